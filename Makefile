@@ -1,0 +1,95 @@
+# The front door; meson and ninja do the work behind it. `make help` lists the targets.
+
+# Debian's own tools first: a python3 from pyenv or a virtualenv lacks the packages the tests use.
+export PATH := /usr/bin:/bin:$(PATH)
+export LC_ALL := C.UTF-8
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+TARGET ?=
+
+NINJA = ninja -j$(JOBS)
+MESON_TEST = meson test --no-rebuild --print-errorlogs --num-processes $(JOBS)
+
+.PHONY: build
+build: ## build the program as build/eden
+	@tools/install-packages build
+	@tools/setup-build build
+	$(NINJA) -C build eden
+
+.PHONY: demo
+demo: build ## render the shipped example and show what eden can do
+	@tools/demo build/eden
+
+.PHONY: test
+test: ## build and run every test; unit tests and fuzz corpora also under ASan and UBSan
+	@tools/install-packages build test
+	@tools/setup-build build -Dtests=enabled
+	$(NINJA) -C build
+	$(MESON_TEST) -C build
+	@tools/setup-build build-asan -Dtests=enabled -Db_sanitize=address,undefined
+	$(NINJA) -C build-asan
+	$(MESON_TEST) -C build-asan --suite unit --suite fuzz-replay
+
+.PHONY: check
+check: ## what CI runs beside the tests: gcc and clang -Werror, sanitizers, format, lint, layers
+	@tools/install-packages build test check
+	tools/check-layers
+	tools/check-format
+	@CC=gcc tools/setup-build build-gcc -Dtests=enabled -Dwerror=true
+	$(NINJA) -C build-gcc
+	@CC=clang tools/setup-build build-clang -Dtests=enabled -Dwerror=true
+	$(NINJA) -C build-clang
+	@tools/setup-build build-asan -Dtests=enabled -Db_sanitize=address,undefined
+	$(NINJA) -C build-asan
+	$(MESON_TEST) -C build-asan
+	tools/check-tidy build-clang $(JOBS)
+
+.PHONY: bench
+bench: ## measure eden beside python3-jinja2, PyYAML, libyaml and jansson
+	@tools/install-packages build bench
+	@tools/setup-build build
+	bench/run
+
+.PHONY: fuzz
+fuzz: ## fuzz each target (or TARGET=name) for FUZZ_SECONDS=60
+	@tools/install-packages build check
+	tools/fuzz run $(FUZZ_SECONDS) $(TARGET)
+
+.PHONY: fuzz-min
+fuzz-min: ## move what fuzzing found into tests/fuzz/corpus, without the inputs that add nothing
+	@tools/install-packages build check
+	tools/fuzz minimize $(TARGET)
+
+.PHONY: fuzz-report
+fuzz-report: ## line coverage of src/lang by the fuzz corpora; fails under 90 %
+	@tools/install-packages build check
+	tools/fuzz report
+
+.PHONY: static
+static: ## build the static binary as build-static/eden
+	@tools/install-packages build
+	@tools/setup-build build-static -Dstatic=true -Dtests=disabled
+	$(NINJA) -C build-static eden
+
+.PHONY: format
+format: ## format every C file with clang-format
+	@tools/install-packages check
+	tools/check-format --fix
+
+.PHONY: install
+install: ## install under $(DESTDIR)$(PREFIX)
+	@tools/install-packages build
+	@tools/setup-build build -Dprefix=$(PREFIX)
+	$(NINJA) -C build eden
+	DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
+
+.PHONY: clean
+clean: ## remove every build folder
+	rm -rf build build-*
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'

@@ -1,0 +1,44 @@
+"""What every scenario uses: the built binary, run as a user runs it."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def eden_path():
+    """The binary under test: $EDEN, or the one `make build` leaves."""
+    return os.environ.get("EDEN", str(ROOT / "build" / "eden"))
+
+
+@pytest.fixture
+def eden(eden_path, tmp_path):
+    """Runs `eden ARGS...` in a fresh folder and returns the finished process (text, not bytes).
+
+    The environment is small and fixed, so that neither the caller's terminal nor their locale
+    shows in the output.
+    """
+
+    def run(*args, input=None, cwd=tmp_path, env=None, timeout=60, text=True):
+        full_env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C.UTF-8"}
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
+            if name in os.environ:
+                full_env[name] = os.environ[name]
+        full_env.update(env or {})
+        return subprocess.run(
+            [eden_path, *map(str, args)],
+            input=input,
+            stdin=subprocess.DEVNULL if input is None else None,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=full_env,
+            timeout=timeout,
+            text=text,
+        )
+
+    return run
