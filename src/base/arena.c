@@ -1,0 +1,147 @@
+/* Chunks double from 4 KiB to 1 MiB, so small units of work cost one malloc and large ones few. */
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+
+enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20, HEADER = 32 };
+
+struct ArenaChunk {
+    ArenaChunk *older;
+    size_t size; /* of the whole allocation, this header included */
+};
+
+_Static_assert(sizeof(ArenaChunk) <= HEADER, "chunk header fits its room");
+
+static char *chunk_start(ArenaChunk *chunk) {
+    return (char *)chunk + HEADER;
+}
+
+void arena_init(Arena *arena, size_t budget) {
+    *arena = (Arena){.budget = budget};
+}
+
+void arena_clear(Arena *arena) {
+    for (ArenaChunk *chunk = arena->chunk; chunk != NULL;) {
+        ArenaChunk *older = chunk->older;
+        free(chunk);
+        chunk = older;
+    }
+    arena_init(arena, arena->budget);
+}
+
+static void chunk_add(Arena *arena, size_t least) {
+    size_t size = arena->chunk == NULL ? FIRST_CHUNK : arena->chunk->size * 2;
+    if (size > LARGEST_CHUNK) {
+        size = LARGEST_CHUNK;
+    }
+    if (least > SIZE_MAX - HEADER) {
+        memory_exhausted(least);
+    }
+    if (size < least + HEADER) {
+        size = least + HEADER;
+    }
+    ArenaChunk *chunk = malloc(size);
+    if (chunk == NULL) {
+        memory_exhausted(size);
+    }
+    chunk->older = arena->chunk;
+    chunk->size = size;
+    arena->chunk = chunk;
+    arena->next = chunk_start(chunk);
+    arena->end = (char *)chunk + size;
+    arena->held += size;
+}
+
+void *arena_alloc_slow(Arena *arena, size_t size) {
+    if (size > SIZE_MAX / 2) {
+        memory_exhausted(size);
+    }
+    chunk_add(arena, size);
+    if (arena->held > arena->budget) {
+        arena->over_budget = true;
+    }
+    void *memory = arena->next;
+    arena->next += size;
+    return memory;
+}
+
+void *arena_try_alloc(Arena *arena, size_t size) {
+    if (size > arena->budget || arena_used(arena) > arena->budget - size) {
+        arena->over_budget = true;
+        return NULL;
+    }
+    return arena_alloc(arena, size);
+}
+
+void *arena_alloc_zero(Arena *arena, size_t size) {
+    return memset(arena_alloc(arena, size), 0, size);
+}
+
+void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size) {
+    size_t old_rounded = (old_size + 15) & ~(size_t)15;
+    size_t new_rounded = (new_size + 15) & ~(size_t)15;
+    if (old != NULL && (char *)old + old_rounded == arena->next &&
+        new_rounded - old_rounded <= (size_t)(arena->end - arena->next)) {
+        arena->next += new_rounded - old_rounded;
+        return old;
+    }
+    void *grown = arena_alloc(arena, new_size);
+    if (old_size > 0) {
+        memcpy(grown, old, old_size);
+    }
+    return grown;
+}
+
+ArenaMark arena_mark(const Arena *arena) {
+    return (ArenaMark){arena->chunk, arena->next};
+}
+
+void arena_release(Arena *arena, ArenaMark mark) {
+    while (arena->chunk != mark.chunk) {
+        ArenaChunk *chunk = arena->chunk;
+        BUG_IF(chunk == NULL);
+        arena->chunk = chunk->older;
+        arena->held -= chunk->size;
+        free(chunk);
+    }
+    arena->next = mark.next;
+    arena->end = mark.chunk == NULL ? NULL : (char *)mark.chunk + mark.chunk->size;
+}
+
+Str arena_copy(Arena *arena, Str s) {
+    if (s.len == 0) {
+        return STR_EMPTY;
+    }
+    return str_from(memcpy(arena_alloc(arena, s.len), s.data, s.len), s.len);
+}
+
+char *arena_copy_c(Arena *arena, Str s) {
+    char *copy = arena_alloc(arena, s.len + 1);
+    if (s.len > 0) {
+        memcpy(copy, s.data, s.len);
+    }
+    copy[s.len] = '\0';
+    return copy;
+}
+
+Str arena_format_v(Arena *arena, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    BUG_IF(length < 0);
+    char *text = arena_alloc(arena, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, args);
+    return str_from(text, (size_t)length);
+}
+
+Str arena_format(Arena *arena, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    Str text = arena_format_v(arena, format, args);
+    va_end(args);
+    return text;
+}

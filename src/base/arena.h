@@ -1,0 +1,80 @@
+/* Memory for one unit of work: a load, a render, a run. Allocations are never freed one by one;
+ * they all go with arena_free(), or with arena_release() back to a mark.
+ *
+ * An arena has a budget. Small allocations always succeed, and going over the budget raises
+ * `over_budget`, which the owner of the work looks at between steps (arena_exceeded). Anything
+ * whose size depends on input by more than a constant factor must use arena_try_alloc, which
+ * returns NULL instead of going over. So ordinary code has no failure paths for memory, and a
+ * hostile input still cannot take more than the budget plus one step. True exhaustion aborts. */
+#pragma once
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/own.h"
+#include "base/str.h"
+
+typedef struct ArenaChunk ArenaChunk;
+
+typedef struct Arena {
+    char *next;        /* first free byte of the current chunk */
+    char *end;         /* one past the current chunk */
+    ArenaChunk *chunk; /* current chunk, linked to the older ones */
+    size_t held;       /* bytes in all chunks */
+    size_t budget;
+    bool over_budget;
+} Arena;
+
+typedef struct ArenaMark {
+    ArenaChunk *chunk;
+    char *next;
+} ArenaMark;
+
+#define ARENA_UNLIMITED SIZE_MAX
+
+void arena_init(Arena *arena, size_t budget);
+void arena_clear(Arena *arena); /* frees everything; the arena can be used again */
+DEFINE_AUTO_CLEAR(Arena, arena_clear)
+
+/* Never NULL. Memory is not zeroed. Aligned for any type. */
+void *arena_alloc_slow(Arena *arena, size_t size);
+
+static inline void *arena_alloc(Arena *arena, size_t size) {
+    size = (size + 15) & ~(size_t)15;
+    if (LIKELY(size <= (size_t)(arena->end - arena->next))) {
+        void *memory = arena->next;
+        arena->next += size;
+        return memory;
+    }
+    return arena_alloc_slow(arena, size);
+}
+
+/* NULL when the budget does not allow `size` more bytes; sets over_budget then. */
+void *arena_try_alloc(Arena *arena, size_t size);
+void *arena_alloc_zero(Arena *arena, size_t size);
+
+#define ARENA_NEW(arena, Type) ((Type *)arena_alloc_zero((arena), sizeof(Type)))
+#define ARENA_ARRAY(arena, Type, count) ((Type *)arena_alloc((arena), sizeof(Type) * (count)))
+
+static inline bool arena_exceeded(const Arena *arena) {
+    return arena->over_budget;
+}
+
+/* Bytes handed out so far, chunk tails included. */
+static inline size_t arena_used(const Arena *arena) {
+    return arena->held - (size_t)(arena->end - arena->next);
+}
+
+/* Grows the block `old` of `old_size` bytes to `new_size`, in place when it is the newest. */
+void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size);
+
+ArenaMark arena_mark(const Arena *arena);
+/* Everything allocated since the mark is gone. */
+void arena_release(Arena *arena, ArenaMark mark);
+
+Str arena_copy(Arena *arena, Str s);
+char *arena_copy_c(Arena *arena, Str s); /* NUL-terminated */
+PRINTF_LIKE(2, 3) Str arena_format(Arena *arena, const char *format, ...);
+Str arena_format_v(Arena *arena, const char *format, va_list args);

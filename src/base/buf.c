@@ -1,0 +1,83 @@
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+
+enum { FIRST_CAPACITY = 256 };
+
+void buf_clear(Buf *buf) {
+    free(buf->data);
+    *buf = buf_make(buf->max);
+}
+
+bool buf_reserve_slow(Buf *buf, size_t extra) {
+    if (buf->overflow || extra > buf->max || buf->len > buf->max - extra) {
+        buf->overflow = true;
+        return false;
+    }
+    size_t wanted = buf->len + extra;
+    size_t cap = buf->cap == 0 ? FIRST_CAPACITY : buf->cap;
+    while (cap < wanted) {
+        cap *= 2;
+    }
+    if (cap > buf->max) {
+        cap = buf->max;
+    }
+    char *data = realloc(buf->data, cap);
+    if (data == NULL) {
+        memory_exhausted(cap);
+    }
+    buf->data = data;
+    buf->cap = cap;
+    return true;
+}
+
+void buf_put_repeat(Buf *buf, char c, size_t count) {
+    if (count > 0 && buf_reserve(buf, count)) {
+        memset(buf->data + buf->len, c, count);
+        buf->len += count;
+    }
+}
+
+void buf_put_i64(Buf *buf, int64_t number) {
+    char digits[20];
+    size_t at = sizeof digits;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (number < 0) {
+        digits[--at] = '-';
+    }
+    buf_put(buf, str_from(digits + at, sizeof digits - at));
+}
+
+void buf_put_format_v(Buf *buf, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    BUG_IF(length < 0);
+    if (buf_reserve(buf, (size_t)length + 1)) {
+        vsnprintf(buf->data + buf->len, (size_t)length + 1, format, args);
+        buf->len += (size_t)length;
+    }
+}
+
+void buf_put_format(Buf *buf, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    buf_put_format_v(buf, format, args);
+    va_end(args);
+}
+
+const char *buf_c(Buf *buf) {
+    if (!buf_reserve(buf, 1)) {
+        return NULL;
+    }
+    buf->data[buf->len] = '\0';
+    return buf->data;
+}

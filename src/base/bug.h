@@ -1,0 +1,16 @@
+/* For states that cannot happen. BUG() prints where and why, then aborts; it is never the
+ * answer to bad input. memory_exhausted() is what every allocator calls when malloc fails. */
+#pragma once
+
+#include "base/own.h"
+
+#define BUG(...) bug_report(__FILE__, __LINE__, __VA_ARGS__)
+#define BUG_IF(condition)                                                                          \
+    do {                                                                                           \
+        if (UNLIKELY(condition)) {                                                                 \
+            BUG("%s", #condition);                                                                 \
+        }                                                                                          \
+    } while (0)
+
+NO_RETURN PRINTF_LIKE(3, 4) void bug_report(const char *file, int line, const char *format, ...);
+NO_RETURN void memory_exhausted(size_t wanted);

@@ -1,0 +1,65 @@
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bug.h"
+
+typedef struct KindRow {
+    const char *name;
+    int exit_code;
+} KindRow;
+
+static const KindRow kind_rows[] = {
+    [ERROR_NONE] = {"none", 0},         [ERROR_INVALID] = {"invalid", 1},
+    [ERROR_NOT_FOUND] = {"not found", 1}, [ERROR_CONFLICT] = {"conflict", 5},
+    [ERROR_DENIED] = {"denied", 4},     [ERROR_TIMEOUT] = {"timeout", 124},
+    [ERROR_UNAVAILABLE] = {"unavailable", 3}, [ERROR_LIMIT] = {"limit", 1},
+    [ERROR_OS] = {"os", 1},             [ERROR_BUG] = {"bug", 1},
+};
+
+const char *error_kind_name(ErrorKind kind) {
+    BUG_IF((size_t)kind >= COUNT_OF(kind_rows));
+    return kind_rows[kind].name;
+}
+
+bool error_kind_from_name(const char *name, ErrorKind *out) {
+    for (size_t i = 0; i < COUNT_OF(kind_rows); i++) {
+        if (strcmp(kind_rows[i].name, name) == 0) {
+            *out = (ErrorKind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+int error_kind_exit_code(ErrorKind kind) {
+    BUG_IF((size_t)kind >= COUNT_OF(kind_rows));
+    return kind_rows[kind].exit_code;
+}
+
+bool error_set(Error *err, ErrorKind kind, const char *format, ...) {
+    err->kind = kind;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return false;
+}
+
+bool error_wrap(Error *err, const char *format, ...) {
+    char context[sizeof err->text];
+    va_list args;
+    va_start(args, format);
+    int wanted = vsnprintf(context, sizeof context, format, args);
+    va_end(args);
+    size_t cause = strlen(err->text);
+    if (wanted < 0 || (size_t)wanted + 2 + cause >= sizeof err->text) {
+        return false;
+    }
+    size_t prefix = (size_t)wanted;
+    memmove(err->text + prefix + 2, err->text, cause + 1);
+    memcpy(err->text, context, prefix);
+    memcpy(err->text + prefix, ": ", 2);
+    return false;
+}

@@ -1,0 +1,113 @@
+/* A string slice by value: pointer and length, not terminated, never owned.
+ *
+ * Invariants: `data` may be NULL only when `len` is 0; the bytes behind a Str are not changed
+ * while anybody holds it. Text is UTF-8 unless a function says otherwise. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/own.h"
+
+typedef struct Str {
+    const char *data;
+    size_t len;
+} Str;
+
+#define STR(literal) ((Str){"" literal, sizeof(literal) - 1})
+#define STR_EMPTY ((Str){"", 0})
+
+/* printf("%" STR_FMT "\n", STR_ARG(name)) */
+#define STR_FMT ".*s"
+#define STR_ARG(s) (int)((s).len > 0x7fffffff ? 0x7fffffff : (s).len), ((s).len ? (s).data : "")
+
+static inline Str str_from(const char *data, size_t len) {
+    return (Str){data, len};
+}
+
+static inline Str str_from_c(const char *text) {
+    return text == NULL ? STR_EMPTY : (Str){text, strlen(text)};
+}
+
+static inline bool str_eq(Str a, Str b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+static inline bool str_eq_c(Str a, const char *b) {
+    return str_eq(a, str_from_c(b));
+}
+
+static inline bool str_starts(Str s, Str prefix) {
+    return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.data, prefix.data, prefix.len) == 0);
+}
+
+static inline bool str_ends(Str s, Str suffix) {
+    return s.len >= suffix.len &&
+           (suffix.len == 0 || memcmp(s.data + s.len - suffix.len, suffix.data, suffix.len) == 0);
+}
+
+/* Bytes from `start` up to `end`; both are clamped to the string. */
+static inline Str str_slice(Str s, size_t start, size_t end) {
+    if (end > s.len) {
+        end = s.len;
+    }
+    if (start >= end) {
+        return STR_EMPTY;
+    }
+    return (Str){s.data + start, end - start};
+}
+
+static inline Str str_from_offset(Str s, size_t start) {
+    return str_slice(s, start, s.len);
+}
+
+#define STR_NOT_FOUND SIZE_MAX
+
+/* Byte offset of the first occurrence at or after `from`, or STR_NOT_FOUND. An empty needle is
+ * found at `from` as long as that lies within the string. */
+size_t str_find(Str haystack, Str needle, size_t from);
+size_t str_find_last(Str haystack, Str needle);
+
+/* Byte order, shorter first when one is a prefix of the other; negative, zero, positive. */
+int str_compare(Str a, Str b);
+bool str_eq_ignore_case(Str a, Str b); /* ASCII letters only */
+
+/* Without ASCII white space (space, \t \n \v \f \r) at both ends. */
+Str str_trim(Str s);
+
+/* Cuts the part before the first `separator` off `rest`; false when `rest` is used up.
+ * Walks "a,b,,c" as a, b, empty, c. */
+bool str_split_next(Str *rest, char separator, Str *part);
+
+/* Decimal integers with optional sign, the whole string, without white space. */
+bool str_to_i64(Str s, int64_t *out);
+bool str_to_u64(Str s, uint64_t *out);
+
+static inline bool ascii_is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+static inline bool ascii_is_alpha(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+static inline bool ascii_is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+static inline bool ascii_is_name(char c) {
+    return ascii_is_alpha(c) || ascii_is_digit(c) || c == '_';
+}
+static inline char ascii_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+static inline char ascii_upper(char c) {
+    return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
+}
+/* 0..15, or -1 for a character that is no hexadecimal digit. */
+static inline int ascii_hex_value(char c) {
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    c = ascii_lower(c);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}

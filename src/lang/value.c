@@ -1,0 +1,335 @@
+#include "lang/value.h"
+
+#include <math.h>
+
+#include "base/bug.h"
+
+static const char *const kind_names[] = {
+    [VALUE_NULL] = "null",     [VALUE_BOOL] = "bool",     [VALUE_INT] = "int",
+    [VALUE_FLOAT] = "float",   [VALUE_STRING] = "string", [VALUE_LIST] = "list",
+    [VALUE_TUPLE] = "tuple",   [VALUE_MAP] = "map",       [VALUE_OBJECT] = "object",
+    [VALUE_UNDEFINED] = "undefined",
+};
+
+const char *value_kind_name(ValueKind kind) {
+    BUG_IF((size_t)kind >= COUNT_OF(kind_names));
+    return kind_names[kind];
+}
+
+static bool holds_secret(Value v, unsigned depth) {
+    if (value_is_secret(v)) {
+        return true;
+    }
+    if (depth >= VALUE_DEPTH_MAX) {
+        return false;
+    }
+    if (value_is_sequence(v)) {
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            if (holds_secret(v.list->items[i], depth + 1)) {
+                return true;
+            }
+        }
+    } else if (v.kind == VALUE_MAP) {
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            if (holds_secret(v.map->entries[i].key, depth + 1) ||
+                holds_secret(v.map->entries[i].value, depth + 1)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool value_holds_secret(Value v) {
+    return holds_secret(v, 0);
+}
+
+List *list_new(Arena *arena, uint32_t cap) {
+    List *list = arena_alloc(arena, sizeof *list);
+    *list = (List){.cap = cap};
+    if (cap > 0) {
+        list->items = ARENA_ARRAY(arena, Value, cap);
+    }
+    return list;
+}
+
+void list_push(Arena *arena, List *list, Value item) {
+    if (UNLIKELY(list->len == list->cap)) {
+        uint32_t cap = list->cap == 0 ? 4 : list->cap * 2;
+        list->items = arena_grow(arena, list->items, list->cap * sizeof(Value),
+                                 cap * sizeof(Value));
+        list->cap = cap;
+    }
+    list->items[list->len++] = item;
+}
+
+Map *map_new(Arena *arena, uint32_t cap) {
+    Map *map = arena_alloc(arena, sizeof *map);
+    *map = (Map){.cap = cap};
+    if (cap > 0) {
+        map->entries = ARENA_ARRAY(arena, MapEntry, cap);
+    }
+    return map;
+}
+
+/* Numbers that are equal hash alike whatever their kind, as map keys must. */
+static uint64_t hash_number(double number) {
+    if (number >= -9223372036854775808.0 && number < 9223372036854775808.0 &&
+        number == floor(number)) {
+        return hash_u64((uint64_t)(int64_t)number);
+    }
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return hash_u64(bits);
+}
+
+uint64_t value_hash(Value key) {
+    switch (key.kind) {
+    case VALUE_BOOL:
+        return hash_u64(key.boolean);
+    case VALUE_INT:
+        return hash_u64((uint64_t)key.integer);
+    case VALUE_FLOAT:
+        return hash_number(key.number);
+    case VALUE_STRING:
+        return hash_bytes(key.text, key.len);
+    case VALUE_TUPLE: {
+        uint64_t hash = key.list->len;
+        for (uint32_t i = 0; i < key.list->len; i++) {
+            hash = hash_mix(hash ^ 0x9e3779b97f4a7c15u, value_hash(key.list->items[i]));
+        }
+        return hash;
+    }
+    default:
+        return 0;
+    }
+}
+
+/* Exact: an integer that a double cannot hold equals no double. */
+static bool int_equals_float(int64_t integer, double number) {
+    return number >= -9223372036854775808.0 && number < 9223372036854775808.0 &&
+           number == floor(number) && (int64_t)number == integer;
+}
+
+static bool is_integral(Value v) {
+    return v.kind == VALUE_INT || v.kind == VALUE_BOOL;
+}
+
+static int64_t integral(Value v) {
+    return v.kind == VALUE_BOOL ? v.boolean : v.integer;
+}
+
+bool value_key_equal(Value a, Value b) {
+    if (a.kind == VALUE_STRING || b.kind == VALUE_STRING) {
+        return a.kind == b.kind && a.len == b.len &&
+               (a.text == b.text || memcmp(a.text, b.text, a.len) == 0);
+    }
+    if (is_integral(a)) {
+        return is_integral(b)           ? integral(a) == integral(b)
+               : b.kind == VALUE_FLOAT ? int_equals_float(integral(a), b.number)
+                                       : false;
+    }
+    if (a.kind == VALUE_FLOAT) {
+        return b.kind == VALUE_FLOAT ? a.number == b.number
+               : is_integral(b)     ? int_equals_float(integral(b), a.number)
+                                    : false;
+    }
+    if (a.kind != b.kind) {
+        return false;
+    }
+    if (a.kind == VALUE_NULL) {
+        return true;
+    }
+    if (a.kind == VALUE_TUPLE) {
+        if (a.list->len != b.list->len) {
+            return false;
+        }
+        for (uint32_t i = 0; i < a.list->len; i++) {
+            if (!value_key_equal(a.list->items[i], b.list->items[i])) {
+                return false;
+            }
+        }
+        return true;
+    }
+    return false;
+}
+
+static bool is_key(Value v, unsigned depth) {
+    if (v.kind <= VALUE_STRING) {
+        return true;
+    }
+    if (v.kind != VALUE_TUPLE || depth >= VALUE_DEPTH_MAX) {
+        return false;
+    }
+    for (uint32_t i = 0; i < v.list->len; i++) {
+        if (!is_key(v.list->items[i], depth + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool value_is_key(Value v) {
+    return is_key(v, 0);
+}
+
+static void index_put(Map *map, uint64_t hash, uint32_t position) {
+    uint32_t slot = (uint32_t)hash & map->index_mask;
+    while (map->index[slot] != 0) {
+        slot = (slot + 1) & map->index_mask;
+    }
+    map->index[slot] = (hash & 0xffffffff00000000u) | (position + 1);
+}
+
+static void index_build(Arena *arena, Map *map, uint32_t slots) {
+    if (map->index == NULL || slots > map->index_mask + 1) {
+        map->index = ARENA_ARRAY(arena, uint64_t, slots);
+        map->index_mask = slots - 1;
+    }
+    memset(map->index, 0, ((size_t)map->index_mask + 1) * sizeof(uint64_t));
+    for (uint32_t i = 0; i < map->len; i++) {
+        index_put(map, value_hash(map->entries[i].key), i);
+    }
+}
+
+static MapEntry *find_hashed(const Map *map, uint64_t hash, Value key) {
+    uint32_t slot = (uint32_t)hash & map->index_mask;
+    for (;; slot = (slot + 1) & map->index_mask) {
+        uint64_t found = map->index[slot];
+        if (found == 0) {
+            return NULL;
+        }
+        if ((found ^ hash) >> 32 == 0) {
+            MapEntry *entry = &map->entries[(uint32_t)found - 1];
+            if (value_key_equal(entry->key, key)) {
+                return entry;
+            }
+        }
+    }
+}
+
+MapEntry *map_find_str(const Map *map, Str key) {
+    if (map->index != NULL) {
+        return find_hashed(map, hash_str(key), value_string(key));
+    }
+    for (uint32_t i = 0; i < map->len; i++) {
+        Value *own = &map->entries[i].key;
+        if (own->kind == VALUE_STRING && own->len == key.len &&
+            (own->text == key.data || memcmp(own->text, key.data, key.len) == 0)) {
+            return &map->entries[i];
+        }
+    }
+    return NULL;
+}
+
+MapEntry *map_find(const Map *map, Value key) {
+    if (key.kind == VALUE_STRING) {
+        return map_find_str(map, value_str(key));
+    }
+    if (map->index != NULL) {
+        return find_hashed(map, value_hash(key), key);
+    }
+    for (uint32_t i = 0; i < map->len; i++) {
+        if (value_key_equal(map->entries[i].key, key)) {
+            return &map->entries[i];
+        }
+    }
+    return NULL;
+}
+
+MapEntry *map_append(Arena *arena, Map *map, Value key, Value value) {
+    if (UNLIKELY(map->len == map->cap)) {
+        uint32_t cap = map->cap == 0 ? 4 : map->cap * 2;
+        map->entries = arena_grow(arena, map->entries, map->cap * sizeof(MapEntry),
+                                  cap * sizeof(MapEntry));
+        map->cap = cap;
+    }
+    MapEntry *entry = &map->entries[map->len++];
+    *entry = (MapEntry){key, value};
+    if (map->len > MAP_LINEAR) {
+        /* At most half full, so that probe chains stay short. */
+        if (map->index == NULL || map->len * 2 > map->index_mask + 1) {
+            index_build(arena, map, map->index == NULL ? 4 * MAP_LINEAR
+                                                       : 2 * (map->index_mask + 1));
+        } else {
+            index_put(map, value_hash(key), map->len - 1);
+        }
+    }
+    return entry;
+}
+
+MapEntry *map_set(Arena *arena, Map *map, Value key, Value value) {
+    MapEntry *entry = map_find(map, key);
+    if (entry != NULL) {
+        entry->value = value;
+        return entry;
+    }
+    return map_append(arena, map, key, value);
+}
+
+bool map_remove(Map *map, Value key) {
+    MapEntry *entry = map_find(map, key);
+    if (entry == NULL) {
+        return false;
+    }
+    size_t after = (size_t)(map->entries + map->len - (entry + 1));
+    memmove(entry, entry + 1, after * sizeof *entry);
+    map->len--;
+    if (map->index != NULL) {
+        index_build(NULL, map, 0);
+    }
+    return true;
+}
+
+const Value *value_get(Value map, Str key) {
+    if (map.kind != VALUE_MAP) {
+        return NULL;
+    }
+    const MapEntry *entry = map_find_str(map.map, key);
+    return entry == NULL ? NULL : &entry->value;
+}
+
+Value value_copy(Arena *arena, Value v) {
+    switch (v.kind) {
+    case VALUE_STRING:
+        v.text = arena_copy(arena, value_str(v)).data;
+        return v;
+    case VALUE_LIST:
+    case VALUE_TUPLE: {
+        List *copy = list_new(arena, v.list->len);
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            list_push(arena, copy, value_copy(arena, v.list->items[i]));
+        }
+        v.list = copy;
+        return v;
+    }
+    case VALUE_MAP: {
+        Map *copy = map_new(arena, v.map->len);
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            map_append(arena, copy, value_copy(arena, v.map->entries[i].key),
+                       value_copy(arena, v.map->entries[i].value));
+        }
+        v.map = copy;
+        return v;
+    }
+    default:
+        return v;
+    }
+}
+
+void value_freeze(Value v) {
+    if (value_is_sequence(v)) {
+        if (v.list->frozen) {
+            return; /* shared through an alias, and done already */
+        }
+        v.list->frozen = true;
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            value_freeze(v.list->items[i]);
+        }
+    } else if (v.kind == VALUE_MAP && !v.map->frozen) {
+        v.map->frozen = true;
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            value_freeze(v.map->entries[i].value);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+/* The one value tree for YAML, JSON and templates.
+ *
+ * A Value is 24 bytes, passed by value. Scalars live inside it; strings, lists, maps and objects
+ * point into the arena of whoever made them. Values are never freed one by one.
+ *
+ * Place: a value read from a text knows its source (index into Sources) and the bytes it was
+ * written as (`start`, `span`), so its original spelling (`0644`, `yes`) is source text sliced
+ * there, and line and column follow from the offset. Computed values have source SOURCE_NONE.
+ *
+ * Secrets: VALUE_SECRET marks a value whose text must not be shown. The mark travels by these
+ * rules, which every operation keeps:
+ *   - an element or attribute taken from a secret container is secret;
+ *   - an operator, filter or method whose input or argument holds a secret gives a secret result;
+ *   - comparisons, tests, membership and length give plain results.
+ * Rendering records the byte ranges of the output that came from secrets. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/source.h"
+#include "base/str.h"
+
+typedef enum ValueKind {
+    VALUE_NULL,
+    VALUE_BOOL,
+    VALUE_INT,
+    VALUE_FLOAT,
+    VALUE_STRING, /* with VALUE_MARKUP: text that is already safe for HTML */
+    VALUE_LIST,
+    VALUE_TUPLE,
+    VALUE_MAP,
+    VALUE_OBJECT,    /* callable, iterator, namespace, range, lazy map ...: see object.h */
+    VALUE_UNDEFINED, /* an absent value; `undefined` says what was missing, NULL: "not given" */
+} ValueKind;
+
+enum ValueFlag {
+    VALUE_SECRET = 1 << 0,
+    VALUE_MARKUP = 1 << 1,
+    VALUE_QUOTED = 1 << 2, /* a string that was quoted, or in block style, in its source */
+};
+
+typedef struct List List;
+typedef struct Map Map;
+typedef struct Object Object;
+typedef struct Undefined Undefined;
+
+typedef struct Value {
+    uint8_t kind;    /* ValueKind */
+    uint8_t flags;   /* ValueFlag */
+    uint16_t source; /* index into Sources */
+    uint32_t len;    /* bytes of a string */
+    union {
+        bool boolean;
+        int64_t integer;
+        double number;
+        const char *text;
+        List *list; /* also a tuple's items */
+        Map *map;
+        Object *object;
+        const Undefined *undefined;
+    };
+    uint32_t start; /* byte offset in the source */
+    uint32_t span;  /* bytes in the source */
+} Value;
+
+_Static_assert(sizeof(Value) == 24, "values stay small");
+
+/* Frozen containers belong to somebody else (a site's variables): methods that would change
+ * them fail. */
+struct List {
+    Value *items;
+    uint32_t len;
+    uint32_t cap;
+    bool frozen;
+};
+
+typedef struct MapEntry {
+    Value key; /* null, bool, int, float, string or a tuple of these */
+    Value value;
+} MapEntry;
+
+/* Keeps insertion order. Up to MAP_LINEAR entries are searched one by one; larger maps get an
+ * index of (hash, position) pairs. Keys compare as in Python: 1, 1.0 and true are one key. */
+struct Map {
+    MapEntry *entries;
+    uint64_t *index; /* upper half hash, lower half position + 1; 0 is free */
+    uint32_t len;
+    uint32_t cap;
+    uint32_t index_mask;
+    bool frozen;
+};
+
+enum { MAP_LINEAR = 8, VALUE_STRING_MAX = INT32_MAX };
+
+/* What was looked for and not found; see template/undefined.h for how it is told. */
+struct Undefined {
+    Str name;       /* variable, attribute or element name; empty when `hint` says it all */
+    Str hint;       /* a whole message instead of the one made from name and owner */
+    Value owner;    /* the value that lacks it; VALUE_UNDEFINED with NULL for a variable */
+    Value key;      /* the key for an element lookup */
+    bool attribute; /* looked up as an attribute, not as an element */
+};
+
+static inline Value value_null(void) {
+    return (Value){.kind = VALUE_NULL};
+}
+static inline Value value_bool(bool boolean) {
+    return (Value){.kind = VALUE_BOOL, .boolean = boolean};
+}
+static inline Value value_int(int64_t integer) {
+    return (Value){.kind = VALUE_INT, .integer = integer};
+}
+static inline Value value_float(double number) {
+    return (Value){.kind = VALUE_FLOAT, .number = number};
+}
+/* The bytes are borrowed; at most VALUE_STRING_MAX of them. */
+static inline Value value_string(Str s) {
+    return (Value){.kind = VALUE_STRING, .len = (uint32_t)s.len, .text = s.data};
+}
+static inline Value value_markup(Str s) {
+    return (Value){
+        .kind = VALUE_STRING, .flags = VALUE_MARKUP, .len = (uint32_t)s.len, .text = s.data};
+}
+static inline Value value_list(List *list) {
+    return (Value){.kind = VALUE_LIST, .list = list};
+}
+static inline Value value_tuple(List *items) {
+    return (Value){.kind = VALUE_TUPLE, .list = items};
+}
+static inline Value value_map(Map *map) {
+    return (Value){.kind = VALUE_MAP, .map = map};
+}
+static inline Value value_object(Object *object) {
+    return (Value){.kind = VALUE_OBJECT, .object = object};
+}
+/* "Not given": an optional argument that the caller left out, a slot not yet assigned. */
+static inline Value value_missing(void) {
+    return (Value){.kind = VALUE_UNDEFINED};
+}
+static inline bool value_is_missing(Value v) {
+    return v.kind == VALUE_UNDEFINED && v.undefined == NULL;
+}
+
+static inline Str value_str(Value v) {
+    return str_from(v.text, v.len);
+}
+static inline bool value_is_string(Value v) {
+    return v.kind == VALUE_STRING;
+}
+static inline bool value_is_markup(Value v) {
+    return v.kind == VALUE_STRING && (v.flags & VALUE_MARKUP) != 0;
+}
+static inline bool value_is_sequence(Value v) {
+    return v.kind == VALUE_LIST || v.kind == VALUE_TUPLE;
+}
+static inline bool value_is_secret(Value v) {
+    return (v.flags & VALUE_SECRET) != 0;
+}
+static inline Value value_with_secret(Value v) {
+    v.flags |= VALUE_SECRET;
+    return v;
+}
+
+/* "null", "bool", "int", "float", "string", "list", "tuple", "map", "object", "undefined". */
+const char *value_kind_name(ValueKind kind);
+
+/* True when `v` or anything in it is secret. Walks containers, at most VALUE_DEPTH_MAX deep. */
+bool value_holds_secret(Value v);
+
+enum { VALUE_DEPTH_MAX = 512 };
+
+List *list_new(Arena *arena, uint32_t cap);
+/* The list holds at most 2^31 items; a caller that builds from input checks its budget first. */
+void list_push(Arena *arena, List *list, Value item);
+
+Map *map_new(Arena *arena, uint32_t cap);
+uint64_t value_hash(Value key);
+/* Equality of keys: Python's for scalars and tuples; numbers compare across kinds. */
+bool value_key_equal(Value a, Value b);
+/* False for containers and objects, which cannot be keys. */
+bool value_is_key(Value v);
+
+MapEntry *map_find(const Map *map, Value key); /* NULL when absent */
+MapEntry *map_find_str(const Map *map, Str key);
+/* Appends or replaces the value under `key`; returns the entry. */
+MapEntry *map_set(Arena *arena, Map *map, Value key, Value value);
+static inline MapEntry *map_set_str(Arena *arena, Map *map, Str key, Value value) {
+    return map_set(arena, map, value_string(key), value);
+}
+/* Appends without looking: the caller knows that the key is not there yet. */
+MapEntry *map_append(Arena *arena, Map *map, Value key, Value value);
+bool map_remove(Map *map, Value key);
+
+/* The value under a string key of a map, or NULL. */
+const Value *value_get(Value map, Str key);
+
+/* A deep copy into `arena`; strings are copied too, objects are shared. */
+Value value_copy(Arena *arena, Value v);
+/* Marks every container below as frozen. */
+void value_freeze(Value v);
