@@ -6,7 +6,11 @@
 
 #include "base/bug.h"
 
-enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20, HEADER = 32 };
+enum {
+    FIRST_CHUNK = 4096,
+    LARGEST_CHUNK = 1 << 20,
+    HEADER = 32
+};
 
 struct ArenaChunk {
     ArenaChunk *older;
@@ -15,15 +19,18 @@ struct ArenaChunk {
 
 _Static_assert(sizeof(ArenaChunk) <= HEADER, "chunk header fits its room");
 
-static char *chunk_start(ArenaChunk *chunk) {
+static char *chunk_start(ArenaChunk *chunk)
+{
     return (char *)chunk + HEADER;
 }
 
-void arena_init(Arena *arena, size_t budget) {
-    *arena = (Arena){.budget = budget};
+void arena_init(Arena *arena, size_t budget)
+{
+    *arena = (Arena){ .budget = budget };
 }
 
-void arena_clear(Arena *arena) {
+void arena_clear(Arena *arena)
+{
     for (ArenaChunk *chunk = arena->chunk; chunk != NULL;) {
         ArenaChunk *older = chunk->older;
         free(chunk);
@@ -32,7 +39,8 @@ void arena_clear(Arena *arena) {
     arena_init(arena, arena->budget);
 }
 
-static void chunk_add(Arena *arena, size_t least) {
+static void chunk_add(Arena *arena, size_t least)
+{
     size_t size = arena->chunk == NULL ? FIRST_CHUNK : arena->chunk->size * 2;
     if (size > LARGEST_CHUNK) {
         size = LARGEST_CHUNK;
@@ -55,7 +63,8 @@ static void chunk_add(Arena *arena, size_t least) {
     arena->held += size;
 }
 
-void *arena_alloc_slow(Arena *arena, size_t size) {
+void *arena_alloc_slow(Arena *arena, size_t size)
+{
     if (size > SIZE_MAX / 2) {
         memory_exhausted(size);
     }
@@ -68,7 +77,8 @@ void *arena_alloc_slow(Arena *arena, size_t size) {
     return memory;
 }
 
-void *arena_try_alloc(Arena *arena, size_t size) {
+void *arena_try_alloc(Arena *arena, size_t size)
+{
     if (size > arena->budget || arena_used(arena) > arena->budget - size) {
         arena->over_budget = true;
         return NULL;
@@ -76,11 +86,13 @@ void *arena_try_alloc(Arena *arena, size_t size) {
     return arena_alloc(arena, size);
 }
 
-void *arena_alloc_zero(Arena *arena, size_t size) {
+void *arena_alloc_zero(Arena *arena, size_t size)
+{
     return memset(arena_alloc(arena, size), 0, size);
 }
 
-void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size) {
+void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size)
+{
     size_t old_rounded = (old_size + 15) & ~(size_t)15;
     size_t new_rounded = (new_size + 15) & ~(size_t)15;
     if (old != NULL && (char *)old + old_rounded == arena->next &&
@@ -95,11 +107,13 @@ void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size) {
     return grown;
 }
 
-ArenaMark arena_mark(const Arena *arena) {
-    return (ArenaMark){arena->chunk, arena->next};
+ArenaMark arena_mark(const Arena *arena)
+{
+    return (ArenaMark){ arena->chunk, arena->next };
 }
 
-void arena_release(Arena *arena, ArenaMark mark) {
+void arena_release(Arena *arena, ArenaMark mark)
+{
     while (arena->chunk != mark.chunk) {
         ArenaChunk *chunk = arena->chunk;
         BUG_IF(chunk == NULL);
@@ -111,14 +125,16 @@ void arena_release(Arena *arena, ArenaMark mark) {
     arena->end = mark.chunk == NULL ? NULL : (char *)mark.chunk + mark.chunk->size;
 }
 
-Str arena_copy(Arena *arena, Str s) {
+Str arena_copy(Arena *arena, Str s)
+{
     if (s.len == 0) {
         return STR_EMPTY;
     }
     return str_from(memcpy(arena_alloc(arena, s.len), s.data, s.len), s.len);
 }
 
-char *arena_copy_c(Arena *arena, Str s) {
+char *arena_copy_c(Arena *arena, Str s)
+{
     char *copy = arena_alloc(arena, s.len + 1);
     if (s.len > 0) {
         memcpy(copy, s.data, s.len);
@@ -127,7 +143,8 @@ char *arena_copy_c(Arena *arena, Str s) {
     return copy;
 }
 
-Str arena_format_v(Arena *arena, const char *format, va_list args) {
+Str arena_format_v(Arena *arena, const char *format, va_list args)
+{
     va_list again;
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, again);
@@ -138,7 +155,8 @@ Str arena_format_v(Arena *arena, const char *format, va_list args) {
     return str_from(text, (size_t)length);
 }
 
-Str arena_format(Arena *arena, const char *format, ...) {
+Str arena_format(Arena *arena, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
     Str text = arena_format_v(arena, format, args);

@@ -41,7 +41,8 @@ DEFINE_AUTO_CLEAR(Arena, arena_clear)
 /* Never NULL. Memory is not zeroed. Aligned for any type. */
 void *arena_alloc_slow(Arena *arena, size_t size);
 
-static inline void *arena_alloc(Arena *arena, size_t size) {
+static inline void *arena_alloc(Arena *arena, size_t size)
+{
     size = (size + 15) & ~(size_t)15;
     if (LIKELY(size <= (size_t)(arena->end - arena->next))) {
         void *memory = arena->next;
@@ -55,15 +56,17 @@ static inline void *arena_alloc(Arena *arena, size_t size) {
 void *arena_try_alloc(Arena *arena, size_t size);
 void *arena_alloc_zero(Arena *arena, size_t size);
 
-#define ARENA_NEW(arena, Type) ((Type *)arena_alloc_zero((arena), sizeof(Type)))
+#define ARENA_NEW(arena, Type)          ((Type *)arena_alloc_zero((arena), sizeof(Type)))
 #define ARENA_ARRAY(arena, Type, count) ((Type *)arena_alloc((arena), sizeof(Type) * (count)))
 
-static inline bool arena_exceeded(const Arena *arena) {
+static inline bool arena_exceeded(const Arena *arena)
+{
     return arena->over_budget;
 }
 
 /* Bytes handed out so far, chunk tails included. */
-static inline size_t arena_used(const Arena *arena) {
+static inline size_t arena_used(const Arena *arena)
+{
     return arena->held - (size_t)(arena->end - arena->next);
 }
 

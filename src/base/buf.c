@@ -5,14 +5,18 @@
 
 #include "base/bug.h"
 
-enum { FIRST_CAPACITY = 256 };
+enum {
+    FIRST_CAPACITY = 256
+};
 
-void buf_clear(Buf *buf) {
+void buf_clear(Buf *buf)
+{
     free(buf->data);
     *buf = buf_make(buf->max);
 }
 
-bool buf_reserve_slow(Buf *buf, size_t extra) {
+bool buf_reserve_slow(Buf *buf, size_t extra)
+{
     if (buf->overflow || extra > buf->max || buf->len > buf->max - extra) {
         buf->overflow = true;
         return false;
@@ -34,14 +38,16 @@ bool buf_reserve_slow(Buf *buf, size_t extra) {
     return true;
 }
 
-void buf_put_repeat(Buf *buf, char c, size_t count) {
+void buf_put_repeat(Buf *buf, char c, size_t count)
+{
     if (count > 0 && buf_reserve(buf, count)) {
         memset(buf->data + buf->len, c, count);
         buf->len += count;
     }
 }
 
-void buf_put_i64(Buf *buf, int64_t number) {
+void buf_put_i64(Buf *buf, int64_t number)
+{
     char digits[20];
     size_t at = sizeof digits;
     uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
@@ -55,7 +61,8 @@ void buf_put_i64(Buf *buf, int64_t number) {
     buf_put(buf, str_from(digits + at, sizeof digits - at));
 }
 
-void buf_put_format_v(Buf *buf, const char *format, va_list args) {
+void buf_put_format_v(Buf *buf, const char *format, va_list args)
+{
     va_list again;
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, again);
@@ -67,14 +74,16 @@ void buf_put_format_v(Buf *buf, const char *format, va_list args) {
     }
 }
 
-void buf_put_format(Buf *buf, const char *format, ...) {
+void buf_put_format(Buf *buf, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
     buf_put_format_v(buf, format, args);
     va_end(args);
 }
 
-const char *buf_c(Buf *buf) {
+const char *buf_c(Buf *buf)
+{
     if (!buf_reserve(buf, 1)) {
         return NULL;
     }

@@ -21,45 +21,52 @@ typedef struct Buf {
 
 #define BUF_UNLIMITED ((size_t)1 << 62)
 
-static inline Buf buf_make(size_t max) {
-    return (Buf){.max = max};
+static inline Buf buf_make(size_t max)
+{
+    return (Buf){ .max = max };
 }
 void buf_clear(Buf *buf); /* frees the memory; the buffer can be used again */
 DEFINE_AUTO_CLEAR(Buf, buf_clear)
 
-static inline Str buf_str(const Buf *buf) {
+static inline Str buf_str(const Buf *buf)
+{
     return str_from(buf->data == NULL ? "" : buf->data, buf->len);
 }
 
 /* Empties it but keeps the memory for the next use. */
-static inline void buf_reset(Buf *buf) {
+static inline void buf_reset(Buf *buf)
+{
     buf->len = 0;
     buf->overflow = false;
 }
 
 /* Room for `extra` more bytes, or false (and overflow) when the maximum forbids it. */
 bool buf_reserve_slow(Buf *buf, size_t extra);
-static inline bool buf_reserve(Buf *buf, size_t extra) {
+static inline bool buf_reserve(Buf *buf, size_t extra)
+{
     if (LIKELY(extra <= buf->cap - buf->len && !buf->overflow)) {
         return true;
     }
     return buf_reserve_slow(buf, extra);
 }
 
-static inline void buf_put(Buf *buf, Str s) {
+static inline void buf_put(Buf *buf, Str s)
+{
     if (LIKELY(s.len > 0 && buf_reserve(buf, s.len))) {
         memcpy(buf->data + buf->len, s.data, s.len);
         buf->len += s.len;
     }
 }
 
-static inline void buf_put_char(Buf *buf, char c) {
+static inline void buf_put_char(Buf *buf, char c)
+{
     if (LIKELY(buf_reserve(buf, 1))) {
         buf->data[buf->len++] = c;
     }
 }
 
-static inline void buf_put_c(Buf *buf, const char *text) {
+static inline void buf_put_c(Buf *buf, const char *text)
+{
     buf_put(buf, str_from_c(text));
 }
 

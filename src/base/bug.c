@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void bug_report(const char *file, int line, const char *format, ...) {
+void bug_report(const char *file, int line, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
     fprintf(stderr, "eden: bug at %s:%d: ", file, line);
@@ -14,7 +15,8 @@ void bug_report(const char *file, int line, const char *format, ...) {
     abort();
 }
 
-void memory_exhausted(size_t wanted) {
+void memory_exhausted(size_t wanted)
+{
     fprintf(stderr, "eden: out of memory (wanted %zu bytes)\n", wanted);
     abort();
 }

@@ -11,19 +11,26 @@ typedef struct KindRow {
 } KindRow;
 
 static const KindRow kind_rows[] = {
-    [ERROR_NONE] = {"none", 0},         [ERROR_INVALID] = {"invalid", 1},
-    [ERROR_NOT_FOUND] = {"not found", 1}, [ERROR_CONFLICT] = {"conflict", 5},
-    [ERROR_DENIED] = {"denied", 4},     [ERROR_TIMEOUT] = {"timeout", 124},
-    [ERROR_UNAVAILABLE] = {"unavailable", 3}, [ERROR_LIMIT] = {"limit", 1},
-    [ERROR_OS] = {"os", 1},             [ERROR_BUG] = {"bug", 1},
+    [ERROR_NONE] = { "none", 0 },
+    [ERROR_INVALID] = { "invalid", 1 },
+    [ERROR_NOT_FOUND] = { "not found", 1 },
+    [ERROR_CONFLICT] = { "conflict", 5 },
+    [ERROR_DENIED] = { "denied", 4 },
+    [ERROR_TIMEOUT] = { "timeout", 124 },
+    [ERROR_UNAVAILABLE] = { "unavailable", 3 },
+    [ERROR_LIMIT] = { "limit", 1 },
+    [ERROR_OS] = { "os", 1 },
+    [ERROR_BUG] = { "bug", 1 },
 };
 
-const char *error_kind_name(ErrorKind kind) {
+const char *error_kind_name(ErrorKind kind)
+{
     BUG_IF((size_t)kind >= COUNT_OF(kind_rows));
     return kind_rows[kind].name;
 }
 
-bool error_kind_from_name(const char *name, ErrorKind *out) {
+bool error_kind_from_name(const char *name, ErrorKind *out)
+{
     for (size_t i = 0; i < COUNT_OF(kind_rows); i++) {
         if (strcmp(kind_rows[i].name, name) == 0) {
             *out = (ErrorKind)i;
@@ -33,12 +40,14 @@ bool error_kind_from_name(const char *name, ErrorKind *out) {
     return false;
 }
 
-int error_kind_exit_code(ErrorKind kind) {
+int error_kind_exit_code(ErrorKind kind)
+{
     BUG_IF((size_t)kind >= COUNT_OF(kind_rows));
     return kind_rows[kind].exit_code;
 }
 
-bool error_set(Error *err, ErrorKind kind, const char *format, ...) {
+bool error_set(Error *err, ErrorKind kind, const char *format, ...)
+{
     err->kind = kind;
     va_list args;
     va_start(args, format);
@@ -47,7 +56,8 @@ bool error_set(Error *err, ErrorKind kind, const char *format, ...) {
     return false;
 }
 
-bool error_wrap(Error *err, const char *format, ...) {
+bool error_wrap(Error *err, const char *format, ...)
+{
     char context[sizeof err->text];
     va_list args;
     va_start(args, format);

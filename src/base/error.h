@@ -15,9 +15,9 @@
 
 typedef enum ErrorKind {
     ERROR_NONE,
-    ERROR_INVALID,     /* the input is wrong */
+    ERROR_INVALID, /* the input is wrong */
     ERROR_NOT_FOUND,
-    ERROR_CONFLICT,    /* somebody else holds or changed it */
+    ERROR_CONFLICT, /* somebody else holds or changed it */
     ERROR_DENIED,
     ERROR_TIMEOUT,
     ERROR_UNAVAILABLE, /* may work later */

@@ -7,18 +7,21 @@
 
 #include "base/str.h"
 
-static inline uint64_t hash_mix(uint64_t a, uint64_t b) {
+static inline uint64_t hash_mix(uint64_t a, uint64_t b)
+{
     __uint128_t product = (__uint128_t)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint64_t hash_read(const char *p, size_t len) {
+static inline uint64_t hash_read(const char *p, size_t len)
+{
     uint64_t word = 0;
     memcpy(&word, p, len);
     return word;
 }
 
-static inline uint64_t hash_bytes(const char *p, size_t len) {
+static inline uint64_t hash_bytes(const char *p, size_t len)
+{
     const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xc2b2ae3d27d4eb4fu;
     uint64_t hash = k0 ^ len;
     while (len > 16) {
@@ -40,10 +43,12 @@ static inline uint64_t hash_bytes(const char *p, size_t len) {
     return hash_mix(low ^ k1, high ^ hash);
 }
 
-static inline uint64_t hash_str(Str s) {
+static inline uint64_t hash_str(Str s)
+{
     return hash_bytes(s.data, s.len);
 }
 
-static inline uint64_t hash_u64(uint64_t value) {
+static inline uint64_t hash_u64(uint64_t value)
+{
     return hash_mix(value ^ 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu);
 }

@@ -14,7 +14,11 @@
 #include "base/buf.h"
 #include "base/source.h"
 
-typedef enum Severity { SEVERITY_ERROR, SEVERITY_WARNING, SEVERITY_HINT } Severity;
+typedef enum Severity {
+    SEVERITY_ERROR,
+    SEVERITY_WARNING,
+    SEVERITY_HINT
+} Severity;
 
 /* One step of how we came to the place: the including template, the job that names a file. */
 typedef struct ProblemOrigin {
@@ -30,9 +34,9 @@ typedef struct Problem {
     Str file;
     uint32_t line; /* 0: no place */
     uint32_t column;
-    uint32_t span;    /* code points to underline, at least 1 */
-    Str excerpt;      /* the line itself; empty when not known */
-    Str hint;         /* shown behind the caret; may be empty */
+    uint32_t span; /* code points to underline, at least 1 */
+    Str excerpt;   /* the line itself; empty when not known */
+    Str hint;      /* shown behind the caret; may be empty */
     ProblemOrigin *origin;
 } Problem;
 
@@ -45,7 +49,9 @@ typedef struct Problems {
     uint32_t dropped; /* found beyond the maximum and only counted */
 } Problems;
 
-enum { PROBLEMS_MAX = 200 };
+enum {
+    PROBLEMS_MAX = 200
+};
 
 void problems_init(Problems *problems, Arena *arena);
 

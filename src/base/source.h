@@ -35,7 +35,10 @@ typedef struct Sources {
     uint32_t cap;
 } Sources;
 
-enum { SOURCE_NONE = 0, SOURCES_MAX = UINT16_MAX };
+enum {
+    SOURCE_NONE = 0,
+    SOURCES_MAX = UINT16_MAX
+};
 
 void sources_init(Sources *sources, Arena *arena);
 /* Keeps `name` and `text` by reference. Returns SOURCE_NONE when the table is full. */

@@ -1,6 +1,7 @@
 #include "base/str.h"
 
-size_t str_find(Str haystack, Str needle, size_t from) {
+size_t str_find(Str haystack, Str needle, size_t from)
+{
     if (from > haystack.len) {
         return STR_NOT_FOUND;
     }
@@ -10,12 +11,12 @@ size_t str_find(Str haystack, Str needle, size_t from) {
     if (haystack.len - from < needle.len) {
         return STR_NOT_FOUND;
     }
-    const char *hit =
-        memmem(haystack.data + from, haystack.len - from, needle.data, needle.len);
+    const char *hit = memmem(haystack.data + from, haystack.len - from, needle.data, needle.len);
     return hit == NULL ? STR_NOT_FOUND : (size_t)(hit - haystack.data);
 }
 
-size_t str_find_last(Str haystack, Str needle) {
+size_t str_find_last(Str haystack, Str needle)
+{
     if (needle.len > haystack.len) {
         return STR_NOT_FOUND;
     }
@@ -27,7 +28,8 @@ size_t str_find_last(Str haystack, Str needle) {
     return STR_NOT_FOUND;
 }
 
-int str_compare(Str a, Str b) {
+int str_compare(Str a, Str b)
+{
     size_t shared = a.len < b.len ? a.len : b.len;
     int order = shared == 0 ? 0 : memcmp(a.data, b.data, shared);
     if (order != 0) {
@@ -36,7 +38,8 @@ int str_compare(Str a, Str b) {
     return a.len < b.len ? -1 : a.len > b.len;
 }
 
-bool str_eq_ignore_case(Str a, Str b) {
+bool str_eq_ignore_case(Str a, Str b)
+{
     if (a.len != b.len) {
         return false;
     }
@@ -48,7 +51,8 @@ bool str_eq_ignore_case(Str a, Str b) {
     return true;
 }
 
-Str str_trim(Str s) {
+Str str_trim(Str s)
+{
     while (s.len > 0 && ascii_is_space(s.data[0])) {
         s.data++;
         s.len--;
@@ -59,22 +63,24 @@ Str str_trim(Str s) {
     return s;
 }
 
-bool str_split_next(Str *rest, char separator, Str *part) {
+bool str_split_next(Str *rest, char separator, Str *part)
+{
     if (rest->data == NULL) {
         return false;
     }
     const char *hit = rest->len == 0 ? NULL : memchr(rest->data, separator, rest->len);
     if (hit == NULL) {
         *part = *rest;
-        *rest = (Str){NULL, 0};
+        *rest = (Str){ NULL, 0 };
         return true;
     }
-    *part = (Str){rest->data, (size_t)(hit - rest->data)};
-    *rest = (Str){hit + 1, rest->len - part->len - 1};
+    *part = (Str){ rest->data, (size_t)(hit - rest->data) };
+    *rest = (Str){ hit + 1, rest->len - part->len - 1 };
     return true;
 }
 
-bool str_to_u64(Str s, uint64_t *out) {
+bool str_to_u64(Str s, uint64_t *out)
+{
     if (s.len == 0) {
         return false;
     }
@@ -89,7 +95,8 @@ bool str_to_u64(Str s, uint64_t *out) {
     return true;
 }
 
-bool str_to_i64(Str s, int64_t *out) {
+bool str_to_i64(Str s, int64_t *out)
+{
     bool negative = s.len > 0 && s.data[0] == '-';
     if (s.len > 0 && (s.data[0] == '-' || s.data[0] == '+')) {
         s = str_from_offset(s, 1);

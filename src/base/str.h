@@ -16,50 +16,58 @@ typedef struct Str {
     size_t len;
 } Str;
 
-#define STR(literal) ((Str){"" literal, sizeof(literal) - 1})
-#define STR_EMPTY ((Str){"", 0})
+#define STR(literal) ((Str){ "" literal, sizeof(literal) - 1 })
+#define STR_EMPTY    ((Str){ "", 0 })
 
 /* printf("%" STR_FMT "\n", STR_ARG(name)) */
-#define STR_FMT ".*s"
+#define STR_FMT    ".*s"
 #define STR_ARG(s) (int)((s).len > 0x7fffffff ? 0x7fffffff : (s).len), ((s).len ? (s).data : "")
 
-static inline Str str_from(const char *data, size_t len) {
-    return (Str){data, len};
+static inline Str str_from(const char *data, size_t len)
+{
+    return (Str){ data, len };
 }
 
-static inline Str str_from_c(const char *text) {
-    return text == NULL ? STR_EMPTY : (Str){text, strlen(text)};
+static inline Str str_from_c(const char *text)
+{
+    return text == NULL ? STR_EMPTY : (Str){ text, strlen(text) };
 }
 
-static inline bool str_eq(Str a, Str b) {
+static inline bool str_eq(Str a, Str b)
+{
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-static inline bool str_eq_c(Str a, const char *b) {
+static inline bool str_eq_c(Str a, const char *b)
+{
     return str_eq(a, str_from_c(b));
 }
 
-static inline bool str_starts(Str s, Str prefix) {
+static inline bool str_starts(Str s, Str prefix)
+{
     return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.data, prefix.data, prefix.len) == 0);
 }
 
-static inline bool str_ends(Str s, Str suffix) {
+static inline bool str_ends(Str s, Str suffix)
+{
     return s.len >= suffix.len &&
            (suffix.len == 0 || memcmp(s.data + s.len - suffix.len, suffix.data, suffix.len) == 0);
 }
 
 /* Bytes from `start` up to `end`; both are clamped to the string. */
-static inline Str str_slice(Str s, size_t start, size_t end) {
+static inline Str str_slice(Str s, size_t start, size_t end)
+{
     if (end > s.len) {
         end = s.len;
     }
     if (start >= end) {
         return STR_EMPTY;
     }
-    return (Str){s.data + start, end - start};
+    return (Str){ s.data + start, end - start };
 }
 
-static inline Str str_from_offset(Str s, size_t start) {
+static inline Str str_from_offset(Str s, size_t start)
+{
     return str_slice(s, start, s.len);
 }
 
@@ -85,26 +93,33 @@ bool str_split_next(Str *rest, char separator, Str *part);
 bool str_to_i64(Str s, int64_t *out);
 bool str_to_u64(Str s, uint64_t *out);
 
-static inline bool ascii_is_digit(char c) {
+static inline bool ascii_is_digit(char c)
+{
     return c >= '0' && c <= '9';
 }
-static inline bool ascii_is_alpha(char c) {
+static inline bool ascii_is_alpha(char c)
+{
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-static inline bool ascii_is_space(char c) {
+static inline bool ascii_is_space(char c)
+{
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
-static inline bool ascii_is_name(char c) {
+static inline bool ascii_is_name(char c)
+{
     return ascii_is_alpha(c) || ascii_is_digit(c) || c == '_';
 }
-static inline char ascii_lower(char c) {
+static inline char ascii_lower(char c)
+{
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
-static inline char ascii_upper(char c) {
+static inline char ascii_upper(char c)
+{
     return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
 }
 /* 0..15, or -1 for a character that is no hexadecimal digit. */
-static inline int ascii_hex_value(char c) {
+static inline int ascii_hex_value(char c)
+{
     if (c >= '0' && c <= '9') {
         return c - '0';
     }

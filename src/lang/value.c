@@ -5,18 +5,20 @@
 #include "base/bug.h"
 
 static const char *const kind_names[] = {
-    [VALUE_NULL] = "null",     [VALUE_BOOL] = "bool",     [VALUE_INT] = "int",
-    [VALUE_FLOAT] = "float",   [VALUE_STRING] = "string", [VALUE_LIST] = "list",
-    [VALUE_TUPLE] = "tuple",   [VALUE_MAP] = "map",       [VALUE_OBJECT] = "object",
+    [VALUE_NULL] = "null",           [VALUE_BOOL] = "bool",     [VALUE_INT] = "int",
+    [VALUE_FLOAT] = "float",         [VALUE_STRING] = "string", [VALUE_LIST] = "list",
+    [VALUE_TUPLE] = "tuple",         [VALUE_MAP] = "map",       [VALUE_OBJECT] = "object",
     [VALUE_UNDEFINED] = "undefined",
 };
 
-const char *value_kind_name(ValueKind kind) {
+const char *value_kind_name(ValueKind kind)
+{
     BUG_IF((size_t)kind >= COUNT_OF(kind_names));
     return kind_names[kind];
 }
 
-static bool holds_secret(Value v, unsigned depth) {
+static bool holds_secret(Value v, unsigned depth)
+{
     if (value_is_secret(v)) {
         return true;
     }
@@ -40,32 +42,36 @@ static bool holds_secret(Value v, unsigned depth) {
     return false;
 }
 
-bool value_holds_secret(Value v) {
+bool value_holds_secret(Value v)
+{
     return holds_secret(v, 0);
 }
 
-List *list_new(Arena *arena, uint32_t cap) {
+List *list_new(Arena *arena, uint32_t cap)
+{
     List *list = arena_alloc(arena, sizeof *list);
-    *list = (List){.cap = cap};
+    *list = (List){ .cap = cap };
     if (cap > 0) {
         list->items = ARENA_ARRAY(arena, Value, cap);
     }
     return list;
 }
 
-void list_push(Arena *arena, List *list, Value item) {
+void list_push(Arena *arena, List *list, Value item)
+{
     if (UNLIKELY(list->len == list->cap)) {
         uint32_t cap = list->cap == 0 ? 4 : list->cap * 2;
-        list->items = arena_grow(arena, list->items, list->cap * sizeof(Value),
-                                 cap * sizeof(Value));
+        list->items =
+            arena_grow(arena, list->items, list->cap * sizeof(Value), cap * sizeof(Value));
         list->cap = cap;
     }
     list->items[list->len++] = item;
 }
 
-Map *map_new(Arena *arena, uint32_t cap) {
+Map *map_new(Arena *arena, uint32_t cap)
+{
     Map *map = arena_alloc(arena, sizeof *map);
-    *map = (Map){.cap = cap};
+    *map = (Map){ .cap = cap };
     if (cap > 0) {
         map->entries = ARENA_ARRAY(arena, MapEntry, cap);
     }
@@ -73,7 +79,8 @@ Map *map_new(Arena *arena, uint32_t cap) {
 }
 
 /* Numbers that are equal hash alike whatever their kind, as map keys must. */
-static uint64_t hash_number(double number) {
+static uint64_t hash_number(double number)
+{
     if (number >= -9223372036854775808.0 && number < 9223372036854775808.0 &&
         number == floor(number)) {
         return hash_u64((uint64_t)(int64_t)number);
@@ -83,16 +90,13 @@ static uint64_t hash_number(double number) {
     return hash_u64(bits);
 }
 
-uint64_t value_hash(Value key) {
+uint64_t value_hash(Value key)
+{
     switch (key.kind) {
-    case VALUE_BOOL:
-        return hash_u64(key.boolean);
-    case VALUE_INT:
-        return hash_u64((uint64_t)key.integer);
-    case VALUE_FLOAT:
-        return hash_number(key.number);
-    case VALUE_STRING:
-        return hash_bytes(key.text, key.len);
+    case VALUE_BOOL: return hash_u64(key.boolean);
+    case VALUE_INT: return hash_u64((uint64_t)key.integer);
+    case VALUE_FLOAT: return hash_number(key.number);
+    case VALUE_STRING: return hash_bytes(key.text, key.len);
     case VALUE_TUPLE: {
         uint64_t hash = key.list->len;
         for (uint32_t i = 0; i < key.list->len; i++) {
@@ -100,39 +104,42 @@ uint64_t value_hash(Value key) {
         }
         return hash;
     }
-    default:
-        return 0;
+    default: return 0;
     }
 }
 
 /* Exact: an integer that a double cannot hold equals no double. */
-static bool int_equals_float(int64_t integer, double number) {
+static bool int_equals_float(int64_t integer, double number)
+{
     return number >= -9223372036854775808.0 && number < 9223372036854775808.0 &&
            number == floor(number) && (int64_t)number == integer;
 }
 
-static bool is_integral(Value v) {
+static bool is_integral(Value v)
+{
     return v.kind == VALUE_INT || v.kind == VALUE_BOOL;
 }
 
-static int64_t integral(Value v) {
+static int64_t integral(Value v)
+{
     return v.kind == VALUE_BOOL ? v.boolean : v.integer;
 }
 
-bool value_key_equal(Value a, Value b) {
+bool value_key_equal(Value a, Value b)
+{
     if (a.kind == VALUE_STRING || b.kind == VALUE_STRING) {
         return a.kind == b.kind && a.len == b.len &&
                (a.text == b.text || memcmp(a.text, b.text, a.len) == 0);
     }
     if (is_integral(a)) {
-        return is_integral(b)           ? integral(a) == integral(b)
+        return is_integral(b)          ? integral(a) == integral(b)
                : b.kind == VALUE_FLOAT ? int_equals_float(integral(a), b.number)
                                        : false;
     }
     if (a.kind == VALUE_FLOAT) {
         return b.kind == VALUE_FLOAT ? a.number == b.number
-               : is_integral(b)     ? int_equals_float(integral(b), a.number)
-                                    : false;
+               : is_integral(b)      ? int_equals_float(integral(b), a.number)
+                                     : false;
     }
     if (a.kind != b.kind) {
         return false;
@@ -154,7 +161,8 @@ bool value_key_equal(Value a, Value b) {
     return false;
 }
 
-static bool is_key(Value v, unsigned depth) {
+static bool is_key(Value v, unsigned depth)
+{
     if (v.kind <= VALUE_STRING) {
         return true;
     }
@@ -169,11 +177,13 @@ static bool is_key(Value v, unsigned depth) {
     return true;
 }
 
-bool value_is_key(Value v) {
+bool value_is_key(Value v)
+{
     return is_key(v, 0);
 }
 
-static void index_put(Map *map, uint64_t hash, uint32_t position) {
+static void index_put(Map *map, uint64_t hash, uint32_t position)
+{
     uint32_t slot = (uint32_t)hash & map->index_mask;
     while (map->index[slot] != 0) {
         slot = (slot + 1) & map->index_mask;
@@ -181,7 +191,8 @@ static void index_put(Map *map, uint64_t hash, uint32_t position) {
     map->index[slot] = (hash & 0xffffffff00000000u) | (position + 1);
 }
 
-static void index_build(Arena *arena, Map *map, uint32_t slots) {
+static void index_build(Arena *arena, Map *map, uint32_t slots)
+{
     if (map->index == NULL || slots > map->index_mask + 1) {
         map->index = ARENA_ARRAY(arena, uint64_t, slots);
         map->index_mask = slots - 1;
@@ -192,7 +203,8 @@ static void index_build(Arena *arena, Map *map, uint32_t slots) {
     }
 }
 
-static MapEntry *find_hashed(const Map *map, uint64_t hash, Value key) {
+static MapEntry *find_hashed(const Map *map, uint64_t hash, Value key)
+{
     uint32_t slot = (uint32_t)hash & map->index_mask;
     for (;; slot = (slot + 1) & map->index_mask) {
         uint64_t found = map->index[slot];
@@ -208,7 +220,8 @@ static MapEntry *find_hashed(const Map *map, uint64_t hash, Value key) {
     }
 }
 
-MapEntry *map_find_str(const Map *map, Str key) {
+MapEntry *map_find_str(const Map *map, Str key)
+{
     if (map->index != NULL) {
         return find_hashed(map, hash_str(key), value_string(key));
     }
@@ -222,7 +235,8 @@ MapEntry *map_find_str(const Map *map, Str key) {
     return NULL;
 }
 
-MapEntry *map_find(const Map *map, Value key) {
+MapEntry *map_find(const Map *map, Value key)
+{
     if (key.kind == VALUE_STRING) {
         return map_find_str(map, value_str(key));
     }
@@ -237,20 +251,21 @@ MapEntry *map_find(const Map *map, Value key) {
     return NULL;
 }
 
-MapEntry *map_append(Arena *arena, Map *map, Value key, Value value) {
+MapEntry *map_append(Arena *arena, Map *map, Value key, Value value)
+{
     if (UNLIKELY(map->len == map->cap)) {
         uint32_t cap = map->cap == 0 ? 4 : map->cap * 2;
-        map->entries = arena_grow(arena, map->entries, map->cap * sizeof(MapEntry),
-                                  cap * sizeof(MapEntry));
+        map->entries =
+            arena_grow(arena, map->entries, map->cap * sizeof(MapEntry), cap * sizeof(MapEntry));
         map->cap = cap;
     }
     MapEntry *entry = &map->entries[map->len++];
-    *entry = (MapEntry){key, value};
+    *entry = (MapEntry){ key, value };
     if (map->len > MAP_LINEAR) {
         /* At most half full, so that probe chains stay short. */
         if (map->index == NULL || map->len * 2 > map->index_mask + 1) {
-            index_build(arena, map, map->index == NULL ? 4 * MAP_LINEAR
-                                                       : 2 * (map->index_mask + 1));
+            index_build(arena, map,
+                        map->index == NULL ? 4 * MAP_LINEAR : 2 * (map->index_mask + 1));
         } else {
             index_put(map, value_hash(key), map->len - 1);
         }
@@ -258,7 +273,8 @@ MapEntry *map_append(Arena *arena, Map *map, Value key, Value value) {
     return entry;
 }
 
-MapEntry *map_set(Arena *arena, Map *map, Value key, Value value) {
+MapEntry *map_set(Arena *arena, Map *map, Value key, Value value)
+{
     MapEntry *entry = map_find(map, key);
     if (entry != NULL) {
         entry->value = value;
@@ -267,7 +283,8 @@ MapEntry *map_set(Arena *arena, Map *map, Value key, Value value) {
     return map_append(arena, map, key, value);
 }
 
-bool map_remove(Map *map, Value key) {
+bool map_remove(Map *map, Value key)
+{
     MapEntry *entry = map_find(map, key);
     if (entry == NULL) {
         return false;
@@ -281,7 +298,8 @@ bool map_remove(Map *map, Value key) {
     return true;
 }
 
-const Value *value_get(Value map, Str key) {
+const Value *value_get(Value map, Str key)
+{
     if (map.kind != VALUE_MAP) {
         return NULL;
     }
@@ -289,11 +307,10 @@ const Value *value_get(Value map, Str key) {
     return entry == NULL ? NULL : &entry->value;
 }
 
-Value value_copy(Arena *arena, Value v) {
+Value value_copy(Arena *arena, Value v)
+{
     switch (v.kind) {
-    case VALUE_STRING:
-        v.text = arena_copy(arena, value_str(v)).data;
-        return v;
+    case VALUE_STRING: v.text = arena_copy(arena, value_str(v)).data; return v;
     case VALUE_LIST:
     case VALUE_TUPLE: {
         List *copy = list_new(arena, v.list->len);
@@ -312,12 +329,12 @@ Value value_copy(Arena *arena, Value v) {
         v.map = copy;
         return v;
     }
-    default:
-        return v;
+    default: return v;
     }
 }
 
-void value_freeze(Value v) {
+void value_freeze(Value v)
+{
     if (value_is_sequence(v)) {
         if (v.list->frozen) {
             return; /* shared through an alias, and done already */

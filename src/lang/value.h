@@ -93,7 +93,10 @@ struct Map {
     bool frozen;
 };
 
-enum { MAP_LINEAR = 8, VALUE_STRING_MAX = INT32_MAX };
+enum {
+    MAP_LINEAR = 8,
+    VALUE_STRING_MAX = INT32_MAX
+};
 
 /* What was looked for and not found; see template/undefined.h for how it is told. */
 struct Undefined {
@@ -104,62 +107,81 @@ struct Undefined {
     bool attribute; /* looked up as an attribute, not as an element */
 };
 
-static inline Value value_null(void) {
-    return (Value){.kind = VALUE_NULL};
+static inline Value value_null(void)
+{
+    return (Value){ .kind = VALUE_NULL };
 }
-static inline Value value_bool(bool boolean) {
-    return (Value){.kind = VALUE_BOOL, .boolean = boolean};
+static inline Value value_bool(bool boolean)
+{
+    return (Value){ .kind = VALUE_BOOL, .boolean = boolean };
 }
-static inline Value value_int(int64_t integer) {
-    return (Value){.kind = VALUE_INT, .integer = integer};
+static inline Value value_int(int64_t integer)
+{
+    return (Value){ .kind = VALUE_INT, .integer = integer };
 }
-static inline Value value_float(double number) {
-    return (Value){.kind = VALUE_FLOAT, .number = number};
+static inline Value value_float(double number)
+{
+    return (Value){ .kind = VALUE_FLOAT, .number = number };
 }
 /* The bytes are borrowed; at most VALUE_STRING_MAX of them. */
-static inline Value value_string(Str s) {
-    return (Value){.kind = VALUE_STRING, .len = (uint32_t)s.len, .text = s.data};
+static inline Value value_string(Str s)
+{
+    return (Value){ .kind = VALUE_STRING, .len = (uint32_t)s.len, .text = s.data };
 }
-static inline Value value_markup(Str s) {
+static inline Value value_markup(Str s)
+{
     return (Value){
-        .kind = VALUE_STRING, .flags = VALUE_MARKUP, .len = (uint32_t)s.len, .text = s.data};
+        .kind = VALUE_STRING, .flags = VALUE_MARKUP, .len = (uint32_t)s.len, .text = s.data
+    };
 }
-static inline Value value_list(List *list) {
-    return (Value){.kind = VALUE_LIST, .list = list};
+static inline Value value_list(List *list)
+{
+    return (Value){ .kind = VALUE_LIST, .list = list };
 }
-static inline Value value_tuple(List *items) {
-    return (Value){.kind = VALUE_TUPLE, .list = items};
+static inline Value value_tuple(List *items)
+{
+    return (Value){ .kind = VALUE_TUPLE, .list = items };
 }
-static inline Value value_map(Map *map) {
-    return (Value){.kind = VALUE_MAP, .map = map};
+static inline Value value_map(Map *map)
+{
+    return (Value){ .kind = VALUE_MAP, .map = map };
 }
-static inline Value value_object(Object *object) {
-    return (Value){.kind = VALUE_OBJECT, .object = object};
+static inline Value value_object(Object *object)
+{
+    return (Value){ .kind = VALUE_OBJECT, .object = object };
 }
 /* "Not given": an optional argument that the caller left out, a slot not yet assigned. */
-static inline Value value_missing(void) {
-    return (Value){.kind = VALUE_UNDEFINED};
+static inline Value value_missing(void)
+{
+    return (Value){ .kind = VALUE_UNDEFINED };
 }
-static inline bool value_is_missing(Value v) {
+static inline bool value_is_missing(Value v)
+{
     return v.kind == VALUE_UNDEFINED && v.undefined == NULL;
 }
 
-static inline Str value_str(Value v) {
+static inline Str value_str(Value v)
+{
     return str_from(v.text, v.len);
 }
-static inline bool value_is_string(Value v) {
+static inline bool value_is_string(Value v)
+{
     return v.kind == VALUE_STRING;
 }
-static inline bool value_is_markup(Value v) {
+static inline bool value_is_markup(Value v)
+{
     return v.kind == VALUE_STRING && (v.flags & VALUE_MARKUP) != 0;
 }
-static inline bool value_is_sequence(Value v) {
+static inline bool value_is_sequence(Value v)
+{
     return v.kind == VALUE_LIST || v.kind == VALUE_TUPLE;
 }
-static inline bool value_is_secret(Value v) {
+static inline bool value_is_secret(Value v)
+{
     return (v.flags & VALUE_SECRET) != 0;
 }
-static inline Value value_with_secret(Value v) {
+static inline Value value_with_secret(Value v)
+{
     v.flags |= VALUE_SECRET;
     return v;
 }
@@ -170,7 +192,9 @@ const char *value_kind_name(ValueKind kind);
 /* True when `v` or anything in it is secret. Walks containers, at most VALUE_DEPTH_MAX deep. */
 bool value_holds_secret(Value v);
 
-enum { VALUE_DEPTH_MAX = 512 };
+enum {
+    VALUE_DEPTH_MAX = 512
+};
 
 List *list_new(Arena *arena, uint32_t cap);
 /* The list holds at most 2^31 items; a caller that builds from input checks its budget first. */
@@ -187,7 +211,8 @@ MapEntry *map_find(const Map *map, Value key); /* NULL when absent */
 MapEntry *map_find_str(const Map *map, Str key);
 /* Appends or replaces the value under `key`; returns the entry. */
 MapEntry *map_set(Arena *arena, Map *map, Value key, Value value);
-static inline MapEntry *map_set_str(Arena *arena, Map *map, Str key, Value value) {
+static inline MapEntry *map_set_str(Arena *arena, Map *map, Str key, Value value)
+{
     return map_set(arena, map, value_string(key), value);
 }
 /* Appends without looking: the caller knows that the key is not there yet. */
