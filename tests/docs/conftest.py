@@ -1,0 +1,18 @@
+"""What the tests about the tree itself share."""
+
+import os
+import pathlib
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The source tree."""
+    return pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def eden_path(root):
+    """The binary under test: $EDEN, or the one `make build` leaves."""
+    return pathlib.Path(os.environ.get("EDEN", root / "build" / "eden"))
