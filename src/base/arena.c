@@ -101,7 +101,7 @@ void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size)
         return old;
     }
     void *grown = arena_alloc(arena, new_size);
-    if (old_size > 0) {
+    if (old != NULL) {
         memcpy(grown, old, old_size);
     }
     return grown;

@@ -80,4 +80,4 @@ void arena_release(Arena *arena, ArenaMark mark);
 Str arena_copy(Arena *arena, Str s);
 char *arena_copy_c(Arena *arena, Str s); /* NUL-terminated */
 PRINTF_LIKE(2, 3) Str arena_format(Arena *arena, const char *format, ...);
-Str arena_format_v(Arena *arena, const char *format, va_list args);
+PRINTF_LIKE(2, 0) Str arena_format_v(Arena *arena, const char *format, va_list args);

@@ -73,7 +73,7 @@ static inline void buf_put_c(Buf *buf, const char *text)
 void buf_put_repeat(Buf *buf, char c, size_t count);
 void buf_put_i64(Buf *buf, int64_t number);
 PRINTF_LIKE(2, 3) void buf_put_format(Buf *buf, const char *format, ...);
-void buf_put_format_v(Buf *buf, const char *format, va_list args);
+PRINTF_LIKE(2, 0) void buf_put_format_v(Buf *buf, const char *format, va_list args);
 
 /* The text with a NUL behind it, which does not count into `len`. NULL after an overflow. */
 const char *buf_c(Buf *buf);
