@@ -11,8 +11,10 @@ enum {
 
 void buf_clear(Buf *buf)
 {
-    free(buf->data);
-    *buf = buf_make(buf->max);
+    if (buf->arena == NULL) {
+        free(buf->data);
+    }
+    *buf = buf_make_in(buf->arena, buf->max);
 }
 
 bool buf_reserve_slow(Buf *buf, size_t extra)
@@ -29,11 +31,15 @@ bool buf_reserve_slow(Buf *buf, size_t extra)
     if (cap > buf->max) {
         cap = buf->max;
     }
-    char *data = realloc(buf->data, cap);
-    if (data == NULL) {
-        memory_exhausted(cap);
+    if (buf->arena != NULL) {
+        buf->data = arena_grow(buf->arena, buf->data, buf->cap, cap);
+    } else {
+        char *data = realloc(buf->data, cap);
+        if (data == NULL) {
+            memory_exhausted(cap);
+        }
+        buf->data = data;
     }
-    buf->data = data;
     buf->cap = cap;
     return true;
 }

@@ -1,13 +1,15 @@
 /* A growing byte buffer with a maximum.
  *
  * Invariants: `len <= cap <= max`. An append that would pass `max` leaves the bytes as they are
- * and sets `overflow`; later appends are ignored, so a writer checks once, at the end. */
+ * and sets `overflow`; later appends are ignored, so a writer checks once, at the end. A buffer
+ * made with buf_make_in grows inside an arena and needs no clearing. */
 #pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/own.h"
 #include "base/str.h"
 
@@ -17,6 +19,7 @@ typedef struct Buf {
     size_t cap;
     size_t max;
     bool overflow;
+    Arena *arena; /* NULL: on the heap */
 } Buf;
 
 #define BUF_UNLIMITED ((size_t)1 << 62)
@@ -24,6 +27,10 @@ typedef struct Buf {
 static inline Buf buf_make(size_t max)
 {
     return (Buf){ .max = max };
+}
+static inline Buf buf_make_in(Arena *arena, size_t max)
+{
+    return (Buf){ .max = max, .arena = arena };
 }
 void buf_clear(Buf *buf); /* frees the memory; the buffer can be used again */
 DEFINE_AUTO_CLEAR(Buf, buf_clear)

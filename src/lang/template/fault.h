@@ -1,0 +1,58 @@
+/* What went wrong in a template: the class that a Jinja2 user knows, the message, the place and
+ * the templates that led there. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+/* X(constant, name as Jinja2 or Python spells it, code for `eden explain`) */
+#define FAULT_CLASSES(X)                                     \
+    X(FAULT_NONE, "", "")                                    \
+    X(FAULT_SYNTAX, "TemplateSyntaxError", "E0201")          \
+    X(FAULT_ASSERTION, "TemplateAssertionError", "E0202")    \
+    X(FAULT_NOT_FOUND, "TemplateNotFound", "E0203")          \
+    X(FAULT_NONE_FOUND, "TemplatesNotFound", "E0203")        \
+    X(FAULT_UNDEFINED, "UndefinedError", "E0204")            \
+    X(FAULT_RUNTIME, "TemplateRuntimeError", "E0205")        \
+    X(FAULT_FILTER_ARGUMENT, "FilterArgumentError", "E0206") \
+    X(FAULT_TYPE, "TypeError", "E0207")                      \
+    X(FAULT_VALUE, "ValueError", "E0208")                    \
+    X(FAULT_KEY, "KeyError", "E0209")                        \
+    X(FAULT_INDEX, "IndexError", "E0209")                    \
+    X(FAULT_ATTRIBUTE, "AttributeError", "E0209")            \
+    X(FAULT_ZERO_DIVISION, "ZeroDivisionError", "E0210")     \
+    X(FAULT_OVERFLOW, "OverflowError", "E0211")              \
+    X(FAULT_RECURSION, "RecursionError", "E0212")            \
+    X(FAULT_LIMIT, "LimitError", "E0213")
+
+typedef enum FaultClass {
+#define X(constant, name, code) constant,
+    FAULT_CLASSES(X)
+#undef X
+} FaultClass;
+
+const char *fault_class_name(FaultClass class);
+const char *fault_class_code(FaultClass class);
+
+/* One template on the way to the fault, innermost first: where it includes, imports, extends or
+ * calls the next one. */
+typedef struct FaultOrigin {
+    Str template_name;
+    uint32_t line;
+    struct FaultOrigin *next;
+} FaultOrigin;
+
+typedef struct Fault {
+    FaultClass class;
+    Str message;
+    Str hint;          /* "did you mean 'upper'?"; may be empty */
+    Str template_name; /* the template at fault; empty for text given without a name */
+    Str template_text; /* its text, for the excerpt */
+    uint32_t offset;   /* byte offset in that text */
+    uint32_t span;     /* bytes to underline; 0 when only the point is known */
+    uint32_t line;     /* from 1 */
+    uint32_t column;
+    FaultOrigin *origin;
+} Fault;

@@ -1,0 +1,87 @@
+/* Filters, tests, global functions and methods written in C: one function, one row.
+ *
+ * A row names its parameters in order; the first is the filtered value (or the method's owner).
+ * The interpreter binds what the template wrote to these places before the call: keyword
+ * arguments by name, absent optional ones as value_missing(). Too many, unknown or missing
+ * required arguments are TypeErrors that the binder raises, so a function sees what it declared. */
+#pragma once
+
+#include "lang/template/render.h"
+
+/* Arguments of a call. For a bound native call `count` is the number of declared parameters,
+ * plus the extra positional ones if the row is NATIVE_VARIADIC; `named` holds undeclared keyword
+ * arguments of a NATIVE_KEYWORDS row, else NULL. */
+typedef struct Args {
+    Value *values;
+    uint32_t count;
+    Map *named;
+} Args;
+
+typedef bool (*NativeFunction)(Render *r, const Args *args, Value *out);
+
+typedef struct Param {
+    const char *name;
+    const char *fallback; /* shown in help; NULL: required */
+} Param;
+
+enum NativeFlag {
+    NATIVE_VARIADIC = 1 << 0,
+    NATIVE_KEYWORDS = 1 << 1,
+    /* Secrets (see value.h). Without a flag a secret anywhere in the arguments makes the result
+     * secret. PASSES: the result is made of the elements of the input as they are, so they keep
+     * their own marks. PLAIN: the result tells nothing worth hiding (tests, length). */
+    NATIVE_PASSES = 1 << 2,
+    NATIVE_PLAIN = 1 << 3,
+    NATIVE_ALIAS = 1 << 4, /* another name of the row before it */
+    NATIVE_JINJA = 1 << 5, /* Jinja2 has it too; without: eden's own */
+};
+
+enum {
+    NATIVE_PARAMS_MAX = 8
+};
+
+typedef struct Native {
+    const char *name;
+    NativeFunction call;
+    Param params[NATIVE_PARAMS_MAX];
+    unsigned flags;
+    const char *help;    /* one sentence */
+    const char *example; /* a template, rendered by the tests ... */
+    const char *shows;   /* ... to exactly this */
+} Native;
+
+/* Tables end with a row without a name. */
+extern const Native *const filter_tables[];
+extern const Native *const test_tables[];
+extern const Native *const global_tables[];
+
+/* Lookup by name: NULL when there is none. Backed by a table sorted at build time or a switch on
+ * length and first letter: called for every filter of every template at compile time. */
+const Native *filter_find(Str name);
+const Native *test_find(Str name);
+const Native *global_find(Str name);
+/* The method `name` of values of this kind (str, list, tuple, dict, int, float), or NULL. */
+const Native *method_find(ValueKind kind, Str name);
+/* The closest known name, for "did you mean"; false when nothing is close. */
+bool filter_suggest(Str name, Str *out);
+bool test_suggest(Str name, Str *out);
+
+/* Number of declared parameters. */
+uint32_t native_param_count(const Native *native);
+
+/* Arranges `given` into the declared places. `bound->values` lives in the arena. `what` is
+ * "filter", "test", "function" or "method", for messages. */
+bool native_bind(Render *r, const Native *native, const char *what, const Args *given, Args *bound);
+
+/* Calls with unbound arguments; applies the secret rules of the row. */
+bool native_call(Render *r, const Native *native, const char *what, const Args *given, Value *out);
+/* The same for arguments that already stand in their places. */
+bool native_call_bound(Render *r, const Native *native, const Args *bound, Value *out);
+
+/* Calls any callable value: macro, bound method, global function, cycler ... TypeError for the
+ * rest; an undefined callee raises UndefinedError. */
+bool value_call(Render *r, Value callee, const Args *args, Value *out);
+
+/* By name, for map(), select() and the like: raises TemplateRuntimeError "No filter named ...". */
+bool filter_call_by_name(Render *r, Str name, const Args *args, Value *out);
+bool test_call_by_name(Render *r, Str name, const Args *args, bool *out);

@@ -1,0 +1,67 @@
+/* A render in progress, as operators, filters and objects see it.
+ *
+ * Failing: `return render_raise(r, FAULT_TYPE, "...")`, which is always false. The interpreter
+ * adds the place. Work that grows with input is charged before it is done. */
+#pragma once
+
+#include "base/buf.h"
+#include "lang/template/template.h"
+
+typedef struct Render Render;
+
+struct Render {
+    Arena *arena; /* for every value made here */
+    const TemplateSettings *settings;
+    Templates *templates;
+    Fault fault;
+    uint64_t steps_left;
+    uint32_t depth;
+    bool autoescape; /* as it stands at the running instruction */
+    bool secrets;    /* some secret is in play: marks must be looked for */
+    bool escaped;    /* a value made by the running statement was stored somewhere lasting */
+    uint64_t random_state;
+    Rendered *rendered;
+    Buf *out; /* where output goes now: the rendered text or a capture */
+    /* When not NULL, printing records the byte ranges that secrets take in the buffer. */
+    Rendered *ranges;
+};
+
+PRINTF_LIKE(3, 4) bool render_raise(Render *r, FaultClass class, const char *format, ...);
+static inline bool render_failed(const Render *r)
+{
+    return r->fault.class != FAULT_NONE;
+}
+/* Adds "did you mean" to the fault just raised. Returns false. */
+PRINTF_LIKE(2, 3) bool render_hint(Render *r, const char *format, ...);
+
+bool render_out_of_steps(Render *r);
+bool render_out_of_memory(Render *r);
+
+/* Pays for visiting `steps` items; false, with LimitError, when the budget is used up. */
+static inline bool render_charge(Render *r, uint64_t steps)
+{
+    if (LIKELY(steps <= r->steps_left)) {
+        r->steps_left -= steps;
+        return true;
+    }
+    return render_out_of_steps(r);
+}
+
+/* Whether `bytes` more may be allocated; false, with LimitError, when not. Called before making
+ * anything whose size is not bounded by what is there already. Allocates nothing. */
+static inline bool render_room(Render *r, size_t bytes)
+{
+    if (LIKELY(bytes <= r->settings->limits.memory &&
+               arena_used(r->arena) <= r->settings->limits.memory - bytes)) {
+        return true;
+    }
+    return render_out_of_memory(r);
+}
+
+/* A buffer in the render's arena, to build a string in. Finish at once after the last write:
+ * render_take turns it into a string value, or fails with LimitError if it passed the budget. */
+Buf render_buf(Render *r);
+MUST_CHECK bool render_take(Render *r, Buf *buf, Value *out);
+
+/* A deterministic pseudo-random number below `bound` (> 0). */
+uint64_t render_random(Render *r, uint64_t bound);

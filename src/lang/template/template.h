@@ -1,0 +1,107 @@
+/* Jinja2 templates: compile once, render many times.
+ *
+ *     Templates *templates = templates_new(&settings);
+ *     const Template *page;
+ *     if (!templates_compile(templates, STR("motd"), text, &page, &fault)) ...
+ *     Rendered rendered = rendered_make(&settings.limits);
+ *     if (!template_render(page, context, &rendered, &fault)) ...
+ *     fwrite(rendered.text.data, ...); rendered_clear(&rendered); templates_free(templates);
+ *
+ * A Templates and everything compiled by it belong to one thread at a time. Names, texts and
+ * settings given to it are copied; context values are borrowed for the render. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "lang/template/fault.h"
+#include "lang/value.h"
+
+typedef enum UndefinedMode {
+    UNDEFINED_DEFAULT,   /* prints as nothing, is false and empty, fails on any other use */
+    UNDEFINED_STRICT,    /* fails on every use but the `defined` test and `default` */
+    UNDEFINED_CHAINABLE, /* like default, and attributes of it are undefined too */
+    UNDEFINED_DEBUG,     /* prints as the expression that was not found */
+} UndefinedMode;
+
+typedef struct TemplateSyntax {
+    Str block_start, block_end;
+    Str variable_start, variable_end;
+    Str comment_start, comment_end;
+    Str line_statement_prefix; /* empty: none */
+    Str line_comment_prefix;
+    Str newline_sequence; /* "\n", "\r\n" or "\r" */
+    bool trim_blocks;
+    bool lstrip_blocks;
+    bool keep_trailing_newline;
+} TemplateSyntax;
+
+/* What a template may use. A stranger's template ends in LimitError, not in a dead process. */
+typedef struct TemplateLimits {
+    size_t source;      /* bytes of one template */
+    size_t output;      /* bytes of one rendered text */
+    size_t memory;      /* bytes held by values made while rendering */
+    uint64_t steps;     /* instructions and items visited */
+    uint32_t depth;     /* macros, includes, blocks and recursive loops inside one another */
+    uint32_t nesting;   /* expressions and statements inside one another in the source */
+    uint32_t templates; /* different templates loaded by one Templates */
+} TemplateLimits;
+
+/* Finds the text of a template. Returns false when there is none of that name. What it puts into
+ * `text` must live as long as the Templates. */
+typedef bool (*TemplateLoad)(void *context, Str name, Arena *arena, Str *text);
+
+typedef struct TemplateSettings {
+    TemplateSyntax syntax;
+    TemplateLimits limits;
+    UndefinedMode undefined;
+    bool autoescape;
+    TemplateLoad load; /* NULL: include, import and extends find nothing */
+    void *load_context;
+    Value globals; /* a map, seen by every template, below the context; or null */
+    int64_t now;   /* seconds since 1970 for strftime; the language has no clock of its own */
+    uint64_t seed; /* for `random`, `shuffle` and `lipsum` */
+} TemplateSettings;
+
+/* Jinja2's defaults: default undefined, no autoescape, "{{ }}" and so on. */
+TemplateSettings template_settings_default(void);
+
+typedef struct Templates Templates;
+typedef struct Template Template;
+
+Templates *templates_new(const TemplateSettings *settings);
+void templates_free(Templates *templates);
+DEFINE_AUTO(Templates, templates_free)
+
+/* Compiles `text` under `name` (shown in messages; may be empty). */
+MUST_CHECK bool templates_compile(Templates *templates, Str name, Str text, const Template **out,
+                                  Fault *fault);
+/* Compiles a bare expression, for template_evaluate. */
+MUST_CHECK bool templates_compile_expression(Templates *templates, Str name, Str text,
+                                             const Template **out, Fault *fault);
+/* By name through the loader, compiled at most once. */
+MUST_CHECK bool templates_get(Templates *templates, Str name, const Template **out, Fault *fault);
+
+typedef struct SecretRange {
+    size_t start; /* byte offsets in the rendered text */
+    size_t end;
+} SecretRange;
+
+/* The outcome of a render. Reused for the next one without giving its memory back. */
+typedef struct Rendered {
+    Buf text;
+    SecretRange *secrets; /* ascending, not overlapping */
+    uint32_t secret_count;
+    uint32_t secret_cap;
+    Arena arena; /* values made while rendering; also the fault's strings */
+} Rendered;
+
+Rendered rendered_make(const TemplateLimits *limits);
+void rendered_clear(Rendered *rendered);
+DEFINE_AUTO_CLEAR(Rendered, rendered_clear)
+
+/* `context` is a map. On failure `rendered->text` holds what was written before the fault. */
+MUST_CHECK bool template_render(const Template *template, Value context, Rendered *rendered,
+                                Fault *fault);
+/* The value of a compiled expression; it lives in `rendered->arena`. */
+MUST_CHECK bool template_evaluate(const Template *template, Value context, Rendered *rendered,
+                                  Value *out, Fault *fault);
