@@ -1,0 +1,101 @@
+"""What the documents promise is there: targets, commands, links."""
+
+import pathlib
+import re
+import shlex
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted(
+    path
+    for path in ROOT.rglob("*.md")
+    if not any(part.startswith("build") or part == "corpus" for part in path.relative_to(ROOT).parts)
+)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
+PROMPT = re.compile(r"^(?:\$ )?(?:build/)?eden ")
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def commands_in(text):
+    """(command line, output that follows it) of every `eden ...` line in a plain code block.
+
+    The output is None where the document shows none.
+    """
+    for language, block in BLOCK.findall(text):
+        if language not in ("", "sh", "console"):
+            continue
+        lines = block.splitlines()
+        for i, line in enumerate(lines):
+            if not PROMPT.match(line):
+                continue
+            output = []
+            for following in lines[i + 1 :]:
+                if following == "" or following.startswith("$ ") or PROMPT.match(following):
+                    break
+                output.append(following)
+            yield PROMPT.sub("", line), "\n".join(output) or None
+
+
+def cases():
+    for name in ("README.md", "examples/README.md", "CONTRIBUTING.md"):
+        for command, output in commands_in((ROOT / name).read_text()):
+            yield pytest.param(command, output, id=f"{name}: eden {command}")
+
+
+@pytest.mark.parametrize("command, output", cases())
+def test_shown_command_works(eden_path, command, output):
+    listed = subprocess.run([eden_path, "help"], capture_output=True, text=True).stdout
+    if command.split()[0] not in listed:
+        pytest.skip("the command is not there yet")
+    done = subprocess.run(
+        [eden_path, *shlex.split(command, comments=True)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    if output is not None:
+        assert done.stdout.rstrip("\n") == output
+
+
+def test_a_command_and_its_output_are_recognized():
+    text = "```\n$ eden eval 1\n1\n\n$ make x\n```\n```python\neden no\n```\n```\nbuild/eden help\n```\n"
+    assert list(commands_in(text)) == [("eval 1", "1"), ("help", None)]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_make_targets_named_exist(path):
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.M))
+    text = path.read_text()
+    code = "\n".join(block for _, block in BLOCK.findall(text))
+    named = set(re.findall(r"`make ([a-z-]+)", text)) | set(
+        re.findall(r"^(?:\$ )?make ([a-z-]+)", code, re.M)
+    )
+    assert named <= targets
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
+        if not target.startswith(("http:", "https:")):
+            assert (path.parent / target).exists(), target
+
+
+def test_every_tool_is_described():
+    text = (ROOT / "tools" / "README.md").read_text()
+    for path in (ROOT / "tools").iterdir():
+        assert path.name == "README.md" or f"`{path.name}`" in text, path.name
+
+
+def test_readme_names_the_two_commands_ci_and_users_start_with():
+    text = (ROOT / "README.md").read_text()
+    assert "```\nmake demo\nmake test\n```" in text
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
