@@ -1,7 +1,5 @@
 /* What is wrong with what a user wrote: a list, because all of it is told at once.
  *
- * Rendering (EXPERIENCE 1):
- *
  *     error[E0207]: no step named 'instal vnstat'
  *       --> tasks/vnstat.yaml:14:18   (from jobs/base.yaml:3)
  *     14 |       - require: instal vnstat
@@ -23,20 +21,22 @@ typedef enum Severity {
 /* One step of how we came to the place: the including template, the job that names a file. */
 typedef struct ProblemOrigin {
     Str file;
-    uint32_t line;
+    uint32_t line;              /* 0: not known */
     struct ProblemOrigin *next; /* further out */
 } ProblemOrigin;
 
 typedef struct Problem {
     Severity severity;
-    Str code; /* "E0101"; see `eden explain` */
+    Str code; /* "E0101"; see `eden explain`; may be empty */
     Str message;
     Str file;
     uint32_t line; /* 0: no place */
     uint32_t column;
-    uint32_t span; /* code points to underline, at least 1 */
-    Str excerpt;   /* the line itself; empty when not known */
-    Str hint;      /* shown behind the caret; may be empty */
+    uint32_t span; /* code points to underline; what lies past the end of the line is left out */
+    Str excerpt;   /* the line, or the part of a very long one around the place; may be empty */
+    uint32_t excerpt_column; /* column where the excerpt starts; 0 means 1 */
+    bool excerpt_cut;        /* the line goes on behind it */
+    Str hint;                /* shown behind the caret; may be empty */
     ProblemOrigin *origin;
 } Problem;
 
@@ -45,26 +45,41 @@ typedef struct Problems {
     Problem *items;
     uint32_t count;
     uint32_t cap;
-    uint32_t errors;  /* how many of them are errors */
+    uint32_t errors;  /* how many are errors, those dropped included */
     uint32_t dropped; /* found beyond the maximum and only counted */
+    Problem scratch;  /* handed out for those */
 } Problems;
 
 enum {
-    PROBLEMS_MAX = 200
+    PROBLEMS_MAX = 200,
+    PROBLEM_MESSAGE_MAX = 2000, /* bytes; longer ones end in "..." */
 };
 
 void problems_init(Problems *problems, Arena *arena);
 
-/* Adds a problem at `length` bytes from `offset` of `source` (NULL: no place). Strings are copied.
- * Returns the problem so that a caller can add origin or hint; a scratch one past the maximum. */
+/* Adds an error at `length` bytes from `offset` of `source` (NULL: no place). Strings are copied.
+ * Returns the problem so that a caller can add origin or hint, valid until the next one is added;
+ * past the maximum that is a scratch one. */
 PRINTF_LIKE(6, 7)
 Problem *problems_add(Problems *problems, const char *code, const Source *source, uint32_t offset,
                       uint32_t length, const char *format, ...);
+/* The same for what is worth telling but does not fail the command. */
+PRINTF_LIKE(7, 8)
+Problem *problems_add_as(Problems *problems, Severity severity, const char *code,
+                         const Source *source, uint32_t offset, uint32_t length, const char *format,
+                         ...);
+/* Adds one step outward to how we came to the place. `file` is borrowed. */
+void problem_add_origin(Arena *arena, Problem *problem, Str file, uint32_t line);
 
 typedef struct ProblemStyle {
     bool color;
 } ProblemStyle;
 
 void problem_print(const Problem *problem, ProblemStyle style, Buf *out);
-/* All of them, errors first as found, and a closing count. */
+/* All of them, errors first and otherwise as found; a closing count when there are several. */
 void problems_print(const Problems *problems, ProblemStyle style, Buf *out);
+/* {"format":"eden.problems/1","problems":[{"severity","code","message","file","line","column",
+ * "hint","from":[{"file","line"}]}]} and a line end; what is not known is null. */
+void problems_print_json(const Problems *problems, Buf *out);
+
+const char *severity_name(Severity severity);

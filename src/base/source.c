@@ -1,53 +1,76 @@
 #include "base/source.h"
 
-/* Start of the line after the line end at `at`, or `at` itself when there is none. */
-static size_t after_line_end(Str text, size_t at)
+#include "base/utf8.h"
+
+/* True when one of the eight bytes is below 16: a line end, or something rare. */
+static bool may_end_line(const char *p)
 {
-    if (text.data[at] == '\r') {
-        return at + 1 < text.len && text.data[at + 1] == '\n' ? at + 2 : at + 1;
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    const uint64_t ones = 0x0101010101010101u;
+    return ((word - ones * 16) & ~word & (ones * 0x80)) != 0;
+}
+
+/* Where the character that `offset` lies in starts; CRLF counts as one. */
+static size_t character_start(Str text, size_t offset)
+{
+    if (offset >= text.len) {
+        return text.len;
     }
-    return text.data[at] == '\n' ? at + 1 : at;
+    if (offset > 0 && text.data[offset] == '\n' && text.data[offset - 1] == '\r') {
+        return offset - 1;
+    }
+    while (offset > 0 && utf8_is_continuation(text.data[offset])) {
+        offset--;
+    }
+    return offset;
 }
 
 Place source_place(const Source *source, uint32_t offset)
 {
     Str text = source->text;
-    size_t end = offset < text.len ? offset : text.len;
-    Place place = { .line = source->first_line, .column = 1 };
+    size_t end = character_start(text, offset);
+    uint32_t line = source->first_line;
+    size_t line_start = 0;
     for (size_t at = 0; at < end;) {
-        size_t next = after_line_end(text, at);
-        if (next > at) {
-            if (next > end) {
-                break; /* between the two bytes of CRLF */
-            }
-            place.line++;
-            place.column = 1;
-            at = next;
+        if (end - at >= 8 && !may_end_line(text.data + at)) {
+            at += 8;
             continue;
         }
-        at++;
-        while (at < end && ((unsigned char)text.data[at] & 0xc0) == 0x80) {
-            at++;
+        char c = text.data[at++];
+        if (c == '\r' && at < text.len && text.data[at] == '\n') {
+            continue; /* CRLF ends the line with its second byte */
         }
-        place.column++;
+        if (c == '\n' || c == '\r') {
+            line++;
+            line_start = at;
+        }
     }
-    return place;
+    size_t column = utf8_count(str_slice(text, line_start, end)) + 1;
+    return (Place){ .line = line, .column = column > UINT32_MAX ? UINT32_MAX : (uint32_t)column };
 }
 
 Str source_line_at(const Source *source, uint32_t offset)
 {
     Str text = source->text;
-    size_t at = offset < text.len ? offset : text.len;
-    size_t start = at;
-    while (start > 0 && text.data[start - 1] != '\n' &&
-           (text.data[start - 1] != '\r' || (start < text.len && text.data[start] == '\n'))) {
-        start--;
+    if (text.len == 0) {
+        return STR_EMPTY;
     }
-    size_t end = at;
-    while (end < text.len && text.data[end] != '\n' && text.data[end] != '\r') {
-        end++;
+    size_t at = character_start(text, offset);
+    Str before = str_slice(text, 0, at);
+    Str behind = str_from_offset(text, at);
+    const char line_ends[] = { '\n', '\r' };
+    for (size_t i = 0; i < COUNT_OF(line_ends); i++) {
+        const char *last = memrchr(before.data, line_ends[i], before.len);
+        if (last != NULL) {
+            before = str_from_offset(before, (size_t)(last - before.data) + 1);
+        }
+        const char *first = memchr(behind.data, line_ends[i], behind.len);
+        if (first != NULL) {
+            behind = str_slice(behind, 0, (size_t)(first - behind.data));
+        }
     }
-    return str_slice(text, start, end);
+    return str_slice(text, at - before.len, at + behind.len);
 }
 
 void sources_init(Sources *sources, Arena *arena)

@@ -1,0 +1,45 @@
+#include "base/json_text.h"
+
+#include "base/utf8.h"
+
+static void put_escaped(Buf *out, unsigned char c)
+{
+    switch (c) {
+    case '"': buf_put(out, STR("\\\"")); break;
+    case '\\': buf_put(out, STR("\\\\")); break;
+    case '\n': buf_put(out, STR("\\n")); break;
+    case '\r': buf_put(out, STR("\\r")); break;
+    case '\t': buf_put(out, STR("\\t")); break;
+    default: buf_put_format(out, "\\u%04x", c); break;
+    }
+}
+
+void json_text_put(Buf *out, Str s)
+{
+    buf_put_char(out, '"');
+    size_t plain = 0; /* start of the bytes that can go out as they are */
+    for (size_t at = 0; at < s.len;) {
+        unsigned char c = (unsigned char)s.data[at];
+        size_t next = at + 1;
+        uint32_t code;
+        if (c >= 0x80) {
+            size_t bytes = utf8_decode(s.data + at, s.len - at, &code);
+            if (bytes > 0) {
+                at += bytes;
+                continue;
+            }
+        } else if (c >= ' ' && c != '"' && c != '\\' && c != 0x7f) {
+            at = next;
+            continue;
+        }
+        buf_put(out, str_slice(s, plain, at));
+        if (c >= 0x80) {
+            utf8_put(out, UTF8_REPLACEMENT);
+        } else {
+            put_escaped(out, c);
+        }
+        plain = at = next;
+    }
+    buf_put(out, str_from_offset(s, plain));
+    buf_put_char(out, '"');
+}
