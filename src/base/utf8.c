@@ -120,7 +120,7 @@ uint32_t utf8_previous(Str s, size_t *at)
     while (start > 0 && end - start < UTF8_BYTES_MAX && utf8_is_continuation(s.data[start])) {
         start--;
     }
-    uint32_t code;
+    uint32_t code = UTF8_REPLACEMENT;
     if (utf8_decode(s.data + start, end - start, &code) == end - start) {
         *at = start;
         return code;
