@@ -1,0 +1,99 @@
+"""What Jinja2 itself says about a template.
+
+The engine promises Jinja2's behavior, so Debian's python3-jinja2 is the judge.
+A case is a dict with `template`, `options` and `context`, the shape that
+`eden render --batch` reads; the answer has the shape that it writes:
+{"output": text} or {"error": class name, "message": text, "line": number}.
+"""
+
+import copy
+import signal
+
+import jinja2
+import jinja2.ext
+
+UNDEFINED = {
+    "Undefined": jinja2.Undefined,
+    "StrictUndefined": jinja2.StrictUndefined,
+    "ChainableUndefined": jinja2.ChainableUndefined,
+    "DebugUndefined": jinja2.DebugUndefined,
+    "LoggingUndefined": jinja2.make_logging_undefined(),
+}
+
+PLAIN_OPTIONS = (
+    "autoescape",
+    "block_start_string",
+    "block_end_string",
+    "variable_start_string",
+    "variable_end_string",
+    "comment_start_string",
+    "comment_end_string",
+    "line_statement_prefix",
+    "line_comment_prefix",
+    "trim_blocks",
+    "lstrip_blocks",
+    "newline_sequence",
+    "keep_trailing_newline",
+)
+
+# The engine knows `do` without being asked.
+EXTENSIONS = ["jinja2.ext.do"]
+
+
+class OracleTimeout(Exception):
+    """Jinja2 took longer than a test may."""
+
+
+def _give_up(_signum, _frame):
+    raise OracleTimeout()
+
+
+def environment(options):
+    """The Jinja2 environment that a case's options ask for."""
+    settings = {name: options[name] for name in PLAIN_OPTIONS if name in options}
+    settings["undefined"] = UNDEFINED[options.get("undefined") or "Undefined"]
+    if "loader" in options:
+        settings["loader"] = jinja2.DictLoader(options["loader"])
+    env = jinja2.Environment(extensions=EXTENSIONS, **settings)
+    env.globals.update(copy.deepcopy(options.get("globals", {})))
+    return env
+
+
+def error_line(error):
+    """The template line at fault: of the syntax error, or of the innermost template frame."""
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return error.lineno
+    line = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def failure(error):
+    """The answer for an exception, as the engine would write it."""
+    answer = {"error": type(error).__name__, "message": str(error)}
+    line = error_line(error)
+    if line is not None:
+        answer["line"] = line
+    return answer
+
+
+def render(case, seconds=10):
+    """Render one case; every exception of the template becomes an answer."""
+    previous = signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(seconds)
+    try:
+        env = environment(case.get("options") or {})
+        template = env.from_string(case["template"])
+        # A template may change its context; the case must stay as it was.
+        return {"output": template.render(copy.deepcopy(case.get("context") or {}))}
+    except OracleTimeout:
+        raise
+    except Exception as error:  # pylint: disable=broad-except
+        return failure(error)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
