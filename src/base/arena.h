@@ -73,6 +73,9 @@ static inline size_t arena_used(const Arena *arena)
 /* Grows the block `old` of `old_size` bytes to `new_size`, in place when it is the newest. */
 void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size);
 
+/* Gives back the tail of the newest block; does nothing for an older one. */
+void arena_shrink(Arena *arena, void *block, size_t old_size, size_t new_size);
+
 ArenaMark arena_mark(const Arena *arena);
 /* Everything allocated since the mark is gone. */
 void arena_release(Arena *arena, ArenaMark mark);

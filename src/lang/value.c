@@ -17,6 +17,35 @@ const char *value_kind_name(ValueKind kind)
     return kind_names[kind];
 }
 
+static bool holds_secret(Value v, unsigned depth);
+
+static bool list_holds_secret(List *list, unsigned depth)
+{
+    if (list->frozen && list->secrets != SECRETS_UNKNOWN) {
+        return list->secrets == SECRETS_PRESENT;
+    }
+    bool found = false;
+    for (uint32_t i = 0; i < list->len && !found; i++) {
+        found = holds_secret(list->items[i], depth + 1);
+    }
+    list->secrets = found ? SECRETS_PRESENT : SECRETS_ABSENT;
+    return found;
+}
+
+static bool map_holds_secret(Map *map, unsigned depth)
+{
+    if (map->frozen && map->secrets != SECRETS_UNKNOWN) {
+        return map->secrets == SECRETS_PRESENT;
+    }
+    bool found = false;
+    for (uint32_t i = 0; i < map->len && !found; i++) {
+        found = holds_secret(map->entries[i].key, depth + 1) ||
+                holds_secret(map->entries[i].value, depth + 1);
+    }
+    map->secrets = found ? SECRETS_PRESENT : SECRETS_ABSENT;
+    return found;
+}
+
 static bool holds_secret(Value v, unsigned depth)
 {
     if (value_is_secret(v)) {
@@ -25,21 +54,9 @@ static bool holds_secret(Value v, unsigned depth)
     if (depth >= VALUE_DEPTH_MAX) {
         return false;
     }
-    if (value_is_sequence(v)) {
-        for (uint32_t i = 0; i < v.list->len; i++) {
-            if (holds_secret(v.list->items[i], depth + 1)) {
-                return true;
-            }
-        }
-    } else if (v.kind == VALUE_MAP) {
-        for (uint32_t i = 0; i < v.map->len; i++) {
-            if (holds_secret(v.map->entries[i].key, depth + 1) ||
-                holds_secret(v.map->entries[i].value, depth + 1)) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return value_is_sequence(v)  ? list_holds_secret(v.list, depth)
+           : v.kind == VALUE_MAP ? map_holds_secret(v.map, depth)
+                                 : false;
 }
 
 bool value_holds_secret(Value v)
@@ -220,19 +237,32 @@ static MapEntry *find_hashed(const Map *map, uint64_t hash, Value key)
     }
 }
 
-MapEntry *map_find_str(const Map *map, Str key)
+static MapEntry *find_linear(const Map *map, Str key)
 {
-    if (map->index != NULL) {
-        return find_hashed(map, hash_str(key), value_string(key));
-    }
     for (uint32_t i = 0; i < map->len; i++) {
-        Value *own = &map->entries[i].key;
+        const Value *own = &map->entries[i].key;
         if (own->kind == VALUE_STRING && own->len == key.len &&
             (own->text == key.data || memcmp(own->text, key.data, key.len) == 0)) {
             return &map->entries[i];
         }
     }
     return NULL;
+}
+
+MapEntry *map_find_str(const Map *map, Str key)
+{
+    if (map->index != NULL) {
+        return find_hashed(map, hash_str(key), value_string(key));
+    }
+    return find_linear(map, key);
+}
+
+MapEntry *map_find_str_hashed(const Map *map, Str key, uint64_t hash)
+{
+    if (map->index != NULL) {
+        return find_hashed(map, hash, value_string(key));
+    }
+    return find_linear(map, key);
 }
 
 MapEntry *map_find(const Map *map, Value key)

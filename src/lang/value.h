@@ -69,12 +69,19 @@ typedef struct Value {
 _Static_assert(sizeof(Value) == 24, "values stay small");
 
 /* Frozen containers belong to somebody else (a site's variables): methods that would change
- * them fail. */
+ * them fail. What is frozen remembers whether it holds a secret. */
+typedef enum SecretMemo {
+    SECRETS_UNKNOWN,
+    SECRETS_ABSENT,
+    SECRETS_PRESENT
+} SecretMemo;
+
 struct List {
     Value *items;
     uint32_t len;
     uint32_t cap;
     bool frozen;
+    uint8_t secrets; /* SecretMemo */
 };
 
 typedef struct MapEntry {
@@ -91,6 +98,7 @@ struct Map {
     uint32_t cap;
     uint32_t index_mask;
     bool frozen;
+    uint8_t secrets; /* SecretMemo */
 };
 
 enum {
@@ -209,6 +217,8 @@ bool value_is_key(Value v);
 
 MapEntry *map_find(const Map *map, Value key); /* NULL when absent */
 MapEntry *map_find_str(const Map *map, Str key);
+/* With the hash_str() of the key known beforehand. */
+MapEntry *map_find_str_hashed(const Map *map, Str key, uint64_t hash);
 /* Appends or replaces the value under `key`; returns the entry. */
 MapEntry *map_set(Arena *arena, Map *map, Value key, Value value);
 static inline MapEntry *map_set_str(Arena *arena, Map *map, Str key, Value value)

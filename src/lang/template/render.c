@@ -1,0 +1,61 @@
+#include "lang/template/render.h"
+
+#include "base/hash.h"
+
+bool render_raise(Render *r, FaultClass class, const char *format, ...)
+{
+    if (render_failed(r)) {
+        return false; /* the first fault is the cause */
+    }
+    va_list args;
+    va_start(args, format);
+    r->fault = (Fault){ .class = class, .message = arena_format_v(r->arena, format, args) };
+    va_end(args);
+    return false;
+}
+
+bool render_hint(Render *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    r->fault.hint = arena_format_v(r->arena, format, args);
+    va_end(args);
+    return false;
+}
+
+bool render_out_of_steps(Render *r)
+{
+    r->steps_left = 0;
+    return render_raise(r, FAULT_LIMIT, "the template used up its limit of %llu steps",
+                        (unsigned long long)r->settings->limits.steps);
+}
+
+bool render_out_of_memory(Render *r)
+{
+    return render_raise(r, FAULT_LIMIT, "the template would need more than its limit of %zu bytes",
+                        r->settings->limits.memory);
+}
+
+Buf render_buf(Render *r)
+{
+    size_t limit = r->settings->limits.memory;
+    size_t used = arena_used(r->arena);
+    size_t left = used < limit ? limit - used : 0;
+    return buf_make_in(r->arena, left < VALUE_STRING_MAX ? left : VALUE_STRING_MAX);
+}
+
+bool render_take(Render *r, Buf *buf, Value *out)
+{
+    if (buf->overflow) {
+        return render_out_of_memory(r);
+    }
+    *out = value_string(buf_str(buf));
+    arena_shrink(r->arena, buf->data, buf->cap, buf->len);
+    return true;
+}
+
+uint64_t render_random(Render *r, uint64_t bound)
+{
+    r->random_state += 0x9e3779b97f4a7c15u;
+    return hash_u64(r->random_state) % bound;
+}
