@@ -1,0 +1,118 @@
+#include "lang/number.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Past these no digit of a double changes, or none is left. */
+enum {
+    DIGITS_MAX = 323,
+    DIGITS_MIN = -308
+};
+
+/* Rounds the decimal integer in `digits` half to even after cutting `cut` digits off its end;
+ * `rest` says that a fraction followed them. The cut digits stay as zeros. One more digit may
+ * be needed in front, so digits[0] is a spare '0'. */
+static void round_digits(char *digits, size_t len, size_t cut, bool rest)
+{
+    size_t keep = len - cut;
+    bool above = rest;
+    for (size_t i = keep + 1; i < len; i++) {
+        above |= digits[i] != '0';
+    }
+    char next = digits[keep];
+    bool odd = (digits[keep - 1] - '0') % 2 != 0;
+    bool up = next > '5' || (next == '5' && (above || odd));
+    memset(digits + keep, '0', cut);
+    for (size_t i = keep; up && i-- > 0;) {
+        up = digits[i] == '9';
+        digits[i] = up ? '0' : (char)(digits[i] + 1);
+    }
+}
+
+/* To a multiple of 10^places, for a finite x. */
+static double round_to_tens(double x, size_t places)
+{
+    char digits[DIGITS_MAX];
+    double magnitude = fabs(x);
+    double whole = trunc(magnitude);
+    digits[0] = '0';
+    size_t len = 1 + (size_t)snprintf(digits + 1, sizeof digits - 1, "%.0f", whole);
+    double rounded = 0.0;
+    if (places < len) {
+        round_digits(digits, len, places, whole != magnitude);
+        (void)number_parse_float(str_from(digits, len), &rounded);
+    }
+    return copysign(rounded, x);
+}
+
+static double round_to_places(double x, size_t places)
+{
+    /* The exact value of a double printed by the C library, rounded half to even. */
+    char text[DIGITS_MAX + 320];
+    double rounded = x;
+    int len = snprintf(text, sizeof text, "%.*f", (int)places, x);
+    (void)number_parse_float(str_from(text, (size_t)len), &rounded);
+    return rounded;
+}
+
+bool number_round(double x, int64_t digits, RoundMethod method, double *out)
+{
+    double result;
+    if (method == ROUND_COMMON) {
+        if (!isfinite(x) || digits > DIGITS_MAX) {
+            *out = x;
+            return true;
+        }
+        if (digits < DIGITS_MIN) {
+            *out = copysign(0.0, x);
+            return true;
+        }
+        result =
+            digits >= 0 ? round_to_places(x, (size_t)digits) : round_to_tens(x, (size_t)-digits);
+    } else {
+        if (digits > 308 || digits < -400) {
+            return false;
+        }
+        /* Python's 10**digits is an exact integer here and a float below zero. */
+        double scale = digits >= 0 ? number_from_decimal(1, digits) : pow(10.0, (double)digits);
+        double scaled = x * scale;
+        double whole = method == ROUND_CEIL ? ceil(scaled) : floor(scaled);
+        result = (whole + 0.0) / scale; /* its integers have no negative zero */
+    }
+    if (!isfinite(result)) {
+        return false;
+    }
+    *out = result;
+    return true;
+}
+
+bool number_round_int(int64_t value, int64_t digits, int64_t *out)
+{
+    if (digits >= 0) {
+        *out = value;
+        return true;
+    }
+    if (digits < -19) {
+        *out = 0;
+        return true;
+    }
+    __int128 unit = 1;
+    for (int64_t i = digits; i < 0; i++) {
+        unit *= 10;
+    }
+    __int128 quotient = value / unit;
+    __int128 rest = value - quotient * unit;
+    if (rest < 0) {
+        quotient--;
+        rest += unit;
+    }
+    if (2 * rest > unit || (2 * rest == unit && quotient % 2 != 0)) {
+        quotient++;
+    }
+    __int128 rounded = quotient * unit;
+    if (rounded < INT64_MIN || rounded > INT64_MAX) {
+        return false;
+    }
+    *out = (int64_t)rounded;
+    return true;
+}
