@@ -70,7 +70,7 @@ static void set_place(Problem *problem, Arena *arena, const Source *source, uint
 }
 
 /* A message made of a whole document would hide the problem, so it is cut. */
-static Str format_message(Arena *arena, const char *format, va_list args)
+PRINTF_LIKE(2, 0) static Str format_message(Arena *arena, const char *format, va_list args)
 {
     char text[PROBLEM_MESSAGE_MAX + 4];
     int wanted = vsnprintf(text, PROBLEM_MESSAGE_MAX + 1, format, args);
