@@ -19,6 +19,7 @@
     X(FAULT_FILTER_ARGUMENT, "FilterArgumentError", "E0206") \
     X(FAULT_TYPE, "TypeError", "E0207")                      \
     X(FAULT_VALUE, "ValueError", "E0208")                    \
+    X(FAULT_ASSERT, "AssertionError", "E0208")               \
     X(FAULT_KEY, "KeyError", "E0209")                        \
     X(FAULT_INDEX, "IndexError", "E0209")                    \
     X(FAULT_ATTRIBUTE, "AttributeError", "E0209")            \
