@@ -1,0 +1,77 @@
+/* A typed growing array in an arena. Declare the type once, then use the macros:
+ *
+ *     typedef VEC(Token) Tokens;
+ *
+ *     Tokens tokens = { 0 };
+ *     VEC_PUSH(arena, &tokens, token);
+ *     for (uint32_t i = 0; i < tokens.len; i++) {
+ *         use(&tokens.items[i]);
+ *     }
+ *
+ * A zeroed vector is empty. Nothing is freed: the arena owns the items, and growing by doubling
+ * leaves at most as much behind as the items take, nothing when the vector is the arena's newest
+ * block. Pointers to items are valid until the next push. There is no heap variant on purpose; a
+ * vector that lives long and changes much belongs into an arena of its own. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/bug.h"
+
+#define VEC(Type)     \
+    struct {          \
+        Type *items;  \
+        uint32_t len; \
+        uint32_t cap; \
+    }
+
+enum {
+    VEC_FIRST_CAPACITY = 8
+};
+
+/* Makes room for `least` items in all; what the macros stand on. */
+static inline void *vec_grow(Arena *arena, void *items, uint32_t *cap, size_t item_size,
+                             size_t least)
+{
+    size_t wanted = *cap == 0 ? VEC_FIRST_CAPACITY : (size_t)*cap * 2;
+    if (wanted < least) {
+        wanted = least;
+    }
+    BUG_IF(wanted > UINT32_MAX);
+    void *grown = arena_grow(arena, items, *cap * item_size, wanted * item_size);
+    *cap = (uint32_t)wanted;
+    return grown;
+}
+
+#define VEC_RESERVE(arena, vec, extra)                                                      \
+    do {                                                                                    \
+        size_t least_ = (size_t)(vec)->len + (extra);                                       \
+        if (least_ > (vec)->cap) {                                                          \
+            (vec)->items =                                                                  \
+                vec_grow((arena), (vec)->items, &(vec)->cap, sizeof *(vec)->items, least_); \
+        }                                                                                   \
+    } while (0)
+
+#define VEC_PUSH(arena, vec, ...)                   \
+    do {                                            \
+        VEC_RESERVE((arena), (vec), 1);             \
+        (vec)->items[(vec)->len++] = (__VA_ARGS__); \
+    } while (0)
+
+/* The last item, as an lvalue. The vector must not be empty. */
+#define VEC_LAST(vec) (*vec_checked((vec)->len, &(vec)->items[(vec)->len - 1]))
+/* Takes the last item off and gives it. The vector must not be empty. */
+#define VEC_POP(vec) ((vec)->items[vec_popped(&(vec)->len)])
+
+#define vec_checked(len, pointer) \
+    ({                            \
+        BUG_IF((len) == 0);       \
+        (pointer);                \
+    })
+
+static inline uint32_t vec_popped(uint32_t *len)
+{
+    BUG_IF(*len == 0);
+    return --*len;
+}
