@@ -1,4 +1,6 @@
-/* Chunks double from 4 KiB to 1 MiB, so small units of work cost one malloc and large ones few. */
+/* Chunks double from 4 KiB to 1 MiB, so small units of work cost one malloc and large ones few.
+ * The last chunk within the budget ends where the budget ends, so the allocation that goes over it
+ * is noticed. Chunk sizes are multiples of 16. */
 #include "base/arena.h"
 
 #include <stdio.h>
@@ -24,9 +26,16 @@ static char *chunk_start(ArenaChunk *chunk)
     return (char *)chunk + HEADER;
 }
 
+/* Where an arena without chunks points to, so that even an allocation of nothing is not NULL. */
+static char *nowhere(void)
+{
+    static _Alignas(16) char nothing[16];
+    return nothing;
+}
+
 void arena_init(Arena *arena, size_t budget)
 {
-    *arena = (Arena){ .budget = budget };
+    *arena = (Arena){ .next = nowhere(), .end = nowhere(), .budget = budget };
 }
 
 void arena_clear(Arena *arena)
@@ -39,14 +48,23 @@ void arena_clear(Arena *arena)
     arena_init(arena, arena->budget);
 }
 
+static size_t rounded(size_t size)
+{
+    if (size > SIZE_MAX / 2) {
+        memory_exhausted(size);
+    }
+    return (size + 15) & ~(size_t)15;
+}
+
 static void chunk_add(Arena *arena, size_t least)
 {
     size_t size = arena->chunk == NULL ? FIRST_CHUNK : arena->chunk->size * 2;
     if (size > LARGEST_CHUNK) {
         size = LARGEST_CHUNK;
     }
-    if (least > SIZE_MAX - HEADER) {
-        memory_exhausted(least);
+    size_t left = arena->held < arena->budget ? arena->budget - arena->held : 0;
+    if (size > left) {
+        size = left & ~(size_t)15;
     }
     if (size < least + HEADER) {
         size = least + HEADER;
@@ -65,9 +83,7 @@ static void chunk_add(Arena *arena, size_t least)
 
 void *arena_alloc_slow(Arena *arena, size_t size)
 {
-    if (size > SIZE_MAX / 2) {
-        memory_exhausted(size);
-    }
+    size = rounded(size);
     chunk_add(arena, size);
     if (arena->held > arena->budget) {
         arena->over_budget = true;
@@ -79,9 +95,12 @@ void *arena_alloc_slow(Arena *arena, size_t size)
 
 void *arena_try_alloc(Arena *arena, size_t size)
 {
-    if (size > arena->budget || arena_used(arena) > arena->budget - size) {
-        arena->over_budget = true;
-        return NULL;
+    if (size > (size_t)(arena->end - arena->next)) {
+        size_t left = arena->held < arena->budget ? arena->budget - arena->held : 0;
+        if (left < HEADER + 15 || size > left - HEADER - 15) {
+            arena->over_budget = true;
+            return NULL;
+        }
     }
     return arena_alloc(arena, size);
 }
@@ -91,10 +110,20 @@ void *arena_alloc_zero(Arena *arena, size_t size)
     return memset(arena_alloc(arena, size), 0, size);
 }
 
+void *arena_alloc_array(Arena *arena, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        memory_exhausted(SIZE_MAX);
+    }
+    return arena_alloc(arena, bytes);
+}
+
 void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size)
 {
-    size_t old_rounded = (old_size + 15) & ~(size_t)15;
-    size_t new_rounded = (new_size + 15) & ~(size_t)15;
+    BUG_IF(new_size < old_size);
+    size_t old_rounded = rounded(old_size);
+    size_t new_rounded = rounded(new_size);
     if (old != NULL && (char *)old + old_rounded == arena->next &&
         new_rounded - old_rounded <= (size_t)(arena->end - arena->next)) {
         arena->next += new_rounded - old_rounded;
@@ -130,7 +159,7 @@ void arena_release(Arena *arena, ArenaMark mark)
         free(chunk);
     }
     arena->next = mark.next;
-    arena->end = mark.chunk == NULL ? NULL : (char *)mark.chunk + mark.chunk->size;
+    arena->end = mark.chunk == NULL ? mark.next : (char *)mark.chunk + mark.chunk->size;
 }
 
 Str arena_copy(Arena *arena, Str s)

@@ -1,5 +1,5 @@
 /* Memory for one unit of work: a load, a render, a run. Allocations are never freed one by one;
- * they all go with arena_free(), or with arena_release() back to a mark.
+ * they all go with arena_clear(), or with arena_release() back to a mark.
  *
  * An arena has a budget. Small allocations always succeed, and going over the budget raises
  * `over_budget`, which the owner of the work looks at between steps (arena_exceeded). Anything
@@ -38,15 +38,15 @@ void arena_init(Arena *arena, size_t budget);
 void arena_clear(Arena *arena); /* frees everything; the arena can be used again */
 DEFINE_AUTO_CLEAR(Arena, arena_clear)
 
-/* Never NULL. Memory is not zeroed. Aligned for any type. */
 void *arena_alloc_slow(Arena *arena, size_t size);
 
+/* Never NULL. Memory is not zeroed. Aligned for any type. */
 static inline void *arena_alloc(Arena *arena, size_t size)
 {
-    size = (size + 15) & ~(size_t)15;
+    /* The free part of a chunk is a multiple of 16, so what fits still fits when rounded up. */
     if (LIKELY(size <= (size_t)(arena->end - arena->next))) {
         void *memory = arena->next;
-        arena->next += size;
+        arena->next += (size + 15) & ~(size_t)15;
         return memory;
     }
     return arena_alloc_slow(arena, size);
@@ -55,9 +55,11 @@ static inline void *arena_alloc(Arena *arena, size_t size)
 /* NULL when the budget does not allow `size` more bytes; sets over_budget then. */
 void *arena_try_alloc(Arena *arena, size_t size);
 void *arena_alloc_zero(Arena *arena, size_t size);
+/* `count` items of `size` bytes; a product that does not fit ends the program. */
+void *arena_alloc_array(Arena *arena, size_t count, size_t size);
 
 #define ARENA_NEW(arena, Type)          ((Type *)arena_alloc_zero((arena), sizeof(Type)))
-#define ARENA_ARRAY(arena, Type, count) ((Type *)arena_alloc((arena), sizeof(Type) * (count)))
+#define ARENA_ARRAY(arena, Type, count) ((Type *)arena_alloc_array((arena), (count), sizeof(Type)))
 
 static inline bool arena_exceeded(const Arena *arena)
 {
@@ -70,14 +72,16 @@ static inline size_t arena_used(const Arena *arena)
     return arena->held - (size_t)(arena->end - arena->next);
 }
 
-/* Grows the block `old` of `old_size` bytes to `new_size`, in place when it is the newest. */
+/* Grows the block `old` of `old_size` bytes to `new_size`, which is not smaller; in place when it
+ * is the newest. `old` may be NULL when its size is 0. */
 void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size);
 
 /* Gives back the tail of the newest block; does nothing for an older one. */
 void arena_shrink(Arena *arena, void *block, size_t old_size, size_t new_size);
 
 ArenaMark arena_mark(const Arena *arena);
-/* Everything allocated since the mark is gone. */
+/* Everything allocated since the mark is gone. What was allocated before it must not have grown
+ * meanwhile: growing in place would have put its end behind the mark. */
 void arena_release(Arena *arena, ArenaMark mark);
 
 Str arena_copy(Arena *arena, Str s);

@@ -26,20 +26,16 @@ bool buf_reserve_slow(Buf *buf, size_t extra)
     size_t wanted = buf->len + extra;
     size_t cap = buf->cap == 0 ? FIRST_CAPACITY : buf->cap;
     while (cap < wanted) {
-        cap *= 2;
+        cap = cap > SIZE_MAX / 2 ? SIZE_MAX : cap * 2;
     }
     if (cap > buf->max) {
         cap = buf->max;
     }
-    if (buf->arena != NULL) {
-        buf->data = arena_grow(buf->arena, buf->data, buf->cap, cap);
-    } else {
-        char *data = realloc(buf->data, cap);
-        if (data == NULL) {
-            memory_exhausted(cap);
-        }
-        buf->data = data;
+    char *data = cap == SIZE_MAX ? NULL : realloc(buf->data, cap + 1);
+    if (data == NULL) {
+        memory_exhausted(cap);
     }
+    buf->data = data;
     buf->cap = cap;
     return true;
 }
@@ -74,7 +70,7 @@ void buf_put_format_v(Buf *buf, const char *format, va_list args)
     int length = vsnprintf(NULL, 0, format, again);
     va_end(again);
     BUG_IF(length < 0);
-    if (buf_reserve(buf, (size_t)length + 1)) {
+    if (length > 0 && buf_reserve(buf, (size_t)length)) {
         vsnprintf(buf->data + buf->len, (size_t)length + 1, format, args);
         buf->len += (size_t)length;
     }
@@ -90,8 +86,11 @@ void buf_put_format(Buf *buf, const char *format, ...)
 
 const char *buf_c(Buf *buf)
 {
-    if (!buf_reserve(buf, 1)) {
+    if (buf->overflow) {
         return NULL;
+    }
+    if (buf->data == NULL) {
+        return "";
     }
     buf->data[buf->len] = '\0';
     return buf->data;

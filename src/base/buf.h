@@ -1,6 +1,7 @@
 /* A growing byte buffer with a maximum.
  *
- * Invariants: `len <= cap <= max`. An append that would pass `max` leaves the bytes as they are
+ * Invariants: `len <= cap <= max`, and one byte more than `cap` is allocated, so that there is
+ * always room for a NUL. What is appended must not lie in the buffer itself. An append that would pass `max` leaves the bytes as they are
  * and sets `overflow`; later appends are ignored, so a writer checks once, at the end. A buffer
  * made with buf_make_in grows inside an arena and needs no clearing. */
 #pragma once

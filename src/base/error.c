@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/utf8.h"
 
 typedef struct KindRow {
     const char *name;
@@ -46,13 +47,33 @@ int error_kind_exit_code(ErrorKind kind)
     return kind_rows[kind].exit_code;
 }
 
+/* What vsnprintf cut may end inside a character. */
+static size_t whole_characters(const char *text, size_t len)
+{
+    size_t start = len;
+    while (start > 0 && len - start < UTF8_BYTES_MAX && utf8_is_continuation(text[start - 1])) {
+        start--;
+    }
+    uint32_t code;
+    bool whole = start == 0 || utf8_decode(text + start - 1, len - start + 1, &code) > 0;
+    return whole ? len : start - 1;
+}
+
 bool error_set(Error *err, ErrorKind kind, const char *format, ...)
 {
-    err->kind = kind;
+    char text[sizeof err->text]; /* the arguments may point into the old text */
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    int wanted = vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    BUG_IF(wanted < 0);
+    size_t len = (size_t)wanted;
+    if (len >= sizeof text) {
+        len = whole_characters(text, sizeof text - 1);
+    }
+    err->kind = kind;
+    memcpy(err->text, text, len);
+    err->text[len] = '\0';
     return false;
 }
 
@@ -63,11 +84,12 @@ bool error_wrap(Error *err, const char *format, ...)
     va_start(args, format);
     int wanted = vsnprintf(context, sizeof context, format, args);
     va_end(args);
+    BUG_IF(wanted < 0);
+    size_t prefix = (size_t)wanted;
     size_t cause = strlen(err->text);
-    if (wanted < 0 || (size_t)wanted + 2 + cause >= sizeof err->text) {
+    if (prefix + 2 + cause >= sizeof err->text) {
         return false;
     }
-    size_t prefix = (size_t)wanted;
     memmove(err->text + prefix + 2, err->text, cause + 1);
     memcpy(err->text, context, prefix);
     memcpy(err->text + prefix, ": ", 2);

@@ -1,5 +1,9 @@
 #include "base/str.h"
 
+#include <stdlib.h>
+
+#include "base/bug.h"
+
 size_t str_find(Str haystack, Str needle, size_t from)
 {
     if (from > haystack.len) {
@@ -15,13 +19,58 @@ size_t str_find(Str haystack, Str needle, size_t from)
     return hit == NULL ? STR_NOT_FOUND : (size_t)(hit - haystack.data);
 }
 
+/* Knuth, Morris and Pratt's search from the end, for needles long enough that comparing at every
+ * position could take forever. `borders[i]` is the longest proper border of the needle's last i
+ * bytes. */
+static size_t find_last_long(Str haystack, Str needle)
+{
+    size_t *borders = malloc((needle.len + 1) * sizeof *borders);
+    if (borders == NULL) {
+        memory_exhausted((needle.len + 1) * sizeof *borders);
+    }
+    const char *needle_end = needle.data + needle.len - 1;
+    borders[0] = 0;
+    borders[1] = 0;
+    for (size_t i = 1, matched = 0; i < needle.len; i++) {
+        while (matched > 0 && needle_end[-(ptrdiff_t)i] != needle_end[-(ptrdiff_t)matched]) {
+            matched = borders[matched];
+        }
+        matched += needle_end[-(ptrdiff_t)i] == needle_end[-(ptrdiff_t)matched];
+        borders[i + 1] = matched;
+    }
+    size_t found = STR_NOT_FOUND;
+    size_t matched = 0;
+    for (size_t at = haystack.len; at-- > 0;) {
+        while (matched > 0 && haystack.data[at] != needle_end[-(ptrdiff_t)matched]) {
+            matched = borders[matched];
+        }
+        matched += haystack.data[at] == needle_end[-(ptrdiff_t)matched];
+        if (matched == needle.len) {
+            found = at;
+            break;
+        }
+    }
+    free(borders);
+    return found;
+}
+
 size_t str_find_last(Str haystack, Str needle)
 {
+    enum {
+        LONG = 64
+    };
     if (needle.len > haystack.len) {
         return STR_NOT_FOUND;
     }
+    if (needle.len == 0) {
+        return haystack.len;
+    }
+    if (needle.len >= LONG) {
+        return find_last_long(haystack, needle);
+    }
     for (size_t at = haystack.len - needle.len + 1; at-- > 0;) {
-        if (needle.len == 0 || memcmp(haystack.data + at, needle.data, needle.len) == 0) {
+        if (haystack.data[at] == needle.data[0] &&
+            memcmp(haystack.data + at, needle.data, needle.len) == 0) {
             return at;
         }
     }

@@ -76,6 +76,7 @@ static inline Str str_from_offset(Str s, size_t start)
 /* Byte offset of the first occurrence at or after `from`, or STR_NOT_FOUND. An empty needle is
  * found at `from` as long as that lies within the string. */
 size_t str_find(Str haystack, Str needle, size_t from);
+/* The same from the end; an empty needle is found behind the last byte. */
 size_t str_find_last(Str haystack, Str needle);
 
 /* Byte order, shorter first when one is a prefix of the other; negative, zero, positive. */
