@@ -29,8 +29,8 @@ static char *chunk_start(ArenaChunk *chunk)
 /* Where an arena without chunks points to, so that even an allocation of nothing is not NULL. */
 static char *nowhere(void)
 {
-    static _Alignas(16) char nothing[16];
-    return nothing;
+    static const _Alignas(16) char nothing[16];
+    return (char *)(uintptr_t)nothing; /* never written: it has no bytes to give */
 }
 
 void arena_init(Arena *arena, size_t budget)

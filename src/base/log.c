@@ -12,16 +12,16 @@ DEFINE_ENUM_NAMES(
     [LOG_LEVEL_WARNING] = "warning", [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_OFF] = "off")
 DEFINE_ENUM_NAMES(LogFormat, log_format, [LOG_FORMAT_HUMAN] = "human", [LOG_FORMAT_JSON] = "json")
 
-static LogSink sink = { .level = LOG_LEVEL_WARNING };
+static LogSink log_sink = { .level = LOG_LEVEL_WARNING };
 
-void log_set_sink(LogSink new_sink)
+void log_set_sink(LogSink sink)
 {
-    sink = new_sink;
+    log_sink = sink;
 }
 
 bool log_enabled(LogLevel level)
 {
-    return level >= sink.level && level < LOG_LEVEL_OFF;
+    return level >= log_sink.level && level < LOG_LEVEL_OFF;
 }
 
 /* RFC 3339 in UTC. */
@@ -40,8 +40,8 @@ static void put_time(int64_t now_ms, Buf *out)
 static Str clean_text(Str text, Buf *scratch)
 {
     buf_reset(scratch);
-    if (sink.scrub != NULL) {
-        sink.scrub(sink.context, text, scratch);
+    if (log_sink.scrub != NULL) {
+        log_sink.scrub(log_sink.context, text, scratch);
         text = buf_str(scratch);
     }
     if (text.len <= LOG_TEXT_MAX) {
@@ -51,7 +51,7 @@ static Str clean_text(Str text, Buf *scratch)
     while (len > 0 && utf8_is_continuation(text.data[len])) {
         len--;
     }
-    if (sink.scrub == NULL) {
+    if (log_sink.scrub == NULL) {
         buf_put(scratch, str_slice(text, 0, len));
     } else {
         scratch->len = len;
@@ -91,7 +91,7 @@ static void put_human_text(Str text, Buf *out)
 static void put_text(Str text, Buf *out, Buf *scratch)
 {
     text = clean_text(text, scratch);
-    if (sink.format == LOG_FORMAT_JSON) {
+    if (log_sink.format == LOG_FORMAT_JSON) {
         json_text_put(out, text);
     } else {
         put_human_text(text, out);
@@ -110,8 +110,8 @@ static void put_value(const LogField *field, Buf *out, Buf *scratch)
 
 static void put_human_start(LogLevel level, const char *message, Buf *out, Buf *scratch)
 {
-    if (sink.now_ms != NULL) {
-        put_time(sink.now_ms(sink.context), out);
+    if (log_sink.now_ms != NULL) {
+        put_time(log_sink.now_ms(log_sink.context), out);
         buf_put_char(out, ' ');
     }
     buf_put_format(out, "%s: ", log_level_name(level));
@@ -121,9 +121,9 @@ static void put_human_start(LogLevel level, const char *message, Buf *out, Buf *
 static void put_json_start(LogLevel level, const char *message, Buf *out, Buf *scratch)
 {
     buf_put_char(out, '{');
-    if (sink.now_ms != NULL) {
+    if (log_sink.now_ms != NULL) {
         buf_put(out, STR("\"time\":\""));
-        put_time(sink.now_ms(sink.context), out);
+        put_time(log_sink.now_ms(log_sink.context), out);
         buf_put(out, STR("\","));
     }
     buf_put_format(out, "\"level\":\"%s\",\"message\":", log_level_name(level));
@@ -137,7 +137,7 @@ void log_write(LogLevel level, const char *message, const LogField *fields)
     }
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     AUTO_CLEAR(Buf) scratch = buf_make(BUF_UNLIMITED);
-    bool json = sink.format == LOG_FORMAT_JSON;
+    bool json = log_sink.format == LOG_FORMAT_JSON;
     if (json) {
         put_json_start(level, message, &out, &scratch);
     } else {
@@ -148,8 +148,8 @@ void log_write(LogLevel level, const char *message, const LogField *fields)
         put_value(&fields[i], &out, &scratch);
     }
     buf_put(&out, json ? STR("}\n") : STR("\n"));
-    if (sink.write != NULL) {
-        sink.write(sink.context, buf_str(&out));
+    if (log_sink.write != NULL) {
+        log_sink.write(log_sink.context, buf_str(&out));
     } else {
         /* Standard error has no buffer and its lock is held, so the line goes out in one piece. */
         fwrite(out.data, 1, out.len, stderr);

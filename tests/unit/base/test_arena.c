@@ -1,0 +1,172 @@
+#include "base/arena.h"
+
+#include "unit.h"
+
+static void memory_is_aligned_and_apart(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char *blocks[2000];
+    for (size_t i = 0; i < COUNT_OF(blocks); i++) {
+        size_t size = i % 97;
+        blocks[i] = arena_alloc(&arena, size);
+        assert_non_null(blocks[i]);
+        assert_int_equal((uintptr_t)blocks[i] % 16, 0);
+        memset(blocks[i], (int)(i & 0x7f), size);
+    }
+    for (size_t i = 0; i < COUNT_OF(blocks); i++) {
+        for (size_t j = 0; j < i % 97; j++) {
+            assert_int_equal(blocks[i][j], i & 0x7f);
+        }
+    }
+    assert_false(arena_exceeded(&arena));
+}
+
+static void nothing_and_much_can_be_asked_for(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    assert_non_null(arena_alloc(&arena, 0)); /* before there is any chunk */
+    assert_non_null(arena_alloc_zero(&arena, 0));
+    assert_int_equal(arena.held, 0);
+    char *large = arena_alloc_zero(&arena, 5 << 20); /* larger than any chunk */
+    assert_int_equal(large[0] | large[(5 << 20) - 1], 0);
+    assert_non_null(arena_alloc(&arena, 1));
+    uint64_t *array = ARENA_ARRAY(&arena, uint64_t, 1000);
+    memset(array, 1, 1000 * sizeof *array);
+}
+
+static void going_over_the_budget_is_noticed(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, 100000);
+    size_t handed_out = 0;
+    while (!arena_exceeded(&arena)) {
+        memset(arena_alloc(&arena, 160), 0, 160);
+        handed_out += 160;
+        assert_true(handed_out < 110000);
+    }
+    assert_true(handed_out > 90000); /* and not long before */
+    arena_clear(&arena);
+    assert_false(arena_exceeded(&arena));
+    assert_int_equal(arena_used(&arena), 0);
+    assert_non_null(arena_alloc(&arena, 10));
+}
+
+static void try_alloc_stays_within_the_budget(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, 10000);
+    assert_non_null(arena_alloc(&arena, 3000));
+    assert_non_null(arena_try_alloc(&arena, 5000)); /* a new chunk that fits */
+    assert_false(arena_exceeded(&arena));
+    assert_null(arena_try_alloc(&arena, 5000));
+    assert_true(arena_exceeded(&arena));
+    assert_true(arena.held <= 10000);
+
+    arena_clear(&arena);
+    assert_null(arena_try_alloc(&arena, SIZE_MAX));
+    assert_null(arena_try_alloc(&arena, SIZE_MAX - 20));
+    assert_null(arena_try_alloc(&arena, 10000));
+    assert_non_null(arena_try_alloc(&arena, 9000));
+
+    AUTO_CLEAR(Arena) none;
+    arena_init(&none, 0);
+    assert_null(arena_try_alloc(&none, 1));
+    assert_non_null(arena_alloc(&none, 1)); /* small allocations always succeed */
+    assert_true(arena_exceeded(&none));
+}
+
+/* Every size near a chunk's end, so that no allocation is told to fit and then goes over. */
+static void try_alloc_is_exact_at_the_edge(void **state)
+{
+    for (size_t budget = 4000; budget < 4200; budget++) {
+        AUTO_CLEAR(Arena) arena;
+        arena_init(&arena, budget);
+        for (size_t size = 1; arena_try_alloc(&arena, size) != NULL; size += 37) {
+            assert_false(arena_exceeded(&arena));
+        }
+        assert_true(arena.held <= budget);
+    }
+}
+
+static void a_mark_takes_everything_back(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    ArenaMark empty = arena_mark(&arena);
+    Str kept = arena_copy(&arena, STR("kept"));
+    ArenaMark mark = arena_mark(&arena);
+    size_t used = arena_used(&arena);
+    char *first = arena_alloc(&arena, 100);
+    for (int i = 0; i < 1000; i++) {
+        arena_alloc(&arena, 1000); /* many chunks */
+    }
+    arena_release(&arena, mark);
+    assert_int_equal(arena_used(&arena), used);
+    assert_str(kept, "kept");
+    assert_ptr_equal(arena_alloc(&arena, 100), first); /* the same room again */
+    arena_release(&arena, empty);
+    assert_int_equal(arena.held, 0);
+    assert_non_null(arena_alloc(&arena, 0));
+    assert_non_null(arena_alloc(&arena, 50));
+}
+
+static void growing_keeps_the_bytes(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char *block = arena_grow(&arena, NULL, 0, 10);
+    memcpy(block, "0123456789", 10);
+    assert_ptr_equal(arena_grow(&arena, block, 10, 500), block); /* the newest grows in place */
+    arena_alloc(&arena, 1);
+    char *moved = arena_grow(&arena, block, 500, 600);
+    assert_ptr_not_equal(moved, block);
+    assert_memory_equal(moved, "0123456789", 10);
+    char *huge = arena_grow(&arena, moved, 600, 3 << 20); /* past the chunk */
+    assert_memory_equal(huge, "0123456789", 10);
+    memset(huge, 0, 3 << 20);
+}
+
+static void shrinking_gives_the_tail_back(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char *block = arena_alloc(&arena, 1000);
+    arena_shrink(&arena, block, 1000, 100);
+    assert_ptr_equal((char *)arena_alloc(&arena, 1), block + 112);
+    arena_shrink(&arena, block, 100, 10); /* not the newest any more: nothing happens */
+    assert_ptr_equal((char *)arena_alloc(&arena, 1), block + 128);
+}
+
+static void texts_are_copied_and_formatted(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char bytes[] = "text";
+    Str copy = arena_copy(&arena, str_from(bytes, 4));
+    char *terminated = arena_copy_c(&arena, str_from(bytes, 2));
+    bytes[0] = 'X';
+    assert_str(copy, "text");
+    assert_string_equal(terminated, "te");
+    assert_string_equal(arena_copy_c(&arena, (Str){ NULL, 0 }), "");
+    assert_str(arena_copy(&arena, (Str){ NULL, 0 }), "");
+    assert_str(arena_format(&arena, "%s-%d", "a", 7), "a-7");
+    assert_str(arena_format(&arena, "%s", ""), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_aligned_and_apart),
+        cmocka_unit_test(nothing_and_much_can_be_asked_for),
+        cmocka_unit_test(going_over_the_budget_is_noticed),
+        cmocka_unit_test(try_alloc_stays_within_the_budget),
+        cmocka_unit_test(try_alloc_is_exact_at_the_edge),
+        cmocka_unit_test(a_mark_takes_everything_back),
+        cmocka_unit_test(growing_keeps_the_bytes),
+        cmocka_unit_test(shrinking_gives_the_tail_back),
+        cmocka_unit_test(texts_are_copied_and_formatted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

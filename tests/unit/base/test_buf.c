@@ -1,0 +1,118 @@
+#include "base/buf.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+
+static void an_empty_buffer_is_an_empty_text(void **state)
+{
+    AUTO_CLEAR(Buf) buf = buf_make(10);
+    assert_str(buf_str(&buf), "");
+    assert_string_equal(buf_c(&buf), "");
+    buf_put(&buf, STR_EMPTY);
+    buf_put_c(&buf, NULL);
+    buf_put_repeat(&buf, 'x', 0);
+    buf_put_format(&buf, "%s", "");
+    assert_null(buf.data); /* nothing appended, nothing allocated */
+}
+
+static void appending_grows_and_keeps_the_bytes(void **state)
+{
+    AUTO_CLEAR(Buf) buf = buf_make(BUF_UNLIMITED);
+    for (int i = 0; i < 10000; i++) {
+        buf_put_i64(&buf, i % 10);
+        buf_put_char(&buf, ',');
+    }
+    assert_int_equal(buf.len, 20000);
+    for (size_t i = 0; i < buf.len; i += 2) {
+        assert_int_equal(buf.data[i], '0' + (int)(i / 2 % 10));
+    }
+    assert_int_equal(strlen(buf_c(&buf)), 20000);
+    buf_reset(&buf);
+    assert_str(buf_str(&buf), "");
+    assert_true(buf.cap >= 20000);
+}
+
+static void integers_print_at_their_limits(void **state)
+{
+    AUTO_CLEAR(Buf) buf = buf_make(BUF_UNLIMITED);
+    buf_put_i64(&buf, INT64_MIN);
+    buf_put_char(&buf, ' ');
+    buf_put_i64(&buf, INT64_MAX);
+    buf_put_char(&buf, ' ');
+    buf_put_i64(&buf, 0);
+    buf_put_i64(&buf, -7);
+    assert_str(buf_str(&buf), "-9223372036854775808 9223372036854775807 0-7");
+}
+
+/* Each way to append fills a buffer to the last byte and fails on the next one. */
+static void the_maximum_can_be_reached_but_not_passed(void **state)
+{
+    enum {
+        MAX = 300
+    };
+    for (int way = 0; way < 4; way++) {
+        AUTO_CLEAR(Buf) buf = buf_make(MAX);
+        char text[MAX + 1];
+        memset(text, 'x', MAX);
+        text[MAX] = '\0';
+        switch (way) {
+        case 0: buf_put(&buf, str_from(text, MAX)); break;
+        case 1: buf_put_repeat(&buf, 'x', MAX); break;
+        case 2: buf_put_format(&buf, "%s", text); break;
+        default:
+            for (int i = 0; i < MAX; i++) {
+                buf_put_char(&buf, 'x');
+            }
+        }
+        assert_false(buf.overflow);
+        assert_str(buf_str(&buf), text);
+        assert_string_equal(buf_c(&buf), text); /* the NUL does not count */
+        switch (way) {
+        case 0: buf_put(&buf, STR("y")); break;
+        case 1: buf_put_repeat(&buf, 'y', SIZE_MAX); break;
+        case 2: buf_put_format(&buf, "%d", 1); break;
+        default: buf_put_char(&buf, 'y');
+        }
+        assert_true(buf.overflow);
+        assert_str(buf_str(&buf), text);
+        assert_null(buf_c(&buf));
+    }
+}
+
+static void after_an_overflow_nothing_more_goes_in(void **state)
+{
+    AUTO_CLEAR(Buf) buf = buf_make(4);
+    buf_put(&buf, STR("abc"));
+    buf_put(&buf, STR("de"));
+    buf_put_char(&buf, 'f'); /* would fit */
+    assert_str(buf_str(&buf), "abc");
+    assert_true(buf.overflow);
+    assert_false(buf_reserve(&buf, 0));
+    buf_reset(&buf);
+    buf_put(&buf, STR("wxyz"));
+    assert_str(buf_str(&buf), "wxyz");
+    assert_false(buf.overflow);
+}
+
+static void a_maximum_of_nothing_takes_nothing(void **state)
+{
+    AUTO_CLEAR(Buf) buf = buf_make(0);
+    assert_false(buf.overflow);
+    buf_put_char(&buf, 'x');
+    assert_true(buf.overflow);
+    assert_str(buf_str(&buf), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_buffer_is_an_empty_text),
+        cmocka_unit_test(appending_grows_and_keeps_the_bytes),
+        cmocka_unit_test(integers_print_at_their_limits),
+        cmocka_unit_test(the_maximum_can_be_reached_but_not_passed),
+        cmocka_unit_test(after_an_overflow_nothing_more_goes_in),
+        cmocka_unit_test(a_maximum_of_nothing_takes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
