@@ -281,7 +281,17 @@ MapEntry *map_find(const Map *map, Value key)
     return NULL;
 }
 
-MapEntry *map_append(Arena *arena, Map *map, Value key, Value value)
+/* Room for the whole capacity at once: a map whose size was known never builds its index twice. */
+static uint32_t index_slots(const Map *map)
+{
+    uint32_t slots = 4 * MAP_LINEAR;
+    while (slots / 2 < map->cap) {
+        slots *= 2;
+    }
+    return slots;
+}
+
+static MapEntry *append_entry(Arena *arena, Map *map, Value key, Value value)
 {
     if (UNLIKELY(map->len == map->cap)) {
         uint32_t cap = map->cap == 0 ? 4 : map->cap * 2;
@@ -291,16 +301,39 @@ MapEntry *map_append(Arena *arena, Map *map, Value key, Value value)
     }
     MapEntry *entry = &map->entries[map->len++];
     *entry = (MapEntry){ key, value };
-    if (map->len > MAP_LINEAR) {
-        /* At most half full, so that probe chains stay short. */
-        if (map->index == NULL || map->len * 2 > map->index_mask + 1) {
-            index_build(arena, map,
-                        map->index == NULL ? 4 * MAP_LINEAR : 2 * (map->index_mask + 1));
-        } else {
-            index_put(map, value_hash(key), map->len - 1);
-        }
-    }
     return entry;
+}
+
+/* `hash` is the key's, and used only once there is an index. */
+static void index_append(Arena *arena, Map *map, uint64_t hash)
+{
+    if (map->len <= MAP_LINEAR) {
+        return;
+    }
+    /* At most half full, so that probe chains stay short. */
+    if (map->index == NULL || map->len * 2 > map->index_mask + 1) {
+        index_build(arena, map, index_slots(map));
+    } else {
+        index_put(map, hash, map->len - 1);
+    }
+}
+
+MapEntry *map_append(Arena *arena, Map *map, Value key, Value value)
+{
+    MapEntry *entry = append_entry(arena, map, key, value);
+    index_append(arena, map, map->index == NULL ? 0 : value_hash(key));
+    return entry;
+}
+
+MapEntry *map_add(Arena *arena, Map *map, Value key, Value value)
+{
+    uint64_t hash = map->index == NULL ? 0 : value_hash(key);
+    MapEntry *found = map->index == NULL ? map_find(map, key) : find_hashed(map, hash, key);
+    if (found == NULL) {
+        append_entry(arena, map, key, value);
+        index_append(arena, map, hash);
+    }
+    return found;
 }
 
 MapEntry *map_set(Arena *arena, Map *map, Value key, Value value)
@@ -335,6 +368,15 @@ const Value *value_get(Value map, Str key)
     }
     const MapEntry *entry = map_find_str(map.map, key);
     return entry == NULL ? NULL : &entry->value;
+}
+
+Str value_original(const Sources *sources, Value v)
+{
+    const Source *source = sources_get(sources, v.source);
+    if (source == NULL) {
+        return STR_EMPTY;
+    }
+    return str_slice(source->text, v.start, (size_t)v.start + v.span);
 }
 
 Value value_copy(Arena *arena, Value v)

@@ -227,10 +227,15 @@ static inline MapEntry *map_set_str(Arena *arena, Map *map, Str key, Value value
 }
 /* Appends without looking: the caller knows that the key is not there yet. */
 MapEntry *map_append(Arena *arena, Map *map, Value key, Value value);
+/* Appends unless the key is there: then returns the entry that has it and changes nothing. */
+MapEntry *map_add(Arena *arena, Map *map, Value key, Value value);
 bool map_remove(Map *map, Value key);
 
 /* The value under a string key of a map, or NULL. */
 const Value *value_get(Value map, Str key);
+
+/* The text that the value was written as, quotes included; empty for computed values. */
+Str value_original(const Sources *sources, Value v);
 
 /* A deep copy into `arena`; strings are copied too, objects are shared. */
 Value value_copy(Arena *arena, Value v);

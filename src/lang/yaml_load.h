@@ -1,0 +1,111 @@
+/* What the files behind yaml_load() share: one load in progress. Not for others.
+ *
+ * yaml_load.c turns libyaml's events into values, yaml_schema.c resolves plain scalars and tags,
+ * yaml_strict.c finds what libyaml lets pass, yaml_problem.c tells syntax errors to people. */
+#pragma once
+
+#include <yaml.h>
+
+#include "lang/yaml.h"
+
+typedef struct YamlFrame {
+    uint32_t first;  /* where its children start on the value stack */
+    uint32_t start;  /* byte offset, behind anchor and tag */
+    uint32_t end;    /* byte offset behind its last child */
+    uint32_t column; /* of a block collection: its indentation */
+    uint32_t anchor; /* 1 + index into anchors, 0 for none */
+    uint32_t merge;  /* 1 + stack index of a `<<` key, 0 for none */
+    uint32_t below;  /* depth of what it holds so far */
+    uint64_t nodes;  /* values in it so far, aliases expanded; itself included */
+    bool is_map;
+    bool flow;
+    bool secret;
+    bool template; /* `{{` ... `}}` without quotes: read as a map in a map */
+} YamlFrame;
+
+typedef struct YamlAnchor {
+    Value value;
+    uint64_t nodes;
+    uint32_t depth;
+    bool open; /* its container has not ended yet */
+} YamlAnchor;
+
+typedef struct YamlLoad {
+    Arena *arena;
+    const Source *source;
+    uint16_t source_id;
+    Str text;
+    YamlOptions options;
+    Problems *problems;
+    uint32_t errors_before;
+    yaml_parser_t parser;
+
+    /* libyaml counts characters, places count bytes: up to `ascii` both are the same but for
+     * `base`, behind it a cursor walks along. */
+    size_t base; /* bytes of the text that the parser does not see: a byte order mark */
+    size_t ascii;
+    size_t cursor_index;
+    size_t cursor_offset;
+
+    Value *stack; /* finished values whose containers are still open */
+    uint32_t stack_len;
+    uint32_t stack_cap;
+    YamlFrame *frames;
+    uint32_t depth;
+    uint32_t flow_depth;
+
+    Map *anchor_names;
+    YamlAnchor *anchors;
+    uint32_t anchor_count;
+    uint32_t anchor_cap;
+
+    uint32_t nodes;
+    uint32_t aliases;
+    uint64_t expanded;
+    char *text_next; /* room for short strings */
+    size_t text_room;
+
+    /* The node before a syntax error often explains it. */
+    uint32_t last_start;
+    uint32_t last_end;
+    bool last_quoted;
+    uint32_t template_line_end; /* end of the line of the last unquoted template, 0: none */
+    bool document_open_ended;   /* the last document ended without `...` */
+} YamlLoad;
+
+/* Byte offset of a position that libyaml gives in characters. */
+uint32_t yaml_load_offset(YamlLoad *load, size_t index);
+/* Whether one more problem is worth finding: all have a maximum, large texts a small one. */
+bool yaml_load_has_room(const YamlLoad *load);
+
+typedef enum YamlScalar {
+    YAML_SCALAR_FITS,
+    YAML_SCALAR_TOO_BIG,   /* an integer beyond 64 bits */
+    YAML_SCALAR_WRONG_TAG, /* the text is not what its tag says */
+} YamlScalar;
+
+/* The value of a plain scalar without tag. Strings keep pointing to `text`. */
+YamlScalar yaml_schema_resolve(Str text, Value *out);
+/* The same with a tag of the core schema; `text` of any style. Tags that this schema does not
+ * know leave the value as if there was none: a string when `quoted`. */
+YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out);
+/* Whether a container may have this tag. */
+bool yaml_schema_tag_fits(Str tag, bool is_map);
+/* "str" of "tag:yaml.org,2002:str"; else the whole tag. */
+Str yaml_schema_tag_name(Str tag);
+/* Plain words and numbers that YAML 1.1 reads as another value: the hint for it, or NULL. */
+const char *yaml_schema_surprise(Str text, const char **code);
+
+/* Checks beyond libyaml's. Each adds a problem and returns false when it finds one. */
+bool yaml_strict_directives(YamlLoad *load, uint32_t from);
+bool yaml_strict_document(YamlLoad *load, const yaml_event_t *event);
+bool yaml_strict_scalar(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end);
+bool yaml_strict_flow_start(YamlLoad *load, uint32_t start);
+bool yaml_strict_flow_end(YamlLoad *load, const YamlFrame *frame, uint32_t end);
+/* In a flow collection, what stands between a child that ends at `end` and the next. */
+bool yaml_strict_separator(YamlLoad *load, uint32_t end);
+
+/* Tells the error at which libyaml stopped. */
+void yaml_problem_syntax(YamlLoad *load);
+/* Tells that the bytes from `start` to `end` are a template that wants quotes. */
+void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end);

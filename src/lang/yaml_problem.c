@@ -1,0 +1,473 @@
+/* libyaml's errors, told so that the author of the text knows what to change.
+ *
+ * libyaml says what its parser expected; people want to know which quote is open and what to
+ * write instead. So a row of detectors looks at the text around the error first, the most
+ * specific one first; what none of them knows is told in the words of the table below. */
+#include "base/utf8.h"
+#include "lang/yaml_load.h"
+
+typedef struct Trouble {
+    YamlLoad *load;
+    Str text;
+    const char *problem; /* libyaml's words; never NULL */
+    const char *context;
+    uint32_t at;         /* where libyaml stopped */
+    uint32_t context_at; /* start of the construct that it was in, when there is a context */
+    size_t line_start;   /* of the line of `at` */
+    size_t line_end;
+} Trouble;
+
+enum {
+    QUOTED_HINT_MAX = 60,
+};
+
+static bool is_break(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+static char char_at(const Trouble *trouble, size_t at)
+{
+    return at < trouble->text.len ? trouble->text.data[at] : '\0';
+}
+
+static size_t line_start_of(Str text, size_t at)
+{
+    while (at > 0 && !is_break(text.data[at - 1])) {
+        at--;
+    }
+    return at;
+}
+
+static size_t line_end_of(Str text, size_t at)
+{
+    while (at < text.len && !is_break(text.data[at])) {
+        at++;
+    }
+    return at;
+}
+
+static size_t skip_blanks(Str text, size_t at)
+{
+    while (at < text.len && (text.data[at] == ' ' || text.data[at] == '\t')) {
+        at++;
+    }
+    return at;
+}
+
+static uint32_t line_number(const YamlLoad *load, uint32_t at)
+{
+    return source_place(load->source, at).line;
+}
+
+/* Up to the end of the line, without trailing blanks and without a comment. */
+static Str rest_of_line(Str text, size_t start)
+{
+    size_t end = line_end_of(text, start);
+    for (size_t i = start + 1; i < end; i++) {
+        if (text.data[i] == '#' && (text.data[i - 1] == ' ' || text.data[i - 1] == '\t')) {
+            end = i;
+            break;
+        }
+    }
+    while (end > start && (text.data[end - 1] == ' ' || text.data[end - 1] == '\t')) {
+        end--;
+    }
+    return str_slice(text, start, end);
+}
+
+/* The text in quotes that it does not hold itself, or empty when that is not possible. */
+static Str in_quotes(Arena *arena, Str text)
+{
+    bool has_double = str_find(text, STR("\""), 0) != STR_NOT_FOUND ||
+                      str_find(text, STR("\\"), 0) != STR_NOT_FOUND;
+    bool has_single = str_find(text, STR("'"), 0) != STR_NOT_FOUND;
+    if (text.len > QUOTED_HINT_MAX || (has_double && has_single)) {
+        return STR_EMPTY;
+    }
+    const char *quote = has_double ? "'" : "\"";
+    return arena_format(arena, "%s%" STR_FMT "%s", quote, STR_ARG(text), quote);
+}
+
+static void hint_quotes(YamlLoad *load, Problem *problem, const char *advice, Str text)
+{
+    Arena *arena = load->problems->arena;
+    Str quoted = in_quotes(arena, text);
+    problem->hint = quoted.len == 0
+                        ? str_from_c(advice)
+                        : arena_format(arena, "%s: %" STR_FMT, advice, STR_ARG(quoted));
+}
+
+/* --- Templates ---------------------------------------------------------------------------- */
+
+void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end)
+{
+    Str text = load->text;
+    size_t line_end = line_end_of(text, start);
+    load->template_line_end = (uint32_t)line_end_of(text, end > line_end ? end : line_end);
+    if (!yaml_load_has_room(load)) {
+        return;
+    }
+    /* In brackets the template ends with its braces, elsewhere the text goes on with the line. */
+    Str whole = load->flow_depth > 1 ? rest_of_line(str_slice(text, 0, end), start)
+                                     : rest_of_line(text, start);
+    Problem *problem = problems_add(load->problems, "E0103", load->source, start,
+                                    (uint32_t)whole.len, "a value that starts with '{{' needs quotes");
+    hint_quotes(load, problem, "quote the template", whole);
+}
+
+static bool is_template_start(Str text, size_t at)
+{
+    return at + 1 < text.len && text.data[at] == '{' &&
+           (text.data[at + 1] == '{' || text.data[at + 1] == '%' || text.data[at + 1] == '#');
+}
+
+static bool tell_template(const Trouble *trouble, size_t start)
+{
+    YamlLoad *load = trouble->load;
+    if (trouble->text.data[start + 1] == '{') {
+        yaml_problem_template(load, (uint32_t)start, (uint32_t)start + 2);
+        return true;
+    }
+    Str whole = rest_of_line(trouble->text, start);
+    Problem *problem =
+        problems_add(load->problems, "E0103", load->source, (uint32_t)start, (uint32_t)whole.len,
+                     "a template statement stands outside of a string");
+    problem->hint = STR("YAML is read first: templates belong into quoted values");
+    return true;
+}
+
+static bool find_template(const Trouble *trouble)
+{
+    const YamlLoad *load = trouble->load;
+    if (load->template_line_end > 0 && trouble->at <= load->template_line_end + 1) {
+        return true; /* told already, and this error only follows from it */
+    }
+    for (uint32_t i = 0; i < load->depth; i++) {
+        if (load->frames[i].flow && is_template_start(trouble->text, load->frames[i].start)) {
+            return tell_template(trouble, load->frames[i].start);
+        }
+    }
+    /* libyaml may stop at the first brace already: look at the value on the line. */
+    size_t value = skip_blanks(trouble->text, trouble->line_start);
+    while (char_at(trouble, value) == '-' && char_at(trouble, value + 1) == ' ') {
+        value = skip_blanks(trouble->text, value + 2);
+    }
+    if (!is_template_start(trouble->text, value)) {
+        size_t colon = str_find(str_slice(trouble->text, 0, trouble->line_end), STR(": {"), value);
+        if (colon == STR_NOT_FOUND) {
+            return false;
+        }
+        value = colon + 2;
+    }
+    return is_template_start(trouble->text, value) && value <= trouble->at &&
+           tell_template(trouble, value);
+}
+
+/* --- Quotes and brackets ------------------------------------------------------------------ */
+
+static bool find_text_after_quote(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    if (!load->last_quoted || load->last_end > trouble->at || load->last_end == 0) {
+        return false;
+    }
+    size_t behind = skip_blanks(trouble->text, load->last_end);
+    char next = char_at(trouble, behind);
+    if (behind != trouble->at || next == '\0' || is_break(next) || next == ':') {
+        return false;
+    }
+    Str whole = rest_of_line(trouble->text, load->last_start);
+    Problem *problem =
+        problems_add(load->problems, "E0104", load->source, (uint32_t)behind,
+                     (uint32_t)(load->last_start + whole.len - behind),
+                     "text follows the closing quote");
+    hint_quotes(load, problem, "quote the whole expression", whole);
+    return true;
+}
+
+static bool find_open_quote(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    if (trouble->context == NULL || strcmp(trouble->context, "while scanning a quoted scalar") != 0 ||
+        strstr(trouble->problem, "unexpected") == NULL) {
+        return false;
+    }
+    char quote = char_at(trouble, trouble->context_at);
+    Problem *problem = problems_add(load->problems, "E0110", load->source, trouble->context_at, 1,
+                                    "this %c is never closed", quote);
+    if (quote == '\'') {
+        problem->hint = STR("write '' for a quote inside single quotes");
+    }
+    return true;
+}
+
+static bool find_open_bracket(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    const YamlFrame *open = NULL;
+    for (uint32_t i = 0; i < load->depth; i++) {
+        if (load->frames[i].flow) {
+            open = &load->frames[i];
+        }
+    }
+    if (open == NULL) {
+        return false;
+    }
+    char opening = char_at(trouble, open->start);
+    char closing = opening == '[' ? ']' : '}';
+    if (opening != '[' && opening != '{') {
+        return false; /* the pair in `[a: b]` has no brackets of its own */
+    }
+    char found = char_at(trouble, trouble->at);
+    bool mismatch = (found == ']' || found == '}') && found != closing;
+    bool key_below = found == ':' && trouble->line_start > open->start;
+    if (trouble->at < trouble->text.len && !mismatch && !key_below) {
+        return false;
+    }
+    if (mismatch) {
+        Problem *problem = problems_add(load->problems, "E0110", load->source, trouble->at, 1,
+                                        "'%c' does not close this '%c'", found, opening);
+        Place place = source_place(load->source, open->start);
+        problem->hint = arena_format(load->problems->arena, "'%c' was opened at line %u, column %u",
+                                     opening, place.line, place.column);
+        return true;
+    }
+    Problem *problem = problems_add(load->problems, "E0110", load->source, open->start, 1,
+                                    "this '%c' is never closed", opening);
+    problem->hint = arena_format(load->problems->arena, "a '%c' is missing before line %u", closing,
+                                 line_number(load, trouble->at) + (found == ':' ? 0 : 1));
+    return true;
+}
+
+/* --- Colons ------------------------------------------------------------------------------- */
+
+/* Offset of a colon in the line at `start` that lacks the space behind it, as in `port:80`;
+ * colons of addresses (`http://`) and quoted text are left alone. */
+static bool find_tight_colon(Str text, size_t start, size_t *colon)
+{
+    size_t end = line_end_of(text, start);
+    size_t at = skip_blanks(text, start);
+    while (at + 1 < end && text.data[at] == '-' && text.data[at + 1] == ' ') {
+        at = skip_blanks(text, at + 2);
+    }
+    for (; at + 1 < end; at++) {
+        char c = text.data[at];
+        if (c == ' ' || c == '"' || c == '\'' || c == '#') {
+            return false;
+        }
+        if (c == ':') {
+            *colon = at;
+            return text.data[at + 1] != ' ' && text.data[at + 1] != '/';
+        }
+    }
+    return false;
+}
+
+static bool find_missing_space(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    size_t candidates[2] = {load->last_start, trouble->context_at};
+    bool expects_colon = strstr(trouble->problem, "could not find expected ':'") != NULL ||
+                         strstr(trouble->problem, "mapping values are not allowed") != NULL;
+    for (size_t i = 0; expects_colon && i < COUNT_OF(candidates); i++) {
+        size_t colon;
+        if (candidates[i] <= trouble->at && (i == 0 || trouble->context != NULL) &&
+            find_tight_colon(trouble->text, line_start_of(trouble->text, candidates[i]), &colon) &&
+            colon < trouble->at) {
+            Problem *problem = problems_add(load->problems, "E0111", load->source, (uint32_t)colon,
+                                            1, "a space is missing behind this ':'");
+            problem->hint = STR("write 'key: value'");
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_second_colon(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    if (strstr(trouble->problem, "mapping values are not allowed") == NULL) {
+        return false;
+    }
+    size_t first_line = line_start_of(trouble->text, load->last_start);
+    if (first_line == trouble->line_start) {
+        Str whole = rest_of_line(trouble->text, load->last_start);
+        Problem *problem = problems_add(load->problems, "E0108", load->source, trouble->at, 1,
+                                        "a value on the same line cannot have another ': '");
+        hint_quotes(load, problem, "quote the value", whole);
+        return true;
+    }
+    /* `a: 1` with `b: 2` below it, but further in: read as one text, up to this colon. */
+    size_t key = skip_blanks(trouble->text, trouble->line_start);
+    Problem *problem =
+        problems_add(load->problems, "E0117", load->source, (uint32_t)key,
+                     (uint32_t)(trouble->at - key), "this line continues the text above it");
+    problem->hint = STR("give both keys the same indentation");
+    return true;
+}
+
+/* --- Indentation -------------------------------------------------------------------------- */
+
+static bool find_tab(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    if (char_at(trouble, trouble->at) != '\t') {
+        return false;
+    }
+    size_t end = trouble->at;
+    while (char_at(trouble, end) == '\t') {
+        end++;
+    }
+    Problem *problem = problems_add(load->problems, "E0107", load->source, trouble->at,
+                                    (uint32_t)(end - trouble->at), "a tab is no indentation");
+    problem->hint = STR("use spaces");
+    return true;
+}
+
+static bool find_wrong_indentation(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    bool in_map = strstr(trouble->problem, "did not find expected key") != NULL;
+    bool in_list = strstr(trouble->problem, "did not find expected '-' indicator") != NULL;
+    if ((!in_map && !in_list) || trouble->context == NULL ||
+        skip_blanks(trouble->text, trouble->line_start) != trouble->at) {
+        return false;
+    }
+    size_t context_line = line_start_of(trouble->text, trouble->context_at);
+    size_t column = trouble->at - trouble->line_start;
+    size_t wanted = trouble->context_at - context_line;
+    uint32_t line = line_number(load, trouble->context_at);
+    Arena *arena = load->problems->arena;
+    if (column == wanted) {
+        Problem *problem = problems_add(load->problems, "E0101", load->source, trouble->at, 1,
+                                        in_list ? "a list item starts with '- '"
+                                                : "a line of a map reads 'key: value'");
+        problem->hint = arena_format(arena, "the %s starts at line %u", in_list ? "list" : "map", line);
+        return true;
+    }
+    Problem *problem =
+        problems_add(load->problems, "E0117", load->source, (uint32_t)trouble->line_start,
+                     (uint32_t)column, "this indentation fits no line above");
+    problem->hint = arena_format(arena, "the %s at line %u is indented by %zu space%s",
+                                 in_list ? "list" : "map", line, wanted, wanted == 1 ? "" : "s");
+    return true;
+}
+
+/* --- Characters --------------------------------------------------------------------------- */
+
+static bool find_forbidden_start(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    bool alias = trouble->context != NULL && strcmp(trouble->context, "while scanning an alias") == 0;
+    bool cannot_start = strstr(trouble->problem, "cannot start any token") != NULL;
+    if (!alias && !cannot_start) {
+        return false;
+    }
+    uint32_t start = alias ? trouble->context_at : trouble->at;
+    Str whole = rest_of_line(trouble->text, start);
+    size_t len = whole.len == 0 ? 0 : 1;
+    while (len < whole.len && utf8_is_continuation(whole.data[len])) {
+        len++;
+    }
+    Problem *problem = problems_add(load->problems, "E0118", load->source, start, (uint32_t)len,
+                                    alias ? "'%" STR_FMT "' starts an alias, and no name follows"
+                                          : "a value cannot start with '%" STR_FMT "'",
+                                    STR_ARG(str_slice(whole, 0, len)));
+    hint_quotes(load, problem, "quote the value", whole);
+    return true;
+}
+
+static bool find_bad_bytes(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    if (load->parser.error != YAML_READER_ERROR) {
+        return false;
+    }
+    uint32_t at = (uint32_t)(load->base + load->parser.problem_offset);
+    bool control = strstr(trouble->problem, "control characters") != NULL;
+    Problem *problem = problems_add(
+        load->problems, "E0106", load->source, at, 1,
+        control ? "the control character U+%04X is not allowed" : "byte 0x%02X is not valid UTF-8",
+        control ? (unsigned)load->parser.problem_value
+                : (unsigned)(unsigned char)char_at(trouble, at));
+    problem->hint = control ? STR("write it as an escape in double quotes")
+                            : STR("save the text as UTF-8");
+    return true;
+}
+
+/* --- Everything else ---------------------------------------------------------------------- */
+
+/* Parts of libyaml's words, and ours. */
+static const struct Wording {
+    const char *theirs;
+    const char *code;
+    const char *ours;
+    const char *hint;
+} wordings[] = {
+    {"unknown escape character", "E0119", "this escape is not known in double quotes",
+     "use single quotes to keep a backslash"},
+    {"did not find expected hexdecimal number", "E0119", "this escape needs hexadecimal digits", ""},
+    {"invalid Unicode character code", "E0119", "this escape is no character", ""},
+    {"block sequence entries are not allowed", "E0101", "a list cannot start on this line",
+     "put it on the next line"},
+    {"mapping keys are not allowed", "E0101", "a '?' key cannot start here", ""},
+    {"could not find expected ':'", "E0101", "a ':' is missing behind this key", ""},
+    {"did not find expected <document start>", "E0101", "the document has ended already",
+     "start another document with '---'"},
+    {"did not find expected ',' or ']'", "E0101", "a ',' or ']' is missing", ""},
+    {"did not find expected ',' or '}'", "E0101", "a ',' or '}' is missing", ""},
+    {"did not find expected node content", "E0101", "a value is missing", ""},
+    {"unknown directive name", "E0120", "this directive is not known", ""},
+    {"incompatible YAML document", "E0120", "this version of YAML is not supported", ""},
+    {"duplicate %YAML directive", "E0120", "a second %YAML directive", ""},
+    {"duplicate %TAG directive", "E0120", "a second %TAG directive for this handle", ""},
+    {"undefined tag handle", "E0120", "no %TAG directive defines this tag handle", ""},
+    {"found a tab character", "E0107", "a tab is no indentation", "use spaces"},
+    {"indentation indicator equal to 0", "E0101", "the indentation of a block is 1 to 9", ""},
+};
+
+static void tell_plainly(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    for (size_t i = 0; i < COUNT_OF(wordings); i++) {
+        if (strstr(trouble->problem, wordings[i].theirs) != NULL) {
+            bool at_key = strcmp(wordings[i].theirs, "could not find expected ':'") == 0;
+            Problem *problem =
+                problems_add(load->problems, wordings[i].code, load->source,
+                             at_key ? trouble->context_at : trouble->at, 1, "%s", wordings[i].ours);
+            problem->hint = str_from_c(wordings[i].hint);
+            return;
+        }
+    }
+    problems_add(load->problems, "E0101", load->source, trouble->at, 1, "%s%s%s",
+                 trouble->context == NULL ? "" : trouble->context,
+                 trouble->context == NULL ? "" : ": ", trouble->problem);
+}
+
+void yaml_problem_syntax(YamlLoad *load)
+{
+    const yaml_parser_t *parser = &load->parser;
+    Trouble trouble = {
+        .load = load,
+        .text = load->text,
+        .problem = parser->problem == NULL ? "not readable" : parser->problem,
+        .context = parser->context,
+        .at = yaml_load_offset(load, parser->problem_mark.index),
+        .context_at = yaml_load_offset(load, parser->context_mark.index),
+    };
+    trouble.line_start = line_start_of(load->text, trouble.at);
+    trouble.line_end = line_end_of(load->text, trouble.at);
+    static bool (*const detectors[])(const Trouble *trouble) = {
+        find_bad_bytes,     find_template,      find_tab,
+        find_open_quote,    find_text_after_quote, find_open_bracket,
+        find_missing_space, find_second_colon,  find_forbidden_start,
+        find_wrong_indentation,
+    };
+    for (size_t i = 0; i < COUNT_OF(detectors); i++) {
+        if (detectors[i](&trouble)) {
+            return;
+        }
+    }
+    tell_plainly(&trouble);
+}

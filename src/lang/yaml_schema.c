@@ -1,0 +1,330 @@
+/* The core schema of YAML 1.2 (chapter 10.3): what a plain scalar means.
+ *
+ * Nearly all scalars are ordinary words, so the first character decides: only those in
+ * `first_kinds` can begin anything but a string. */
+#include <math.h>
+
+#include "lang/number.h"
+#include "lang/yaml_load.h"
+
+enum FirstKind {
+    FIRST_WORD = 1, /* null, true, false in their spellings, ~ */
+    FIRST_DIGIT,
+    FIRST_SIGN,
+    FIRST_POINT,
+};
+
+static const uint8_t first_kinds[256] = {
+    ['~'] = FIRST_WORD,  ['n'] = FIRST_WORD,  ['N'] = FIRST_WORD,  ['t'] = FIRST_WORD,
+    ['T'] = FIRST_WORD,  ['f'] = FIRST_WORD,  ['F'] = FIRST_WORD,  ['0'] = FIRST_DIGIT,
+    ['1'] = FIRST_DIGIT, ['2'] = FIRST_DIGIT, ['3'] = FIRST_DIGIT, ['4'] = FIRST_DIGIT,
+    ['5'] = FIRST_DIGIT, ['6'] = FIRST_DIGIT, ['7'] = FIRST_DIGIT, ['8'] = FIRST_DIGIT,
+    ['9'] = FIRST_DIGIT, ['-'] = FIRST_SIGN,  ['+'] = FIRST_SIGN,  ['.'] = FIRST_POINT,
+};
+
+/* lower, Capitalized or UPPER, nothing in between. */
+static bool is_word(Str text, const char *lower)
+{
+    size_t len = strlen(lower);
+    if (text.len != len || ascii_lower(text.data[0]) != lower[0]) {
+        return false;
+    }
+    bool upper = text.data[0] != lower[0] && len > 1 &&
+                 text.data[1] == ascii_upper(text.data[1]);
+    for (size_t i = 1; i < len; i++) {
+        if (text.data[i] != (upper ? ascii_upper(lower[i]) : lower[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool resolve_null(Str text, Value *out)
+{
+    if (text.len == 0 || str_eq(text, STR("~")) || is_word(text, "null")) {
+        *out = value_null();
+        return true;
+    }
+    return false;
+}
+
+static bool resolve_bool(Str text, Value *out)
+{
+    bool is_true = is_word(text, "true");
+    if (is_true || is_word(text, "false")) {
+        *out = value_bool(is_true);
+        return true;
+    }
+    return false;
+}
+
+/* Length of the run of decimal digits at `at`. */
+static size_t digits_at(Str text, size_t at)
+{
+    size_t end = at;
+    while (end < text.len && ascii_is_digit(text.data[end])) {
+        end++;
+    }
+    return end - at;
+}
+
+typedef enum Shape {
+    SHAPE_NONE,
+    SHAPE_INT,
+    SHAPE_FLOAT,
+} Shape;
+
+/* [-+]? [0-9]+, or [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? */
+static Shape decimal_shape(Str text)
+{
+    size_t at = text.data[0] == '-' || text.data[0] == '+' ? 1 : 0;
+    size_t whole = digits_at(text, at);
+    at += whole;
+    if (at == text.len) {
+        return whole > 0 ? SHAPE_INT : SHAPE_NONE;
+    }
+    if (text.data[at] == '.') {
+        size_t fraction = digits_at(text, at + 1);
+        at += 1 + fraction;
+        if (whole + fraction == 0) {
+            return SHAPE_NONE;
+        }
+    } else if (whole == 0) {
+        return SHAPE_NONE;
+    }
+    if (at < text.len && (text.data[at] == 'e' || text.data[at] == 'E')) {
+        at++;
+        if (at < text.len && (text.data[at] == '-' || text.data[at] == '+')) {
+            at++;
+        }
+        size_t exponent = digits_at(text, at);
+        if (exponent == 0) {
+            return SHAPE_NONE;
+        }
+        at += exponent;
+    }
+    return at == text.len ? SHAPE_FLOAT : SHAPE_NONE;
+}
+
+static bool resolve_special_float(Str text, Value *out)
+{
+    bool negative = text.data[0] == '-';
+    Str rest = str_from_offset(text, negative || text.data[0] == '+');
+    if (rest.len != 4 || rest.data[0] != '.') {
+        return false;
+    }
+    Str name = str_from_offset(rest, 1);
+    if (is_word(name, "inf")) {
+        *out = value_float(negative ? -INFINITY : INFINITY);
+        return true;
+    }
+    if (rest.len == text.len &&
+        (str_eq(name, STR("nan")) || str_eq(name, STR("NaN")) || str_eq(name, STR("NAN")))) {
+        *out = value_float(NAN);
+        return true;
+    }
+    return false;
+}
+
+/* A number in any of the schema's forms; false when the text is none. */
+static bool resolve_number(Str text, Value *out, bool *too_big)
+{
+    *too_big = false;
+    int64_t integer;
+    if (text.len > 2 && text.data[0] == '0' && (text.data[1] == 'x' || text.data[1] == 'o')) {
+        Str digits = str_from_offset(text, 2);
+        if (digits.data[0] == '-' || digits.data[0] == '+') {
+            return false;
+        }
+        if (number_parse_int(digits, text.data[1] == 'x' ? 16 : 8, &integer, too_big)) {
+            *out = value_int(integer);
+            return true;
+        }
+        return *too_big;
+    }
+    switch (decimal_shape(text)) {
+    case SHAPE_INT:
+        if (number_parse_int(text, 10, &integer, too_big)) {
+            *out = value_int(integer);
+        }
+        return true;
+    case SHAPE_FLOAT: {
+        double number;
+        if (!number_parse_float(text, &number)) {
+            return false;
+        }
+        *out = value_float(number);
+        return true;
+    }
+    case SHAPE_NONE: break;
+    }
+    return resolve_special_float(text, out);
+}
+
+YamlScalar yaml_schema_resolve(Str text, Value *out)
+{
+    if (text.len == 0) {
+        *out = value_null();
+        return YAML_SCALAR_FITS;
+    }
+    bool too_big;
+    switch (first_kinds[(unsigned char)text.data[0]]) {
+    case FIRST_WORD:
+        if (text.len <= 5 && (resolve_null(text, out) || resolve_bool(text, out))) {
+            return YAML_SCALAR_FITS;
+        }
+        break;
+    case FIRST_DIGIT:
+    case FIRST_SIGN:
+    case FIRST_POINT:
+        if (resolve_number(text, out, &too_big)) {
+            return too_big ? YAML_SCALAR_TOO_BIG : YAML_SCALAR_FITS;
+        }
+        break;
+    default: break;
+    }
+    *out = value_string(text);
+    return YAML_SCALAR_FITS;
+}
+
+static const char core_prefix[] = "tag:yaml.org,2002:";
+
+Str yaml_schema_tag_name(Str tag)
+{
+    return str_starts(tag, STR(core_prefix)) ? str_from_offset(tag, sizeof core_prefix - 1) : tag;
+}
+
+static YamlScalar fits_if(bool fits)
+{
+    return fits ? YAML_SCALAR_FITS : YAML_SCALAR_WRONG_TAG;
+}
+
+static YamlScalar as_string(Str text, Value *out)
+{
+    *out = value_string(text);
+    return YAML_SCALAR_FITS;
+}
+
+static YamlScalar as_null(Str text, Value *out)
+{
+    return fits_if(resolve_null(text, out));
+}
+
+static YamlScalar as_bool(Str text, Value *out)
+{
+    return fits_if(text.len > 0 && resolve_bool(text, out));
+}
+
+static YamlScalar as_int(Str text, Value *out)
+{
+    bool too_big;
+    if (text.len == 0 || !resolve_number(text, out, &too_big)) {
+        return YAML_SCALAR_WRONG_TAG;
+    }
+    return too_big ? YAML_SCALAR_TOO_BIG : fits_if(out->kind == VALUE_INT);
+}
+
+static YamlScalar as_float(Str text, Value *out)
+{
+    bool too_big;
+    if (text.len == 0 || !resolve_number(text, out, &too_big)) {
+        return YAML_SCALAR_WRONG_TAG;
+    }
+    if (too_big || out->kind == VALUE_INT) {
+        double number;
+        if (!number_parse_float(text, &number)) {
+            return YAML_SCALAR_WRONG_TAG;
+        }
+        *out = value_float(number);
+    }
+    return YAML_SCALAR_FITS;
+}
+
+static YamlScalar as_container(Str text, Value *out)
+{
+    *out = value_string(text);
+    return YAML_SCALAR_WRONG_TAG;
+}
+
+/* Tags of the schema, and those of YAML 1.1 that still stand in documents: their text stays. */
+static const struct Tag {
+    const char *name;
+    YamlScalar (*resolve)(Str text, Value *out);
+    bool on_map;
+    bool on_list;
+} tags[] = {
+    {"str", as_string, false, false},      {"int", as_int, false, false},
+    {"float", as_float, false, false},     {"bool", as_bool, false, false},
+    {"null", as_null, false, false},       {"map", as_container, true, false},
+    {"seq", as_container, false, true},    {"set", as_container, true, false},
+    {"omap", as_container, false, true},   {"pairs", as_container, false, true},
+    {"binary", as_string, false, false},   {"timestamp", as_string, false, false},
+};
+
+static const struct Tag *tag_find(Str tag)
+{
+    if (!str_starts(tag, STR(core_prefix))) {
+        return NULL;
+    }
+    Str name = yaml_schema_tag_name(tag);
+    for (size_t i = 0; i < COUNT_OF(tags); i++) {
+        if (str_eq_c(name, tags[i].name)) {
+            return &tags[i];
+        }
+    }
+    return NULL;
+}
+
+YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out)
+{
+    const struct Tag *row = tag_find(tag);
+    if (row != NULL) {
+        return row->resolve(text, out);
+    }
+    return quoted ? as_string(text, out) : yaml_schema_resolve(text, out);
+}
+
+bool yaml_schema_tag_fits(Str tag, bool is_map)
+{
+    const struct Tag *row = tag_find(tag);
+    return row == NULL || (is_map ? row->on_map : row->on_list);
+}
+
+static bool is_sexagesimal(Str text)
+{
+    size_t colon = str_find(text, STR(":"), 0);
+    if (colon == STR_NOT_FOUND || !ascii_is_digit(text.data[0])) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        if (!ascii_is_digit(text.data[i]) && text.data[i] != ':') {
+            return false;
+        }
+    }
+    return text.data[text.len - 1] != ':';
+}
+
+static bool has_leading_zero(Str text)
+{
+    return text.len > 1 && text.data[0] == '0' && digits_at(text, 0) == text.len;
+}
+
+const char *yaml_schema_surprise(Str text, const char **code)
+{
+    static const char *const words[] = {"yes", "no", "on", "off", "y", "n"};
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (text.len == strlen(words[i]) && is_word(text, words[i])) {
+            *code = "E0131";
+            return "this is a string; write true or false, or quote it";
+        }
+    }
+    if (text.len > 0 && has_leading_zero(text)) {
+        *code = "E0132";
+        return "this is a decimal number; quote it, or write 0o for octal";
+    }
+    if (text.len > 2 && is_sexagesimal(text)) {
+        *code = "E0133";
+        return "this is a string; older readers take it for a number in base 60: quote it";
+    }
+    return NULL;
+}
