@@ -30,7 +30,7 @@ const YamlOptions yaml_options_default = {
     },
 };
 
-static const Str bom = {"\xef\xbb\xbf", 3};
+static const Str bom = { "\xef\xbb\xbf", 3 };
 
 bool yaml_load_has_room(const YamlLoad *load)
 {
@@ -130,9 +130,8 @@ static Str shown(const YamlLoad *load, Value v)
 
 /* --- Properties: anchors and tags --------------------------------------------------------- */
 
-/* Where the content starts behind anchor and tag, at most `end`. Sets `*lone_tag` for the tag
- * `!`, which libyaml does not report. */
-static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t end, bool *lone_tag)
+/* Where the content starts behind anchor and tag, at most `end`. */
+static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t end)
 {
     Str text = str_slice(load->text, 0, end);
     size_t at = start;
@@ -145,13 +144,12 @@ static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t e
                 at++;
             }
         } else if (c == '&' || c == '!') {
-            size_t first = at++;
+            at++;
             bool verbatim = at < text.len && c == '!' && text.data[at] == '<';
             while (at < text.len && !ascii_is_space(text.data[at]) &&
                    (verbatim || strchr(",[]{}", text.data[at]) == NULL)) {
                 at++;
             }
-            *lone_tag |= c == '!' && at == first + 1;
         } else {
             break;
         }
@@ -172,7 +170,7 @@ static uint32_t add_anchor(YamlLoad *load, const yaml_char_t *name, Value v)
     }
     Str key = arena_copy(load->arena, str_from_c((const char *)name));
     map_set_str(load->arena, load->anchor_names, key, value_int(load->anchor_count));
-    load->anchors[load->anchor_count++] = (YamlAnchor){.value = v, .nodes = 1};
+    load->anchors[load->anchor_count++] = (YamlAnchor){ .value = v, .nodes = 1 };
     return load->anchor_count;
 }
 
@@ -309,10 +307,8 @@ static bool take_scalar(YamlLoad *load, const yaml_event_t *event)
     if (UNLIKELY(len > load->options.limits.scalar)) {
         return limit_reached(load, start, "a scalar is too long", load->options.limits.scalar);
     }
-    bool lone_tag = false;
-    if (UNLIKELY(tag != NULL || event->data.scalar.anchor != NULL ||
-                 (start < end && load->text.data[start] == '!'))) {
-        start = skip_properties(load, start, end, &lone_tag);
+    if (UNLIKELY(tag != NULL || event->data.scalar.anchor != NULL)) {
+        start = skip_properties(load, start, end);
     }
 
     Value v;
@@ -320,7 +316,7 @@ static bool take_scalar(YamlLoad *load, const yaml_event_t *event)
     Str text = str_from(data, len);
     if (tag != NULL) {
         outcome = yaml_schema_resolve_tagged(text, str_from_c((const char *)tag), quoted, &v);
-    } else if (quoted || lone_tag) {
+    } else if (quoted) {
         v = value_string(text);
     } else {
         outcome = yaml_schema_resolve(text, &v);
@@ -433,7 +429,8 @@ static bool open_frame(YamlLoad *load, const yaml_event_t *event, const yaml_cha
         return false;
     }
     if (load->depth >= load->options.limits.depth) {
-        return limit_reached(load, start, "the text is nested too deep", load->options.limits.depth);
+        return limit_reached(load, start, "the text is nested too deep",
+                             load->options.limits.depth);
     }
     YamlFrame *parent = top_frame(load);
     YamlFrame *frame = &load->frames[load->depth];
@@ -445,10 +442,8 @@ static bool open_frame(YamlLoad *load, const yaml_event_t *event, const yaml_cha
         .flow = flow,
         .secret = is_secret_tag(tag) || (parent != NULL && parent->secret),
     };
-    char first = start < load->text.len ? load->text.data[start] : '\0';
-    if (UNLIKELY(anchor != NULL || tag != NULL || first == '!')) {
-        bool lone_tag = false;
-        start = skip_properties(load, start, (uint32_t)load->text.len, &lone_tag);
+    if (UNLIKELY(anchor != NULL || tag != NULL)) {
+        start = skip_properties(load, start, (uint32_t)load->text.len);
         frame->column = flow ? 0 : column_of(load, start);
     }
     frame->start = start;
@@ -474,9 +469,8 @@ static void duplicate_problem(YamlLoad *load, Value first, Value again)
         return;
     }
     Place place = source_place(load->source, first.start);
-    Problem *problem =
-        problems_add(load->problems, "E0102", load->source, again.start, again.span,
-                     "duplicate key '%" STR_FMT "'", STR_ARG(shown(load, again)));
+    Problem *problem = problems_add(load->problems, "E0102", load->source, again.start, again.span,
+                                    "duplicate key '%" STR_FMT "'", STR_ARG(shown(load, again)));
     problem->hint = arena_format(load->problems->arena, "first at line %u, column %u", place.line,
                                  place.column);
 }
@@ -507,13 +501,23 @@ static void merge_from(YamlLoad *load, Map *merged, const Map *own, Value from)
     }
 }
 
+static uint32_t merged_size(Value from)
+{
+    uint32_t size = from.kind == VALUE_MAP ? from.map->len : 0;
+    for (uint32_t i = 0; from.kind == VALUE_LIST && i < from.list->len; i++) {
+        Value part = from.list->items[i];
+        size += part.kind == VALUE_MAP ? part.map->len : 0;
+    }
+    return size;
+}
+
 /* `<<: *a` or `<<: [*a, *b]`: what the named maps hold comes first, earlier maps win over later
  * ones, and the map's own keys win over all. */
 static Map *merge_maps(YamlLoad *load, Map *own, Value merge_key)
 {
     Value from = map_find_str(own, STR("<<"))->value;
     map_remove(own, merge_key);
-    Map *merged = map_new(load->arena, own->len);
+    Map *merged = map_new(load->arena, own->len + merged_size(from));
     bool fits = from.kind == VALUE_MAP;
     if (fits) {
         merge_from(load, merged, own, from);
@@ -564,7 +568,8 @@ static bool close_frame(YamlLoad *load, const yaml_event_t *event)
     uint32_t end = frame->flow ? yaml_load_offset(load, event->end_mark.index) : frame->end;
     Value v;
     if (UNLIKELY(frame->template)) {
-        yaml_problem_template(load, frame->start, end);
+        yaml_problem_template(load, frame->start, end,
+                              load->depth > 1 && load->frames[load->depth - 2].flow);
         v = value_string(str_slice(load->text, frame->start, end));
     } else {
         v = finish_container(load, frame);
@@ -579,7 +584,7 @@ static bool close_frame(YamlLoad *load, const yaml_event_t *event)
     uint32_t depth = frame->below + 1;
     if (frame->anchor != 0) {
         load->anchors[frame->anchor - 1] =
-            (YamlAnchor){.value = v, .nodes = frame->nodes, .depth = depth};
+            (YamlAnchor){ .value = v, .nodes = frame->nodes, .depth = depth };
     }
     load->last_start = frame->start;
     load->last_end = end;
@@ -703,7 +708,8 @@ static bool load_documents(Arena *arena, const Sources *sources, uint16_t source
         memory_exhausted(sizeof load.parser);
     }
     yaml_parser_set_encoding(&load.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&load.parser, (const unsigned char *)(input.len == 0 ? "" : input.data), input.len);
+    yaml_parser_set_input_string(
+        &load.parser, (const unsigned char *)(input.len == 0 ? "" : input.data), input.len);
     read_documents(&load, documents, max);
     yaml_parser_delete(&load.parser);
     free(load.stack);

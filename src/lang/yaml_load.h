@@ -107,5 +107,6 @@ bool yaml_strict_separator(YamlLoad *load, uint32_t end);
 
 /* Tells the error at which libyaml stopped. */
 void yaml_problem_syntax(YamlLoad *load);
-/* Tells that the bytes from `start` to `end` are a template that wants quotes. */
-void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end);
+/* Tells that the bytes from `start` to `end` are a template that wants quotes; `bracketed` when
+ * it stands in a flow collection. */
+void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end, bool bracketed);

@@ -93,14 +93,13 @@ static void hint_quotes(YamlLoad *load, Problem *problem, const char *advice, St
 {
     Arena *arena = load->problems->arena;
     Str quoted = in_quotes(arena, text);
-    problem->hint = quoted.len == 0
-                        ? str_from_c(advice)
-                        : arena_format(arena, "%s: %" STR_FMT, advice, STR_ARG(quoted));
+    problem->hint = quoted.len == 0 ? str_from_c(advice)
+                                    : arena_format(arena, "%s: %" STR_FMT, advice, STR_ARG(quoted));
 }
 
 /* --- Templates ---------------------------------------------------------------------------- */
 
-void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end)
+void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end, bool bracketed)
 {
     Str text = load->text;
     size_t line_end = line_end_of(text, start);
@@ -108,11 +107,19 @@ void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end)
     if (!yaml_load_has_room(load)) {
         return;
     }
-    /* In brackets the template ends with its braces, elsewhere the text goes on with the line. */
-    Str whole = load->flow_depth > 1 ? rest_of_line(str_slice(text, 0, end), start)
-                                     : rest_of_line(text, start);
-    Problem *problem = problems_add(load->problems, "E0103", load->source, start,
-                                    (uint32_t)whole.len, "a value that starts with '{{' needs quotes");
+    /* In brackets the value ends with its braces, elsewhere it goes on with the line. */
+    Str whole = rest_of_line(text, start);
+    size_t braces = bracketed ? str_find(whole, STR("}}"), 0) : STR_NOT_FOUND;
+    if (braces != STR_NOT_FOUND) {
+        whole = str_slice(whole, 0, braces + 2);
+    }
+    Problem *problem =
+        problems_add(load->problems, "E0103", load->source, start, (uint32_t)whole.len,
+                     "a value that starts with '{{' needs quotes");
+    if (str_find(whole, STR("}}"), 0) == STR_NOT_FOUND) {
+        problem->hint = STR("quote the template");
+        return;
+    }
     hint_quotes(load, problem, "quote the template", whole);
 }
 
@@ -122,11 +129,11 @@ static bool is_template_start(Str text, size_t at)
            (text.data[at + 1] == '{' || text.data[at + 1] == '%' || text.data[at + 1] == '#');
 }
 
-static bool tell_template(const Trouble *trouble, size_t start)
+static bool tell_template(const Trouble *trouble, size_t start, bool bracketed)
 {
     YamlLoad *load = trouble->load;
     if (trouble->text.data[start + 1] == '{') {
-        yaml_problem_template(load, (uint32_t)start, (uint32_t)start + 2);
+        yaml_problem_template(load, (uint32_t)start, (uint32_t)start + 2, bracketed);
         return true;
     }
     Str whole = rest_of_line(trouble->text, start);
@@ -145,7 +152,7 @@ static bool find_template(const Trouble *trouble)
     }
     for (uint32_t i = 0; i < load->depth; i++) {
         if (load->frames[i].flow && is_template_start(trouble->text, load->frames[i].start)) {
-            return tell_template(trouble, load->frames[i].start);
+            return tell_template(trouble, load->frames[i].start, i > 0 && load->frames[i - 1].flow);
         }
     }
     /* libyaml may stop at the first brace already: look at the value on the line. */
@@ -161,7 +168,7 @@ static bool find_template(const Trouble *trouble)
         value = colon + 2;
     }
     return is_template_start(trouble->text, value) && value <= trouble->at &&
-           tell_template(trouble, value);
+           tell_template(trouble, value, false);
 }
 
 /* --- Quotes and brackets ------------------------------------------------------------------ */
@@ -178,10 +185,9 @@ static bool find_text_after_quote(const Trouble *trouble)
         return false;
     }
     Str whole = rest_of_line(trouble->text, load->last_start);
-    Problem *problem =
-        problems_add(load->problems, "E0104", load->source, (uint32_t)behind,
-                     (uint32_t)(load->last_start + whole.len - behind),
-                     "text follows the closing quote");
+    Problem *problem = problems_add(load->problems, "E0104", load->source, (uint32_t)behind,
+                                    (uint32_t)(load->last_start + whole.len - behind),
+                                    "text follows the closing quote");
     hint_quotes(load, problem, "quote the whole expression", whole);
     return true;
 }
@@ -189,7 +195,8 @@ static bool find_text_after_quote(const Trouble *trouble)
 static bool find_open_quote(const Trouble *trouble)
 {
     YamlLoad *load = trouble->load;
-    if (trouble->context == NULL || strcmp(trouble->context, "while scanning a quoted scalar") != 0 ||
+    if (trouble->context == NULL ||
+        strcmp(trouble->context, "while scanning a quoted scalar") != 0 ||
         strstr(trouble->problem, "unexpected") == NULL) {
         return false;
     }
@@ -235,8 +242,10 @@ static bool find_open_bracket(const Trouble *trouble)
     }
     Problem *problem = problems_add(load->problems, "E0110", load->source, open->start, 1,
                                     "this '%c' is never closed", opening);
-    problem->hint = arena_format(load->problems->arena, "a '%c' is missing before line %u", closing,
-                                 line_number(load, trouble->at) + (found == ':' ? 0 : 1));
+    Arena *arena = load->problems->arena;
+    problem->hint = key_below ? arena_format(arena, "a '%c' is missing before line %u", closing,
+                                             line_number(load, trouble->at))
+                              : arena_format(arena, "a '%c' is missing", closing);
     return true;
 }
 
@@ -267,7 +276,7 @@ static bool find_tight_colon(Str text, size_t start, size_t *colon)
 static bool find_missing_space(const Trouble *trouble)
 {
     YamlLoad *load = trouble->load;
-    size_t candidates[2] = {load->last_start, trouble->context_at};
+    size_t candidates[2] = { load->last_start, trouble->context_at };
     bool expects_colon = strstr(trouble->problem, "could not find expected ':'") != NULL ||
                          strstr(trouble->problem, "mapping values are not allowed") != NULL;
     for (size_t i = 0; expects_colon && i < COUNT_OF(candidates); i++) {
@@ -343,7 +352,8 @@ static bool find_wrong_indentation(const Trouble *trouble)
         Problem *problem = problems_add(load->problems, "E0101", load->source, trouble->at, 1,
                                         in_list ? "a list item starts with '- '"
                                                 : "a line of a map reads 'key: value'");
-        problem->hint = arena_format(arena, "the %s starts at line %u", in_list ? "list" : "map", line);
+        problem->hint =
+            arena_format(arena, "the %s starts at line %u", in_list ? "list" : "map", line);
         return true;
     }
     Problem *problem =
@@ -359,7 +369,8 @@ static bool find_wrong_indentation(const Trouble *trouble)
 static bool find_forbidden_start(const Trouble *trouble)
 {
     YamlLoad *load = trouble->load;
-    bool alias = trouble->context != NULL && strcmp(trouble->context, "while scanning an alias") == 0;
+    bool alias =
+        trouble->context != NULL && strcmp(trouble->context, "while scanning an alias") == 0;
     bool cannot_start = strstr(trouble->problem, "cannot start any token") != NULL;
     if (!alias && !cannot_start) {
         return false;
@@ -386,13 +397,13 @@ static bool find_bad_bytes(const Trouble *trouble)
     }
     uint32_t at = (uint32_t)(load->base + load->parser.problem_offset);
     bool control = strstr(trouble->problem, "control characters") != NULL;
-    Problem *problem = problems_add(
-        load->problems, "E0106", load->source, at, 1,
-        control ? "the control character U+%04X is not allowed" : "byte 0x%02X is not valid UTF-8",
-        control ? (unsigned)load->parser.problem_value
-                : (unsigned)(unsigned char)char_at(trouble, at));
-    problem->hint = control ? STR("write it as an escape in double quotes")
-                            : STR("save the text as UTF-8");
+    Problem *problem = problems_add(load->problems, "E0106", load->source, at, 1,
+                                    control ? "the control character U+%04X is not allowed"
+                                            : "byte 0x%02X is not valid UTF-8",
+                                    control ? (unsigned)load->parser.problem_value
+                                            : (unsigned)(unsigned char)char_at(trouble, at));
+    problem->hint =
+        control ? STR("write it as an escape in double quotes") : STR("save the text as UTF-8");
     return true;
 }
 
@@ -405,26 +416,27 @@ static const struct Wording {
     const char *ours;
     const char *hint;
 } wordings[] = {
-    {"unknown escape character", "E0119", "this escape is not known in double quotes",
-     "use single quotes to keep a backslash"},
-    {"did not find expected hexdecimal number", "E0119", "this escape needs hexadecimal digits", ""},
-    {"invalid Unicode character code", "E0119", "this escape is no character", ""},
-    {"block sequence entries are not allowed", "E0101", "a list cannot start on this line",
-     "put it on the next line"},
-    {"mapping keys are not allowed", "E0101", "a '?' key cannot start here", ""},
-    {"could not find expected ':'", "E0101", "a ':' is missing behind this key", ""},
-    {"did not find expected <document start>", "E0101", "the document has ended already",
-     "start another document with '---'"},
-    {"did not find expected ',' or ']'", "E0101", "a ',' or ']' is missing", ""},
-    {"did not find expected ',' or '}'", "E0101", "a ',' or '}' is missing", ""},
-    {"did not find expected node content", "E0101", "a value is missing", ""},
-    {"unknown directive name", "E0120", "this directive is not known", ""},
-    {"incompatible YAML document", "E0120", "this version of YAML is not supported", ""},
-    {"duplicate %YAML directive", "E0120", "a second %YAML directive", ""},
-    {"duplicate %TAG directive", "E0120", "a second %TAG directive for this handle", ""},
-    {"undefined tag handle", "E0120", "no %TAG directive defines this tag handle", ""},
-    {"found a tab character", "E0107", "a tab is no indentation", "use spaces"},
-    {"indentation indicator equal to 0", "E0101", "the indentation of a block is 1 to 9", ""},
+    { "unknown escape character", "E0119", "this escape is not known in double quotes",
+      "use single quotes to keep a backslash" },
+    { "did not find expected hexdecimal number", "E0119", "this escape needs hexadecimal digits",
+      "" },
+    { "invalid Unicode character code", "E0119", "this escape is no character", "" },
+    { "block sequence entries are not allowed", "E0101", "a list cannot start on this line",
+      "put it on the next line" },
+    { "mapping keys are not allowed", "E0101", "a '?' key cannot start here", "" },
+    { "could not find expected ':'", "E0101", "a ':' is missing behind this key", "" },
+    { "did not find expected <document start>", "E0101", "the document has ended already",
+      "start another document with '---'" },
+    { "did not find expected ',' or ']'", "E0101", "a ',' or ']' is missing", "" },
+    { "did not find expected ',' or '}'", "E0101", "a ',' or '}' is missing", "" },
+    { "did not find expected node content", "E0101", "a value is missing", "" },
+    { "unknown directive name", "E0120", "this directive is not known", "" },
+    { "incompatible YAML document", "E0120", "this version of YAML is not supported", "" },
+    { "duplicate %YAML directive", "E0120", "a second %YAML directive", "" },
+    { "duplicate %TAG directive", "E0120", "a second %TAG directive for this handle", "" },
+    { "undefined tag handle", "E0120", "no %TAG directive defines this tag handle", "" },
+    { "found a tab character", "E0107", "a tab is no indentation", "use spaces" },
+    { "indentation indicator equal to 0", "E0101", "the indentation of a block is 1 to 9", "" },
 };
 
 static void tell_plainly(const Trouble *trouble)
@@ -459,10 +471,9 @@ void yaml_problem_syntax(YamlLoad *load)
     trouble.line_start = line_start_of(load->text, trouble.at);
     trouble.line_end = line_end_of(load->text, trouble.at);
     static bool (*const detectors[])(const Trouble *trouble) = {
-        find_bad_bytes,     find_template,      find_tab,
-        find_open_quote,    find_text_after_quote, find_open_bracket,
-        find_missing_space, find_second_colon,  find_forbidden_start,
-        find_wrong_indentation,
+        find_bad_bytes,        find_template,          find_tab,           find_open_quote,
+        find_text_after_quote, find_open_bracket,      find_missing_space, find_second_colon,
+        find_forbidden_start,  find_wrong_indentation,
     };
     for (size_t i = 0; i < COUNT_OF(detectors); i++) {
         if (detectors[i](&trouble)) {

@@ -29,8 +29,7 @@ static bool is_word(Str text, const char *lower)
     if (text.len != len || ascii_lower(text.data[0]) != lower[0]) {
         return false;
     }
-    bool upper = text.data[0] != lower[0] && len > 1 &&
-                 text.data[1] == ascii_upper(text.data[1]);
+    bool upper = text.data[0] != lower[0] && len > 1 && text.data[1] == ascii_upper(text.data[1]);
     for (size_t i = 1; i < len; i++) {
         if (text.data[i] != (upper ? ascii_upper(lower[i]) : lower[i])) {
             return false;
@@ -187,11 +186,11 @@ YamlScalar yaml_schema_resolve(Str text, Value *out)
     return YAML_SCALAR_FITS;
 }
 
-static const char core_prefix[] = "tag:yaml.org,2002:";
+static const Str core_prefix = { "tag:yaml.org,2002:", 18 };
 
 Str yaml_schema_tag_name(Str tag)
 {
-    return str_starts(tag, STR(core_prefix)) ? str_from_offset(tag, sizeof core_prefix - 1) : tag;
+    return str_starts(tag, core_prefix) ? str_from_offset(tag, core_prefix.len) : tag;
 }
 
 static YamlScalar fits_if(bool fits)
@@ -253,17 +252,17 @@ static const struct Tag {
     bool on_map;
     bool on_list;
 } tags[] = {
-    {"str", as_string, false, false},      {"int", as_int, false, false},
-    {"float", as_float, false, false},     {"bool", as_bool, false, false},
-    {"null", as_null, false, false},       {"map", as_container, true, false},
-    {"seq", as_container, false, true},    {"set", as_container, true, false},
-    {"omap", as_container, false, true},   {"pairs", as_container, false, true},
-    {"binary", as_string, false, false},   {"timestamp", as_string, false, false},
+    { "str", as_string, false, false },    { "int", as_int, false, false },
+    { "float", as_float, false, false },   { "bool", as_bool, false, false },
+    { "null", as_null, false, false },     { "map", as_container, true, false },
+    { "seq", as_container, false, true },  { "set", as_container, true, false },
+    { "omap", as_container, false, true }, { "pairs", as_container, false, true },
+    { "binary", as_string, false, false }, { "timestamp", as_string, false, false },
 };
 
 static const struct Tag *tag_find(Str tag)
 {
-    if (!str_starts(tag, STR(core_prefix))) {
+    if (!str_starts(tag, core_prefix)) {
         return NULL;
     }
     Str name = yaml_schema_tag_name(tag);
@@ -281,7 +280,8 @@ YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out
     if (row != NULL) {
         return row->resolve(text, out);
     }
-    return quoted ? as_string(text, out) : yaml_schema_resolve(text, out);
+    /* `!` alone asks for the plainest type of its kind (6.28 of the specification). */
+    return quoted || str_eq(tag, STR("!")) ? as_string(text, out) : yaml_schema_resolve(text, out);
 }
 
 bool yaml_schema_tag_fits(Str tag, bool is_map)
@@ -311,7 +311,7 @@ static bool has_leading_zero(Str text)
 
 const char *yaml_schema_surprise(Str text, const char **code)
 {
-    static const char *const words[] = {"yes", "no", "on", "off", "y", "n"};
+    static const char *const words[] = { "yes", "no", "on", "off" };
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (text.len == strlen(words[i]) && is_word(text, words[i])) {
             *code = "E0131";

@@ -98,9 +98,9 @@ bool yaml_strict_directives(YamlLoad *load, uint32_t from)
 
 bool yaml_strict_document(YamlLoad *load, const yaml_event_t *event)
 {
-    bool directives =
-        event->data.document_start.version_directive != NULL ||
-        event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end;
+    bool directives = event->data.document_start.version_directive != NULL ||
+                      event->data.document_start.tag_directives.start !=
+                          event->data.document_start.tag_directives.end;
     if (!load->document_open_ended || !directives) {
         return true;
     }
@@ -245,6 +245,5 @@ bool yaml_strict_separator(YamlLoad *load, uint32_t end)
     while (is_blank(char_at(load, at))) {
         at++;
     }
-    return char_at(load, at) != ',' || char_at(load, at + 1) != '#' ||
-           glued_comment(load, at + 1);
+    return char_at(load, at) != ',' || char_at(load, at + 1) != '#' || glued_comment(load, at + 1);
 }
