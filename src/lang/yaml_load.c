@@ -254,17 +254,19 @@ static bool add_value(YamlLoad *load, Value v, uint32_t end, uint64_t nodes, uin
     return true;
 }
 
+static bool check_memory(YamlLoad *load, uint32_t at)
+{
+    return LIKELY(!arena_exceeded(load->arena)) ||
+           limit_reached(load, at, "reading the text takes too much memory", load->arena->budget);
+}
+
 static bool count_node(YamlLoad *load, uint32_t at)
 {
     if (UNLIKELY(++load->nodes > load->options.limits.nodes)) {
         return limit_reached(load, at, "the text holds too many values",
                              load->options.limits.nodes);
     }
-    if (UNLIKELY(arena_exceeded(load->arena))) {
-        return limit_reached(load, at, "reading the text takes too much memory",
-                             load->arena->budget);
-    }
-    return true;
+    return check_memory(load, at);
 }
 
 static void scalar_problem(YamlLoad *load, YamlScalar outcome, Value v, Str tag)
@@ -638,7 +640,8 @@ static bool take_event(YamlLoad *load, const yaml_event_t *event, List *document
     case YAML_DOCUMENT_END_EVENT:
         list_push(load->arena, documents, load->stack[0]);
         load->document_open_ended = event->data.document_end.implicit != 0;
-        return yaml_strict_directives(load, yaml_load_offset(load, event->end_mark.index));
+        return check_memory(load, load->stack[0].start) &&
+               yaml_strict_directives(load, yaml_load_offset(load, event->end_mark.index));
     case YAML_STREAM_END_EVENT:
     case YAML_NO_EVENT: break;
     }
