@@ -14,6 +14,7 @@
 enum {
     DEPTH_MAX = 256,
     TEXT_BLOCK = 4096,
+    LARGE_CONTAINER = 1024,
     LARGE_TEXT = 1 << 20,
     LARGE_TEXT_PROBLEMS = 20, /* finding the line of a problem walks the text */
     SHOWN_KEY_MAX = 60,
@@ -83,10 +84,22 @@ static bool at_key(const YamlLoad *load, const YamlFrame *frame)
     return frame != NULL && frame->is_map && (load->stack_len - frame->first) % 2 == 0;
 }
 
+/* Whether the arena's budget has room for a large block; if not, the load ends at its next
+ * check. Small ones need not ask. */
+static bool charge(YamlLoad *load, size_t size)
+{
+    if (size > load->arena->budget || arena_used(load->arena) > load->arena->budget - size) {
+        load->arena->over_budget = true;
+        return false;
+    }
+    return true;
+}
+
 static void push(YamlLoad *load, Value v)
 {
     if (UNLIKELY(load->stack_len == load->stack_cap)) {
         uint32_t cap = load->stack_cap == 0 ? 256 : load->stack_cap * 2;
+        charge(load, cap * sizeof(Value));
         Value *grown = realloc(load->stack, cap * sizeof *grown);
         if (grown == NULL) {
             memory_exhausted(cap * sizeof *grown);
@@ -548,8 +561,11 @@ static Map *merge_maps(YamlLoad *load, Map *own, Value merge_key)
 
 static Value finish_container(YamlLoad *load, const YamlFrame *frame)
 {
+    uint32_t count = load->stack_len - frame->first;
+    if (count > LARGE_CONTAINER && !charge(load, count * sizeof(Value) * (frame->is_map ? 2 : 1))) {
+        return value_null();
+    }
     if (!frame->is_map) {
-        uint32_t count = load->stack_len - frame->first;
         List *list = list_new(load->arena, count);
         if (count > 0) {
             memcpy(list->items, load->stack + frame->first, count * sizeof(Value));

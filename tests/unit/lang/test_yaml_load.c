@@ -352,7 +352,7 @@ static void the_arena_budget_ends_a_load(void **state)
     assert_false(
         yaml_load(&arena, &sources, sources_add(&sources, STR("x"), text), NULL, &v, &problems));
     assert_str(problems.items[0].code, "E0105");
-    assert_true(arena.held < 4 << 20);
+    assert_true(arena.held < 2 << 20);
     arena_clear(&arena);
 }
 
