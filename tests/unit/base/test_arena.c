@@ -139,6 +139,18 @@ static void shrinking_gives_the_tail_back(void **state)
     assert_ptr_equal((char *)arena_alloc(&arena, 1), block + 128);
 }
 
+static void sizes_that_cannot_be_are_refused(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    arena_alloc(&arena, 100);
+    volatile size_t huge = SIZE_MAX;
+    assert_bug(arena_alloc(&arena, huge));
+    assert_bug(arena_alloc(&arena, huge - 20));
+    assert_bug((void)ARENA_ARRAY(&arena, uint64_t, huge / 8 + 2)); /* wraps around to 8 bytes */
+    assert_bug(arena_grow(&arena, arena_alloc(&arena, 100), 100, 50));
+}
+
 static void texts_are_copied_and_formatted(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -166,6 +178,7 @@ int main(void)
         cmocka_unit_test(a_mark_takes_everything_back),
         cmocka_unit_test(growing_keeps_the_bytes),
         cmocka_unit_test(shrinking_gives_the_tail_back),
+        cmocka_unit_test(sizes_that_cannot_be_are_refused),
         cmocka_unit_test(texts_are_copied_and_formatted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
