@@ -1,0 +1,60 @@
+"""Make a failing case small: drop pieces for as long as it fails in the same way."""
+
+import re
+
+# A tag counts as one piece first; then words, numbers, strings and signs do.
+TAGS = re.compile(r"(\{[%{#].*?[%}#]\}|\n)", re.S)
+WORDS = re.compile(r"(\w+|\s+|'[^']*'|\"[^\"]*\"|.)", re.S)
+
+
+def _drop(pieces, still_fails, budget):
+    """Remove runs of pieces, long runs first (delta debugging)."""
+    length = max(1, len(pieces) // 2)
+    while length >= 1:
+        start = 0
+        while start < len(pieces) and budget[0] > 0:
+            candidate = pieces[:start] + pieces[start + length:]
+            budget[0] -= 1
+            if still_fails(candidate):
+                pieces = candidate
+            else:
+                start += length
+        length //= 2
+    return pieces
+
+
+def _shrink_text(text, pattern, still_fails, budget):
+    pieces = [piece for piece in pattern.split(text) if piece]
+    return "".join(_drop(pieces, lambda rest: still_fails("".join(rest)), budget))
+
+
+def shrink(case, still_fails, tries=1500):
+    """The smallest case found that `still_fails(case)`."""
+    budget = [tries]
+    best = {key: case.get(key, {}) for key in ("template", "options", "context")}
+
+    def attempt(**changes):
+        nonlocal best
+        candidate = {**best, **changes}
+        if candidate != best and still_fails(candidate):
+            best = candidate
+            return True
+        return False
+
+    for _ in range(3):
+        before = repr(best)
+        for part in ("options", "context"):
+            for key in list(best[part]):
+                budget[0] -= 1
+                attempt(**{part: {k: v for k, v in best[part].items() if k != key}})
+        for pattern in (TAGS, WORDS):
+            _shrink_text(best["template"], pattern, lambda text: attempt(template=text)
+                         or text == best["template"], budget)
+            for name in list(best["options"].get("loader", {})):
+                def with_text(text, name=name):
+                    loader = {**best["options"]["loader"], name: text}
+                    return attempt(options={**best["options"], "loader": loader})
+                _shrink_text(best["options"]["loader"][name], pattern, with_text, budget)
+        if repr(best) == before or budget[0] <= 0:
+            break
+    return best
