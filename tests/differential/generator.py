@@ -1,12 +1,13 @@
 """Random cases: a template, its options and its context, from one seed.
 
 `case(seed, index)` always gives the same case. Its parts come from a grammar with types
-(expressions.py, statements.py) over random data (values.py).
+(expressions.py, statements.py) over random data (values.py); some are misuse (hostile.py).
 """
 
 import random
 
 import expressions
+import hostile
 import statements
 import values
 
@@ -111,10 +112,18 @@ class CaseMaker:
                 self.loader["middle"] = self.make_parent("middle", "base", blocks)
                 parent = "middle"
             return self.make_parent("main", parent, blocks)
+        if rng.random() < 0.2:
+            return self.make_expressions()
         writer = self.writer(rng.randint(3, 14))
         start = writer.import_library(2) if self.libraries and rng.random() < 0.6 else ""
         end = writer.include(2) if self.includes and rng.random() < 0.6 else ""
         return start + writer.body(3, rng.randint(1, 5)) + end
+
+    def make_expressions(self):
+        """Nothing but a few deep expressions."""
+        writer = self.writer(0)
+        count = self.rng.randint(1, 3)
+        return "\n".join(writer.output(writer.expr.printable(4)) for _ in range(count))
 
     def damage(self, template):
         """Break a template in one place: the error must be the same, on the same line."""
@@ -124,9 +133,20 @@ class CaseMaker:
         return template[:place] + template[place + self.rng.randint(1, 6):]
 
 
+def hostile_case(rng):
+    options = {"loader": {}}
+    if rng.random() < 0.2:
+        options["autoescape"] = True
+    if rng.random() < 0.15:
+        options["undefined"] = rng.choice(["StrictUndefined", "ChainableUndefined"])
+    return {"template": hostile.template(rng), "options": options, "context": values.context(rng)}
+
+
 def case(seed, index):
     """The case number `index` of a seed."""
     rng = random.Random(f"{seed}:{index}")
+    if rng.random() < 0.05:
+        return hostile_case(rng)
     maker = CaseMaker(rng)
     maker.choose_options()
     template = maker.make_template()

@@ -8,9 +8,13 @@ A case is a dict with `template`, `options` and `context`, the shape that
 
 import copy
 import signal
+import warnings
 
 import jinja2
 import jinja2.ext
+
+# Python warns of `5[1]` in the code that Jinja2 generates; here that is a template like any other.
+warnings.simplefilter("ignore", SyntaxWarning)
 
 UNDEFINED = {
     "Undefined": jinja2.Undefined,
