@@ -17,51 +17,61 @@ const char *value_kind_name(ValueKind kind)
     return kind_names[kind];
 }
 
-static bool holds_secret(Value v, unsigned depth);
+/* What is left of a walk: containers can share children and hold themselves, so neither depth nor
+ * number of visits follow from the size of what is in memory. */
+typedef struct Walk {
+    uint32_t depth;
+    uint32_t visits;
+} Walk;
 
-static bool list_holds_secret(List *list, unsigned depth)
+static bool holds_secret(Value v, Walk *walk);
+
+static bool any_secret(const List *list, Walk *walk)
 {
-    if (list->frozen && list->secrets != SECRETS_UNKNOWN) {
-        return list->secrets == SECRETS_PRESENT;
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (holds_secret(list->items[i], walk)) {
+            return true;
+        }
     }
-    bool found = false;
-    for (uint32_t i = 0; i < list->len && !found; i++) {
-        found = holds_secret(list->items[i], depth + 1);
-    }
-    list->secrets = found ? SECRETS_PRESENT : SECRETS_ABSENT;
-    return found;
+    return false;
 }
 
-static bool map_holds_secret(Map *map, unsigned depth)
+static bool any_secret_entry(const Map *map, Walk *walk)
 {
-    if (map->frozen && map->secrets != SECRETS_UNKNOWN) {
-        return map->secrets == SECRETS_PRESENT;
+    for (uint32_t i = 0; i < map->len; i++) {
+        if (holds_secret(map->entries[i].key, walk) || holds_secret(map->entries[i].value, walk)) {
+            return true;
+        }
     }
-    bool found = false;
-    for (uint32_t i = 0; i < map->len && !found; i++) {
-        found = holds_secret(map->entries[i].key, depth + 1) ||
-                holds_secret(map->entries[i].value, depth + 1);
-    }
-    map->secrets = found ? SECRETS_PRESENT : SECRETS_ABSENT;
-    return found;
+    return false;
 }
 
-static bool holds_secret(Value v, unsigned depth)
+static bool holds_secret(Value v, Walk *walk)
 {
     if (value_is_secret(v)) {
         return true;
     }
-    if (depth >= VALUE_DEPTH_MAX) {
+    bool is_map = v.kind == VALUE_MAP;
+    if (!is_map && !value_is_sequence(v)) {
         return false;
     }
-    return value_is_sequence(v)  ? list_holds_secret(v.list, depth)
-           : v.kind == VALUE_MAP ? map_holds_secret(v.map, depth)
-                                 : false;
+    if (is_map ? v.map->frozen : v.list->frozen) {
+        return (is_map ? v.map->secrets : v.list->secrets) != SECRETS_ABSENT;
+    }
+    uint32_t len = is_map ? v.map->len : v.list->len;
+    if (walk->depth == 0 || walk->visits < len) {
+        return true;
+    }
+    walk->depth--;
+    walk->visits -= len;
+    bool found = is_map ? any_secret_entry(v.map, walk) : any_secret(v.list, walk);
+    walk->depth++;
+    return found;
 }
 
 bool value_holds_secret(Value v)
 {
-    return holds_secret(v, 0);
+    return holds_secret(v, &(Walk){ .depth = VALUE_DEPTH_MAX, .visits = VALUE_VISITS_MAX });
 }
 
 List *list_new(Arena *arena, uint32_t cap)
@@ -77,6 +87,7 @@ List *list_new(Arena *arena, uint32_t cap)
 void list_push(Arena *arena, List *list, Value item)
 {
     if (UNLIKELY(list->len == list->cap)) {
+        BUG_IF(list->cap > UINT32_MAX / 2);
         uint32_t cap = list->cap == 0 ? 4 : list->cap * 2;
         list->items =
             arena_grow(arena, list->items, list->cap * sizeof(Value), cap * sizeof(Value));
@@ -145,8 +156,7 @@ static int64_t integral(Value v)
 bool value_key_equal(Value a, Value b)
 {
     if (a.kind == VALUE_STRING || b.kind == VALUE_STRING) {
-        return a.kind == b.kind && a.len == b.len &&
-               (a.text == b.text || memcmp(a.text, b.text, a.len) == 0);
+        return a.kind == b.kind && str_eq(value_str(a), value_str(b));
     }
     if (is_integral(a)) {
         return is_integral(b)          ? integral(a) == integral(b)
@@ -178,25 +188,28 @@ bool value_key_equal(Value a, Value b)
     return false;
 }
 
-static bool is_key(Value v, unsigned depth)
+static bool is_key(Value v, Walk *walk)
 {
     if (v.kind <= VALUE_STRING) {
         return true;
     }
-    if (v.kind != VALUE_TUPLE || depth >= VALUE_DEPTH_MAX) {
+    if (v.kind != VALUE_TUPLE || walk->depth == 0 || walk->visits < v.list->len) {
         return false;
     }
+    walk->depth--;
+    walk->visits -= v.list->len;
     for (uint32_t i = 0; i < v.list->len; i++) {
-        if (!is_key(v.list->items[i], depth + 1)) {
+        if (!is_key(v.list->items[i], walk)) {
             return false;
         }
     }
+    walk->depth++;
     return true;
 }
 
 bool value_is_key(Value v)
 {
-    return is_key(v, 0);
+    return is_key(v, &(Walk){ .depth = VALUE_DEPTH_MAX, .visits = VALUE_KEY_ITEMS_MAX });
 }
 
 static void index_put(Map *map, uint64_t hash, uint32_t position)
@@ -210,13 +223,41 @@ static void index_put(Map *map, uint64_t hash, uint32_t position)
 
 static void index_build(Arena *arena, Map *map, uint32_t slots)
 {
-    if (map->index == NULL || slots > map->index_mask + 1) {
-        map->index = ARENA_ARRAY(arena, uint64_t, slots);
-        map->index_mask = slots - 1;
-    }
-    memset(map->index, 0, ((size_t)map->index_mask + 1) * sizeof(uint64_t));
+    map->index = ARENA_ARRAY(arena, uint64_t, slots);
+    map->index_mask = slots - 1;
+    memset(map->index, 0, slots * sizeof(uint64_t));
     for (uint32_t i = 0; i < map->len; i++) {
         index_put(map, value_hash(map->entries[i].key), i);
+    }
+}
+
+static uint32_t home_slot(const Map *map, uint32_t position)
+{
+    return (uint32_t)value_hash(map->entries[position].key) & map->index_mask;
+}
+
+/* Frees the slot of an entry that is still in its place. What follows in the chain and could stand
+ * in the freed slot moves there, so that no search ends too early. Then the positions behind the
+ * entry count one less. */
+static void index_remove(Map *map, uint32_t position)
+{
+    uint32_t mask = map->index_mask;
+    uint32_t hole = home_slot(map, position);
+    while ((uint32_t)map->index[hole] != position + 1) {
+        hole = (hole + 1) & mask;
+    }
+    for (uint32_t slot = (hole + 1) & mask; map->index[slot] != 0; slot = (slot + 1) & mask) {
+        uint32_t home = home_slot(map, (uint32_t)map->index[slot] - 1);
+        if (((slot - home) & mask) >= ((slot - hole) & mask)) {
+            map->index[hole] = map->index[slot];
+            hole = slot;
+        }
+    }
+    map->index[hole] = 0;
+    if (position + 1 < map->len) {
+        for (uint32_t slot = 0; slot <= mask; slot++) {
+            map->index[slot] -= (uint32_t)map->index[slot] > position + 1;
+        }
     }
 }
 
@@ -242,7 +283,7 @@ static MapEntry *find_linear(const Map *map, Str key)
     for (uint32_t i = 0; i < map->len; i++) {
         const Value *own = &map->entries[i].key;
         if (own->kind == VALUE_STRING && own->len == key.len &&
-            (own->text == key.data || memcmp(own->text, key.data, key.len) == 0)) {
+            (own->text == key.data || str_eq(value_str(*own), key))) {
             return &map->entries[i];
         }
     }
@@ -294,6 +335,7 @@ static uint32_t index_slots(const Map *map)
 static MapEntry *append_entry(Arena *arena, Map *map, Value key, Value value)
 {
     if (UNLIKELY(map->len == map->cap)) {
+        BUG_IF(map->cap > UINT32_MAX / 8); /* the index has up to four slots per entry */
         uint32_t cap = map->cap == 0 ? 4 : map->cap * 2;
         map->entries =
             arena_grow(arena, map->entries, map->cap * sizeof(MapEntry), cap * sizeof(MapEntry));
@@ -307,7 +349,7 @@ static MapEntry *append_entry(Arena *arena, Map *map, Value key, Value value)
 /* `hash` is the key's, and used only once there is an index. */
 static void index_append(Arena *arena, Map *map, uint64_t hash)
 {
-    if (map->len <= MAP_LINEAR) {
+    if (map->index == NULL && map->len <= MAP_LINEAR) {
         return;
     }
     /* At most half full, so that probe chains stay short. */
@@ -352,12 +394,12 @@ bool map_remove(Map *map, Value key)
     if (entry == NULL) {
         return false;
     }
+    if (map->index != NULL) {
+        index_remove(map, (uint32_t)(entry - map->entries));
+    }
     size_t after = (size_t)(map->entries + map->len - (entry + 1));
     memmove(entry, entry + 1, after * sizeof *entry);
     map->len--;
-    if (map->index != NULL) {
-        index_build(NULL, map, 0);
-    }
     return true;
 }
 
@@ -379,46 +421,90 @@ Str value_original(const Sources *sources, Value v)
     return str_slice(source->text, v.start, (size_t)v.start + v.span);
 }
 
-Value value_copy(Arena *arena, Value v)
+/* Stops when the budget is used up: shared children are copied once per use, which can amount to
+ * more than any memory. */
+static Value copy(Arena *arena, Value v, unsigned depth)
 {
+    if (depth > VALUE_DEPTH_MAX) {
+        arena->over_budget = true;
+    }
+    if (arena_exceeded(arena)) {
+        return value_null();
+    }
     switch (v.kind) {
     case VALUE_STRING: v.text = arena_copy(arena, value_str(v)).data; return v;
     case VALUE_LIST:
     case VALUE_TUPLE: {
-        List *copy = list_new(arena, v.list->len);
-        for (uint32_t i = 0; i < v.list->len; i++) {
-            list_push(arena, copy, value_copy(arena, v.list->items[i]));
+        List *list = list_new(arena, v.list->len);
+        for (uint32_t i = 0; i < v.list->len && !arena_exceeded(arena); i++) {
+            list_push(arena, list, copy(arena, v.list->items[i], depth + 1));
         }
-        v.list = copy;
+        v.list = list;
         return v;
     }
     case VALUE_MAP: {
-        Map *copy = map_new(arena, v.map->len);
-        for (uint32_t i = 0; i < v.map->len; i++) {
-            map_append(arena, copy, value_copy(arena, v.map->entries[i].key),
-                       value_copy(arena, v.map->entries[i].value));
+        Map *map = map_new(arena, v.map->len);
+        for (uint32_t i = 0; i < v.map->len && !arena_exceeded(arena); i++) {
+            map_append(arena, map, copy(arena, v.map->entries[i].key, depth + 1),
+                       copy(arena, v.map->entries[i].value, depth + 1));
         }
-        v.map = copy;
+        v.map = map;
         return v;
     }
     default: return v;
     }
 }
 
+Value value_copy(Arena *arena, Value v)
+{
+    return copy(arena, v, 0);
+}
+
+/* Both freeze a container and return whether it holds a secret. One that is met again before it
+ * is done holds itself; it counts as secret, because that cannot be told from inside. */
+static bool freeze(Value v, unsigned depth);
+
+static bool freeze_list(List *list, unsigned depth)
+{
+    if (list->frozen) {
+        return list->secrets != SECRETS_ABSENT;
+    }
+    list->frozen = true;
+    list->secrets = SECRETS_UNKNOWN;
+    bool found = false;
+    for (uint32_t i = 0; i < list->len; i++) {
+        found |= freeze(list->items[i], depth + 1);
+    }
+    list->secrets = found ? SECRETS_PRESENT : SECRETS_ABSENT;
+    return found;
+}
+
+static bool freeze_map(Map *map, unsigned depth)
+{
+    if (map->frozen) {
+        return map->secrets != SECRETS_ABSENT;
+    }
+    map->frozen = true;
+    map->secrets = SECRETS_UNKNOWN;
+    bool found = false;
+    for (uint32_t i = 0; i < map->len; i++) {
+        found |= freeze(map->entries[i].key, depth + 1);
+        found |= freeze(map->entries[i].value, depth + 1);
+    }
+    map->secrets = found ? SECRETS_PRESENT : SECRETS_ABSENT;
+    return found;
+}
+
+static bool freeze(Value v, unsigned depth)
+{
+    bool found = depth > VALUE_DEPTH_MAX ? true
+                 : value_is_sequence(v)  ? freeze_list(v.list, depth)
+                 : v.kind == VALUE_MAP   ? freeze_map(v.map, depth)
+                                         : false;
+    return found || value_is_secret(v);
+}
+
 void value_freeze(Value v)
 {
-    if (value_is_sequence(v)) {
-        if (v.list->frozen) {
-            return; /* shared through an alias, and done already */
-        }
-        v.list->frozen = true;
-        for (uint32_t i = 0; i < v.list->len; i++) {
-            value_freeze(v.list->items[i]);
-        }
-    } else if (v.kind == VALUE_MAP && !v.map->frozen) {
-        v.map->frozen = true;
-        for (uint32_t i = 0; i < v.map->len; i++) {
-            value_freeze(v.map->entries[i].value);
-        }
-    }
+    freeze(v, 0);
 }

@@ -197,12 +197,15 @@ static inline Value value_with_secret(Value v)
 /* "null", "bool", "int", "float", "string", "list", "tuple", "map", "object", "undefined". */
 const char *value_kind_name(ValueKind kind);
 
-/* True when `v` or anything in it is secret. Walks containers, at most VALUE_DEPTH_MAX deep. */
-bool value_holds_secret(Value v);
-
 enum {
-    VALUE_DEPTH_MAX = 512
+    VALUE_DEPTH_MAX = 512,
+    VALUE_VISITS_MAX = 1 << 22,
+    VALUE_KEY_ITEMS_MAX = 10000
 };
+
+/* True when `v` or anything in it is secret. Frozen containers know; others are walked, at most
+ * VALUE_DEPTH_MAX deep and VALUE_VISITS_MAX values in all: what lies beyond counts as secret. */
+bool value_holds_secret(Value v);
 
 List *list_new(Arena *arena, uint32_t cap);
 /* The list holds at most 2^31 items; a caller that builds from input checks its budget first. */
@@ -212,7 +215,8 @@ Map *map_new(Arena *arena, uint32_t cap);
 uint64_t value_hash(Value key);
 /* Equality of keys: Python's for scalars and tuples; numbers compare across kinds. */
 bool value_key_equal(Value a, Value b);
-/* False for containers and objects, which cannot be keys. */
+/* False for containers and objects, which cannot be keys, and for tuples of more than
+ * VALUE_KEY_ITEMS_MAX items in all. Hashing and comparing keys is bounded because of it. */
 bool value_is_key(Value v);
 
 MapEntry *map_find(const Map *map, Value key); /* NULL when absent */
@@ -229,6 +233,7 @@ static inline MapEntry *map_set_str(Arena *arena, Map *map, Str key, Value value
 MapEntry *map_append(Arena *arena, Map *map, Value key, Value value);
 /* Appends unless the key is there: then returns the entry that has it and changes nothing. */
 MapEntry *map_add(Arena *arena, Map *map, Value key, Value value);
+/* True when the key was there. Takes time in proportion to the size of the map. */
 bool map_remove(Map *map, Value key);
 
 /* The value under a string key of a map, or NULL. */
@@ -237,7 +242,9 @@ const Value *value_get(Value map, Str key);
 /* The text that the value was written as, quotes included; empty for computed values. */
 Str value_original(const Sources *sources, Value v);
 
-/* A deep copy into `arena`; strings are copied too, objects are shared. */
+/* A deep copy into `arena`; strings are copied too, objects are shared. What is nested deeper than
+ * VALUE_DEPTH_MAX, or shared so often that it passes the budget, leaves the arena over budget and
+ * the copy unfinished. */
 Value value_copy(Arena *arena, Value v);
-/* Marks every container below as frozen. */
+/* Marks every container below as frozen, and lets each know whether it holds a secret. */
 void value_freeze(Value v);
