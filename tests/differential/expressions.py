@@ -72,8 +72,8 @@ class Expressions:
         if depth <= 0 or self.chance(0.12):
             return self.leaf(kind)
         if self.chance(0.04):
-            return "(%s if %s else %s)" % (
-                self.make(kind, depth - 1), self.make("bool", depth - 1), self.make(kind, depth - 1))
+            return "(%s if %s else %s)" % (self.make(kind, depth - 1), self.make("bool", depth - 1),
+                                           self.make(kind, depth - 1))
         if kind == "any":
             kind = self.pick("int", "int", "float", "str", "str", "str", "bool", "bool", "none",
                              "list:int", "list:str", "record", "map", "list:any")
@@ -96,7 +96,9 @@ class Expressions:
 
     def integer(self, depth):
         sub = depth - 1
-        choice = self.rng.randrange(24)
+        choice = self.rng.randrange(26)
+        if choice >= 24:
+            return "(%s)" % self.flat_integer()
         if choice <= 2:
             operator = self.pick("+", "-", "+", "-", "*")
             return "(%s %s %s)" % (self.make("int", sub), operator, self.make("int", sub))
@@ -126,7 +128,8 @@ class Expressions:
         if choice == 13 and self.loops:
             return "loop." + self.rng.choice(LOOP_INT[:5])
         if choice == 14:
-            return "%s.n" % self.make("record", sub)
+            form = self.pick("%s.n", "%s['n']", "%s|attr('n')|default(1)")
+            return form % self.make("record", sub)
         if choice == 15:
             return "%s[%s]" % (self.variable("list:int"), self.pick("0", "1", "-1", "i", "2"))
         if choice == 16:
@@ -146,6 +149,43 @@ class Expressions:
             return "(%s)|default(%s)" % (self.pick("undef", "rec.nope", "i", "m.zzz"),
                                          self.make("int", sub))
         return self.leaf("int")
+
+    def flat_integer(self):
+        """Operators side by side, so that precedence decides."""
+        text = self.pick("", "", "-", "+") + self.leaf("int")
+        for _ in range(self.rng.randint(1, 4)):
+            operator = self.pick("+", "-", "*", "//", "%", "+", "-", "**")
+            if operator in ("//", "%"):
+                text += f" {operator} {self.pick('2', '3', '7', '-5', '5')}"
+            elif operator == "**":
+                text += f" + {self.pick('2', '3', '-2')} ** {self.pick('2', '3')}"
+            else:
+                text += f" {operator} {self.leaf('int')}"
+            if self.chance(0.15):
+                text += self.pick("|abs", "|int", "|default(3)", "|string|length")
+        return text
+
+    def flat_boolean(self):
+        parts = []
+        for _ in range(self.rng.randint(1, 4)):
+            parts.append(self.pick("", "", "not ") + self.rng.choice([
+                lambda: "%s %s %s" % (self.leaf("int"), self.rng.choice(COMPARE), self.leaf("int")),
+                lambda: "%s %s %s + %s" % (self.leaf("int"), self.rng.choice(COMPARE),
+                                           self.leaf("int"), self.leaf("int")),
+                lambda: "%s %s li" % (self.leaf("int"), self.pick("in", "not in")),
+                lambda: "%s is %s" % (self.leaf("int"), self.pick(
+                    "odd", "not even", "divisibleby 3", "eq 2", "none", "in li", "not in [1, 2]")),
+                lambda: "%s is %s" % (self.leaf("str"), self.pick(
+                    "string", "lower", "not upper", "sameas s", "in ls", "defined")),
+                lambda: "%s ~ %s == %s" % (self.variable("str"), self.leaf("int"),
+                                           self.leaf("str")),
+                lambda: self.variable("bool"),
+                lambda: "%s|length > %s" % (self.variable("list:int"), self.pick("1", "2")),
+            ])())
+        text = parts[0]
+        for part in parts[1:]:
+            text += " %s %s" % (self.pick("and", "or"), part)
+        return text
 
     # Floats ------------------------------------------------------------------------------------
 
@@ -167,7 +207,8 @@ class Expressions:
             return "(%s)|round(%s, '%s')" % (self.make("float", sub), self.pick("0", "1", "2"),
                                              self.pick("ceil", "floor", "common"))
         if choice == 7:
-            return "(%s)|float%s" % (self.make(self.pick("int", "str"), sub), self.pick("", "(1.5)"))
+            return "(%s)|float%s" % (self.make(self.pick("int", "str"), sub),
+                                     self.pick("", "(1.5)"))
         if choice == 8:
             return "(%s)|%s" % (self.make("list:float", sub), self.pick("sum", "min", "max"))
         if choice == 9:
@@ -180,7 +221,15 @@ class Expressions:
 
     def text(self, depth):
         sub = depth - 1
-        choice = self.rng.randrange(30)
+        choice = self.rng.randrange(32)
+        if choice == 30:
+            return "'%s'.format(%s, %s)" % (
+                self.pick("{}-{}", "{0}{1}{0}", "{:>8}|{!s:<4}", "{!r} {}", "{{{}}} {}"),
+                self.make("str", sub), self.make("str", sub))
+        if choice == 31:
+            return "'%s'.format(%s)" % (
+                self.pick("{:05d}", "{:,}", "{:x}", "{:+}", "{:^9}", "{:.3f}", "{:e}", "{:b}",
+                          "{:>6}", "{:%}", "{:g}"), self.make("int", sub))
         if choice <= 1:
             # Jinja2 folds a join of constants without escaping; a name keeps both on one road.
             first = self.variable("str") if self.autoescape else self.make("str", sub)
@@ -208,8 +257,9 @@ class Expressions:
                 self.pick("%s:%s", "%5s|%-5s", "%r %s", "%3s%%%.2s"),
                 self.printable(sub), self.printable(sub))
         if choice == 21:
-            return "('%s' %% %s)" % (self.pick("%d", "%05d", "%+d", "%x", "%.2f", "%e", "%g", "%8.3f"),
-                                     self.make("int", sub))
+            return "('%s' %% %s)" % (
+                self.pick("%d", "%05d", "%+d", "%x", "%.2f", "%e", "%g", "%8.3f"),
+                self.make("int", sub))
         if choice == 22:
             return "'%s'|format(%s, %s)" % (self.pick("%s/%s", "%s %r"), self.printable(sub),
                                             self.make("str", sub))
@@ -224,13 +274,14 @@ class Expressions:
         if choice == 26 and self.macros:
             return self.macro_call(sub)
         if choice == 27:
-            return "%s.name" % self.make("record", sub)
+            return self.pick("%s.name", "%s['name']", "%s.get('name')") % self.make("record", sub)
         if choice == 28:
             return "(%s)|filesizeformat%s" % (self.make("int", sub), self.pick("", "(true)"))
         if choice == 29:
             return self.pick("(m|xmlattr)", "(m|urlencode)", "(rec|xmlattr(false))",
                              "(lr|map(attribute='name')|join('|'))", "self_free|default('d')",
-                             "(ls|first)", "(ls|last)", "(ls|min)", "(ls|max)")
+                             "(ls|first)", "(ls|last)", "(ls|min)", "(ls|max)", "lr[0].name",
+                             "lr.0.tags|join", "(lr|last).name", "ll[-1][0]|string")
         return self.leaf("str")
 
     def text_filter_with_arguments(self, depth):
@@ -238,9 +289,11 @@ class Expressions:
             lambda: "replace(%s, %s)" % (self.pick("'a'", "'o'", "' '", "'<'", "''"),
                                          self.make("str", depth)),
             lambda: "replace('a', 'A', %s)" % self.pick("0", "1", "2"),
-            lambda: "truncate(%s)" % self.pick("5", "10, true", "8, false, '..'", "12, true, '!', 0",
-                                               "length=6, leeway=0", "9, end='\u2026'"),
-            lambda: "indent(%s)" % self.pick("2", "4, true", "'> '", "2, first=true", "1, blank=true"),
+            lambda: "truncate(%s)" % self.pick("5", "10, true", "8, false, '..'",
+                                               "12, true, '!', 0", "length=6, leeway=0",
+                                               "9, end='\u2026'"),
+            lambda: "indent(%s)" % self.pick("2", "4, true", "'> '", "2, first=true",
+                                             "1, blank=true"),
             lambda: "wordwrap(%s)" % self.pick("10", "5, false", "8, wrapstring='|'",
                                                "6, break_on_hyphens=false"),
             lambda: "center(%s)" % self.pick("10", "20", "3"),
@@ -286,7 +339,9 @@ class Expressions:
 
     def boolean(self, depth):
         sub = depth - 1
-        choice = self.rng.randrange(18)
+        choice = self.rng.randrange(20)
+        if choice >= 18:
+            return "(%s)" % self.flat_boolean()
         if choice <= 2:
             kind = self.pick("int", "float", "str")
             return "(%s %s %s)" % (self.make(kind, sub), self.rng.choice(COMPARE),
@@ -328,7 +383,8 @@ class Expressions:
                 "islower()", "isspace()", "isalnum()", "istitle()", "startswith(('a', 'H'))",
                 "isidentifier()", "isnumeric()", "isdecimal()"))
         if choice == 16 and self.loops:
-            return self.pick("loop.first", "loop.last", "loop.changed(i)", "loop.changed(loop.index // 2)")
+            return self.pick("loop.first", "loop.last", "loop.changed(i)",
+                             "loop.changed(loop.index // 2)")
         if choice == 17:
             return "(%s < %s)" % (self.make("list:int", sub), self.make("list:int", sub))
         return self.leaf("bool")
@@ -341,7 +397,8 @@ class Expressions:
         choice = self.rng.randrange(16)
         base = self.make(kind, sub)
         if choice == 0:
-            return "[%s]" % ", ".join(self.make(element, sub) for _ in range(self.rng.randint(0, 3)))
+            items = [self.make(element, sub) for _ in range(self.rng.randint(0, 3))]
+            return "[%s]" % ", ".join(items)
         if choice == 1:
             return "(%s + %s)" % (base, self.make(kind, sub))
         if choice == 2:
@@ -412,7 +469,8 @@ class Expressions:
 
     def mixed_list(self, depth):
         return self.rng.choice([
-            lambda: "(%s)|batch(%s)|list" % (self.some_list(depth), self.pick("2", "3, 'x'", "4, 0")),
+            lambda: "(%s)|batch(%s)|list" % (self.some_list(depth),
+                                             self.pick("2", "3, 'x'", "4, 0")),
             lambda: "(%s)|slice(%s)|list" % (self.some_list(depth), self.pick("2", "3, 'x'")),
             lambda: "(m|dictsort%s)" % self.pick("", "(by='value')", "(reverse=true)",
                                                  "(true, 'key', true)"),

@@ -86,7 +86,8 @@ class CaseMaker:
             head = f"block {block}" + (" scoped" if scoped else "")
             content = writer.inner(2)
             if parent and self.rng.random() < 0.6:
-                content += writer.output(writer.expr.pick("super()", "super()|upper", "super()|trim"))
+                content += writer.output(writer.expr.pick(
+                    "super()", "super()|upper", "super()|trim"))
             end = writer.expr.pick("endblock", f"endblock {block}")
             piece = writer.tag(head) + content + writer.tag(end)
             if scoped and not parent:

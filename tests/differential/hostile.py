@@ -20,8 +20,8 @@ FILTERS = ["abs", "attr", "batch", "capitalize", "center", "count", "d", "defaul
 # What these give is an iterator for some values.
 LAZY = {"batch", "items", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "slice",
         "unique"}
-TESTS = ["boolean", "callable", "defined", "divisibleby", "eq", "escaped", "even", "false", "filter",
-         "float", "ge", "gt", "in", "integer", "iterable", "le", "lower", "lt", "mapping", "ne",
+TESTS = ["boolean", "callable", "defined", "divisibleby", "eq", "escaped", "even", "false",
+         "filter", "float", "ge", "gt", "in", "integer", "iterable", "le", "lower", "lt", "mapping", "ne",
          "none", "number", "odd", "sameas", "sequence", "string", "test", "true", "undefined",
          "upper"]
 SUBSCRIPTS = ["0", "-1", "9", "1:", "::-1", "'a'", "none", "()", "2.5", "undef", "true"]

@@ -162,8 +162,8 @@ def show(index, seed, case, want, got):
 
 def report(counts, seconds):
     cases = counts["cases"]
-    print(f"{cases} cases in {seconds:.1f} s, {100 * counts['errors'] / max(1, cases):.1f} % errors, "
-          f"{counts['agree']} agree")
+    errors = 100 * counts["errors"] / max(1, cases)
+    print(f"{cases} cases in {seconds:.1f} s, {errors:.1f} % errors, {counts['agree']} agree")
     for name, number in sorted(counts.items()):
         if name.startswith(("meant", "skipped")):
             print(f"  {number} {name}")

@@ -65,6 +65,8 @@ class Statements:
     def output(self, content):
         start = self.expr.pick("", "", "", "", "-")
         end = self.expr.pick("", "", "", "", "-")
+        if self.rng.random() < 0.05:
+            content = content.replace(", ", ",\n  ").replace(" + ", "\n+\t")
         return (self.delimiters.variable_start + start + " " + content + " " + end
                 + self.delimiters.variable_end)
 
@@ -106,8 +108,8 @@ class Statements:
         if depth <= 0 or self.budget <= 0 or self.rng.random() < 0.35:
             return self.output(self.expr.printable(self.rng.randint(1, 3)))
         makers = [
-            (self.condition, 5), (self.loop, 6), (self.loop_over_pairs, 2), (self.recursive_loop, 1),
-            (self.assignment, 4), (self.block_assignment, 2), (self.namespace, 2),
+            (self.condition, 5), (self.loop, 6), (self.loop_over_pairs, 2),
+            (self.recursive_loop, 1), (self.assignment, 4), (self.block_assignment, 2), (self.namespace, 2),
             (self.macro, 3), (self.call, 2), (self.filter_block, 2), (self.with_block, 2),
             (self.raw, 1), (self.comment, 2), (self.do, 1), (self.autoescape, 1),
             (self.include, 2), (self.import_library, 2), (self.cycler, 1), (self.block, 1),
@@ -187,7 +189,8 @@ class Statements:
         name = f"t{self.fresh}"
         condition = self.expr.pick("", "", f" if {name}.v")
         result = self.tag(f"for {name} in tree{condition} recursive")
-        result += self.output(self.expr.pick(f"{name}.v", "loop.depth", "loop.depth0", "loop.index"))
+        result += self.output(
+            self.expr.pick(f"{name}.v", "loop.depth", "loop.depth0", "loop.index"))
         result += self.loop_body(depth - 1, [(name, "node")])
         result += self.output(self.expr.pick(
             f"loop({name}.c)", f"loop({name}.c)|upper", f"loop({name}.c)|trim"))
@@ -198,7 +201,8 @@ class Statements:
         if not self.expr.loops:
             return self.loop(depth)
         return self.output(self.expr.pick(
-            "loop.previtem", "loop.nextitem", "loop.previtem|default('-')", "loop.index ~ '/' ~ loop.length",
+            "loop.previtem", "loop.nextitem", "loop.previtem|default('-')",
+            "loop.index ~ '/' ~ loop.length",
             "', ' if not loop.last", "loop.nextitem is defined", "loop.changed(s, i)",
             "loop.revindex0", "loop.cycle('odd', 'even')", "loop.first", "loop.last"))
 
@@ -229,7 +233,8 @@ class Statements:
 
     def block_assignment(self, depth):
         name = self.fresh_name("str")
-        filters = self.expr.pick("", "", " | upper", " | trim | replace('a', 'b')", " | length | string")
+        filters = self.expr.pick("", "", " | upper", " | trim | replace('a', 'b')",
+                                 " | length | string")
         result = self.tag(f"set {name}{filters}") + self.inner(depth) + self.tag("endset")
         result += self.tag(f"set {name} = {name}[:40]")
         self.expr.bind(name, "str")
@@ -321,8 +326,8 @@ class Statements:
         return result + self.tag(f"{head} {name}({argument})") + content + self.tag("endcall")
 
     def filter_block(self, depth):
-        filters = self.expr.pick("upper", "lower", "trim", "replace('a', 'o')", "indent(2)", "title",
-                                 "upper|replace('A', 'b')", "e", "truncate(20, true)",
+        filters = self.expr.pick("upper", "lower", "trim", "replace('a', 'o')", "indent(2)",
+                                 "title", "upper|replace('A', 'b')", "e", "truncate(20, true)",
                                  "center(30)", "striptags", "capitalize", "reverse")
         return self.tag("filter " + filters) + self.inner(depth) + self.tag("endfilter")
 
@@ -352,7 +357,8 @@ class Statements:
         content = self.expr.pick("note", "two\nlines", "{{ x }} {% if %}", "'", "- dash -")
         start = self.expr.pick("", "", "-", "+")
         end = self.expr.pick("", "", "-", "+")
-        return f"{self.delimiters.comment_start}{start} {content} {end}{self.delimiters.comment_end}"
+        return (f"{self.delimiters.comment_start}{start} {content} "
+                f"{end}{self.delimiters.comment_end}")
 
     def do(self, depth):
         # Only names that no loop runs over are changed: a loop that feeds itself has no end.
@@ -391,7 +397,8 @@ class Statements:
             alias = f"lib{self.fresh}"
             called = (f"{alias}.{entry[0]}", *entry[1:])
             head = f"import '{library}' as {alias}{context}"
-            tail = self.output(self.expr.pick(f"{alias}.value", f"{alias}.nope", f"{alias}._hidden"))
+            tail = self.output(
+                self.expr.pick(f"{alias}.value", f"{alias}.nope", f"{alias}._hidden"))
         else:
             alias = f"fn{self.fresh}"
             called = (alias, *entry[1:])
