@@ -1,0 +1,64 @@
+#include "lang/unicode.h"
+
+#include "lang/unicode_table.h"
+
+static const UnicodeRecord *record_find(uint32_t code)
+{
+    uint32_t low = 0, high = unicode_run_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (unicode_runs[middle] >> UNICODE_RECORD_BITS <= code) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return &unicode_records[unicode_runs[low] & ((1u << UNICODE_RECORD_BITS) - 1)];
+}
+
+unsigned unicode_flags(uint32_t code)
+{
+    if (code > 0x10ffff) {
+        return 0;
+    }
+    return record_find(code)->flags & (UNICODE_SPECIAL - 1u);
+}
+
+static const UnicodeSpecial *special_find(uint32_t code, CaseMapping mapping)
+{
+    uint32_t low = 0, high = unicode_special_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (unicode_specials[middle].code < code) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < unicode_special_count && unicode_specials[low].code == code; low++) {
+        if (unicode_specials[low].mapping == mapping) {
+            return &unicode_specials[low];
+        }
+    }
+    return NULL;
+}
+
+unsigned unicode_map(uint32_t code, CaseMapping mapping, uint32_t out[UNICODE_MAPPED_MAX])
+{
+    out[0] = code;
+    if (code > 0x10ffff) {
+        return 1;
+    }
+    const UnicodeRecord *record = record_find(code);
+    if ((record->flags & UNICODE_SPECIAL) != 0) {
+        const UnicodeSpecial *special = special_find(code, mapping);
+        if (special != NULL) {
+            for (unsigned i = 0; i < special->count; i++) {
+                out[i] = special->mapped[i];
+            }
+            return special->count;
+        }
+    }
+    out[0] = (uint32_t)((int32_t)code + record->distance[mapping]);
+    return 1;
+}

@@ -1,0 +1,31 @@
+/* The shape of the generated table behind unicode.h. Nobody else includes this. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/own.h"
+
+enum {
+    /* A record with this bit has a mapping of several code points in unicode_specials. */
+    UNICODE_SPECIAL = 1 << 13,
+    UNICODE_RECORD_BITS = 10
+};
+
+typedef struct UnicodeRecord {
+    uint16_t flags;
+    int32_t distance[4]; /* by CaseMapping */
+} UnicodeRecord;
+
+typedef struct UnicodeSpecial {
+    uint32_t code;
+    uint8_t mapping; /* CaseMapping */
+    uint8_t count;
+    uint16_t mapped[3];
+} UnicodeSpecial;
+
+extern const UnicodeRecord unicode_records[];
+/* Ascending: first code point of a run in the upper bits, number of its record below. */
+extern const uint32_t unicode_runs[];
+extern const uint32_t unicode_run_count;
+extern const UnicodeSpecial unicode_specials[]; /* ascending by code */
+extern const uint32_t unicode_special_count;
