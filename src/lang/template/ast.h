@@ -77,6 +77,11 @@ typedef enum Operator {
 
 typedef struct Node Node;
 
+enum {
+    /* Levels of an expression's tree and links of an elif chain, so that a walk may recurse. */
+    PARSE_HEIGHT_MAX = 2000
+};
+
 /* Arguments of a call, filter or test, in the order Jinja2 evaluates them. */
 typedef struct Arguments {
     Node *positional;
@@ -117,6 +122,7 @@ struct Node {
     Node *left, *right, *test; /* see NodeKind */
     Node *items;               /* first of a sequence */
     uint32_t count;            /* of items */
+    uint32_t height;           /* of an expression: levels below it; at most PARSE_HEIGHT_MAX */
     Node *target, *iterable, *body, *otherwise;
     Str name, alias;
     Value value;

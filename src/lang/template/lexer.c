@@ -1,0 +1,575 @@
+/* Data, comments and raw blocks, and the white space around tags. What is inside of tags is read
+ * in lexer_tag.c. */
+#include "lang/template/lexer.h"
+
+#include "base/source.h"
+#include "base/utf8.h"
+#include "lang/unicode.h"
+
+static const Str token_type_names[] = {
+#define X(constant, text) [constant] = { text, sizeof(text) - 1 },
+    TOKEN_TYPES(X)
+#undef X
+};
+
+Str token_type_describe(TokenType type)
+{
+    return token_type_names[type];
+}
+
+Str token_describe(const Token *token)
+{
+    return token->type == TOKEN_NAME ? token->text : token_type_names[token->type];
+}
+
+bool lexer_fail(Lexer *lexer, FaultClass class, Span span, const char *format, ...)
+{
+    Fault *fault = lexer->fault;
+    if (fault->class != FAULT_NONE) {
+        return false; /* the first fault is the cause */
+    }
+    va_list args;
+    va_start(args, format);
+    Str message = arena_format_v(lexer->arena, format, args);
+    va_end(args);
+    Source source = { .text = lexer->text, .first_line = 1 };
+    Place place = source_place(&source, span.offset);
+    *fault = (Fault){
+        .class = class,
+        .message = message,
+        .template_text = lexer->text,
+        .offset = span.offset,
+        .span = span.len,
+        .line = place.line,
+        .column = place.column,
+    };
+    return false;
+}
+
+static uint32_t text_offset(const Lexer *lexer, size_t at)
+{
+    uint32_t low = 0, high = lexer->join_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lexer->joins[middle] < at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return (uint32_t)at + low;
+}
+
+Span lexer_span(const Lexer *lexer, size_t start, size_t end)
+{
+    uint32_t offset = text_offset(lexer, start);
+    return (Span){ offset, text_offset(lexer, end) - offset };
+}
+
+Span lexer_same_line(const Lexer *lexer, Span required, Span preferred)
+{
+    uint32_t low = required.offset, high = preferred.offset;
+    if (low > high) {
+        low = preferred.offset;
+        high = required.offset;
+    }
+    const char *between = lexer->text.data + low;
+    if (high == low) {
+        return preferred;
+    }
+    if (memchr(between, '\n', high - low) != NULL || memchr(between, '\r', high - low) != NULL) {
+        return required;
+    }
+    return preferred;
+}
+
+void lexer_emit(Lexer *lexer, Token *token, TokenType type, size_t start, size_t end)
+{
+    token->type = (uint8_t)type;
+    token->word = WORD_OTHER;
+    token->span = lexer_span(lexer, start, end);
+    lexer->last = token->span;
+}
+
+/* The state of a start, later names first: of two starts of one length Jinja2 tries them in this
+ * order. */
+static int start_rank(LexerState state)
+{
+    switch (state) {
+    case LEXER_VARIABLE: return 4;
+    case LEXER_LINE_STATEMENT: return 3;
+    case LEXER_LINE_COMMENT: return 2;
+    case LEXER_COMMENT: return 1;
+    default: return 0;
+    }
+}
+
+static void add_start(Lexer *lexer, Str text, LexerState state)
+{
+    if (text.len == 0) {
+        return;
+    }
+    uint8_t i = lexer->start_count++;
+    while (i > 0) {
+        const LexerStart *before = &lexer->starts[i - 1];
+        if (before->text.len > text.len ||
+            (before->text.len == text.len && start_rank(before->state) > start_rank(state))) {
+            break;
+        }
+        lexer->starts[i] = *before;
+        i--;
+    }
+    lexer->starts[i] = (LexerStart){ text, state };
+}
+
+static bool init_starts(Lexer *lexer)
+{
+    const TemplateSyntax *syntax = lexer->syntax;
+    const Str needed[] = { syntax->block_start,  syntax->block_end,     syntax->variable_start,
+                           syntax->variable_end, syntax->comment_start, syntax->comment_end };
+    for (size_t i = 0; i < COUNT_OF(needed); i++) {
+        if (needed[i].len == 0) {
+            return lexer_fail(lexer, FAULT_VALUE, (Span){ 0 },
+                              "the delimiters of blocks, variables and comments cannot be empty");
+        }
+    }
+    if (str_eq(syntax->block_start, syntax->variable_start) ||
+        str_eq(syntax->block_start, syntax->comment_start) ||
+        str_eq(syntax->variable_start, syntax->comment_start)) {
+        return lexer_fail(lexer, FAULT_VALUE, (Span){ 0 },
+                          "block, variable and comment start strings must be different");
+    }
+    add_start(lexer, syntax->block_start, LEXER_BLOCK);
+    add_start(lexer, syntax->variable_start, LEXER_VARIABLE);
+    add_start(lexer, syntax->comment_start, LEXER_COMMENT);
+    lexer->one_first_byte =
+        syntax->line_statement_prefix.len == 0 && syntax->line_comment_prefix.len == 0;
+    add_start(lexer, syntax->line_statement_prefix, LEXER_LINE_STATEMENT);
+    add_start(lexer, syntax->line_comment_prefix, LEXER_LINE_COMMENT);
+    lexer->first_byte = lexer->starts[0].text.data[0];
+    for (uint8_t i = 1; i < lexer->start_count; i++) {
+        lexer->one_first_byte &= lexer->starts[i].text.data[0] == lexer->first_byte;
+    }
+    return true;
+}
+
+/* Makes every line end a '\n'. Most texts have no other and are used as they are. */
+static void init_source(Lexer *lexer)
+{
+    Str text = lexer->text;
+    const char *found = text.len == 0 ? NULL : memchr(text.data, '\r', text.len);
+    if (found == NULL) {
+        lexer->source = text;
+        return;
+    }
+    size_t pairs = 0;
+    for (size_t i = (size_t)(found - text.data); i + 1 < text.len; i++) {
+        pairs += text.data[i] == '\r' && text.data[i + 1] == '\n';
+    }
+    char *source = arena_alloc(lexer->arena, text.len);
+    uint32_t *joins = ARENA_ARRAY(lexer->arena, uint32_t, pairs);
+    size_t len = 0;
+    uint32_t count = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (c == '\r') {
+            c = '\n';
+            if (i + 1 < text.len && text.data[i + 1] == '\n') {
+                joins[count++] = (uint32_t)len;
+                i++;
+            }
+        }
+        source[len++] = c;
+    }
+    lexer->source = str_from(source, len);
+    lexer->joins = joins;
+    lexer->join_count = count;
+}
+
+bool lexer_init(Lexer *lexer, Arena *arena, const TemplateSettings *settings, Str text,
+                LexerState state, Fault *fault)
+{
+    *fault = (Fault){ 0 };
+    *lexer = (Lexer){
+        .arena = arena, .syntax = &settings->syntax, .fault = fault, .text = text, .state = state
+    };
+    size_t limit = settings->limits.source;
+    if (limit > VALUE_STRING_MAX) {
+        limit = VALUE_STRING_MAX;
+    }
+    if (text.len > limit) {
+        lexer->text = str_slice(text, 0, limit); /* offsets have 32 bits */
+        return lexer_fail(lexer, FAULT_LIMIT, (Span){ 0 },
+                          "the template has %zu bytes, more than the limit of %zu", text.len,
+                          limit);
+    }
+    size_t valid = utf8_valid_prefix(text);
+    if (valid < text.len) {
+        return lexer_fail(lexer, FAULT_SYNTAX, (Span){ (uint32_t)valid, 1 },
+                          "the template is not valid UTF-8: byte 0x%02x at %zu",
+                          (unsigned char)text.data[valid], valid);
+    }
+    if (!init_starts(lexer)) {
+        return false;
+    }
+    init_source(lexer);
+    if (!settings->syntax.keep_trailing_newline && str_ends(lexer->source, STR("\n"))) {
+        lexer->source.len--;
+    }
+    return true;
+}
+
+static bool is_space(uint32_t code)
+{
+    if (code < 0x80) {
+        return code == ' ' || (code >= '\t' && code <= '\r') || (code >= 0x1c && code <= 0x1f);
+    }
+    return unicode_is(code, UNICODE_SPACE);
+}
+
+size_t lexer_skip_space(const Lexer *lexer, size_t at)
+{
+    while (at < lexer->source.len) {
+        size_t next = at;
+        if (!is_space(utf8_next(lexer->source, &next))) {
+            break;
+        }
+        at = next;
+    }
+    return at;
+}
+
+/* The end of source[start..end) without the white space before it. */
+static size_t strip_space(const Lexer *lexer, size_t start, size_t end)
+{
+    while (end > start) {
+        size_t before = end;
+        if (!is_space(utf8_previous(lexer->source, &before))) {
+            break;
+        }
+        end = before;
+    }
+    return end;
+}
+
+Str lexer_normalize(Lexer *lexer, Str text)
+{
+    Str sequence = lexer->syntax->newline_sequence;
+    if (sequence.len == 0 || str_eq(sequence, STR("\n")) || text.len == 0 ||
+        memchr(text.data, '\n', text.len) == NULL) {
+        return text;
+    }
+    size_t lines = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        lines += text.data[i] == '\n';
+    }
+    char *out = arena_alloc(lexer->arena, text.len + lines * (sequence.len - 1));
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == '\n') {
+            memcpy(out + len, sequence.data, sequence.len);
+            len += sequence.len;
+        } else {
+            out[len++] = text.data[i];
+        }
+    }
+    return str_from(out, len);
+}
+
+static bool source_has(const Lexer *lexer, size_t at, Str text)
+{
+    return lexer->source.len - at >= text.len &&
+           memcmp(lexer->source.data + at, text.data, text.len) == 0;
+}
+
+size_t lexer_match_close(const Lexer *lexer, size_t at, Str end, bool block)
+{
+    if (at >= lexer->source.len) {
+        return STR_NOT_FOUND;
+    }
+    char sign = lexer->source.data[at];
+    if (sign == '+' && block && source_has(lexer, at + 1, end)) {
+        return at + 1 + end.len;
+    }
+    if (sign == '-' && source_has(lexer, at + 1, end)) {
+        return lexer_skip_space(lexer, at + 1 + end.len);
+    }
+    if (!source_has(lexer, at, end)) {
+        return STR_NOT_FOUND;
+    }
+    at += end.len;
+    bool newline = at < lexer->source.len && lexer->source.data[at] == '\n';
+    return newline && block && lexer->syntax->trim_blocks ? at + 1 : at;
+}
+
+/* The start of a tag in data: [start, end), with the sign that ends it ('-', '+' or 0). */
+typedef struct TagStart {
+    LexerState state;
+    char sign;
+    size_t start;
+    size_t end;
+} TagStart;
+
+static char sign_at(const Lexer *lexer, size_t at)
+{
+    char c = at < lexer->source.len ? lexer->source.data[at] : 0;
+    return c == '-' || c == '+' ? c : 0;
+}
+
+/* A tag that holds `word` and nothing else, as far as its closing delimiter; the opening one is
+ * at `at` already. */
+static bool match_word_tag(const Lexer *lexer, size_t at, Str word, size_t *word_end, char *sign)
+{
+    size_t next = at + lexer->syntax->block_start.len;
+    *sign = sign_at(lexer, next);
+    next = lexer_skip_space(lexer, next + (*sign != 0));
+    if (!source_has(lexer, next, word)) {
+        return false;
+    }
+    *word_end = lexer_skip_space(lexer, next + word.len);
+    return true;
+}
+
+static bool match_raw_start(const Lexer *lexer, size_t at, TagStart *out)
+{
+    size_t close;
+    char sign;
+    if (!source_has(lexer, at, lexer->syntax->block_start) ||
+        !match_word_tag(lexer, at, STR("raw"), &close, &sign)) {
+        return false;
+    }
+    size_t end = lexer_match_close(lexer, close, lexer->syntax->block_end, false);
+    *out = (TagStart){ LEXER_RAW, sign, at, end };
+    return end != STR_NOT_FOUND;
+}
+
+static bool is_line_start(const Lexer *lexer, size_t at)
+{
+    return at == 0 || lexer->source.data[at - 1] == '\n';
+}
+
+/* Where the prefix of a line statement or comment would stand if it began at `at`. */
+static bool find_prefix(const Lexer *lexer, LexerState state, size_t at, size_t *out)
+{
+    Str source = lexer->source;
+    if (state == LEXER_LINE_STATEMENT) {
+        if (!is_line_start(lexer, at)) {
+            return false;
+        }
+        while (at < source.len &&
+               (source.data[at] == ' ' || source.data[at] == '\t' || source.data[at] == '\v')) {
+            at++;
+        }
+        *out = at;
+        return true;
+    }
+    size_t before = at;
+    if (!is_line_start(lexer, at) && is_space(utf8_previous(source, &before))) {
+        return false;
+    }
+    while (at < source.len && source.data[at] != '\n') {
+        size_t next = at;
+        if (!is_space(utf8_next(source, &next))) {
+            break;
+        }
+        at = next;
+    }
+    *out = at;
+    return true;
+}
+
+static bool match_start(const Lexer *lexer, size_t at, TagStart *out)
+{
+    if (match_raw_start(lexer, at, out)) {
+        return true;
+    }
+    for (uint8_t i = 0; i < lexer->start_count; i++) {
+        const LexerStart *start = &lexer->starts[i];
+        size_t text_at = at;
+        if ((start->state == LEXER_LINE_STATEMENT || start->state == LEXER_LINE_COMMENT) &&
+            !find_prefix(lexer, start->state, at, &text_at)) {
+            continue;
+        }
+        if (source_has(lexer, text_at, start->text)) {
+            size_t end = text_at + start->text.len;
+            char sign = sign_at(lexer, end);
+            *out = (TagStart){ start->state, sign, at, end + (sign != 0) };
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a tag may begin with this byte, for texts with several kinds of starts. A line prefix
+ * may begin with white space before it, and only where a line or a word ends. */
+static bool may_start(const Lexer *lexer, size_t at)
+{
+    char c = lexer->source.data[at];
+    for (uint8_t i = 0; i < lexer->start_count; i++) {
+        const LexerStart *start = &lexer->starts[i];
+        if (c == start->text.data[0] || start->state == LEXER_LINE_STATEMENT ||
+            start->state == LEXER_LINE_COMMENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_start(const Lexer *lexer, TagStart *out)
+{
+    Str source = lexer->source;
+    for (size_t at = lexer->at; at < source.len; at++) {
+        if (lexer->one_first_byte) {
+            const char *found = memchr(source.data + at, lexer->first_byte, source.len - at);
+            if (found == NULL) {
+                return false;
+            }
+            at = (size_t)(found - source.data);
+        } else if (!may_start(lexer, at)) {
+            continue;
+        }
+        if (match_start(lexer, at, out)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the data before a tag ends: a '-' takes all white space off, lstrip_blocks what stands
+ * between the beginning of the line and a tag that is no variable. */
+static size_t data_end(const Lexer *lexer, const TagStart *tag)
+{
+    size_t start = lexer->at, end = tag->start;
+    if (tag->sign == '-') {
+        return strip_space(lexer, start, end);
+    }
+    if (tag->sign == '+' || !lexer->syntax->lstrip_blocks || tag->state == LEXER_VARIABLE) {
+        return end;
+    }
+    size_t line = end;
+    while (line > start && lexer->source.data[line - 1] != '\n') {
+        line--;
+    }
+    if (!is_line_start(lexer, line)) {
+        return end;
+    }
+    return strip_space(lexer, line, end) == line ? line : end;
+}
+
+/* Takes source[at..end) as data and goes on at `next`. False when there is none of it. */
+static bool emit_data(Lexer *lexer, Token *token, size_t end, size_t next)
+{
+    size_t start = lexer->at;
+    lexer->at = next;
+    if (end == start) {
+        return false;
+    }
+    lexer_emit(lexer, token, TOKEN_DATA, start, end);
+    token->text = lexer_normalize(lexer, str_slice(lexer->source, start, end));
+    return true;
+}
+
+static bool next_data(Lexer *lexer, Token *token)
+{
+    size_t len = lexer->source.len;
+    if (lexer->at >= len) {
+        token->type = TOKEN_END;
+        token->span = lexer->last;
+        return true;
+    }
+    TagStart tag;
+    if (!find_start(lexer, &tag)) {
+        return emit_data(lexer, token, len, len);
+    }
+    lexer->state = tag.state;
+    lexer->begin = lexer_span(lexer, tag.start, tag.end);
+    lexer->begin_pending = tag.state == LEXER_BLOCK || tag.state == LEXER_VARIABLE ||
+                           tag.state == LEXER_LINE_STATEMENT;
+    return emit_data(lexer, token, data_end(lexer, &tag), tag.end);
+}
+
+/* A tag that is never closed is a fault only if something follows it, as in Jinja2. */
+static void end_missing(Lexer *lexer, const char *message)
+{
+    size_t at = lexer->at;
+    if (at < lexer->source.len) {
+        Span here = lexer_span(lexer, at, at);
+        lexer_fail(lexer, FAULT_SYNTAX, lexer_same_line(lexer, here, lexer->begin), "%s", message);
+    }
+    lexer->state = LEXER_DATA;
+}
+
+static void skip_comment(Lexer *lexer)
+{
+    Str end = lexer->syntax->comment_end;
+    size_t close = str_find(lexer->source, end, lexer->at);
+    if (close == STR_NOT_FOUND) {
+        end_missing(lexer, "Missing end of comment tag");
+        return;
+    }
+    if (close > lexer->at && sign_at(lexer, close - 1) != 0) {
+        close--;
+    }
+    lexer->at = lexer_match_close(lexer, close, end, true);
+    lexer->state = LEXER_DATA;
+}
+
+static void skip_line_comment(Lexer *lexer)
+{
+    size_t end = str_find(lexer->source, STR("\n"), lexer->at);
+    lexer->at = end == STR_NOT_FOUND ? lexer->source.len : end;
+    lexer->state = LEXER_DATA;
+}
+
+static bool next_raw(Lexer *lexer, Token *token)
+{
+    const TemplateSyntax *syntax = lexer->syntax;
+    size_t at = lexer->at;
+    while ((at = str_find(lexer->source, syntax->block_start, at)) != STR_NOT_FOUND) {
+        TagStart tag = { .state = LEXER_RAW, .start = at };
+        size_t close;
+        if (match_word_tag(lexer, at, STR("endraw"), &close, &tag.sign)) {
+            tag.end = lexer_match_close(lexer, close, syntax->block_end, true);
+            if (tag.end != STR_NOT_FOUND) {
+                lexer->state = LEXER_DATA;
+                return emit_data(lexer, token, data_end(lexer, &tag), tag.end);
+            }
+        }
+        at++;
+    }
+    end_missing(lexer, "Missing end of raw directive");
+    return false;
+}
+
+void lexer_next(Lexer *lexer, Token *token)
+{
+    for (;;) {
+        if (lexer->fault->class != FAULT_NONE) {
+            token->type = TOKEN_FAULT;
+            token->span = lexer->last;
+            return;
+        }
+        if (lexer->begin_pending) {
+            lexer->begin_pending = false;
+            token->type = lexer->state == LEXER_VARIABLE ? TOKEN_VARIABLE_BEGIN : TOKEN_BLOCK_BEGIN;
+            token->span = lexer->begin;
+            lexer->last = token->span;
+            return;
+        }
+        switch (lexer->state) {
+        case LEXER_DATA:
+            if (next_data(lexer, token)) {
+                return;
+            }
+            break;
+        case LEXER_RAW:
+            if (next_raw(lexer, token)) {
+                return;
+            }
+            break;
+        case LEXER_COMMENT: skip_comment(lexer); break;
+        case LEXER_LINE_COMMENT: skip_line_comment(lexer); break;
+        default: lexer_next_in_tag(lexer, token); return;
+        }
+    }
+}

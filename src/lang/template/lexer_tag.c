@@ -1,0 +1,563 @@
+/* Tokens inside of tags: names, numbers, strings, operators and the end of the tag. */
+#include "lang/template/lexer.h"
+
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "lang/number.h"
+#include "lang/unicode.h"
+
+static const Str word_texts[] = { [WORD_OTHER] = { "", 0 },
+#define X(constant, text) [constant] = { text, sizeof(text) - 1 },
+                                  WORDS(X)
+#undef X
+};
+
+/* The first word of each length. */
+static const uint8_t word_starts[] = {
+    [2] = WORD_AS,
+    [3] = WORD_AND,
+    [4] = WORD_CALL,
+    [5] = WORD_BLOCK,
+    [6] = WORD_ENDFOR,
+    [7] = WORD_CONTEXT,
+    [8] = WORD_CONTINUE,
+    [9] = WORD_ENDFILTER,
+    [10] = WORD_AUTOESCAPE,
+    [11] = WORD_ENDAUTOESCAPE,
+    [12] = WORD_ENDAUTOESCAPE,
+    [13] = WORD_ENDAUTOESCAPE,
+    [14] = WORD_COUNT,
+};
+
+Str word_text(Word word)
+{
+    return word_texts[word];
+}
+
+Word word_find(Str name)
+{
+    if (name.len < 2 || name.len + 1 >= COUNT_OF(word_starts)) {
+        return WORD_OTHER;
+    }
+    for (Word word = word_starts[name.len]; word < word_starts[name.len + 1]; word++) {
+        if (memcmp(word_texts[word].data, name.data, name.len) == 0) {
+            return word;
+        }
+    }
+    return WORD_OTHER;
+}
+
+static char source_at(const Lexer *lexer, size_t at)
+{
+    return at < lexer->source.len ? lexer->source.data[at] : 0;
+}
+
+enum {
+    ESCAPE_MAX = 12
+};
+
+/* The escape of a character behind its backslash: x1b, u200b, U0001f600. */
+static size_t format_escape(char out[ESCAPE_MAX], uint32_t code)
+{
+    if (code < 0x100) {
+        return (size_t)snprintf(out, ESCAPE_MAX, "x%02x", code);
+    }
+    if (code < 0x10000) {
+        return (size_t)snprintf(out, ESCAPE_MAX, "u%04x", code);
+    }
+    return (size_t)snprintf(out, ESCAPE_MAX, "U%08x", code);
+}
+
+/* repr() of one character that is no white space. */
+static Str quote_char(Lexer *lexer, uint32_t code)
+{
+    char bytes[UTF8_BYTES_MAX];
+    size_t len = utf8_encode(code, bytes);
+    if (code == '\'') {
+        return STR("\"'\"");
+    }
+    if (code == '\\') {
+        return STR("'\\\\'");
+    }
+    if (unicode_is(code, UNICODE_PRINTABLE)) {
+        return arena_format(lexer->arena, "'%.*s'", (int)len, bytes);
+    }
+    char escape[ESCAPE_MAX];
+    format_escape(escape, code);
+    return arena_format(lexer->arena, "'\\%s'", escape);
+}
+
+static void fail_char(Lexer *lexer, Token *token)
+{
+    size_t end = lexer->at;
+    uint32_t code = utf8_next(lexer->source, &end);
+    Str quoted = quote_char(lexer, code);
+    lexer_fail(lexer, FAULT_SYNTAX, lexer_span(lexer, lexer->at, end),
+               "unexpected char %" STR_FMT " at %zu", STR_ARG(quoted),
+               utf8_count(str_slice(lexer->source, 0, lexer->at)));
+    token->type = TOKEN_FAULT;
+}
+
+static void next_name(Lexer *lexer, Token *token)
+{
+    const unsigned word = UNICODE_ALPHA | UNICODE_DECIMAL | UNICODE_DIGIT | UNICODE_NUMERIC;
+    Str source = lexer->source;
+    size_t start = lexer->at, at = start;
+    bool valid = true, ascii = true;
+    while (at < source.len) {
+        if (ascii_is_name(source.data[at])) {
+            at++;
+            continue;
+        }
+        if ((unsigned char)source.data[at] < 0x80) {
+            break;
+        }
+        size_t next = at;
+        unsigned flags = unicode_flags(utf8_next(source, &next));
+        if ((flags & (word | UNICODE_NAME_PART)) == 0) {
+            break;
+        }
+        valid &= (flags & (at == start ? UNICODE_NAME_START : UNICODE_NAME_PART)) != 0;
+        ascii = false;
+        at = next;
+    }
+    if (at == start) {
+        fail_char(lexer, token);
+        return;
+    }
+    lexer_emit(lexer, token, TOKEN_NAME, start, at);
+    token->text = str_slice(source, start, at);
+    lexer->at = at;
+    if (ascii) {
+        token->word = (uint8_t)word_find(token->text);
+    } else if (!valid) {
+        lexer_fail(lexer, FAULT_SYNTAX, token->span, "Invalid character in identifier");
+        token->type = TOKEN_FAULT;
+    }
+}
+
+/* --- Numbers ------------------------------------------------------------------------------ */
+
+static bool is_digit_of(char c, int base)
+{
+    int value = ascii_hex_value(c);
+    return value >= 0 && value < base;
+}
+
+/* Digits with single underscores between them; `at` itself when there are none. */
+static size_t skip_digits(const Lexer *lexer, size_t at, int base)
+{
+    if (!is_digit_of(source_at(lexer, at), base)) {
+        return at;
+    }
+    do {
+        at++;
+        if (source_at(lexer, at) == '_' && is_digit_of(source_at(lexer, at + 1), base)) {
+            at++;
+        }
+    } while (is_digit_of(source_at(lexer, at), base));
+    return at;
+}
+
+static size_t float_end(const Lexer *lexer, size_t start)
+{
+    if (start > 0 && lexer->source.data[start - 1] == '.') {
+        return start; /* in `a.1.2` these are two subscripts */
+    }
+    size_t at = skip_digits(lexer, start, 10);
+    size_t end = start;
+    if (source_at(lexer, at) == '.') {
+        size_t fraction = skip_digits(lexer, at + 1, 10);
+        if (fraction > at + 1) {
+            at = end = fraction;
+        }
+    }
+    if (ascii_lower(source_at(lexer, at)) == 'e') {
+        char sign = source_at(lexer, at + 1);
+        size_t digits = at + 1 + (sign == '+' || sign == '-');
+        size_t exponent = skip_digits(lexer, digits, 10);
+        if (exponent > digits) {
+            end = exponent;
+        }
+    }
+    return end;
+}
+
+static size_t integer_end(const Lexer *lexer, size_t start, int *base, size_t *digits)
+{
+    *base = 10;
+    *digits = start;
+    if (source_at(lexer, start) != '0') {
+        return skip_digits(lexer, start, 10);
+    }
+    char letter = ascii_lower(source_at(lexer, start + 1));
+    int prefixed = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 0;
+    if (prefixed != 0) {
+        size_t from = start + 2 + (source_at(lexer, start + 2) == '_');
+        size_t end = skip_digits(lexer, from, prefixed);
+        if (end > from) {
+            *base = prefixed;
+            *digits = from;
+            return end;
+        }
+    }
+    return skip_digits(lexer, start, 1); /* zeros: 007 is 00 and 7, as in Jinja2 */
+}
+
+static void read_integer(Token *token, Str digits, int base)
+{
+    uint64_t value = 0;
+    token->wide = false;
+    for (size_t i = 0; i < digits.len; i++) {
+        if (digits.data[i] == '_') {
+            continue;
+        }
+        token->wide |= __builtin_mul_overflow(value, (uint64_t)base, &value);
+        token->wide |=
+            __builtin_add_overflow(value, (uint64_t)ascii_hex_value(digits.data[i]), &value);
+    }
+    token->integer = value;
+}
+
+static double read_float(Lexer *lexer, Str text)
+{
+    if (memchr(text.data, '_', text.len) != NULL) {
+        char *plain = arena_alloc(lexer->arena, text.len);
+        size_t len = 0;
+        for (size_t i = 0; i < text.len; i++) {
+            if (text.data[i] != '_') {
+                plain[len++] = text.data[i];
+            }
+        }
+        text = str_from(plain, len);
+    }
+    double number = 0;
+    number_parse_float(text, &number);
+    return number;
+}
+
+static void next_number(Lexer *lexer, Token *token)
+{
+    size_t start = lexer->at;
+    size_t end = float_end(lexer, start);
+    if (end > start) {
+        lexer_emit(lexer, token, TOKEN_FLOAT, start, end);
+        token->number = read_float(lexer, str_slice(lexer->source, start, end));
+    } else {
+        int base;
+        size_t digits;
+        end = integer_end(lexer, start, &base, &digits);
+        lexer_emit(lexer, token, TOKEN_INTEGER, start, end);
+        read_integer(token, str_slice(lexer->source, digits, end), base);
+    }
+    lexer->at = end;
+}
+
+/* --- Strings ------------------------------------------------------------------------------ */
+
+/* The text of a string while its escapes are decoded. */
+typedef struct Decoder {
+    Str in;
+    size_t at;
+    char *out;
+    size_t len;
+    const char *problem;
+} Decoder;
+
+static void decoder_put(Decoder *decoder, uint32_t code)
+{
+    decoder->len += utf8_encode(code, decoder->out + decoder->len);
+}
+
+static void decode_hex(Decoder *decoder, size_t digits, const char *problem)
+{
+    uint32_t code = 0;
+    for (size_t i = 0; i < digits; i++) {
+        int value =
+            decoder->at < decoder->in.len ? ascii_hex_value(decoder->in.data[decoder->at]) : -1;
+        if (value < 0) {
+            decoder->problem = problem;
+            return;
+        }
+        code = code << 4 | (uint32_t)value;
+        decoder->at++;
+    }
+    if (code > 0x10ffff) {
+        decoder->problem = "illegal Unicode character";
+    } else if (code >= 0xd800 && code <= 0xdfff) {
+        decoder->problem = "surrogates not allowed";
+    } else {
+        decoder_put(decoder, code);
+    }
+}
+
+static void decode_octal(Decoder *decoder, char first)
+{
+    uint32_t code = (uint32_t)(first - '0');
+    for (int i = 0; i < 2 && decoder->at < decoder->in.len; i++) {
+        char c = decoder->in.data[decoder->at];
+        if (c < '0' || c > '7') {
+            break;
+        }
+        code = code << 3 | (uint32_t)(c - '0');
+        decoder->at++;
+    }
+    decoder_put(decoder, code);
+}
+
+/* Python looks these names up in its table of all characters, which is not here. */
+static void decode_character_name(Decoder *decoder)
+{
+    Str in = decoder->in;
+    size_t open = decoder->at;
+    size_t close = str_find(in, STR("}"), open);
+    bool named =
+        open < in.len && in.data[open] == '{' && close != STR_NOT_FOUND && close > open + 1;
+    decoder->problem = named ? "unknown Unicode character name" : "malformed \\N character escape";
+}
+
+/* Jinja2 turns characters beyond ASCII into escapes and then decodes all escapes; a backslash
+ * before such a character thus leaves a backslash and the inside of its escape. */
+static void decode_escaped_other(Decoder *decoder, uint32_t code)
+{
+    decoder->out[decoder->len++] = '\\';
+    if (code < 0x80) {
+        decoder->out[decoder->len++] = (char)code;
+        return;
+    }
+    char escape[ESCAPE_MAX];
+    size_t len = format_escape(escape, code);
+    memcpy(decoder->out + decoder->len, escape, len);
+    decoder->len += len;
+}
+
+static void decode_escape(Decoder *decoder)
+{
+    uint32_t code = utf8_next(decoder->in, &decoder->at);
+    switch (code) {
+    case '\n': break; /* the line goes on */
+    case '\\':
+    case '\'':
+    case '"': decoder_put(decoder, code); break;
+    case 'a': decoder_put(decoder, '\a'); break;
+    case 'b': decoder_put(decoder, '\b'); break;
+    case 'f': decoder_put(decoder, '\f'); break;
+    case 'n': decoder_put(decoder, '\n'); break;
+    case 'r': decoder_put(decoder, '\r'); break;
+    case 't': decoder_put(decoder, '\t'); break;
+    case 'v': decoder_put(decoder, '\v'); break;
+    case 'x': decode_hex(decoder, 2, "truncated \\xXX escape"); break;
+    case 'u': decode_hex(decoder, 4, "truncated \\uXXXX escape"); break;
+    case 'U': decode_hex(decoder, 8, "truncated \\UXXXXXXXX escape"); break;
+    case 'N': decode_character_name(decoder); break;
+    default:
+        if (code >= '0' && code <= '7') {
+            decode_octal(decoder, (char)code);
+        } else {
+            decode_escaped_other(decoder, code);
+        }
+    }
+}
+
+/* Decodes as Python does a string literal. */
+static bool decode_string(Lexer *lexer, Token *token, Str raw)
+{
+    Decoder decoder = { .in = lexer_normalize(lexer, raw) };
+    /* No escape is decoded to more than twice its bytes. */
+    size_t cap = decoder.in.len * 2;
+    decoder.out = arena_alloc(lexer->arena, cap);
+    while (decoder.at < decoder.in.len && decoder.problem == NULL) {
+        char c = decoder.in.data[decoder.at++];
+        if (c == '\\') {
+            decode_escape(&decoder);
+        } else {
+            decoder.out[decoder.len++] = c;
+        }
+    }
+    arena_shrink(lexer->arena, decoder.out, cap, decoder.len);
+    token->text = str_from(decoder.out, decoder.len);
+    return decoder.problem == NULL ||
+           lexer_fail(lexer, FAULT_SYNTAX, token->span, "%s", decoder.problem);
+}
+
+static void next_string(Lexer *lexer, Token *token)
+{
+    Str source = lexer->source;
+    size_t start = lexer->at, at = start + 1;
+    char quote = source.data[start];
+    bool escaped = false;
+    while (at < source.len && source.data[at] != quote) {
+        escaped |= source.data[at] == '\\';
+        at += source.data[at] == '\\' ? 2 : 1;
+    }
+    if (at >= source.len) {
+        fail_char(lexer, token);
+        return;
+    }
+    lexer_emit(lexer, token, TOKEN_STRING, start, at + 1);
+    lexer->at = at + 1;
+    Str raw = str_slice(source, start + 1, at);
+    if (!escaped) {
+        token->text = lexer_normalize(lexer, raw);
+    } else if (!decode_string(lexer, token, raw)) {
+        token->type = TOKEN_FAULT;
+    }
+}
+
+/* --- Operators ---------------------------------------------------------------------------- */
+
+static bool push_bracket(Lexer *lexer, char closing)
+{
+    if (lexer->bracket_count == lexer->bracket_cap) {
+        uint32_t cap = lexer->bracket_cap == 0 ? 64 : lexer->bracket_cap * 2;
+        lexer->brackets = arena_grow(lexer->arena, lexer->brackets, lexer->bracket_cap, cap);
+        lexer->bracket_cap = cap;
+    }
+    lexer->brackets[lexer->bracket_count++] = closing;
+    return true;
+}
+
+static bool pop_bracket(Lexer *lexer, char closing)
+{
+    Span span = lexer_span(lexer, lexer->at, lexer->at + 1);
+    if (lexer->bracket_count == 0) {
+        return lexer_fail(lexer, FAULT_SYNTAX, span, "unexpected '%c'", closing);
+    }
+    char expected = lexer->brackets[--lexer->bracket_count];
+    return expected == closing || lexer_fail(lexer, FAULT_SYNTAX, span,
+                                             "unexpected '%c', expected '%c'", closing, expected);
+}
+
+/* The type that begins with `c`; `second` is what follows it, and `*len` becomes 2 if both are
+ * one operator. TOKEN_FAULT when there is none. */
+static TokenType operator_type(char c, char second, size_t *len)
+{
+    bool doubled = second == c, equals = second == '=';
+    TokenType one = TOKEN_FAULT, two = TOKEN_FAULT;
+    switch (c) {
+    case '+': one = TOKEN_ADD; break;
+    case '-': one = TOKEN_SUB; break;
+    case '~': one = TOKEN_TILDE; break;
+    case '%': one = TOKEN_MOD; break;
+    case '.': one = TOKEN_DOT; break;
+    case ':': one = TOKEN_COLON; break;
+    case '|': one = TOKEN_PIPE; break;
+    case ',': one = TOKEN_COMMA; break;
+    case ';': one = TOKEN_SEMICOLON; break;
+    case '(': one = TOKEN_LPAREN; break;
+    case ')': one = TOKEN_RPAREN; break;
+    case '[': one = TOKEN_LBRACKET; break;
+    case ']': one = TOKEN_RBRACKET; break;
+    case '{': one = TOKEN_LBRACE; break;
+    case '}': one = TOKEN_RBRACE; break;
+    case '*':
+        one = TOKEN_MUL;
+        two = doubled ? TOKEN_POW : TOKEN_FAULT;
+        break;
+    case '/':
+        one = TOKEN_DIV;
+        two = doubled ? TOKEN_FLOOR_DIV : TOKEN_FAULT;
+        break;
+    case '=':
+        one = TOKEN_ASSIGN;
+        two = equals ? TOKEN_EQ : TOKEN_FAULT;
+        break;
+    case '<':
+        one = TOKEN_LT;
+        two = equals ? TOKEN_LE : TOKEN_FAULT;
+        break;
+    case '>':
+        one = TOKEN_GT;
+        two = equals ? TOKEN_GE : TOKEN_FAULT;
+        break;
+    case '!': two = equals ? TOKEN_NE : TOKEN_FAULT; break;
+    default: break;
+    }
+    *len = two != TOKEN_FAULT ? 2 : 1;
+    return two != TOKEN_FAULT ? two : one;
+}
+
+static void next_operator(Lexer *lexer, Token *token)
+{
+    size_t start = lexer->at, len;
+    char c = lexer->source.data[start];
+    TokenType type = operator_type(c, source_at(lexer, start + 1), &len);
+    bool ok = true;
+    switch (type) {
+    case TOKEN_FAULT: fail_char(lexer, token); return;
+    case TOKEN_LPAREN: ok = push_bracket(lexer, ')'); break;
+    case TOKEN_LBRACKET: ok = push_bracket(lexer, ']'); break;
+    case TOKEN_LBRACE: ok = push_bracket(lexer, '}'); break;
+    case TOKEN_RPAREN:
+    case TOKEN_RBRACKET:
+    case TOKEN_RBRACE: ok = pop_bracket(lexer, c); break;
+    default: break;
+    }
+    lexer_emit(lexer, token, ok ? type : TOKEN_FAULT, start, start + len);
+    lexer->at = start + len;
+}
+
+/* A line statement ends with its line, and takes the empty lines behind it along. */
+static size_t line_close(const Lexer *lexer)
+{
+    size_t end = lexer_skip_space(lexer, lexer->at);
+    if (end == lexer->source.len) {
+        return end;
+    }
+    while (end > lexer->at && lexer->source.data[end - 1] != '\n') {
+        end--;
+    }
+    return end > lexer->at ? end : STR_NOT_FOUND;
+}
+
+static bool next_close(Lexer *lexer, Token *token)
+{
+    size_t end;
+    TokenType type = TOKEN_BLOCK_END;
+    switch (lexer->state) {
+    case LEXER_VARIABLE:
+        end = lexer_match_close(lexer, lexer->at, lexer->syntax->variable_end, false);
+        type = TOKEN_VARIABLE_END;
+        break;
+    case LEXER_LINE_STATEMENT: end = line_close(lexer); break;
+    default: end = lexer_match_close(lexer, lexer->at, lexer->syntax->block_end, true); break;
+    }
+    if (end == STR_NOT_FOUND) {
+        return false;
+    }
+    lexer_emit(lexer, token, type, lexer->at, end);
+    lexer->at = end;
+    lexer->state = LEXER_DATA;
+    return true;
+}
+
+void lexer_next_in_tag(Lexer *lexer, Token *token)
+{
+    /* A closing delimiter counts only outside of brackets: `{{ {'a': {}} }}`. */
+    if (lexer->bracket_count == 0 && next_close(lexer, token)) {
+        return;
+    }
+    size_t at = lexer_skip_space(lexer, lexer->at);
+    if (at > lexer->at) {
+        lexer->at = at;
+        if (lexer->bracket_count == 0 && next_close(lexer, token)) {
+            return;
+        }
+    }
+    if (at >= lexer->source.len) {
+        token->type = TOKEN_END;
+        token->span = lexer->last;
+        return;
+    }
+    char c = lexer->source.data[at];
+    if (ascii_is_digit(c)) {
+        next_number(lexer, token);
+    } else if (ascii_is_name(c) || (unsigned char)c >= 0x80) {
+        next_name(lexer, token);
+    } else if (c == '"' || c == '\'') {
+        next_string(lexer, token);
+    } else {
+        next_operator(lexer, token);
+    }
+}

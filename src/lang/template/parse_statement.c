@@ -1,0 +1,757 @@
+/* Statements, and the bodies between them. One row of `statements` per tag. */
+#include "lang/template/parser.h"
+
+#include "base/suggest.h"
+#include "base/utf8.h"
+#include "lang/unicode.h"
+
+/* Parses from the tag's name up to its closing delimiter. */
+typedef Node *(*StatementParser)(Parser *p);
+
+typedef struct TargetRule {
+    bool namespace_allowed; /* name.attribute */
+    Word end;
+} TargetRule;
+
+static bool parse_body(Parser *p, const Word *ends, Node **out);
+
+/* The tag's own word becomes the node's place. */
+static Node *begin_statement(Parser *p, NodeKind kind)
+{
+    Token token = parser_next(p);
+    return parser_node(p, kind, token.span);
+}
+
+/* A body that one tag ends; that tag is consumed. `loop`: break and continue act inside. */
+static bool parse_closed_body(Parser *p, const Word *ends, bool in_loop, Node **out)
+{
+    bool outer = p->in_loop;
+    p->in_loop = in_loop;
+    if (!parse_body(p, ends, out)) {
+        return false;
+    }
+    p->in_loop = outer;
+    parser_next(p);
+    return true;
+}
+
+/* --- Targets ------------------------------------------------------------------------------ */
+
+/* The class of a node as Jinja2 calls it. */
+static const char *node_class(const Node *node)
+{
+    static const char *const kinds[NODE_KINDS] = {
+        [NODE_CONST] = "const",       [NODE_NAME] = "name",       [NODE_TUPLE] = "tuple",
+        [NODE_LIST] = "list",         [NODE_DICT] = "dict",       [NODE_CONDITION] = "condexpr",
+        [NODE_FILTER] = "filter",     [NODE_TEST] = "test",       [NODE_CALL] = "call",
+        [NODE_ATTRIBUTE] = "getattr", [NODE_ELEMENT] = "getitem", [NODE_CONCAT] = "concat",
+        [NODE_COMPARE] = "compare",
+    };
+    static const char *const operators[] = {
+        [OP_ADD] = "add",
+        [OP_SUB] = "sub",
+        [OP_MUL] = "mul",
+        [OP_DIV] = "div",
+        [OP_FLOOR_DIV] = "floordiv",
+        [OP_MOD] = "mod",
+        [OP_POW] = "pow",
+        [OP_AND] = "and",
+        [OP_OR] = "or",
+        [OP_NOT] = "not",
+        [OP_NEGATE] = "neg",
+        [OP_POSITIVE] = "pos",
+    };
+    bool operation = node->kind == NODE_BINARY || node->kind == NODE_UNARY;
+    return operation ? operators[node->op] : kinds[node->kind];
+}
+
+static bool is_target(const Node *node)
+{
+    if (node->kind != NODE_TUPLE) {
+        return node->kind == NODE_NAME;
+    }
+    for (const Node *item = node->items; item != NULL; item = item->next) {
+        if (!is_target(item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static Node *parse_target(Parser *p, TargetRule rule)
+{
+    if (rule.namespace_allowed && parser_look(p)->type == TOKEN_DOT) {
+        Token name, attribute;
+        if (!parser_expect(p, TOKEN_NAME, &name)) {
+            return NULL;
+        }
+        parser_next(p);
+        if (!parser_expect(p, TOKEN_NAME, &attribute)) {
+            return NULL;
+        }
+        Node *node = parser_node(p, NODE_NAMESPACE, name.span);
+        if (node != NULL) {
+            node->name = name.text;
+            node->alias = attribute.text;
+        }
+        return node;
+    }
+    Node *target = parse_tuple(p, (TupleRule){ .simple = true, .end = rule.end });
+    if (target != NULL && !is_target(target)) {
+        parser_fail(p, node_span(target), "can't assign to '%s'", node_class(target));
+        return NULL;
+    }
+    return target;
+}
+
+/* A single name to assign to. */
+static bool parse_target_name(Parser *p, Token *name)
+{
+    if (!parser_expect(p, TOKEN_NAME, name)) {
+        return false;
+    }
+    switch (name->word) {
+    case WORD_TRUE_LOWER:
+    case WORD_TRUE_UPPER:
+    case WORD_FALSE_LOWER:
+    case WORD_FALSE_UPPER:
+    case WORD_NONE_LOWER:
+    case WORD_NONE_UPPER: return parser_fail(p, name->span, "can't assign to 'name'");
+    default: return true;
+    }
+}
+
+/* --- Flow --------------------------------------------------------------------------------- */
+
+static Node *parse_for(Parser *p)
+{
+    static const Word ends[] = { WORD_ENDFOR, WORD_ELSE, WORD_OTHER };
+    static const Word else_ends[] = { WORD_ENDFOR, WORD_OTHER };
+    Node *node = begin_statement(p, NODE_FOR);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->target = parse_target(p, (TargetRule){ .end = WORD_IN });
+    if (node->target == NULL || !parser_expect_word(p, WORD_IN, NULL)) {
+        return NULL;
+    }
+    node->iterable = parse_tuple(p, (TupleRule){ .no_condition = true, .end = WORD_RECURSIVE });
+    if (node->iterable == NULL) {
+        return NULL;
+    }
+    if (parser_accept_word(p, WORD_IF)) {
+        node->test = parse_expression(p);
+        if (node->test == NULL) {
+            return NULL;
+        }
+    }
+    node->recursive = parser_accept_word(p, WORD_RECURSIVE);
+    bool outer = p->in_loop;
+    p->in_loop = true;
+    if (!parse_body(p, ends, &node->body)) {
+        return NULL;
+    }
+    p->in_loop = outer;
+    Token end = parser_next(p);
+    if (end.word == WORD_ELSE && !parse_closed_body(p, else_ends, outer, &node->otherwise)) {
+        return NULL;
+    }
+    return node;
+}
+
+static Node *parse_if(Parser *p)
+{
+    static const Word ends[] = { WORD_ELIF, WORD_ELSE, WORD_ENDIF, WORD_OTHER };
+    static const Word else_ends[] = { WORD_ENDIF, WORD_OTHER };
+    Node *first = begin_statement(p, NODE_IF);
+    int links = 0;
+    for (Node *node = first; node != NULL;) {
+        node->test = parse_tuple(p, (TupleRule){ .no_condition = true });
+        if (node->test == NULL || !parse_body(p, ends, &node->body)) {
+            return NULL;
+        }
+        Token end = parser_next(p);
+        if (end.word == WORD_ELSE) {
+            return parse_closed_body(p, else_ends, p->in_loop, &node->otherwise) ? first : NULL;
+        }
+        if (end.word == WORD_ENDIF) {
+            return first;
+        }
+        if (++links > PARSE_HEIGHT_MAX) {
+            lexer_fail(&p->lexer, FAULT_LIMIT, end.span, "too many elif: the limit is %d",
+                       PARSE_HEIGHT_MAX);
+            return NULL;
+        }
+        /* Jinja2 reports an elif where its condition begins. */
+        Span at = lexer_same_line(&p->lexer, p->current.span, end.span);
+        node->otherwise = parser_node(p, NODE_IF, at);
+        node = node->otherwise;
+    }
+    return NULL;
+}
+
+static Node *parse_loop_control(Parser *p)
+{
+    bool leave = parser_at_word(p, WORD_BREAK);
+    Node *node = begin_statement(p, leave ? NODE_BREAK : NODE_CONTINUE);
+    if (node != NULL && !p->in_loop) {
+        parser_fail(p, node_span(node), "%s",
+                    leave ? "'break' outside loop" : "'continue' not properly in loop");
+        return NULL;
+    }
+    return node;
+}
+
+/* --- Variables and scopes ----------------------------------------------------------------- */
+
+static Node *parse_set(Parser *p)
+{
+    static const Word ends[] = { WORD_ENDSET, WORD_OTHER };
+    Node *node = begin_statement(p, NODE_ASSIGN);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->target = parse_target(p, (TargetRule){ .namespace_allowed = true });
+    if (node->target == NULL) {
+        return NULL;
+    }
+    if (parser_accept(p, TOKEN_ASSIGN)) {
+        node->left = parse_tuple(p, (TupleRule){ 0 });
+        return node->left == NULL ? NULL : node;
+    }
+    bool ok;
+    node->kind = NODE_ASSIGN_BLOCK;
+    node->left = parse_filters(p, NULL, false, &ok);
+    return ok && parse_closed_body(p, ends, p->in_loop, &node->body) ? node : NULL;
+}
+
+static Node *parse_bind(Parser *p)
+{
+    Node *target = parse_target(p, (TargetRule){ 0 });
+    if (target == NULL || !parser_expect(p, TOKEN_ASSIGN, NULL)) {
+        return NULL;
+    }
+    Node *value = parse_expression(p);
+    Node *node = value == NULL ? NULL : parser_node(p, NODE_BIND, node_span(target));
+    if (node != NULL) {
+        node->target = target;
+        node->left = value;
+    }
+    return node;
+}
+
+static Node *parse_with(Parser *p)
+{
+    static const Word ends[] = { WORD_ENDWITH, WORD_OTHER };
+    Node *node = begin_statement(p, NODE_WITH);
+    if (node == NULL) {
+        return NULL;
+    }
+    Node **tail = &node->items;
+    while (!parser_at(p, TOKEN_BLOCK_END)) {
+        if (node->count > 0 && !parser_expect(p, TOKEN_COMMA, NULL)) {
+            return NULL;
+        }
+        Node *bind = parse_bind(p);
+        if (bind == NULL || !parser_add_item(p, node, &tail, bind)) {
+            return NULL;
+        }
+    }
+    return parse_closed_body(p, ends, p->in_loop, &node->body) ? node : NULL;
+}
+
+static Node *parse_autoescape(Parser *p)
+{
+    static const Word ends[] = { WORD_ENDAUTOESCAPE, WORD_OTHER };
+    Node *node = begin_statement(p, NODE_AUTOESCAPE);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->left = parse_expression(p);
+    return node->left != NULL && parse_closed_body(p, ends, p->in_loop, &node->body) ? node : NULL;
+}
+
+/* --- Macros, calls and filters ------------------------------------------------------------ */
+
+static bool parse_parameters(Parser *p, Node *node)
+{
+    if (!parser_expect(p, TOKEN_LPAREN, NULL)) {
+        return false;
+    }
+    Parameter **tail = &node->params;
+    bool fallbacks = false;
+    while (!parser_at(p, TOKEN_RPAREN)) {
+        if (node->params != NULL && !parser_expect(p, TOKEN_COMMA, NULL)) {
+            return false;
+        }
+        Token name;
+        if (!parse_target_name(p, &name)) {
+            return false;
+        }
+        Parameter *parameter = ARENA_NEW(p->arena, Parameter);
+        *parameter = (Parameter){ .name = name.text, .offset = name.span.offset };
+        if (parser_accept(p, TOKEN_ASSIGN)) {
+            fallbacks = true;
+            parameter->fallback = parse_expression(p);
+            if (parameter->fallback == NULL) {
+                return false;
+            }
+        } else if (fallbacks) {
+            Span at = lexer_same_line(&p->lexer, p->current.span, name.span);
+            return parser_fail(p, at, "non-default argument follows default argument");
+        }
+        *tail = parameter;
+        tail = &parameter->next;
+    }
+    parser_next(p);
+    return true;
+}
+
+static Node *parse_macro(Parser *p)
+{
+    static const Word ends[] = { WORD_ENDMACRO, WORD_OTHER };
+    Node *node = begin_statement(p, NODE_MACRO);
+    Token name;
+    if (node == NULL || !parse_target_name(p, &name) || !parse_parameters(p, node)) {
+        return NULL;
+    }
+    node->name = name.text;
+    return parse_closed_body(p, ends, false, &node->body) ? node : NULL;
+}
+
+static Node *parse_call_block(Parser *p)
+{
+    static const Word ends[] = { WORD_ENDCALL, WORD_OTHER };
+    Node *node = begin_statement(p, NODE_CALL_BLOCK);
+    if (node == NULL || (parser_at(p, TOKEN_LPAREN) && !parse_parameters(p, node))) {
+        return NULL;
+    }
+    node->left = parse_expression(p);
+    if (node->left == NULL) {
+        return NULL;
+    }
+    if (node->left->kind != NODE_CALL) {
+        parser_fail(p, lexer_same_line(&p->lexer, node_span(node), node_span(node->left)),
+                    "expected call");
+        return NULL;
+    }
+    return parse_closed_body(p, ends, false, &node->body) ? node : NULL;
+}
+
+static Node *parse_filter_block(Parser *p)
+{
+    static const Word ends[] = { WORD_ENDFILTER, WORD_OTHER };
+    Node *node = begin_statement(p, NODE_FILTER_BLOCK);
+    if (node == NULL) {
+        return NULL;
+    }
+    bool ok;
+    node->left = parse_filters(p, NULL, true, &ok);
+    return ok && parse_closed_body(p, ends, p->in_loop, &node->body) ? node : NULL;
+}
+
+static Node *parse_do(Parser *p)
+{
+    Node *node = begin_statement(p, NODE_DO);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->left = parse_tuple(p, (TupleRule){ 0 });
+    return node->left == NULL ? NULL : node;
+}
+
+static Node *parse_print(Parser *p)
+{
+    Node *node = begin_statement(p, NODE_OUTPUT);
+    if (node == NULL) {
+        return NULL;
+    }
+    Node **tail = &node->items;
+    while (!parser_at(p, TOKEN_BLOCK_END)) {
+        if (node->count > 0 && !parser_expect(p, TOKEN_COMMA, NULL)) {
+            return NULL;
+        }
+        Node *item = parse_expression(p);
+        if (item == NULL || !parser_add_item(p, node, &tail, item)) {
+            return NULL;
+        }
+    }
+    return node;
+}
+
+/* --- Other templates ---------------------------------------------------------------------- */
+
+static bool is_blank(Str text)
+{
+    for (size_t at = 0; at < text.len;) {
+        if (!unicode_is(utf8_next(text, &at), UNICODE_SPACE)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_blank_body(const Node *body)
+{
+    for (; body != NULL; body = body->next) {
+        if (body->kind != NODE_OUTPUT) {
+            return false;
+        }
+        for (const Node *item = body->items; item != NULL; item = item->next) {
+            if (item->kind != NODE_DATA || !is_blank(value_str(item->value))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static Node *parse_block(Parser *p)
+{
+    static const Word ends[] = { WORD_ENDBLOCK, WORD_OTHER };
+    Node *node = begin_statement(p, NODE_BLOCK);
+    Token name;
+    if (node == NULL || !parser_expect(p, TOKEN_NAME, &name)) {
+        return NULL;
+    }
+    node->name = name.text;
+    node->scoped = parser_accept_word(p, WORD_SCOPED);
+    node->required = parser_accept_word(p, WORD_REQUIRED);
+    if (parser_at(p, TOKEN_SUB)) {
+        parser_fail_here(p, "Block names in Jinja have to be valid Python identifiers and may not "
+                            "contain hyphens, use an underscore instead.");
+        return NULL;
+    }
+    if (!parse_closed_body(p, ends, false, &node->body)) {
+        return NULL;
+    }
+    if (node->required && !is_blank_body(node->body)) {
+        parser_fail_here(p, "Required blocks can only contain comments or whitespace");
+        return NULL;
+    }
+    if (parser_at(p, TOKEN_NAME) && str_eq(p->current.text, node->name)) {
+        parser_next(p);
+    }
+    return node;
+}
+
+static Node *parse_extends(Parser *p)
+{
+    Node *node = begin_statement(p, NODE_EXTENDS);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->left = parse_expression(p);
+    return node->left == NULL ? NULL : node;
+}
+
+/* "with context" or "without context"; false when neither stands here. */
+static bool accept_context(Parser *p, Node *node)
+{
+    bool with = parser_at_word(p, WORD_WITH);
+    if ((!with && !parser_at_word(p, WORD_WITHOUT)) ||
+        !token_is_word(parser_look(p), WORD_CONTEXT)) {
+        return false;
+    }
+    parser_next(p);
+    parser_next(p);
+    node->with_context = with;
+    return true;
+}
+
+static Node *parse_include(Parser *p)
+{
+    Node *node = begin_statement(p, NODE_INCLUDE);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->left = parse_expression(p);
+    if (node->left == NULL) {
+        return NULL;
+    }
+    if (parser_at_word(p, WORD_IGNORE) && token_is_word(parser_look(p), WORD_MISSING)) {
+        node->ignore_missing = true;
+        parser_next(p);
+        parser_next(p);
+    }
+    node->with_context = true;
+    accept_context(p, node);
+    return node;
+}
+
+static Node *parse_import(Parser *p)
+{
+    Node *node = begin_statement(p, NODE_IMPORT);
+    if (node == NULL) {
+        return NULL;
+    }
+    Token name;
+    node->left = parse_expression(p);
+    if (node->left == NULL || !parser_expect_word(p, WORD_AS, NULL) ||
+        !parse_target_name(p, &name)) {
+        return NULL;
+    }
+    node->name = name.text;
+    accept_context(p, node);
+    return node;
+}
+
+static Node *parse_alias(Parser *p)
+{
+    Token name;
+    if (!parse_target_name(p, &name)) {
+        return NULL;
+    }
+    if (name.text.data[0] == '_') {
+        lexer_fail(&p->lexer, FAULT_ASSERTION, name.span,
+                   "names starting with an underline can not be imported");
+        return NULL;
+    }
+    Node *node = parser_node(p, NODE_ALIAS, name.span);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->name = node->alias = name.text;
+    if (parser_accept_word(p, WORD_AS)) {
+        Token alias;
+        if (!parse_target_name(p, &alias)) {
+            return NULL;
+        }
+        node->alias = alias.text;
+    }
+    return node;
+}
+
+static Node *parse_from(Parser *p)
+{
+    Node *node = begin_statement(p, NODE_FROM_IMPORT);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->left = parse_expression(p);
+    if (node->left == NULL || !parser_expect_word(p, WORD_IMPORT, NULL)) {
+        return NULL;
+    }
+    Node **tail = &node->items;
+    for (;;) {
+        if (node->count > 0 && !parser_expect(p, TOKEN_COMMA, NULL)) {
+            return NULL;
+        }
+        if (accept_context(p, node)) {
+            return node;
+        }
+        Node *alias = parse_alias(p);
+        if (alias == NULL || !parser_add_item(p, node, &tail, alias)) {
+            return NULL;
+        }
+        if (accept_context(p, node) || !parser_at(p, TOKEN_COMMA)) {
+            return node;
+        }
+    }
+}
+
+/* --- Bodies ------------------------------------------------------------------------------- */
+
+static const StatementParser statements[WORD_COUNT] = {
+    [WORD_AUTOESCAPE] = parse_autoescape,
+    [WORD_BLOCK] = parse_block,
+    [WORD_BREAK] = parse_loop_control,
+    [WORD_CALL] = parse_call_block,
+    [WORD_CONTINUE] = parse_loop_control,
+    [WORD_DO] = parse_do,
+    [WORD_EXTENDS] = parse_extends,
+    [WORD_FILTER] = parse_filter_block,
+    [WORD_FOR] = parse_for,
+    [WORD_FROM] = parse_from,
+    [WORD_IF] = parse_if,
+    [WORD_IMPORT] = parse_import,
+    [WORD_INCLUDE] = parse_include,
+    [WORD_MACRO] = parse_macro,
+    [WORD_PRINT] = parse_print,
+    [WORD_SET] = parse_set,
+    [WORD_WITH] = parse_with,
+};
+
+static bool is_end(Word word, const Word *ends)
+{
+    for (; ends != NULL && *ends != WORD_OTHER; ends++) {
+        if (*ends == word) {
+            return word != WORD_OTHER;
+        }
+    }
+    return false;
+}
+
+static void put_expected(Parser *p, Buf *message, const Token *tag, const Word *ends)
+{
+    bool nested = false;
+    for (const ParserBody *body = p->body; tag != NULL && body != NULL; body = body->outer) {
+        nested |= is_end(tag->word, body->ends);
+    }
+    buf_put_c(message, nested ? " You probably made a nesting mistake. Jinja is expecting this "
+                                "tag, but currently looking for "
+                              : " Jinja was looking for the following tags: ");
+    for (const Word *end = ends; *end != WORD_OTHER; end++) {
+        Str text = word_text(*end);
+        buf_put_format(message, "%s'%" STR_FMT "'", end == ends ? "" : " or ", STR_ARG(text));
+    }
+    buf_put_char(message, '.');
+}
+
+static void suggest_tag(Parser *p, Str name)
+{
+    Suggest suggest = suggest_make(name);
+    for (const Word *end = p->body == NULL ? NULL : p->body->ends;
+         end != NULL && *end != WORD_OTHER; end++) {
+        suggest_offer(&suggest, word_text(*end));
+    }
+    for (Word word = WORD_OTHER; word < WORD_COUNT; word++) {
+        if (statements[word] != NULL) {
+            suggest_offer(&suggest, word_text(word));
+        }
+    }
+    Str best;
+    if (suggest_found(&suggest, &best)) {
+        p->lexer.fault->hint =
+            arena_format(p->arena, "did you mean '%" STR_FMT "'?", STR_ARG(best));
+    }
+}
+
+/* An unknown tag, or with NULL the end of the template, where `ends` were looked for. */
+static bool fail_tag(Parser *p, const Token *tag, const Word *ends)
+{
+    AUTO_CLEAR(Buf) message = buf_make(1 << 16);
+    if (tag == NULL) {
+        buf_put_c(&message, "Unexpected end of template.");
+    } else {
+        buf_put_format(&message, "Encountered unknown tag '%" STR_FMT "'.",
+                       STR_ARG(str_slice(tag->text, 0, 1 << 14)));
+    }
+    if (ends != NULL) {
+        put_expected(p, &message, tag, ends);
+    }
+    if (p->tag != NULL) {
+        buf_put_format(&message, " The innermost block that needs to be closed is '%" STR_FMT "'.",
+                       STR_ARG(word_text(p->tag->word)));
+    }
+    Span at = tag == NULL ? p->current.span : tag->span;
+    parser_fail(p, at, "%" STR_FMT, STR_ARG(buf_str(&message)));
+    if (tag != NULL) {
+        suggest_tag(p, tag->text);
+    }
+    return false;
+}
+
+static Node *parse_statement(Parser *p)
+{
+    if (!parser_at(p, TOKEN_NAME)) {
+        parser_fail_here(p, "tag name expected");
+        return NULL;
+    }
+    StatementParser parse = statements[p->current.word];
+    if (parse == NULL) {
+        fail_tag(p, &p->current, p->body == NULL ? NULL : p->body->ends);
+        return NULL;
+    }
+    const ParserTag *outer = p->tag;
+    ParserTag tag = { (Word)p->current.word, outer };
+    p->tag = &tag;
+    Node *node = parser_enter(p) ? parse(p) : NULL;
+    p->tag = outer;
+    if (node != NULL) {
+        parser_leave(p);
+    }
+    return node;
+}
+
+/* Text and expressions up to the next statement. */
+static bool parse_output(Parser *p, Node **out)
+{
+    Node *output = NULL;
+    Node **tail = NULL;
+    while (parser_at(p, TOKEN_DATA) || parser_at(p, TOKEN_VARIABLE_BEGIN)) {
+        Token token = parser_next(p);
+        Node *item;
+        if (token.type == TOKEN_DATA) {
+            item = parser_node(p, NODE_DATA, token.span);
+            if (item != NULL) {
+                item->value = value_string(token.text);
+            }
+        } else {
+            item = parse_tuple(p, (TupleRule){ 0 });
+            if (item != NULL && !parser_expect(p, TOKEN_VARIABLE_END, NULL)) {
+                return false;
+            }
+        }
+        if (item == NULL) {
+            return false;
+        }
+        if (output == NULL) {
+            output = parser_node(p, NODE_OUTPUT, node_span(item));
+            if (output == NULL) {
+                return false;
+            }
+            tail = &output->items;
+        }
+        if (!parser_add_item(p, output, &tail, item)) {
+            return false;
+        }
+    }
+    *out = output;
+    return true;
+}
+
+/* Statements up to a tag of `ends`, whose name is then the current token, or to the end of the
+ * template when `ends` is NULL. */
+static bool parse_statements(Parser *p, const Word *ends, Node **out)
+{
+    Node **tail = out;
+    *out = NULL;
+    for (;;) {
+        if (!parse_output(p, tail)) {
+            return false;
+        }
+        if (*tail != NULL) {
+            tail = &(*tail)->next;
+        }
+        if (parser_at(p, TOKEN_FAULT)) {
+            return false;
+        }
+        if (!parser_accept(p, TOKEN_BLOCK_BEGIN)) {
+            return true;
+        }
+        if (parser_at(p, TOKEN_NAME) && is_end((Word)p->current.word, ends)) {
+            return true;
+        }
+        *tail = parse_statement(p);
+        if (*tail == NULL || !parser_expect(p, TOKEN_BLOCK_END, NULL)) {
+            return false;
+        }
+        tail = &(*tail)->next;
+    }
+}
+
+static bool parse_body(Parser *p, const Word *ends, Node **out)
+{
+    parser_accept(p, TOKEN_COLON);
+    if (!parser_expect(p, TOKEN_BLOCK_END, NULL)) {
+        return false;
+    }
+    ParserBody body = { ends, p->body };
+    p->body = &body;
+    bool ok = parse_statements(p, ends, out);
+    p->body = body.outer;
+    if (ok && parser_at(p, TOKEN_END)) {
+        return fail_tag(p, NULL, ends);
+    }
+    return ok;
+}
+
+bool template_parse(Arena *arena, const TemplateSettings *settings, Str text, Node **out,
+                    Fault *fault)
+{
+    Parser p;
+    *out = NULL;
+    return parser_init(&p, arena, settings, text, LEXER_DATA, fault) &&
+           parse_statements(&p, NULL, out);
+}

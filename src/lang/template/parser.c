@@ -1,0 +1,168 @@
+#include "lang/template/parser.h"
+
+bool parser_init(Parser *p, Arena *arena, const TemplateSettings *settings, Str text,
+                 LexerState state, Fault *fault)
+{
+    *p = (Parser){ .arena = arena, .nesting_max = settings->limits.nesting };
+    if (p->nesting_max > PARSER_NESTING_MAX) {
+        p->nesting_max = PARSER_NESTING_MAX;
+    }
+    if (!lexer_init(&p->lexer, arena, settings, text, state, fault)) {
+        return false;
+    }
+    lexer_next(&p->lexer, &p->current);
+    return fault->class == FAULT_NONE;
+}
+
+bool parser_fail(Parser *p, Span at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Str message = arena_format_v(p->arena, format, args);
+    va_end(args);
+    return lexer_fail(&p->lexer, FAULT_SYNTAX, at, "%" STR_FMT, STR_ARG(message));
+}
+
+bool parser_fail_here(Parser *p, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Str message = arena_format_v(p->arena, format, args);
+    va_end(args);
+    return lexer_fail(&p->lexer, FAULT_SYNTAX, p->current.span, "%" STR_FMT, STR_ARG(message));
+}
+
+Token parser_next(Parser *p)
+{
+    Token token = p->current;
+    if (p->has_ahead) {
+        p->current = p->ahead;
+        p->has_ahead = false;
+    } else if (p->current.type != TOKEN_END) {
+        lexer_next(&p->lexer, &p->current);
+    }
+    return token;
+}
+
+const Token *parser_look(Parser *p)
+{
+    if (p->current.type == TOKEN_END) {
+        return &p->current;
+    }
+    if (!p->has_ahead) {
+        lexer_next(&p->lexer, &p->ahead);
+        p->has_ahead = true;
+    }
+    return &p->ahead;
+}
+
+bool parser_accept(Parser *p, TokenType type)
+{
+    if (!parser_at(p, type)) {
+        return false;
+    }
+    parser_next(p);
+    return true;
+}
+
+bool parser_accept_word(Parser *p, Word word)
+{
+    if (!parser_at_word(p, word)) {
+        return false;
+    }
+    parser_next(p);
+    return true;
+}
+
+static bool fail_expected(Parser *p, Str expected)
+{
+    if (parser_at(p, TOKEN_END)) {
+        return parser_fail_here(p, "unexpected end of template, expected '%" STR_FMT "'.",
+                                STR_ARG(expected));
+    }
+    return parser_fail_here(p, "expected token '%" STR_FMT "', got '%" STR_FMT "'",
+                            STR_ARG(expected), STR_ARG(token_describe(&p->current)));
+}
+
+bool parser_expect(Parser *p, TokenType type, Token *token)
+{
+    if (!parser_at(p, type)) {
+        return fail_expected(p, token_type_describe(type));
+    }
+    Token found = parser_next(p);
+    if (token != NULL) {
+        *token = found;
+    }
+    return true;
+}
+
+bool parser_expect_word(Parser *p, Word word, Token *token)
+{
+    if (!parser_at_word(p, word)) {
+        return fail_expected(p, word_text(word));
+    }
+    Token found = parser_next(p);
+    if (token != NULL) {
+        *token = found;
+    }
+    return true;
+}
+
+bool parser_enter(Parser *p)
+{
+    if (p->nesting >= p->nesting_max) {
+        return lexer_fail(&p->lexer, FAULT_LIMIT, p->current.span,
+                          "nested too deeply: the limit is %u levels", p->nesting_max);
+    }
+    p->nesting++;
+    return true;
+}
+
+Node *parser_node(Parser *p, NodeKind kind, Span at)
+{
+    if (arena_exceeded(p->arena)) {
+        lexer_fail(&p->lexer, FAULT_LIMIT, at, "the template needs too much memory to compile");
+        return NULL;
+    }
+    Node *node = ARENA_NEW(p->arena, Node);
+    node->kind = (uint8_t)kind;
+    node->offset = at.offset;
+    node->span = at.len;
+    return node;
+}
+
+bool parser_adopt(Parser *p, Node *node, const Node *child)
+{
+    if (child->height >= node->height) {
+        node->height = child->height + 1;
+        if (node->height > PARSE_HEIGHT_MAX) {
+            return lexer_fail(&p->lexer, FAULT_LIMIT, node_span(node),
+                              "the expression is too long: the limit is %d operations in a chain",
+                              PARSE_HEIGHT_MAX);
+        }
+    }
+    return true;
+}
+
+bool parser_add_item(Parser *p, Node *node, Node ***tail, Node *item)
+{
+    **tail = item;
+    *tail = &item->next;
+    node->count++;
+    return parser_adopt(p, node, item);
+}
+
+bool expression_parse(Arena *arena, const TemplateSettings *settings, Str text, Node **out,
+                      Fault *fault)
+{
+    Parser p;
+    *out = NULL;
+    if (!parser_init(&p, arena, settings, text, LEXER_VARIABLE, fault)) {
+        return false;
+    }
+    *out = parse_expression(&p);
+    if (*out == NULL) {
+        return false;
+    }
+    return parser_at(&p, TOKEN_END) || parser_fail_here(&p, "chunk after expression");
+}

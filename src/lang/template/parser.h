@@ -1,0 +1,101 @@
+/* Shared by the parser's files: the token stream with its one token of lookahead, making nodes,
+ * and failing.
+ *
+ * A function that returns a Node returns NULL when it failed; the fault is then set. */
+#pragma once
+
+#include "lang/template/lexer.h"
+#include "lang/template/parse.h"
+
+/* The tags that may end the body being parsed, innermost first. Messages name them. */
+typedef struct ParserBody {
+    const Word *ends; /* up to WORD_OTHER */
+    const struct ParserBody *outer;
+} ParserBody;
+
+/* The statements being parsed, innermost first. */
+typedef struct ParserTag {
+    Word word;
+    const struct ParserTag *outer;
+} ParserTag;
+
+typedef struct Parser {
+    Lexer lexer;
+    Arena *arena;
+    Token current;
+    Token ahead; /* valid when has_ahead */
+    bool has_ahead;
+    bool in_loop; /* break and continue have a loop to act on */
+    uint32_t nesting;
+    uint32_t nesting_max;
+    const ParserBody *body;
+    const ParserTag *tag;
+} Parser;
+
+enum {
+    /* Above this no setting goes: every level takes C stack. */
+    PARSER_NESTING_MAX = 1000
+};
+
+bool parser_init(Parser *p, Arena *arena, const TemplateSettings *settings, Str text,
+                 LexerState state, Fault *fault);
+
+/* Fails at a place; always false. */
+PRINTF_LIKE(3, 4) bool parser_fail(Parser *p, Span at, const char *format, ...);
+PRINTF_LIKE(2, 3) bool parser_fail_here(Parser *p, const char *format, ...);
+
+/* Moves on; the old token is returned. At the end the last token stays. */
+Token parser_next(Parser *p);
+/* The token behind the current one. */
+const Token *parser_look(Parser *p);
+
+static inline bool parser_at(const Parser *p, TokenType type)
+{
+    return p->current.type == type;
+}
+static inline bool parser_at_word(const Parser *p, Word word)
+{
+    return p->current.type == TOKEN_NAME && p->current.word == word;
+}
+static inline bool token_is_word(const Token *token, Word word)
+{
+    return token->type == TOKEN_NAME && token->word == word;
+}
+bool parser_accept(Parser *p, TokenType type);
+bool parser_accept_word(Parser *p, Word word);
+/* `*token` (may be NULL) is the token that was expected and found. */
+bool parser_expect(Parser *p, TokenType type, Token *token);
+bool parser_expect_word(Parser *p, Word word, Token *token);
+
+/* Counts a level of nesting in the source; parser_leave() is not owed after a failure. */
+bool parser_enter(Parser *p);
+static inline void parser_leave(Parser *p)
+{
+    p->nesting--;
+}
+
+/* NULL when the memory for this work is used up. */
+Node *parser_node(Parser *p, NodeKind kind, Span at);
+/* Makes `node` at least one level higher than `child`; false when that is too high. */
+bool parser_adopt(Parser *p, Node *node, const Node *child);
+/* Appends to the items of `node`. `tail` is the end of its list so far: &node->items at first. */
+bool parser_add_item(Parser *p, Node *node, Node ***tail, Node *item);
+
+static inline Span node_span(const Node *node)
+{
+    return (Span){ node->offset, node->span };
+}
+
+/* What may stand in a list without parentheses, and what ends it. */
+typedef struct TupleRule {
+    bool simple;        /* names, literals and brackets only: targets */
+    bool no_condition;  /* `if` belongs to the statement */
+    bool parenthesized; /* may be empty */
+    Word end;           /* a word that ends it too, or WORD_OTHER */
+} TupleRule;
+
+Node *parse_expression(Parser *p);
+Node *parse_tuple(Parser *p, TupleRule rule);
+/* A chain of filters on `node`, which may be NULL; `inline_first` when the first name comes
+ * without a pipe. Returns `node` itself when no filter follows: check `*ok`, not the result. */
+Node *parse_filters(Parser *p, Node *node, bool inline_first, bool *ok);
