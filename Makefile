@@ -9,6 +9,8 @@ DESTDIR ?=
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 TARGET ?=
+COUNT ?= 100000
+SEED ?= 1
 
 NINJA = ninja -j$(JOBS)
 MESON_TEST = meson test --no-rebuild --print-errorlogs --num-processes $(JOBS)
@@ -52,6 +54,13 @@ bench: ## measure eden beside python3-jinja2, PyYAML, libyaml and jansson
 	@tools/install-packages build bench
 	@tools/setup-build build
 	bench/run
+
+.PHONY: differential
+differential: ## compare COUNT=100000 random templates with python3-jinja2, from SEED=1
+	@tools/install-packages build test
+	@tools/setup-build build
+	$(NINJA) -C build eden
+	tests/differential/run.py --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
 
 .PHONY: fuzz
 fuzz: ## fuzz each target (or TARGET=name) for FUZZ_SECONDS=60
