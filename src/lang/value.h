@@ -113,6 +113,7 @@ struct Undefined {
     Value owner;    /* the value that lacks it; VALUE_UNDEFINED with NULL for a variable */
     Value key;      /* the key for an element lookup */
     bool attribute; /* looked up as an attribute, not as an element */
+    bool lenient;   /* behaves as in the default mode whatever the settings say */
 };
 
 static inline Value value_null(void)

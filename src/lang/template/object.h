@@ -8,8 +8,12 @@
 
 typedef struct Iter Iter;
 
+/* What stands for an address where Python prints one: output does not change between runs. */
+#define OBJECT_ADDRESS "0x7f0000000000"
+
 typedef struct ObjectType {
-    const char *name; /* Python's name of the type, for messages */
+    const char *name;   /* Python's name of the type, for messages */
+    const char *module; /* where Jinja2 has it: "jinja2.utils"; NULL for Python's own types */
     /* Each of the two sets `found`; not found is no failure. */
     bool (*get_attr)(Render *r, Object *object, Str name, Value *out, bool *found);
     bool (*get_item)(Render *r, Object *object, Value key, Value *out, bool *found);

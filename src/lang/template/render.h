@@ -9,6 +9,18 @@
 
 typedef struct Render Render;
 
+enum {
+    NEST_MAX = 400
+};
+
+/* A container that the running operator is inside of. The chain on the stack stops endless
+ * recursion: a list that contains itself prints as [...], comparing two such lists fails. */
+typedef struct Nest {
+    const void *container;
+    const struct Nest *outer;
+    uint32_t depth;
+} Nest;
+
 struct Render {
     Arena *arena; /* for every value made here */
     const TemplateSettings *settings;
@@ -24,6 +36,7 @@ struct Render {
     Buf *out; /* where output goes now: the rendered text or a capture */
     /* When not NULL, printing records the byte ranges that secrets take in the buffer. */
     Rendered *ranges;
+    const Nest *nest; /* NULL outside of operators */
 };
 
 PRINTF_LIKE(3, 4) bool render_raise(Render *r, FaultClass class, const char *format, ...);
@@ -57,6 +70,26 @@ static inline bool render_room(Render *r, size_t bytes)
     }
     return render_out_of_memory(r);
 }
+
+/* Enters `container` for as long as `nest`, a variable of the caller, stands in the chain; false,
+ * with RecursionError, when it is too deep. Pairs with render_leave. */
+static inline bool render_enter(Render *r, Nest *nest, const void *container)
+{
+    *nest = (Nest){ container, r->nest, r->nest == NULL ? 1 : r->nest->depth + 1 };
+    if (UNLIKELY(nest->depth > NEST_MAX)) {
+        return render_raise(r, FAULT_RECURSION, "maximum recursion depth exceeded");
+    }
+    r->nest = nest;
+    return true;
+}
+static inline void render_leave(Render *r, const Nest *nest)
+{
+    r->nest = nest->outer;
+}
+
+/* Records what stands in `out` from `start` on as secret, if `out` is the output and ranges are
+ * recorded. */
+void render_mark_secret(Render *r, const Buf *out, size_t start);
 
 /* A buffer in the render's arena, to build a string in. Finish at once after the last write:
  * render_take turns it into a string value, or fails with LimitError if it passed the budget. */

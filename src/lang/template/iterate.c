@@ -1,0 +1,120 @@
+/* Walking over anything that Python would. */
+#include "base/utf8.h"
+#include "lang/template/ops.h"
+
+static bool give(Iter *iter, Value *item)
+{
+    if (UNLIKELY(iter->secret)) {
+        item->flags |= VALUE_SECRET;
+    }
+    return true;
+}
+
+static bool empty_next(Render *r, Iter *iter, Value *item)
+{
+    return false;
+}
+
+static bool list_next(Render *r, Iter *iter, Value *item)
+{
+    const List *list = iter->owner.list;
+    /* The list may grow while it is walked over; every item is paid for, so this ends. */
+    if (iter->position >= list->len || !render_charge(r, 1)) {
+        return false;
+    }
+    *item = list->items[iter->position++];
+    return give(iter, item);
+}
+
+static bool map_next(Render *r, Iter *iter, Value *item)
+{
+    const Map *map = iter->owner.map;
+    if (UNLIKELY(map->len != iter->stop)) {
+        return render_raise(r, FAULT_RUNTIME, "dictionary changed size during iteration");
+    }
+    if (iter->position >= map->len || !render_charge(r, 1)) {
+        return false;
+    }
+    *item = map->entries[iter->position++].key;
+    return give(iter, item);
+}
+
+static bool string_next(Render *r, Iter *iter, Value *item)
+{
+    Str text = value_str(iter->owner);
+    size_t at = iter->position;
+    if (at >= text.len || !render_charge(r, 1)) {
+        return false;
+    }
+    utf8_next(text, &at);
+    *item = value_string(str_slice(text, iter->position, at));
+    iter->position = at;
+    return give(iter, item);
+}
+
+bool iter_start(Render *r, Value v, Iter *iter)
+{
+    *iter = (Iter){ .owner = v, .secret = value_is_secret(v) };
+    switch ((ValueKind)v.kind) {
+    case VALUE_LIST:
+    case VALUE_TUPLE: iter->next = list_next; return true;
+    case VALUE_MAP:
+        iter->next = map_next;
+        iter->stop = v.map->len;
+        return true;
+    case VALUE_STRING: iter->next = string_next; return true;
+    case VALUE_OBJECT:
+        if (v.object->type->iterate != NULL) {
+            return v.object->type->iterate(r, v.object, iter);
+        }
+        break;
+    case VALUE_UNDEFINED:
+        iter->next = empty_next;
+        return undefined_mode(r, v) == UNDEFINED_STRICT ? undefined_raise(r, v) : true;
+    default: break;
+    }
+    return render_raise(r, FAULT_TYPE, "'%s' object is not iterable", op_type_name(v));
+}
+
+static List *list_copy(Render *r, Value v)
+{
+    const List *list = v.list;
+    if (!render_charge(r, list->len / 16) || !render_room(r, list->len * sizeof(Value))) {
+        return NULL;
+    }
+    List *copy = list_new(r->arena, list->len);
+    if (list->len > 0) {
+        memcpy(copy->items, list->items, list->len * sizeof(Value));
+    }
+    copy->len = list->len;
+    for (uint32_t i = 0; value_is_secret(v) && i < copy->len; i++) {
+        copy->items[i].flags |= VALUE_SECRET;
+    }
+    return copy;
+}
+
+bool iter_collect(Render *r, Value v, List **out)
+{
+    if (value_is_sequence(v)) {
+        *out = list_copy(r, v);
+        return *out != NULL;
+    }
+    Iter iter;
+    Value item;
+    if (!iter_start(r, v, &iter)) {
+        return false;
+    }
+    List *list = list_new(r->arena, v.kind == VALUE_MAP ? v.map->len : 0);
+    while (iter_next(r, &iter, &item)) {
+        if (list->len == list->cap &&
+            !render_room(r, 2 * ((size_t)list->cap + 1) * sizeof(Value))) {
+            return false;
+        }
+        list_push(r->arena, list, item);
+    }
+    if (render_failed(r)) {
+        return false;
+    }
+    *out = list;
+    return true;
+}

@@ -1,0 +1,450 @@
+/* Values as text: Python's str() and repr(), and HTML escaping. */
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "lang/number.h"
+#include "lang/template/ops.h"
+#include "lang/unicode.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+const char *op_type_name(Value v)
+{
+    switch ((ValueKind)v.kind) {
+    case VALUE_NULL: return "NoneType";
+    case VALUE_BOOL: return "bool";
+    case VALUE_INT: return "int";
+    case VALUE_FLOAT: return "float";
+    case VALUE_STRING: return value_is_markup(v) ? "Markup" : "str";
+    case VALUE_LIST: return "list";
+    case VALUE_TUPLE: return "tuple";
+    case VALUE_MAP: return "dict";
+    case VALUE_OBJECT: return v.object->type->name;
+    case VALUE_UNDEFINED: return "Undefined";
+    }
+    return "object";
+}
+
+/* Backslash, number of hexadecimal digits and all, for what repr() does not show as it is. */
+static void escape_put(uint32_t code, Buf *out)
+{
+    if (code < 0x100) {
+        buf_put_format(out, "\\x%02x", (unsigned)code);
+    } else if (code < 0x10000) {
+        buf_put_format(out, "\\u%04x", (unsigned)code);
+    } else {
+        buf_put_format(out, "\\U%08x", (unsigned)code);
+    }
+}
+
+void repr_text(Str text, Buf *out)
+{
+    char quote = '\'';
+    if (text.len > 0 && memchr(text.data, '\'', text.len) != NULL &&
+        memchr(text.data, '"', text.len) == NULL) {
+        quote = '"';
+    }
+    buf_put_char(out, quote);
+    size_t at = 0;
+    while (at < text.len) {
+        size_t plain = at;
+        while (at < text.len && text.data[at] >= ' ' && text.data[at] < 0x7f &&
+               text.data[at] != '\\' && text.data[at] != quote) {
+            at++;
+        }
+        buf_put(out, str_slice(text, plain, at));
+        if (at == text.len) {
+            break;
+        }
+        char c = text.data[at];
+        uint32_t code;
+        size_t bytes = utf8_decode(text.data + at, text.len - at, &code);
+        if (bytes == 0) {
+            /* No text: shown as Python shows bytes that it could not decode. */
+            escape_put(0xdc00u + (unsigned char)c, out);
+            at++;
+            continue;
+        }
+        switch (c) {
+        case '\n': buf_put(out, STR("\\n")); break;
+        case '\r': buf_put(out, STR("\\r")); break;
+        case '\t': buf_put(out, STR("\\t")); break;
+        case '\\':
+        case '\'':
+        case '"':
+            buf_put_char(out, '\\');
+            buf_put_char(out, c);
+            break;
+        default:
+            if (unicode_is(code, UNICODE_PRINTABLE)) {
+                buf_put(out, str_slice(text, at, at + bytes));
+            } else {
+                escape_put(code, out);
+            }
+        }
+        at += bytes;
+    }
+    buf_put_char(out, quote);
+}
+
+static bool is_entered(const Render *r, const void *container)
+{
+    for (const Nest *nest = r->nest; nest != NULL; nest = nest->outer) {
+        if (nest->container == container) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The items of a list or tuple without the brackets. */
+static bool repr_items(Render *r, const List *list, Buf *out)
+{
+    for (uint32_t i = 0; i < list->len && !out->overflow; i++) {
+        if (i > 0) {
+            buf_put(out, STR(", "));
+        }
+        if (!render_charge(r, 1) || !op_repr(r, list->items[i], out)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool repr_sequence(Render *r, Value v, Buf *out)
+{
+    const List *list = v.list;
+    bool tuple = v.kind == VALUE_TUPLE;
+    if (is_entered(r, list)) {
+        buf_put(out, tuple ? STR("(...)") : STR("[...]"));
+        return true;
+    }
+    Nest nest;
+    if (!render_enter(r, &nest, list)) {
+        return false;
+    }
+    buf_put_char(out, tuple ? '(' : '[');
+    bool done = repr_items(r, list, out);
+    buf_put(out, !tuple ? STR("]") : list->len == 1 ? STR(",)") : STR(")"));
+    render_leave(r, &nest);
+    return done;
+}
+
+static bool repr_entries(Render *r, const Map *map, Buf *out)
+{
+    for (uint32_t i = 0; i < map->len && !out->overflow; i++) {
+        if (i > 0) {
+            buf_put(out, STR(", "));
+        }
+        if (!render_charge(r, 1) || !op_repr(r, map->entries[i].key, out)) {
+            return false;
+        }
+        buf_put(out, STR(": "));
+        if (!op_repr(r, map->entries[i].value, out)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool repr_map(Render *r, const Map *map, Buf *out)
+{
+    if (is_entered(r, map)) {
+        buf_put(out, STR("{...}"));
+        return true;
+    }
+    Nest nest;
+    if (!render_enter(r, &nest, map)) {
+        return false;
+    }
+    buf_put_char(out, '{');
+    bool done = repr_entries(r, map, out);
+    buf_put_char(out, '}');
+    render_leave(r, &nest);
+    return done;
+}
+
+static bool object_put(Render *r, Value v, Buf *out, bool repr)
+{
+    Object *object = v.object;
+    const ObjectType *type = object->type;
+    bool (*put)(Render *, Object *, Buf *) = repr && type->repr != NULL ? type->repr : type->print;
+    if (put != NULL) {
+        if (is_entered(r, object)) {
+            buf_put(out, STR("..."));
+            return true;
+        }
+        Nest nest;
+        if (!render_enter(r, &nest, object)) {
+            return false;
+        }
+        bool done = put(r, object, out);
+        render_leave(r, &nest);
+        return done;
+    }
+    if (type->module != NULL) {
+        buf_put_format(out, "<%s.%s object at " OBJECT_ADDRESS ">", type->module, type->name);
+    } else {
+        buf_put_format(out, "<%s object at " OBJECT_ADDRESS ">", type->name);
+    }
+    return true;
+}
+
+static void float_put(double number, Buf *out)
+{
+    char text[NUMBER_TEXT_MAX];
+    size_t len = number_format_repr(number, text);
+    buf_put(out, str_from(text, len));
+}
+
+typedef bool (*PutFunction)(Render *r, Value v, Buf *out);
+
+/* A secret inside a secret needs no range of its own, hence none are recorded meanwhile. */
+static bool secret_put(Render *r, Value v, Buf *out, PutFunction put)
+{
+    Rendered *ranges = r->ranges;
+    size_t start = out->len;
+    r->ranges = NULL;
+    v.flags &= (uint8_t)~VALUE_SECRET;
+    bool done = put(r, v, out);
+    r->ranges = ranges;
+    render_mark_secret(r, out, start);
+    return done;
+}
+
+bool op_repr(Render *r, Value v, Buf *out)
+{
+    if (UNLIKELY(value_is_secret(v) && r->ranges != NULL)) {
+        return secret_put(r, v, out, op_repr);
+    }
+    switch ((ValueKind)v.kind) {
+    case VALUE_STRING:
+        if (value_is_markup(v)) {
+            buf_put(out, STR("Markup("));
+            repr_text(value_str(v), out);
+            buf_put_char(out, ')');
+        } else {
+            repr_text(value_str(v), out);
+        }
+        return op_charge_bytes(r, v.len);
+    case VALUE_UNDEFINED: buf_put(out, STR("Undefined")); return true;
+    case VALUE_OBJECT: return object_put(r, v, out, true);
+    default: return op_print(r, v, out);
+    }
+}
+
+bool op_print(Render *r, Value v, Buf *out)
+{
+    if (UNLIKELY(value_is_secret(v) && r->ranges != NULL)) {
+        return secret_put(r, v, out, op_print);
+    }
+    switch ((ValueKind)v.kind) {
+    case VALUE_STRING: buf_put(out, value_str(v)); return true;
+    case VALUE_INT: buf_put_i64(out, v.integer); return true;
+    case VALUE_NULL: buf_put(out, STR("None")); return true;
+    case VALUE_BOOL: buf_put(out, v.boolean ? STR("True") : STR("False")); return true;
+    case VALUE_FLOAT: float_put(v.number, out); return true;
+    case VALUE_LIST:
+    case VALUE_TUPLE: return repr_sequence(r, v, out);
+    case VALUE_MAP: return repr_map(r, v.map, out);
+    case VALUE_OBJECT: return object_put(r, v, out, false);
+    case VALUE_UNDEFINED: return undefined_print(r, v, out);
+    }
+    return true;
+}
+
+/* Bytes that HTML gives a meaning, and what is written instead of them. */
+static Str entity_of(char c)
+{
+    switch (c) {
+    case '&': return STR("&amp;");
+    case '<': return STR("&lt;");
+    case '>': return STR("&gt;");
+    case '\'': return STR("&#39;");
+    case '"': return STR("&#34;");
+    default: return STR_EMPTY;
+    }
+}
+
+static bool needs_escape(char c)
+{
+    return c == '&' || c == '<' || c == '>' || c == '\'' || c == '"';
+}
+
+/* Offset of the next byte that needs escaping, or the length. */
+static size_t find_escape(Str text, size_t at)
+{
+#ifdef __SSE2__
+    /* `&` and `'` differ in one bit, as do `<` and `>`: three compares find five characters. */
+    const __m128i amp = _mm_set1_epi8('\''), gt = _mm_set1_epi8('>'), quote = _mm_set1_epi8('"');
+    const __m128i bit0 = _mm_set1_epi8(1), bit1 = _mm_set1_epi8(2);
+    for (; at + 16 <= text.len; at += 16) {
+        __m128i chunk = _mm_loadu_si128((const __m128i *)(const void *)(text.data + at));
+        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(chunk, quote),
+                                   _mm_or_si128(_mm_cmpeq_epi8(_mm_or_si128(chunk, bit0), amp),
+                                                _mm_cmpeq_epi8(_mm_or_si128(chunk, bit1), gt)));
+        int mask = _mm_movemask_epi8(hit);
+        if (mask != 0) {
+            return at + (size_t)__builtin_ctz((unsigned)mask);
+        }
+    }
+#endif
+    while (at < text.len && !needs_escape(text.data[at])) {
+        at++;
+    }
+    return at;
+}
+
+void escape_html(Str text, Buf *out)
+{
+    size_t start = 0;
+    while (start < text.len) {
+        size_t at = find_escape(text, start);
+        buf_put(out, str_slice(text, start, at));
+        if (at < text.len) {
+            buf_put(out, entity_of(text.data[at]));
+            at++;
+        }
+        start = at;
+    }
+}
+
+static bool print_escaped_slow(Render *r, Value v, Buf *out)
+{
+    Buf plain = render_buf(r);
+    if (!op_print(r, v, &plain)) {
+        return false;
+    }
+    Value text;
+    if (!render_take(r, &plain, &text)) {
+        return false;
+    }
+    escape_html(value_str(text), out);
+    return true;
+}
+
+bool op_print_escaped(Render *r, Value v, Buf *out)
+{
+    switch ((ValueKind)v.kind) {
+    case VALUE_STRING:
+        if (UNLIKELY(value_is_secret(v) && r->ranges != NULL)) {
+            return secret_put(r, v, out, op_print_escaped);
+        }
+        if (value_is_markup(v)) {
+            buf_put(out, value_str(v));
+        } else {
+            escape_html(value_str(v), out);
+        }
+        return true;
+    case VALUE_NULL:
+    case VALUE_BOOL:
+    case VALUE_INT:
+    case VALUE_FLOAT: return op_print(r, v, out);
+    case VALUE_OBJECT:
+        if (v.object->type->markup) {
+            return op_print(r, v, out);
+        }
+        break;
+    default: break;
+    }
+    /* Ranges of a text that is escaped afterwards would be wrong, so one spans it all. */
+    if (r->ranges != NULL && value_holds_secret(v)) {
+        return secret_put(r, v, out, print_escaped_slow);
+    }
+    return print_escaped_slow(r, v, out);
+}
+
+char *op_alloc_text(Render *r, size_t len)
+{
+    if (len > VALUE_STRING_MAX) {
+        render_out_of_memory(r);
+        return NULL;
+    }
+    if (!render_room(r, len) || !op_charge_bytes(r, len)) {
+        return NULL;
+    }
+    return arena_alloc(r->arena, len == 0 ? 1 : len);
+}
+
+bool op_text(Render *r, Value v, Str *out)
+{
+    if (LIKELY(value_is_string(v))) {
+        *out = value_str(v);
+        return true;
+    }
+    if (v.kind == VALUE_INT) {
+        char digits[NUMBER_TEXT_MAX];
+        size_t len = number_format_int(v.integer, digits);
+        *out = arena_copy(r->arena, str_from(digits, len));
+        return true;
+    }
+    Buf buf = render_buf(r);
+    Value text;
+    if (!op_print(r, v, &buf) || !render_take(r, &buf, &text)) {
+        return false;
+    }
+    *out = value_str(text);
+    return true;
+}
+
+bool op_escape(Render *r, Value v, Value *out)
+{
+    if (value_is_markup(v)) {
+        *out = v;
+        return true;
+    }
+    bool secret = r->secrets && value_holds_secret(v);
+    if (value_is_string(v) && find_escape(value_str(v), 0) == v.len) {
+        *out = value_markup(value_str(v)); /* nothing to escape, nothing to copy */
+    } else {
+        Buf buf = render_buf(r);
+        if (!op_print_escaped(r, v, &buf) || !render_take(r, &buf, out)) {
+            return false;
+        }
+        out->flags |= VALUE_MARKUP;
+    }
+    if (secret) {
+        out->flags |= VALUE_SECRET;
+    }
+    return true;
+}
+
+/* Text without any markup in it stays plain even under autoescape: it is escaped when printed. */
+static bool concat_needs_escape(const Render *r, const Value *parts, uint32_t count)
+{
+    if (!r->autoescape) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (value_is_markup(parts[i]) ||
+            (parts[i].kind == VALUE_OBJECT && parts[i].object->type->markup)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool op_concat(Render *r, const Value *parts, uint32_t count, Value *out)
+{
+    bool escape = concat_needs_escape(r, parts, count);
+    Buf buf = render_buf(r);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(escape ? op_print_escaped(r, parts[i], &buf) : op_print(r, parts[i], &buf))) {
+            return false;
+        }
+    }
+    if (!render_take(r, &buf, out)) {
+        return false;
+    }
+    if (escape) {
+        out->flags |= VALUE_MARKUP;
+    }
+    for (uint32_t i = 0; r->secrets && i < count; i++) {
+        if (value_holds_secret(parts[i])) {
+            out->flags |= VALUE_SECRET;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,157 @@
+/* Undefined values: making them, and the words in which Jinja2 tells what is missing. */
+#include "base/suggest.h"
+#include "lang/template/ops.h"
+
+static Value undefined_make(Render *r, Undefined what)
+{
+    Undefined *undefined = arena_alloc(r->arena, sizeof *undefined);
+    *undefined = what;
+    return (Value){ .kind = VALUE_UNDEFINED, .undefined = undefined };
+}
+
+Value undefined_name(Render *r, Str name)
+{
+    return undefined_make(r, (Undefined){ .name = name, .owner = value_missing() });
+}
+
+Value undefined_attribute(Render *r, Value owner, Str name)
+{
+    return undefined_make(
+        r,
+        (Undefined){ .name = name, .owner = owner, .key = value_string(name), .attribute = true });
+}
+
+Value undefined_element(Render *r, Value owner, Value key)
+{
+    Str name = value_is_string(key) ? value_str(key) : STR_EMPTY;
+    return undefined_make(r, (Undefined){ .name = name, .owner = owner, .key = key });
+}
+
+Value undefined_hint(Render *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Str hint = arena_format_v(r->arena, format, args);
+    va_end(args);
+    return undefined_make(r, (Undefined){ .hint = hint, .owner = value_missing() });
+}
+
+Value undefined_lenient_hint(Render *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Str hint = arena_format_v(r->arena, format, args);
+    va_end(args);
+    return undefined_make(r,
+                          (Undefined){ .hint = hint, .owner = value_missing(), .lenient = true });
+}
+
+/* "dict object", "jinja2.utils.Namespace object", "None". */
+static void type_put(Value v, Buf *out)
+{
+    if (v.kind == VALUE_NULL) {
+        buf_put(out, STR("None"));
+        return;
+    }
+    if (v.kind == VALUE_OBJECT && v.object->type->module != NULL) {
+        buf_put_format(out, "%s.", v.object->type->module);
+    } else if (value_is_markup(v)) {
+        buf_put(out, STR("markupsafe."));
+    }
+    buf_put_format(out, "%s object", op_type_name(v));
+}
+
+/* The key as written, but never a secret one: messages are shown and logged. */
+static bool key_put(Render *r, Value key, Buf *out)
+{
+    if (value_holds_secret(key)) {
+        buf_put(out, STR("(secret)"));
+        return true;
+    }
+    return op_repr(r, key, out);
+}
+
+bool undefined_message(Render *r, Value v, Buf *out)
+{
+    const Undefined *what = v.undefined;
+    if (what == NULL) {
+        buf_put(out, STR("a value that was not given is undefined"));
+    } else if (what->hint.len > 0) {
+        buf_put(out, what->hint);
+    } else if (value_is_missing(what->owner)) {
+        repr_text(what->name, out);
+        buf_put(out, STR(" is undefined"));
+    } else if (!value_is_string(what->key)) {
+        type_put(what->owner, out);
+        buf_put(out, STR(" has no element "));
+        return key_put(r, what->key, out);
+    } else {
+        buf_put_char(out, '\'');
+        type_put(what->owner, out);
+        buf_put(out, STR("' has no attribute "));
+        return key_put(r, what->key, out);
+    }
+    return true;
+}
+
+static void nearest_key_hint(Render *r, const Undefined *what)
+{
+    if (what == NULL || what->owner.kind != VALUE_MAP || !value_is_string(what->key) ||
+        value_is_secret(what->owner) || value_is_secret(what->key)) {
+        return;
+    }
+    const Map *map = what->owner.map;
+    Suggest suggest = suggest_make(value_str(what->key));
+    for (uint32_t i = 0; i < map->len && i < SUGGEST_OFFERS_MAX; i++) {
+        if (value_is_string(map->entries[i].key) && !value_is_secret(map->entries[i].key)) {
+            suggest_offer(&suggest, value_str(map->entries[i].key));
+        }
+    }
+    Str nearest;
+    if (suggest_found(&suggest, &nearest)) {
+        render_hint(r, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
+    }
+}
+
+bool undefined_raise(Render *r, Value v)
+{
+    if (render_failed(r)) {
+        return false;
+    }
+    Buf message = render_buf(r);
+    if (undefined_message(r, v, &message)) {
+        render_raise(r, FAULT_UNDEFINED, "%" STR_FMT, STR_ARG(buf_str(&message)));
+        nearest_key_hint(r, v.undefined);
+    }
+    return false;
+}
+
+bool undefined_print(Render *r, Value v, Buf *out)
+{
+    switch (undefined_mode(r, v)) {
+    case UNDEFINED_STRICT: return undefined_raise(r, v);
+    case UNDEFINED_DEBUG: break;
+    default: return true;
+    }
+    const Undefined *what = v.undefined;
+    if (what == NULL) {
+        return true;
+    }
+    buf_put(out, STR("{{ "));
+    if (what->hint.len > 0) {
+        buf_put(out, STR("undefined value printed: "));
+        buf_put(out, what->hint);
+    } else if (value_is_missing(what->owner)) {
+        buf_put(out, what->name);
+    } else {
+        buf_put(out, STR("no such element: "));
+        type_put(what->owner, out);
+        buf_put_char(out, '[');
+        if (!key_put(r, what->key, out)) {
+            return false;
+        }
+        buf_put_char(out, ']');
+    }
+    buf_put(out, STR(" }}"));
+    return true;
+}
