@@ -27,7 +27,8 @@ typedef struct ObjectType {
     bool (*equal)(Render *r, Object *object, Value other, bool *out); /* default: identity */
     bool (*print)(Render *r, Object *object, Buf *out); /* str(); default: <name object> */
     bool (*repr)(Render *r, Object *object, Buf *out);  /* default: print */
-    bool (*holds_secret)(const Object *object);         /* of anything it gives out; default: no */
+    /* Whether anything it gives out is secret; asks op_holds_secret. Default: no. */
+    bool (*holds_secret)(Render *r, const Object *object);
     bool markup;   /* printing gives text that is safe for HTML already */
     bool mapping;  /* counts as a mapping for the `mapping` test and for ** */
     bool sequence; /* counts as a sequence for the `sequence` test */

@@ -61,10 +61,16 @@ static bool cycler_get_attr(Render *r, Object *object, Str name, Value *out, boo
     return true;
 }
 
+static bool cycler_holds_secret(Render *r, const Object *object)
+{
+    return op_holds_secret(r, value_list(((const Cycler *)object)->items));
+}
+
 static const ObjectType cycler_type = {
     .name = "Cycler",
     .module = "jinja2.utils",
     .get_attr = cycler_get_attr,
+    .holds_secret = cycler_holds_secret,
 };
 
 Value cycler_new(Render *r, List *items)

@@ -3,7 +3,7 @@
 
 typedef struct Generator {
     Object base;
-    const List *items;
+    List *items;
     uint32_t position;
     const char *name;
 } Generator;
@@ -34,10 +34,16 @@ static bool generator_print(Render *r, Object *object, Buf *out)
     return true;
 }
 
+static bool generator_holds_secret(Render *r, const Object *object)
+{
+    return op_holds_secret(r, value_list(((const Generator *)object)->items));
+}
+
 static const ObjectType generator_type = {
     .name = "generator",
     .iterate = generator_iterate,
     .print = generator_print,
+    .holds_secret = generator_holds_secret,
 };
 
 Value generator_new(Render *r, List *items, const char *name)

@@ -32,11 +32,17 @@ static bool joiner_get_attr(Render *r, Object *object, Str name, Value *out, boo
     return true;
 }
 
+static bool joiner_holds_secret(Render *r, const Object *object)
+{
+    return op_holds_secret(r, ((const Joiner *)object)->separator);
+}
+
 static const ObjectType joiner_type = {
     .name = "Joiner",
     .module = "jinja2.utils",
     .get_attr = joiner_get_attr,
     .call = joiner_call,
+    .holds_secret = joiner_holds_secret,
 };
 
 Value joiner_new(Render *r, Value separator)

@@ -33,10 +33,16 @@ static bool bound_method_print(Render *r, Object *object, Buf *out)
     return true;
 }
 
+static bool bound_method_holds_secret(Render *r, const Object *object)
+{
+    return op_holds_secret(r, ((const BoundMethod *)object)->owner);
+}
+
 static const ObjectType bound_method_type = {
     .name = "builtin_function_or_method",
     .call = bound_method_call,
     .print = bound_method_print,
+    .holds_secret = bound_method_holds_secret,
 };
 
 Value bound_method_new(Render *r, Value owner, const Native *native)

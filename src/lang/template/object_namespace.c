@@ -33,12 +33,18 @@ static bool namespace_print(Render *r, Object *object, Buf *out)
     return true;
 }
 
+static bool namespace_holds_secret(Render *r, const Object *object)
+{
+    return op_holds_secret(r, value_map(((const Namespace *)object)->attributes));
+}
+
 static const ObjectType namespace_type = {
     .name = "Namespace",
     .module = "jinja2.utils",
     .get_attr = namespace_get_attr,
     .set_attr = namespace_set_attr,
     .print = namespace_print,
+    .holds_secret = namespace_holds_secret,
 };
 
 Value namespace_new(Render *r, Map *attributes)

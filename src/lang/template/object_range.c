@@ -182,7 +182,7 @@ static bool range_contains(Render *r, Object *object, Value needle, bool *out)
 static bool range_slice(Render *r, Object *object, Value start, Value stop, Value step, Value *out)
 {
     const Range *range = (const Range *)object;
-    int64_t length;
+    int64_t length = 0;
     Slice slice;
     if (!range_size(r, object, &length) || !slice_resolve(r, start, stop, step, length, &slice)) {
         return false;

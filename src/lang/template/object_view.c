@@ -144,20 +144,28 @@ static bool view_print(Render *r, Object *object, Buf *out)
     return true;
 }
 
+static bool view_holds_secret(Render *r, const Object *object)
+{
+    return op_holds_secret(r, value_map(((const View *)object)->map));
+}
+
 static const ObjectType view_types[VIEW_ITEMS + 1] = {
     [VIEW_KEYS] = { .name = "dict_keys",
                     .iterate = view_iterate,
                     .length = view_length,
+                    .holds_secret = view_holds_secret,
                     .contains = keys_contains,
                     .equal = view_equal,
                     .print = view_print },
     [VIEW_VALUES] = { .name = "dict_values",
                       .iterate = view_iterate,
                       .length = view_length,
+                      .holds_secret = view_holds_secret,
                       .print = view_print },
     [VIEW_ITEMS] = { .name = "dict_items",
                      .iterate = view_iterate,
                      .length = view_length,
+                     .holds_secret = view_holds_secret,
                      .contains = items_contains,
                      .equal = view_equal,
                      .print = view_print },

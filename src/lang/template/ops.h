@@ -23,6 +23,10 @@ static inline bool op_charge_bytes(Render *r, size_t bytes)
     return render_charge(r, bytes / 64);
 }
 
+/* Whether `v` or anything it holds or gives out is secret. At once false while no secret is in
+ * play, and then without cost. */
+bool op_holds_secret(Render *r, Value v);
+
 bool op_truth(Render *r, Value v, bool *out);
 bool op_equal(Render *r, Value a, Value b, bool *out);
 /* OP_LT OP_LE OP_GT OP_GE; TypeError across kinds as in Python. */

@@ -368,7 +368,7 @@ bool op_binary(Render *r, Operator op, Value a, Value b, Value *out)
     } else {
         done = other_binary(r, op, a, b, out);
     }
-    if (UNLIKELY(r->secrets) && done && (value_holds_secret(a) || value_holds_secret(b))) {
+    if (UNLIKELY(r->secrets) && done && (op_holds_secret(r, a) || op_holds_secret(r, b))) {
         out->flags |= VALUE_SECRET;
     }
     return done;

@@ -89,16 +89,6 @@ void repr_text(Str text, Buf *out)
     buf_put_char(out, quote);
 }
 
-static bool is_entered(const Render *r, const void *container)
-{
-    for (const Nest *nest = r->nest; nest != NULL; nest = nest->outer) {
-        if (nest->container == container) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The items of a list or tuple without the brackets. */
 static bool repr_items(Render *r, const List *list, Buf *out)
 {
@@ -117,7 +107,7 @@ static bool repr_sequence(Render *r, Value v, Buf *out)
 {
     const List *list = v.list;
     bool tuple = v.kind == VALUE_TUPLE;
-    if (is_entered(r, list)) {
+    if (render_is_inside(r, list)) {
         buf_put(out, tuple ? STR("(...)") : STR("[...]"));
         return true;
     }
@@ -151,7 +141,7 @@ static bool repr_entries(Render *r, const Map *map, Buf *out)
 
 static bool repr_map(Render *r, const Map *map, Buf *out)
 {
-    if (is_entered(r, map)) {
+    if (render_is_inside(r, map)) {
         buf_put(out, STR("{...}"));
         return true;
     }
@@ -172,7 +162,7 @@ static bool object_put(Render *r, Value v, Buf *out, bool repr)
     const ObjectType *type = object->type;
     bool (*put)(Render *, Object *, Buf *) = repr && type->repr != NULL ? type->repr : type->print;
     if (put != NULL) {
-        if (is_entered(r, object)) {
+        if (render_is_inside(r, object)) {
             buf_put(out, STR("..."));
             return true;
         }
@@ -350,7 +340,7 @@ bool op_print_escaped(Render *r, Value v, Buf *out)
     default: break;
     }
     /* Ranges of a text that is escaped afterwards would be wrong, so one spans it all. */
-    if (r->ranges != NULL && value_holds_secret(v)) {
+    if (r->ranges != NULL && op_holds_secret(r, v)) {
         return secret_put(r, v, out, print_escaped_slow);
     }
     return print_escaped_slow(r, v, out);
@@ -395,7 +385,7 @@ bool op_escape(Render *r, Value v, Value *out)
         *out = v;
         return true;
     }
-    bool secret = r->secrets && value_holds_secret(v);
+    bool secret = op_holds_secret(r, v);
     if (value_is_string(v) && find_escape(value_str(v), 0) == v.len) {
         *out = value_markup(value_str(v)); /* nothing to escape, nothing to copy */
     } else {
@@ -442,7 +432,7 @@ bool op_concat(Render *r, const Value *parts, uint32_t count, Value *out)
         out->flags |= VALUE_MARKUP;
     }
     for (uint32_t i = 0; r->secrets && i < count; i++) {
-        if (value_holds_secret(parts[i])) {
+        if (op_holds_secret(r, parts[i])) {
             out->flags |= VALUE_SECRET;
         }
     }

@@ -73,19 +73,9 @@ static inline bool render_room(Render *r, size_t bytes)
 
 /* Enters `container` for as long as `nest`, a variable of the caller, stands in the chain; false,
  * with RecursionError, when it is too deep. Pairs with render_leave. */
-static inline bool render_enter(Render *r, Nest *nest, const void *container)
-{
-    *nest = (Nest){ container, r->nest, r->nest == NULL ? 1 : r->nest->depth + 1 };
-    if (UNLIKELY(nest->depth > NEST_MAX)) {
-        return render_raise(r, FAULT_RECURSION, "maximum recursion depth exceeded");
-    }
-    r->nest = nest;
-    return true;
-}
-static inline void render_leave(Render *r, const Nest *nest)
-{
-    r->nest = nest->outer;
-}
+bool render_enter(Render *r, Nest *nest, const void *container);
+void render_leave(Render *r, const Nest *nest);
+bool render_is_inside(const Render *r, const void *container);
 
 /* Records what stands in `out` from `start` on as secret, if `out` is the output and ranges are
  * recorded. */

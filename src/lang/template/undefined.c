@@ -64,7 +64,7 @@ static void type_put(Value v, Buf *out)
 /* The key as written, but never a secret one: messages are shown and logged. */
 static bool key_put(Render *r, Value key, Buf *out)
 {
-    if (value_holds_secret(key)) {
+    if (op_holds_secret(r, key)) {
         buf_put(out, STR("(secret)"));
         return true;
     }

@@ -1,0 +1,89 @@
+/* Secrets in values, and the byte ranges of rendered text that came from them. */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "lang/template/ops.h"
+
+static void range_add(Rendered *rendered, SecretRange range)
+{
+    if (rendered->secret_count == rendered->secret_cap) {
+        uint32_t cap = rendered->secret_cap == 0 ? 16 : rendered->secret_cap * 2;
+        SecretRange *grown = realloc(rendered->secrets, cap * sizeof *grown);
+        if (grown == NULL) {
+            memory_exhausted(cap * sizeof *grown);
+        }
+        rendered->secrets = grown;
+        rendered->secret_cap = cap;
+    }
+    rendered->secrets[rendered->secret_count++] = range;
+}
+
+void render_mark_secret(Render *r, const Buf *out, size_t start)
+{
+    Rendered *rendered = r->ranges;
+    if (rendered == NULL || out != r->out || out->len == start) {
+        return;
+    }
+    SecretRange *last =
+        rendered->secret_count == 0 ? NULL : &rendered->secrets[rendered->secret_count - 1];
+    if (last != NULL && last->end >= start) {
+        last->end = out->len;
+        return;
+    }
+    range_add(rendered, (SecretRange){ start, out->len });
+}
+
+static bool list_holds_secret(Render *r, const List *list)
+{
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (op_holds_secret(r, list->items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool map_holds_secret(Render *r, const Map *map)
+{
+    for (uint32_t i = 0; i < map->len; i++) {
+        if (op_holds_secret(r, map->entries[i].key) || op_holds_secret(r, map->entries[i].value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool container_holds_secret(Render *r, Value v)
+{
+    switch ((ValueKind)v.kind) {
+    case VALUE_LIST:
+    case VALUE_TUPLE: return v.list->frozen ? value_holds_secret(v) : list_holds_secret(r, v.list);
+    case VALUE_MAP: return v.map->frozen ? value_holds_secret(v) : map_holds_secret(r, v.map);
+    default:
+        return v.object->type->holds_secret != NULL && v.object->type->holds_secret(r, v.object);
+    }
+}
+
+bool op_holds_secret(Render *r, Value v)
+{
+    if (LIKELY(!r->secrets) || value_is_secret(v)) {
+        return r->secrets;
+    }
+    if (v.kind < VALUE_LIST || v.kind == VALUE_UNDEFINED) {
+        return false;
+    }
+    const void *container = v.kind == VALUE_MAP      ? (const void *)v.map
+                            : v.kind == VALUE_OBJECT ? (const void *)v.object
+                                                     : (const void *)v.list;
+    if (render_is_inside(r, container)) {
+        return false; /* holds itself, and nothing more by that */
+    }
+    Nest nest;
+    /* What is too deep or too much to look through counts as secret; the fault is raised. */
+    if (!render_charge(r, 1) || !render_enter(r, &nest, container)) {
+        return true;
+    }
+    bool found = container_holds_secret(r, v);
+    render_leave(r, &nest);
+    return found;
+}
