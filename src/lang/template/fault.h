@@ -16,6 +16,7 @@
     X(FAULT_NONE_FOUND, "TemplatesNotFound", "E0203")        \
     X(FAULT_UNDEFINED, "UndefinedError", "E0204")            \
     X(FAULT_RUNTIME, "TemplateRuntimeError", "E0205")        \
+    X(FAULT_PYTHON_RUNTIME, "RuntimeError", "E0205")         \
     X(FAULT_FILTER_ARGUMENT, "FilterArgumentError", "E0206") \
     X(FAULT_TYPE, "TypeError", "E0207")                      \
     X(FAULT_VALUE, "ValueError", "E0208")                    \

@@ -1,0 +1,88 @@
+#include "lang/template/attribute_path.h"
+
+static Value part_value(Str part)
+{
+    int64_t number;
+    bool digits = part.len > 0;
+    for (size_t i = 0; i < part.len && digits; i++) {
+        digits = ascii_is_digit(part.data[i]);
+    }
+    return digits && str_to_i64(part, &number) ? value_int(number) : value_string(part);
+}
+
+AttributePath attribute_path_make(Render *r, Value attribute)
+{
+    if (attribute.kind == VALUE_NULL || value_is_missing(attribute)) {
+        return (AttributePath){ NULL, 0 };
+    }
+    if (attribute.kind != VALUE_STRING) {
+        Value *part = ARENA_ARRAY(r->arena, Value, 1);
+        *part = attribute;
+        return (AttributePath){ part, 1 };
+    }
+    Str rest = value_str(attribute);
+    uint32_t count = 1;
+    for (size_t i = 0; i < rest.len; i++) {
+        count += rest.data[i] == '.';
+    }
+    AttributePath path = { ARENA_ARRAY(r->arena, Value, count), 0 };
+    Str part;
+    if (rest.data == NULL) {
+        rest = STR_EMPTY;
+    }
+    while (str_split_next(&rest, '.', &part)) {
+        path.parts[path.count++] = part_value(part);
+    }
+    return path;
+}
+
+AttributePath *attribute_path_make_list(Render *r, Value attribute, uint32_t *count)
+{
+    *count = 1;
+    if (attribute.kind == VALUE_STRING) {
+        for (uint32_t i = 0; i < attribute.len; i++) {
+            *count += attribute.text[i] == ',';
+        }
+    }
+    AttributePath *paths = ARENA_ARRAY(r->arena, AttributePath, *count);
+    if (*count == 1) {
+        paths[0] = attribute_path_make(r, attribute);
+        return paths;
+    }
+    Str rest = value_str(attribute);
+    Str part;
+    for (uint32_t i = 0; str_split_next(&rest, ',', &part); i++) {
+        paths[i] = attribute_path_make(r, value_string(part));
+    }
+    return paths;
+}
+
+static bool get_part(Render *r, Value item, Value part, Value *out)
+{
+    /* Nearly all paths lead through maps by name. */
+    if (item.kind == VALUE_MAP && part.kind == VALUE_STRING) {
+        const MapEntry *entry = map_find_str(item.map, value_str(part));
+        if (entry != NULL) {
+            *out = entry->value;
+            out->flags |= item.flags & VALUE_SECRET;
+            return true;
+        }
+    }
+    return op_get_item(r, item, part, out);
+}
+
+bool attribute_path_get(Render *r, const AttributePath *path, Value item, Value fallback,
+                        Value *out)
+{
+    bool replace = fallback.kind != VALUE_NULL && !value_is_missing(fallback);
+    for (uint32_t i = 0; i < path->count; i++) {
+        if (!get_part(r, item, path->parts[i], &item)) {
+            return false;
+        }
+        if (replace && item.kind == VALUE_UNDEFINED) {
+            item = fallback;
+        }
+    }
+    *out = item;
+    return true;
+}

@@ -1,0 +1,19 @@
+/* The `attribute` argument of filters: "address.city.0", a number, or nothing. */
+#pragma once
+
+#include "lang/template/ops.h"
+
+typedef struct AttributePath {
+    Value *parts; /* strings and integers */
+    uint32_t count;
+} AttributePath;
+
+/* `attribute` may be missing or none: then the path leads to the item itself. */
+AttributePath attribute_path_make(Render *r, Value attribute);
+/* The paths of "age,name"; always at least one. */
+AttributePath *attribute_path_make_list(Render *r, Value attribute, uint32_t *count);
+
+/* Follows the path from `item`. Where an element is undefined, `fallback` takes its place unless
+ * it is null or missing. */
+MUST_CHECK bool attribute_path_get(Render *r, const AttributePath *path, Value item, Value fallback,
+                                   Value *out);

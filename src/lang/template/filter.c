@@ -1,0 +1,272 @@
+#include "lang/template/filter.h"
+
+#include "base/bug.h"
+#include "base/utf8.h"
+#include "lang/number.h"
+#include "lang/unicode.h"
+
+bool arg_truth(Render *r, const Args *args, uint32_t place, bool fallback, bool *out)
+{
+    if (!arg_given(args, place)) {
+        *out = fallback;
+        return true;
+    }
+    return op_truth(r, args->values[place], out);
+}
+
+bool value_to_index(Render *r, Value v, int64_t *out)
+{
+    if (v.kind == VALUE_INT) {
+        *out = v.integer;
+        return true;
+    }
+    if (v.kind == VALUE_BOOL) {
+        *out = v.boolean;
+        return true;
+    }
+    return render_raise(r, FAULT_TYPE, "'%s' object cannot be interpreted as an integer",
+                        op_type_name(v));
+}
+
+bool arg_int(Render *r, const Args *args, uint32_t place, int64_t fallback, int64_t *out)
+{
+    if (!arg_given(args, place)) {
+        *out = fallback;
+        return true;
+    }
+    return value_to_index(r, args->values[place], out);
+}
+
+bool arg_text(Render *r, const Args *args, uint32_t place, Str fallback, Str *out)
+{
+    if (!arg_given(args, place)) {
+        *out = fallback;
+        return true;
+    }
+    return op_text(r, args->values[place], out);
+}
+
+bool text_method(Render *r, const char *name, Str text, Value *out)
+{
+    const Native *method = method_find(VALUE_STRING, str_from_c(name));
+    BUG_IF(method == NULL);
+    Value values[NATIVE_PARAMS_MAX] = { value_string(text) };
+    uint32_t count = native_param_count(method);
+    for (uint32_t i = 1; i < count; i++) {
+        values[i] = value_missing();
+    }
+    return method->call(r, &(Args){ .values = values, .count = count }, out);
+}
+
+/* Only what is ASCII is done here; the rest of Unicode's rules live with the str methods. */
+bool text_lower(Render *r, Str text, Str *out)
+{
+    size_t at = 0;
+    while (at < text.len && (unsigned char)text.data[at] < 0x80 &&
+           !(text.data[at] >= 'A' && text.data[at] <= 'Z')) {
+        at++;
+    }
+    if (at == text.len) {
+        *out = text;
+        return true;
+    }
+    char *lower = arena_alloc(r->arena, text.len);
+    for (at = 0; at < text.len; at++) {
+        if ((unsigned char)text.data[at] >= 0x80) {
+            Value v = value_null();
+            bool done = text_method(r, "lower", text, &v);
+            *out = value_str(v);
+            return done;
+        }
+        lower[at] = ascii_lower(text.data[at]);
+    }
+    *out = str_from(lower, text.len);
+    return true;
+}
+
+bool text_upper(Render *r, Str text, Str *out)
+{
+    char *upper = arena_alloc(r->arena, text.len);
+    for (size_t at = 0; at < text.len; at++) {
+        if ((unsigned char)text.data[at] >= 0x80) {
+            Value v = value_null();
+            bool done = text_method(r, "upper", text, &v);
+            *out = value_str(v);
+            return done;
+        }
+        upper[at] = ascii_upper(text.data[at]);
+    }
+    *out = str_from(upper, text.len);
+    return true;
+}
+
+bool take_text(Render *r, Buf *buf, bool markup, Value *out)
+{
+    if (!render_take(r, buf, out)) {
+        return false;
+    }
+    if (markup) {
+        out->flags |= VALUE_MARKUP;
+    }
+    return true;
+}
+
+Str repr_for_message(Render *r, Value v)
+{
+    enum {
+        SHOWN_MAX = 200
+    };
+    Buf text = render_buf(r);
+    if (!op_repr(r, v, &text)) {
+        return STR("...");
+    }
+    Str shown = buf_str(&text);
+    if (shown.len > SHOWN_MAX) {
+        shown.len = utf8_index_to_offset(shown, SHOWN_MAX);
+    }
+    return shown;
+}
+
+bool raise_no_attribute(Render *r, Value v, const char *name)
+{
+    if (v.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, v);
+    }
+    return render_raise(r, FAULT_ATTRIBUTE, "'%s' object has no attribute '%s'", op_type_name(v),
+                        name);
+}
+
+bool unpack_pair(Render *r, Value v, Value *first, Value *second)
+{
+    if (v.kind <= VALUE_FLOAT) {
+        return render_raise(r, FAULT_TYPE, "cannot unpack non-iterable %s object", op_type_name(v));
+    }
+    Iter iter;
+    if (!iter_start(r, v, &iter)) {
+        return false;
+    }
+    Value *places[] = { first, second };
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!iter_next(r, &iter, places[i])) {
+            return render_raise(r, FAULT_VALUE, "not enough values to unpack (expected 2, got %u)",
+                                i);
+        }
+    }
+    Value rest;
+    if (iter_next(r, &iter, &rest)) {
+        return render_raise(r, FAULT_VALUE, "too many values to unpack (expected 2)");
+    }
+    return !render_failed(r);
+}
+
+static size_t line_end_bytes(Str text, size_t at)
+{
+    const unsigned char *p = (const unsigned char *)text.data + at;
+    size_t left = text.len - at;
+    if (*p < 0x20) {
+        if (*p == '\r') {
+            return left > 1 && p[1] == '\n' ? 2 : 1;
+        }
+        return (*p >= '\n' && *p <= '\f') || (*p >= 0x1c && *p <= 0x1e) ? 1 : 0;
+    }
+    if (*p == 0xc2) {
+        return left > 1 && p[1] == 0x85 ? 2 : 0;
+    }
+    if (*p == 0xe2) {
+        return left > 2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9) ? 3 : 0;
+    }
+    return 0;
+}
+
+bool text_next_line(Str text, size_t *at, Str *line, Str *whole)
+{
+    size_t start = *at;
+    if (start >= text.len) {
+        return false;
+    }
+    size_t end = start;
+    size_t bytes = 0;
+    while (end < text.len && (bytes = line_end_bytes(text, end)) == 0) {
+        end++;
+    }
+    *line = str_slice(text, start, end);
+    *at = end + bytes;
+    if (whole != NULL) {
+        *whole = str_slice(text, start, end + bytes);
+    }
+    return true;
+}
+
+bool code_is_space(uint32_t code)
+{
+    if (code < 0x80) {
+        return code == ' ' || (code >= '\t' && code <= '\r') || (code >= 0x1c && code <= 0x1f);
+    }
+    return unicode_is(code, UNICODE_SPACE);
+}
+
+bool code_is_word(uint32_t code)
+{
+    if (code < 0x80) {
+        return ascii_is_name((char)code);
+    }
+    return unicode_is(code, UNICODE_ALPHA | UNICODE_DECIMAL | UNICODE_DIGIT | UNICODE_NUMERIC);
+}
+
+size_t text_skip_spaces(Str text, size_t at)
+{
+    while (at < text.len) {
+        size_t next = at;
+        if (!code_is_space(utf8_next(text, &next))) {
+            break;
+        }
+        at = next;
+    }
+    return at;
+}
+
+size_t text_skip_word(Str text, size_t at)
+{
+    while (at < text.len) {
+        size_t next = at;
+        if (code_is_space(utf8_next(text, &next))) {
+            break;
+        }
+        at = next;
+    }
+    return at;
+}
+
+Str text_strip(Str text)
+{
+    size_t start = text_skip_spaces(text, 0);
+    size_t end = text.len;
+    while (end > start) {
+        size_t before = end;
+        if (!code_is_space(utf8_previous(text, &before))) {
+            break;
+        }
+        end = before;
+    }
+    return str_slice(text, start, end);
+}
+
+bool value_to_float(Render *r, Value v, double *out)
+{
+    switch (v.kind) {
+    case VALUE_BOOL: *out = v.boolean; return true;
+    case VALUE_INT: *out = (double)v.integer; return true;
+    case VALUE_FLOAT: *out = v.number; return true;
+    case VALUE_STRING:
+        if (number_parse_python_float(value_str(v), out)) {
+            return true;
+        }
+        return render_raise(r, FAULT_VALUE, "could not convert string to float: %" STR_FMT,
+                            STR_ARG(repr_for_message(r, v)));
+    case VALUE_UNDEFINED: return undefined_raise(r, v);
+    default:
+        return render_raise(r, FAULT_TYPE,
+                            "float() argument must be a string or a real number, not '%s'",
+                            op_type_name(v));
+    }
+}

@@ -1,0 +1,97 @@
+/* What the functions behind filters, tests and globals share: reading arguments, making text. */
+#pragma once
+
+#include "lang/template/ops.h"
+
+static inline bool arg_given(const Args *args, uint32_t place)
+{
+    return !value_is_missing(args->values[place]);
+}
+
+/* The argument, or `fallback` when the template did not write it. */
+static inline Value arg_or(const Args *args, uint32_t place, Value fallback)
+{
+    return arg_given(args, place) ? args->values[place] : fallback;
+}
+
+/* Jinja2 treats an optional argument that is none like one not given in most places. */
+static inline bool arg_some(const Args *args, uint32_t place)
+{
+    return arg_given(args, place) && args->values[place].kind != VALUE_NULL;
+}
+
+/* Python's bool() of an optional argument. */
+MUST_CHECK bool arg_truth(Render *r, const Args *args, uint32_t place, bool fallback, bool *out);
+/* An integer where Python wants an index; TypeError for anything else. */
+MUST_CHECK bool arg_int(Render *r, const Args *args, uint32_t place, int64_t fallback,
+                        int64_t *out);
+MUST_CHECK bool value_to_index(Render *r, Value v, int64_t *out);
+/* str() of an optional argument. */
+MUST_CHECK bool arg_text(Render *r, const Args *args, uint32_t place, Str fallback, Str *out);
+
+/* Whether the value has Python's __html__: its text is safe as it is. */
+static inline bool value_is_html(Value v)
+{
+    return value_is_markup(v) || (v.kind == VALUE_OBJECT && v.object->type->markup);
+}
+
+/* A string with the markup flag of `like`. */
+static inline Value text_like(Value like, Str text)
+{
+    Value v = value_string(text);
+    v.flags = value_is_markup(like) ? VALUE_MARKUP : 0;
+    return v;
+}
+
+static inline Value value_text(Str text, bool markup)
+{
+    return markup ? value_markup(text) : value_string(text);
+}
+
+/* Pays for walking over `bytes` of text without making a value of that size. */
+static inline bool charge_text(Render *r, size_t bytes)
+{
+    return render_charge(r, bytes / 64);
+}
+
+/* Room and steps for making `count` things of `size` bytes, without overflow. */
+static inline bool charge_items(Render *r, uint64_t count, size_t size)
+{
+    return render_charge(r, count) &&
+           render_room(r, count > SIZE_MAX / size ? SIZE_MAX : (size_t)count * size);
+}
+
+/* Case of whole texts, as Python's str methods do it. The result may be `text` itself. */
+MUST_CHECK bool text_lower(Render *r, Str text, Str *out);
+MUST_CHECK bool text_upper(Render *r, Str text, Str *out);
+/* Calls a method of str that takes no arguments. */
+MUST_CHECK bool text_method(Render *r, const char *name, Str text, Value *out);
+
+/* Finishes `buf` into `out`, with markup or without. */
+MUST_CHECK bool take_text(Render *r, Buf *buf, bool markup, Value *out);
+
+/* repr() of a value for a message: short, in the arena. */
+Str repr_for_message(Render *r, Value v);
+
+/* Ends in TypeError or UndefinedError as Python's call of a method on a value that lacks it:
+ * "'int' object has no attribute 'items'". Always false. */
+bool raise_no_attribute(Render *r, Value v, const char *name);
+
+/* Two items of an iterable, as `for k, v in` takes them. */
+MUST_CHECK bool unpack_pair(Render *r, Value v, Value *first, Value *second);
+
+/* Python's str.splitlines(): moves `*at` behind the next line and its end. `line` is without the
+ * end, `whole` (may be NULL) with it. False at the end of the text. */
+bool text_next_line(Str text, size_t *at, Str *line, Str *whole);
+
+/* Python's str.isspace() and the \s and \w of its regular expressions. */
+bool code_is_space(uint32_t code);
+bool code_is_word(uint32_t code);
+/* Moves over characters that are white space (or that are not); stops at the end of the text. */
+size_t text_skip_spaces(Str text, size_t at);
+size_t text_skip_word(Str text, size_t at);
+/* Without white space at both ends, as str.strip(). */
+Str text_strip(Str text);
+
+/* Python's float(v): TypeError or ValueError for what is no number. */
+MUST_CHECK bool value_to_float(Render *r, Value v, double *out);

@@ -1,0 +1,330 @@
+/* Jinja2's filters that choose: map, select and their kin, default, attr. */
+#include "lang/template/attribute_path.h"
+#include "lang/template/filter.h"
+
+/* A filter or test named in an argument, with its other arguments bound once for all items. */
+typedef struct Applied {
+    const Native *native;
+    Args bound;
+} Applied;
+
+/* The message for a name that is none. An undefined one was most likely written without quotes. */
+static bool raise_no_name(Render *r, const char *what, Value name)
+{
+    if (name.kind == VALUE_UNDEFINED) {
+        undefined_raise(r, name);
+        Str reason = r->fault.message;
+        r->fault = (Fault){ .class = FAULT_NONE };
+        return render_raise(r, FAULT_RUNTIME,
+                            "No %s named Undefined. (%" STR_FMT
+                            "; did you forget to quote the callable name?)",
+                            what, STR_ARG(reason));
+    }
+    return render_raise(r, FAULT_RUNTIME, "No %s named %" STR_FMT ".", what,
+                        STR_ARG(repr_for_message(r, name)));
+}
+
+/* args->values[place] names the filter; what follows it are its arguments. */
+static bool apply_make(Render *r, bool test, const Args *args, uint32_t place, Applied *out)
+{
+    const char *what = test ? "test" : "filter";
+    Value name = args->values[place];
+    *out = (Applied){ 0 };
+    if (name.kind == VALUE_STRING) {
+        out->native = test ? test_find(value_str(name)) : filter_find(value_str(name));
+    }
+    if (out->native == NULL) {
+        raise_no_name(r, what, name);
+        Str nearest;
+        if (name.kind == VALUE_STRING && (test ? test_suggest(value_str(name), &nearest)
+                                               : filter_suggest(value_str(name), &nearest))) {
+            render_hint(r, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
+        }
+        return false;
+    }
+    /* The item takes the place of the name, just before its arguments. */
+    Args given = { .values = args->values + place,
+                   .count = args->count - place,
+                   .named = args->named };
+    return native_bind(r, out->native, what, &given, &out->bound);
+}
+
+static inline bool apply(Render *r, const Applied *applied, Value item, Value *out)
+{
+    applied->bound.values[0] = item;
+    return native_call_bound(r, applied->native, &applied->bound, out);
+}
+
+/* Jinja2 does not even look at the arguments when there is nothing to walk over. */
+static bool start_unless_empty(Render *r, Value v, Iter *iter, bool *empty)
+{
+    bool truth;
+    if (!op_truth(r, v, &truth)) {
+        return false;
+    }
+    *empty = !truth;
+    return *empty || iter_start(r, v, iter);
+}
+
+/* The path of map(attribute=..., default=...), and whether that form was used. */
+static bool read_map_attribute(Render *r, const Args *args, AttributePath *path, Value *fallback,
+                               bool *used)
+{
+    const MapEntry *attribute =
+        args->named == NULL ? NULL : map_find_str(args->named, STR("attribute"));
+    *used = attribute != NULL && args->count == 1;
+    if (!*used) {
+        return true;
+    }
+    *path = attribute_path_make(r, attribute->value);
+    *fallback = value_null();
+    for (uint32_t i = 0; i < args->named->len; i++) {
+        const MapEntry *entry = &args->named->entries[i];
+        if (str_eq(value_str(entry->key), STR("default"))) {
+            *fallback = entry->value;
+        } else if (entry != attribute) {
+            return render_raise(r, FAULT_FILTER_ARGUMENT,
+                                "Unexpected keyword argument '%" STR_FMT "'",
+                                STR_ARG(value_str(entry->key)));
+        }
+    }
+    return true;
+}
+
+static bool map_attribute(Render *r, Iter *iter, const AttributePath *path, Value fallback,
+                          List *mapped)
+{
+    Value item;
+    while (iter_next(r, iter, &item)) {
+        if (!attribute_path_get(r, path, item, fallback, &item)) {
+            return false;
+        }
+        list_push(r->arena, mapped, item);
+    }
+    return !render_failed(r);
+}
+
+static bool map_filter(Render *r, Iter *iter, const Args *args, List *mapped)
+{
+    if (args->count < 2) {
+        return render_raise(r, FAULT_FILTER_ARGUMENT, "map requires a filter argument");
+    }
+    Applied applied;
+    Value item;
+    if (!apply_make(r, false, args, 1, &applied)) {
+        return false;
+    }
+    while (iter_next(r, iter, &item)) {
+        if (!apply(r, &applied, item, &item)) {
+            return false;
+        }
+        list_push(r->arena, mapped, item);
+    }
+    return !render_failed(r);
+}
+
+static bool filter_map(Render *r, const Args *args, Value *out)
+{
+    List *mapped = list_new(r->arena, 0);
+    Iter iter;
+    bool empty;
+    if (!start_unless_empty(r, args->values[0], &iter, &empty)) {
+        return false;
+    }
+    if (!empty) {
+        AttributePath path;
+        Value fallback;
+        bool by_attribute;
+        if (!read_map_attribute(r, args, &path, &fallback, &by_attribute) ||
+            !(by_attribute ? map_attribute(r, &iter, &path, fallback, mapped)
+                           : map_filter(r, &iter, args, mapped))) {
+            return false;
+        }
+    }
+    *out = generator_new(r, mapped, "sync_do_map");
+    return true;
+}
+
+typedef struct Choice {
+    const char *name; /* of the generator */
+    bool reject;
+    bool attribute; /* the first argument names an attribute to look at */
+} Choice;
+
+static bool choose_items(Render *r, const Args *args, const Choice *choice, Iter *iter,
+                         List *chosen)
+{
+    AttributePath path = { NULL, 0 };
+    uint32_t place = 1;
+    if (choice->attribute) {
+        if (args->count < 2) {
+            return render_raise(r, FAULT_FILTER_ARGUMENT, "Missing parameter for attribute name");
+        }
+        path = attribute_path_make(r, args->values[1]);
+        place = 2;
+    }
+    Applied applied = { 0 };
+    if (args->count > place && !apply_make(r, true, args, place, &applied)) {
+        return false;
+    }
+    Value item;
+    while (iter_next(r, iter, &item)) {
+        Value tested = item;
+        bool truth;
+        if (path.count > 0 && !attribute_path_get(r, &path, item, value_null(), &tested)) {
+            return false;
+        }
+        if (applied.native != NULL && !apply(r, &applied, tested, &tested)) {
+            return false;
+        }
+        if (tested.kind == VALUE_BOOL) {
+            truth = tested.boolean;
+        } else if (!op_truth(r, tested, &truth)) {
+            return false;
+        }
+        if (truth != choice->reject) {
+            list_push(r->arena, chosen, item);
+        }
+    }
+    return !render_failed(r);
+}
+
+static bool choose(Render *r, const Args *args, const Choice *choice, Value *out)
+{
+    List *chosen = list_new(r->arena, 0);
+    Iter iter;
+    bool empty;
+    if (!start_unless_empty(r, args->values[0], &iter, &empty) ||
+        (!empty && !choose_items(r, args, choice, &iter, chosen))) {
+        return false;
+    }
+    *out = generator_new(r, chosen, choice->name);
+    return true;
+}
+
+static bool filter_select(Render *r, const Args *args, Value *out)
+{
+    return choose(r, args, &(Choice){ "sync_do_select", false, false }, out);
+}
+
+static bool filter_reject(Render *r, const Args *args, Value *out)
+{
+    return choose(r, args, &(Choice){ "sync_do_reject", true, false }, out);
+}
+
+static bool filter_selectattr(Render *r, const Args *args, Value *out)
+{
+    return choose(r, args, &(Choice){ "sync_do_selectattr", false, true }, out);
+}
+
+static bool filter_rejectattr(Render *r, const Args *args, Value *out)
+{
+    return choose(r, args, &(Choice){ "sync_do_rejectattr", true, true }, out);
+}
+
+static bool filter_default(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    bool replace = v.kind == VALUE_UNDEFINED;
+    if (!replace && arg_given(args, 2)) {
+        bool boolean, truth;
+        if (!op_truth(r, args->values[2], &boolean) || (boolean && !op_truth(r, v, &truth))) {
+            return false;
+        }
+        replace = boolean && !truth;
+    }
+    *out = replace ? arg_or(args, 1, value_string(STR_EMPTY)) : v;
+    return true;
+}
+
+/* Attributes and methods only, never elements. */
+static bool filter_attr(Render *r, const Args *args, Value *out)
+{
+    Value owner = args->values[0];
+    Str name;
+    if (!op_text(r, args->values[1], &name)) {
+        return false;
+    }
+    if (owner.kind == VALUE_UNDEFINED) {
+        return op_get_attr(r, owner, name, out);
+    }
+    bool found = false;
+    if (owner.kind == VALUE_OBJECT) {
+        if (owner.object->type->get_attr != NULL &&
+            !owner.object->type->get_attr(r, owner.object, name, out, &found)) {
+            return false;
+        }
+    } else {
+        const Native *method = method_find(owner.kind, name);
+        found = method != NULL;
+        if (found) {
+            *out = bound_method_new(r, owner, method);
+        }
+    }
+    if (!found) {
+        *out = undefined_attribute(r, owner, name);
+    }
+    return true;
+}
+
+const Native filters_select[] = {
+    { .name = "map",
+      .call = filter_map,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .help = "Applies a filter to every item, or takes one attribute of each.",
+      .example = "{{ ['a', 'b'] | map('upper') | join }} "
+                 "{{ [{'n': 1}, {}] | map(attribute='n', default=0) | list }}",
+      .shows = "AB [1, 0]" },
+    { .name = "select",
+      .call = filter_select,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .help = "Keeps the items that pass a test, or that are true when no test is named.",
+      .example = "{{ [1, 2, 3, 4] | select('even') | list }} {{ ['', 'a'] | select | list }}",
+      .shows = "[2, 4] ['a']" },
+    { .name = "reject",
+      .call = filter_reject,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .help = "Drops the items that pass a test, or that are true when no test is named.",
+      .example = "{{ [1, 2, 3, 4] | reject('gt', 2) | list }}",
+      .shows = "[1, 2]" },
+    { .name = "selectattr",
+      .call = filter_selectattr,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .help = "Keeps the items with an attribute that passes a test, or that is true.",
+      .example = "{{ [{'n': 'a', 'up': true}, {'n': 'b'}] | selectattr('up') "
+                 "| map(attribute='n') | list }}",
+      .shows = "['a']" },
+    { .name = "rejectattr",
+      .call = filter_rejectattr,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .help = "Drops the items with an attribute that passes a test, or that is true.",
+      .example = "{{ [{'port': 80}, {'port': 443}] | rejectattr('port', 'eq', 80) | list }}",
+      .shows = "[{'port': 443}]" },
+    { .name = "default",
+      .call = filter_default,
+      .params = { { "value" }, { "default_value", "''" }, { "boolean", "false" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .help = "Takes the place of an undefined value; with `boolean`, of a false one too.",
+      .example = "{{ missing | default('none') }} {{ '' | default('empty', true) }}",
+      .shows = "none empty" },
+    { .name = "d",
+      .call = filter_default,
+      .params = { { "value" }, { "default_value", "''" }, { "boolean", "false" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_ALIAS,
+      .help = "The same as default.",
+      .example = "{{ missing | d(0) }}",
+      .shows = "0" },
+    { .name = "attr",
+      .call = filter_attr,
+      .params = { { "value" }, { "name" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .help = "Takes an attribute or method by name, never an element of a map.",
+      .example = "{{ ('abc' | attr('upper'))() }} {{ {'a': 1} | attr('a') is defined }}",
+      .shows = "ABC False" },
+    { 0 },
+};

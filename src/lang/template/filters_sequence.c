@@ -1,0 +1,372 @@
+/* Jinja2's filters on sequences as a whole: lengths, ends, pieces, joining. */
+#include "base/utf8.h"
+#include "lang/template/attribute_path.h"
+#include "lang/template/filter.h"
+
+static bool filter_length(Render *r, const Args *args, Value *out)
+{
+    int64_t length;
+    if (!op_length(r, args->values[0], &length)) {
+        return false;
+    }
+    *out = value_int(length);
+    return true;
+}
+
+static bool filter_first(Render *r, const Args *args, Value *out)
+{
+    Iter iter;
+    if (!iter_start(r, args->values[0], &iter)) {
+        return false;
+    }
+    if (!iter_next(r, &iter, out)) {
+        *out = undefined_hint(r, "No first item, sequence was empty.");
+    }
+    return !render_failed(r);
+}
+
+/* All items of something that Python's reversed() takes; `*reversible` is false for the rest. */
+static bool collect_reversible(Render *r, Value v, List **items, bool *reversible)
+{
+    switch (v.kind) {
+    case VALUE_LIST:
+    case VALUE_TUPLE:
+    case VALUE_MAP:
+    case VALUE_STRING:
+    case VALUE_UNDEFINED: *reversible = true; break;
+    case VALUE_OBJECT: *reversible = v.object->type->length != NULL; break;
+    default: *reversible = false; break;
+    }
+    return !*reversible || iter_collect(r, v, items);
+}
+
+static bool filter_last(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    if (value_is_sequence(v) && v.list->len > 0) {
+        *out = v.list->items[v.list->len - 1];
+        out->flags |= v.flags & VALUE_SECRET;
+        return true;
+    }
+    List *items = NULL;
+    bool reversible;
+    if (!collect_reversible(r, v, &items, &reversible)) {
+        return false;
+    }
+    if (!reversible) {
+        return render_raise(r, FAULT_TYPE, "'%s' object is not reversible", op_type_name(v));
+    }
+    *out = items->len > 0 ? items->items[items->len - 1]
+                          : undefined_hint(r, "No last item, sequence was empty.");
+    return true;
+}
+
+static bool filter_list(Render *r, const Args *args, Value *out)
+{
+    List *items;
+    if (!iter_collect(r, args->values[0], &items)) {
+        return false;
+    }
+    *out = value_list(items);
+    return true;
+}
+
+static bool reverse_text(Render *r, Value v, Value *out)
+{
+    Str text = value_str(v);
+    Buf turned = render_buf(r);
+    buf_reserve(&turned, text.len);
+    for (size_t at = text.len; at > 0;) {
+        size_t end = at;
+        utf8_previous(text, &at);
+        buf_put(&turned, str_slice(text, at, end));
+    }
+    return take_text(r, &turned, value_is_markup(v), out);
+}
+
+static void reverse_list(List *items)
+{
+    for (uint32_t i = 0; i < items->len / 2; i++) {
+        Value other = items->items[i];
+        items->items[i] = items->items[items->len - 1 - i];
+        items->items[items->len - 1 - i] = other;
+    }
+}
+
+/* What reversed() takes gives an iterator; other iterables a list. */
+static bool filter_reverse(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    if (v.kind == VALUE_STRING) {
+        return reverse_text(r, v, out);
+    }
+    List *items = NULL;
+    bool reversible;
+    if (!collect_reversible(r, v, &items, &reversible)) {
+        return false;
+    }
+    if (!reversible) {
+        if (v.kind != VALUE_OBJECT || v.object->type->iterate == NULL) {
+            return render_raise(r, FAULT_FILTER_ARGUMENT, "argument must be iterable");
+        }
+        if (!iter_collect(r, v, &items)) {
+            return false;
+        }
+        reverse_list(items);
+        *out = value_list(items);
+        return true;
+    }
+    reverse_list(items);
+    *out = generator_new(r, items, "list_reverseiterator");
+    return true;
+}
+
+/* The items of join(), and under autoescape whether one of them is markup. */
+typedef struct Join {
+    Value separator;
+    AttributePath path;
+    bool escape; /* the result is markup: what is not, gets escaped */
+} Join;
+
+static bool join_items(Render *r, const Join *join, Value v, Value *out)
+{
+    Str between;
+    Value separator = join->separator;
+    if (join->escape && !op_escape(r, separator, &separator)) {
+        return false;
+    }
+    if (!op_text(r, separator, &between)) {
+        return false;
+    }
+    Iter iter;
+    Value item;
+    if (!iter_start(r, v, &iter)) {
+        return false;
+    }
+    Buf joined = render_buf(r);
+    bool later = false;
+    while (iter_next(r, &iter, &item)) {
+        if (later) {
+            buf_put(&joined, between);
+        }
+        later = true;
+        if (join->path.count > 0 &&
+            !attribute_path_get(r, &join->path, item, value_null(), &item)) {
+            return false;
+        }
+        if (item.kind == VALUE_STRING && !join->escape) {
+            buf_put(&joined, value_str(item));
+        } else if (!(join->escape ? op_print_escaped(r, item, &joined)
+                                  : op_print(r, item, &joined))) {
+            return false;
+        }
+        if (joined.overflow) {
+            break;
+        }
+    }
+    return !render_failed(r) && take_text(r, &joined, join->escape, out);
+}
+
+/* Under autoescape the result is markup if the separator or any item is. That takes a look at
+ * all of them first, hence the list. */
+static bool join_escaping(Render *r, Join *join, Value v, Value *out)
+{
+    List *items;
+    if (!iter_collect(r, v, &items)) {
+        return false;
+    }
+    join->escape = value_is_html(join->separator);
+    for (uint32_t i = 0; i < items->len; i++) {
+        if (join->path.count > 0 &&
+            !attribute_path_get(r, &join->path, items->items[i], value_null(), &items->items[i])) {
+            return false;
+        }
+        join->escape = join->escape || value_is_html(items->items[i]);
+    }
+    join->path.count = 0;
+    return join_items(r, join, value_list(items), out);
+}
+
+static bool filter_join(Render *r, const Args *args, Value *out)
+{
+    Join join = { .separator = arg_or(args, 1, value_string(STR_EMPTY)),
+                  .path = attribute_path_make(r, args->values[2]) };
+    if (r->autoescape) {
+        return join_escaping(r, &join, args->values[0], out);
+    }
+    return join_items(r, &join, args->values[0], out);
+}
+
+static bool filter_batch(Render *r, const Args *args, Value *out)
+{
+    Value size = args->values[1];
+    Value fill = arg_or(args, 2, value_null());
+    Iter iter;
+    if (!iter_start(r, args->values[0], &iter)) {
+        return false;
+    }
+    List *batches = list_new(r->arena, 4);
+    List *batch = list_new(r->arena, 4);
+    Value item;
+    while (iter_next(r, &iter, &item)) {
+        bool full;
+        if (!op_equal(r, value_int(batch->len), size, &full)) {
+            return false;
+        }
+        if (full) {
+            list_push(r->arena, batches, value_list(batch));
+            batch = list_new(r->arena, batch->len);
+        }
+        list_push(r->arena, batch, item);
+    }
+    if (render_failed(r)) {
+        return false;
+    }
+    if (batch->len > 0) {
+        if (fill.kind != VALUE_NULL) {
+            bool less;
+            int64_t wanted;
+            if (!op_order(r, OP_LT, value_int(batch->len), size, &less) ||
+                (less && !value_to_index(r, size, &wanted))) {
+                return false;
+            }
+            if (less && !charge_items(r, (uint64_t)(wanted - batch->len), 2 * sizeof(Value))) {
+                return false;
+            }
+            while (less && batch->len < wanted) {
+                list_push(r->arena, batch, fill);
+            }
+        }
+        list_push(r->arena, batches, value_list(batch));
+    }
+    *out = generator_new(r, batches, "do_batch");
+    return true;
+}
+
+static bool filter_slice(Render *r, const Args *args, Value *out)
+{
+    Value fill = arg_or(args, 2, value_null());
+    List *items;
+    int64_t slices;
+    if (!iter_collect(r, args->values[0], &items) || !value_to_index(r, args->values[1], &slices)) {
+        return false;
+    }
+    if (slices == 0) {
+        return render_raise(r, FAULT_ZERO_DIVISION, "integer division or modulo by zero");
+    }
+    if (slices < 0) {
+        slices = 0;
+    } else if (!charge_items(r, (uint64_t)slices, sizeof(List) + 3 * sizeof(Value))) {
+        return false;
+    }
+    List *pieces = list_new(r->arena, (uint32_t)slices);
+    int64_t each = slices == 0 ? 0 : items->len / slices;
+    int64_t longer = slices == 0 ? 0 : items->len % slices;
+    uint32_t from = 0;
+    for (int64_t i = 0; i < slices; i++) {
+        uint32_t length = (uint32_t)(each + (i < longer));
+        bool filled = fill.kind != VALUE_NULL && i >= longer;
+        List *piece = list_new(r->arena, length + filled);
+        for (uint32_t k = 0; k < length; k++) {
+            list_push(r->arena, piece, items->items[from + k]);
+        }
+        if (filled) {
+            list_push(r->arena, piece, fill);
+        }
+        from += length;
+        list_push(r->arena, pieces, value_list(piece));
+    }
+    *out = generator_new(r, pieces, "sync_do_slice");
+    return true;
+}
+
+static bool filter_items(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    List *pairs;
+    if (v.kind == VALUE_UNDEFINED) {
+        pairs = list_new(r->arena, 0);
+    } else if (v.kind != VALUE_MAP) {
+        return render_raise(r, FAULT_TYPE, "Can only get item pairs from a mapping.");
+    } else if (!iter_collect(r, view_new(r, v.map, VIEW_ITEMS), &pairs)) {
+        return false;
+    }
+    *out = generator_new(r, pairs, "do_items");
+    return true;
+}
+
+const Native filters_sequence[] = {
+    { .name = "length",
+      .call = filter_length,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "Counts the items of a list or map, or the characters of a text.",
+      .example = "{{ [1, 2, 3] | length }} {{ 'abcd' | length }}",
+      .shows = "3 4" },
+    { .name = "count",
+      .call = filter_length,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN | NATIVE_ALIAS,
+      .help = "The same as length.",
+      .example = "{{ {'a': 1} | count }}",
+      .shows = "1" },
+    { .name = "first",
+      .call = filter_first,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .help = "Takes the first item; undefined when there is none.",
+      .example = "{{ ['a', 'b', 'c'] | first }}",
+      .shows = "a" },
+    { .name = "last",
+      .call = filter_last,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .help = "Takes the last item; undefined when there is none.",
+      .example = "{{ ['a', 'b', 'c'] | last }}",
+      .shows = "c" },
+    { .name = "list",
+      .call = filter_list,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .help = "Makes a list of the items, of a text's characters or of a map's keys.",
+      .example = "{{ 'abc' | list }} {{ range(3) | list }}",
+      .shows = "['a', 'b', 'c'] [0, 1, 2]" },
+    { .name = "reverse",
+      .call = filter_reverse,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .help = "Turns a text or a sequence around.",
+      .example = "{{ 'abc' | reverse }} {{ [1, 2, 3] | reverse | list }}",
+      .shows = "cba [3, 2, 1]" },
+    { .name = "join",
+      .call = filter_join,
+      .params = { { "value" }, { "d", "''" }, { "attribute", "none" } },
+      .flags = NATIVE_JINJA,
+      .help = "Writes all items, or one attribute of each, with a text between them.",
+      .example = "{{ [1, 2, 3] | join(', ') }} "
+                 "{{ [{'n': 'a'}, {'n': 'b'}] | join('+', attribute='n') }}",
+      .shows = "1, 2, 3 a+b" },
+    { .name = "batch",
+      .call = filter_batch,
+      .params = { { "value" }, { "linecount" }, { "fill_with", "none" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .help = "Cuts a sequence into lists of `linecount` items; the last may be filled up.",
+      .example = "{{ [1, 2, 3, 4, 5] | batch(2, 0) | list }}",
+      .shows = "[[1, 2], [3, 4], [5, 0]]" },
+    { .name = "slice",
+      .call = filter_slice,
+      .params = { { "value" }, { "slices" }, { "fill_with", "none" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .help = "Cuts a sequence into so many lists of about the same length.",
+      .example = "{{ [1, 2, 3, 4, 5] | slice(3) | list }}",
+      .shows = "[[1, 2], [3, 4], [5]]" },
+    { .name = "items",
+      .call = filter_items,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .help = "Gives the pairs of a map; none when it is undefined.",
+      .example = "{% for name, port in {'web': 80, 'ssh': 22} | items %}{{ name }}={{ port }} "
+                 "{% endfor %}",
+      .shows = "web=80 ssh=22 " },
+    { 0 },
+};

@@ -1,0 +1,518 @@
+/* Jinja2's filters on plain text. */
+#include "base/utf8.h"
+#include "lang/template/filter.h"
+#include "lang/unicode.h"
+
+/* Python's soft_str(): text, and whether it is markup stays with the value. */
+static bool soft_text(Render *r, Value v, Str *out)
+{
+    if (LIKELY(v.kind == VALUE_STRING)) {
+        *out = value_str(v);
+        return true;
+    }
+    return op_text(r, v, out);
+}
+
+static bool filter_upper(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    Str text;
+    if (!soft_text(r, v, &text) || !text_upper(r, text, &text)) {
+        return false;
+    }
+    *out = text_like(v, text);
+    return true;
+}
+
+static bool filter_lower(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    Str text;
+    if (!soft_text(r, v, &text) || !text_lower(r, text, &text)) {
+        return false;
+    }
+    *out = text_like(v, text);
+    return true;
+}
+
+static bool filter_capitalize(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    Str text;
+    Value changed;
+    if (!soft_text(r, v, &text)) {
+        return false;
+    }
+    if (utf8_is_ascii(text)) {
+        char *copy = arena_alloc(r->arena, text.len);
+        for (size_t i = 0; i < text.len; i++) {
+            copy[i] = i == 0 ? ascii_upper(text.data[i]) : ascii_lower(text.data[i]);
+        }
+        text.data = copy;
+    } else if (text_method(r, "capitalize", text, &changed)) {
+        text = value_str(changed);
+    } else {
+        return false;
+    }
+    *out = text_like(v, text);
+    return true;
+}
+
+static bool ends_title_word(uint32_t code)
+{
+    return code == '-' || code == '(' || code == '{' || code == '[' || code == '<' ||
+           code_is_space(code);
+}
+
+/* The first character of a word in upper case; the rest lower, as one text, since a sigma at its
+ * end has a form of its own. */
+static bool put_title_word(Render *r, Str word, Buf *out)
+{
+    size_t at = 0;
+    uint32_t mapped[UNICODE_MAPPED_MAX];
+    unsigned count = unicode_map(utf8_next(word, &at), CASE_UPPER, mapped);
+    for (unsigned i = 0; i < count; i++) {
+        utf8_put(out, mapped[i]);
+    }
+    Str rest;
+    if (!text_lower(r, str_from_offset(word, at), &rest)) {
+        return false;
+    }
+    buf_put(out, rest);
+    return true;
+}
+
+static bool filter_title(Render *r, const Args *args, Value *out)
+{
+    Str text;
+    if (!soft_text(r, args->values[0], &text)) {
+        return false;
+    }
+    if (utf8_is_ascii(text)) {
+        char *copy = arena_alloc(r->arena, text.len);
+        bool inside = false;
+        for (size_t i = 0; i < text.len; i++) {
+            char c = text.data[i];
+            copy[i] = inside ? ascii_lower(c) : ascii_upper(c);
+            inside = !ends_title_word((unsigned char)c);
+        }
+        *out = value_string(str_from(copy, text.len));
+        return true;
+    }
+    Buf title = buf_make_in(r->arena, VALUE_STRING_MAX);
+    buf_reserve(&title, text.len + text.len / 2);
+    size_t at = 0;
+    while (at < text.len) {
+        size_t start = at;
+        size_t next = at;
+        while (next < text.len && !ends_title_word(utf8_next(text, &next))) {
+            at = next;
+        }
+        if (at > start && !put_title_word(r, str_slice(text, start, at), &title)) {
+            return false;
+        }
+        while (at < text.len) {
+            next = at;
+            if (!ends_title_word(utf8_next(text, &next))) {
+                break;
+            }
+            buf_put(&title, str_slice(text, at, next));
+            at = next;
+        }
+    }
+    return take_text(r, &title, false, out);
+}
+
+/* Whether the code point is one of those in `set`. */
+static bool is_one_of(uint32_t code, Str set)
+{
+    for (size_t at = 0; at < set.len;) {
+        if (utf8_next(set, &at) == code) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool filter_trim(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    Str text;
+    if (!soft_text(r, v, &text)) {
+        return false;
+    }
+    if (!arg_some(args, 1)) {
+        *out = text_like(v, text_strip(text));
+        return true;
+    }
+    Value chars = args->values[1];
+    if (!value_is_string(chars)) {
+        return render_raise(r, FAULT_TYPE, "strip arg must be None or str");
+    }
+    if (value_is_markup(v) && !op_escape(r, chars, &chars)) {
+        return false;
+    }
+    Str set = value_str(chars);
+    if (!render_charge(r, set.len + (text.len / 64) * (set.len / 64))) {
+        return false;
+    }
+    size_t start = 0;
+    for (size_t next = 0; next < text.len && is_one_of(utf8_next(text, &next), set);) {
+        start = next;
+    }
+    size_t end = text.len;
+    for (size_t before = end; before > start && is_one_of(utf8_previous(text, &before), set);) {
+        end = before;
+    }
+    *out = text_like(v, str_slice(text, start, end));
+    return true;
+}
+
+static bool filter_string(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    if (v.kind == VALUE_STRING) {
+        *out = v;
+        return true;
+    }
+    Str text;
+    if (!op_text(r, v, &text)) {
+        return false;
+    }
+    *out = value_string(text);
+    return true;
+}
+
+static bool filter_center(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    Str text;
+    int64_t width;
+    if (!soft_text(r, v, &text) || !arg_int(r, args, 1, 80, &width)) {
+        return false;
+    }
+    int64_t length = (int64_t)utf8_count(text);
+    if (width <= length) {
+        *out = text_like(v, text);
+        return true;
+    }
+    uint64_t padding = (uint64_t)(width - length);
+    uint64_t left = padding / 2 + (padding & (uint64_t)width & 1); /* Python's uneven half */
+    Buf line = render_buf(r);
+    buf_put_repeat(&line, ' ', left);
+    buf_put(&line, text);
+    buf_put_repeat(&line, ' ', padding - left);
+    return take_text(r, &line, value_is_markup(v), out);
+}
+
+/* `limit` below 0: all of them. */
+static bool replace_text(Render *r, Str text, Str old, Str new, int64_t limit, Value *out)
+{
+    size_t hit = limit == 0 ? STR_NOT_FOUND : str_find(text, old, 0);
+    if (hit == STR_NOT_FOUND) {
+        *out = value_string(text);
+        return true;
+    }
+    Buf changed = render_buf(r);
+    buf_reserve(&changed, text.len);
+    size_t from = 0;
+    while (hit != STR_NOT_FOUND && limit-- != 0 && !changed.overflow) {
+        buf_put(&changed, str_slice(text, from, hit));
+        buf_put(&changed, new);
+        from = hit + old.len;
+        if (old.len > 0) {
+            hit = str_find(text, old, from);
+        } else if (hit < text.len) {
+            utf8_next(text, &hit); /* an empty text is found before every character */
+        } else {
+            break;
+        }
+    }
+    buf_put(&changed, str_from_offset(text, from));
+    return render_take(r, &changed, out);
+}
+
+static bool filter_replace(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    Value old = args->values[1];
+    Value new = args->values[2];
+    int64_t limit = -1;
+    if (arg_some(args, 3) && !value_to_index(r, args->values[3], &limit)) {
+        return false;
+    }
+    bool markup = false;
+    if (r->autoescape) {
+        if ((value_is_html(old) || (value_is_html(new) && !value_is_html(v))) &&
+            !op_escape(r, v, &v)) {
+            return false;
+        }
+        markup = value_is_markup(v);
+        if (markup && (!op_escape(r, old, &old) || !op_escape(r, new, &new))) {
+            return false;
+        }
+    }
+    Str text, old_text, new_text;
+    if (!soft_text(r, v, &text) || !soft_text(r, old, &old_text) || !soft_text(r, new, &new_text) ||
+        !replace_text(r, text, old_text, new_text, limit, out)) {
+        return false;
+    }
+    out->flags = markup ? VALUE_MARKUP : 0;
+    return true;
+}
+
+static bool filter_format(Render *r, const Args *args, Value *out)
+{
+    Value format = args->values[0];
+    if (format.kind != VALUE_STRING && !filter_string(r, args, &format)) {
+        return false;
+    }
+    if (args->named != NULL) {
+        if (args->count > 1) {
+            return render_raise(r, FAULT_FILTER_ARGUMENT,
+                                "can't handle positional and keyword arguments at the same time");
+        }
+        return op_binary(r, OP_MOD, format, value_map(args->named), out);
+    }
+    List *items = list_new(r->arena, args->count - 1);
+    for (uint32_t i = 1; i < args->count; i++) {
+        list_push(r->arena, items, args->values[i]);
+    }
+    return op_binary(r, OP_MOD, format, value_tuple(items), out);
+}
+
+typedef struct Indent {
+    Str text;      /* either this ... */
+    size_t spaces; /* ... or so many */
+} Indent;
+
+static bool read_indent(Render *r, const Args *args, Indent *out)
+{
+    *out = (Indent){ .spaces = 4 };
+    if (!arg_given(args, 1)) {
+        return true;
+    }
+    Value width = args->values[1];
+    if (width.kind == VALUE_STRING) {
+        *out = (Indent){ .text = value_str(width) };
+        return true;
+    }
+    if (width.kind != VALUE_INT && width.kind != VALUE_BOOL) {
+        return render_raise(r, FAULT_TYPE, "can't multiply sequence by non-int of type '%s'",
+                            op_type_name(width));
+    }
+    int64_t spaces = width.kind == VALUE_INT ? width.integer : width.boolean;
+    out->spaces = spaces > 0 ? (size_t)spaces : 0;
+    return true;
+}
+
+static void put_indent(const Indent *indent, Buf *out)
+{
+    buf_put(out, indent->text);
+    buf_put_repeat(out, ' ', indent->spaces);
+}
+
+static bool filter_indent(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    Indent indent;
+    bool first, blank;
+    if (v.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, v);
+    }
+    if (!read_indent(r, args, &indent) || !arg_truth(r, args, 2, false, &first) ||
+        !arg_truth(r, args, 3, false, &blank)) {
+        return false;
+    }
+    if (v.kind != VALUE_STRING) {
+        return render_raise(r, FAULT_TYPE, "unsupported operand type(s) for +=: '%s' and 'str'",
+                            op_type_name(v));
+    }
+    Str text = value_str(v);
+    Buf lines = render_buf(r);
+    buf_reserve(&lines, text.len + 16);
+    if (first) {
+        put_indent(&indent, &lines);
+    }
+    /* A line end at the end opens one more, empty line; only a lone CR does not, because Python
+     * appends a newline before it splits, which makes CR LF of it. */
+    Str line, whole = STR_EMPTY;
+    bool later = false;
+    for (size_t at = 0; text_next_line(text, &at, &line, &whole) && !lines.overflow;) {
+        if (later) {
+            buf_put_char(&lines, '\n');
+            if (line.len > 0 || blank) {
+                put_indent(&indent, &lines);
+            }
+        }
+        buf_put(&lines, line);
+        later = true;
+    }
+    if (later && whole.len > line.len &&
+        !(whole.len == line.len + 1 && str_ends(whole, STR("\r")))) {
+        buf_put_char(&lines, '\n');
+        if (blank) {
+            put_indent(&indent, &lines);
+        }
+    }
+    return take_text(r, &lines, value_is_markup(v), out);
+}
+
+static bool filter_truncate(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    int64_t length, leeway, have;
+    bool kill_words;
+    Str end;
+    if (!arg_int(r, args, 1, 255, &length) || !arg_truth(r, args, 2, false, &kill_words) ||
+        !arg_text(r, args, 3, STR("..."), &end)) {
+        return false;
+    }
+    leeway = 5;
+    if (arg_some(args, 4) && !value_to_index(r, args->values[4], &leeway)) {
+        return false;
+    }
+    int64_t end_length = (int64_t)utf8_count(end);
+    if (length < end_length) {
+        return render_raise(r, FAULT_ASSERT, "expected length >= %lld, got %lld",
+                            (long long)end_length, (long long)length);
+    }
+    if (leeway < 0) {
+        return render_raise(r, FAULT_ASSERT, "expected leeway >= 0, got %lld", (long long)leeway);
+    }
+    if (!op_length(r, v, &have)) {
+        return false;
+    }
+    if (have <= length || have - length <= leeway) {
+        *out = v;
+        return true;
+    }
+    if (v.kind != VALUE_STRING) {
+        return render_raise(r, FAULT_TYPE, "can only concatenate %s (not \"str\") to %s",
+                            op_type_name(v), op_type_name(v));
+    }
+    Str text = value_str(v);
+    text.len = utf8_index_to_offset(text, (size_t)(length - end_length));
+    size_t space = kill_words ? STR_NOT_FOUND : str_find_last(text, STR(" "));
+    if (space != STR_NOT_FOUND) {
+        text.len = space;
+    }
+    Buf cut = render_buf(r);
+    buf_put(&cut, text);
+    if (value_is_markup(v) && !(arg_given(args, 3) && value_is_html(args->values[3]))) {
+        escape_html(end, &cut);
+    } else {
+        buf_put(&cut, end);
+    }
+    return take_text(r, &cut, value_is_markup(v), out);
+}
+
+static bool filter_wordcount(Render *r, const Args *args, Value *out)
+{
+    Str text;
+    if (!soft_text(r, args->values[0], &text) || !charge_text(r, text.len)) {
+        return false;
+    }
+    int64_t count = 0;
+    bool inside = false;
+    for (size_t at = 0; at < text.len;) {
+        bool word = code_is_word(utf8_next(text, &at));
+        count += word && !inside;
+        inside = word;
+    }
+    *out = value_int(count);
+    return true;
+}
+
+const Native filters_text[] = {
+    { .name = "upper",
+      .call = filter_upper,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA,
+      .help = "Turns all letters into upper case.",
+      .example = "{{ 'web-01' | upper }}",
+      .shows = "WEB-01" },
+    { .name = "lower",
+      .call = filter_lower,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA,
+      .help = "Turns all letters into lower case.",
+      .example = "{{ 'Web-01' | lower }}",
+      .shows = "web-01" },
+    { .name = "capitalize",
+      .call = filter_capitalize,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA,
+      .help = "Turns the first letter into upper case and all others into lower case.",
+      .example = "{{ 'hello WORLD' | capitalize }}",
+      .shows = "Hello world" },
+    { .name = "title",
+      .call = filter_title,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA,
+      .help = "Starts every word with an upper case letter; the others become lower case.",
+      .example = "{{ 'load balancer (old)' | title }}",
+      .shows = "Load Balancer (Old)" },
+    { .name = "trim",
+      .call = filter_trim,
+      .params = { { "value" }, { "chars", "none" } },
+      .flags = NATIVE_JINJA,
+      .help = "Removes white space, or the given characters, from both ends.",
+      .example = "{{ ' a ' | trim }} {{ '--b-' | trim('-') }}",
+      .shows = "a b" },
+    { .name = "string",
+      .call = filter_string,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA,
+      .help = "Turns a value into text; text stays as it is.",
+      .example = "{{ (8080 | string).replace('8', '9') }}",
+      .shows = "9090" },
+    { .name = "center",
+      .call = filter_center,
+      .params = { { "value" }, { "width", "80" } },
+      .flags = NATIVE_JINJA,
+      .help = "Centers text in a field of so many characters.",
+      .example = "[{{ 'eden' | center(10) }}]",
+      .shows = "[   eden   ]" },
+    { .name = "replace",
+      .call = filter_replace,
+      .params = { { "value" }, { "old" }, { "new" }, { "count", "none" } },
+      .flags = NATIVE_JINJA,
+      .help = "Replaces every occurrence of a text, or the first `count` ones.",
+      .example = "{{ 'a-b-c' | replace('-', '.') }} {{ 'a-b-c' | replace('-', '.', 1) }}",
+      .shows = "a.b.c a.b-c" },
+    { .name = "format",
+      .call = filter_format,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .help = "Fills the values into a text with % placeholders, as Python's % operator does.",
+      .example = "{{ '%s:%05.1f' | format('load', 2.25) }}",
+      .shows = "load:002.2" },
+    { .name = "indent",
+      .call = filter_indent,
+      .params = { { "value" }, { "width", "4" }, { "first", "false" }, { "blank", "false" } },
+      .flags = NATIVE_JINJA,
+      .help = "Indents every line but the first and blank ones, by spaces or by a text.",
+      .example = "key:\n  {{ 'a: 1\nb: 2' | indent(2) }}",
+      .shows = "key:\n  a: 1\n  b: 2" },
+    { .name = "truncate",
+      .call = filter_truncate,
+      .params = { { "value" },
+                  { "length", "255" },
+                  { "killwords", "false" },
+                  { "end", "'...'" },
+                  { "leeway", "5" } },
+      .flags = NATIVE_JINJA,
+      .help = "Cuts text that is longer than `length` plus `leeway`, between words or not.",
+      .example =
+          "{{ 'foo bar baz qux' | truncate(9) }} {{ 'foo bar baz qux' | truncate(9, true) }}",
+      .shows = "foo... foo ba..." },
+    { .name = "wordcount",
+      .call = filter_wordcount,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "Counts the words of a text.",
+      .example = "{{ 'one two, three' | wordcount }}",
+      .shows = "3" },
+    { 0 },
+};

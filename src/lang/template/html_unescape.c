@@ -1,0 +1,117 @@
+#include "lang/template/html_unescape.h"
+
+#include "base/utf8.h"
+
+enum {
+    NAME_MAX_BYTES = 32
+};
+
+/* What browsers make of the numbers 128 to 159. */
+static const uint16_t windows_1252[32] = {
+    0x20ac, 0x81,   0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0x8d,   0x017d, 0x8f,   0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
+    0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x9d,   0x017e, 0x0178,
+};
+
+/* Control characters and noncharacters are parse errors that leave nothing. */
+static bool is_dropped(uint32_t code)
+{
+    return (code >= 1 && code <= 8) || code == 0xb || (code >= 0xe && code <= 0x1f) ||
+           (code >= 0x7f && code <= 0x9f) || (code >= 0xfdd0 && code <= 0xfdef) ||
+           (code & 0xfffe) == 0xfffe;
+}
+
+static void put_number(uint32_t code, Buf *out)
+{
+    if (code >= 0x80 && code <= 0x9f) {
+        utf8_put(out, windows_1252[code - 0x80]);
+    } else if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
+        utf8_put(out, UTF8_REPLACEMENT);
+    } else if (code == '\r' || !is_dropped(code)) {
+        utf8_put(out, code);
+    }
+}
+
+/* "&#...": bytes used, or 0 when it is no reference. */
+static size_t unescape_number(Str text, Buf *out)
+{
+    size_t at = 2;
+    bool hex = at < text.len && (text.data[at] == 'x' || text.data[at] == 'X');
+    at += hex;
+    size_t digits = at;
+    uint32_t code = 0;
+    for (; at < text.len; at++) {
+        int digit = ascii_hex_value(text.data[at]);
+        if (digit < 0 || (digit > 9 && !hex)) {
+            break;
+        }
+        if (code <= 0x10ffff) {
+            code = code * (hex ? 16 : 10) + (uint32_t)digit;
+        }
+    }
+    if (at == digits) {
+        return 0;
+    }
+    put_number(code, out);
+    return at < text.len && text.data[at] == ';' ? at + 1 : at;
+}
+
+static const HtmlEntity *find_entity(Str name)
+{
+    size_t low = 0, high = html_entity_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = str_compare(name, str_from_c(html_entities[middle].name));
+        if (order == 0) {
+            return &html_entities[middle];
+        }
+        if (order < 0) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return NULL;
+}
+
+/* "&name;", or the longest known beginning of a name. */
+static size_t unescape_name(Str text, Buf *out)
+{
+    size_t end = 1;
+    while (end < text.len && end <= NAME_MAX_BYTES && text.data[end] != ';' &&
+           memchr("\t\n\f <&#", text.data[end], 7) == NULL) {
+        end++;
+    }
+    if (end < text.len && text.data[end] == ';') {
+        end++;
+    }
+    for (; end > 2; end--) {
+        const HtmlEntity *entity = find_entity(str_slice(text, 1, end));
+        if (entity != NULL) {
+            buf_put_c(out, entity->text);
+            return end;
+        }
+    }
+    return 0;
+}
+
+void html_unescape(Str text, Buf *out)
+{
+    size_t from = 0;
+    while (from < text.len) {
+        const char *hit = memchr(text.data + from, '&', text.len - from);
+        size_t at = hit == NULL ? text.len : (size_t)(hit - text.data);
+        buf_put(out, str_slice(text, from, at));
+        if (at == text.len) {
+            return;
+        }
+        Str rest = str_from_offset(text, at);
+        size_t used = rest.len > 1 && rest.data[1] == '#' ? unescape_number(rest, out)
+                                                          : unescape_name(rest, out);
+        if (used == 0) {
+            buf_put_char(out, '&');
+            used = 1;
+        }
+        from = at + used;
+    }
+}

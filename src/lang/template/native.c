@@ -1,0 +1,249 @@
+#include "lang/template/native.h"
+
+#include "base/suggest.h"
+#include "lang/template/native_describe.h"
+#include "lang/template/native_index.h"
+#include "lang/template/ops.h"
+
+/* The same as in tools/native-index. */
+static uint32_t hash_name(Str name)
+{
+    uint32_t hash = (uint32_t)name.len;
+    for (size_t i = 0; i < name.len; i++) {
+        hash = hash * 31 + (unsigned char)name.data[i];
+    }
+    return hash ^ hash >> 15;
+}
+
+static const Native *index_find(const NativeIndex *index, Str name)
+{
+    uint32_t slot = hash_name(name) & index->mask;
+    for (; index->slots[slot] != 0; slot = (slot + 1) & index->mask) {
+        const Native *native = index->rows[index->slots[slot] - 1];
+        if (str_eq_c(name, native->name)) {
+            return native;
+        }
+    }
+    return NULL;
+}
+
+static bool index_suggest(const NativeIndex *index, Str name, Str *out)
+{
+    Suggest suggest = suggest_make(name);
+    for (uint32_t i = 0; i < index->count; i++) {
+        suggest_offer(&suggest, str_from_c(index->rows[i]->name));
+    }
+    return suggest_found(&suggest, out);
+}
+
+const Native *filter_find(Str name)
+{
+    return index_find(&filter_index, name);
+}
+
+const Native *test_find(Str name)
+{
+    return index_find(&test_index, name);
+}
+
+const Native *global_find(Str name)
+{
+    return index_find(&global_index, name);
+}
+
+bool filter_suggest(Str name, Str *out)
+{
+    return index_suggest(&filter_index, name, out);
+}
+
+bool test_suggest(Str name, Str *out)
+{
+    return index_suggest(&test_index, name, out);
+}
+
+uint32_t native_param_count(const Native *native)
+{
+    uint32_t count = 0;
+    while (count < NATIVE_PARAMS_MAX && native->params[count].name != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/* Every wrong call shows the signature, as that is what one looks up next. */
+static bool hint_signature(Render *r, const Native *native, const char *what)
+{
+    Buf text = render_buf(r);
+    native_put_signature(native, strcmp(what, "filter") == 0 || strcmp(what, "test") == 0, &text);
+    return render_hint(r, "%s %" STR_FMT, what, STR_ARG(buf_str(&text)));
+}
+
+static bool raise_too_many(Render *r, const Native *native, const char *what, uint32_t declared,
+                           uint32_t given)
+{
+    uint32_t required = 0;
+    while (required < declared && native->params[required].fallback == NULL) {
+        required++;
+    }
+    if (required < declared) {
+        render_raise(r, FAULT_TYPE,
+                     "%s() takes from %u to %u positional arguments but %u were given",
+                     native->name, required, declared, given);
+    } else {
+        render_raise(r, FAULT_TYPE, "%s() takes %u positional argument%s but %u %s given",
+                     native->name, declared, declared == 1 ? "" : "s", given,
+                     given == 1 ? "was" : "were");
+    }
+    return hint_signature(r, native, what);
+}
+
+static bool raise_missing(Render *r, const Native *native, const char *what, const Value *values,
+                          uint32_t declared)
+{
+    const char *names[NATIVE_PARAMS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < declared; i++) {
+        if (native->params[i].fallback == NULL && value_is_missing(values[i])) {
+            names[count++] = native->params[i].name;
+        }
+    }
+    Buf text = render_buf(r);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *between = i == 0 ? "" : i + 1 < count ? ", " : count == 2 ? " and " : ", and ";
+        buf_put_format(&text, "%s'%s'", between, names[i]);
+    }
+    render_raise(r, FAULT_TYPE, "%s() missing %u required positional argument%s: %" STR_FMT,
+                 native->name, count, count == 1 ? "" : "s", STR_ARG(buf_str(&text)));
+    return hint_signature(r, native, what);
+}
+
+static bool bind_named(Render *r, const Native *native, const char *what, const Map *named,
+                       uint32_t declared, Args *bound)
+{
+    for (uint32_t i = 0; i < named->len; i++) {
+        Str name = value_str(named->entries[i].key);
+        uint32_t place = 0;
+        while (place < declared && !str_eq_c(name, native->params[place].name)) {
+            place++;
+        }
+        if (place == declared) {
+            if ((native->flags & NATIVE_KEYWORDS) == 0) {
+                render_raise(r, FAULT_TYPE,
+                             "%s() got an unexpected keyword argument '%" STR_FMT "'", native->name,
+                             STR_ARG(name));
+                return hint_signature(r, native, what);
+            }
+            if (bound->named == NULL) {
+                bound->named = map_new(r->arena, named->len);
+            }
+            map_append(r->arena, bound->named, named->entries[i].key, named->entries[i].value);
+        } else if (!value_is_missing(bound->values[place])) {
+            render_raise(r, FAULT_TYPE, "%s() got multiple values for argument '%" STR_FMT "'",
+                         native->name, STR_ARG(name));
+            return hint_signature(r, native, what);
+        } else {
+            bound->values[place] = named->entries[i].value;
+        }
+    }
+    return true;
+}
+
+bool native_bind(Render *r, const Native *native, const char *what, const Args *given, Args *bound)
+{
+    uint32_t declared = native_param_count(native);
+    uint32_t count = declared;
+    if (given->count > declared) {
+        if ((native->flags & NATIVE_VARIADIC) == 0) {
+            return raise_too_many(r, native, what, declared, given->count);
+        }
+        count = given->count;
+    }
+    *bound = (Args){ .values = ARENA_ARRAY(r->arena, Value, count), .count = count };
+    if (given->count > 0) {
+        memcpy(bound->values, given->values, given->count * sizeof(Value));
+    }
+    for (uint32_t i = given->count; i < count; i++) {
+        bound->values[i] = value_missing();
+    }
+    if (given->named != NULL && !bind_named(r, native, what, given->named, declared, bound)) {
+        return false;
+    }
+    for (uint32_t i = given->count; i < declared; i++) {
+        if (native->params[i].fallback == NULL && value_is_missing(bound->values[i])) {
+            return raise_missing(r, native, what, bound->values, declared);
+        }
+    }
+    return true;
+}
+
+static bool args_hold_secret(Render *r, const Args *args)
+{
+    for (uint32_t i = 0; i < args->count; i++) {
+        if (op_holds_secret(r, args->values[i])) {
+            return true;
+        }
+    }
+    return args->named != NULL && op_holds_secret(r, value_map(args->named));
+}
+
+/* Containers that elements pass through hand their own mark on, so that a secret list stays one
+ * when it is sorted. */
+static bool call_with_secrets(Render *r, const Native *native, const Args *bound, Value *out)
+{
+    bool secret;
+    if ((native->flags & NATIVE_PASSES) != 0) {
+        secret = bound->count > 0 && value_is_secret(bound->values[0]);
+    } else {
+        secret = args_hold_secret(r, bound); /* before the call, which may use an iterator up */
+    }
+    if (render_failed(r) || !native->call(r, bound, out)) {
+        return false;
+    }
+    if (secret) {
+        *out = value_with_secret(*out);
+    }
+    return true;
+}
+
+bool native_call_bound(Render *r, const Native *native, const Args *bound, Value *out)
+{
+    if (LIKELY(!r->secrets || (native->flags & NATIVE_PLAIN) != 0)) {
+        return native->call(r, bound, out);
+    }
+    return call_with_secrets(r, native, bound, out);
+}
+
+bool native_call(Render *r, const Native *native, const char *what, const Args *given, Value *out)
+{
+    Args bound;
+    return native_bind(r, native, what, given, &bound) && native_call_bound(r, native, &bound, out);
+}
+
+static bool raise_unknown(Render *r, const char *what, const NativeIndex *index, Str name)
+{
+    render_raise(r, FAULT_RUNTIME, "No %s named '%" STR_FMT "'.", what, STR_ARG(name));
+    Str nearest;
+    if (index_suggest(index, name, &nearest)) {
+        render_hint(r, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
+    }
+    return false;
+}
+
+bool filter_call_by_name(Render *r, Str name, const Args *args, Value *out)
+{
+    const Native *native = filter_find(name);
+    if (native == NULL) {
+        return raise_unknown(r, "filter", &filter_index, name);
+    }
+    return native_call(r, native, "filter", args, out);
+}
+
+bool test_call_by_name(Render *r, Str name, const Args *args, bool *out)
+{
+    const Native *native = test_find(name);
+    if (native == NULL) {
+        return raise_unknown(r, "test", &test_index, name);
+    }
+    Value result;
+    return native_call(r, native, "test", args, &result) && op_truth(r, result, out);
+}

@@ -1,0 +1,171 @@
+#include "lang/template/sort.h"
+
+enum {
+    RUN_MAX = 63, /* CPython sorts up to here by insertion alone */
+    RUN = 32
+};
+
+typedef struct Sort {
+    Render *r;
+    SortKeys keys;
+} Sort;
+
+bool sort_less(Render *r, Value a, Value b, SortKeys keys, bool *less)
+{
+    if (a.kind == VALUE_STRING && b.kind == VALUE_STRING) {
+        *less = str_compare(value_str(a), value_str(b)) < 0;
+        return true;
+    }
+    if (a.kind == VALUE_INT && b.kind == VALUE_INT) {
+        *less = a.integer < b.integer;
+        return true;
+    }
+    if (keys == SORT_LISTED) {
+        bool equal;
+        if (!op_equal(r, a, b, &equal)) {
+            return false;
+        }
+        if (equal) {
+            *less = false;
+            return true;
+        }
+    }
+    return op_order(r, OP_LT, a, b, less);
+}
+
+static bool item_less(const Sort *sort, const SortItem *a, const SortItem *b, bool *less)
+{
+    return sort_less(sort->r, a->key, b->key, sort->keys, less);
+}
+
+static void reverse_items(SortItem *items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count / 2; i++) {
+        SortItem other = items[i];
+        items[i] = items[count - 1 - i];
+        items[count - 1 - i] = other;
+    }
+}
+
+/* Length of the run at the beginning, turned around if it descends. */
+static bool count_run(const Sort *sort, SortItem *items, uint32_t count, uint32_t *length)
+{
+    *length = count;
+    if (count < 2) {
+        return true;
+    }
+    bool descends, less;
+    if (!item_less(sort, &items[1], &items[0], &descends)) {
+        return false;
+    }
+    uint32_t at = 2;
+    for (; at < count; at++) {
+        if (!item_less(sort, &items[at], &items[at - 1], &less)) {
+            return false;
+        }
+        if (less != descends) {
+            break;
+        }
+    }
+    if (descends) {
+        reverse_items(items, at);
+    }
+    *length = at;
+    return true;
+}
+
+static bool sort_run(const Sort *sort, SortItem *items, uint32_t count)
+{
+    uint32_t sorted;
+    if (!count_run(sort, items, count, &sorted)) {
+        return false;
+    }
+    for (; sorted < count; sorted++) {
+        SortItem pivot = items[sorted];
+        uint32_t low = 0, high = sorted;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            bool less;
+            if (!item_less(sort, &pivot, &items[middle], &less)) {
+                return false;
+            }
+            if (less) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        memmove(&items[low + 1], &items[low], (sorted - low) * sizeof *items);
+        items[low] = pivot;
+    }
+    return true;
+}
+
+/* Merges the neighbors items[0..middle) and items[middle..count); `spare` has room for the
+ * first. */
+static bool merge(const Sort *sort, SortItem *items, uint32_t middle, uint32_t count,
+                  SortItem *spare)
+{
+    bool less;
+    if (!item_less(sort, &items[middle], &items[middle - 1], &less)) {
+        return false;
+    }
+    if (!less) {
+        return true; /* in order already */
+    }
+    memcpy(spare, items, middle * sizeof *items);
+    uint32_t left = 0, right = middle, to = 0;
+    while (left < middle && right < count) {
+        if (!item_less(sort, &items[right], &spare[left], &less)) {
+            return false;
+        }
+        items[to++] = less ? items[right++] : spare[left++];
+    }
+    memcpy(&items[to], &spare[left], (middle - left) * sizeof *items);
+    return true;
+}
+
+static bool sort_ascending(const Sort *sort, SortItem *items, uint32_t count)
+{
+    if (count <= RUN_MAX) {
+        return sort_run(sort, items, count);
+    }
+    for (uint32_t at = 0; at < count; at += RUN) {
+        if (!sort_run(sort, items + at, count - at < RUN ? count - at : RUN)) {
+            return false;
+        }
+    }
+    SortItem *spare = ARENA_ARRAY(sort->r->arena, SortItem, count);
+    for (uint64_t width = RUN; width < count; width *= 2) {
+        for (uint64_t at = 0; at + width < count; at += 2 * width) {
+            uint64_t end = at + 2 * width < count ? 2 * width : count - at;
+            if (!merge(sort, items + at, (uint32_t)width, (uint32_t)end, spare)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool sort_items(Render *r, SortItem *items, uint32_t count, SortKeys keys, bool reverse)
+{
+    unsigned rounds = 1;
+    while (rounds < 32 && count >> rounds != 0) {
+        rounds++;
+    }
+    if (!render_charge(r, (uint64_t)count * rounds / 4)) {
+        return false;
+    }
+    const Sort sort = { r, keys };
+    /* Reversing before and after keeps equal items in their order. */
+    if (reverse) {
+        reverse_items(items, count);
+    }
+    if (!sort_ascending(&sort, items, count)) {
+        return false;
+    }
+    if (reverse) {
+        reverse_items(items, count);
+    }
+    return true;
+}

@@ -1,0 +1,283 @@
+/* Jinja2's tests of what a value is. */
+#include "lang/template/filter.h"
+
+static bool test_defined(Render *r, const Args *args, Value *out)
+{
+    *out = value_bool(args->values[0].kind != VALUE_UNDEFINED);
+    return true;
+}
+
+static bool test_undefined(Render *r, const Args *args, Value *out)
+{
+    *out = value_bool(args->values[0].kind == VALUE_UNDEFINED);
+    return true;
+}
+
+static bool test_none(Render *r, const Args *args, Value *out)
+{
+    *out = value_bool(args->values[0].kind == VALUE_NULL);
+    return true;
+}
+
+static bool test_boolean(Render *r, const Args *args, Value *out)
+{
+    *out = value_bool(args->values[0].kind == VALUE_BOOL);
+    return true;
+}
+
+static bool test_true(Render *r, const Args *args, Value *out)
+{
+    *out = value_bool(args->values[0].kind == VALUE_BOOL && args->values[0].boolean);
+    return true;
+}
+
+static bool test_false(Render *r, const Args *args, Value *out)
+{
+    *out = value_bool(args->values[0].kind == VALUE_BOOL && !args->values[0].boolean);
+    return true;
+}
+
+static bool test_integer(Render *r, const Args *args, Value *out)
+{
+    *out = value_bool(args->values[0].kind == VALUE_INT);
+    return true;
+}
+
+static bool test_float(Render *r, const Args *args, Value *out)
+{
+    *out = value_bool(args->values[0].kind == VALUE_FLOAT);
+    return true;
+}
+
+static bool test_number(Render *r, const Args *args, Value *out)
+{
+    uint8_t kind = args->values[0].kind;
+    *out = value_bool(kind >= VALUE_BOOL && kind <= VALUE_FLOAT);
+    return true;
+}
+
+static bool test_string(Render *r, const Args *args, Value *out)
+{
+    *out = value_bool(args->values[0].kind == VALUE_STRING);
+    return true;
+}
+
+static bool test_mapping(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    *out = value_bool(v.kind == VALUE_MAP || (v.kind == VALUE_OBJECT && v.object->type->mapping));
+    return true;
+}
+
+/* A strict undefined value refuses to be looked at. */
+static bool check_undefined(Render *r, Value v)
+{
+    return r->settings->undefined != UNDEFINED_STRICT || undefined_raise(r, v);
+}
+
+static bool test_iterable(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    if (v.kind == VALUE_UNDEFINED) {
+        *out = value_bool(true);
+        return check_undefined(r, v);
+    }
+    *out = value_bool(v.kind == VALUE_OBJECT ? v.object->type->iterate != NULL
+                                             : v.kind >= VALUE_STRING);
+    return true;
+}
+
+/* Anything with a length and elements, so maps as well. */
+static bool test_sequence(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    if (v.kind == VALUE_UNDEFINED) {
+        *out = value_bool(true);
+        return check_undefined(r, v);
+    }
+    *out = value_bool(v.kind == VALUE_OBJECT ? v.object->type->sequence : v.kind >= VALUE_STRING);
+    return true;
+}
+
+static bool test_callable(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    *out = value_bool(v.kind == VALUE_UNDEFINED || value_is_callable(v));
+    return true;
+}
+
+static bool test_escaped(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    *out = value_bool(value_is_html(v));
+    return true;
+}
+
+static bool method_answer(Render *r, const Args *args, const char *method, Value *out)
+{
+    Str text;
+    return op_text(r, args->values[0], &text) && text_method(r, method, text, out);
+}
+
+static bool test_lower(Render *r, const Args *args, Value *out)
+{
+    return method_answer(r, args, "islower", out);
+}
+
+static bool test_upper(Render *r, const Args *args, Value *out)
+{
+    return method_answer(r, args, "isupper", out);
+}
+
+static bool test_filter(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    *out = value_bool(v.kind == VALUE_STRING && filter_find(value_str(v)) != NULL);
+    return v.kind == VALUE_UNDEFINED || v.kind == VALUE_OBJECT || value_is_key(v) ||
+           render_raise(r, FAULT_TYPE, "unhashable type: '%s'", op_type_name(v));
+}
+
+static bool test_test(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    *out = value_bool(v.kind == VALUE_STRING && test_find(value_str(v)) != NULL);
+    return v.kind == VALUE_UNDEFINED || v.kind == VALUE_OBJECT || value_is_key(v) ||
+           render_raise(r, FAULT_TYPE, "unhashable type: '%s'", op_type_name(v));
+}
+
+const Native tests_value[] = {
+    { .name = "defined",
+      .call = test_defined,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "There is such a value.",
+      .example = "{{ missing is defined }} {{ 1 is defined }}",
+      .shows = "False True" },
+    { .name = "undefined",
+      .call = test_undefined,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "There is no such value.",
+      .example = "{{ missing is undefined }}",
+      .shows = "True" },
+    { .name = "none",
+      .call = test_none,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value is none.",
+      .example = "{{ none is none }} {{ 0 is none }}",
+      .shows = "True False" },
+    { .name = "boolean",
+      .call = test_boolean,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value is true or false.",
+      .example = "{{ true is boolean }} {{ 1 is boolean }}",
+      .shows = "True False" },
+    { .name = "true",
+      .call = test_true,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value is true itself.",
+      .example = "{{ true is true }} {{ 1 is true }}",
+      .shows = "True False" },
+    { .name = "false",
+      .call = test_false,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value is false itself.",
+      .example = "{{ false is false }} {{ 0 is false }}",
+      .shows = "True False" },
+    { .name = "integer",
+      .call = test_integer,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value is an integer.",
+      .example = "{{ 42 is integer }} {{ true is integer }} {{ 4.2 is integer }}",
+      .shows = "True False False" },
+    { .name = "float",
+      .call = test_float,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value is a floating point number.",
+      .example = "{{ 4.2 is float }} {{ 42 is float }}",
+      .shows = "True False" },
+    { .name = "number",
+      .call = test_number,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value is a number; true and false count as numbers.",
+      .example = "{{ 42 is number }} {{ '42' is number }}",
+      .shows = "True False" },
+    { .name = "string",
+      .call = test_string,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value is text.",
+      .example = "{{ 'a' is string }} {{ 1 is string }}",
+      .shows = "True False" },
+    { .name = "mapping",
+      .call = test_mapping,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value is a map.",
+      .example = "{{ {} is mapping }} {{ [] is mapping }}",
+      .shows = "True False" },
+    { .name = "sequence",
+      .call = test_sequence,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value has a length and elements: a list, a text, and a map too.",
+      .example = "{{ [] is sequence }} {{ 'a' is sequence }} {{ 1 is sequence }}",
+      .shows = "True True False" },
+    { .name = "iterable",
+      .call = test_iterable,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "A loop can walk over the value.",
+      .example = "{{ [1] is iterable }} {{ 5 is iterable }}",
+      .shows = "True False" },
+    { .name = "callable",
+      .call = test_callable,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The value can be called, like a macro.",
+      .example = "{{ range is callable }} {{ 1 is callable }}",
+      .shows = "True False" },
+    { .name = "escaped",
+      .call = test_escaped,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "The text is marked as safe HTML.",
+      .example = "{{ 'a' | escape is escaped }} {{ 'a' is escaped }}",
+      .shows = "True False" },
+    { .name = "lower",
+      .call = test_lower,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "All letters of the text are lower case.",
+      .example = "{{ 'abc' is lower }} {{ 'aBc' is lower }}",
+      .shows = "True False" },
+    { .name = "upper",
+      .call = test_upper,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "All letters of the text are upper case.",
+      .example = "{{ 'ABC' is upper }} {{ 'aBc' is upper }}",
+      .shows = "True False" },
+    { .name = "filter",
+      .call = test_filter,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "There is a filter of that name.",
+      .example = "{{ 'upper' is filter }} {{ 'uper' is filter }}",
+      .shows = "True False" },
+    { .name = "test",
+      .call = test_test,
+      .params = { { "value" } },
+      .flags = NATIVE_JINJA | NATIVE_PLAIN,
+      .help = "There is a test of that name.",
+      .example = "{{ 'even' is test }} {{ 'evn' is test }}",
+      .shows = "True False" },
+    { 0 },
+};

@@ -1,0 +1,373 @@
+#include "lang/template/urlize.h"
+
+#include "base/utf8.h"
+#include "lang/template/filter.h"
+
+typedef struct Link {
+    const UrlizeRules *rules;
+    Buf attributes; /* ` rel="..." target="..."` */
+} Link;
+
+static bool starts_ignore_case(Str text, Str prefix)
+{
+    return str_eq_ignore_case(str_slice(text, 0, prefix.len), prefix);
+}
+
+static bool is_host_code(uint32_t code)
+{
+    return code == '%' || code == '-' || code_is_word(code);
+}
+
+/* Bytes of the longest beginning made of host characters and dots. */
+static size_t host_bytes(Str text)
+{
+    size_t at = 0;
+    while (at < text.len) {
+        size_t next = at;
+        uint32_t code = utf8_next(text, &next);
+        if (code != '.' && !is_host_code(code)) {
+            break;
+        }
+        at = next;
+    }
+    return at;
+}
+
+static bool is_ascii_label(Str label)
+{
+    for (size_t i = 0; i < label.len; i++) {
+        if (!ascii_is_alpha(label.data[i])) {
+            return false;
+        }
+    }
+    return label.len >= 2 && label.len <= 63;
+}
+
+static bool is_idna_label(Str label)
+{
+    if (!starts_ignore_case(label, STR("xn--"))) {
+        return false;
+    }
+    Str rest = str_from_offset(label, 4);
+    size_t length = utf8_count(rest);
+    return length >= 2 && length <= 59 && memchr(rest.data, '-', rest.len) == NULL;
+}
+
+/* Any domain, behind a scheme or "www.". */
+static bool is_domain(Str host)
+{
+    Str label = STR_EMPTY;
+    Str rest = host;
+    while (str_split_next(&rest, '.', &label)) {
+        if (label.len == 0) {
+            return false;
+        }
+    }
+    return is_ascii_label(label) || is_idna_label(label);
+}
+
+/* A domain that is taken for a link on its own. */
+static bool is_known_domain(Str host)
+{
+    static const Str tops[] = {
+        { "com", 3 }, { "net", 3 }, { "int", 3 },  { "edu", 3 },
+        { "gov", 3 }, { "org", 3 }, { "info", 4 }, { "mil", 3 },
+    };
+    size_t dot = str_find_last(host, STR("."));
+    if (dot == STR_NOT_FOUND) {
+        return false;
+    }
+    Str top = str_from_offset(host, dot + 1);
+    bool known = false;
+    for (size_t i = 0; i < COUNT_OF(tops); i++) {
+        known = known || str_eq_ignore_case(top, tops[i]);
+    }
+    Str rest = str_slice(host, 0, dot);
+    Str label;
+    while (known && str_split_next(&rest, '.', &label)) {
+        size_t length = utf8_count(label);
+        known = length >= 2 && length <= 63;
+    }
+    return known;
+}
+
+static bool is_ipv4(Str host)
+{
+    unsigned parts = 0;
+    Str part;
+    while (str_split_next(&host, '.', &part)) {
+        if (part.len < 1 || part.len > 3) {
+            return false;
+        }
+        for (size_t i = 0; i < part.len; i++) {
+            if (!ascii_is_digit(part.data[i])) {
+                return false;
+            }
+        }
+        parts++;
+    }
+    return parts == 4;
+}
+
+/* Up to four hexadecimal digits and a colon; bytes used. */
+static size_t ipv6_group(Str text, bool *colon)
+{
+    size_t at = 0;
+    while (at < text.len && at < 4 && ascii_hex_value(text.data[at]) >= 0) {
+        at++;
+    }
+    *colon = at < text.len && text.data[at] == ':';
+    return at + *colon;
+}
+
+/* "[...]" at the beginning: its bytes, or 0. As loose as Jinja2 is about the groups. */
+static size_t ipv6_bytes(Str text)
+{
+    if (text.len == 0 || text.data[0] != '[') {
+        return 0;
+    }
+    size_t at = 1;
+    bool colon;
+    for (unsigned group = 0; group < 8; group++) {
+        size_t used = ipv6_group(str_from_offset(text, at), &colon);
+        if (group < 2 && !colon) {
+            return 0;
+        }
+        at += used;
+    }
+    return at < text.len && text.data[at] == ']' ? at + 1 : 0;
+}
+
+/* Nothing, or a port, or a path, or both. */
+static bool is_url_end(Str text)
+{
+    size_t at = 0;
+    if (text.len > 0 && text.data[0] == ':') {
+        at = 1;
+        while (at < text.len && at <= 5 && ascii_is_digit(text.data[at])) {
+            at++;
+        }
+        if (at == 1) {
+            return false;
+        }
+    }
+    return at == text.len || text.data[at] == '/' || text.data[at] == '?' || text.data[at] == '#';
+}
+
+static bool is_url(Str text)
+{
+    size_t scheme = starts_ignore_case(text, STR("https://"))  ? 8
+                    : starts_ignore_case(text, STR("http://")) ? 7
+                                                               : 0;
+    size_t www = scheme == 0 && starts_ignore_case(text, STR("www.")) ? 4 : 0;
+    Str rest = str_from_offset(text, scheme + www);
+    size_t host = host_bytes(rest);
+    Str name = str_slice(rest, 0, host);
+    Str end = str_from_offset(rest, host);
+    if (scheme + www > 0 && is_domain(name) && is_url_end(end)) {
+        return true;
+    }
+    if (scheme > 0) {
+        if (is_ipv4(name)) {
+            return is_url_end(end);
+        }
+        size_t bracket = ipv6_bytes(rest);
+        return bracket > 0 && is_url_end(str_from_offset(rest, bracket));
+    }
+    host = host_bytes(text);
+    return is_known_domain(str_slice(text, 0, host)) && is_url_end(str_from_offset(text, host));
+}
+
+static bool is_mail_address(Str text)
+{
+    size_t at = str_find_last(text, STR("@"));
+    if (at == STR_NOT_FOUND || at == 0) {
+        return false;
+    }
+    Str domain = str_from_offset(text, at + 1);
+    size_t dot = str_find_last(domain, STR("."));
+    if (dot == STR_NOT_FOUND || dot == 0 || dot + 1 == domain.len) {
+        return false;
+    }
+    for (size_t i = 0; i < domain.len;) {
+        size_t start = i;
+        uint32_t code = utf8_next(domain, &i);
+        bool inside = start > 0 && start <= dot && (code == '.' || code == '-');
+        if (!inside && !code_is_word(code)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void put_link(const Link *link, const char *prefix, Str url, Buf *out)
+{
+    buf_put_format(out, "<a href=\"%s", prefix);
+    buf_put(out, url);
+    buf_put_char(out, '"');
+    buf_put(out, buf_str(&link->attributes));
+    buf_put_char(out, '>');
+    size_t shown = url.len;
+    if (link->rules->text_limit >= 0) {
+        shown = utf8_index_to_offset(url, (size_t)link->rules->text_limit);
+    }
+    buf_put(out, str_slice(url, 0, shown));
+    buf_put_c(out, shown < url.len ? "...</a>" : "</a>");
+}
+
+static void put_mail_link(const char *prefix, Str address, Buf *out)
+{
+    buf_put_format(out, "<a href=\"%s", prefix);
+    buf_put(out, address);
+    buf_put(out, STR("\">"));
+    buf_put(out, str_from_offset(address, str_starts(address, STR("mailto:")) ? 7 : 0));
+    buf_put(out, STR("</a>"));
+}
+
+static void put_scheme_link(const Link *link, Str url, Buf *out)
+{
+    const List *schemes = link->rules->schemes;
+    for (uint32_t i = 0; schemes != NULL && i < schemes->len; i++) {
+        Str scheme = value_str(schemes->items[i]);
+        if (url.len > scheme.len && str_starts(url, scheme)) {
+            buf_put(out, STR("<a href=\""));
+            buf_put(out, url);
+            buf_put_char(out, '"');
+            buf_put(out, buf_str(&link->attributes));
+            buf_put_char(out, '>');
+            buf_put(out, url);
+            buf_put(out, STR("</a>"));
+            return;
+        }
+    }
+    buf_put(out, url);
+}
+
+static void put_middle(const Link *link, Str middle, Buf *out)
+{
+    if (is_url(middle)) {
+        bool scheme = str_starts(middle, STR("https://")) || str_starts(middle, STR("http://"));
+        put_link(link, scheme ? "" : "https://", middle, out);
+    } else if (str_starts(middle, STR("mailto:")) && is_mail_address(str_from_offset(middle, 7))) {
+        put_mail_link("", middle, out);
+    } else if (!str_starts(middle, STR("www.")) && str_find(middle, STR(":"), 0) == STR_NOT_FOUND &&
+               is_mail_address(middle)) {
+        put_mail_link("mailto:", middle, out);
+    } else {
+        put_scheme_link(link, middle, out);
+    }
+}
+
+static size_t head_bytes(Str word)
+{
+    size_t at = 0;
+    while (at < word.len) {
+        if (word.data[at] == '(' || word.data[at] == '<') {
+            at++;
+        } else if (str_starts(str_from_offset(word, at), STR("&lt;"))) {
+            at += 4;
+        } else {
+            break;
+        }
+    }
+    return at;
+}
+
+/* Where the closing punctuation begins. */
+static size_t tail_start(Str word)
+{
+    size_t end = word.len;
+    while (end > 0) {
+        if (memchr(")>.,", word.data[end - 1], 4) != NULL) {
+            end--;
+        } else if (str_ends(str_slice(word, 0, end), STR("&gt;"))) {
+            end -= 4;
+        } else {
+            break;
+        }
+    }
+    return end;
+}
+
+static size_t count_of(Str text, Str needle)
+{
+    size_t count = 0;
+    for (size_t at = str_find(text, needle, 0); at != STR_NOT_FOUND;
+         at = str_find(text, needle, at + needle.len)) {
+        count++;
+    }
+    return count;
+}
+
+/* A URL that holds an opening bracket may also end with the closing one. Returns the new end. */
+static size_t balance(Str word, size_t end)
+{
+    static const Str pairs[][2] = {
+        { { "(", 1 }, { ")", 1 } },
+        { { "<", 1 }, { ">", 1 } },
+        { { "&lt;", 4 }, { "&gt;", 4 } },
+    };
+    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+        size_t opened = count_of(str_slice(word, 0, end), pairs[i][0]);
+        if (opened <= count_of(str_slice(word, 0, end), pairs[i][1])) {
+            continue;
+        }
+        size_t moves = count_of(str_from_offset(word, end), pairs[i][1]);
+        for (size_t k = 0; k < opened && k < moves; k++) {
+            end = str_find(word, pairs[i][1], end) + pairs[i][1].len;
+        }
+    }
+    return end;
+}
+
+static void put_word(const Link *link, Str word, Buf *out)
+{
+    size_t head = head_bytes(word);
+    buf_put(out, str_slice(word, 0, head));
+    word = str_from_offset(word, head);
+    size_t end = balance(word, tail_start(word));
+    put_middle(link, str_slice(word, 0, end), out);
+    buf_put(out, str_from_offset(word, end));
+}
+
+bool urlize_is_scheme(Str scheme)
+{
+    size_t colon = str_find(scheme, STR(":"), 0);
+    if (colon == STR_NOT_FOUND || utf8_count(str_slice(scheme, 0, colon)) < 2) {
+        return false;
+    }
+    for (size_t at = 0; at < colon;) {
+        uint32_t code = utf8_next(scheme, &at);
+        if (code != '.' && code != '+' && code != '-' && !code_is_word(code)) {
+            return false;
+        }
+    }
+    Str slashes = str_from_offset(scheme, colon + 1);
+    return slashes.len == 0 || str_eq(slashes, STR("/")) || str_eq(slashes, STR("//"));
+}
+
+bool urlize(Render *r, Str text, const UrlizeRules *rules, Buf *out)
+{
+    Link link = { .rules = rules, .attributes = render_buf(r) };
+    if (rules->rel.len > 0) {
+        buf_put(&link.attributes, STR(" rel=\""));
+        escape_html(rules->rel, &link.attributes);
+        buf_put_char(&link.attributes, '"');
+    }
+    if (rules->target.len > 0) {
+        buf_put(&link.attributes, STR(" target=\""));
+        escape_html(rules->target, &link.attributes);
+        buf_put_char(&link.attributes, '"');
+    }
+    size_t schemes = rules->schemes == NULL ? 0 : rules->schemes->len;
+    for (size_t at = 0; at < text.len && !out->overflow;) {
+        size_t end = text_skip_word(text, at);
+        if (!render_charge(r, 1 + schemes)) {
+            return false;
+        }
+        put_word(&link, str_slice(text, at, end), out);
+        at = text_skip_spaces(text, end);
+        buf_put(out, str_slice(text, end, at));
+    }
+    return true;
+}
