@@ -31,11 +31,19 @@ bool buf_reserve_slow(Buf *buf, size_t extra)
     if (cap > buf->max) {
         cap = buf->max;
     }
-    char *data = cap == SIZE_MAX ? NULL : realloc(buf->data, cap + 1);
-    if (data == NULL) {
+    if (cap == SIZE_MAX) {
         memory_exhausted(cap);
     }
-    buf->data = data;
+    if (buf->arena != NULL) {
+        size_t held = buf->data == NULL ? 0 : buf->cap + 1;
+        buf->data = arena_grow(buf->arena, buf->data, held, cap + 1);
+    } else {
+        char *data = realloc(buf->data, cap + 1);
+        if (data == NULL) {
+            memory_exhausted(cap);
+        }
+        buf->data = data;
+    }
     buf->cap = cap;
     return true;
 }

@@ -104,6 +104,26 @@ static void a_maximum_of_nothing_takes_nothing(void **state)
     assert_str(buf_str(&buf), "");
 }
 
+static void a_buffer_in_an_arena_needs_no_clearing(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Buf buf = buf_make_in(&arena, BUF_UNLIMITED);
+    char *between = NULL;
+    for (int i = 0; i < 2000; i++) {
+        buf_put_c(&buf, "abc");
+        if (i == 100) {
+            between = arena_alloc(&arena, 1); /* so that it cannot always grow in place */
+            *between = 'x';
+        }
+    }
+    assert_int_equal(buf.len, 6000);
+    assert_memory_equal(buf.data, "abcabc", 6);
+    assert_memory_equal(buf.data + buf.len - 3, "abc", 3);
+    assert_int_equal(*between, 'x');
+    assert_true(arena_used(&arena) > 6000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +133,7 @@ int main(void)
         cmocka_unit_test(the_maximum_can_be_reached_but_not_passed),
         cmocka_unit_test(after_an_overflow_nothing_more_goes_in),
         cmocka_unit_test(a_maximum_of_nothing_takes_nothing),
+        cmocka_unit_test(a_buffer_in_an_arena_needs_no_clearing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
