@@ -81,6 +81,24 @@ static void chunk_add(Arena *arena, size_t least)
     arena->held += size;
 }
 
+void arena_reset(Arena *arena)
+{
+    ArenaChunk *kept = arena->chunk;
+    if (kept == NULL || kept->size > LARGEST_CHUNK) {
+        arena_clear(arena);
+        return;
+    }
+    arena->chunk = kept->older;
+    size_t budget = arena->budget;
+    arena_clear(arena);
+    kept->older = NULL;
+    *arena = (Arena){.next = chunk_start(kept),
+                     .end = (char *)kept + kept->size,
+                     .chunk = kept,
+                     .held = kept->size,
+                     .budget = budget};
+}
+
 void *arena_alloc_slow(Arena *arena, size_t size)
 {
     size = rounded(size);

@@ -40,6 +40,9 @@ DEFINE_AUTO_CLEAR(Arena, arena_clear)
 
 void *arena_alloc_slow(Arena *arena, size_t size);
 
+/* Forgets everything but keeps the newest chunk for the next unit of work. */
+void arena_reset(Arena *arena);
+
 /* Never NULL. Memory is not zeroed. Aligned for any type. */
 static inline void *arena_alloc(Arena *arena, size_t size)
 {

@@ -36,6 +36,12 @@ bool render_out_of_memory(Render *r)
                         r->settings->limits.memory);
 }
 
+bool render_out_of_output(Render *r)
+{
+    return render_raise(r, FAULT_LIMIT, "the output would be larger than its limit of %zu bytes",
+                        r->settings->limits.output);
+}
+
 Buf render_buf(Render *r)
 {
     size_t limit = r->settings->limits.memory;

@@ -33,7 +33,9 @@ struct Render {
     bool escaped;    /* a value made by the running statement was stored somewhere lasting */
     uint64_t random_state;
     Rendered *rendered;
-    Buf *out; /* where output goes now: the rendered text or a capture */
+    uint32_t capture_depth; /* 0: output goes to the rendered text */
+    bool capture_secret;    /* a secret was written into the innermost capture */
+    Buf *out;               /* where output goes now: the rendered text or a capture */
     /* When not NULL, printing records the byte ranges that secrets take in the buffer. */
     Rendered *ranges;
     const Nest *nest; /* NULL outside of operators */
@@ -49,6 +51,7 @@ PRINTF_LIKE(2, 3) bool render_hint(Render *r, const char *format, ...);
 
 bool render_out_of_steps(Render *r);
 bool render_out_of_memory(Render *r);
+bool render_out_of_output(Render *r);
 
 /* Pays for visiting `steps` items; false, with LimitError, when the budget is used up. */
 static inline bool render_charge(Render *r, uint64_t steps)
@@ -88,3 +91,6 @@ MUST_CHECK bool render_take(Render *r, Buf *buf, Value *out);
 
 /* A deterministic pseudo-random number below `bound` (> 0). */
 uint64_t render_random(Render *r, uint64_t bound);
+
+/* One more buffer for captures. */
+void rendered_add_capture(Rendered *rendered);

@@ -92,7 +92,11 @@ typedef struct Rendered {
     SecretRange *secrets; /* ascending, not overlapping */
     uint32_t secret_count;
     uint32_t secret_cap;
-    Arena arena; /* values made while rendering; also the fault's strings */
+    Arena arena;   /* values made while rendering; also the fault's strings */
+    Arena frames;  /* of the functions that run */
+    Buf *captures; /* what macros and block assignments write into, by depth */
+    bool *capture_secrets;
+    uint32_t capture_cap;
 } Rendered;
 
 Rendered rendered_make(const TemplateLimits *limits);

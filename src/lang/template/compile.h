@@ -1,0 +1,9 @@
+/* Syntax tree to program. */
+#pragma once
+
+#include "lang/template/parse.h"
+#include "lang/template/program.h"
+
+/* `template` has owner, name and text set; the rest is filled in. */
+MUST_CHECK bool template_compile(Template *template, Node *body, Fault *fault);
+MUST_CHECK bool expression_compile(Template *template, Node *expression, Fault *fault);

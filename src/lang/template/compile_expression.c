@@ -1,0 +1,423 @@
+#include "lang/template/compiler.h"
+
+static bool compile_name(Compiler *c, const Level *level, const Node *node)
+{
+    Symbol *symbol = scope_use(level->scope, &c->unit->slots, node->name);
+    if (symbol->start == START_LAZY) {
+        emit(c, INS_LOAD_NAME, 0, symbol->slot, add_name(c, node->name), 1, node);
+        return true;
+    }
+    uint16_t distance = 0;
+    for (FunctionScope *f = &c->unit->slots; f != symbol->function; f = f->outer) {
+        distance++;
+    }
+    emit(c, distance == 0 ? INS_LOAD : INS_LOAD_OUTER, 0, distance, symbol->slot, 1, node);
+    return true;
+}
+
+static bool compile_items(Compiler *c, const Level *level, const Node *items)
+{
+    for (const Node *item = items; item != NULL; item = item->next) {
+        if (!compile_expression(c, level, item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Parts in groups, because an instruction counts them in 16 bits. */
+static bool compile_concat(Compiler *c, const Level *level, const Node *node)
+{
+    enum {
+        GROUP = 1000
+    };
+    int held = 0;
+    for (const Node *item = node->items; item != NULL; item = item->next) {
+        if (!compile_expression(c, level, item)) {
+            return false;
+        }
+        if (++held == GROUP && item->next != NULL) {
+            emit(c, INS_CONCAT, 0, GROUP, 0, 1 - GROUP, node);
+            held = 1;
+        }
+    }
+    emit(c, INS_CONCAT, 0, (uint16_t)held, 0, 1 - held, node);
+    return true;
+}
+
+static bool compile_compare(Compiler *c, const Level *level, const Node *node)
+{
+    if (!compile_expression(c, level, node->left)) {
+        return false;
+    }
+    Patch *ends = NULL;
+    for (const Node *operand = node->items; operand != NULL; operand = operand->next) {
+        if (!compile_expression(c, level, operand->left)) {
+            return false;
+        }
+        if (operand->next == NULL) {
+            emit(c, INS_COMPARE, operand->op, 0, 0, -1, operand);
+        } else {
+            Patch *end = ARENA_NEW(c->scratch, Patch);
+            end->instruction = emit(c, INS_COMPARE_CHAIN, operand->op, 0, 0, -1, operand);
+            end->next = ends;
+            ends = end;
+        }
+    }
+    for (; ends != NULL; ends = ends->next) {
+        patch_to_here(c, ends->instruction);
+    }
+    return true;
+}
+
+static bool compile_logic(Compiler *c, const Level *level, const Node *node)
+{
+    if (!compile_expression(c, level, node->left)) {
+        return false;
+    }
+    Opcode op = node->op == OP_AND ? INS_JUMP_FALSE_OR_POP : INS_JUMP_TRUE_OR_POP;
+    uint32_t end = emit(c, op, 0, 0, 0, -1, node);
+    if (!compile_expression(c, level, node->right)) {
+        return false;
+    }
+    patch_to_here(c, end);
+    return true;
+}
+
+static bool compile_condition(Compiler *c, const Level *outer, const Node *node)
+{
+    Level level = *outer;
+    level.soft = true;
+    if (!compile_expression(c, &level, node->test)) {
+        return false;
+    }
+    uint32_t otherwise = emit(c, INS_JUMP_FALSE, 0, 0, 0, -1, node);
+    if (!compile_expression(c, &level, node->left)) {
+        return false;
+    }
+    uint32_t end = emit(c, INS_JUMP, 0, 0, 0, -1, node);
+    patch_to_here(c, otherwise);
+    if (node->right != NULL) {
+        if (!compile_expression(c, &level, node->right)) {
+            return false;
+        }
+    } else {
+        Source source = { .text = c->template->text, .first_line = 1 };
+        Str text = arena_format(c->scratch,
+                                "the inline if-expression on line %u evaluated to false and no "
+                                "else section was defined.",
+                                source_place(&source, node->offset).line);
+        emit(c, INS_UNDEFINED, 0, 0, add_constant(c, value_string(text)), 1, node);
+    }
+    patch_to_here(c, end);
+    return true;
+}
+
+static bool compile_element(Compiler *c, const Level *level, const Node *node)
+{
+    if (!compile_expression(c, level, node->left)) {
+        return false;
+    }
+    const Node *key = node->right;
+    if (key->kind != NODE_SLICE) {
+        if (!compile_expression(c, level, key)) {
+            return false;
+        }
+        emit(c, INS_GET_ITEM, 0, 0, 0, -1, node);
+        return true;
+    }
+    const Node *bounds[] = { key->left, key->right, key->test };
+    for (size_t i = 0; i < COUNT_OF(bounds); i++) {
+        if (bounds[i] == NULL) {
+            emit(c, INS_CONST, 0, 0, add_constant(c, value_null()), 1, key);
+        } else if (!compile_expression(c, level, bounds[i])) {
+            return false;
+        }
+    }
+    emit(c, INS_GET_SLICE, 0, 0, 0, -3, node);
+    return true;
+}
+
+/* The place of a declared parameter, or NATIVE_PARAMS_MAX. */
+static uint32_t find_param(const Native *native, uint32_t count, Str name)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (str_eq_c(name, native->params[i].name)) {
+            return i;
+        }
+    }
+    return NATIVE_PARAMS_MAX;
+}
+
+/* Puts the arguments into the native's places while compiling. False when that cannot be done and
+ * the call must be bound, or refused, while running. `places[0]` is the filtered value. */
+static bool place_arguments(const Native *native, const Arguments *args,
+                            const Node *places[NATIVE_PARAMS_MAX])
+{
+    uint32_t count = native_param_count(native);
+    uint32_t given = 1 + args->positional_count;
+    if (args->dynamic != NULL || args->dynamic_keywords != NULL ||
+        (given > count && (!(native->flags & NATIVE_VARIADIC) || args->keywords != NULL))) {
+        return false;
+    }
+    uint32_t at = 1;
+    for (const Node *arg = args->positional; arg != NULL && at < count; arg = arg->next) {
+        places[at++] = arg;
+    }
+    for (const Keyword *keyword = args->keywords; keyword != NULL; keyword = keyword->next) {
+        uint32_t place = find_param(native, count, keyword->name);
+        if (place == NATIVE_PARAMS_MAX || place == 0 || places[place] != NULL) {
+            return false;
+        }
+        places[place] = keyword->value;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        if (places[i] == NULL && native->params[i].fallback == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A filter or test on the value on top of the stack. */
+static bool compile_native(Compiler *c, const Level *level, const Node *node, const Native *native,
+                           Opcode op)
+{
+    const Node *places[NATIVE_PARAMS_MAX] = { NULL };
+    if (!place_arguments(native, &node->args, places)) {
+        uint32_t site;
+        if (!compile_call_arguments(c, level, node, NULL, &site)) {
+            return false;
+        }
+        CallSite *call = &c->template->sites[site];
+        call->native = native;
+        int passed =
+            (int)(call->positional + call->keyword_count) + call->dynamic + call->dynamic_keywords;
+        emit(c, op == INS_FILTER ? INS_FILTER_SITE : INS_TEST_SITE, 0, 0, site, -passed, node);
+        return true;
+    }
+    uint32_t count = native_param_count(native);
+    uint32_t pushed = 1;
+    for (uint32_t i = 1; i < count; i++, pushed++) {
+        if (places[i] == NULL) {
+            emit(c, INS_CONST, 0, 0, add_constant(c, value_missing()), 1, node);
+        } else if (!compile_expression(c, level, places[i])) {
+            return false;
+        }
+    }
+    uint32_t skipped = 1;
+    for (const Node *arg = node->args.positional; arg != NULL; arg = arg->next, skipped++) {
+        if (skipped >= count) {
+            if (!compile_expression(c, level, arg)) {
+                return false;
+            }
+            pushed++;
+        }
+    }
+    if (pushed > UINT16_MAX) {
+        return compile_fail(c, FAULT_LIMIT, node, "too many arguments");
+    }
+    emit(c, op, 0, (uint16_t)pushed, add_native(c, native), 1 - (int)pushed, node);
+    return true;
+}
+
+/* In a branch that may not run, an unknown name fails only when it is reached. */
+static bool unknown_native(Compiler *c, const Level *level, const Node *node, const char *what,
+                           bool (*suggest)(Str, Str *))
+{
+    if (level->soft) {
+        Str text = arena_format(c->scratch, "No %s named '%" STR_FMT "' found.", what,
+                                STR_ARG(node->name));
+        emit(c, INS_RAISE, FAULT_RUNTIME, 0, add_constant(c, value_string(text)), 0, node);
+        return true;
+    }
+    compile_fail(c, FAULT_ASSERTION, node, "No %s named '%" STR_FMT "'.", what,
+                 STR_ARG(node->name));
+    Str closest;
+    if (suggest(node->name, &closest)) {
+        c->fault->hint = arena_format(c->arena, "did you mean '%" STR_FMT "'?", STR_ARG(closest));
+    }
+    return false;
+}
+
+static bool compile_filter(Compiler *c, const Level *level, const Node *node)
+{
+    const Native *native = filter_find(node->name);
+    if (native == NULL) {
+        return unknown_native(c, level, node, "filter", filter_suggest);
+    }
+    return compile_native(c, level, node, native, INS_FILTER);
+}
+
+bool compile_filter_chain(Compiler *c, const Level *level, const Node *node)
+{
+    if (node->left != NULL && !compile_filter_chain(c, level, node->left)) {
+        return false;
+    }
+    return compile_filter(c, level, node);
+}
+
+static bool compile_test(Compiler *c, const Level *level, const Node *node)
+{
+    bool defined = str_eq(node->name, STR("defined"));
+    if ((defined || str_eq(node->name, STR("undefined"))) && node->args.positional == NULL &&
+        node->args.keywords == NULL && node->args.dynamic == NULL &&
+        node->args.dynamic_keywords == NULL) {
+        emit(c, INS_IS_DEFINED, !defined, 0, 0, 0, node);
+        return true;
+    }
+    const Native *native = test_find(node->name);
+    if (native == NULL) {
+        return unknown_native(c, level, node, "test", test_suggest);
+    }
+    return compile_native(c, level, node, native, INS_TEST);
+}
+
+bool compile_call_arguments(Compiler *c, const Level *level, const Node *node,
+                            const uint32_t *caller, uint32_t *site)
+{
+    const Arguments *args = &node->args;
+    if (!compile_items(c, level, args->positional)) {
+        return false;
+    }
+    uint32_t keyword_count = args->keyword_count + (caller != NULL);
+    Str *keywords = ARENA_ARRAY(c->arena, Str, keyword_count);
+    uint32_t at = 0;
+    for (const Keyword *keyword = args->keywords; keyword != NULL; keyword = keyword->next) {
+        if (!compile_expression(c, level, keyword->value)) {
+            return false;
+        }
+        keywords[at++] = arena_copy(c->arena, keyword->name);
+    }
+    if (caller != NULL) {
+        emit(c, INS_MACRO, 0, 0, *caller, 1, node);
+        keywords[at++] = STR("caller");
+    }
+    if ((args->dynamic != NULL && !compile_expression(c, level, args->dynamic)) ||
+        (args->dynamic_keywords != NULL && !compile_expression(c, level, args->dynamic_keywords))) {
+        return false;
+    }
+    CallSite *call = add_site(c, site);
+    *call = (CallSite){ .positional = args->positional_count,
+                        .keyword_count = keyword_count,
+                        .keywords = keywords,
+                        .dynamic = args->dynamic != NULL,
+                        .dynamic_keywords = args->dynamic_keywords != NULL,
+                        .forwards_caller = caller != NULL };
+    return true;
+}
+
+bool compile_call(Compiler *c, const Level *level, const Node *node, Opcode op,
+                  const uint32_t *caller)
+{
+    const Node *callee = node->left;
+    bool emits = op == INS_CALL_EMIT;
+    bool method = callee->kind == NODE_ATTRIBUTE;
+    if (!compile_expression(c, level, method ? callee->left : callee)) {
+        return false;
+    }
+    uint32_t site;
+    if (!compile_call_arguments(c, level, node, caller, &site)) {
+        return false;
+    }
+    CallSite *call = &c->template->sites[site];
+    int passed =
+        (int)(call->positional + call->keyword_count) + call->dynamic + call->dynamic_keywords;
+    if (method) {
+        uint32_t name = add_name(c, callee->name);
+        c->template->sites[site].name = name;
+        op = emits ? INS_CALL_METHOD_EMIT : INS_CALL_METHOD;
+    }
+    emit(c, op, (uint8_t)level->emit, 0, site, emits ? -passed - 1 : -passed, node);
+    return true;
+}
+
+static bool compile_binary(Compiler *c, const Level *level, const Node *node)
+{
+    if (node->op == OP_AND || node->op == OP_OR) {
+        return compile_logic(c, level, node);
+    }
+    if (!compile_expression(c, level, node->left) || !compile_expression(c, level, node->right)) {
+        return false;
+    }
+    emit(c, INS_BINARY, node->op, 0, 0, -1, node);
+    return true;
+}
+
+static bool compile_unary(Compiler *c, const Level *level, const Node *node)
+{
+    if (!compile_expression(c, level, node->left)) {
+        return false;
+    }
+    Opcode op = node->op == OP_NOT ? INS_NOT : node->op == OP_NEGATE ? INS_NEGATE : INS_POSITIVE;
+    emit(c, op, 0, 0, 0, 0, node);
+    return true;
+}
+
+static bool compile_attribute(Compiler *c, const Level *level, const Node *node)
+{
+    if (node->left->kind == NODE_NAME) {
+        Symbol *symbol = scope_use(level->scope, &c->unit->slots, node->left->name);
+        if (symbol->start != START_LAZY && symbol->function == &c->unit->slots) {
+            emit(c, INS_LOAD_ATTR, 0, symbol->slot, add_name(c, node->name), 1, node);
+            return true;
+        }
+    }
+    if (!compile_expression(c, level, node->left)) {
+        return false;
+    }
+    emit(c, INS_GET_ATTR, 0, 0, add_name(c, node->name), 0, node);
+    return true;
+}
+
+bool compile_expression(Compiler *c, const Level *level, const Node *node)
+{
+    switch ((NodeKind)node->kind) {
+    case NODE_CONST:
+    case NODE_DATA: emit(c, INS_CONST, 0, 0, add_constant(c, node->value), 1, node); return true;
+    case NODE_NAME: return compile_name(c, level, node);
+    case NODE_TUPLE:
+    case NODE_LIST:
+        if (!compile_items(c, level, node->items)) {
+            return false;
+        }
+        emit(c, node->kind == NODE_LIST ? INS_BUILD_LIST : INS_BUILD_TUPLE, 0, 0, node->count,
+             1 - (int)node->count, node);
+        return true;
+    case NODE_DICT:
+        for (const Node *pair = node->items; pair != NULL; pair = pair->next) {
+            if (!compile_expression(c, level, pair->left) ||
+                !compile_expression(c, level, pair->right)) {
+                return false;
+            }
+        }
+        emit(c, INS_BUILD_DICT, 0, 0, node->count, 1 - 2 * (int)node->count, node);
+        return true;
+    case NODE_CONDITION: return compile_condition(c, level, node);
+    case NODE_FILTER:
+        return compile_expression(c, level, node->left) && compile_filter(c, level, node);
+    case NODE_TEST: return compile_expression(c, level, node->left) && compile_test(c, level, node);
+    case NODE_CALL: return compile_call(c, level, node, INS_CALL, NULL);
+    case NODE_ATTRIBUTE: return compile_attribute(c, level, node);
+    case NODE_ELEMENT: return compile_element(c, level, node);
+    case NODE_CONCAT: return compile_concat(c, level, node);
+    case NODE_COMPARE: return compile_compare(c, level, node);
+    case NODE_BINARY: return compile_binary(c, level, node);
+    case NODE_UNARY: return compile_unary(c, level, node);
+    default: return compile_fail(c, FAULT_SYNTAX, node, "this cannot be used as an expression");
+    }
+}
+
+bool expression_allocates(const Node *node)
+{
+    switch ((NodeKind)node->kind) {
+    case NODE_CONST:
+    case NODE_DATA:
+    case NODE_NAME: return false;
+    case NODE_ATTRIBUTE: return expression_allocates(node->left);
+    case NODE_ELEMENT:
+        return node->right->kind == NODE_SLICE || expression_allocates(node->left) ||
+               expression_allocates(node->right);
+    default: return true;
+    }
+}

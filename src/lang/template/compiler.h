@@ -1,0 +1,101 @@
+/* The compiler's inner state; see compile.h for what others call. */
+#pragma once
+
+#include "lang/template/compile.h"
+#include "lang/template/scope.h"
+
+/* A jump whose target is not known yet. */
+typedef struct Patch {
+    uint32_t instruction;
+    struct Patch *next;
+} Patch;
+
+/* What must be undone when `break` or `continue` leaves it. */
+typedef enum UnwindKind {
+    UNWIND_LOOP,
+    UNWIND_CAPTURE,
+    UNWIND_AUTOESCAPE
+} UnwindKind;
+
+typedef struct Unwind {
+    UnwindKind kind;
+    uint32_t next_label; /* of a loop: its LOOP_NEXT */
+    Patch *breaks;
+    struct Unwind *outer;
+} Unwind;
+
+/* A function in the making. */
+typedef struct Unit {
+    struct Unit *outer;
+    Function *function;
+    FunctionScope slots;
+    Instruction *code;
+    Origin *origins;
+    uint32_t count, cap;
+    uint32_t stack, stack_max;
+    Unwind *unwind;
+} Unit;
+
+/* Where in the template we are; passed down by value. */
+typedef struct Level {
+    Scope *scope;
+    EmitMode emit;
+    bool top;          /* assignments are exported to the context */
+    bool root;         /* not even inside an `if` */
+    bool soft;         /* unknown filters fail when used, not when compiled */
+    bool check_output; /* output may be suppressed by an extends before it */
+} Level;
+
+typedef struct Compiler {
+    Template *template;
+    Arena *arena;   /* of the program */
+    Arena *scratch; /* gone after compiling */
+    const TemplateSettings *settings;
+    Fault *fault;
+    Unit *unit;
+    Map *name_index; /* text -> index into names */
+    Map *string_index;
+    uint32_t name_cap, constant_cap, data_cap, site_cap, native_cap, function_cap, local_set_cap,
+        block_cap;
+    uint32_t extends_seen;
+    bool extends_known; /* output from here on is the parent's business */
+} Compiler;
+
+/* Always false. */
+PRINTF_LIKE(4, 5)
+bool compile_fail(Compiler *c, FaultClass class, const Node *at, const char *format, ...);
+
+/* Appends an instruction and returns its index. `stack` is by how much the operand stack grows. */
+uint32_t emit(Compiler *c, Opcode op, uint8_t a, uint16_t b, uint32_t operand, int stack,
+              const Node *at);
+void patch_to_here(Compiler *c, uint32_t instruction);
+
+uint32_t add_name(Compiler *c, Str text);
+uint32_t add_constant(Compiler *c, Value value);
+uint32_t add_data(Compiler *c, Str text);
+uint32_t add_native(Compiler *c, const Native *native);
+CallSite *add_site(Compiler *c, uint32_t *index);
+uint32_t add_function(Compiler *c, Function *function);
+uint32_t add_local_set(Compiler *c, const Level *level);
+
+/* Starts and ends a function; the unit is the running one in between. */
+void unit_begin(Compiler *c, Unit *unit, FunctionKind kind, Str name);
+bool unit_end(Compiler *c, const Node *at);
+
+bool compile_expression(Compiler *c, const Level *level, const Node *node);
+/* The filter chain of a filter block or block set, on the value on top of the stack. */
+bool compile_filter_chain(Compiler *c, const Level *level, const Node *node);
+/* Everything of a call but its callee. With `caller`, that function is passed as the keyword. */
+bool compile_call_arguments(Compiler *c, const Level *level, const Node *call,
+                            const uint32_t *caller, uint32_t *site);
+bool compile_call(Compiler *c, const Level *level, const Node *node, Opcode op,
+                  const uint32_t *caller);
+bool expression_allocates(const Node *node);
+
+bool compile_statements(Compiler *c, const Level *level, const Node *nodes);
+bool compile_for(Compiler *c, const Level *level, const Node *node);
+bool compile_macro(Compiler *c, const Level *level, const Node *node, FunctionKind kind,
+                   uint32_t *function);
+/* Pops the value on top of the stack into the target. */
+bool compile_target(Compiler *c, const Level *level, const Node *target);
+void compile_scope_entry(Compiler *c, const Scope *scope, const Node *at);

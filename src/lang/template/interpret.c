@@ -1,0 +1,828 @@
+/* Runs programs. One activation of interpret() is one function of a template; calls of macros,
+ * blocks, includes and recursive loops nest activations, bounded by the depth limit. */
+#include "lang/template/ops.h"
+#include "lang/template/runtime.h"
+#include "lang/template/transfer.h"
+
+Frame *frame_open(Render *r, const Function *function, Frame *outer, Context *context,
+                  FrameMark *mark)
+{
+    Arena *arena = function->captured ? r->arena : &r->rendered->frames;
+    mark->mark = arena_mark(&r->rendered->frames);
+    uint32_t count = function->slot_count + function->stack_max;
+    Frame *frame = arena_alloc(arena, sizeof(Frame) + count * sizeof(Value));
+    *frame = (Frame){ .function = function, .outer = outer, .context = context };
+    frame->slots = (Value *)(frame + 1);
+    frame->stack = frame->slots + function->slot_count;
+    for (uint32_t i = 0; i < function->slot_count; i++) {
+        frame->slots[i] = value_missing();
+    }
+    return frame;
+}
+
+void frame_close(Render *r, FrameMark mark)
+{
+    arena_release(&r->rendered->frames, mark.mark);
+}
+
+enum {
+    ORIGINS_MAX = 16
+};
+
+void fault_locate(Render *r, const Frame *frame, uint32_t instruction)
+{
+    const Template *template = frame->function->template;
+    Origin origin = frame->function->origins[instruction];
+    Source source = { .text = template->text, .first_line = 1 };
+    Place place = source_place(&source, origin.offset);
+    Fault *fault = &r->fault;
+    if (fault->line == 0) {
+        fault->template_name = template->name;
+        fault->template_text = template->text;
+        fault->offset = origin.offset;
+        fault->span = origin.span;
+        fault->line = place.line;
+        fault->column = place.column;
+        return;
+    }
+    FaultOrigin **end = &fault->origin;
+    for (int length = 0; *end != NULL; end = &(*end)->next) {
+        if (++length >= ORIGINS_MAX) {
+            return;
+        }
+    }
+    *end = ARENA_NEW(r->arena, FaultOrigin);
+    **end = (FaultOrigin){ .template_name = template->name, .line = place.line };
+}
+
+void capture_begin(Render *r)
+{
+    Rendered *rendered = r->rendered;
+    if (r->capture_depth == rendered->capture_cap) {
+        rendered_add_capture(rendered);
+    }
+    Buf *buf = &rendered->captures[r->capture_depth++];
+    buf_reset(buf);
+    buf->max = r->settings->limits.memory;
+    r->out = buf;
+    /* Whether the capture around holds a secret is kept beside it, in a bit nobody else uses. */
+    rendered->capture_secrets[r->capture_depth - 1] = r->capture_secret;
+    r->capture_secret = false;
+}
+
+void capture_drop(Render *r)
+{
+    r->capture_depth--;
+    r->capture_secret = r->rendered->capture_secrets[r->capture_depth] || r->capture_secret;
+    r->out =
+        r->capture_depth == 0 ? &r->rendered->text : &r->rendered->captures[r->capture_depth - 1];
+}
+
+bool capture_end(Render *r, Value *out)
+{
+    Buf *buf = r->out;
+    bool secret = r->capture_secret;
+    capture_drop(r);
+    r->capture_secret = r->rendered->capture_secrets[r->capture_depth];
+    if (buf->overflow || !render_room(r, buf->len)) {
+        return render_out_of_memory(r);
+    }
+    *out = value_string(arena_copy(r->arena, buf_str(buf)));
+    if (r->autoescape) {
+        out->flags |= VALUE_MARKUP;
+    }
+    if (secret) {
+        out->flags |= VALUE_SECRET;
+    }
+    return true;
+}
+
+static bool escapes(const Render *r, unsigned mode)
+{
+    return mode == EMIT_ESCAPED || (mode == EMIT_DYNAMIC && r->autoescape);
+}
+
+/* Secrets are in play: remember which bytes of the output come from them. */
+static bool emit_tracked(Render *r, Value v, unsigned mode)
+{
+    r->ranges = r->capture_depth == 0 ? r->rendered : NULL;
+    if (r->capture_depth > 0 && op_holds_secret(r, v)) {
+        r->capture_secret = true;
+    }
+    bool ok = escapes(r, mode) ? op_print_escaped(r, v, r->out) : op_print(r, v, r->out);
+    r->ranges = NULL;
+    return ok && (!r->out->overflow || render_out_of_output(r));
+}
+
+static inline bool emit_value(Render *r, Value v, unsigned mode)
+{
+    if (UNLIKELY(r->secrets)) {
+        return emit_tracked(r, v, mode);
+    }
+    if (v.kind == VALUE_STRING && (mode == EMIT_PLAIN || value_is_markup(v))) {
+        buf_put(r->out, value_str(v));
+    } else if (v.kind == VALUE_INT) {
+        buf_put_i64(r->out, v.integer);
+    } else if (!(escapes(r, mode) ? op_print_escaped(r, v, r->out) : op_print(r, v, r->out))) {
+        return false;
+    }
+    return LIKELY(!r->out->overflow) || render_out_of_output(r);
+}
+
+/* The mark for the result of an operator: texts and numbers made from anything secret, and
+ * whatever is made from a container that is secret itself. */
+static void taint(Render *r, Value *result, const Value *operands, uint32_t count)
+{
+    bool container = result->kind >= VALUE_LIST && result->kind <= VALUE_MAP;
+    for (uint32_t i = 0; i < count; i++) {
+        if (value_is_secret(operands[i]) || (!container && op_holds_secret(r, operands[i]))) {
+            result->flags |= VALUE_SECRET;
+            return;
+        }
+    }
+}
+
+static inline bool binary(Render *r, Operator op, Value a, Value b, Value *out)
+{
+    if (a.kind == VALUE_INT && b.kind == VALUE_INT) {
+        int64_t result;
+        if ((op == OP_ADD && !__builtin_add_overflow(a.integer, b.integer, &result)) ||
+            (op == OP_SUB && !__builtin_sub_overflow(a.integer, b.integer, &result)) ||
+            (op == OP_MUL && !__builtin_mul_overflow(a.integer, b.integer, &result))) {
+            *out = value_int(result);
+            out->flags = (a.flags | b.flags) & VALUE_SECRET;
+            return true;
+        }
+    }
+    if (!op_binary(r, op, a, b, out)) {
+        return false;
+    }
+    if (UNLIKELY(r->secrets)) {
+        taint(r, out, (Value[]){ a, b }, 2);
+    }
+    return true;
+}
+
+static inline bool compare(Render *r, Operator op, Value a, Value b, bool *out)
+{
+    if (a.kind == VALUE_INT && b.kind == VALUE_INT && op <= OP_GE) {
+        switch (op) {
+        case OP_EQ: *out = a.integer == b.integer; return true;
+        case OP_NE: *out = a.integer != b.integer; return true;
+        case OP_LT: *out = a.integer < b.integer; return true;
+        case OP_LE: *out = a.integer <= b.integer; return true;
+        case OP_GT: *out = a.integer > b.integer; return true;
+        default: *out = a.integer >= b.integer; return true;
+        }
+    }
+    if (a.kind == VALUE_STRING && b.kind == VALUE_STRING && (op == OP_EQ || op == OP_NE)) {
+        *out = str_eq(value_str(a), value_str(b)) == (op == OP_EQ);
+        return true;
+    }
+    return op_compare(r, op, a, b, out);
+}
+
+static inline bool truth(Render *r, Value v, bool *out)
+{
+    if (v.kind == VALUE_BOOL) {
+        *out = v.boolean;
+        return true;
+    }
+    return op_truth(r, v, out);
+}
+
+static inline bool get_attr(Render *r, Value owner, const Name *name, Value *out)
+{
+    if (LIKELY(owner.kind == VALUE_MAP && name->methods[VALUE_MAP] == NULL)) {
+        const MapEntry *entry = map_find_str_hashed(owner.map, name->text, name->hash);
+        if (LIKELY(entry != NULL)) {
+            *out = entry->value;
+            out->flags |= owner.flags & VALUE_SECRET;
+            return true;
+        }
+    }
+    return op_get_attr(r, owner, name->text, out);
+}
+
+static inline Value slot_value(Render *r, const Frame *frame, uint32_t slot)
+{
+    Value v = frame->slots[slot];
+    if (UNLIKELY(value_is_missing(v))) {
+        return undefined_name(r, frame->function->slot_names[slot]);
+    }
+    return v;
+}
+
+/* A name of the context: looked up once, then kept in its slot. */
+static inline Value name_value(Render *r, const Frame *frame, uint32_t slot, const Name *name)
+{
+    Value v = frame->slots[slot];
+    if (LIKELY(!value_is_missing(v))) {
+        return v;
+    }
+    if (context_lookup(r, frame->context, name, &v)) {
+        frame->slots[slot] = v;
+        return v;
+    }
+    return undefined_name(r, name->text);
+}
+
+static Frame *frame_out(Frame *frame, unsigned levels)
+{
+    while (levels-- > 0) {
+        frame = frame->outer;
+    }
+    return frame;
+}
+
+/* Gathers what a call site left on the stack; `values` is the first positional argument. */
+static bool gather(Render *r, const CallSite *site, Value *values, Args *out)
+{
+    *out = (Args){ .values = values, .count = site->positional };
+    if (site->keyword_count == 0 && !site->dynamic && !site->dynamic_keywords) {
+        return true;
+    }
+    const Value *next = values + site->positional;
+    if (site->keyword_count > 0 || site->dynamic_keywords) {
+        out->named = map_new(r->arena, site->keyword_count);
+    }
+    for (uint32_t i = 0; i < site->keyword_count; i++) {
+        map_set_str(r->arena, out->named, site->keywords[i], *next++);
+    }
+    if (site->dynamic) {
+        List *all = list_new(r->arena, site->positional + 4);
+        for (uint32_t i = 0; i < site->positional; i++) {
+            list_push(r->arena, all, values[i]);
+        }
+        Iter iter;
+        Value item;
+        if (!iter_start(r, *next++, &iter)) {
+            return false;
+        }
+        while (iter_next(r, &iter, &item)) {
+            list_push(r->arena, all, item);
+        }
+        if (render_failed(r)) {
+            return false;
+        }
+        out->values = all->items;
+        out->count = all->len;
+    }
+    return !site->dynamic_keywords || arguments_add_mapping(r, *next, out->named);
+}
+
+static uint32_t site_width(const CallSite *site)
+{
+    return site->positional + site->keyword_count + site->dynamic + site->dynamic_keywords;
+}
+
+/* Writes the result of a call. What a template produces itself is written without a detour. */
+static bool call_emit(Render *r, Value callee, const Args *args, unsigned mode)
+{
+    bool direct = callee.kind == VALUE_OBJECT && escapes(r, mode) == r->autoescape;
+    if (direct && callee.object->type == &macro_type) {
+        return macro_call(r, (Macro *)callee.object, args, true, NULL);
+    }
+    if (direct && callee.object->type == &loop_type) {
+        return loop_call(r, (Loop *)callee.object, args, true, NULL);
+    }
+    if (direct && callee.object->type == &block_reference_type) {
+        const BlockReference *reference = (BlockReference *)callee.object;
+        return block_render(r, reference->context, reference->chain, reference->depth, true, NULL);
+    }
+    Value result;
+    return value_call(r, callee, args, &result) && emit_value(r, result, mode);
+}
+
+/* owner.name(...): methods of plain values need no bound method in between. */
+static bool call_method(Render *r, const CallSite *site, const Name *name, Value *owner,
+                        bool emit_result, unsigned mode, Value *out)
+{
+    Args args;
+    if (!gather(r, site, owner + 1, &args)) {
+        return false;
+    }
+    const Native *method = owner->kind < VALUE_OBJECT ? name->methods[owner->kind] : NULL;
+    if (method == NULL) {
+        Value callee;
+        if (!get_attr(r, *owner, name, &callee)) {
+            return false;
+        }
+        return emit_result ? call_emit(r, callee, &args, mode) : value_call(r, callee, &args, out);
+    }
+    uint32_t params = native_param_count(method);
+    Args with_owner = { .count = args.count + 1, .named = args.named };
+    if (args.values == owner + 1) {
+        with_owner.values = owner;
+    } else {
+        with_owner.values = ARENA_ARRAY(r->arena, Value, with_owner.count);
+        with_owner.values[0] = *owner;
+        memcpy(with_owner.values + 1, args.values, args.count * sizeof(Value));
+    }
+    Value result;
+    bool placed = args.named == NULL && with_owner.values == owner && with_owner.count <= params &&
+                  !(method->flags & (NATIVE_VARIADIC | NATIVE_KEYWORDS));
+    for (uint32_t i = with_owner.count; placed && i < params; i++) {
+        owner[i] = value_missing();
+        placed = method->params[i].fallback != NULL;
+    }
+    if (placed) {
+        with_owner.count = params;
+        if (!native_call_bound(r, method, &with_owner, &result)) {
+            return false;
+        }
+    } else if (!native_call(r, method, "method", &with_owner, &result)) {
+        return false;
+    }
+    if (emit_result) {
+        return emit_value(r, result, mode);
+    }
+    *out = result;
+    return true;
+}
+
+static bool call_site_native(Render *r, const CallSite *site, const char *what, Value *input,
+                             Value *out)
+{
+    Args given;
+    if (!gather(r, site, input + 1, &given)) {
+        return false;
+    }
+    Args all = { .count = given.count + 1, .named = given.named };
+    all.values = ARENA_ARRAY(r->arena, Value, all.count);
+    all.values[0] = *input;
+    if (given.count > 0) {
+        memcpy(all.values + 1, given.values, given.count * sizeof(Value));
+    }
+    return native_call(r, site->native, what, &all, out);
+}
+
+static bool unpack(Render *r, Value v, uint32_t count, Value *out)
+{
+    List *items;
+    if (value_is_sequence(v)) {
+        items = v.list;
+    } else if (!iter_collect(r, v, &items)) {
+        return false;
+    }
+    if (items->len != count) {
+        return items->len < count
+                   ? render_raise(r, FAULT_VALUE,
+                                  "not enough values to unpack (expected %u, got %u)", count,
+                                  items->len)
+                   : render_raise(r, FAULT_VALUE, "too many values to unpack (expected %u)", count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        Value item = items->items[i];
+        item.flags |= v.flags & VALUE_SECRET;
+        out[count - 1 - i] = item;
+    }
+    return true;
+}
+
+static bool build_dict(Render *r, const Value *pairs, uint32_t count, Value *out)
+{
+    Map *map = map_new(r->arena, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!value_is_key(pairs[2 * i])) {
+            return render_raise(r, FAULT_TYPE, "unhashable type: '%s'", op_type_name(pairs[2 * i]));
+        }
+        map_set(r->arena, map, pairs[2 * i], pairs[2 * i + 1]);
+    }
+    *out = value_map(map);
+    return true;
+}
+
+static Value build_list(Render *r, const Value *items, uint32_t count, bool tuple)
+{
+    List *list = list_new(r->arena, count);
+    if (count > 0) {
+        memcpy(list->items, items, count * sizeof(Value));
+        list->len = count;
+    }
+    return tuple ? value_tuple(list) : value_list(list);
+}
+
+static void export_variable(Render *r, Context *context, const Name *name, Value value, bool public)
+{
+    context_export(r, context, name->text, value);
+    if (public) {
+        if (context->exported == NULL) {
+            context->exported = map_new(r->arena, 4);
+        }
+        map_set_str(r->arena, context->exported, name->text, value);
+    } else if (context->exported != NULL) {
+        map_remove(context->exported, value_string(name->text));
+    }
+}
+
+/* The instructions, by label address: one indirect jump each, predicted one by one. */
+#define CASE(name) L_##name:
+#define NEXT       goto *labels[(++ip)->op]
+#define GOTO(target)          \
+    do {                      \
+        ip = code + (target); \
+        goto *labels[ip->op]; \
+    } while (0)
+#define TRY(condition)                \
+    do {                              \
+        if (UNLIKELY(!(condition))) { \
+            goto failed;              \
+        }                             \
+    } while (0)
+
+static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
+{
+    static const void *const labels[] = {
+#define X(name) &&L_##name,
+        INSTRUCTIONS(X)
+#undef X
+    };
+    const Function *function = frame->function;
+    const Template *template = function->template;
+    const Instruction *code = function->code;
+    const Instruction *ip = code;
+    Value *slots = frame->slots;
+    Value *sp = frame->stack; /* next free operand */
+    ArenaMark mark = { 0 };
+    bool escaped_before = false;
+    Value value;
+    bool flag;
+    goto *labels[ip->op];
+
+    CASE(CONST)
+    *sp++ = template->constants[ip->c];
+    NEXT;
+    CASE(LOAD)
+    *sp++ = slot_value(r, frame, ip->c);
+    NEXT;
+    CASE(LOAD_OUTER)
+    *sp++ = slot_value(r, frame_out(frame, ip->b), ip->c);
+    NEXT;
+    CASE(LOAD_NAME)
+    *sp++ = name_value(r, frame, ip->b, &template->names[ip->c]);
+    NEXT;
+    CASE(UNDEFINED)
+    value = template->constants[ip->c];
+    *sp++ = undefined_hint(r, "%" STR_FMT, STR_ARG(value_str(value)));
+    NEXT;
+    CASE(RESOLVE)
+    if (!context_lookup(r, frame->context, &template->names[ip->c], &slots[ip->b])) {
+        slots[ip->b] = value_missing();
+    }
+    NEXT;
+    CASE(STORE)
+    slots[ip->c] = *--sp;
+    NEXT;
+    CASE(UNSET)
+    slots[ip->c] = value_missing();
+    NEXT;
+    CASE(COPY)
+    slots[ip->b] = slots[ip->c];
+    NEXT;
+    CASE(COPY_OUTER)
+    slots[ip->b] = frame_out(frame, ip->a)->slots[ip->c];
+    NEXT;
+    CASE(EXPORT)
+    export_variable(r, frame->context, &template->names[ip->c], slots[ip->b], ip->a);
+    NEXT;
+    CASE(POP)
+    sp--;
+    NEXT;
+    CASE(DUP)
+    *sp = sp[-1];
+    sp++;
+    NEXT;
+    CASE(GET_ATTR)
+    TRY(get_attr(r, sp[-1], &template->names[ip->c], &value));
+    sp[-1] = value;
+    NEXT;
+    CASE(LOAD_ATTR)
+    TRY(get_attr(r, slot_value(r, frame, ip->b), &template->names[ip->c], sp));
+    sp++;
+    NEXT;
+    CASE(GET_ITEM)
+    TRY(op_get_item(r, sp[-2], sp[-1], &value));
+    *--sp = value_missing();
+    sp[-1] = value;
+    NEXT;
+    CASE(GET_SLICE)
+    TRY(op_slice(r, sp[-4], sp[-3], sp[-2], sp[-1], &value));
+    if (UNLIKELY(r->secrets)) {
+        taint(r, &value, &sp[-4], 1);
+    }
+    sp -= 3;
+    sp[-1] = value;
+    NEXT;
+    CASE(BINARY)
+    TRY(binary(r, (Operator)ip->a, sp[-2], sp[-1], &value));
+    sp--;
+    sp[-1] = value;
+    NEXT;
+    CASE(COMPARE)
+    TRY(compare(r, (Operator)ip->a, sp[-2], sp[-1], &flag));
+    sp--;
+    sp[-1] = value_bool(flag);
+    NEXT;
+    CASE(COMPARE_CHAIN)
+    TRY(compare(r, (Operator)ip->a, sp[-2], sp[-1], &flag));
+    sp--;
+    if (!flag) {
+        sp[-1] = value_bool(false);
+        GOTO(ip->c);
+    }
+    sp[-1] = sp[0];
+    NEXT;
+    CASE(NOT)
+    TRY(truth(r, sp[-1], &flag));
+    sp[-1] = value_bool(!flag);
+    NEXT;
+    CASE(NEGATE)
+    TRY(op_negate(r, sp[-1], &value));
+    value.flags |= sp[-1].flags & VALUE_SECRET;
+    sp[-1] = value;
+    NEXT;
+    CASE(POSITIVE)
+    TRY(op_positive(r, sp[-1], &value));
+    value.flags |= sp[-1].flags & VALUE_SECRET;
+    sp[-1] = value;
+    NEXT;
+    CASE(CONCAT)
+    sp -= ip->b;
+    TRY(op_concat(r, sp, ip->b, &value));
+    if (UNLIKELY(r->secrets)) {
+        taint(r, &value, sp, ip->b);
+    }
+    *sp++ = value;
+    NEXT;
+    CASE(JUMP)
+    GOTO(ip->c);
+    CASE(JUMP_FALSE)
+    TRY(truth(r, *--sp, &flag));
+    if (!flag) {
+        GOTO(ip->c);
+    }
+    NEXT;
+    CASE(JUMP_FALSE_OR_POP)
+    TRY(truth(r, sp[-1], &flag));
+    if (!flag) {
+        GOTO(ip->c);
+    }
+    sp--;
+    NEXT;
+    CASE(JUMP_TRUE_OR_POP)
+    TRY(truth(r, sp[-1], &flag));
+    if (flag) {
+        GOTO(ip->c);
+    }
+    sp--;
+    NEXT;
+    CASE(JUMP_SET)
+    if (!value_is_missing(slots[ip->b])) {
+        GOTO(ip->c);
+    }
+    NEXT;
+    CASE(JUMP_EXTENDED)
+    if (root_frame(frame)->parent != NULL) {
+        GOTO(ip->c);
+    }
+    NEXT;
+    CASE(BUILD_LIST)
+    CASE(BUILD_TUPLE)
+    TRY(render_charge(r, ip->c));
+    sp -= ip->c;
+    value = build_list(r, sp, ip->c, ip->op == INS_BUILD_TUPLE);
+    *sp++ = value;
+    NEXT;
+    CASE(BUILD_DICT)
+    TRY(render_charge(r, ip->c));
+    sp -= 2 * ip->c;
+    TRY(build_dict(r, sp, ip->c, &value));
+    *sp++ = value;
+    NEXT;
+    CASE(FILTER)
+    CASE(TEST)
+    sp -= ip->b;
+    TRY(native_call_bound(r, template->natives[ip->c], &(Args){ .values = sp, .count = ip->b },
+                          &value));
+    *sp++ = value;
+    NEXT;
+    CASE(FILTER_SITE)
+    CASE(TEST_SITE)
+    sp -= site_width(&template->sites[ip->c]) + 1;
+    TRY(call_site_native(r, &template->sites[ip->c], ip->op == INS_FILTER_SITE ? "filter" : "test",
+                         sp, &value));
+    *sp++ = value;
+    NEXT;
+    CASE(IS_DEFINED)
+    sp[-1] = value_bool((sp[-1].kind != VALUE_UNDEFINED) != ip->a);
+    NEXT;
+    CASE(CALL)
+    {
+        const CallSite *site = &template->sites[ip->c];
+        Args args;
+        sp -= site_width(site) + 1;
+        TRY(gather(r, site, sp + 1, &args) && value_call(r, *sp, &args, &value));
+        *sp++ = value;
+        NEXT;
+    }
+    CASE(CALL_EMIT)
+    {
+        const CallSite *site = &template->sites[ip->c];
+        Args args;
+        sp -= site_width(site) + 1;
+        TRY(gather(r, site, sp + 1, &args) && call_emit(r, *sp, &args, ip->a));
+        NEXT;
+    }
+    CASE(CALL_METHOD)
+    CASE(CALL_METHOD_EMIT)
+    {
+        const CallSite *site = &template->sites[ip->c];
+        bool emits = ip->op == INS_CALL_METHOD_EMIT;
+        sp -= site_width(site) + 1;
+        TRY(call_method(r, site, &template->names[site->name], sp, emits, ip->a, &value));
+        if (!emits) {
+            *sp++ = value;
+        }
+        NEXT;
+    }
+    CASE(EMIT_DATA)
+    buf_put(r->out, template->datas[ip->c]);
+    TRY(!r->out->overflow || render_out_of_output(r));
+    NEXT;
+    CASE(EMIT)
+    TRY(emit_value(r, *--sp, ip->a));
+    NEXT;
+    CASE(EMIT_LOAD)
+    TRY(emit_value(r, slot_value(r, frame, ip->c), ip->a));
+    NEXT;
+    CASE(EMIT_NAME)
+    TRY(emit_value(r, name_value(r, frame, ip->b, &template->names[ip->c]), ip->a));
+    NEXT;
+    CASE(EMIT_ATTR)
+    TRY(get_attr(r, slot_value(r, frame, ip->b), &template->names[ip->c], &value) &&
+        emit_value(r, value, ip->a));
+    NEXT;
+    CASE(MARK)
+    mark = arena_mark(r->arena);
+    escaped_before = r->escaped;
+    r->escaped = false;
+    NEXT;
+    CASE(RELEASE)
+    TRY(!arena_exceeded(r->arena) || render_out_of_memory(r));
+    if (LIKELY(!r->escaped)) {
+        arena_release(r->arena, mark);
+    }
+    r->escaped = r->escaped || escaped_before;
+    NEXT;
+    CASE(CAPTURE)
+    capture_begin(r);
+    NEXT;
+    CASE(CAPTURE_DROP)
+    capture_drop(r);
+    NEXT;
+    CASE(CAPTURE_END)
+    TRY(capture_end(r, sp));
+    if (ip->a != EMIT_DYNAMIC) {
+        sp->flags =
+            (uint8_t)((sp->flags & ~VALUE_MARKUP) | (ip->a == EMIT_ESCAPED ? VALUE_MARKUP : 0));
+    }
+    sp++;
+    NEXT;
+    CASE(MARKUP)
+    if (r->autoescape) {
+        TRY(make_markup(r, &sp[-1]));
+    }
+    NEXT;
+    CASE(LOOP_BEGIN)
+    {
+        Loop *loop;
+        TRY(loop_start(r, sp[-1], &loop));
+        if (function->kind == FUNCTION_LOOP && ip->b != NO_SLOT) {
+            loop->depth0 = frame->depth0;
+            loop->function = function;
+            loop->frame = frame->outer;
+        }
+        sp[-1] = value_object(&loop->object);
+        if (ip->b != NO_SLOT) {
+            slots[ip->b] = sp[-1];
+        }
+        NEXT;
+    }
+    CASE(LOOP_NEXT)
+    TRY(render_charge(r, ip->b) && (!arena_exceeded(r->arena) || render_out_of_memory(r)));
+    if (loop_advance(r, (Loop *)sp[-1].object, sp)) {
+        sp++;
+        NEXT;
+    }
+    TRY(!render_failed(r));
+    GOTO(ip->c);
+    CASE(LOOP_RAN)
+    ((Loop *)sp[-1].object)->ran = true;
+    NEXT;
+    CASE(LOOP_ELSE)
+    sp--;
+    if (((Loop *)sp->object)->ran) {
+        GOTO(ip->c);
+    }
+    NEXT;
+    CASE(LOOP_END)
+    sp--;
+    NEXT;
+    CASE(LOOP_COLLECT)
+    {
+        Loop *loop = (Loop *)sp[-2].object;
+        if (loop->kept == NULL) {
+            loop->kept = list_new(r->arena, 4);
+        }
+        list_push(r->arena, loop->kept, *--sp);
+        NEXT;
+    }
+    CASE(LOOP_COLLECTED)
+    {
+        Loop *loop = (Loop *)sp[-1].object;
+        sp[-1] = value_list(loop->kept != NULL ? loop->kept : list_new(r->arena, 0));
+        NEXT;
+    }
+    CASE(LOOP_RECURSIVE)
+    sp--;
+    TRY(loop_render(r, template->functions[ip->c], frame, *sp, 0));
+    NEXT;
+    CASE(UNPACK)
+    value = *--sp;
+    TRY(unpack(r, value, ip->c, sp));
+    sp += ip->c;
+    NEXT;
+    CASE(MACRO)
+    *sp++ = macro_new(r, template->functions[ip->c], frame);
+    NEXT;
+    CASE(BLOCK)
+    TRY(transfer_block(r, frame, &template->names[ip->c], ip->a, &template->local_sets[ip->b]));
+    NEXT;
+    CASE(SUPER)
+    *sp++ = block_super(r, frame->block, frame->block_depth + 1, frame->context);
+    NEXT;
+    CASE(SELF)
+    *sp++ = self_new(r, frame->context);
+    NEXT;
+    CASE(INCLUDE)
+    TRY(transfer_include(r, frame, *--sp, ip->a, &template->local_sets[ip->c]));
+    NEXT;
+    CASE(IMPORT)
+    TRY(transfer_import(r, frame, sp[-1], ip->a, &template->local_sets[ip->c], &value));
+    sp[-1] = value;
+    NEXT;
+    CASE(IMPORT_NAME)
+    *sp = transfer_import_name(r, frame, sp[-1], &template->names[ip->c],
+                               function->origins[ip - code].offset);
+    sp++;
+    NEXT;
+    CASE(EXTENDS)
+    TRY(transfer_extends(r, frame, *--sp));
+    NEXT;
+    CASE(SET_ATTR)
+    sp -= 2;
+    TRY(set_attribute(r, sp[1], &template->names[ip->c], sp[0]));
+    NEXT;
+    CASE(AUTOESCAPE)
+    TRY(truth(r, sp[-1], &flag));
+    sp[-1] = value_bool(r->autoescape);
+    r->autoescape = frame->context->autoescape = flag;
+    NEXT;
+    CASE(AUTOESCAPE_END)
+    r->autoescape = frame->context->autoescape = (--sp)->boolean;
+    NEXT;
+    CASE(RAISE)
+    value = template->constants[ip->c];
+    render_raise(r, (FaultClass)ip->a, "%" STR_FMT, STR_ARG(value_str(value)));
+    goto failed;
+    CASE(RETURN)
+    return true;
+    CASE(RETURN_VALUE)
+    *result = *--sp;
+    return true;
+
+failed:
+    *at = ip;
+    return false;
+}
+
+bool interpret(Render *r, Frame *frame, Value *result)
+{
+    if (++r->depth > r->settings->limits.depth) {
+        r->depth--;
+        return render_raise(r, FAULT_RECURSION, "maximum recursion depth exceeded");
+    }
+    bool autoescape = r->autoescape;
+    bool escaped = r->escaped;
+    r->autoescape = frame->context->autoescape;
+    const Instruction *at = NULL;
+    bool ok = render_charge(r, 1) && run(r, frame, result, &at);
+    if (!ok) {
+        fault_locate(r, frame, at == NULL ? 0 : (uint32_t)(at - frame->function->code));
+    }
+    r->autoescape = autoescape;
+    r->escaped = r->escaped || escaped;
+    r->depth--;
+    return ok;
+}

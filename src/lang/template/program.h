@@ -1,0 +1,222 @@
+/* Compiled templates: what the compiler makes and the interpreter runs. Immutable once made.
+ *
+ * A template is a set of functions: its top level (root), one for every block, macro, call
+ * block and recursive loop. A function is a row of instructions over an operand stack and a
+ * frame of slots. A function defined inside another one sees the slots of the frames around it. */
+#pragma once
+
+#include "lang/template/native.h"
+#include "lang/template/template.h"
+
+/* Operands: a (8 bits), b (16), c (32). "push" and "pop" are about the operand stack. */
+#define INSTRUCTIONS(X)                                                                      \
+    X(CONST)      /* push constants[c] */                                                    \
+    X(LOAD)       /* push slot c; an unset one as undefined */                               \
+    X(LOAD_OUTER) /* push slot c of the frame b levels out */                                \
+    X(LOAD_NAME)  /* push slot b, looked up in the context as names[c] the first time */     \
+    X(UNDEFINED)  /* push undefined with the message constants[c] */                         \
+    X(RESOLVE)    /* slot b = names[c] from the context, or unset */                         \
+    X(STORE)      /* slot c = pop */                                                         \
+    X(UNSET)      /* slot c = unset */                                                       \
+    X(COPY)       /* slot b = slot c, as it is */                                            \
+    X(COPY_OUTER) /* slot b = slot c of the frame a levels out, as it is */                  \
+    X(EXPORT)     /* context variable names[c] = slot b; a: seen by importing templates */   \
+    X(POP)                                                                                   \
+    X(DUP)                                                                                   \
+    X(GET_ATTR)      /* pop owner, push owner.names[c] */                                    \
+    X(LOAD_ATTR)     /* push (slot b).names[c] */                                            \
+    X(GET_ITEM)      /* pop key, owner; push owner[key] */                                   \
+    X(GET_SLICE)     /* pop step, stop, start, owner */                                      \
+    X(BINARY)        /* pop right, left; push left a right */                                \
+    X(COMPARE)       /* pop right, left; push bool */                                        \
+    X(COMPARE_CHAIN) /* pop right, left; false: push it, jump c; true: push right */         \
+    X(NOT)                                                                                   \
+    X(NEGATE)                                                                                \
+    X(POSITIVE)                                                                              \
+    X(CONCAT)            /* pop b parts, push text */                                        \
+    X(JUMP)              /* to c */                                                          \
+    X(JUMP_FALSE)        /* pop; to c when false */                                          \
+    X(JUMP_FALSE_OR_POP) /* to c when false, keeping it; else pop */                         \
+    X(JUMP_TRUE_OR_POP)                                                                      \
+    X(JUMP_SET)      /* to c when slot b is set */                                           \
+    X(JUMP_EXTENDED) /* to c when a parent template is set */                                \
+    X(BUILD_LIST)    /* pop c items */                                                       \
+    X(BUILD_TUPLE)                                                                           \
+    X(BUILD_DICT)  /* pop c pairs */                                                         \
+    X(FILTER)      /* pop b arguments standing in their places; natives[c] */                \
+    X(FILTER_SITE) /* filter with arguments as sites[c] says */                              \
+    X(TEST)                                                                                  \
+    X(TEST_SITE)                                                                             \
+    X(IS_DEFINED)  /* pop, push whether it is defined; a: negate */                          \
+    X(CALL)        /* sites[c]: pop arguments, callee; push result */                        \
+    X(CALL_EMIT)   /* the same, writing the result */                                        \
+    X(CALL_METHOD) /* sites[c], names[b of site]: pop arguments, owner; push result */       \
+    X(CALL_METHOD_EMIT)                                                                      \
+    X(EMIT_DATA)      /* write datas[c] */                                                   \
+    X(EMIT)           /* pop, write; a: EmitMode */                                          \
+    X(EMIT_LOAD)      /* write slot c */                                                     \
+    X(EMIT_NAME)      /* write slot b, names[c] as LOAD_NAME */                              \
+    X(EMIT_ATTR)      /* write (slot b).names[c] */                                          \
+    X(MARK)           /* start of a statement that makes temporary values */                 \
+    X(RELEASE)        /* end of a statement: its temporary values are not needed any more */ \
+    X(CAPTURE)        /* output goes to a new buffer */                                      \
+    X(CAPTURE_DROP)   /* forget what was captured */                                         \
+    X(CAPTURE_END)    /* push what was captured, as text or markup; a: EmitMode */           \
+    X(MARKUP)         /* pop, push as markup; a: EmitMode */                                 \
+    X(LOOP_BEGIN)     /* pop iterable, push loop; b: slot of `loop` or NO_SLOT */            \
+    X(LOOP_NEXT)      /* push next item, or jump to c; b: cost of one turn */                \
+    X(LOOP_RAN)       /* the body came to its end */                                         \
+    X(LOOP_ELSE)      /* pop loop; to c when the body came to its end */                     \
+    X(LOOP_END)       /* pop loop */                                                         \
+    X(LOOP_COLLECT)   /* pop item, keep it in the loop */                                    \
+    X(LOOP_COLLECTED) /* pop loop, push the list of what it kept */                          \
+    X(LOOP_RECURSIVE) /* pop iterable, render functions[c] over it */                        \
+    X(UNPACK)         /* pop, push c items, the first on top */                              \
+    X(MACRO)          /* push macro of functions[c] */                                       \
+    X(BLOCK)          /* render block names[c]; a: BlockFlag; b: local set */                \
+    X(SUPER)          /* push the super() of the running block */                            \
+    X(SELF)           /* push the reference to the template's own blocks */                  \
+    X(INCLUDE)        /* pop name; a: IncludeFlag; c: local set */                           \
+    X(IMPORT)         /* pop name, push module; a, c as INCLUDE */                           \
+    X(IMPORT_NAME)    /* from module on top, push its names[c] */                            \
+    X(EXTENDS)        /* pop name; the parent template is set */                             \
+    X(SET_ATTR)       /* pop namespace, value; namespace.names[c] = value */                 \
+    X(AUTOESCAPE)     /* pop: the new state; push the old one */                             \
+    X(AUTOESCAPE_END) /* pop: back to that state */                                          \
+    X(RAISE)          /* runtime error constants[c]; a: FaultClass */                        \
+    X(RETURN)         /* end of the function */                                              \
+    X(RETURN_VALUE)   /* pop: the value of an expression */
+
+typedef enum Opcode {
+#define X(name) INS_##name,
+    INSTRUCTIONS(X)
+#undef X
+} Opcode;
+
+typedef enum EmitMode {
+    EMIT_PLAIN,
+    EMIT_ESCAPED,
+    EMIT_DYNAMIC, /* as the context's autoescape says while running */
+} EmitMode;
+
+enum BlockFlag {
+    BLOCK_SCOPED = 1,
+    BLOCK_REQUIRED = 2
+};
+enum IncludeFlag {
+    INCLUDE_WITH_CONTEXT = 1,
+    INCLUDE_IGNORE_MISSING = 2
+};
+enum {
+    NO_SLOT = UINT16_MAX
+};
+
+typedef struct Instruction {
+    uint8_t op; /* Opcode */
+    uint8_t a;
+    uint16_t b;
+    uint32_t c;
+} Instruction;
+
+_Static_assert(sizeof(Instruction) == 8, "instructions stay small");
+
+/* Where an instruction comes from, for errors. */
+typedef struct Origin {
+    uint32_t offset;
+    uint32_t span;
+} Origin;
+
+/* A name used for lookup: hashed once, with what methods and globals of that name there are. */
+typedef struct Name {
+    Str text;
+    uint64_t hash;
+    const Native *global;
+    const Native *methods[VALUE_OBJECT]; /* by kind of the owner */
+} Name;
+
+/* How a call passes its arguments. On the stack: callee or owner, positional ones, keyword
+ * values, *args, **kwargs. */
+typedef struct CallSite {
+    uint32_t positional;
+    uint32_t keyword_count;
+    Str *keywords;
+    bool dynamic;
+    bool dynamic_keywords;
+    bool forwards_caller; /* a keyword "caller" is among them (call block) */
+    const Native *native; /* of FILTER_SITE and TEST_SITE */
+    uint32_t name;        /* of CALL_METHOD */
+} CallSite;
+
+typedef enum FunctionKind {
+    FUNCTION_ROOT,
+    FUNCTION_BLOCK,
+    FUNCTION_MACRO,
+    FUNCTION_CALLER,
+    FUNCTION_LOOP,
+    FUNCTION_EXPRESSION,
+} FunctionKind;
+
+typedef struct FunctionParameter {
+    Str name;
+    uint16_t slot;
+    bool optional;
+} FunctionParameter;
+
+typedef struct Function {
+    const Template *template;
+    FunctionKind kind;
+    bool captured; /* functions inside use its slots: the frame must outlive the call */
+    Str name;
+    Instruction *code;
+    Origin *origins;
+    Str *slot_names;
+    uint32_t slot_count;
+    uint32_t stack_max;
+    FunctionParameter *params;
+    uint32_t param_count;
+    uint16_t varargs_slot, kwargs_slot, caller_slot; /* NO_SLOT where not used */
+    uint16_t loop_slot;                              /* FUNCTION_LOOP */
+} Function;
+
+typedef struct BlockEntry {
+    Str name;
+    const Function *function;
+    bool required;
+} BlockEntry;
+
+/* A list of (name, slot, levels out) that an include or a scoped block hands on. */
+typedef struct LocalRef {
+    uint32_t name;
+    uint16_t slot;
+    uint16_t level;
+} LocalRef;
+
+typedef struct LocalSet {
+    LocalRef *refs;
+    uint32_t count;
+} LocalSet;
+
+struct Template {
+    Templates *owner;
+    Str name;
+    Str text;
+    const Function *root;
+    Function **functions;
+    Value *constants;
+    Name *names;
+    Str *datas;
+    CallSite *sites;
+    const Native **natives;
+    LocalSet *local_sets;
+    BlockEntry *blocks;
+    uint32_t function_count, constant_count, name_count, data_count, site_count, native_count,
+        local_set_count, block_count;
+};
+
+/* The environment behind template.h, as compiler and interpreter see it. */
+struct Templates {
+    TemplateSettings settings;
+    Arena arena;         /* settings, texts, programs */
+    Template **compiled; /* those with names, for templates_get */
+    uint32_t compiled_count, compiled_cap;
+};

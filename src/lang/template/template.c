@@ -1,0 +1,271 @@
+/* The public face: settings, compiled templates by name, rendering. */
+#include "lang/template/template.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/utf8.h"
+#include "lang/template/compile.h"
+#include "lang/template/runtime.h"
+
+TemplateSettings template_settings_default(void)
+{
+    return (TemplateSettings){
+        .syntax = { .block_start = STR("{%"),
+                    .block_end = STR("%}"),
+                    .variable_start = STR("{{"),
+                    .variable_end = STR("}}"),
+                    .comment_start = STR("{#"),
+                    .comment_end = STR("#}"),
+                    .newline_sequence = STR("\n") },
+        .limits = { .source = 4u << 20,
+                    .output = 16u << 20,
+                    .memory = 32u << 20,
+                    .steps = 50000000,
+                    .depth = 250,
+                    .nesting = 200,
+                    .templates = 10000 },
+        .undefined = UNDEFINED_DEFAULT,
+        .globals = value_null(),
+    };
+}
+
+static void copy_text(Arena *arena, Str *text)
+{
+    *text = arena_copy(arena, *text);
+}
+
+Templates *templates_new(const TemplateSettings *settings)
+{
+    Templates *templates = calloc(1, sizeof *templates);
+    if (templates == NULL) {
+        memory_exhausted(sizeof *templates);
+    }
+    arena_init(&templates->arena, ARENA_UNLIMITED);
+    templates->settings = *settings;
+    TemplateSyntax *syntax = &templates->settings.syntax;
+    Str *texts[] = { &syntax->block_start,           &syntax->block_end,
+                     &syntax->variable_start,        &syntax->variable_end,
+                     &syntax->comment_start,         &syntax->comment_end,
+                     &syntax->line_statement_prefix, &syntax->line_comment_prefix,
+                     &syntax->newline_sequence };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        copy_text(&templates->arena, texts[i]);
+    }
+    return templates;
+}
+
+void templates_free(Templates *templates)
+{
+    if (templates != NULL) {
+        arena_clear(&templates->arena);
+        free(templates);
+    }
+}
+
+/* Names the text at fault and its lines. */
+static bool fault_complete(Fault *fault, const Template *template)
+{
+    Source source = { .text = template->text, .first_line = 1 };
+    Place place = source_place(&source, fault->offset);
+    fault->template_name = template->name;
+    fault->template_text = template->text;
+    fault->line = place.line;
+    fault->column = place.column;
+    return false;
+}
+
+static Template *template_new(Templates *templates, Str name, Str text)
+{
+    Template *template = ARENA_NEW(&templates->arena, Template);
+    template->owner = templates;
+    template->name = arena_copy(&templates->arena, name);
+    template->text = arena_copy(&templates->arena, text);
+    return template;
+}
+
+static bool check_source(Templates *templates, Template *template, Fault *fault)
+{
+    if (template->text.len > templates->settings.limits.source) {
+        *fault = (Fault){ .class = FAULT_LIMIT,
+                          .message = arena_format(&templates->arena,
+                                                  "the template is larger than its limit of %zu "
+                                                  "bytes",
+                                                  templates->settings.limits.source) };
+        return fault_complete(fault, template);
+    }
+    return true;
+}
+
+static bool compile(Templates *templates, Template *template, bool expression, Fault *fault)
+{
+    *fault = (Fault){ 0 };
+    if (!check_source(templates, template, fault)) {
+        return false;
+    }
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    Node *tree = NULL;
+    bool parsed =
+        expression ? expression_parse(&scratch, &templates->settings, template->text, &tree, fault)
+                   : template_parse(&scratch, &templates->settings, template->text, &tree, fault);
+    if (!parsed) {
+        fault->message = arena_copy(&templates->arena, fault->message);
+        fault->hint = arena_copy(&templates->arena, fault->hint);
+        return fault_complete(fault, template);
+    }
+    bool compiled = expression ? expression_compile(template, tree, fault)
+                               : template_compile(template, tree, fault);
+    return compiled || fault_complete(fault, template);
+}
+
+bool templates_compile(Templates *templates, Str name, Str text, const Template **out, Fault *fault)
+{
+    Template *template = template_new(templates, name, text);
+    *out = template;
+    return compile(templates, template, false, fault);
+}
+
+bool templates_compile_expression(Templates *templates, Str name, Str text, const Template **out,
+                                  Fault *fault)
+{
+    Template *template = template_new(templates, name, text);
+    *out = template;
+    return compile(templates, template, true, fault);
+}
+
+static bool not_found(Templates *templates, Str name, Fault *fault)
+{
+    *fault = (Fault){ .class = FAULT_NOT_FOUND, .message = arena_copy(&templates->arena, name) };
+    return false;
+}
+
+bool templates_get(Templates *templates, Str name, const Template **out, Fault *fault)
+{
+    for (uint32_t i = 0; i < templates->compiled_count; i++) {
+        if (str_eq(templates->compiled[i]->name, name)) {
+            *out = templates->compiled[i];
+            return true;
+        }
+    }
+    const TemplateSettings *settings = &templates->settings;
+    Str text;
+    if (settings->load == NULL ||
+        !settings->load(settings->load_context, name, &templates->arena, &text)) {
+        return not_found(templates, name, fault);
+    }
+    if (templates->compiled_count >= settings->limits.templates) {
+        *fault = (Fault){ .class = FAULT_LIMIT, .message = STR("too many templates are loaded") };
+        return false;
+    }
+    const Template *template;
+    if (!templates_compile(templates, name, text, &template, fault)) {
+        return false;
+    }
+    if (templates->compiled_count == templates->compiled_cap) {
+        uint32_t cap = templates->compiled_cap == 0 ? 8 : templates->compiled_cap * 2;
+        templates->compiled =
+            arena_grow(&templates->arena, templates->compiled,
+                       templates->compiled_cap * sizeof(Template *), cap * sizeof(Template *));
+        templates->compiled_cap = cap;
+    }
+    templates->compiled[templates->compiled_count++] = (Template *)template;
+    *out = template;
+    return true;
+}
+
+enum {
+    FRAME_ROOM = 16 << 10
+};
+
+Rendered rendered_make(const TemplateLimits *limits)
+{
+    Rendered rendered = { .text = buf_make(limits->output) };
+    arena_init(&rendered.arena, limits->memory);
+    arena_init(&rendered.frames, ARENA_UNLIMITED);
+    /* One chunk that ordinary templates never leave. */
+    arena_shrink(&rendered.frames, arena_alloc(&rendered.frames, FRAME_ROOM), FRAME_ROOM, 0);
+    return rendered;
+}
+
+void rendered_clear(Rendered *rendered)
+{
+    buf_clear(&rendered->text);
+    free(rendered->secrets);
+    for (uint32_t i = 0; i < rendered->capture_cap; i++) {
+        buf_clear(&rendered->captures[i]);
+    }
+    free(rendered->captures);
+    free(rendered->capture_secrets);
+    arena_clear(&rendered->arena);
+    arena_clear(&rendered->frames);
+    *rendered = (Rendered){ 0 };
+}
+
+static void *grow_or_die(void *items, size_t size)
+{
+    void *grown = realloc(items, size);
+    if (grown == NULL) {
+        memory_exhausted(size);
+    }
+    return grown;
+}
+
+void rendered_add_capture(Rendered *rendered)
+{
+    uint32_t cap = rendered->capture_cap == 0 ? 4 : rendered->capture_cap * 2;
+    rendered->captures = grow_or_die(rendered->captures, cap * sizeof(Buf));
+    rendered->capture_secrets = grow_or_die(rendered->capture_secrets, cap * sizeof(bool));
+    for (uint32_t i = rendered->capture_cap; i < cap; i++) {
+        rendered->captures[i] = buf_make(0);
+    }
+    rendered->capture_cap = cap;
+}
+
+static void render_begin(Render *r, const Template *template, Value context, Rendered *rendered)
+{
+    Templates *templates = template->owner;
+    arena_reset(&rendered->arena);
+    buf_reset(&rendered->text);
+    rendered->secret_count = 0;
+    *r = (Render){
+        .arena = &rendered->arena,
+        .settings = &templates->settings,
+        .templates = templates,
+        .steps_left = templates->settings.limits.steps,
+        .autoescape = templates->settings.autoescape,
+        .secrets = value_holds_secret(context) || value_holds_secret(templates->settings.globals),
+        .random_state = templates->settings.seed,
+        .rendered = rendered,
+        .out = &rendered->text,
+    };
+}
+
+static Map *context_map(Value context)
+{
+    return context.kind == VALUE_MAP ? context.map : NULL;
+}
+
+bool template_render(const Template *template, Value context, Rendered *rendered, Fault *fault)
+{
+    Render r;
+    render_begin(&r, template, context, rendered);
+    Context *top = context_new(&r, template, NULL, context_map(context));
+    bool ok = template_run(&r, template, top);
+    *fault = r.fault;
+    return ok;
+}
+
+bool template_evaluate(const Template *template, Value context, Rendered *rendered, Value *out,
+                       Fault *fault)
+{
+    Render r;
+    render_begin(&r, template, context, rendered);
+    FrameMark mark;
+    Frame *frame = frame_open(&r, template->root, NULL,
+                              context_new(&r, template, NULL, context_map(context)), &mark);
+    bool ok = interpret(&r, frame, out);
+    frame_close(&r, mark);
+    *fault = r.fault;
+    return ok;
+}

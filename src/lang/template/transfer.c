@@ -1,0 +1,275 @@
+#include "lang/template/transfer.h"
+
+#include "lang/template/ops.h"
+
+const Frame *root_frame(const Frame *frame)
+{
+    while (frame->outer != NULL) {
+        frame = frame->outer;
+    }
+    return frame;
+}
+
+/* The variables of the scopes around, as a context of their own. Unset ones are left out. */
+static Context *context_with_locals(Render *r, Frame *frame, const LocalSet *locals)
+{
+    Context *context = context_new(r, frame->context->template, frame->context, NULL);
+    context->blocks = frame->context->blocks;
+    context->autoescape = frame->context->autoescape;
+    if (locals->count > 0) {
+        context->vars = map_new(r->arena, locals->count);
+    }
+    for (uint32_t i = 0; i < locals->count; i++) {
+        const LocalRef *ref = &locals->refs[i];
+        const Frame *owner = frame;
+        for (uint32_t level = ref->level; level > 0; level--) {
+            owner = owner->outer;
+        }
+        Value value = owner->slots[ref->slot];
+        if (!value_is_missing(value)) {
+            const Name *name = &frame->function->template->names[ref->name];
+            map_append(r->arena, context->vars, value_string(name->text), value);
+        }
+    }
+    return context;
+}
+
+bool transfer_block(Render *r, Frame *frame, const Name *name, unsigned flags,
+                    const LocalSet *locals)
+{
+    Context *context = frame->context;
+    const BlockChain *chain = block_table_find(context->blocks, name->text);
+    if (chain == NULL) {
+        return render_raise(r, FAULT_KEY, "'%" STR_FMT "'", STR_ARG(name->text));
+    }
+    if ((flags & BLOCK_REQUIRED) && chain->count <= 1) {
+        return render_raise(r, FAULT_RUNTIME, "Required block '%" STR_FMT "' not found",
+                            STR_ARG(name->text));
+    }
+    if (flags & BLOCK_SCOPED) {
+        context = context_with_locals(r, frame, locals);
+    }
+    return block_render(r, context, chain, 0, true, NULL);
+}
+
+/* One template by the name in `name`. Missing is told apart from broken by the fault's class. */
+static bool load_one(Render *r, Value name, const Template **out)
+{
+    if (name.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, name);
+    }
+    Str text;
+    if (!op_text(r, name, &text)) {
+        return false;
+    }
+    Fault fault = { 0 };
+    if (!templates_get(r->templates, text, out, &fault)) {
+        r->fault = fault;
+        return false;
+    }
+    return true;
+}
+
+static bool load_first(Render *r, List *names, const Template **out)
+{
+    if (names->len == 0) {
+        return render_raise(r, FAULT_NONE_FOUND,
+                            "Tried to select from an empty list of templates.");
+    }
+    for (uint32_t i = 0; i < names->len; i++) {
+        if (load_one(r, names->items[i], out)) {
+            return true;
+        }
+        if (r->fault.class != FAULT_NOT_FOUND) {
+            return false;
+        }
+        r->fault = (Fault){ 0 };
+    }
+    Buf list = render_buf(r);
+    for (uint32_t i = 0; i < names->len; i++) {
+        buf_put_c(&list, i == 0 ? "" : ", ");
+        if (!op_print(r, names->items[i], &list)) {
+            return false;
+        }
+    }
+    return render_raise(r, FAULT_NONE_FOUND, "none of the templates given were found: %" STR_FMT,
+                        STR_ARG(buf_str(&list)));
+}
+
+static bool load_template(Render *r, Value name, bool *missing, const Template **out)
+{
+    *missing = false;
+    bool loaded;
+    if (value_is_sequence(name)) {
+        loaded = load_first(r, name.list, out);
+    } else {
+        loaded = load_one(r, name, out);
+    }
+    if (!loaded) {
+        *missing = r->fault.class == FAULT_NOT_FOUND || r->fault.class == FAULT_NONE_FOUND;
+    }
+    return loaded;
+}
+
+static Context *context_for(Render *r, Frame *frame, const Template *template, unsigned flags,
+                            const LocalSet *locals, bool keeps)
+{
+    Context *around = NULL;
+    if (flags & INCLUDE_WITH_CONTEXT) {
+        around = context_with_locals(r, frame, locals);
+        if (keeps) {
+            around = context_snapshot(r, around);
+        }
+    }
+    return context_new(r, template, around, NULL);
+}
+
+/* Runs the top level of a template, then of those it extends. */
+bool template_run(Render *r, const Template *template, Context *context)
+{
+    context->blocks = ARENA_NEW(r->arena, BlockTable);
+    block_table_add(r, context->blocks, template);
+    uint32_t hops = 0;
+    bool ok = true;
+    while (template != NULL && ok) {
+        if (hops++ > r->settings->limits.depth) {
+            return render_raise(r, FAULT_RECURSION,
+                                "template '%" STR_FMT "' extends itself without end",
+                                STR_ARG(template->name));
+        }
+        FrameMark mark;
+        Frame *frame = frame_open(r, template->root, NULL, context, &mark);
+        ok = interpret(r, frame, NULL);
+        template = frame->parent;
+        frame_close(r, mark);
+    }
+    return ok;
+}
+
+bool transfer_include(Render *r, Frame *frame, Value name, unsigned flags, const LocalSet *locals)
+{
+    const Template *template;
+    bool missing;
+    if (!load_template(r, name, &missing, &template)) {
+        if (missing && (flags & INCLUDE_IGNORE_MISSING)) {
+            r->fault = (Fault){ 0 };
+            return true;
+        }
+        return false;
+    }
+    return template_run(r, template, context_for(r, frame, template, flags, locals, false));
+}
+
+bool transfer_import(Render *r, Frame *frame, Value name, unsigned flags, const LocalSet *locals,
+                     Value *out)
+{
+    const Template *template;
+    bool missing;
+    if (!load_template(r, name, &missing, &template)) {
+        return false;
+    }
+    Context *context = context_for(r, frame, template, flags, locals, true);
+    capture_begin(r);
+    if (!template_run(r, template, context)) {
+        capture_drop(r);
+        return false;
+    }
+    Value body;
+    if (!capture_end(r, &body)) {
+        return false;
+    }
+    *out = module_new(r, context, body);
+    return true;
+}
+
+Value transfer_import_name(Render *r, const Frame *frame, Value module, const Name *name,
+                           uint32_t offset)
+{
+    const MapEntry *entry = map_find_str(module_exports(module), name->text);
+    if (entry != NULL) {
+        return entry->value;
+    }
+    const Template *importer = frame->function->template;
+    const Template *imported = module_template(module);
+    Source source = { .text = importer->text, .first_line = 1 };
+    Str position = arena_format(r->arena, "line %u", source_place(&source, offset).line);
+    if (importer->name.len > 0) {
+        position = arena_format(r->arena, "%" STR_FMT " in '%" STR_FMT "'", STR_ARG(position),
+                                STR_ARG(importer->name));
+    }
+    return undefined_hint(r,
+                          "the template '%" STR_FMT "' (imported on %" STR_FMT
+                          ") does not export the requested name '%" STR_FMT "'",
+                          STR_ARG(imported->name), STR_ARG(position), STR_ARG(name->text));
+}
+
+bool transfer_extends(Render *r, Frame *frame, Value name)
+{
+    const Template *template;
+    bool missing;
+    if (!load_template(r, name, &missing, &template)) {
+        return false;
+    }
+    frame->parent = template;
+    block_table_add(r, frame->context->blocks, template);
+    return true;
+}
+
+bool set_attribute(Render *r, Value namespace, const Name *name, Value value)
+{
+    if (!value_is_namespace(namespace)) {
+        return render_raise(r, FAULT_RUNTIME, "cannot assign attribute on non-namespace object");
+    }
+    r->escaped = true;
+    map_set_str(r->arena, namespace_attributes(namespace), name->text, value);
+    return true;
+}
+
+static bool add_named(Render *r, Map *named, Value key, Value value)
+{
+    if (key.kind != VALUE_STRING) {
+        return render_raise(r, FAULT_TYPE, "keywords must be strings");
+    }
+    if (map_find(named, key) != NULL) {
+        return render_raise(r, FAULT_TYPE,
+                            "got multiple values for keyword argument '%" STR_FMT "'",
+                            STR_ARG(value_str(key)));
+    }
+    map_append(r->arena, named, key, value);
+    return true;
+}
+
+bool arguments_add_mapping(Render *r, Value mapping, Map *named)
+{
+    if (mapping.kind == VALUE_MAP) {
+        for (uint32_t i = 0; i < mapping.map->len; i++) {
+            const MapEntry *entry = &mapping.map->entries[i];
+            Value value = entry->value;
+            value.flags |= mapping.flags & VALUE_SECRET;
+            if (!add_named(r, named, entry->key, value)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    if (mapping.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, mapping);
+    }
+    return render_raise(r, FAULT_TYPE, "argument after ** must be a mapping, not %s",
+                        op_type_name(mapping));
+}
+
+bool make_markup(Render *r, Value *v)
+{
+    if (v->kind != VALUE_STRING) {
+        Str text;
+        if (!op_text(r, *v, &text)) {
+            return false;
+        }
+        uint8_t secret = v->flags & VALUE_SECRET;
+        *v = value_string(text);
+        v->flags = secret;
+    }
+    v->flags |= VALUE_MARKUP;
+    return true;
+}
