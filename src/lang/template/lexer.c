@@ -73,10 +73,10 @@ Span lexer_same_line(const Lexer *lexer, Span required, Span preferred)
         low = preferred.offset;
         high = required.offset;
     }
-    const char *between = lexer->text.data + low;
     if (high == low) {
         return preferred;
     }
+    const char *between = lexer->text.data + low;
     if (memchr(between, '\n', high - low) != NULL || memchr(between, '\r', high - low) != NULL) {
         return required;
     }
@@ -189,6 +189,9 @@ static void init_source(Lexer *lexer)
 bool lexer_init(Lexer *lexer, Arena *arena, const TemplateSettings *settings, Str text,
                 LexerState state, Fault *fault)
 {
+    if (text.len == 0) {
+        text = STR_EMPTY; /* never NULL */
+    }
     *fault = (Fault){ 0 };
     *lexer = (Lexer){
         .arena = arena, .syntax = &settings->syntax, .fault = fault, .text = text, .state = state

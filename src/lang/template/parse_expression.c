@@ -67,8 +67,8 @@ static Node *make_const(Parser *p, Span at, Value value)
 static Node *make_integer(Parser *p, const Token *token)
 {
     if (token->wide || token->integer > INT64_MAX) {
-        parser_fail(p, token->span, "the integer does not fit in 64 bits");
-        return NULL;
+        parser_complain(p, token->span, "the integer does not fit in 64 bits");
+        return make_const(p, token->span, value_int(0));
     }
     return make_const(p, token->span, value_int((int64_t)token->integer));
 }
@@ -92,27 +92,36 @@ static Node *parse_name(Parser *p)
     return node;
 }
 
+/* Text that grows from a borrowed beginning. */
+typedef struct Joined {
+    Str text;
+    char *room; /* NULL as long as the text is borrowed */
+    size_t cap;
+} Joined;
+
+static void joined_add(Parser *p, Joined *joined, Str more)
+{
+    Str text = joined->text;
+    size_t len = text.len + more.len;
+    if (joined->room == NULL || len > joined->cap) {
+        joined->cap = len * 2 + 16;
+        joined->room = arena_alloc(p->arena, joined->cap);
+        memcpy(joined->room, text.data, text.len);
+    }
+    memcpy(joined->room + text.len, more.data, more.len);
+    joined->text = str_from(joined->room, len);
+}
+
 /* Strings that follow one another are one. */
 static Node *parse_string(Parser *p)
 {
     Token first = parser_next(p);
-    Str text = first.text;
-    size_t cap = 0;
-    char *joined = NULL;
+    Joined joined = { .text = first.text };
     while (parser_at(p, TOKEN_STRING)) {
-        Str more = p->current.text;
-        if (text.len + more.len > cap) {
-            size_t grown = (text.len + more.len) * 2;
-            char *room = arena_alloc(p->arena, grown);
-            memcpy(room, text.data, text.len);
-            joined = room;
-            cap = grown;
-        }
-        memcpy(joined + text.len, more.data, more.len);
-        text = str_from(joined, text.len + more.len);
+        joined_add(p, &joined, p->current.text);
         parser_next(p);
     }
-    return make_const(p, first.span, value_string(text));
+    return make_const(p, first.span, value_string(joined.text));
 }
 
 static Node *parse_list(Parser *p)
@@ -211,10 +220,10 @@ static Node *parse_primary(Parser *p)
 
 /* --- Tuples ------------------------------------------------------------------------------- */
 
-static bool at_tuple_end(const Parser *p, TupleRule rule)
+static bool at_tuple_end(const Parser *p)
 {
     return parser_at(p, TOKEN_VARIABLE_END) || parser_at(p, TOKEN_BLOCK_END) ||
-           parser_at(p, TOKEN_RPAREN) || (rule.end != WORD_OTHER && parser_at_word(p, rule.end));
+           parser_at(p, TOKEN_RPAREN);
 }
 
 static Node *parse_tuple_item(Parser *p, TupleRule rule)
@@ -236,7 +245,7 @@ static Node *parse_tuple_item(Parser *p, TupleRule rule)
 Node *parse_tuple(Parser *p, TupleRule rule)
 {
     Span at = p->current.span;
-    if (at_tuple_end(p, rule)) {
+    if (at_tuple_end(p)) {
         if (!rule.parenthesized) {
             parser_fail_here(p, "Expected an expression, got '%" STR_FMT "'",
                              STR_ARG(token_describe(&p->current)));
@@ -262,7 +271,7 @@ Node *parse_tuple(Parser *p, TupleRule rule)
         }
         at = span_near(p, p->current.span, at);
         parser_next(p);
-        if (at_tuple_end(p, rule)) {
+        if (at_tuple_end(p)) {
             break;
         }
         item = parse_tuple_item(p, rule);
@@ -487,26 +496,16 @@ static bool parse_dotted_name(Parser *p, Token *first, Str *out)
     if (!parser_expect(p, TOKEN_NAME, first)) {
         return false;
     }
-    Str name = first->text;
-    size_t cap = 0;
-    char *joined = NULL;
+    Joined joined = { .text = first->text };
     while (parser_accept(p, TOKEN_DOT)) {
         Token part;
         if (!parser_expect(p, TOKEN_NAME, &part)) {
             return false;
         }
-        size_t len = name.len + 1 + part.text.len;
-        if (len > cap) {
-            cap = len * 2;
-            char *room = arena_alloc(p->arena, cap);
-            memcpy(room, name.data, name.len);
-            joined = room;
-        }
-        joined[name.len] = '.';
-        memcpy(joined + name.len + 1, part.text.data, part.text.len);
-        name = str_from(joined, len);
+        joined_add(p, &joined, STR("."));
+        joined_add(p, &joined, part.text);
     }
-    *out = name;
+    *out = joined.text;
     return true;
 }
 

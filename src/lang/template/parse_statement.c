@@ -8,11 +8,6 @@
 /* Parses from the tag's name up to its closing delimiter. */
 typedef Node *(*StatementParser)(Parser *p);
 
-typedef struct TargetRule {
-    bool namespace_allowed; /* name.attribute */
-    Word end;
-} TargetRule;
-
 static bool parse_body(Parser *p, const Word *ends, Node **out);
 
 /* The tag's own word becomes the node's place. */
@@ -78,9 +73,10 @@ static bool is_target(const Node *node)
     return true;
 }
 
-static Node *parse_target(Parser *p, TargetRule rule)
+/* Names to assign to; `with_namespace`: or name.attribute. */
+static Node *parse_target(Parser *p, bool with_namespace)
 {
-    if (rule.namespace_allowed && parser_look(p)->type == TOKEN_DOT) {
+    if (with_namespace && parser_look(p)->type == TOKEN_DOT) {
         Token name, attribute;
         if (!parser_expect(p, TOKEN_NAME, &name)) {
             return NULL;
@@ -96,7 +92,7 @@ static Node *parse_target(Parser *p, TargetRule rule)
         }
         return node;
     }
-    Node *target = parse_tuple(p, (TupleRule){ .simple = true, .end = rule.end });
+    Node *target = parse_tuple(p, (TupleRule){ .simple = true });
     if (target != NULL && !is_target(target)) {
         parser_fail(p, node_span(target), "can't assign to '%s'", node_class(target));
         return NULL;
@@ -131,11 +127,11 @@ static Node *parse_for(Parser *p)
     if (node == NULL) {
         return NULL;
     }
-    node->target = parse_target(p, (TargetRule){ .end = WORD_IN });
+    node->target = parse_target(p, false);
     if (node->target == NULL || !parser_expect_word(p, WORD_IN, NULL)) {
         return NULL;
     }
-    node->iterable = parse_tuple(p, (TupleRule){ .no_condition = true, .end = WORD_RECURSIVE });
+    node->iterable = parse_tuple(p, (TupleRule){ .no_condition = true });
     if (node->iterable == NULL) {
         return NULL;
     }
@@ -195,9 +191,8 @@ static Node *parse_loop_control(Parser *p)
     bool leave = parser_at_word(p, WORD_BREAK);
     Node *node = begin_statement(p, leave ? NODE_BREAK : NODE_CONTINUE);
     if (node != NULL && !p->in_loop) {
-        parser_fail(p, node_span(node), "%s",
-                    leave ? "'break' outside loop" : "'continue' not properly in loop");
-        return NULL;
+        parser_complain(p, node_span(node),
+                        leave ? "'break' outside loop" : "'continue' not properly in loop");
     }
     return node;
 }
@@ -211,7 +206,7 @@ static Node *parse_set(Parser *p)
     if (node == NULL) {
         return NULL;
     }
-    node->target = parse_target(p, (TargetRule){ .namespace_allowed = true });
+    node->target = parse_target(p, true);
     if (node->target == NULL) {
         return NULL;
     }
@@ -227,7 +222,7 @@ static Node *parse_set(Parser *p)
 
 static Node *parse_bind(Parser *p)
 {
-    Node *target = parse_target(p, (TargetRule){ 0 });
+    Node *target = parse_target(p, false);
     if (target == NULL || !parser_expect(p, TOKEN_ASSIGN, NULL)) {
         return NULL;
     }
@@ -753,5 +748,5 @@ bool template_parse(Arena *arena, const TemplateSettings *settings, Str text, No
     Parser p;
     *out = NULL;
     return parser_init(&p, arena, settings, text, LEXER_DATA, fault) &&
-           parse_statements(&p, NULL, out);
+           parse_statements(&p, NULL, out) && parser_finish(&p);
 }

@@ -32,6 +32,19 @@ bool parser_fail_here(Parser *p, const char *format, ...)
     return lexer_fail(&p->lexer, FAULT_SYNTAX, p->current.span, "%" STR_FMT, STR_ARG(message));
 }
 
+void parser_complain(Parser *p, Span at, const char *message)
+{
+    if (p->complaint == NULL) {
+        p->complaint = message;
+        p->complaint_at = at;
+    }
+}
+
+bool parser_finish(Parser *p)
+{
+    return p->complaint == NULL || parser_fail(p, p->complaint_at, "%s", p->complaint);
+}
+
 Token parser_next(Parser *p)
 {
     Token token = p->current;
@@ -164,5 +177,8 @@ bool expression_parse(Arena *arena, const TemplateSettings *settings, Str text, 
     if (*out == NULL) {
         return false;
     }
-    return parser_at(&p, TOKEN_END) || parser_fail_here(&p, "chunk after expression");
+    if (!parser_at(&p, TOKEN_END)) {
+        return parser_fail_here(&p, "chunk after expression");
+    }
+    return parser_finish(&p);
 }

@@ -30,6 +30,8 @@ typedef struct Parser {
     uint32_t nesting_max;
     const ParserBody *body;
     const ParserTag *tag;
+    const char *complaint; /* the first of parser_complain(), or NULL */
+    Span complaint_at;
 } Parser;
 
 enum {
@@ -43,6 +45,10 @@ bool parser_init(Parser *p, Arena *arena, const TemplateSettings *settings, Str 
 /* Fails at a place; always false. */
 PRINTF_LIKE(3, 4) bool parser_fail(Parser *p, Span at, const char *format, ...);
 PRINTF_LIKE(2, 3) bool parser_fail_here(Parser *p, const char *format, ...);
+
+/* For what Jinja2's parser lets pass and its code generator or ours cannot: fails at the end, if
+ * nothing else is wrong. */
+void parser_complain(Parser *p, Span at, const char *message);
 
 /* Moves on; the old token is returned. At the end the last token stays. */
 Token parser_next(Parser *p);
@@ -91,8 +97,10 @@ typedef struct TupleRule {
     bool simple;        /* names, literals and brackets only: targets */
     bool no_condition;  /* `if` belongs to the statement */
     bool parenthesized; /* may be empty */
-    Word end;           /* a word that ends it too, or WORD_OTHER */
 } TupleRule;
+
+/* Whether all was well, once everything is parsed. */
+bool parser_finish(Parser *p);
 
 Node *parse_expression(Parser *p);
 Node *parse_tuple(Parser *p, TupleRule rule);
