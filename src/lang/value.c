@@ -278,6 +278,28 @@ static MapEntry *find_hashed(const Map *map, uint64_t hash, Value key)
     }
 }
 
+uint32_t map_index(Arena *arena, Map *map)
+{
+    uint32_t slots = 4 * MAP_LINEAR;
+    while (slots < 2 * (uint64_t)map->len) {
+        slots *= 2;
+    }
+    map->index = ARENA_ARRAY(arena, uint64_t, slots);
+    map->index_mask = slots - 1;
+    memset(map->index, 0, slots * sizeof(uint64_t));
+    uint32_t duplicate = map->len;
+    for (uint32_t i = 0; i < map->len; i++) {
+        Value key = map->entries[i].key;
+        uint64_t hash = value_hash(key);
+        if (LIKELY(find_hashed(map, hash, key) == NULL)) {
+            index_put(map, hash, i);
+        } else if (duplicate == map->len) {
+            duplicate = i;
+        }
+    }
+    return duplicate;
+}
+
 static MapEntry *find_linear(const Map *map, Str key)
 {
     for (uint32_t i = 0; i < map->len; i++) {

@@ -236,6 +236,9 @@ MapEntry *map_append(Arena *arena, Map *map, Value key, Value value);
 MapEntry *map_add(Arena *arena, Map *map, Value key, Value value);
 /* True when the key was there. Takes time in proportion to the size of the map. */
 bool map_remove(Map *map, Value key);
+/* Makes the index of a map whose entries, more than MAP_LINEAR, were written in place. Returns
+ * the position of the first one whose key stands before it already, or `len` when all differ. */
+uint32_t map_index(Arena *arena, Map *map);
 
 /* The value under a string key of a map, or NULL. */
 const Value *value_get(Value map, Str key);
