@@ -1,0 +1,189 @@
+/* States are the nodes of the needles' trie, numbered as they were made; 0 is the root. Edges are
+ * in one hash table keyed by state and byte: an array of 256 per state would take a kilobyte for
+ * every byte of a secret. Only the root, where most bytes of a text end, has such an array. */
+#include "lang/matcher.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/bug.h"
+#include "base/hash.h"
+
+typedef struct Edge {
+    uint32_t from; /* the root's edges are elsewhere, so 0 is a free slot */
+    uint32_t to;
+    unsigned char byte;
+} Edge;
+
+struct Matcher {
+    Arena arena;
+    Edge *edges;
+    uint32_t edge_mask;
+    uint32_t count;     /* states */
+    uint32_t *fallback; /* per state: the longest proper suffix that is a state */
+    uint32_t *match;    /* per state: length of the longest needle that is a suffix */
+    uint32_t root[256];
+    size_t longest;
+};
+
+/* What is needed only while building: how each state was reached. */
+typedef struct Origins {
+    uint32_t *parent;
+    uint32_t *depth;
+    unsigned char *byte;
+} Origins;
+
+static Edge *edge_slot(const Matcher *matcher, uint32_t from, unsigned char byte)
+{
+    uint32_t slot = (uint32_t)hash_u64((uint64_t)from << 8 | byte) & matcher->edge_mask;
+    while (matcher->edges[slot].from != 0 &&
+           (matcher->edges[slot].from != from || matcher->edges[slot].byte != byte)) {
+        slot = (slot + 1) & matcher->edge_mask;
+    }
+    return &matcher->edges[slot];
+}
+
+/* The state behind `from`, or 0 when there is no edge. */
+static uint32_t edge_find(const Matcher *matcher, uint32_t from, unsigned char byte)
+{
+    if (from == MATCHER_START) {
+        return matcher->root[byte];
+    }
+    const Edge *edge = edge_slot(matcher, from, byte);
+    return edge->from == 0 ? 0 : edge->to;
+}
+
+static uint32_t state_add(Matcher *matcher, Origins *origins, uint32_t from, unsigned char byte)
+{
+    uint32_t state = matcher->count++;
+    origins->parent[state] = from;
+    origins->depth[state] = origins->depth[from] + 1;
+    origins->byte[state] = byte;
+    if (from == MATCHER_START) {
+        matcher->root[byte] = state;
+    } else {
+        *edge_slot(matcher, from, byte) = (Edge){ .from = from, .to = state, .byte = byte };
+    }
+    return state;
+}
+
+static void needle_add(Matcher *matcher, Origins *origins, Str needle)
+{
+    uint32_t state = MATCHER_START;
+    for (size_t i = 0; i < needle.len; i++) {
+        unsigned char byte = (unsigned char)needle.data[i];
+        uint32_t next = edge_find(matcher, state, byte);
+        state = next != 0 ? next : state_add(matcher, origins, state, byte);
+    }
+    matcher->match[state] = (uint32_t)needle.len;
+    if (needle.len > matcher->longest) {
+        matcher->longest = needle.len;
+    }
+}
+
+/* All states, shorter ones first. */
+static uint32_t *states_by_depth(const Matcher *matcher, const Origins *origins, Arena *arena)
+{
+    size_t depths = matcher->longest + 2;
+    uint32_t *starts = arena_alloc_zero(arena, depths * sizeof *starts);
+    for (uint32_t state = 0; state < matcher->count; state++) {
+        starts[origins->depth[state] + 1]++;
+    }
+    for (size_t depth = 1; depth < depths; depth++) {
+        starts[depth] += starts[depth - 1];
+    }
+    uint32_t *order = ARENA_ARRAY(arena, uint32_t, matcher->count);
+    for (uint32_t state = 0; state < matcher->count; state++) {
+        order[starts[origins->depth[state]]++] = state;
+    }
+    return order;
+}
+
+/* A state's fallback continues its parent's, which is shorter and so known already. */
+static void link_fallbacks(Matcher *matcher, const Origins *origins, const uint32_t *order)
+{
+    for (uint32_t i = 1; i < matcher->count; i++) {
+        uint32_t state = order[i];
+        uint32_t parent = origins->parent[state];
+        uint32_t fallback = MATCHER_START;
+        if (parent != MATCHER_START) {
+            fallback = matcher_step(matcher, matcher->fallback[parent], origins->byte[state]);
+        }
+        matcher->fallback[state] = fallback;
+        if (matcher->match[state] == 0) {
+            matcher->match[state] = matcher->match[fallback];
+        }
+    }
+}
+
+Matcher *matcher_new(const Str *needles, size_t count)
+{
+    Matcher *matcher = calloc(1, sizeof *matcher);
+    if (matcher == NULL) {
+        memory_exhausted(sizeof *matcher);
+    }
+    size_t most = 1; /* states */
+    for (size_t i = 0; i < count; i++) {
+        most += needles[i].len;
+    }
+    BUG_IF(most > INT32_MAX);
+    size_t slots = 16;
+    while (slots < most + most / 2) {
+        slots *= 2;
+    }
+    arena_init(&matcher->arena, ARENA_UNLIMITED);
+    matcher->edges = arena_alloc_zero(&matcher->arena, slots * sizeof *matcher->edges);
+    matcher->edge_mask = (uint32_t)(slots - 1);
+    matcher->fallback = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
+    matcher->match = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
+    matcher->count = 1;
+
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    Origins origins = {
+        .parent = arena_alloc_zero(&scratch, most * sizeof(uint32_t)),
+        .depth = arena_alloc_zero(&scratch, most * sizeof(uint32_t)),
+        .byte = arena_alloc_zero(&scratch, most),
+    };
+    for (size_t i = 0; i < count; i++) {
+        if (needles[i].len > 0) {
+            needle_add(matcher, &origins, needles[i]);
+        }
+    }
+    link_fallbacks(matcher, &origins, states_by_depth(matcher, &origins, &scratch));
+    return matcher;
+}
+
+void matcher_free(Matcher *matcher)
+{
+    if (matcher != NULL) {
+        arena_clear(&matcher->arena);
+        free(matcher);
+    }
+}
+
+uint32_t matcher_step(const Matcher *matcher, uint32_t state, unsigned char byte)
+{
+    for (;;) {
+        uint32_t next = edge_find(matcher, state, byte);
+        if (next != 0 || state == MATCHER_START) {
+            return next;
+        }
+        state = matcher->fallback[state];
+    }
+}
+
+const uint32_t *matcher_first(const Matcher *matcher)
+{
+    return matcher->root;
+}
+
+size_t matcher_match(const Matcher *matcher, uint32_t state)
+{
+    return matcher->match[state];
+}
+
+size_t matcher_longest(const Matcher *matcher)
+{
+    return matcher->longest;
+}

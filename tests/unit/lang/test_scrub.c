@@ -1,0 +1,362 @@
+#include "lang/scrub.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+
+static Arena arena;
+
+static int set_up(void **state)
+{
+    arena_init(&arena, ARENA_UNLIMITED);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_clear(&arena);
+    return 0;
+}
+
+static Scrubber *scrubber_of(const Str *secrets, size_t count)
+{
+    SecretSet set;
+    secret_set_init(&set, &arena);
+    for (size_t i = 0; i < count; i++) {
+        secret_set_add(&set, secrets[i]);
+    }
+    Scrubber *scrubber;
+    Error err;
+    assert_true(scrubber_new(&set, &scrubber, &err));
+    return scrubber;
+}
+
+static Str scrubbed(const Scrubber *scrubber, Str text)
+{
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    scrubber_apply(scrubber, text, &out);
+    return arena_copy(&arena, buf_str(&out));
+}
+
+/* One secret, one text. */
+static void assert_scrubbed(Str secret, Str text, const char *expected)
+{
+    AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
+    assert_str(scrubbed(scrubber, text), expected);
+}
+
+static void plain_secrets_are_replaced(void **state)
+{
+    Str secret = STR("hunter2");
+    assert_scrubbed(secret, STR("password is hunter2."), "password is [secret].");
+    assert_scrubbed(secret, STR("hunter2"), "[secret]");
+    assert_scrubbed(secret, STR("hunter2 hunter2"), "[secret] [secret]");
+    assert_scrubbed(secret, STR("hunterhunter2"), "hunter[secret]");
+    assert_scrubbed(secret, STR("Hunter2 hunter"), "Hunter2 hunter");
+    assert_scrubbed(secret, STR(""), "");
+    AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
+    assert_true(str_eq(scrubbed(scrubber, STR("a\0hunter2\0")), STR("a\0[secret]\0")));
+}
+
+static void overlapping_and_touching_secrets_are_one(void **state)
+{
+    const Str secrets[] = { STR("password"), STR("pass"), STR("wordless"), STR("abab") };
+    AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
+    assert_str(scrubbed(scrubber, STR("-password-")), "-[secret]-"); /* the longer one */
+    assert_str(scrubbed(scrubber, STR("-passwordless-")), "-[secret]-");
+    assert_str(scrubbed(scrubber, STR("-passpass-")), "-[secret]-");
+    assert_str(scrubbed(scrubber, STR("-ababab-")), "-[secret]-");
+    assert_str(scrubbed(scrubber, STR("-swordless-")), "-s[secret]-");
+}
+
+static void short_texts_are_no_secrets(void **state)
+{
+    const Str secrets[] = { STR("abc"), STR(""), STR("x") };
+    AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
+    assert_str(scrubbed(scrubber, STR("abc x abcabc")), "abc x abcabc");
+    assert_scrubbed(STR("abcd"), STR("abcd"), "[secret]");
+}
+
+static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char url_safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static Str base64(Str data, const char *alphabet, bool padding)
+{
+    char *out = arena_alloc(&arena, data.len * 2 + 4);
+    size_t len = 0;
+    for (size_t i = 0; i < data.len; i += 3) {
+        unsigned char bytes[3] = { 0 };
+        size_t count = data.len - i < 3 ? data.len - i : 3;
+        memcpy(bytes, data.data + i, count);
+        uint32_t word = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
+        for (size_t j = 0; j < 4; j++) {
+            if (j <= count) {
+                out[len++] = alphabet[word >> (18 - 6 * j) & 63];
+            } else if (padding) {
+                out[len++] = '=';
+            }
+        }
+    }
+    return str_from(out, len);
+}
+
+/* Any bytes as secret, at every alignment in longer data, in both alphabets: exactly the
+ * characters that hold bits of the secret go. */
+static void base64_is_found_at_every_alignment(void **state)
+{
+    uint32_t random = 7;
+    for (int round = 0; round < 2000; round++) {
+        char bytes[64];
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            random = random * 1664525 + 1013904223;
+            bytes[i] = (char)(random >> 24);
+        }
+        size_t before = (size_t)round % 7;
+        size_t len = 4 + (size_t)round / 7 % 30;
+        size_t behind = (random >> 16) % 7;
+        bool padding = round % 2 == 0;
+        Str secret = str_from(bytes + before, len);
+        Str encoded = base64(str_from(bytes, before + len + behind),
+                             round % 3 == 0 ? standard : url_safe, padding);
+        size_t first = before * 8 / 6;
+        size_t last = ((before + len) * 8 - 1) / 6;
+        Str rest = str_from_offset(encoded, last + 1);
+        if (str_starts(rest, STR("="))) {
+            rest = STR_EMPTY; /* padding goes with the secret */
+        }
+        AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
+        Str text = arena_format(&arena, "token: %" STR_FMT "; end", STR_ARG(encoded));
+        Str expected = arena_format(&arena, "token: %" STR_FMT SCRUB_MARK "%" STR_FMT "; end",
+                                    STR_ARG(str_slice(encoded, 0, first)), STR_ARG(rest));
+        assert_str(scrubbed(scrubber, text), arena_copy_c(&arena, expected));
+    }
+}
+
+static void base64_is_found_behind_other_letters(void **state)
+{
+    Str secret = STR("hunter2-hunter2");
+    Str encoded = base64(secret, standard, true);
+    const char *before[] = { "x", "xy", "xyz", "word ", "--", "=", "key=", "\"" };
+    for (size_t i = 0; i < COUNT_OF(before); i++) {
+        Str text = arena_format(&arena, "%s%" STR_FMT, before[i], STR_ARG(encoded));
+        Str expected = arena_format(&arena, "%s[secret]", before[i]);
+        assert_scrubbed(secret, text, arena_copy_c(&arena, expected));
+    }
+}
+
+static void base64_is_found_across_lines(void **state)
+{
+    char bytes[200];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (char)(i * 37 + 11);
+    }
+    Str secret = str_from(bytes + 20, 150);
+    Str encoded = base64(str_from(bytes, sizeof bytes), standard, true);
+    const char *line_ends[] = { "\n", "\r\n", "\n    ", "\\n", "\\r\\n" };
+    for (size_t i = 0; i < COUNT_OF(line_ends); i++) {
+        AUTO_CLEAR(Buf) wrapped = buf_make(BUF_UNLIMITED);
+        for (size_t at = 0; at < encoded.len; at += 76) {
+            buf_put(&wrapped, str_slice(encoded, at, at + 76));
+            buf_put_c(&wrapped, line_ends[i]);
+        }
+        AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
+        Str clean = scrubbed(scrubber, buf_str(&wrapped));
+        Str expected = arena_format(&arena, "%" STR_FMT SCRUB_MARK,
+                                    STR_ARG(str_slice(encoded, 0, 20 * 8 / 6)));
+        assert_true(str_starts(clean, expected));
+        assert_true(clean.len < 100); /* only the data behind the secret is left */
+    }
+}
+
+static void base64_may_be_escaped_itself(void **state)
+{
+    Str secret = STR("\xfb\xff\xbf\xfb\xff"); /* +/+/+/8= */
+    assert_str(base64(secret, standard, true), "+/+/+/8=");
+    assert_scrubbed(secret, STR("t=%2B%2F%2b%2f%2B%2F8%3D&x"), "t=[secret]&x");
+    assert_scrubbed(secret, STR("\"+\\/+\\/+\\/8=\""), "\"[secret]\"");
+    assert_scrubbed(secret, STR("-_-_-_8"), "[secret]");
+    assert_scrubbed(secret, STR("+/+/+/9="), "[secret]"); /* bits that padding leaves open */
+    assert_scrubbed(secret, STR("+/+/+/"), "+/+/+/");     /* not the whole of it */
+}
+
+static void percent_escapes_may_be_any(void **state)
+{
+    Str secret = STR("p@ss w\xc3\xb6rd/+\n");
+    const Str spellings[] = {
+        STR("p%40ss%20w%C3%B6rd%2F%2B%0A"),
+        STR("p%40ss+w%C3%B6rd%2F%2B%0A"),
+        STR("p%40ss%20w%c3%b6rd%2f%2b%0a"),
+        STR("p@ss%20w%C3%b6rd/+%0a"),
+        STR("%70%40%73%73%20%77%c3%b6%72%64%2f%2b%0a"),
+        STR("p%40ss+w\xc3\xb6rd/%2B\n"),
+    };
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        Str text = arena_format(&arena, "?q=%" STR_FMT "&r=%%2", STR_ARG(spellings[i]));
+        assert_scrubbed(secret, text, "?q=[secret]&r=%2");
+    }
+    assert_scrubbed(secret, STR("p%40ss+w%C3%B6rd%2F"), "p%40ss+w%C3%B6rd%2F");
+    assert_scrubbed(STR("100%"), STR("100% 100%25 100%2"), "[secret] [secret] [secret]2");
+    assert_scrubbed(STR("%41%42"), STR("%41%42 AB"), "[secret] AB"); /* raw, not decoded */
+}
+
+static void backslash_escapes_may_be_any(void **state)
+{
+    Str secret = STR("a\"b\\c\n\t/\xc3\xa9\xf0\x9f\x98\x80'z\x01");
+    const Str spellings[] = {
+        STR("a\\\"b\\\\c\\n\\t/\xc3\xa9\xf0\x9f\x98\x80'z\\u0001"),
+        STR("a\\\"b\\\\c\\n\\t\\/\\u00e9\\ud83d\\ude00'z\\u0001"),
+        STR("a\\\"b\\\\c\\n\\t/\\u00E9\\uD83D\\uDE00\\u0027z\\u0001"),
+        STR("\\u0061\\u0022\\u0062\\u005c\\u0063\\u000a\\u0009\\u002f\\u00e9\\ud83d\\uDE00'"
+            "z\\u0001"),
+        STR("a\"b\\\\c\\n\\t/\xc3\xa9\xf0\x9f\x98\x80\\'z\\x01"), /* Python's repr */
+    };
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        Str text = arena_format(&arena, "{\"p\": \"%" STR_FMT "\"}", STR_ARG(spellings[i]));
+        assert_scrubbed(secret, text, "{\"p\": \"[secret]\"}");
+    }
+    assert_scrubbed(STR("a\\nb"), STR("a\\nb"), "[secret]"); /* raw, not decoded */
+    assert_scrubbed(STR("a\\nb"), STR("\"a\\\\nb\""), "\"[secret]\"");
+    assert_scrubbed(STR("<b>&"), STR("\\u003cb\\u003e\\u0026"), "[secret]");
+    assert_scrubbed(STR("abcd"), STR("ab\\u00zz\\ud83d\\x\\"), "ab\\u00zz\\ud83d\\x\\");
+}
+
+static void truncated_escapes_are_text(void **state)
+{
+    const Str texts[] = { STR("abc\\"), STR("abc\\u"), STR("abc\\u1"),       STR("abc\\x4"),
+                          STR("abc%"),  STR("abc%4"),  STR("abc\\ud83d\\u"), STR("\\\\\\\\\\") };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        /* In memory of exactly its size, so that AddressSanitizer sees any read past its end. */
+        char *copy = malloc(texts[i].len);
+        memcpy(copy, texts[i].data, texts[i].len);
+        char expected[32];
+        snprintf(expected, sizeof expected, "%" STR_FMT, STR_ARG(texts[i]));
+        assert_scrubbed(STR("hunter2"), str_from(copy, texts[i].len), expected);
+        free(copy);
+    }
+}
+
+/* Escapes do not end where the text of the secret ends when both belong to one character. */
+static void an_escape_is_replaced_whole(void **state)
+{
+    assert_scrubbed(STR("abc\xc3"), STR("abc\\u00e9z"), "[secret]z");
+    assert_scrubbed(STR("\xa9xyz"), STR("a\\u00e9xyz"), "a[secret]");
+}
+
+static void long_secrets_and_texts_take_linear_time(void **state)
+{
+    enum {
+        SECRET = 100000,
+        TEXT = 5000000
+    };
+    char *bytes = malloc(TEXT);
+    memset(bytes, 'a', TEXT);
+    Str secrets[] = { str_from(bytes, SECRET), str_from(bytes, SECRET / 2), STR("ab") };
+    AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
+    assert_str(scrubbed(scrubber, str_from(bytes, TEXT)), "[secret]");
+    bytes[SECRET / 2 - 1] = 'b'; /* one byte too few for a secret to fit before it */
+    Str clean = scrubbed(scrubber, str_from(bytes, TEXT));
+    assert_int_equal(clean.len, SECRET / 2 + strlen(SCRUB_MARK));
+    /* Escapes of all kinds, none of them a secret. */
+    for (size_t i = 0; i < TEXT; i++) {
+        bytes[i] = "\\u00%61a+"[i % 9];
+    }
+    assert_int_equal(scrubbed(scrubber, str_from(bytes, TEXT)).len, TEXT);
+    free(bytes);
+}
+
+static void secrets_beyond_the_limit_are_refused(void **state)
+{
+    char *bytes = calloc(1, SCRUB_BYTES_MAX + 1);
+    SecretSet set;
+    secret_set_init(&set, &arena);
+    for (int i = 0; i < 10; i++) { /* the same again adds nothing */
+        secret_set_add(&set, str_from(bytes, 1 << 20));
+    }
+    Scrubber *scrubber = NULL;
+    Error err = { 0 };
+    assert_true(scrubber_new(&set, &scrubber, &err));
+    scrubber_free(TAKE(scrubber));
+    secret_set_add(&set, str_from(bytes, SCRUB_BYTES_MAX + 1));
+    assert_false(scrubber_new(&set, &scrubber, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+    assert_null(scrubber);
+    free(bytes);
+}
+
+static void secrets_are_collected_from_values(void **state)
+{
+    Map *map = map_new(&arena, 0);
+    map_set_str(&arena, map, STR("user"), value_string(STR("plain")));
+    map_set_str(&arena, map, STR("password"), value_with_secret(value_string(STR("hunter2"))));
+    map_set_str(&arena, map, STR("pin"), value_with_secret(value_int(123456)));
+    map_set_str(&arena, map, STR("rate"), value_with_secret(value_float(0.125)));
+    map_set_str(&arena, map, STR("on"), value_with_secret(value_bool(true)));
+    Map *vault = map_new(&arena, 0);
+    List *items = list_new(&arena, 0);
+    list_push(&arena, items, value_string(STR("nested one")));
+    map_set_str(&arena, vault, STR("key name"), value_list(items));
+    map_set_str(&arena, map, STR("vault"), value_with_secret(value_map(vault)));
+    Map *by_secret = map_new(&arena, 0);
+    map_set(&arena, by_secret, value_with_secret(value_string(STR("secret key"))), value_null());
+    List *outer = list_new(&arena, 0);
+    list_push(&arena, outer, value_map(map));
+    list_push(&arena, outer, value_tuple(list_new(&arena, 0)));
+    list_push(&arena, outer, value_map(by_secret));
+
+    for (int frozen = 0; frozen < 2; frozen++) {
+        if (frozen) {
+            value_freeze(value_list(outer));
+        }
+        SecretSet set;
+        secret_set_init(&set, &arena);
+        Error err;
+        assert_true(secret_set_add_value(&set, value_list(outer), &err));
+        Scrubber *made;
+        assert_true(scrubber_new(&set, &made, &err));
+        AUTO(Scrubber) *scrubber = made;
+        assert_str(scrubbed(scrubber,
+                            STR("plain|hunter2|123456|0.125|true|key name|nested one|secret key")),
+                   "plain|[secret]|[secret]|[secret]|true|key name|[secret]|[secret]");
+    }
+}
+
+static void endless_values_are_refused(void **state)
+{
+    Value doubling = value_string(STR("plain"));
+    for (int i = 0; i < 60; i++) {
+        List *list = list_new(&arena, 2);
+        list_push(&arena, list, doubling);
+        list_push(&arena, list, doubling);
+        doubling = value_list(list);
+    }
+    SecretSet set;
+    secret_set_init(&set, &arena);
+    Error err = { 0 };
+    assert_false(secret_set_add_value(&set, doubling, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+    value_freeze(doubling); /* now it knows that it holds none */
+    assert_true(secret_set_add_value(&set, doubling, &err));
+}
+
+static void without_secrets_text_stays(void **state)
+{
+    AUTO(Scrubber) *scrubber = scrubber_of(NULL, 0);
+    assert_str(scrubbed(scrubber, STR("text % \\ +")), "text % \\ +");
+    assert_str(scrubbed(scrubber, (Str){ NULL, 0 }), "");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(plain_secrets_are_replaced),           TEST(overlapping_and_touching_secrets_are_one),
+        TEST(short_texts_are_no_secrets),           TEST(base64_is_found_at_every_alignment),
+        TEST(base64_is_found_behind_other_letters), TEST(base64_is_found_across_lines),
+        TEST(base64_may_be_escaped_itself),         TEST(percent_escapes_may_be_any),
+        TEST(backslash_escapes_may_be_any),         TEST(truncated_escapes_are_text),
+        TEST(an_escape_is_replaced_whole),          TEST(long_secrets_and_texts_take_linear_time),
+        TEST(secrets_beyond_the_limit_are_refused), TEST(secrets_are_collected_from_values),
+        TEST(endless_values_are_refused),           TEST(without_secrets_text_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
