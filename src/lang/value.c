@@ -400,6 +400,58 @@ MapEntry *map_add(Arena *arena, Map *map, Value key, Value value)
     return found;
 }
 
+static bool keys_are_unique(const MapEntry *entries, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        Value key = entries[i].key;
+        for (uint32_t j = 0; j < i; j++) {
+            const Value *before = &entries[j].key;
+            bool strings = key.kind == VALUE_STRING && before->kind == VALUE_STRING;
+            if (strings ? before->len == key.len && memcmp(before->text, key.text, key.len) == 0
+                        : value_key_equal(*before, key)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Puts every entry into the new index; false at the first key that is there already. */
+static bool index_unique(Map *map)
+{
+    for (uint32_t i = 0; i < map->len; i++) {
+        Value key = map->entries[i].key;
+        uint64_t hash = value_hash(key);
+        uint32_t slot = (uint32_t)hash & map->index_mask;
+        for (; map->index[slot] != 0; slot = (slot + 1) & map->index_mask) {
+            uint64_t found = map->index[slot];
+            if ((found ^ hash) >> 32 == 0 &&
+                value_key_equal(map->entries[(uint32_t)found - 1].key, key)) {
+                return false;
+            }
+        }
+        map->index[slot] = (hash & 0xffffffff00000000u) | (i + 1);
+    }
+    return true;
+}
+
+Map *map_from_entries(Arena *arena, const MapEntry *entries, uint32_t count)
+{
+    Map *map = map_new(arena, count);
+    if (count == 0) {
+        return map;
+    }
+    memcpy(map->entries, entries, count * sizeof *entries);
+    map->len = count;
+    if (count <= MAP_LINEAR) {
+        return keys_are_unique(map->entries, count) ? map : NULL;
+    }
+    uint32_t slots = index_slots(map);
+    map->index = memset(ARENA_ARRAY(arena, uint64_t, slots), 0, slots * sizeof(uint64_t));
+    map->index_mask = slots - 1;
+    return index_unique(map) ? map : NULL;
+}
+
 MapEntry *map_set(Arena *arena, Map *map, Value key, Value value)
 {
     MapEntry *entry = map_find(map, key);

@@ -234,6 +234,9 @@ static inline MapEntry *map_set_str(Arena *arena, Map *map, Str key, Value value
 MapEntry *map_append(Arena *arena, Map *map, Value key, Value value);
 /* Appends unless the key is there: then returns the entry that has it and changes nothing. */
 MapEntry *map_add(Arena *arena, Map *map, Value key, Value value);
+/* A map of these entries, or NULL when a key occurs twice: for readers that have all entries at
+ * hand, several times faster than adding one by one. */
+Map *map_from_entries(Arena *arena, const MapEntry *entries, uint32_t count);
 /* True when the key was there. Takes time in proportion to the size of the map. */
 bool map_remove(Map *map, Value key);
 /* Makes the index of a map whose entries, more than MAP_LINEAR, were written in place. Returns

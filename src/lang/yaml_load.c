@@ -50,9 +50,20 @@ uint32_t yaml_load_offset(YamlLoad *load, size_t index)
         at = load->ascii;
         offset = load->base + at;
     }
-    for (; at < index && offset < load->text.len; at++) {
+    size_t len = load->text.len;
+    while (at < index && offset < len) {
+        uint64_t word;
+        if (index - at >= sizeof word && len - offset >= sizeof word) {
+            memcpy(&word, text + offset, sizeof word);
+            if ((word & 0x8080808080808080u) == 0) {
+                at += sizeof word;
+                offset += sizeof word;
+                continue;
+            }
+        }
+        at++;
         offset++;
-        while (offset < load->text.len && utf8_is_continuation(text[offset])) {
+        while (offset < len && utf8_is_continuation(text[offset])) {
             offset++;
         }
     }
@@ -95,37 +106,49 @@ static bool charge(YamlLoad *load, size_t size)
     return true;
 }
 
-static void push(YamlLoad *load, Value v)
+static void grow_stack(YamlLoad *load)
 {
-    if (UNLIKELY(load->stack_len == load->stack_cap)) {
-        uint32_t cap = load->stack_cap == 0 ? 256 : load->stack_cap * 2;
-        charge(load, cap * sizeof(Value));
-        Value *grown = realloc(load->stack, cap * sizeof *grown);
-        if (grown == NULL) {
-            memory_exhausted(cap * sizeof *grown);
-        }
-        load->stack = grown;
-        load->stack_cap = cap;
+    uint32_t cap = load->stack_cap == 0 ? 256 : load->stack_cap * 2;
+    charge(load, cap * sizeof(Value));
+    Value *grown = realloc(load->stack, cap * sizeof *grown);
+    if (grown == NULL) {
+        memory_exhausted(cap * sizeof *grown);
     }
-    load->stack[load->stack_len++] = v;
+    load->stack = grown;
+    load->stack_cap = cap;
 }
 
-/* Short strings share blocks: most are smaller than the arena's alignment. */
-static const char *keep_text(YamlLoad *load, const char *text, size_t len)
+/* Where the next value is to be written; add_value() then takes it. Values are built in place
+ * because copying one right after storing its fields stalls the processor. */
+static inline Value *next_slot(YamlLoad *load)
 {
-    if (len == 0) {
-        return "";
+    if (UNLIKELY(load->stack_len == load->stack_cap)) {
+        grow_stack(load);
     }
-    if (len > load->text_room) {
-        if (len > TEXT_BLOCK / 4) {
-            return memcpy(arena_alloc(load->arena, len), text, len);
+    return &load->stack[load->stack_len];
+}
+
+/* The text of a scalar. Most stand in the source as they are and borrow it; the others are
+ * copied, short ones into shared blocks, because most are smaller than the arena's alignment. */
+static const char *keep_text(YamlLoad *load, Str text, bool quoted, uint32_t start, uint32_t end)
+{
+    const char *source = load->text.data + start + quoted;
+    if (text.len + 2 * quoted == end - start && memcmp(text.data, source, text.len) == 0) {
+        return source;
+    }
+    if (text.len > load->text_room) {
+        if (text.len > TEXT_BLOCK / 4) {
+            return arena_copy(load->arena, text).data;
         }
         load->text_next = arena_alloc(load->arena, TEXT_BLOCK);
         load->text_room = TEXT_BLOCK;
     }
-    char *kept = memcpy(load->text_next, text, len);
-    load->text_next += len;
-    load->text_room -= len;
+    if (text.len == 0) {
+        return "";
+    }
+    char *kept = memcpy(load->text_next, text.data, text.len);
+    load->text_next += text.len;
+    load->text_room -= text.len;
     return kept;
 }
 
@@ -220,51 +243,52 @@ static bool make_key(YamlLoad *load, Value *v)
     return true;
 }
 
-/* Gives the value as a key; when it cannot be one, tells so and goes on with a string. */
-static Value take_key(YamlLoad *load, YamlFrame *frame, Value v)
+/* Makes a container that stands as a key one; when it cannot be one, tells so and goes on with
+ * a string. */
+static void take_key(YamlLoad *load, YamlFrame *frame, Value *v)
 {
-    if (LIKELY(v.kind <= VALUE_STRING) || make_key(load, &v)) {
-        return v;
+    if (make_key(load, v)) {
+        return;
     }
     Str text = load->text;
-    if (frame->flow && v.start == frame->start + 1 && text.data[frame->start] == '{' &&
-        text.data[v.start] == '{') {
+    if (frame->flow && v->start == frame->start + 1 && text.data[frame->start] == '{' &&
+        text.data[v->start] == '{') {
         frame->template = true; /* told when both braces are closed */
-    } else {
-        Problem *problem = problems_add(load->problems, "E0114", load->source, v.start, v.span,
+    } else if (yaml_load_has_room(load)) {
+        Problem *problem = problems_add(load->problems, "E0114", load->source, v->start, v->span,
                                         "a map cannot be a key");
         problem->hint = STR("use a string, a number or a list of them");
     }
-    Value key = value_string(shown(load, v));
-    key.source = v.source;
-    key.start = v.start;
-    key.span = v.span;
-    return key;
+    Str key = shown(load, *v);
+    v->kind = VALUE_STRING;
+    v->text = key.data;
+    v->len = (uint32_t)key.len;
 }
 
 /* --- Adding finished values --------------------------------------------------------------- */
 
-static bool add_value(YamlLoad *load, Value v, uint32_t end, uint64_t nodes, uint32_t depth)
+/* Takes the value in the next slot, which ends at `end`, into its container. */
+static bool add_value(YamlLoad *load, uint32_t end, uint64_t nodes, uint32_t depth)
 {
     YamlFrame *frame = top_frame(load);
-    if (frame != NULL) {
-        if (frame->secret) {
-            v.flags |= VALUE_SECRET;
-        }
-        if (at_key(load, frame)) {
-            v = take_key(load, frame, v);
-        }
-        frame->end = end;
-        frame->nodes += nodes;
-        if (depth > frame->below) {
-            frame->below = depth;
-        }
-        if (frame->flow && !yaml_strict_separator(load, end)) {
-            return false;
-        }
+    Value *v = &load->stack[load->stack_len];
+    if (UNLIKELY(frame == NULL)) {
+        load->stack_len++;
+        return true;
     }
-    push(load, v);
-    return true;
+    if (UNLIKELY(frame->secret)) {
+        v->flags |= VALUE_SECRET;
+    }
+    if (UNLIKELY(v->kind > VALUE_STRING) && at_key(load, frame)) {
+        take_key(load, frame, v);
+    }
+    load->stack_len++;
+    frame->end = end;
+    frame->nodes += nodes;
+    if (depth > frame->below) {
+        frame->below = depth;
+    }
+    return !frame->flow || yaml_strict_separator(load, end);
 }
 
 static bool check_memory(YamlLoad *load, uint32_t at)
@@ -315,7 +339,8 @@ static bool take_scalar(YamlLoad *load, const yaml_event_t *event)
     const char *data = (const char *)event->data.scalar.value;
     size_t len = event->data.scalar.length;
     const yaml_char_t *tag = event->data.scalar.tag;
-    bool quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    yaml_scalar_style_t style = event->data.scalar.style;
+    bool quoted = style != YAML_PLAIN_SCALAR_STYLE;
     if (!count_node(load, start)) {
         return false;
     }
@@ -326,34 +351,36 @@ static bool take_scalar(YamlLoad *load, const yaml_event_t *event)
         start = skip_properties(load, start, end);
     }
 
-    Value v;
+    Value *v = next_slot(load);
     YamlScalar outcome = YAML_SCALAR_FITS;
     Str text = str_from(data, len);
     if (tag != NULL) {
-        outcome = yaml_schema_resolve_tagged(text, str_from_c((const char *)tag), quoted, &v);
+        outcome = yaml_schema_resolve_tagged(text, str_from_c((const char *)tag), quoted, v);
     } else if (quoted) {
-        v = value_string(text);
+        *v = value_string(text);
     } else {
-        outcome = yaml_schema_resolve(text, &v);
+        outcome = yaml_schema_resolve(text, v);
     }
-    if (v.kind == VALUE_STRING) {
-        v.text = keep_text(load, text.data, text.len);
-        v.flags = quoted ? VALUE_QUOTED : 0;
+    if (v->kind == VALUE_STRING) {
+        bool in_quotes =
+            style == YAML_SINGLE_QUOTED_SCALAR_STYLE || style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+        v->text = keep_text(load, text, in_quotes, start, end);
+        v->flags = quoted ? VALUE_QUOTED : 0;
     }
-    v.source = load->source_id;
-    v.start = start;
-    v.span = end - start;
-    if (is_secret_tag(tag)) {
-        v.flags |= VALUE_SECRET;
+    v->source = load->source_id;
+    v->start = start;
+    v->span = end - start;
+    if (UNLIKELY(tag != NULL) && is_secret_tag(tag)) {
+        v->flags |= VALUE_SECRET;
     }
     if (UNLIKELY(outcome != YAML_SCALAR_FITS)) {
         if (yaml_load_has_room(load)) {
-            scalar_problem(load, outcome, v, str_from_c((const char *)tag));
+            scalar_problem(load, outcome, *v, str_from_c((const char *)tag));
         }
-        v.kind = VALUE_NULL;
+        v->kind = VALUE_NULL;
     }
     if (UNLIKELY(load->options.lint) && !quoted && tag == NULL) {
-        lint_scalar(load, text, v);
+        lint_scalar(load, text, *v);
     }
     if (!yaml_strict_scalar(load, event, start, end)) {
         return false;
@@ -363,13 +390,13 @@ static bool take_scalar(YamlLoad *load, const yaml_event_t *event)
         frame->merge = frame->merge == 0 ? load->stack_len + 1 : frame->merge;
     }
     if (event->data.scalar.anchor != NULL) {
-        add_anchor(load, event->data.scalar.anchor, v);
+        add_anchor(load, event->data.scalar.anchor, *v);
     }
     load->last_start = start;
     load->last_end = end;
-    load->last_quoted = event->data.scalar.style == YAML_SINGLE_QUOTED_SCALAR_STYLE ||
-                        event->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
-    return add_value(load, v, end, 1, 0);
+    load->last_quoted =
+        style == YAML_SINGLE_QUOTED_SCALAR_STYLE || style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+    return add_value(load, end, 1, 0);
 }
 
 static bool take_alias(YamlLoad *load, const yaml_event_t *event)
@@ -403,11 +430,13 @@ static bool take_alias(YamlLoad *load, const yaml_event_t *event)
             problem->hint = arena_format(load->problems->arena, "did you mean '*%" STR_FMT "'?",
                                          STR_ARG(nearest));
         }
-        Value nothing = value_null();
-        nothing.source = load->source_id;
-        nothing.start = start;
-        nothing.span = end - start;
-        return yaml_load_has_room(load) && add_value(load, nothing, end, 1, 0);
+        *next_slot(load) = (Value){
+            .kind = VALUE_NULL,
+            .source = load->source_id,
+            .start = start,
+            .span = end - start,
+        };
+        return yaml_load_has_room(load) && add_value(load, end, 1, 0);
     }
     load->expanded += anchor->nodes;
     if (load->expanded > limits->expanded) {
@@ -418,7 +447,8 @@ static bool take_alias(YamlLoad *load, const yaml_event_t *event)
         return limit_reached(load, start, "the text is nested too deep through aliases",
                              limits->depth);
     }
-    return add_value(load, anchor->value, end, anchor->nodes, anchor->depth);
+    *next_slot(load) = anchor->value;
+    return add_value(load, end, anchor->nodes, anchor->depth);
 }
 
 /* --- Containers --------------------------------------------------------------------------- */
@@ -493,13 +523,19 @@ static void duplicate_problem(YamlLoad *load, Value first, Value again)
 /* Takes the pairs between the frame's first child and `end` on the stack. */
 static Map *build_map(YamlLoad *load, const YamlFrame *frame, uint32_t end)
 {
-    const Value *pairs = load->stack + frame->first;
+    /* Keys and values alternate on the stack, which is how entries lie in memory. */
+    _Static_assert(sizeof(MapEntry) == 2 * sizeof(Value), "an entry is two values");
+    const MapEntry *entries = (const MapEntry *)(load->stack + frame->first);
     uint32_t count = (end - frame->first) / 2;
-    Map *map = map_new(load->arena, count);
+    Map *map = map_from_entries(load->arena, entries, count);
+    if (LIKELY(map != NULL)) {
+        return map;
+    }
+    map = map_new(load->arena, count);
     for (uint32_t i = 0; i < count; i++) {
-        const MapEntry *before = map_add(load->arena, map, pairs[2 * i], pairs[2 * i + 1]);
-        if (UNLIKELY(before != NULL)) {
-            duplicate_problem(load, before->key, pairs[2 * i]);
+        const MapEntry *before = map_add(load->arena, map, entries[i].key, entries[i].value);
+        if (before != NULL) {
+            duplicate_problem(load, before->key, entries[i].key);
         }
     }
     return map;
@@ -610,7 +646,8 @@ static bool close_frame(YamlLoad *load, const yaml_event_t *event)
     if (frame->flow && load->flow_depth == 0 && !yaml_strict_flow_end(load, frame, end)) {
         return false;
     }
-    return add_value(load, v, end, frame->nodes, depth);
+    *next_slot(load) = v;
+    return add_value(load, end, frame->nodes, depth);
 }
 
 /* After a syntax error the open maps still show their duplicate keys. */

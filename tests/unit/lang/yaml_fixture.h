@@ -67,3 +67,31 @@ static inline void dump_value(Value v, Buf *out)
     case VALUE_UNDEFINED: buf_put_c(out, "?"); break;
     }
 }
+
+/* The same kinds and contents all the way down; places and flags do not count. */
+static inline bool same_value(Value a, Value b)
+{
+    if (a.kind != b.kind) {
+        return false;
+    }
+    if (value_is_sequence(a)) {
+        bool same = a.list->len == b.list->len;
+        for (uint32_t i = 0; same && i < a.list->len; i++) {
+            same = same_value(a.list->items[i], b.list->items[i]);
+        }
+        return same;
+    }
+    if (a.kind == VALUE_MAP) {
+        bool same = a.map->len == b.map->len;
+        for (uint32_t i = 0; same && i < a.map->len; i++) {
+            same = same_value(a.map->entries[i].key, b.map->entries[i].key) &&
+                   same_value(a.map->entries[i].value, b.map->entries[i].value);
+        }
+        return same;
+    }
+    if (a.kind == VALUE_FLOAT) {
+        return isnan(a.number) ? isnan(b.number)
+                               : a.number == b.number && signbit(a.number) == signbit(b.number);
+    }
+    return value_key_equal(a, b);
+}
