@@ -620,6 +620,9 @@ static bool close_frame(YamlLoad *load, const yaml_event_t *event)
 {
     YamlFrame *frame = &load->frames[load->depth - 1];
     uint32_t end = frame->flow ? yaml_load_offset(load, event->end_mark.index) : frame->end;
+    if (frame->start > end) {
+        frame->start = end; /* a comment before its content, ended by a line break of YAML 1.1 */
+    }
     Value v;
     if (UNLIKELY(frame->template)) {
         yaml_problem_template(load, frame->start, end,
