@@ -21,8 +21,8 @@ FILTERS = ["abs", "attr", "batch", "capitalize", "center", "count", "d", "defaul
 LAZY = {"batch", "items", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "slice",
         "unique"}
 TESTS = ["boolean", "callable", "defined", "divisibleby", "eq", "escaped", "even", "false",
-         "filter", "float", "ge", "gt", "in", "integer", "iterable", "le", "lower", "lt", "mapping", "ne",
-         "none", "number", "odd", "sameas", "sequence", "string", "test", "true", "undefined",
+         "filter", "float", "ge", "gt", "in", "integer", "iterable", "le", "lower", "lt", "mapping",
+         "ne", "none", "number", "odd", "sameas", "sequence", "string", "test", "true", "undefined",
          "upper"]
 SUBSCRIPTS = ["0", "-1", "9", "1:", "::-1", "'a'", "none", "()", "2.5", "undef", "true"]
 METHODS = ["upper", "split", "join", "replace", "get", "keys", "append", "index", "count", "strip",

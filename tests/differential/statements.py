@@ -109,8 +109,8 @@ class Statements:
             return self.output(self.expr.printable(self.rng.randint(1, 3)))
         makers = [
             (self.condition, 5), (self.loop, 6), (self.loop_over_pairs, 2),
-            (self.recursive_loop, 1), (self.assignment, 4), (self.block_assignment, 2), (self.namespace, 2),
-            (self.macro, 3), (self.call, 2), (self.filter_block, 2), (self.with_block, 2),
+            (self.recursive_loop, 1), (self.assignment, 4), (self.block_assignment, 2),
+            (self.namespace, 2), (self.macro, 3), (self.call, 2), (self.filter_block, 2), (self.with_block, 2),
             (self.raw, 1), (self.comment, 2), (self.do, 1), (self.autoescape, 1),
             (self.include, 2), (self.import_library, 2), (self.cycler, 1), (self.block, 1),
             (self.loop_control, 2), (self.print_tag, 1),
