@@ -116,8 +116,11 @@ class Expressions:
         if choice == 8:
             return "(%s)|%s" % (self.make("list:int", sub), self.pick("min", "max"))
         if choice == 9:
-            return "(%s)|int%s" % (
-                self.make(self.pick("str", "float", "bool"), sub), self.pick("", "(-1)", "(5, 16)"))
+            kind = self.pick("str", "float", "bool")
+            source = self.make(kind, sub)
+            if kind == "float":
+                source = f"({source}) % 1e6"
+            return "(%s)|int%s" % (source, self.pick("", "(-1)", "(5, 16)"))
         if choice == 10:
             return "(%s)|abs" % self.make("int", sub)
         if choice == 11:
@@ -136,7 +139,7 @@ class Expressions:
             return "m%s" % self.pick(".alpha", "['beta']", ".get('gamma', 3)", ".get('x')|int",
                                      "['item key']")
         if choice == 17:
-            return "((%s)|round|int)" % self.make("float", sub)
+            return "((%s) %% 1e9)|round|int" % self.make("float", sub)
         if choice == 18:
             return "(%s and %s)" % (self.make("int", sub), self.make("int", sub))
         if choice == 19:

@@ -1,10 +1,10 @@
 """Operators, filters, tests and methods on values they were not made for.
 
 Most of these fail; the class of the error must be Jinja2's. Iterators are turned into lists, since
-their printed form is an address.
+their printed form is an address. `value` is a name for one of the values.
 """
 
-VALUES = ["none", "true", "0", "7", "(-3)", "2.5", "''", "'abc'", "'a b'", "'12'", "[]", "[1, 2]",
+VALUES = ["value", "value", "value", "none", "true", "0", "7", "(-3)", "2.5", "''", "'abc'", "'a b'", "'12'", "[]", "[1, 2]",
           "['b', 'A']", "[[1], 'x']", "{}", "{'a': 1}", "(1, 'q')", "()", "undef", "range(3)",
           "'<i>'|safe", "rec.nope", "nothing", "la", "m", "lr", "false", "1e300", "'é'"]
 OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "~", "==", "!=", "<", "<=", ">", ">=", "in",
@@ -48,7 +48,8 @@ def expression(rng):
     if sort == 6:
         return f"({value}).{rng.choice(METHODS)}({rng.choice(ARGUMENTS)})"
     if sort == 7:
-        return f"({value})[{rng.choice(SUBSCRIPTS)}]"
+        # Jinja2 folds the slice of a constant into undefined, where it is an error otherwise.
+        return f"(value)[{rng.choice(SUBSCRIPTS)}]"
     return rng.choice([f"-({value})", f"not ({value})", f"range({value})|list", f"dict({value})",
                        f"({value})()", f"cycler({value}).next()", f"({value}) if ({other})",
                        f"{{({value}): 1}}", f"[*({value})]", f"namespace({value}).a"])
@@ -72,4 +73,4 @@ def statement(rng):
 def template(rng):
     if rng.random() < 0.15:
         return statement(rng)
-    return "{{ %s }}" % expression(rng)
+    return "{%% set value = %s %%}{{ %s }}" % (rng.choice(VALUES[3:]), expression(rng))
