@@ -51,8 +51,9 @@ bool format_value(Render *r, Value v, Str spec, Buf *out);
 typedef struct FormatArgs {
     const Value *values; /* {0} {1} {} */
     uint32_t count;
-    const Map *named; /* {name}; may be NULL */
-    bool escape;      /* for Markup.format: what comes in is escaped */
+    const Map *named;   /* {name}; may be NULL */
+    bool escape;        /* for Markup.format: what comes in is escaped */
+    bool no_positional; /* for format_map, where {0} and {} are errors */
 } FormatArgs;
 
 bool format_fields(Render *r, Str format, const FormatArgs *args, Buf *out);

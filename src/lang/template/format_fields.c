@@ -111,6 +111,9 @@ static bool to_index(Str name, int64_t *out)
 
 static bool positional(Fields *f, bool automatic, int64_t index, Value *out)
 {
+    if (f->args->no_positional) {
+        return raise_value(f->r, "Format string contains positional fields");
+    }
     Numbering wanted = automatic ? NUMBERING_AUTOMATIC : NUMBERING_MANUAL;
     if (f->numbering == NUMBERING_UNKNOWN) {
         f->numbering = wanted;

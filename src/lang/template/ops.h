@@ -17,6 +17,9 @@ static inline int64_t op_int(Value v)
     return v.kind == VALUE_BOOL ? v.boolean : v.integer;
 }
 
+/* Where Python wants an index: int and bool; TypeError for anything else. */
+bool op_index(Render *r, Value v, int64_t *out);
+
 /* Pays for looking at `bytes` of text. */
 static inline bool op_charge_bytes(Render *r, size_t bytes)
 {

@@ -1,0 +1,241 @@
+/* Methods of list and tuple. */
+#include "lang/template/methods.h"
+
+static bool list_append(Render *r, const Args *args, Value *out)
+{
+    List *list = args->values[0].list;
+    if (!method_may_change(r, args->values[0]) || !list_room(r, list)) {
+        return false;
+    }
+    list_push(r->arena, list, args->values[1]);
+    *out = value_null();
+    return true;
+}
+
+static bool list_clear(Render *r, const Args *args, Value *out)
+{
+    if (!method_may_change(r, args->values[0])) {
+        return false;
+    }
+    args->values[0].list->len = 0;
+    *out = value_null();
+    return true;
+}
+
+static bool list_copy(Render *r, const Args *args, Value *out)
+{
+    List *copy;
+    Value owner = args->values[0];
+    owner.flags = 0; /* the mark of the whole list is handed on, not that of every item */
+    if (!iter_collect(r, owner, &copy)) {
+        return false;
+    }
+    *out = value_list(copy);
+    return true;
+}
+
+static bool list_count(Render *r, const Args *args, Value *out)
+{
+    const List *list = args->values[0].list;
+    int64_t count = 0;
+    for (uint32_t i = 0; i < list->len; i++) {
+        bool equal;
+        if (!render_charge(r, 1) || !op_equal(r, list->items[i], args->values[1], &equal)) {
+            return false;
+        }
+        count += equal;
+    }
+    *out = value_int(count);
+    return true;
+}
+
+static bool list_extend(Render *r, const Args *args, Value *out)
+{
+    List *list = args->values[0].list, *more;
+    /* Collected first: the other may be the list itself, or fail half-way. */
+    if (!method_may_change(r, args->values[0]) || !iter_collect(r, args->values[1], &more)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < more->len; i++) {
+        if (!list_room(r, list)) {
+            return false;
+        }
+        list_push(r->arena, list, more->items[i]);
+    }
+    *out = value_null();
+    return true;
+}
+
+/* A bound of list.index(): negative ones count from the end, and none is out of range. */
+static bool index_bound(Render *r, const Args *args, uint32_t place, int64_t fallback, int64_t *out)
+{
+    const List *list = args->values[0].list;
+    *out = fallback;
+    if (!method_arg_given(args, place)) {
+        return true;
+    }
+    if (!op_is_int(args->values[place])) {
+        return render_raise(r, FAULT_TYPE,
+                            "slice indices must be integers or have an __index__ method");
+    }
+    int64_t bound = op_int(args->values[place]);
+    if (bound < 0) {
+        bound += list->len;
+    }
+    *out = bound < 0 ? 0 : bound;
+    return true;
+}
+
+static bool list_index(Render *r, const Args *args, Value *out)
+{
+    const List *list = args->values[0].list;
+    int64_t start, stop;
+    if (!index_bound(r, args, 2, 0, &start) || !index_bound(r, args, 3, list->len, &stop)) {
+        return false;
+    }
+    for (int64_t i = start; i < stop && i < list->len; i++) {
+        bool equal;
+        if (!render_charge(r, 1) || !op_equal(r, list->items[i], args->values[1], &equal)) {
+            return false;
+        }
+        if (equal) {
+            *out = value_int(i);
+            return true;
+        }
+    }
+    return args->values[0].kind == VALUE_TUPLE
+               ? render_raise(r, FAULT_VALUE, "tuple.index(x): x not in tuple")
+               : raise_with_repr(r, FAULT_VALUE, args->values[1], " is not in list");
+}
+
+static bool list_insert(Render *r, const Args *args, Value *out)
+{
+    List *list = args->values[0].list;
+    int64_t at;
+    if (!method_may_change(r, args->values[0]) || !op_index(r, args->values[1], &at) ||
+        !list_room(r, list) || !render_charge(r, list->len / 16)) {
+        return false;
+    }
+    if (at < 0) {
+        at = at + list->len < 0 ? 0 : at + list->len;
+    }
+    if (at > list->len) {
+        at = list->len;
+    }
+    list_push(r->arena, list, args->values[2]);
+    memmove(&list->items[at + 1], &list->items[at], (size_t)(list->len - 1 - at) * sizeof(Value));
+    list->items[at] = args->values[2];
+    *out = value_null();
+    return true;
+}
+
+static void list_remove_at(List *list, uint32_t at)
+{
+    memmove(&list->items[at], &list->items[at + 1], (list->len - 1 - at) * sizeof(Value));
+    list->len--;
+}
+
+static bool list_pop(Render *r, const Args *args, Value *out)
+{
+    List *list = args->values[0].list;
+    int64_t at;
+    if (!method_may_change(r, args->values[0]) || !method_arg_int(r, args, 1, -1, &at) ||
+        !render_charge(r, list->len / 16)) {
+        return false;
+    }
+    if (list->len == 0) {
+        return render_raise(r, FAULT_INDEX, "pop from empty list");
+    }
+    if (at < 0) {
+        at += list->len;
+    }
+    if (at < 0 || at >= list->len) {
+        return render_raise(r, FAULT_INDEX, "pop index out of range");
+    }
+    *out = list->items[at];
+    list_remove_at(list, (uint32_t)at);
+    return true;
+}
+
+static bool list_remove(Render *r, const Args *args, Value *out)
+{
+    List *list = args->values[0].list;
+    if (!method_may_change(r, args->values[0])) {
+        return false;
+    }
+    for (uint32_t i = 0; i < list->len; i++) {
+        bool equal;
+        if (!render_charge(r, 1) || !op_equal(r, list->items[i], args->values[1], &equal)) {
+            return false;
+        }
+        if (equal) {
+            list_remove_at(list, i);
+            *out = value_null();
+            return true;
+        }
+    }
+    return render_raise(r, FAULT_VALUE, "list.remove(x): x not in list");
+}
+
+static bool list_reverse(Render *r, const Args *args, Value *out)
+{
+    List *list = args->values[0].list;
+    if (!method_may_change(r, args->values[0]) || !render_charge(r, list->len / 16)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < list->len / 2; i++) {
+        Value other = list->items[list->len - 1 - i];
+        list->items[list->len - 1 - i] = list->items[i];
+        list->items[i] = other;
+    }
+    *out = value_null();
+    return true;
+}
+
+/* clang-format off */
+const Native list_methods[] = {
+    { "append", list_append, { { "self" }, { "object" } }, NATIVE_PLAIN,
+      "Adds an item at the end.",
+      "{% set l = [1] %}{% do l.append(2) %}{{ l }}", "[1, 2]" },
+    { "clear", list_clear, { { "self" } }, NATIVE_PLAIN,
+      "Removes all items.",
+      "{% set l = [1] %}{% do l.clear() %}{{ l }}", "[]" },
+    { "copy", list_copy, { { "self" } }, NATIVE_PASSES,
+      "A new list with the same items.",
+      "{{ [1, 2].copy() }}", "[1, 2]" },
+    { "count", list_count, { { "self" }, { "value" } }, NATIVE_PLAIN,
+      "How many items equal the value.",
+      "{{ [1, 2, 1].count(1) }}", "2" },
+    { "extend", list_extend, { { "self" }, { "iterable" } }, NATIVE_PLAIN,
+      "Adds all items of an iterable at the end.",
+      "{% set l = [1] %}{% do l.extend([2, 3]) %}{{ l }}", "[1, 2, 3]" },
+    { "index", list_index, { { "self" }, { "value" }, { "start", "0" }, { "stop", "end" } },
+      NATIVE_PLAIN,
+      "Where the first item that equals the value stands; ValueError when there is none.",
+      "{{ ['a', 'b'].index('b') }}", "1" },
+    { "insert", list_insert, { { "self" }, { "index" }, { "object" } }, NATIVE_PLAIN,
+      "Adds an item before the one at the index.",
+      "{% set l = [1, 3] %}{% do l.insert(1, 2) %}{{ l }}", "[1, 2, 3]" },
+    { "pop", list_pop, { { "self" }, { "index", "-1" } }, NATIVE_PASSES,
+      "Removes the item at the index, the last one as a rule, and returns it.",
+      "{% set l = [1, 2] %}{{ l.pop() }} {{ l }}", "2 [1]" },
+    { "remove", list_remove, { { "self" }, { "value" } }, NATIVE_PLAIN,
+      "Removes the first item that equals the value; ValueError when there is none.",
+      "{% set l = [1, 2] %}{% do l.remove(1) %}{{ l }}", "[2]" },
+    { "reverse", list_reverse, { { "self" } }, NATIVE_PLAIN,
+      "Turns the order of the items around.",
+      "{% set l = [1, 2] %}{% do l.reverse() %}{{ l }}", "[2, 1]" },
+    { 0 },
+};
+
+const Native tuple_methods[] = {
+    { "count", list_count, { { "self" }, { "value" } }, NATIVE_PLAIN,
+      "How many items equal the value.",
+      "{{ (1, 2, 1).count(1) }}", "2" },
+    { "index", list_index, { { "self" }, { "value" }, { "start", "0" }, { "stop", "end" } },
+      NATIVE_PLAIN,
+      "Where the first item that equals the value stands; ValueError when there is none.",
+      "{{ ('a', 'b').index('b') }}", "1" },
+    { 0 },
+};
+/* clang-format on */

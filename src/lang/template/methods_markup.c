@@ -1,0 +1,88 @@
+/* What markup can do on top of the methods of str. */
+#include "base/utf8.h"
+#include "lang/template/html_unescape.h"
+#include "lang/template/methods.h"
+#include "lang/unicode.h"
+
+static bool markup_escape(Render *r, const Args *args, Value *out)
+{
+    return op_escape(r, args->values[1], out);
+}
+
+static bool unescape(Render *r, Str text, Value *out)
+{
+    if (!op_charge_bytes(r, text.len)) {
+        return false;
+    }
+    Buf buf = render_buf(r);
+    html_unescape(text, &buf);
+    return render_take(r, &buf, out);
+}
+
+static bool markup_unescape(Render *r, const Args *args, Value *out)
+{
+    return unescape(r, value_str(args->values[0]), out);
+}
+
+/* The text without what stands between `open` and `close`, both included. A start without an
+ * end stays. */
+static bool remove_between(Render *r, Str text, Str open, Str close, Value *out)
+{
+    Buf buf = render_buf(r);
+    size_t at = 0;
+    for (;;) {
+        size_t start = str_find(text, open, at);
+        size_t end =
+            start == STR_NOT_FOUND ? STR_NOT_FOUND : str_find(text, close, start + open.len);
+        if (end == STR_NOT_FOUND) {
+            break;
+        }
+        buf_put(&buf, str_slice(text, at, start));
+        at = end + close.len;
+    }
+    buf_put(&buf, str_from_offset(text, at));
+    return op_charge_bytes(r, text.len) && render_take(r, &buf, out);
+}
+
+/* Runs of white space become single spaces, and none stays at the ends. */
+static bool squeeze_spaces(Render *r, Str text, Value *out)
+{
+    Buf buf = render_buf(r);
+    bool gap = false;
+    for (size_t at = 0; at < text.len;) {
+        size_t start = at;
+        if (unicode_is(utf8_next(text, &at), UNICODE_SPACE)) {
+            gap = buf.len > 0;
+            continue;
+        }
+        if (gap) {
+            buf_put_char(&buf, ' ');
+            gap = false;
+        }
+        buf_put(&buf, str_slice(text, start, at));
+    }
+    return render_charge(r, text.len / 16) && render_take(r, &buf, out);
+}
+
+static bool markup_striptags(Render *r, const Args *args, Value *out)
+{
+    Value text = args->values[0];
+    return remove_between(r, value_str(text), STR("<!--"), STR("-->"), &text) &&
+           remove_between(r, value_str(text), STR("<"), STR(">"), &text) &&
+           squeeze_spaces(r, value_str(text), &text) && unescape(r, value_str(text), out);
+}
+
+/* clang-format off */
+const Native markup_methods[] = {
+    { "escape", markup_escape, { { "self" }, { "s" } }, 0,
+      "Any value as markup: what HTML gives a meaning is escaped.",
+      "{{ (''|safe).escape('<') }}", "&lt;" },
+    { "striptags", markup_striptags, { { "self" } }, 0,
+      "The text without tags and comments, white space made single spaces, as plain text.",
+      "{{ ('<b>a</b>  &amp; b'|safe).striptags() }}", "a & b" },
+    { "unescape", markup_unescape, { { "self" } }, 0,
+      "The plain text that the markup shows.",
+      "{{ ('a &lt; b'|safe).unescape() }}", "a < b" },
+    { 0 },
+};
+/* clang-format on */

@@ -1,0 +1,284 @@
+/* Methods of str that take off or put on what stands around a text, and str.format. */
+#include "base/utf8.h"
+#include "lang/template/format.h"
+#include "lang/template/methods.h"
+#include "lang/unicode.h"
+
+enum StripSide {
+    STRIP_LEFT = 1 << 0,
+    STRIP_RIGHT = 1 << 1,
+};
+
+/* `set` without text means white space. */
+static bool strips(Str set, bool spaces, uint32_t code)
+{
+    if (spaces) {
+        return unicode_is(code, UNICODE_SPACE);
+    }
+    for (size_t at = 0; at < set.len;) {
+        if (utf8_next(set, &at) == code) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Str strip_text(Str text, Str set, bool spaces, unsigned sides)
+{
+    size_t start = 0, end = text.len;
+    while ((sides & STRIP_LEFT) != 0 && start < end) {
+        size_t next = start;
+        if (!strips(set, spaces, utf8_next(text, &next))) {
+            break;
+        }
+        start = next;
+    }
+    while ((sides & STRIP_RIGHT) != 0 && end > start) {
+        size_t before = end;
+        if (!strips(set, spaces, utf8_previous(text, &before))) {
+            break;
+        }
+        end = before;
+    }
+    return str_slice(text, start, end);
+}
+
+static bool strip_method(Render *r, const Args *args, unsigned sides, Value *out)
+{
+    Value owner = args->values[0], set;
+    if (!method_arg_like(r, args, 1, &set)) {
+        return false;
+    }
+    bool spaces = value_is_missing(set) || set.kind == VALUE_NULL;
+    if (!spaces && !value_is_string(set)) {
+        return render_raise(r, FAULT_TYPE, "%sstrip arg must be None or str",
+                            sides == STRIP_LEFT    ? "l"
+                            : sides == STRIP_RIGHT ? "r"
+                                                   : "");
+    }
+    /* Every character that goes is compared with all of the set. */
+    uint64_t work = (uint64_t)owner.len * (spaces ? 1 : set.len);
+    if (!render_charge(r, work / 16)) {
+        return false;
+    }
+    Str chars = spaces ? STR_EMPTY : value_str(set);
+    *out = method_text_like(owner, strip_text(value_str(owner), chars, spaces, sides));
+    return true;
+}
+
+static bool str_strip(Render *r, const Args *args, Value *out)
+{
+    return strip_method(r, args, STRIP_LEFT | STRIP_RIGHT, out);
+}
+
+static bool str_lstrip(Render *r, const Args *args, Value *out)
+{
+    return strip_method(r, args, STRIP_LEFT, out);
+}
+
+static bool str_rstrip(Render *r, const Args *args, Value *out)
+{
+    return strip_method(r, args, STRIP_RIGHT, out);
+}
+
+static char *put_fill(char *at, Str fill, uint64_t count)
+{
+    if (fill.len == 1) {
+        memset(at, fill.data[0], count);
+        return at + count;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(at, fill.data, fill.len);
+        at += fill.len;
+    }
+    return at;
+}
+
+/* The text with `left` and `right` times `fill` around it. */
+static bool pad(Render *r, Value owner, Str fill, uint64_t left, uint64_t right, Value *out)
+{
+    if (left + right > VALUE_STRING_MAX) {
+        return render_out_of_memory(r);
+    }
+    size_t len = owner.len + (left + right) * fill.len;
+    char *padded = op_alloc_text(r, len);
+    if (padded == NULL) {
+        return false;
+    }
+    char *at = put_fill(padded, fill, left);
+    if (owner.len > 0) {
+        memcpy(at, owner.text, owner.len);
+    }
+    put_fill(at + owner.len, fill, right);
+    *out = method_text_like(owner, str_from(padded, len));
+    return true;
+}
+
+static bool fill_arg(Render *r, const Args *args, Str *out)
+{
+    Value fill;
+    *out = STR(" ");
+    if (!method_arg_given(args, 2)) {
+        return true;
+    }
+    if (!method_arg_like(r, args, 2, &fill)) {
+        return false;
+    }
+    if (!value_is_string(fill)) {
+        return render_raise(r, FAULT_TYPE, "The fill character must be a unicode character, not %s",
+                            op_type_name(fill));
+    }
+    if (fill.len > UTF8_BYTES_MAX || utf8_count(value_str(fill)) != 1) {
+        return render_raise(r, FAULT_TYPE, "The fill character must be exactly one character long");
+    }
+    *out = value_str(fill);
+    return true;
+}
+
+/* How many characters are missing to the width; 0 when the text is wide enough. */
+static bool missing_width(Render *r, const Args *args, int64_t *width, uint64_t *missing)
+{
+    if (!op_index(r, args->values[1], width) || !op_charge_bytes(r, args->values[0].len)) {
+        return false;
+    }
+    int64_t length = (int64_t)utf8_count(value_str(args->values[0]));
+    *missing = *width > length ? (uint64_t)*width - (uint64_t)length : 0;
+    return true;
+}
+
+static bool str_center(Render *r, const Args *args, Value *out)
+{
+    Str fill;
+    int64_t width;
+    uint64_t missing;
+    if (!missing_width(r, args, &width, &missing) || !fill_arg(r, args, &fill)) {
+        return false;
+    }
+    /* Python puts the odd one to the left in fields of odd width. */
+    uint64_t left = missing / 2 + (missing & (uint64_t)width & 1);
+    return pad(r, args->values[0], fill, left, missing - left, out);
+}
+
+static bool str_ljust(Render *r, const Args *args, Value *out)
+{
+    Str fill;
+    int64_t width;
+    uint64_t missing;
+    return missing_width(r, args, &width, &missing) && fill_arg(r, args, &fill) &&
+           pad(r, args->values[0], fill, 0, missing, out);
+}
+
+static bool str_rjust(Render *r, const Args *args, Value *out)
+{
+    Str fill;
+    int64_t width;
+    uint64_t missing;
+    return missing_width(r, args, &width, &missing) && fill_arg(r, args, &fill) &&
+           pad(r, args->values[0], fill, missing, 0, out);
+}
+
+static bool str_zfill(Render *r, const Args *args, Value *out)
+{
+    Value owner = args->values[0];
+    int64_t width;
+    uint64_t missing;
+    if (!missing_width(r, args, &width, &missing)) {
+        return false;
+    }
+    if (!pad(r, owner, STR("0"), missing, 0, out)) {
+        return false;
+    }
+    /* A sign goes before the zeros. The text was just made, so nobody else holds it. */
+    if (missing > 0 && owner.len > 0 && (owner.text[0] == '+' || owner.text[0] == '-')) {
+        char *text = (char *)out->text;
+        text[0] = owner.text[0];
+        text[missing] = '0';
+    }
+    return true;
+}
+
+static bool str_expandtabs(Render *r, const Args *args, Value *out)
+{
+    Str text = value_str(args->values[0]);
+    int64_t size;
+    if (!method_arg_int(r, args, 1, 8, &size) || !render_charge(r, text.len / 16)) {
+        return false;
+    }
+    Buf buf = render_buf(r);
+    int64_t column = 0;
+    for (size_t at = 0; at < text.len && !buf.overflow;) {
+        size_t start = at;
+        uint32_t code = utf8_next(text, &at);
+        if (code == '\t') {
+            if (size > 0) {
+                int64_t spaces = size - column % size;
+                buf_put_repeat(&buf, ' ', (size_t)spaces);
+                column = 0; /* at a multiple of the size, which is all that counts */
+            }
+            continue;
+        }
+        buf_put(&buf, str_slice(text, start, at));
+        column = code == '\n' || code == '\r' ? 0 : column + 1;
+    }
+    if (!render_take(r, &buf, out)) {
+        return false;
+    }
+    *out = method_text_like(args->values[0], value_str(*out));
+    return true;
+}
+
+static bool str_format(Render *r, const Args *args, Value *out)
+{
+    Value owner = args->values[0];
+    FormatArgs fields = { .values = args->values + 1,
+                          .count = args->count - 1,
+                          .named = args->named,
+                          .escape = value_is_markup(owner) };
+    Buf buf = render_buf(r);
+    if (!format_fields(r, value_str(owner), &fields, &buf) || !render_take(r, &buf, out)) {
+        return false;
+    }
+    *out = method_text_like(owner, value_str(*out));
+    return true;
+}
+
+static bool str_format_map(Render *r, const Args *args, Value *out)
+{
+    Value mapping = args->values[1];
+    if (mapping.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, mapping);
+    }
+    FormatArgs fields = { .named = mapping.kind == VALUE_MAP ? mapping.map : NULL,
+                          .no_positional = true };
+    Buf buf = render_buf(r);
+    return format_fields(r, value_str(args->values[0]), &fields, &buf) && render_take(r, &buf, out);
+}
+
+/* clang-format off */
+const Native str_layout_methods[] = {
+    { "strip", str_strip, { { "self" }, { "chars", "none" } }, 0,
+      "The text without white space, or without the given characters, at both ends.",
+      "{{ '--a-'.strip('-') }}", "a" },
+    { "lstrip", str_lstrip, { { "self" }, { "chars", "none" } }, 0,
+      "Like strip, at the start only.", "{{ '--a-'.lstrip('-') }}", "a-" },
+    { "rstrip", str_rstrip, { { "self" }, { "chars", "none" } }, 0,
+      "Like strip, at the end only.", "{{ '--a-'.rstrip('-') }}", "--a" },
+    { "format", str_format, { { "self" } }, NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      "The text with its {} fields filled in, laid out as each field says.",
+      "{{ '{:>3}|{n:.1f}'.format(7, n=1.25) }}", "  7|1.2" },
+    { "format_map", str_format_map, { { "self" }, { "mapping" } }, 0,
+      "Like format, with the names taken from a dict.",
+      "{{ '{a}-{b}'.format_map({'a': 1, 'b': 2}) }}", "1-2" },
+    { "center", str_center, { { "self" }, { "width" }, { "fillchar", "' '" } }, 0,
+      "The text in the middle of a field of the width.", "{{ 'ab'.center(6, '-') }}", "--ab--" },
+    { "ljust", str_ljust, { { "self" }, { "width" }, { "fillchar", "' '" } }, 0,
+      "The text at the left of a field of the width.", "{{ 'ab'.ljust(4, '.') }}", "ab.." },
+    { "rjust", str_rjust, { { "self" }, { "width" }, { "fillchar", "' '" } }, 0,
+      "The text at the right of a field of the width.", "{{ 'ab'.rjust(4, '.') }}", "..ab" },
+    { "zfill", str_zfill, { { "self" }, { "width" } }, 0,
+      "The text with zeros in front, behind a sign.", "{{ '-7'.zfill(4) }}", "-007" },
+    { "expandtabs", str_expandtabs, { { "self" }, { "tabsize", "8" } }, 0,
+      "The text with tabs replaced by spaces.", "{{ 'a\\tb'.expandtabs(4) }}", "a   b" },
+    { 0 },
+};
+/* clang-format on */

@@ -1,0 +1,327 @@
+/* Methods of str that look for a text in another, and replace. */
+#include "base/utf8.h"
+#include "lang/template/methods.h"
+
+/* The part of the owner that optional bounds, in code points, leave to be looked at. */
+typedef struct Window {
+    Str part;
+    size_t offset;    /* of the part, in bytes */
+    int64_t index;    /* of the part, in code points */
+    bool out_of_text; /* the bounds leave not even an empty part */
+} Window;
+
+static bool bound_arg(Render *r, const Args *args, uint32_t place, int64_t length, int64_t fallback,
+                      int64_t *out)
+{
+    *out = fallback;
+    if (!method_arg_given(args, place) || args->values[place].kind == VALUE_NULL) {
+        return true;
+    }
+    if (!op_is_int(args->values[place])) {
+        return render_raise(r, FAULT_TYPE,
+                            "slice indices must be integers or None or have an __index__ method");
+    }
+    int64_t bound = op_int(args->values[place]);
+    if (bound < 0) {
+        bound = bound + length < 0 ? 0 : bound + length;
+    }
+    *out = bound;
+    return true;
+}
+
+/* Bounds are the arguments `place` and `place + 1`. */
+static bool window_open(Render *r, const Args *args, uint32_t place, Window *out)
+{
+    Str text = value_str(args->values[0]);
+    *out = (Window){ .part = text };
+    if (!op_charge_bytes(r, text.len)) {
+        return false;
+    }
+    if (!method_arg_given(args, place) && !method_arg_given(args, place + 1)) {
+        return true;
+    }
+    int64_t length = (int64_t)utf8_count(text), start, stop;
+    if (!bound_arg(r, args, place, length, 0, &start) ||
+        !bound_arg(r, args, place + 1, length, length, &stop)) {
+        return false;
+    }
+    stop = stop > length ? length : stop;
+    if (start > stop) {
+        out->out_of_text = true;
+        return true;
+    }
+    out->offset = utf8_index_to_offset(text, (size_t)start);
+    out->index = start;
+    Str rest = str_from_offset(text, out->offset);
+    out->part = str_slice(rest, 0, utf8_index_to_offset(rest, (size_t)(stop - start)));
+    return true;
+}
+
+static bool needle_arg(Render *r, const Args *args, Str *out)
+{
+    if (!value_is_string(args->values[1])) {
+        return render_raise(r, FAULT_TYPE, "must be str, not %s", op_type_name(args->values[1]));
+    }
+    *out = value_str(args->values[1]);
+    return true;
+}
+
+/* Code point index of the first or last occurrence, or -1. */
+static bool find_index(Render *r, const Args *args, bool last, int64_t *out)
+{
+    Str needle;
+    Window window;
+    *out = -1;
+    if (!needle_arg(r, args, &needle) || !window_open(r, args, 2, &window)) {
+        return false;
+    }
+    if (window.out_of_text) {
+        return true;
+    }
+    size_t at = last ? str_find_last(window.part, needle) : str_find(window.part, needle, 0);
+    if (at != STR_NOT_FOUND) {
+        *out = window.index + (int64_t)utf8_count(str_slice(window.part, 0, at));
+    }
+    return true;
+}
+
+static bool find_method(Render *r, const Args *args, bool last, bool must, Value *out)
+{
+    int64_t index;
+    if (!find_index(r, args, last, &index)) {
+        return false;
+    }
+    if (must && index < 0) {
+        return render_raise(r, FAULT_VALUE, "substring not found");
+    }
+    *out = value_int(index);
+    return true;
+}
+
+static bool str_find_method(Render *r, const Args *args, Value *out)
+{
+    return find_method(r, args, false, false, out);
+}
+
+static bool str_rfind(Render *r, const Args *args, Value *out)
+{
+    return find_method(r, args, true, false, out);
+}
+
+static bool str_index(Render *r, const Args *args, Value *out)
+{
+    return find_method(r, args, false, true, out);
+}
+
+static bool str_rindex(Render *r, const Args *args, Value *out)
+{
+    return find_method(r, args, true, true, out);
+}
+
+/* How often `needle` stands in `text` without overlaps, up to `max`. */
+static size_t count_in(Str text, Str needle, size_t max)
+{
+    if (needle.len == 0) {
+        size_t gaps = utf8_count(text) + 1;
+        return gaps < max ? gaps : max;
+    }
+    size_t count = 0, at = 0;
+    while (count < max && (at = str_find(text, needle, at)) != STR_NOT_FOUND) {
+        count++;
+        at += needle.len;
+    }
+    return count;
+}
+
+static bool str_count(Render *r, const Args *args, Value *out)
+{
+    Str needle;
+    Window window;
+    if (!needle_arg(r, args, &needle) || !window_open(r, args, 2, &window)) {
+        return false;
+    }
+    *out = value_int(window.out_of_text ? 0 : (int64_t)count_in(window.part, needle, SIZE_MAX));
+    return true;
+}
+
+static bool has_affix(Str text, Str affix, bool at_end)
+{
+    return at_end ? str_ends(text, affix) : str_starts(text, affix);
+}
+
+static bool affix_method(Render *r, const Args *args, bool at_end, Value *out)
+{
+    const char *name = at_end ? "endswith" : "startswith";
+    Value affix = args->values[1];
+    Window window;
+    if (affix.kind != VALUE_STRING && affix.kind != VALUE_TUPLE) {
+        return render_raise(r, FAULT_TYPE, "%s first arg must be str or a tuple of str, not %s",
+                            name, op_type_name(affix));
+    }
+    if (!window_open(r, args, 2, &window)) {
+        return false;
+    }
+    *out = value_bool(false);
+    if (affix.kind == VALUE_STRING) {
+        out->boolean = !window.out_of_text && has_affix(window.part, value_str(affix), at_end);
+        return true;
+    }
+    for (uint32_t i = 0; i < affix.list->len && !out->boolean; i++) {
+        Value one = affix.list->items[i];
+        if (one.kind != VALUE_STRING) {
+            return render_raise(r, FAULT_TYPE, "tuple for %s must only contain str, not %s", name,
+                                op_type_name(one));
+        }
+        if (!render_charge(r, 1)) {
+            return false;
+        }
+        out->boolean = !window.out_of_text && has_affix(window.part, value_str(one), at_end);
+    }
+    return true;
+}
+
+static bool str_startswith(Render *r, const Args *args, Value *out)
+{
+    return affix_method(r, args, false, out);
+}
+
+static bool str_endswith(Render *r, const Args *args, Value *out)
+{
+    return affix_method(r, args, true, out);
+}
+
+static bool remove_affix(Render *r, const Args *args, bool at_end, Value *out)
+{
+    if (!value_is_string(args->values[1])) {
+        return render_raise(r, FAULT_TYPE, "%s() argument must be str, not %s",
+                            at_end ? "removesuffix" : "removeprefix",
+                            op_type_name(args->values[1]));
+    }
+    Str text = value_str(args->values[0]), affix = value_str(args->values[1]);
+    if (has_affix(text, affix, at_end)) {
+        text = at_end ? str_slice(text, 0, text.len - affix.len) : str_from_offset(text, affix.len);
+    }
+    *out = value_string(text); /* plain even for markup */
+    return true;
+}
+
+static bool str_removeprefix(Render *r, const Args *args, Value *out)
+{
+    return remove_affix(r, args, false, out);
+}
+
+static bool str_removesuffix(Render *r, const Args *args, Value *out)
+{
+    return remove_affix(r, args, true, out);
+}
+
+/* Puts `fresh` before each of the first `count` code points; the last place is the end. */
+static void insert_between(Str text, Str fresh, size_t count, char *out)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (fresh.len > 0) {
+            memcpy(out, fresh.data, fresh.len);
+            out += fresh.len;
+        }
+        if (at < text.len) {
+            size_t start = at;
+            utf8_next(text, &at);
+            memcpy(out, text.data + start, at - start);
+            out += at - start;
+        }
+    }
+    if (at < text.len) {
+        memcpy(out, text.data + at, text.len - at);
+    }
+}
+
+static void replace_into(Str text, Str old, Str fresh, size_t count, char *out)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t found = str_find(text, old, at);
+        memcpy(out, text.data + at, found - at);
+        out += found - at;
+        if (fresh.len > 0) {
+            memcpy(out, fresh.data, fresh.len);
+            out += fresh.len;
+        }
+        at = found + old.len;
+    }
+    memcpy(out, text.data + at, text.len - at);
+}
+
+static bool str_replace(Render *r, const Args *args, Value *out)
+{
+    Value old, fresh;
+    int64_t max;
+    if (!method_arg_like(r, args, 1, &old) || !method_arg_like(r, args, 2, &fresh)) {
+        return false;
+    }
+    if (!value_is_string(old) || !value_is_string(fresh)) {
+        return render_raise(r, FAULT_TYPE, "replace() argument %d must be str, not %s",
+                            value_is_string(old) ? 2 : 1,
+                            op_type_name(value_is_string(old) ? fresh : old));
+    }
+    if (!method_arg_int(r, args, 3, -1, &max)) {
+        return false;
+    }
+    Str text = value_str(args->values[0]);
+    size_t count = count_in(text, value_str(old), max < 0 ? SIZE_MAX : (size_t)max);
+    *out = method_text_like(args->values[0], text);
+    if (count == 0) {
+        return op_charge_bytes(r, text.len);
+    }
+    size_t added;
+    if (__builtin_mul_overflow(count, (size_t)fresh.len, &added)) {
+        return render_out_of_memory(r);
+    }
+    size_t len = text.len - count * old.len + added;
+    char *replaced = op_alloc_text(r, len);
+    if (replaced == NULL || !render_charge(r, count / 4)) {
+        return false;
+    }
+    if (old.len == 0) {
+        insert_between(text, value_str(fresh), count, replaced);
+    } else {
+        replace_into(text, value_str(old), value_str(fresh), count, replaced);
+    }
+    *out = method_text_like(args->values[0], str_from(replaced, len));
+    return true;
+}
+
+/* clang-format off */
+const Native str_search_methods[] = {
+    { "replace", str_replace, { { "self" }, { "old" }, { "new" }, { "count", "-1" } }, 0,
+      "The text with every occurrence of one text replaced by another.",
+      "{{ 'a-b-c'.replace('-', '+', 1) }}", "a+b-c" },
+    { "startswith", str_startswith,
+      { { "self" }, { "prefix" }, { "start", "0" }, { "end", "none" } }, NATIVE_PLAIN,
+      "Whether the text starts with the prefix, or with one of a tuple.",
+      "{{ 'eden.conf'.startswith(('e', 'x')) }}", "True" },
+    { "endswith", str_endswith,
+      { { "self" }, { "suffix" }, { "start", "0" }, { "end", "none" } }, NATIVE_PLAIN,
+      "Whether the text ends with the suffix, or with one of a tuple.",
+      "{{ 'eden.conf'.endswith('.conf') }}", "True" },
+    { "find", str_find_method, { { "self" }, { "sub" }, { "start", "0" }, { "end", "none" } }, 0,
+      "Where the first occurrence starts, or -1.",
+      "{{ 'hello'.find('l') }} {{ 'hello'.find('x') }}", "2 -1" },
+    { "rfind", str_rfind, { { "self" }, { "sub" }, { "start", "0" }, { "end", "none" } }, 0,
+      "Where the last occurrence starts, or -1.", "{{ 'hello'.rfind('l') }}", "3" },
+    { "index", str_index, { { "self" }, { "sub" }, { "start", "0" }, { "end", "none" } }, 0,
+      "Where the first occurrence starts; ValueError when there is none.",
+      "{{ 'hello'.index('l') }}", "2" },
+    { "rindex", str_rindex, { { "self" }, { "sub" }, { "start", "0" }, { "end", "none" } }, 0,
+      "Where the last occurrence starts; ValueError when there is none.",
+      "{{ 'hello'.rindex('l') }}", "3" },
+    { "count", str_count, { { "self" }, { "sub" }, { "start", "0" }, { "end", "none" } }, 0,
+      "How often the text occurs, without overlaps.", "{{ 'banana'.count('an') }}", "2" },
+    { "removeprefix", str_removeprefix, { { "self" }, { "prefix" } }, 0,
+      "The text without the prefix, if it has it.", "{{ 'www.eden'.removeprefix('www.') }}",
+      "eden" },
+    { "removesuffix", str_removesuffix, { { "self" }, { "suffix" } }, 0,
+      "The text without the suffix, if it has it.", "{{ 'a.conf'.removesuffix('.conf') }}", "a" },
+    { 0 },
+};
+/* clang-format on */
