@@ -30,6 +30,41 @@ TemplateSettings template_settings_default(void)
     };
 }
 
+static const struct {
+    Str name;
+    Str class;
+    UndefinedMode mode;
+} undefined_modes[] = {
+    { STR("default"), STR("Undefined"), UNDEFINED_DEFAULT },
+    { STR("strict"), STR("StrictUndefined"), UNDEFINED_STRICT },
+    { STR("chainable"), STR("ChainableUndefined"), UNDEFINED_CHAINABLE },
+    { STR("debug"), STR("DebugUndefined"), UNDEFINED_DEBUG },
+    /* Logs what it sees and is otherwise the default one. */
+    { STR("logging"), STR("LoggingUndefined"), UNDEFINED_DEFAULT },
+};
+
+bool undefined_mode_from_name(Str name, UndefinedMode *out)
+{
+    for (size_t i = 0; i < COUNT_OF(undefined_modes); i++) {
+        if (str_eq(undefined_modes[i].name, name)) {
+            *out = undefined_modes[i].mode;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool undefined_mode_from_class(Str name, UndefinedMode *out)
+{
+    for (size_t i = 0; i < COUNT_OF(undefined_modes); i++) {
+        if (str_eq(undefined_modes[i].class, name)) {
+            *out = undefined_modes[i].mode;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void copy_text(Arena *arena, Str *text)
 {
     *text = arena_copy(arena, *text);

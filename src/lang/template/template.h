@@ -23,6 +23,10 @@ typedef enum UndefinedMode {
     UNDEFINED_DEBUG,     /* prints as the expression that was not found */
 } UndefinedMode;
 
+/* "strict"; the second for Jinja2's names, such as "StrictUndefined". False when not known. */
+bool undefined_mode_from_name(Str name, UndefinedMode *out);
+bool undefined_mode_from_class(Str name, UndefinedMode *out);
+
 typedef struct TemplateSyntax {
     Str block_start, block_end;
     Str variable_start, variable_end;

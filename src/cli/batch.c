@@ -1,0 +1,241 @@
+#include "cli/batch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/inputs.h"
+#include "lang/json.h"
+
+/* One line of input and what it says. */
+typedef struct Request {
+    Str text; /* template or expression */
+    Value context;
+    TemplateSettings settings;
+    const Map *loader; /* name -> text; or NULL */
+} Request;
+
+static bool load_from_map(void *context, Str name, Arena *arena, Str *text)
+{
+    const MapEntry *entry = map_find_str(context, name);
+    if (entry == NULL || entry->value.kind != VALUE_STRING) {
+        return false;
+    }
+    *text = value_str(entry->value);
+    return true;
+}
+
+/* Where the options of a request go. */
+typedef struct TextOption {
+    const char *name;
+    size_t offset;
+} TextOption;
+
+static const TextOption text_options[] = {
+    { "block_start_string", offsetof(TemplateSyntax, block_start) },
+    { "block_end_string", offsetof(TemplateSyntax, block_end) },
+    { "variable_start_string", offsetof(TemplateSyntax, variable_start) },
+    { "variable_end_string", offsetof(TemplateSyntax, variable_end) },
+    { "comment_start_string", offsetof(TemplateSyntax, comment_start) },
+    { "comment_end_string", offsetof(TemplateSyntax, comment_end) },
+    { "line_statement_prefix", offsetof(TemplateSyntax, line_statement_prefix) },
+    { "line_comment_prefix", offsetof(TemplateSyntax, line_comment_prefix) },
+    { "newline_sequence", offsetof(TemplateSyntax, newline_sequence) },
+};
+
+static const TextOption flag_options[] = {
+    { "trim_blocks", offsetof(TemplateSyntax, trim_blocks) },
+    { "lstrip_blocks", offsetof(TemplateSyntax, lstrip_blocks) },
+    { "keep_trailing_newline", offsetof(TemplateSyntax, keep_trailing_newline) },
+};
+
+static const TextOption *find_option(const TextOption *rows, size_t count, Str name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (str_eq_c(name, rows[i].name)) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+static bool apply_option(Request *request, Str name, Value value, Error *err)
+{
+    TemplateSettings *settings = &request->settings;
+    char *syntax = (char *)&settings->syntax;
+    const TextOption *row = find_option(text_options, COUNT_OF(text_options), name);
+    if (row != NULL && (value.kind == VALUE_STRING || value.kind == VALUE_NULL)) {
+        *(Str *)(syntax + row->offset) = value.kind == VALUE_STRING ? value_str(value) : STR_EMPTY;
+        return true;
+    }
+    row = find_option(flag_options, COUNT_OF(flag_options), name);
+    if (row != NULL && value.kind == VALUE_BOOL) {
+        *(bool *)(syntax + row->offset) = value.boolean;
+        return true;
+    }
+    if (str_eq(name, STR("autoescape")) && value.kind == VALUE_BOOL) {
+        settings->autoescape = value.boolean;
+        return true;
+    }
+    if (str_eq(name, STR("undefined")) && value.kind == VALUE_STRING &&
+        undefined_mode_from_class(value_str(value), &settings->undefined)) {
+        return true;
+    }
+    if (str_eq(name, STR("loader")) && value.kind == VALUE_MAP) {
+        settings->load = load_from_map;
+        settings->load_context = value.map;
+        return true;
+    }
+    if (str_eq(name, STR("globals")) && value.kind == VALUE_MAP) {
+        settings->globals = value;
+        return true;
+    }
+    if (str_eq(name, STR("optimized"))) {
+        return true; /* how Jinja2 compiles; nothing that a result shows */
+    }
+    return error_set(err, ERROR_INVALID, "option '%" STR_FMT "' is not known or has a wrong type",
+                     STR_ARG(name));
+}
+
+static bool read_request(Value line, BatchKind kind, Request *request, Error *err)
+{
+    const char *key = kind == BATCH_TEMPLATES ? "template" : "expression";
+    if (line.kind != VALUE_MAP) {
+        return error_set(err, ERROR_INVALID, "a line must be a JSON object");
+    }
+    const Value *text = value_get(line, str_from_c(key));
+    if (text == NULL || text->kind != VALUE_STRING) {
+        return error_set(err, ERROR_INVALID, "'%s' is missing or no string", key);
+    }
+    request->text = value_str(*text);
+    const Value *context = value_get(line, STR("context"));
+    request->context = context == NULL ? value_null() : *context;
+    const Value *options = value_get(line, STR("options"));
+    for (uint32_t i = 0; options != NULL && options->kind == VALUE_MAP && i < options->map->len;
+         i++) {
+        const MapEntry *entry = &options->map->entries[i];
+        if (!apply_option(request, value_str(entry->key), entry->value, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void put_member(Buf *out, const char *name, Str text)
+{
+    buf_put_format(out, "\"%s\":", name);
+    json_print_string(out, text, NULL);
+}
+
+static void answer_fault(Buf *out, const Fault *fault)
+{
+    buf_put_char(out, '{');
+    put_member(out, "error", str_from_c(fault_class_name(fault->class)));
+    buf_put_char(out, ',');
+    put_member(out, "message", fault->message);
+    if (fault->line > 0) {
+        buf_put_format(out, ",\"line\":%u,\"column\":%u", fault->line, fault->column);
+    }
+    if (fault->template_name.len > 0) {
+        buf_put_char(out, ',');
+        put_member(out, "template", fault->template_name);
+    }
+    if (fault->hint.len > 0) {
+        buf_put_char(out, ',');
+        put_member(out, "hint", fault->hint);
+    }
+    buf_put(out, STR("}\n"));
+}
+
+static void answer_error(Buf *out, const char *message)
+{
+    buf_put(out, STR("{\"error\":\"InvalidRequest\","));
+    put_member(out, "message", str_from_c(message));
+    buf_put(out, STR("}\n"));
+}
+
+static void answer_template(const Request *request, Rendered *rendered, Buf *out)
+{
+    AUTO(Templates) *templates = templates_new(&request->settings);
+    const Template *template;
+    Fault fault;
+    if (!templates_compile(templates, STR_EMPTY, request->text, &template, &fault) ||
+        !template_render(template, request->context, rendered, &fault)) {
+        answer_fault(out, &fault);
+        return;
+    }
+    buf_put_char(out, '{');
+    put_member(out, "output", buf_str(&rendered->text));
+    if (rendered->secret_count > 0) {
+        buf_put(out, STR(",\"secrets\":["));
+        for (uint32_t i = 0; i < rendered->secret_count; i++) {
+            buf_put_format(out, "%s[%zu,%zu]", i == 0 ? "" : ",", rendered->secrets[i].start,
+                           rendered->secrets[i].end);
+        }
+        buf_put_char(out, ']');
+    }
+    buf_put(out, STR("}\n"));
+}
+
+static void answer_expression(const Request *request, Rendered *rendered, Buf *out)
+{
+    AUTO(Templates) *templates = templates_new(&request->settings);
+    const Template *template;
+    Fault fault;
+    Value value;
+    if (!templates_compile_expression(templates, STR_EMPTY, request->text, &template, &fault) ||
+        !template_evaluate(template, request->context, rendered, &value, &fault)) {
+        answer_fault(out, &fault);
+        return;
+    }
+    size_t start = out->len;
+    buf_put(out, STR("{\"value\":"));
+    Error err;
+    JsonStyle style = { .allow_nan = true };
+    if (value.kind == VALUE_UNDEFINED) {
+        buf_put(out, STR("null")); /* as Jinja2's compiled expressions do */
+    } else if (!json_print(out, value, &style, &err)) {
+        out->len = start;
+        answer_error(out, err.text);
+        return;
+    }
+    buf_put(out, STR("}\n"));
+}
+
+static void answer_line(Str line, const TemplateSettings *base, BatchKind kind, Rendered *rendered,
+                        Arena *arena, Buf *out)
+{
+    Value value;
+    Error err;
+    Request request = { .settings = *base };
+    if (!json_parse_text(arena, line, NULL, &value, &err) ||
+        !read_request(value, kind, &request, &err)) {
+        answer_error(out, err.text);
+    } else if (kind == BATCH_TEMPLATES) {
+        answer_template(&request, rendered, out);
+    } else {
+        answer_expression(&request, rendered, out);
+    }
+}
+
+int batch_run(const Invocation *invocation, const TemplateSettings *base, BatchKind kind)
+{
+    char *line = NULL;
+    size_t cap = 0;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    AUTO_CLEAR(Rendered) rendered = rendered_make(&base->limits);
+    for (ssize_t length; (length = getline(&line, &cap, stdin)) >= 0;) {
+        Str text = str_trim(str_from(line, (size_t)length));
+        if (text.len == 0) {
+            continue;
+        }
+        answer_line(text, base, kind, &rendered, &arena, &out);
+        fwrite(out.data, 1, out.len, stdout);
+        fflush(stdout);
+        buf_reset(&out);
+        arena_reset(&arena);
+    }
+    free(line);
+    return EXIT_OK;
+}

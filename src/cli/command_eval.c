@@ -1,0 +1,78 @@
+/* eden eval: the value of an expression. */
+#include <stdio.h>
+
+#include "cli/batch.h"
+#include "cli/inputs.h"
+#include "cli/output.h"
+
+static int eval_run(Invocation *invocation)
+{
+    TemplateSettings settings;
+    int usage = inputs_settings(invocation, &settings);
+    if (usage != EXIT_OK) {
+        return usage;
+    }
+    if (invocation_flag(invocation, "batch")) {
+        if (invocation->arg_count > 0) {
+            return usage_error(invocation, "--batch reads standard input and takes no EXPR");
+        }
+        if (!invocation_flag(invocation, "undefined")) {
+            settings.undefined = UNDEFINED_DEFAULT;
+        }
+        return batch_run(invocation, &settings, BATCH_EXPRESSIONS);
+    }
+    if (invocation->arg_count == 0) {
+        return usage_error(invocation, "EXPR is missing");
+    }
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    Value variables;
+    if (!inputs_variables(&inputs, invocation, &variables)) {
+        return inputs_report(&inputs, invocation);
+    }
+    AUTO(Templates) *templates = templates_new(&settings);
+    AUTO_CLEAR(Rendered) rendered = rendered_make(&settings.limits);
+    const Template *template;
+    Fault fault;
+    Value value;
+    if (!templates_compile_expression(templates, STR("<argument>"), str_from_c(invocation->args[0]),
+                                      &template, &fault) ||
+        !template_evaluate(template, variables, &rendered, &value, &fault)) {
+        inputs_add_fault(&inputs, &fault, STR("<argument>"));
+        return inputs_report(&inputs, invocation);
+    }
+    return output_value(&inputs, invocation, value);
+}
+
+static const Option options[] = {
+    TEMPLATE_OPTIONS,
+    { .name = "batch",
+      .help = "read JSON lines {expression, options, context} from standard input" },
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "json|yaml",
+      .fallback = "json",
+      .help = "how to print the value" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden eval '1 + 2 * 3'", "7" },
+    { "eden eval \"nodes | selectattr('role', 'eq', 'web') | map(attribute='name') | list\" -v "
+      "fleet.yaml",
+      "ask the variables a question" },
+    { 0 },
+};
+
+const Command command_eval = {
+    .name = "eval",
+    .args = "EXPR",
+    .args_min = 0,
+    .args_max = 1,
+    .help = "Print the value of an expression as JSON.",
+    .text = "EXPR is what may stand between '{{' and '}}' in a template.",
+    .options = options,
+    .examples = examples,
+    .run = eval_run,
+};

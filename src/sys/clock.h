@@ -1,0 +1,7 @@
+/* Time and chance, for those who hand them to the pure parts. */
+#pragma once
+
+#include <stdint.h>
+
+int64_t clock_now_seconds(void); /* since 1970, UTC */
+uint64_t random_seed(void);

@@ -1,0 +1,31 @@
+/* Files as whole texts: read within a bound, opened beneath a root, written so that a reader
+ * sees the old or the new content and never a part. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+
+/* "-" is standard input. Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_LIMIT or ERROR_OS. */
+MUST_CHECK bool file_read(Arena *arena, const char *path, size_t max, Str *out, Error *err);
+
+/* The same for `path` inside the directory `root`: no ".." or link leads out of it. */
+MUST_CHECK bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str *out,
+                                  Error *err);
+
+/* All of `text` to a descriptor, however many calls it takes. */
+MUST_CHECK bool file_write_all(int descriptor, Str text, Error *err);
+
+/* Whether the path names a directory. */
+bool file_is_directory(const char *path);
+
+/* The regular files below `root` whose name ends in one of `suffixes` (NULL ends the list), as
+ * paths that start with `root`, sorted, at most `max` of them (more: ERROR_LIMIT). Hidden files and
+ * directories are left out; links to directories are not followed. */
+typedef struct FileList {
+    Str *paths;
+    uint32_t count;
+    uint32_t cap;
+} FileList;
+MUST_CHECK bool file_list(Arena *arena, const char *root, const char *const *suffixes, uint32_t max,
+                          FileList *out, Error *err);
