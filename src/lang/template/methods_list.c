@@ -1,5 +1,6 @@
 /* Methods of list and tuple. */
 #include "lang/template/methods.h"
+#include "lang/template/sort.h"
 
 static bool list_append(Render *r, const Args *args, Value *out)
 {
@@ -192,6 +193,44 @@ static bool list_reverse(Render *r, const Args *args, Value *out)
     return true;
 }
 
+static bool sort_key(Render *r, Value function, Value item, Value *out)
+{
+    if (value_is_missing(function) || function.kind == VALUE_NULL) {
+        *out = item;
+        return true;
+    }
+    return value_call(r, function, &(Args){ .values = &item, .count = 1 }, out);
+}
+
+static bool list_sort(Render *r, const Args *args, Value *out)
+{
+    List *list = args->values[0].list;
+    int64_t reverse;
+    if (!method_may_change(r, args->values[0]) || !method_arg_int(r, args, 2, 0, &reverse) ||
+        !render_room(r, (size_t)list->len * sizeof(SortItem))) {
+        return false;
+    }
+    uint32_t count = list->len;
+    SortItem *items = ARENA_ARRAY(r->arena, SortItem, count);
+    for (uint32_t i = 0; i < count; i++) {
+        items[i].item = list->items[i];
+        if (!sort_key(r, args->values[1], list->items[i], &items[i].key)) {
+            return false;
+        }
+        if (list->len != count) {
+            return render_raise(r, FAULT_VALUE, "list modified during sort");
+        }
+    }
+    if (!sort_items(r, items, count, SORT_PLAIN, reverse != 0)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        list->items[i] = items[i].item;
+    }
+    *out = value_null();
+    return true;
+}
+
 /* clang-format off */
 const Native list_methods[] = {
     { "append", list_append, { { "self" }, { "object" } }, NATIVE_PLAIN,
@@ -225,6 +264,9 @@ const Native list_methods[] = {
     { "reverse", list_reverse, { { "self" } }, NATIVE_PLAIN,
       "Turns the order of the items around.",
       "{% set l = [1, 2] %}{% do l.reverse() %}{{ l }}", "[2, 1]" },
+    { "sort", list_sort, { { "self" }, { "key", "none" }, { "reverse", "false" } }, NATIVE_PLAIN,
+      "Puts the items in order, by what a function makes of them if one is given.",
+      "{% set l = [2, 1] %}{% do l.sort() %}{{ l }}", "[1, 2]" },
     { 0 },
 };
 

@@ -304,13 +304,25 @@ static bool iterable_contains(Render *r, Value needle, Value haystack, bool *out
     return !render_failed(r);
 }
 
+/* What stands before "Undefined" in the names of Jinja2's classes. */
+static const char *undefined_prefix(const Render *r, Value v)
+{
+    switch (undefined_mode(r, v)) {
+    case UNDEFINED_STRICT: return "Strict";
+    case UNDEFINED_CHAINABLE: return "Chainable";
+    case UNDEFINED_DEBUG: return "Debug";
+    default: return "";
+    }
+}
+
 bool op_contains(Render *r, Value needle, Value haystack, bool *out)
 {
     switch ((ValueKind)haystack.kind) {
     case VALUE_STRING:
         if (!value_is_string(needle)) {
             return render_raise(r, FAULT_TYPE,
-                                "'in <string>' requires string as left operand, not %s",
+                                "'in <string>' requires string as left operand, not %s%s",
+                                needle.kind == VALUE_UNDEFINED ? undefined_prefix(r, needle) : "",
                                 op_type_name(needle));
         }
         *out = str_find(value_str(haystack), value_str(needle), 0) != STR_NOT_FOUND;

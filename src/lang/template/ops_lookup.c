@@ -128,7 +128,9 @@ bool op_find_item(Render *r, Value owner, Value key, Value *out, bool *found)
     case VALUE_MAP: {
         /* Keys that cannot be in a map are not found in it, as Jinja2 takes the TypeError. */
         if (key.kind > VALUE_STRING && !value_is_key(key)) {
-            return true;
+            return key.kind == VALUE_UNDEFINED && undefined_mode(r, key) == UNDEFINED_STRICT
+                       ? undefined_raise(r, key)
+                       : true;
         }
         const MapEntry *entry = map_find(owner.map, key);
         if (entry != NULL) {
