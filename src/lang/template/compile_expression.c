@@ -107,7 +107,7 @@ static bool compile_condition(Compiler *c, const Level *outer, const Node *node)
                                 "the inline if-expression on line %u evaluated to false and no "
                                 "else section was defined.",
                                 source_place(&source, node->offset).line);
-        emit(c, INS_UNDEFINED, 0, 0, add_constant(c, value_string(text)), 1, node);
+        emit(c, INS_UNDEFINED, 1, 0, add_constant(c, value_string(text)), 1, node);
     }
     patch_to_here(c, end);
     return true;

@@ -464,7 +464,8 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     NEXT;
     CASE(UNDEFINED)
     value = template->constants[ip->c];
-    *sp++ = undefined_hint(r, "%" STR_FMT, STR_ARG(value_str(value)));
+    *sp++ = ip->a != 0 ? undefined_lenient_hint(r, "%" STR_FMT, STR_ARG(value_str(value)))
+                       : undefined_hint(r, "%" STR_FMT, STR_ARG(value_str(value)));
     NEXT;
     CASE(RESOLVE)
     if (!context_lookup(r, frame->context, &template->names[ip->c], &slots[ip->b])) {

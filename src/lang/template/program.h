@@ -14,7 +14,7 @@
     X(LOAD)       /* push slot c; an unset one as undefined */                               \
     X(LOAD_OUTER) /* push slot c of the frame b levels out */                                \
     X(LOAD_NAME)  /* push slot b, looked up in the context as names[c] the first time */     \
-    X(UNDEFINED)  /* push undefined with the message constants[c] */                         \
+    X(UNDEFINED)  /* push undefined with the message constants[c]; a: lenient */             \
     X(RESOLVE)    /* slot b = names[c] from the context, or unset */                         \
     X(STORE)      /* slot c = pop */                                                         \
     X(UNSET)      /* slot c = unset */                                                       \
