@@ -92,11 +92,11 @@ void arena_reset(Arena *arena)
     size_t budget = arena->budget;
     arena_clear(arena);
     kept->older = NULL;
-    *arena = (Arena){.next = chunk_start(kept),
-                     .end = (char *)kept + kept->size,
-                     .chunk = kept,
-                     .held = kept->size,
-                     .budget = budget};
+    *arena = (Arena){ .next = chunk_start(kept),
+                      .end = (char *)kept + kept->size,
+                      .chunk = kept,
+                      .held = kept->size,
+                      .budget = budget };
 }
 
 void *arena_alloc_slow(Arena *arena, size_t size)
