@@ -233,6 +233,14 @@ static bool is_space(uint32_t code)
 size_t lexer_skip_space(const Lexer *lexer, size_t at)
 {
     while (at < lexer->source.len) {
+        char c = lexer->source.data[at];
+        if (c == ' ') {
+            at++;
+            continue;
+        }
+        if (c > ' ') {
+            break;
+        }
         size_t next = at;
         if (!is_space(utf8_next(lexer->source, &next))) {
             break;
@@ -279,10 +287,19 @@ Str lexer_normalize(Lexer *lexer, Str text)
     return str_from(out, len);
 }
 
-static bool source_has(const Lexer *lexer, size_t at, Str text)
+/* Delimiters are short: comparing them here is faster than a call. */
+static inline bool source_has(const Lexer *lexer, size_t at, Str text)
 {
-    return lexer->source.len - at >= text.len &&
-           memcmp(lexer->source.data + at, text.data, text.len) == 0;
+    if (lexer->source.len - at < text.len) {
+        return false;
+    }
+    const char *here = lexer->source.data + at;
+    for (size_t i = 0; i < text.len; i++) {
+        if (here[i] != text.data[i]) {
+            return false;
+        }
+    }
+    return true;
 }
 
 size_t lexer_match_close(const Lexer *lexer, size_t at, Str end, bool block)

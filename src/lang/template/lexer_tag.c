@@ -41,7 +41,8 @@ Word word_find(Str name)
         return WORD_OTHER;
     }
     for (Word word = word_starts[name.len]; word < word_starts[name.len + 1]; word++) {
-        if (memcmp(word_texts[word].data, name.data, name.len) == 0) {
+        const char *text = word_texts[word].data;
+        if (text[0] == name.data[0] && memcmp(text, name.data, name.len) == 0) {
             return word;
         }
     }
@@ -513,15 +514,18 @@ static size_t line_close(const Lexer *lexer)
 
 static bool next_close(Lexer *lexer, Token *token)
 {
-    size_t end;
+    size_t end = STR_NOT_FOUND;
     TokenType type = TOKEN_BLOCK_END;
-    switch (lexer->state) {
-    case LEXER_VARIABLE:
-        end = lexer_match_close(lexer, lexer->at, lexer->syntax->variable_end, false);
-        type = TOKEN_VARIABLE_END;
-        break;
-    case LEXER_LINE_STATEMENT: end = line_close(lexer); break;
-    default: end = lexer_match_close(lexer, lexer->at, lexer->syntax->block_end, true); break;
+    if (lexer->state == LEXER_LINE_STATEMENT) {
+        end = line_close(lexer);
+    } else {
+        bool block = lexer->state == LEXER_BLOCK;
+        Str close = block ? lexer->syntax->block_end : lexer->syntax->variable_end;
+        char c = source_at(lexer, lexer->at);
+        if (c == close.data[0] || c == '-' || c == '+') {
+            end = lexer_match_close(lexer, lexer->at, close, block);
+        }
+        type = block ? TOKEN_BLOCK_END : TOKEN_VARIABLE_END;
     }
     if (end == STR_NOT_FOUND) {
         return false;
