@@ -2,23 +2,13 @@
 #include "lang/template/parser.h"
 
 #include "base/suggest.h"
-#include "base/utf8.h"
-#include "lang/unicode.h"
 
 /* Parses from the tag's name up to its closing delimiter. */
 typedef Node *(*StatementParser)(Parser *p);
 
 static bool parse_body(Parser *p, const Word *ends, Node **out);
 
-/* The tag's own word becomes the node's place. */
-static Node *begin_statement(Parser *p, NodeKind kind)
-{
-    Token token = parser_next(p);
-    return parser_node(p, kind, token.span);
-}
-
-/* A body that one tag ends; that tag is consumed. `loop`: break and continue act inside. */
-static bool parse_closed_body(Parser *p, const Word *ends, bool in_loop, Node **out)
+bool parse_closed_body(Parser *p, const Word *ends, bool in_loop, Node **out)
 {
     bool outer = p->in_loop;
     p->in_loop = in_loop;
@@ -100,8 +90,7 @@ static Node *parse_target(Parser *p, bool with_namespace)
     return target;
 }
 
-/* A single name to assign to. */
-static bool parse_target_name(Parser *p, Token *name)
+bool parse_target_name(Parser *p, Token *name)
 {
     if (!parser_expect(p, TOKEN_NAME, name)) {
         return false;
@@ -123,7 +112,7 @@ static Node *parse_for(Parser *p)
 {
     static const Word ends[] = { WORD_ENDFOR, WORD_ELSE, WORD_OTHER };
     static const Word else_ends[] = { WORD_ENDFOR, WORD_OTHER };
-    Node *node = begin_statement(p, NODE_FOR);
+    Node *node = parser_begin_statement(p, NODE_FOR);
     if (node == NULL) {
         return NULL;
     }
@@ -159,7 +148,7 @@ static Node *parse_if(Parser *p)
 {
     static const Word ends[] = { WORD_ELIF, WORD_ELSE, WORD_ENDIF, WORD_OTHER };
     static const Word else_ends[] = { WORD_ENDIF, WORD_OTHER };
-    Node *first = begin_statement(p, NODE_IF);
+    Node *first = parser_begin_statement(p, NODE_IF);
     int links = 0;
     for (Node *node = first; node != NULL;) {
         node->test = parse_tuple(p, (TupleRule){ .no_condition = true });
@@ -189,7 +178,7 @@ static Node *parse_if(Parser *p)
 static Node *parse_loop_control(Parser *p)
 {
     bool leave = parser_at_word(p, WORD_BREAK);
-    Node *node = begin_statement(p, leave ? NODE_BREAK : NODE_CONTINUE);
+    Node *node = parser_begin_statement(p, leave ? NODE_BREAK : NODE_CONTINUE);
     if (node != NULL && !p->in_loop) {
         parser_complain(p, node_span(node),
                         leave ? "'break' outside loop" : "'continue' not properly in loop");
@@ -202,7 +191,7 @@ static Node *parse_loop_control(Parser *p)
 static Node *parse_set(Parser *p)
 {
     static const Word ends[] = { WORD_ENDSET, WORD_OTHER };
-    Node *node = begin_statement(p, NODE_ASSIGN);
+    Node *node = parser_begin_statement(p, NODE_ASSIGN);
     if (node == NULL) {
         return NULL;
     }
@@ -238,7 +227,7 @@ static Node *parse_bind(Parser *p)
 static Node *parse_with(Parser *p)
 {
     static const Word ends[] = { WORD_ENDWITH, WORD_OTHER };
-    Node *node = begin_statement(p, NODE_WITH);
+    Node *node = parser_begin_statement(p, NODE_WITH);
     if (node == NULL) {
         return NULL;
     }
@@ -258,7 +247,7 @@ static Node *parse_with(Parser *p)
 static Node *parse_autoescape(Parser *p)
 {
     static const Word ends[] = { WORD_ENDAUTOESCAPE, WORD_OTHER };
-    Node *node = begin_statement(p, NODE_AUTOESCAPE);
+    Node *node = parser_begin_statement(p, NODE_AUTOESCAPE);
     if (node == NULL) {
         return NULL;
     }
@@ -305,7 +294,7 @@ static bool parse_parameters(Parser *p, Node *node)
 static Node *parse_macro(Parser *p)
 {
     static const Word ends[] = { WORD_ENDMACRO, WORD_OTHER };
-    Node *node = begin_statement(p, NODE_MACRO);
+    Node *node = parser_begin_statement(p, NODE_MACRO);
     Token name;
     if (node == NULL || !parse_target_name(p, &name) || !parse_parameters(p, node)) {
         return NULL;
@@ -317,7 +306,7 @@ static Node *parse_macro(Parser *p)
 static Node *parse_call_block(Parser *p)
 {
     static const Word ends[] = { WORD_ENDCALL, WORD_OTHER };
-    Node *node = begin_statement(p, NODE_CALL_BLOCK);
+    Node *node = parser_begin_statement(p, NODE_CALL_BLOCK);
     if (node == NULL || (parser_at(p, TOKEN_LPAREN) && !parse_parameters(p, node))) {
         return NULL;
     }
@@ -336,7 +325,7 @@ static Node *parse_call_block(Parser *p)
 static Node *parse_filter_block(Parser *p)
 {
     static const Word ends[] = { WORD_ENDFILTER, WORD_OTHER };
-    Node *node = begin_statement(p, NODE_FILTER_BLOCK);
+    Node *node = parser_begin_statement(p, NODE_FILTER_BLOCK);
     if (node == NULL) {
         return NULL;
     }
@@ -347,7 +336,7 @@ static Node *parse_filter_block(Parser *p)
 
 static Node *parse_do(Parser *p)
 {
-    Node *node = begin_statement(p, NODE_DO);
+    Node *node = parser_begin_statement(p, NODE_DO);
     if (node == NULL) {
         return NULL;
     }
@@ -357,7 +346,7 @@ static Node *parse_do(Parser *p)
 
 static Node *parse_print(Parser *p)
 {
-    Node *node = begin_statement(p, NODE_OUTPUT);
+    Node *node = parser_begin_statement(p, NODE_OUTPUT);
     if (node == NULL) {
         return NULL;
     }
@@ -372,177 +361,6 @@ static Node *parse_print(Parser *p)
         }
     }
     return node;
-}
-
-/* --- Other templates ---------------------------------------------------------------------- */
-
-static bool is_blank(Str text)
-{
-    for (size_t at = 0; at < text.len;) {
-        if (!unicode_is(utf8_next(text, &at), UNICODE_SPACE)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_blank_body(const Node *body)
-{
-    for (; body != NULL; body = body->next) {
-        if (body->kind != NODE_OUTPUT) {
-            return false;
-        }
-        for (const Node *item = body->items; item != NULL; item = item->next) {
-            if (item->kind != NODE_DATA || !is_blank(value_str(item->value))) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static Node *parse_block(Parser *p)
-{
-    static const Word ends[] = { WORD_ENDBLOCK, WORD_OTHER };
-    Node *node = begin_statement(p, NODE_BLOCK);
-    Token name;
-    if (node == NULL || !parser_expect(p, TOKEN_NAME, &name)) {
-        return NULL;
-    }
-    node->name = name.text;
-    node->scoped = parser_accept_word(p, WORD_SCOPED);
-    node->required = parser_accept_word(p, WORD_REQUIRED);
-    if (parser_at(p, TOKEN_SUB)) {
-        parser_fail_here(p, "Block names in Jinja have to be valid Python identifiers and may not "
-                            "contain hyphens, use an underscore instead.");
-        return NULL;
-    }
-    if (!parse_closed_body(p, ends, false, &node->body)) {
-        return NULL;
-    }
-    if (node->required && !is_blank_body(node->body)) {
-        parser_fail_here(p, "Required blocks can only contain comments or whitespace");
-        return NULL;
-    }
-    if (parser_at(p, TOKEN_NAME) && str_eq(p->current.text, node->name)) {
-        parser_next(p);
-    }
-    return node;
-}
-
-static Node *parse_extends(Parser *p)
-{
-    Node *node = begin_statement(p, NODE_EXTENDS);
-    if (node == NULL) {
-        return NULL;
-    }
-    node->left = parse_expression(p);
-    return node->left == NULL ? NULL : node;
-}
-
-/* "with context" or "without context"; false when neither stands here. */
-static bool accept_context(Parser *p, Node *node)
-{
-    bool with = parser_at_word(p, WORD_WITH);
-    if ((!with && !parser_at_word(p, WORD_WITHOUT)) ||
-        !token_is_word(parser_look(p), WORD_CONTEXT)) {
-        return false;
-    }
-    parser_next(p);
-    parser_next(p);
-    node->with_context = with;
-    return true;
-}
-
-static Node *parse_include(Parser *p)
-{
-    Node *node = begin_statement(p, NODE_INCLUDE);
-    if (node == NULL) {
-        return NULL;
-    }
-    node->left = parse_expression(p);
-    if (node->left == NULL) {
-        return NULL;
-    }
-    if (parser_at_word(p, WORD_IGNORE) && token_is_word(parser_look(p), WORD_MISSING)) {
-        node->ignore_missing = true;
-        parser_next(p);
-        parser_next(p);
-    }
-    node->with_context = true;
-    accept_context(p, node);
-    return node;
-}
-
-static Node *parse_import(Parser *p)
-{
-    Node *node = begin_statement(p, NODE_IMPORT);
-    if (node == NULL) {
-        return NULL;
-    }
-    Token name;
-    node->left = parse_expression(p);
-    if (node->left == NULL || !parser_expect_word(p, WORD_AS, NULL) ||
-        !parse_target_name(p, &name)) {
-        return NULL;
-    }
-    node->name = name.text;
-    accept_context(p, node);
-    return node;
-}
-
-static Node *parse_alias(Parser *p)
-{
-    Token name;
-    if (!parse_target_name(p, &name)) {
-        return NULL;
-    }
-    if (name.text.data[0] == '_') {
-        lexer_fail(&p->lexer, FAULT_ASSERTION, name.span,
-                   "names starting with an underline can not be imported");
-        return NULL;
-    }
-    Node *node = parser_node(p, NODE_ALIAS, name.span);
-    if (node == NULL) {
-        return NULL;
-    }
-    node->name = node->alias = name.text;
-    if (parser_accept_word(p, WORD_AS)) {
-        Token alias;
-        if (!parse_target_name(p, &alias)) {
-            return NULL;
-        }
-        node->alias = alias.text;
-    }
-    return node;
-}
-
-static Node *parse_from(Parser *p)
-{
-    Node *node = begin_statement(p, NODE_FROM_IMPORT);
-    if (node == NULL) {
-        return NULL;
-    }
-    node->left = parse_expression(p);
-    if (node->left == NULL || !parser_expect_word(p, WORD_IMPORT, NULL)) {
-        return NULL;
-    }
-    Node **tail = &node->items;
-    for (;;) {
-        if (node->count > 0 && !parser_expect(p, TOKEN_COMMA, NULL)) {
-            return NULL;
-        }
-        if (accept_context(p, node)) {
-            return node;
-        }
-        Node *alias = parse_alias(p);
-        if (alias == NULL || !parser_add_item(p, node, &tail, alias)) {
-            return NULL;
-        }
-        if (accept_context(p, node) || !parser_at(p, TOKEN_COMMA)) {
-            return node;
-        }
-    }
 }
 
 /* --- Bodies ------------------------------------------------------------------------------- */

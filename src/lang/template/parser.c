@@ -144,6 +144,12 @@ Node *parser_node(Parser *p, NodeKind kind, Span at)
     return node;
 }
 
+Node *parser_begin_statement(Parser *p, NodeKind kind)
+{
+    Token token = parser_next(p);
+    return parser_node(p, kind, token.span);
+}
+
 bool parser_adopt(Parser *p, Node *node, const Node *child)
 {
     if (child->height >= node->height) {
@@ -163,6 +169,30 @@ bool parser_add_item(Parser *p, Node *node, Node ***tail, Node *item)
     *tail = &item->next;
     node->count++;
     return parser_adopt(p, node, item);
+}
+
+Node *parser_make_unary(Parser *p, Operator op, Span at, Node *operand)
+{
+    Node *node = operand == NULL ? NULL : parser_node(p, NODE_UNARY, at);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->op = (uint8_t)op;
+    node->left = operand;
+    return parser_adopt(p, node, operand) ? node : NULL;
+}
+
+void joined_add(Parser *p, Joined *joined, Str more)
+{
+    Str text = joined->text;
+    size_t len = text.len + more.len;
+    if (joined->room == NULL || len > joined->cap) {
+        joined->cap = len * 2 + 16;
+        joined->room = arena_alloc(p->arena, joined->cap);
+        memcpy(joined->room, text.data, text.len);
+    }
+    memcpy(joined->room + text.len, more.data, more.len);
+    joined->text = str_from(joined->room, len);
 }
 
 bool expression_parse(Arena *arena, const TemplateSettings *settings, Str text, Node **out,

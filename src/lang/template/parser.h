@@ -49,6 +49,8 @@ PRINTF_LIKE(2, 3) bool parser_fail_here(Parser *p, const char *format, ...);
 /* For what Jinja2's parser lets pass and its code generator or ours cannot: fails at the end, if
  * nothing else is wrong. */
 void parser_complain(Parser *p, Span at, const char *message);
+/* Whether all was well, once everything is parsed. */
+bool parser_finish(Parser *p);
 
 /* Moves on; the old token is returned. At the end the last token stays. */
 Token parser_next(Parser *p);
@@ -82,6 +84,8 @@ static inline void parser_leave(Parser *p)
 
 /* NULL when the memory for this work is used up. */
 Node *parser_node(Parser *p, NodeKind kind, Span at);
+/* The current token, a tag's name, becomes the node's place. */
+Node *parser_begin_statement(Parser *p, NodeKind kind);
 /* Makes `node` at least one level higher than `child`; false when that is too high. */
 bool parser_adopt(Parser *p, Node *node, const Node *child);
 /* Appends to the items of `node`. `tail` is the end of its list so far: &node->items at first. */
@@ -92,18 +96,49 @@ static inline Span node_span(const Node *node)
     return (Span){ node->offset, node->span };
 }
 
-/* What may stand in a list without parentheses, and what ends it. */
+/* What may stand in a tuple. */
 typedef struct TupleRule {
     bool simple;        /* names, literals and brackets only: targets */
-    bool no_condition;  /* `if` belongs to the statement */
+    bool no_condition;  /* of parse_unconditional() */
     bool parenthesized; /* may be empty */
 } TupleRule;
 
-/* Whether all was well, once everything is parsed. */
-bool parser_finish(Parser *p);
+Node *parser_make_const(Parser *p, Span at, Value value);
+Node *parser_make_integer(Parser *p, const Token *token);
+/* NULL for an operand that is NULL. */
+Node *parser_make_unary(Parser *p, Operator op, Span at, Node *operand);
+
+/* Text that grows from a borrowed beginning. */
+typedef struct Joined {
+    Str text;
+    char *room; /* NULL as long as the text is borrowed */
+    size_t cap;
+} Joined;
+
+void joined_add(Parser *p, Joined *joined, Str more);
 
 Node *parse_expression(Parser *p);
+/* An expression in a place where `if` belongs to the statement. */
+Node *parse_unconditional(Parser *p);
+/* A name, a literal or something in brackets. */
+Node *parse_primary(Parser *p);
 Node *parse_tuple(Parser *p, TupleRule rule);
+/* Subscripts and calls of `node`, which may be NULL after a failure. */
+Node *parse_postfix(Parser *p, Node *node);
+/* The same for filters, tests and calls of what they give. */
+Node *parse_filter_expression(Parser *p, Node *node);
 /* A chain of filters on `node`, which may be NULL; `inline_first` when the first name comes
  * without a pipe. Returns `node` itself when no filter follows: check `*ok`, not the result. */
 Node *parse_filters(Parser *p, Node *node, bool inline_first, bool *ok);
+
+/* A single name to assign to. */
+bool parse_target_name(Parser *p, Token *name);
+/* A body up to a tag of `ends`, which is consumed. `in_loop`: break and continue may be used. */
+bool parse_closed_body(Parser *p, const Word *ends, bool in_loop, Node **out);
+
+/* Statements of parse_reference.c, from the tag's name up to its closing delimiter. */
+Node *parse_block(Parser *p);
+Node *parse_extends(Parser *p);
+Node *parse_include(Parser *p);
+Node *parse_import(Parser *p);
+Node *parse_from(Parser *p);
