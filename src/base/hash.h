@@ -1,5 +1,6 @@
 /* A fast hash of bytes for tables inside one process. Not for signatures, not stable between
- * versions. Flooding is answered by bounded inputs, not by this hash. */
+ * runs: it depends on where the program was loaded, which an author of hostile keys cannot know.
+ * Otherwise keys made to collide would turn a map of a few megabytes into minutes of probing. */
 #pragma once
 
 #include <stdint.h>
@@ -7,10 +8,19 @@
 
 #include "base/str.h"
 
+/* Only its address counts, which differs from run to run in a position-independent program. */
+extern const char hash_anchor;
+
+static inline uint64_t hash_seed(void)
+{
+    return (uint64_t)(uintptr_t)&hash_anchor;
+}
+
+/* Adding the factors keeps what a factor of zero would wipe out. */
 static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    return (uint64_t)product ^ (uint64_t)(product >> 64) ^ a ^ b;
 }
 
 static inline uint64_t hash_read(const char *p, size_t len)
@@ -23,7 +33,7 @@ static inline uint64_t hash_read(const char *p, size_t len)
 static inline uint64_t hash_bytes(const char *p, size_t len)
 {
     const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xc2b2ae3d27d4eb4fu;
-    uint64_t hash = k0 ^ len;
+    uint64_t hash = k0 ^ len ^ hash_seed();
     while (len > 16) {
         hash = hash_mix(hash_read(p, 8) ^ k1, hash_read(p + 8, 8) ^ hash);
         p += 16;
@@ -48,6 +58,7 @@ static inline uint64_t hash_str(Str s)
     return hash_bytes(s.data, s.len);
 }
 
+/* Of a number; the same in every run. A table whose numbers come from outside adds hash_seed(). */
 static inline uint64_t hash_u64(uint64_t value)
 {
     return hash_mix(value ^ 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu);

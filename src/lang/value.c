@@ -106,23 +106,28 @@ Map *map_new(Arena *arena, uint32_t cap)
     return map;
 }
 
+static uint64_t hash_integer(int64_t integer)
+{
+    return hash_u64((uint64_t)integer ^ hash_seed());
+}
+
 /* Numbers that are equal hash alike whatever their kind, as map keys must. */
 static uint64_t hash_number(double number)
 {
     if (number >= -9223372036854775808.0 && number < 9223372036854775808.0 &&
         number == floor(number)) {
-        return hash_u64((uint64_t)(int64_t)number);
+        return hash_integer((int64_t)number);
     }
     uint64_t bits;
     memcpy(&bits, &number, sizeof bits);
-    return hash_u64(bits);
+    return hash_u64(bits ^ hash_seed());
 }
 
 uint64_t value_hash(Value key)
 {
     switch (key.kind) {
-    case VALUE_BOOL: return hash_u64(key.boolean);
-    case VALUE_INT: return hash_u64((uint64_t)key.integer);
+    case VALUE_BOOL: return hash_integer(key.boolean);
+    case VALUE_INT: return hash_integer(key.integer);
     case VALUE_FLOAT: return hash_number(key.number);
     case VALUE_STRING: return hash_bytes(key.text, key.len);
     case VALUE_TUPLE: {

@@ -56,12 +56,23 @@ static void numbered_names_spread_over_the_slots(void **state)
     assert_true(number_worst <= 10);
 }
 
+/* With plain products, one factor that is zero made the other one worthless: a block chosen to
+ * cancel the state let the next eight bytes be anything. */
+static void no_factor_is_wiped_out(void **state)
+{
+    for (uint64_t i = 1; i < 1000; i++) {
+        assert_true(hash_mix(i, 0) != hash_mix(i - 1, 0));
+        assert_true(hash_mix(0, i) != hash_mix(0, i - 1));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_length_reads_its_bytes_only),
         cmocka_unit_test(equal_bytes_of_other_lengths_differ),
         cmocka_unit_test(numbered_names_spread_over_the_slots),
+        cmocka_unit_test(no_factor_is_wiped_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,3 @@
+#include "base/hash.h"
+
+const char hash_anchor = 0;
