@@ -32,6 +32,7 @@ struct Render {
     bool secrets;    /* some secret is in play: marks must be looked for */
     bool escaped;    /* a value made by the running statement was stored somewhere lasting */
     uint64_t random_state;
+    struct RegexCache *regexes; /* patterns compiled so far; see regex.h */
     Rendered *rendered;
     uint32_t capture_depth; /* 0: output goes to the rendered text */
     bool capture_secret;    /* a secret was written into the innermost capture */

@@ -128,27 +128,6 @@ static void growing_keeps_the_bytes(void **state)
     memset(huge, 0, 3 << 20);
 }
 
-static void resetting_keeps_a_chunk_for_the_next_use(void **state)
-{
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, 1 << 20);
-    arena_reset(&arena); /* nothing to keep yet */
-    assert_int_equal(arena.held, 0);
-    while (!arena_exceeded(&arena)) {
-        memset(arena_alloc(&arena, 1000), 1, 1000);
-    }
-    arena_reset(&arena);
-    assert_false(arena_exceeded(&arena));
-    assert_true(arena.held > 0);
-    assert_int_equal(arena_used(&arena), 32); /* the chunk's header */
-    size_t held = arena.held;
-    memset(arena_alloc(&arena, 100), 2, 100);
-    assert_int_equal(arena.held, held);
-    arena_alloc(&arena, 4 << 20);
-    arena_reset(&arena); /* a huge chunk is not kept */
-    assert_int_equal(arena.held, 0);
-}
-
 static void shrinking_gives_the_tail_back(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -198,7 +177,6 @@ int main(void)
         cmocka_unit_test(try_alloc_is_exact_at_the_edge),
         cmocka_unit_test(a_mark_takes_everything_back),
         cmocka_unit_test(growing_keeps_the_bytes),
-        cmocka_unit_test(resetting_keeps_a_chunk_for_the_next_use),
         cmocka_unit_test(shrinking_gives_the_tail_back),
         cmocka_unit_test(sizes_that_cannot_be_are_refused),
         cmocka_unit_test(texts_are_copied_and_formatted),

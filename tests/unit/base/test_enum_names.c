@@ -15,7 +15,7 @@ DEFINE_ENUM_NAMES(Color, color, [COLOR_RED] = "red", [COLOR_GREEN] = "green", [C
 static void names_go_both_ways(void **state)
 {
     assert_string_equal(color_name(COLOR_BLUE), "blue");
-    Color color = COLOR_UNNAMED;
+    Color color;
     assert_true(color_from_name(STR("green"), &color));
     assert_int_equal(color, COLOR_GREEN);
     assert_true(color_from_name(str_slice(STR("reddish"), 0, 3), &color));

@@ -1,0 +1,106 @@
+/* Values as JSON and back. */
+#include "lang/template/filter.h"
+#include "lang/template/value_json.h"
+
+static bool filter_tojson(Render *r, const Args *args, Value *out)
+{
+    const JsonStyle style = {
+        .spaced = true, .sort_keys = true, .ascii = true, .html_safe = true, .allow_nan = true
+    };
+    Buf text = render_buf(r);
+    return value_json_put(r, args->values[0], style, args->values[1], &text) &&
+           take_text(r, &text, true, out);
+}
+
+/* The arguments indent, sort_keys and ensure_ascii, from the second on. */
+static bool put_json(Render *r, const Args *args, Value indent, bool sort_keys, Value *out)
+{
+    JsonStyle style = { .spaced = true, .allow_nan = true };
+    Buf text = render_buf(r);
+    return arg_truth(r, args, 2, sort_keys, &style.sort_keys) &&
+           arg_truth(r, args, 3, true, &style.ascii) &&
+           value_json_put(r, args->values[0], style, arg_or(args, 1, indent), &text) &&
+           take_text(r, &text, false, out);
+}
+
+static bool filter_to_json(Render *r, const Args *args, Value *out)
+{
+    return put_json(r, args, value_null(), false, out);
+}
+
+static bool filter_to_nice_json(Render *r, const Args *args, Value *out)
+{
+    return put_json(r, args, value_int(4), true, out);
+}
+
+static bool filter_json(Render *r, const Args *args, Value *out)
+{
+    return put_json(r, args, value_null(), true, out);
+}
+
+static bool filter_from_json(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    if (v.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, v);
+    }
+    if (v.kind != VALUE_STRING) {
+        return render_raise(r, FAULT_TYPE, "the JSON object must be str, not %s", op_type_name(v));
+    }
+    JsonOptions options = json_options_default;
+    options.duplicates = true;
+    options.wide_integers = true;
+    options.python_constants = true;
+    Error err;
+    if (!charge_text(r, v.len)) {
+        return false;
+    }
+    if (json_parse_text(r->arena, value_str(v), &options, out, &err)) {
+        return true;
+    }
+    return render_raise(r, err.kind == ERROR_LIMIT ? FAULT_LIMIT : FAULT_VALUE, "%s", err.text);
+}
+
+const Native filters_json[] = {
+    { .name = "tojson",
+      .call = filter_tojson,
+      .params = { { "value" }, { "indent", "none" } },
+      .flags = NATIVE_JINJA,
+      .help = "Writes a value as JSON that can stand in an HTML page; keys are sorted.",
+      .example = "{{ {'b': [1, none], 'a': '<x>'} | tojson }}",
+      .shows = "{\"a\": \"\\u003cx\\u003e\", \"b\": [1, null]}" },
+    { .name = "to_json",
+      .call = filter_to_json,
+      .params = { { "value" },
+                  { "indent", "none" },
+                  { "sort_keys", "false" },
+                  { "ensure_ascii", "true" } },
+      .help = "Writes a value as JSON on one line, or on several with `indent`.",
+      .example = "{{ {'b': [1, none], 'a': '<x>'} | to_json }}",
+      .shows = "{\"b\": [1, null], \"a\": \"<x>\"}" },
+    { .name = "to_nice_json",
+      .call = filter_to_nice_json,
+      .params = { { "value" },
+                  { "indent", "4" },
+                  { "sort_keys", "true" },
+                  { "ensure_ascii", "true" } },
+      .help = "Writes a value as JSON for people: indented, keys sorted.",
+      .example = "{{ {'b': 1, 'a': 2} | to_nice_json(indent=2) }}",
+      .shows = "{\n  \"a\": 2,\n  \"b\": 1\n}" },
+    { .name = "json",
+      .call = filter_json,
+      .params = { { "value" },
+                  { "indent", "none" },
+                  { "sort_keys", "true" },
+                  { "ensure_ascii", "true" } },
+      .help = "Writes a value as JSON with sorted keys.",
+      .example = "{{ {'b': 1, 'a': true} | json }}",
+      .shows = "{\"a\": true, \"b\": 1}" },
+    { .name = "from_json",
+      .call = filter_from_json,
+      .params = { { "value" } },
+      .help = "Reads a text as JSON.",
+      .example = "{{ ('{\"port\": 80}' | from_json).port + 1 }}",
+      .shows = "81" },
+    { 0 },
+};

@@ -1,0 +1,330 @@
+/* Lists: flatten, zip, and all ways of putting items together. */
+#include "lang/template/filter.h"
+
+static bool is_null_word(Value v)
+{
+    return v.kind == VALUE_NULL || (v.kind == VALUE_STRING && (str_eq(value_str(v), STR("None")) ||
+                                                               str_eq(value_str(v), STR("null"))));
+}
+
+/* `levels` below 0: all of them. */
+static bool flatten_into(Render *r, const List *items, int64_t levels, bool skip_nulls, List *flat)
+{
+    Nest nest;
+    if (!charge_items(r, items->len, sizeof(Value)) || !render_enter(r, &nest, items)) {
+        return false;
+    }
+    bool done = true;
+    for (uint32_t i = 0; done && i < items->len; i++) {
+        Value item = items->items[i];
+        if (skip_nulls && is_null_word(item)) {
+            continue;
+        }
+        if (value_is_sequence(item) && levels != 0) {
+            done = flatten_into(r, item.list, levels < 0 ? levels : levels - 1, skip_nulls, flat);
+        } else {
+            list_push(r->arena, flat, item);
+        }
+    }
+    render_leave(r, &nest);
+    return done;
+}
+
+static bool filter_flatten(Render *r, const Args *args, Value *out)
+{
+    int64_t levels = -1;
+    bool skip_nulls;
+    List *items;
+    if ((arg_some(args, 1) && !value_to_index(r, args->values[1], &levels)) ||
+        !arg_truth(r, args, 2, true, &skip_nulls) || !iter_collect(r, args->values[0], &items)) {
+        return false;
+    }
+    List *flat = list_new(r->arena, items->len);
+    if (!flatten_into(r, items, levels, skip_nulls, flat)) {
+        return false;
+    }
+    *out = value_list(flat);
+    return true;
+}
+
+static bool collect_columns(Render *r, const Args *args, List ***out)
+{
+    List **columns = ARENA_ARRAY(r->arena, List *, args->count);
+    for (uint32_t i = 0; i < args->count; i++) {
+        if (!iter_collect(r, args->values[i], &columns[i])) {
+            return false;
+        }
+    }
+    *out = columns;
+    return true;
+}
+
+/* Tuples of the items at the same places; `fill` stands in where a list is too short. */
+static bool zip_rows(Render *r, const Args *args, uint32_t rows, List **columns, Value fill,
+                     Value *out)
+{
+    if (!charge_items(r, (uint64_t)rows * args->count, sizeof(Value)) ||
+        !charge_items(r, rows, sizeof(Value) + sizeof(List))) {
+        return false;
+    }
+    List *zipped = list_new(r->arena, rows);
+    for (uint32_t row = 0; row < rows; row++) {
+        List *tuple = list_new(r->arena, args->count);
+        for (uint32_t i = 0; i < args->count; i++) {
+            list_push(r->arena, tuple, row < columns[i]->len ? columns[i]->items[row] : fill);
+        }
+        list_push(r->arena, zipped, value_tuple(tuple));
+    }
+    *out = generator_new(r, zipped, "zip");
+    return true;
+}
+
+static bool filter_zip(Render *r, const Args *args, Value *out)
+{
+    List **columns;
+    if (!collect_columns(r, args, &columns)) {
+        return false;
+    }
+    uint32_t rows = columns[0]->len;
+    for (uint32_t i = 1; i < args->count; i++) {
+        rows = columns[i]->len < rows ? columns[i]->len : rows;
+    }
+    return zip_rows(r, args, rows, columns, value_null(), out);
+}
+
+static bool filter_zip_longest(Render *r, const Args *args, Value *out)
+{
+    List **columns;
+    Value fill = value_null();
+    for (uint32_t i = 0; args->named != NULL && i < args->named->len; i++) {
+        Str name = value_str(args->named->entries[i].key);
+        if (!str_eq(name, STR("fillvalue"))) {
+            return render_raise(r, FAULT_TYPE,
+                                "zip_longest() got an unexpected keyword argument '%" STR_FMT "'",
+                                STR_ARG(name));
+        }
+        fill = args->named->entries[i].value;
+    }
+    if (!collect_columns(r, args, &columns)) {
+        return false;
+    }
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < args->count; i++) {
+        rows = columns[i]->len > rows ? columns[i]->len : rows;
+    }
+    return zip_rows(r, args, rows, columns, fill, out);
+}
+
+/* Pays for one more tuple of `size` items. */
+static bool push_tuple(Render *r, List *tuples, const List *items, const uint32_t *picks,
+                       uint32_t size)
+{
+    if (!charge_items(r, (uint64_t)size + 1, 2 * sizeof(Value))) {
+        return false;
+    }
+    List *tuple = list_new(r->arena, size);
+    for (uint32_t i = 0; i < size; i++) {
+        list_push(r->arena, tuple, items->items[picks[i]]);
+    }
+    list_push(r->arena, tuples, value_tuple(tuple));
+    return true;
+}
+
+static bool read_size(Render *r, const Args *args, const List *items, int64_t *out)
+{
+    *out = items->len;
+    if (arg_some(args, 1) && !value_to_index(r, args->values[1], out)) {
+        return false;
+    }
+    return *out >= 0 || render_raise(r, FAULT_VALUE, "r must be non-negative");
+}
+
+/* Choices of `size` items in the order of the list, as itertools.combinations gives them. */
+static bool filter_combinations(Render *r, const Args *args, Value *out)
+{
+    List *items;
+    int64_t wanted;
+    if (!iter_collect(r, args->values[0], &items) || !read_size(r, args, items, &wanted)) {
+        return false;
+    }
+    List *tuples = list_new(r->arena, 0);
+    *out = value_list(tuples);
+    if (wanted > items->len) {
+        return true;
+    }
+    uint32_t size = (uint32_t)wanted;
+    uint32_t *picks = ARENA_ARRAY(r->arena, uint32_t, size + 1);
+    for (uint32_t i = 0; i < size; i++) {
+        picks[i] = i;
+    }
+    for (;;) {
+        if (!push_tuple(r, tuples, items, picks, size)) {
+            return false;
+        }
+        uint32_t at = size;
+        while (at > 0 && picks[at - 1] == items->len - size + at - 1) {
+            at--;
+        }
+        if (at == 0) {
+            return true;
+        }
+        picks[at - 1]++;
+        for (uint32_t i = at; i < size; i++) {
+            picks[i] = picks[i - 1] + 1;
+        }
+    }
+}
+
+/* Moves picks[at] to the next position not used by the picks before it; false past the end. */
+static bool next_free_pick(uint32_t *picks, uint32_t at, uint32_t from, uint32_t count)
+{
+    for (uint32_t pick = from; pick < count; pick++) {
+        bool used = false;
+        for (uint32_t i = 0; i < at && !used; i++) {
+            used = picks[i] == pick;
+        }
+        if (!used) {
+            picks[at] = pick;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ordered choices, in the order of itertools.permutations. */
+static bool filter_permutations(Render *r, const Args *args, Value *out)
+{
+    List *items;
+    int64_t wanted;
+    if (!iter_collect(r, args->values[0], &items) || !read_size(r, args, items, &wanted)) {
+        return false;
+    }
+    List *tuples = list_new(r->arena, 0);
+    *out = value_list(tuples);
+    if (wanted > items->len) {
+        return true;
+    }
+    uint32_t size = (uint32_t)wanted;
+    uint32_t *picks = ARENA_ARRAY(r->arena, uint32_t, size + 1);
+    uint32_t at = 0;
+    uint32_t from = 0;
+    for (;;) {
+        if (!render_charge(r, 1 + at)) {
+            return false;
+        }
+        if (at < size && next_free_pick(picks, at, from, items->len)) {
+            at++;
+            from = 0;
+            continue;
+        }
+        if (at == size && !push_tuple(r, tuples, items, picks, size)) {
+            return false;
+        }
+        if (at == 0) {
+            return true;
+        }
+        at--;
+        from = picks[at] + 1;
+    }
+}
+
+static bool filter_product(Render *r, const Args *args, Value *out)
+{
+    List **columns;
+    if (!collect_columns(r, args, &columns)) {
+        return false;
+    }
+    List *tuples = list_new(r->arena, 0);
+    *out = value_list(tuples);
+    uint64_t rows = 1;
+    for (uint32_t i = 0; i < args->count; i++) {
+        if (columns[i]->len == 0) {
+            return true;
+        }
+        if (__builtin_mul_overflow(rows, columns[i]->len, &rows)) {
+            rows = UINT64_MAX;
+            break;
+        }
+    }
+    if (!charge_items(r, rows, sizeof(Value) * (args->count + 2) + sizeof(List))) {
+        return false;
+    }
+    for (uint64_t row = 0; row < rows; row++) {
+        List *tuple = list_new(r->arena, args->count);
+        uint64_t rest = row;
+        tuple->len = args->count;
+        for (uint32_t i = args->count; i > 0; i--) {
+            tuple->items[i - 1] = columns[i - 1]->items[rest % columns[i - 1]->len];
+            rest /= columns[i - 1]->len;
+        }
+        list_push(r->arena, tuples, value_tuple(tuple));
+    }
+    return true;
+}
+
+/* Salt's: what is no list becomes one of one item. */
+static bool filter_sequence(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    if (value_is_sequence(v) || v.kind == VALUE_MAP) {
+        *out = v;
+        return true;
+    }
+    List *items = list_new(r->arena, 1);
+    list_push(r->arena, items, v);
+    *out = value_list(items);
+    return true;
+}
+
+const Native filters_list[] = {
+    { .name = "flatten",
+      .call = filter_flatten,
+      .params = { { "value" }, { "levels", "none" }, { "skip_nulls", "true" } },
+      .flags = NATIVE_PASSES,
+      .help = "Puts the items of lists inside a list into that list, all levels or so many.",
+      .example = "{{ [1, [2, [3]]] | flatten }} {{ [1, [2, [3]]] | flatten(levels=1) }}",
+      .shows = "[1, 2, 3] [1, 2, [3]]" },
+    { .name = "zip",
+      .call = filter_zip,
+      .params = { { "value" } },
+      .flags = NATIVE_PASSES | NATIVE_VARIADIC,
+      .help = "Pairs the items of lists, as far as the shortest goes.",
+      .example = "{{ [1, 2, 3] | zip(['a', 'b']) | list }}",
+      .shows = "[(1, 'a'), (2, 'b')]" },
+    { .name = "zip_longest",
+      .call = filter_zip_longest,
+      .params = { { "value" } },
+      .flags = NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .help = "Pairs the items of lists; `fillvalue` stands in for what shorter ones lack.",
+      .example = "{{ [1, 2] | zip_longest(['a'], fillvalue='-') | list }}",
+      .shows = "[(1, 'a'), (2, '-')]" },
+    { .name = "combinations",
+      .call = filter_combinations,
+      .params = { { "value" }, { "r" } },
+      .flags = NATIVE_PASSES,
+      .help = "Gives all choices of so many items, whatever their order.",
+      .example = "{{ [1, 2, 3] | combinations(2) }}",
+      .shows = "[(1, 2), (1, 3), (2, 3)]" },
+    { .name = "permutations",
+      .call = filter_permutations,
+      .params = { { "value" }, { "r", "none" } },
+      .flags = NATIVE_PASSES,
+      .help = "Gives all orders of all or of so many items.",
+      .example = "{{ [1, 2, 3] | permutations(2) | length }} {{ 'ab' | permutations }}",
+      .shows = "6 [('a', 'b'), ('b', 'a')]" },
+    { .name = "product",
+      .call = filter_product,
+      .params = { { "value" } },
+      .flags = NATIVE_PASSES | NATIVE_VARIADIC,
+      .help = "Gives all tuples with one item from each list.",
+      .example = "{{ ['a', 'b'] | product([1, 2]) }}",
+      .shows = "[('a', 1), ('a', 2), ('b', 1), ('b', 2)]" },
+    { .name = "sequence",
+      .call = filter_sequence,
+      .params = { { "value" } },
+      .flags = NATIVE_PASSES,
+      .help = "Makes a list of a value that is none.",
+      .example = "{{ 'web' | sequence }} {{ ['web'] | sequence }}",
+      .shows = "['web'] ['web']" },
+    { 0 },
+};

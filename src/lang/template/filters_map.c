@@ -1,0 +1,419 @@
+/* Maps, and lists of small maps: combine, dict2items and their kin. */
+#include "lang/template/attribute_path.h"
+#include "lang/template/filter.h"
+#include "lang/template/value_set.h"
+
+typedef enum ListMerge {
+    MERGE_REPLACE,
+    MERGE_KEEP,
+    MERGE_APPEND,
+    MERGE_PREPEND,
+    MERGE_APPEND_REPLACE, /* what is in both lists comes from the later one */
+    MERGE_PREPEND_REPLACE,
+} ListMerge;
+
+static const char *const list_merge_names[] = {
+    [MERGE_REPLACE] = "replace",
+    [MERGE_KEEP] = "keep",
+    [MERGE_APPEND] = "append",
+    [MERGE_PREPEND] = "prepend",
+    [MERGE_APPEND_REPLACE] = "append_rp",
+    [MERGE_PREPEND_REPLACE] = "prepend_rp",
+};
+
+typedef struct CombineRules {
+    bool recursive;
+    ListMerge lists;
+} CombineRules;
+
+static void push_all(Render *r, List *to, const List *from)
+{
+    for (uint32_t i = 0; i < from->len; i++) {
+        list_push(r->arena, to, from->items[i]);
+    }
+}
+
+static bool merge_lists(Render *r, const List *old, const List *new, ListMerge rule, Value *out)
+{
+    if (!charge_items(r, (uint64_t)old->len + new->len, sizeof(Value))) {
+        return false;
+    }
+    const List *first = old;
+    if (rule == MERGE_APPEND_REPLACE || rule == MERGE_PREPEND_REPLACE) {
+        ValueSet later = value_set_make(r);
+        List *left = list_new(r->arena, old->len);
+        if (!value_set_add_all(r, &later, value_list((List *)new))) {
+            return false;
+        }
+        for (uint32_t i = 0; i < old->len; i++) {
+            bool has;
+            if (!value_set_has(r, &later, old->items[i], &has)) {
+                return false;
+            }
+            if (!has) {
+                list_push(r->arena, left, old->items[i]);
+            }
+        }
+        first = left;
+    }
+    bool prepend = rule == MERGE_PREPEND || rule == MERGE_PREPEND_REPLACE;
+    List *merged = list_new(r->arena, first->len + new->len);
+    push_all(r, merged, prepend ? new : first);
+    push_all(r, merged, prepend ? first : new);
+    *out = value_list(merged);
+    return true;
+}
+
+static Map *copy_map(Render *r, const Map *map)
+{
+    Map *copy = map_new(r->arena, map->len);
+    for (uint32_t i = 0; i < map->len; i++) {
+        map_append(r->arena, copy, map->entries[i].key, map->entries[i].value);
+    }
+    return copy;
+}
+
+static bool merge_maps(Render *r, const Map *old, const Map *new, const CombineRules *rules,
+                       Map **out);
+
+static bool merge_values(Render *r, Value old, Value new, const CombineRules *rules, Value *out)
+{
+    *out = new;
+    if (old.kind == VALUE_MAP && new.kind == VALUE_MAP) {
+        if (!rules->recursive) {
+            return true;
+        }
+        Nest nest;
+        Map *merged = NULL;
+        if (!render_enter(r, &nest, new.map)) {
+            return false;
+        }
+        bool done = merge_maps(r, old.map, new.map, rules, &merged);
+        render_leave(r, &nest);
+        *out = value_map(merged);
+        out->flags = (old.flags | new.flags) & VALUE_SECRET;
+        return done;
+    }
+    if (value_is_sequence(old) && value_is_sequence(new) && rules->lists != MERGE_REPLACE) {
+        if (rules->lists == MERGE_KEEP) {
+            *out = old;
+            return true;
+        }
+        if (!merge_lists(r, old.list, new.list, rules->lists, out)) {
+            return false;
+        }
+        out->flags = (old.flags | new.flags) & VALUE_SECRET;
+    }
+    return true;
+}
+
+/* Keys of the older map keep their places. */
+static bool merge_maps(Render *r, const Map *old, const Map *new, const CombineRules *rules,
+                       Map **out)
+{
+    if (!charge_items(r, (uint64_t)old->len + new->len, sizeof(MapEntry))) {
+        return false;
+    }
+    Map *merged = copy_map(r, old);
+    for (uint32_t i = 0; i < new->len; i++) {
+        const MapEntry *entry = &new->entries[i];
+        MapEntry *there = map_find(merged, entry->key);
+        if (there == NULL) {
+            map_append(r->arena, merged, entry->key, entry->value);
+        } else if (!merge_values(r, there->value, entry->value, rules, &there->value)) {
+            return false;
+        }
+    }
+    *out = merged;
+    return true;
+}
+
+static bool read_combine_rules(Render *r, const Map *named, CombineRules *out)
+{
+    *out = (CombineRules){ .recursive = false, .lists = MERGE_REPLACE };
+    for (uint32_t i = 0; named != NULL && i < named->len; i++) {
+        Str name = value_str(named->entries[i].key);
+        Value v = named->entries[i].value;
+        if (str_eq(name, STR("recursive"))) {
+            if (!op_truth(r, v, &out->recursive)) {
+                return false;
+            }
+        } else if (str_eq(name, STR("list_merge"))) {
+            size_t rule = 0;
+            while (rule < COUNT_OF(list_merge_names) &&
+                   !(v.kind == VALUE_STRING && str_eq_c(value_str(v), list_merge_names[rule]))) {
+                rule++;
+            }
+            if (rule == COUNT_OF(list_merge_names)) {
+                return render_raise(r, FAULT_FILTER_ARGUMENT,
+                                    "list_merge must be replace, keep, append, prepend, append_rp "
+                                    "or prepend_rp, not %" STR_FMT,
+                                    STR_ARG(repr_for_message(r, v)));
+            }
+            out->lists = (ListMerge)rule;
+        } else {
+            return render_raise(r, FAULT_TYPE,
+                                "combine() got an unexpected keyword argument '%" STR_FMT "'",
+                                STR_ARG(name));
+        }
+    }
+    return true;
+}
+
+static bool combine_with(Render *r, Value v, const CombineRules *rules, Map **merged)
+{
+    if (v.kind != VALUE_MAP) {
+        return v.kind == VALUE_UNDEFINED
+                   ? undefined_raise(r, v)
+                   : render_raise(r, FAULT_TYPE, "combine() takes maps, not %s", op_type_name(v));
+    }
+    return merge_maps(r, *merged, v.map, rules, merged);
+}
+
+static bool filter_combine(Render *r, const Args *args, Value *out)
+{
+    CombineRules rules;
+    Map *merged = map_new(r->arena, 0);
+    if (!read_combine_rules(r, args->named, &rules)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < args->count; i++) {
+        Value v = args->values[i];
+        if (!value_is_sequence(v)) {
+            if (!combine_with(r, v, &rules, &merged)) {
+                return false;
+            }
+            continue;
+        }
+        for (uint32_t k = 0; k < v.list->len; k++) {
+            if (!combine_with(r, v.list->items[k], &rules, &merged)) {
+                return false;
+            }
+        }
+    }
+    *out = value_map(merged);
+    return true;
+}
+
+static bool read_pair_names(Render *r, const Args *args, Str *key, Str *value)
+{
+    return arg_text(r, args, 1, STR("key"), key) && arg_text(r, args, 2, STR("value"), value);
+}
+
+static bool filter_dict2items(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    Str key_name, value_name;
+    if (v.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, v);
+    }
+    if (v.kind != VALUE_MAP) {
+        return render_raise(r, FAULT_TYPE, "dict2items requires a dictionary, got %s instead",
+                            op_type_name(v));
+    }
+    if (!read_pair_names(r, args, &key_name, &value_name) ||
+        !charge_items(r, v.map->len, sizeof(Value) + sizeof(Map) + 2 * sizeof(MapEntry))) {
+        return false;
+    }
+    List *items = list_new(r->arena, v.map->len);
+    for (uint32_t i = 0; i < v.map->len; i++) {
+        Map *pair = map_new(r->arena, 2);
+        map_set_str(r->arena, pair, key_name, v.map->entries[i].key);
+        map_set_str(r->arena, pair, value_name, v.map->entries[i].value);
+        list_push(r->arena, items, value_map(pair));
+    }
+    *out = value_list(items);
+    return true;
+}
+
+static bool pair_part(Render *r, Value item, Str name, Value *out)
+{
+    const Value *part = value_get(item, name);
+    if (part == NULL) {
+        return render_raise(r, FAULT_KEY, "items2dict needs '%" STR_FMT "' in every item",
+                            STR_ARG(name));
+    }
+    *out = *part;
+    return true;
+}
+
+static bool filter_items2dict(Render *r, const Args *args, Value *out)
+{
+    Str key_name, value_name;
+    List *items;
+    if (!read_pair_names(r, args, &key_name, &value_name) ||
+        !iter_collect(r, args->values[0], &items)) {
+        return false;
+    }
+    Map *map = map_new(r->arena, items->len);
+    for (uint32_t i = 0; i < items->len; i++) {
+        Value key, value;
+        if (!pair_part(r, items->items[i], key_name, &key) ||
+            !pair_part(r, items->items[i], value_name, &value) || !op_check_key(r, key)) {
+            return false;
+        }
+        map_set(r->arena, map, key, value);
+    }
+    *out = value_map(map);
+    return true;
+}
+
+/* A path with other separators than dots, as Salt writes it. */
+static bool filter_traverse(Render *r, const Args *args, Value *out)
+{
+    Str path, delimiter;
+    if (!arg_text(r, args, 1, STR_EMPTY, &path) || !arg_text(r, args, 3, STR(":"), &delimiter)) {
+        return false;
+    }
+    if (delimiter.len != 1) {
+        return render_raise(r, FAULT_FILTER_ARGUMENT, "the delimiter must be one character");
+    }
+    Value v = args->values[0];
+    Str part;
+    while (str_split_next(&path, delimiter.data[0], &part)) {
+        int64_t index;
+        bool number = value_is_sequence(v) && str_to_i64(part, &index);
+        bool found = false;
+        if (v.kind != VALUE_UNDEFINED &&
+            !op_find_item(r, v, number ? value_int(index) : value_string(part), &v, &found)) {
+            return false;
+        }
+        if (!found) {
+            *out = arg_or(args, 2, value_string(STR_EMPTY));
+            return true;
+        }
+    }
+    *out = v;
+    return true;
+}
+
+static bool filter_extract(Render *r, const Args *args, Value *out)
+{
+    Value v;
+    if (!op_get_item(r, args->values[1], args->values[0], &v)) {
+        return false;
+    }
+    if (arg_some(args, 2)) {
+        Value more = args->values[2];
+        List *keys = list_new(r->arena, 1);
+        if (value_is_sequence(more)) {
+            keys = more.list;
+        } else {
+            list_push(r->arena, keys, more);
+        }
+        for (uint32_t i = 0; i < keys->len; i++) {
+            if (!op_get_item(r, v, keys->items[i], &v)) {
+                return false;
+            }
+        }
+    }
+    *out = v;
+    return true;
+}
+
+/* The list at `path` in `item`; sets `*found` to false where it is left out. */
+static bool sub_list(Render *r, const AttributePath *path, Value item, bool skip, Value *out,
+                     bool *found)
+{
+    if (!attribute_path_get(r, path, item, value_null(), out)) {
+        return false;
+    }
+    *found = out->kind != VALUE_UNDEFINED;
+    if (*found && value_is_sequence(*out)) {
+        return true;
+    }
+    if (!*found && skip) {
+        return true;
+    }
+    return *found ? render_raise(r, FAULT_TYPE, "subelements takes a list there, not %s",
+                                 op_type_name(*out))
+                  : undefined_raise(r, *out);
+}
+
+static bool filter_subelements(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    bool skip;
+    if (!arg_truth(r, args, 2, false, &skip)) {
+        return false;
+    }
+    if (v.kind == VALUE_MAP) {
+        v = view_new(r, v.map, VIEW_VALUES);
+    }
+    AttributePath path = attribute_path_make(r, args->values[1]);
+    List *pairs = list_new(r->arena, 0);
+    Iter iter;
+    Value item, inner;
+    if (!iter_start(r, v, &iter)) {
+        return false;
+    }
+    while (iter_next(r, &iter, &item)) {
+        bool found;
+        if (!sub_list(r, &path, item, skip, &inner, &found)) {
+            return false;
+        }
+        if (!found) {
+            continue;
+        }
+        if (!charge_items(r, inner.list->len, 3 * sizeof(Value) + sizeof(List))) {
+            return false;
+        }
+        for (uint32_t i = 0; i < inner.list->len; i++) {
+            List *pair = list_new(r->arena, 2);
+            list_push(r->arena, pair, item);
+            list_push(r->arena, pair, inner.list->items[i]);
+            list_push(r->arena, pairs, value_tuple(pair));
+        }
+    }
+    *out = value_list(pairs);
+    return !render_failed(r);
+}
+
+const Native filters_map[] = {
+    { .name = "combine",
+      .call = filter_combine,
+      .params = { { "value" } },
+      .flags = NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .help = "Merges maps, the later ones winning; with recursive=true also the maps in them. "
+              "list_merge says what becomes of lists: replace, keep, append, prepend, append_rp, "
+              "prepend_rp.",
+      .example = "{{ {'a': 1, 'n': {'x': 1}} | combine({'b': 2, 'n': {'y': 2}}, recursive=true) }}",
+      .shows = "{'a': 1, 'n': {'x': 1, 'y': 2}, 'b': 2}" },
+    { .name = "dict2items",
+      .call = filter_dict2items,
+      .params = { { "value" }, { "key_name", "'key'" }, { "value_name", "'value'" } },
+      .flags = NATIVE_PASSES,
+      .help = "Turns a map into a list of maps with key and value.",
+      .example = "{{ {'web': 80} | dict2items }}",
+      .shows = "[{'key': 'web', 'value': 80}]" },
+    { .name = "items2dict",
+      .call = filter_items2dict,
+      .params = { { "value" }, { "key_name", "'key'" }, { "value_name", "'value'" } },
+      .flags = NATIVE_PASSES,
+      .help = "Turns a list of maps with key and value into one map.",
+      .example = "{{ [{'key': 'web', 'value': 80}] | items2dict }}",
+      .shows = "{'web': 80}" },
+    { .name = "traverse",
+      .call = filter_traverse,
+      .params = { { "value" }, { "key" }, { "default", "''" }, { "delimiter", "':'" } },
+      .flags = NATIVE_PASSES,
+      .help = "Follows a path of keys through maps and lists.",
+      .example = "{{ {'a': {'b': [5, 6]}} | traverse('a:b:1') }} {{ {} | traverse('a:b', 0) }}",
+      .shows = "6 0" },
+    { .name = "extract",
+      .call = filter_extract,
+      .params = { { "value" }, { "container" }, { "morekeys", "none" } },
+      .flags = NATIVE_PASSES,
+      .help = "Takes the element of that name or index from a container; good with map().",
+      .example = "{{ [2, 0] | map('extract', ['x', 'y', 'z']) | list }}",
+      .shows = "['z', 'x']" },
+    { .name = "subelements",
+      .call = filter_subelements,
+      .params = { { "value" }, { "subelements" }, { "skip_missing", "false" } },
+      .flags = NATIVE_PASSES,
+      .help = "Pairs every item with each element of a list in it.",
+      .example = "{% for user, key in [{'name': 'ann', 'keys': ['k1', 'k2']}] "
+                 "| subelements('keys') %}{{ user.name }}:{{ key }} {% endfor %}",
+      .shows = "ann:k1 ann:k2 " },
+    { 0 },
+};

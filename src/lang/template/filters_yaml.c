@@ -1,0 +1,258 @@
+/* Values as YAML and back. */
+#include "lang/json.h"
+#include "lang/template/filter.h"
+#include "lang/template/group.h"
+#include "lang/yaml.h"
+
+static bool replace_object(void *context, Value v, Value *out, Error *err)
+{
+    if (value_is_group(v)) {
+        *out = group_tuple(v);
+        return true;
+    }
+    render_raise(context, FAULT_TYPE, "cannot write a value of type %s as YAML", op_type_name(v));
+    return error_set(err, ERROR_INVALID, "not YAML");
+}
+
+static bool put_yaml(Render *r, Value v, YamlStyle style, Buf *out)
+{
+    Error err;
+    style.replace = replace_object;
+    style.context = r;
+    if (yaml_print(out, v, &style, &err)) {
+        return true;
+    }
+    if (err.kind == ERROR_LIMIT) {
+        return out->overflow ? render_out_of_memory(r)
+                             : render_raise(r, FAULT_RECURSION, "%s", err.text);
+    }
+    return render_raise(r, FAULT_TYPE, "%s", err.text);
+}
+
+/* The arguments indent, width, sort_keys and allow_unicode, from the second on. */
+static bool put_styled(Render *r, const Args *args, YamlStyle style, Value *out)
+{
+    int64_t indent, width;
+    bool unicode;
+    if (!arg_int(r, args, 1, style.indent, &indent) || !arg_int(r, args, 2, 0, &width) ||
+        !arg_truth(r, args, 3, true, &style.sort_keys) || !arg_truth(r, args, 4, true, &unicode)) {
+        return false;
+    }
+    style.indent = indent < 2 ? 2 : indent > 8 ? 8 : (uint8_t)indent;
+    style.width = width <= 0 ? 0 : width > UINT16_MAX ? UINT16_MAX : (uint16_t)width;
+    style.ascii = !unicode;
+    Buf text = render_buf(r);
+    return put_yaml(r, args->values[0], style, &text) && take_text(r, &text, false, out);
+}
+
+static bool filter_to_yaml(Render *r, const Args *args, Value *out)
+{
+    const YamlStyle style = { .indent = 2, .flow = YAML_FLOW_LEAVES, .flush_lists = true };
+    return put_styled(r, args, style, out);
+}
+
+static bool filter_to_nice_yaml(Render *r, const Args *args, Value *out)
+{
+    const YamlStyle style = { .indent = 4, .flow = YAML_FLOW_EMPTY, .flush_lists = true };
+    return put_styled(r, args, style, out);
+}
+
+/* Salt's: on one line by default, and without the line end. */
+static bool filter_yaml(Render *r, const Args *args, Value *out)
+{
+    bool flow;
+    if (!arg_truth(r, args, 1, true, &flow)) {
+        return false;
+    }
+    const YamlStyle style = { .indent = 2,
+                              .flow = flow ? YAML_FLOW_ALL : YAML_FLOW_EMPTY,
+                              .flush_lists = true,
+                              .sort_keys = true };
+    Buf text = render_buf(r);
+    if (!put_yaml(r, args->values[0], style, &text)) {
+        return false;
+    }
+    while (text.len > 0 && text.data[text.len - 1] == '\n') {
+        text.len--;
+    }
+    return take_text(r, &text, false, out);
+}
+
+static bool put_quoted(Render *r, const Args *args, char quote, Value *out)
+{
+    Str text;
+    if (!op_text(r, args->values[0], &text)) {
+        return false;
+    }
+    Buf quoted = render_buf(r);
+    if (quote == '"') {
+        json_print_string(&quoted, text, &(JsonStyle){ 0 });
+    } else {
+        buf_put_char(&quoted, '\'');
+        for (size_t i = 0; i < text.len; i++) {
+            buf_put_c(&quoted, text.data[i] == '\'' ? "'" : "");
+            buf_put_char(&quoted, text.data[i]);
+        }
+        buf_put_char(&quoted, '\'');
+    }
+    return take_text(r, &quoted, false, out);
+}
+
+static bool filter_yaml_dquote(Render *r, const Args *args, Value *out)
+{
+    return put_quoted(r, args, '"', out);
+}
+
+static bool filter_yaml_squote(Render *r, const Args *args, Value *out)
+{
+    return put_quoted(r, args, '\'', out);
+}
+
+/* A scalar as it can stand anywhere in a YAML text; a text always in quotes. */
+static bool filter_yaml_encode(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    if (v.kind == VALUE_STRING) {
+        return put_quoted(r, args, '"', out);
+    }
+    if (v.kind > VALUE_STRING) {
+        return render_raise(r, FAULT_TYPE, "yaml_encode takes a scalar, not %s", op_type_name(v));
+    }
+    return filter_yaml(r, &(Args){ .values = (Value[]){ v, value_missing() }, .count = 2 }, out);
+}
+
+/* Places belong to the text that was read here, which nobody can look up later. Shared containers
+ * are seen once: their items have no source any more. */
+static void forget_places(Value *v)
+{
+    v->source = SOURCE_NONE;
+    v->start = v->span = 0;
+    if (value_is_sequence(*v) && v->list->len > 0 && v->list->items[0].source != SOURCE_NONE) {
+        for (uint32_t i = 0; i < v->list->len; i++) {
+            forget_places(&v->list->items[i]);
+        }
+    } else if (v->kind == VALUE_MAP && v->map->len > 0 &&
+               v->map->entries[0].value.source != SOURCE_NONE) {
+        for (uint32_t i = 0; i < v->map->len; i++) {
+            forget_places(&v->map->entries[i].key);
+            forget_places(&v->map->entries[i].value);
+        }
+    }
+}
+
+static bool load_documents(Render *r, Value v, List **out)
+{
+    if (v.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, v);
+    }
+    if (v.kind != VALUE_STRING) {
+        return render_raise(r, FAULT_TYPE, "the YAML text must be str, not %s", op_type_name(v));
+    }
+    if (!charge_text(r, v.len)) {
+        return false;
+    }
+    Sources sources;
+    Problems problems;
+    sources_init(&sources, r->arena);
+    problems_init(&problems, r->arena);
+    uint16_t source = sources_add(&sources, STR("<text>"), value_str(v));
+    if (!yaml_load_all(r->arena, &sources, source, NULL, out, &problems)) {
+        const Problem *first = &problems.items[0];
+        for (uint32_t i = 0; i < problems.count && first->severity != SEVERITY_ERROR; i++) {
+            first = &problems.items[i];
+        }
+        bool limit = str_eq(first->code, STR("E0105"));
+        render_raise(r, limit ? FAULT_LIMIT : FAULT_VALUE, "line %u, column %u: %" STR_FMT,
+                     first->line, first->column, STR_ARG(first->message));
+        return first->hint.len == 0 || render_hint(r, "%" STR_FMT, STR_ARG(first->hint));
+    }
+    for (uint32_t i = 0; i < (*out)->len; i++) {
+        forget_places(&(*out)->items[i]);
+        r->secrets = r->secrets || value_holds_secret((*out)->items[i]);
+    }
+    return true;
+}
+
+static bool filter_from_yaml(Render *r, const Args *args, Value *out)
+{
+    List *documents = NULL;
+    if (!load_documents(r, args->values[0], &documents) || render_failed(r)) {
+        return false;
+    }
+    if (documents->len > 1) {
+        return render_raise(r, FAULT_VALUE, "the text has %u YAML documents; see from_yaml_all",
+                            documents->len);
+    }
+    *out = documents->len == 0 ? value_null() : documents->items[0];
+    return true;
+}
+
+static bool filter_from_yaml_all(Render *r, const Args *args, Value *out)
+{
+    List *documents = NULL;
+    if (!load_documents(r, args->values[0], &documents) || render_failed(r)) {
+        return false;
+    }
+    *out = value_list(documents);
+    return true;
+}
+
+const Native filters_yaml[] = {
+    { .name = "to_yaml",
+      .call = filter_to_yaml,
+      .params = { { "value" },
+                  { "indent", "2" },
+                  { "width", "none" },
+                  { "sort_keys", "true" },
+                  { "allow_unicode", "true" } },
+      .help = "Writes a value as YAML; containers of scalars stand in brackets.",
+      .example = "{{ {'ports': [80, 443], 'host': {'name': 'web'}} | to_yaml }}",
+      .shows = "host: {name: web}\nports: [80, 443]\n" },
+    { .name = "to_nice_yaml",
+      .call = filter_to_nice_yaml,
+      .params = { { "value" },
+                  { "indent", "4" },
+                  { "width", "none" },
+                  { "sort_keys", "true" },
+                  { "allow_unicode", "true" } },
+      .help = "Writes a value as YAML for people: one item per line.",
+      .example = "{{ {'ports': [80, 443], 'host': {'name': 'web'}} | to_nice_yaml }}",
+      .shows = "host:\n    name: web\nports:\n- 80\n- 443\n" },
+    { .name = "yaml",
+      .call = filter_yaml,
+      .params = { { "value" }, { "flow_style", "true" } },
+      .help = "Writes a value as YAML on one line, or in blocks, without a line end.",
+      .example = "{{ {'b': [1, 2], 'a': 'x'} | yaml }}",
+      .shows = "{a: x, b: [1, 2]}" },
+    { .name = "yaml_dquote",
+      .call = filter_yaml_dquote,
+      .params = { { "value" } },
+      .help = "Writes a text in double quotes for YAML.",
+      .example = "{{ 'a: \"b\"' | yaml_dquote }}",
+      .shows = "\"a: \\\"b\\\"\"" },
+    { .name = "yaml_squote",
+      .call = filter_yaml_squote,
+      .params = { { "value" } },
+      .help = "Writes a text in single quotes for YAML.",
+      .example = "{{ \"it's\" | yaml_squote }}",
+      .shows = "'it''s'" },
+    { .name = "yaml_encode",
+      .call = filter_yaml_encode,
+      .params = { { "value" } },
+      .help = "Writes a scalar for YAML, a text always in double quotes.",
+      .example = "{{ 'yes' | yaml_encode }} {{ true | yaml_encode }} {{ none | yaml_encode }}",
+      .shows = "\"yes\" true null" },
+    { .name = "from_yaml",
+      .call = filter_from_yaml,
+      .params = { { "value" } },
+      .help = "Reads a text as one YAML document.",
+      .example = "{{ 'port: 80\\nhosts: [a, b]' | from_yaml }}",
+      .shows = "{'port': 80, 'hosts': ['a', 'b']}" },
+    { .name = "from_yaml_all",
+      .call = filter_from_yaml_all,
+      .params = { { "value" } },
+      .help = "Reads a text as a list of YAML documents.",
+      .example = "{{ 'a: 1\\n---\\n[2]' | from_yaml_all }}",
+      .shows = "[{'a': 1}, [2]]" },
+    { 0 },
+};

@@ -1,0 +1,230 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+
+#include "lang/template/regex.h"
+
+#include <pcre2.h>
+
+#include "base/hash.h"
+
+struct Regex {
+    pcre2_code *code;
+    uint64_t hash;
+    Str pattern;
+    unsigned flags;
+    uint32_t groups;
+};
+
+enum {
+    CACHE_SIZE = 16,
+    PATTERN_MAX = 64 * 1024,
+    NAME_MAX_BYTES = 128,
+    /* Work of a match, counted by PCRE2 in steps of its own. Most patterns need fewer than the
+     * first; every further try costs the template ten times as much. */
+    FIRST_WORK = 20000,
+    MOST_WORK = 20000000,
+    WORK_PER_STEP = 10,
+    HEAP_KIB = 20 * 1024,
+};
+
+/* Part of the render: compiled patterns, the oldest replaced first. */
+struct RegexCache {
+    Regex *entries[CACHE_SIZE];
+    uint32_t next;
+};
+
+static void *arena_malloc(size_t size, void *arena)
+{
+    return arena_alloc(arena, size);
+}
+
+/* What was compiled goes with the arena. */
+static void arena_free_nothing(void *memory, void *arena)
+{
+}
+
+/* Python and PCRE2 differ in few escapes: \Z is the very end, \uXXXX a code point. */
+static Str translate(Render *r, Str pattern)
+{
+    Buf out = buf_make_in(r->arena, BUF_UNLIMITED);
+    buf_reserve(&out, pattern.len + 16);
+    for (size_t i = 0; i < pattern.len; i++) {
+        char c = pattern.data[i];
+        if (c != '\\' || i + 1 == pattern.len) {
+            buf_put_char(&out, c);
+            continue;
+        }
+        char next = pattern.data[++i];
+        size_t digits = next == 'u' ? 4 : next == 'U' ? 8 : 0;
+        bool hex = digits > 0 && pattern.len - i > digits;
+        for (size_t k = 1; hex && k <= digits; k++) {
+            hex = ascii_hex_value(pattern.data[i + k]) >= 0;
+        }
+        if (hex) {
+            buf_put(&out, STR("\\x{"));
+            buf_put(&out, str_slice(pattern, i + 1, i + 1 + digits));
+            buf_put_char(&out, '}');
+            i += digits;
+        } else {
+            buf_put_char(&out, '\\');
+            buf_put_char(&out, next == 'Z' ? 'z' : next);
+        }
+    }
+    return buf_str(&out);
+}
+
+static bool raise_pattern(Render *r, Str pattern, int code, size_t offset)
+{
+    char message[160];
+    pcre2_get_error_message(code, (PCRE2_UCHAR *)message, sizeof message);
+    return render_raise(r, FAULT_VALUE, "bad pattern '%" STR_FMT "': %s at position %zu",
+                        STR_ARG(pattern), message, offset);
+}
+
+static bool compile(Render *r, Str pattern, unsigned flags, Regex *out)
+{
+    if (pattern.len > PATTERN_MAX) {
+        return render_raise(r, FAULT_LIMIT, "a pattern of %zu bytes is longer than %d", pattern.len,
+                            PATTERN_MAX);
+    }
+    if (!render_room(r, 64 * pattern.len + 4096)) {
+        return false;
+    }
+    pcre2_general_context *memory =
+        pcre2_general_context_create(arena_malloc, arena_free_nothing, r->arena);
+    pcre2_compile_context *context = pcre2_compile_context_create(memory);
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C;
+    options |= (flags & REGEX_IGNORE_CASE) != 0 ? PCRE2_CASELESS : 0;
+    options |= (flags & REGEX_MULTILINE) != 0 ? PCRE2_MULTILINE : 0;
+    Str text = translate(r, pattern);
+    int code;
+    size_t offset;
+    out->code = pcre2_compile((PCRE2_SPTR)text.data, text.len, options, &code, &offset, context);
+    if (out->code == NULL) {
+        return raise_pattern(r, pattern, code, offset);
+    }
+    pcre2_pattern_info(out->code, PCRE2_INFO_CAPTURECOUNT, &out->groups);
+    return true;
+}
+
+bool regex_get(Render *r, Str pattern, unsigned flags, const Regex **out)
+{
+    uint64_t hash = hash_str(pattern) + flags;
+    if (r->regexes == NULL) {
+        r->regexes = ARENA_NEW(r->arena, struct RegexCache);
+        r->escaped = true; /* the cache outlives the statement */
+    }
+    struct RegexCache *cache = r->regexes;
+    for (uint32_t i = 0; i < CACHE_SIZE && cache->entries[i] != NULL; i++) {
+        const Regex *entry = cache->entries[i];
+        if (entry->hash == hash && entry->flags == flags && str_eq(entry->pattern, pattern)) {
+            *out = entry;
+            return true;
+        }
+    }
+    Regex *regex = ARENA_NEW(r->arena, Regex);
+    regex->hash = hash;
+    regex->flags = flags;
+    regex->pattern = arena_copy(r->arena, pattern);
+    if (!compile(r, pattern, flags, regex)) {
+        return false;
+    }
+    cache->entries[cache->next++ % CACHE_SIZE] = regex;
+    r->escaped = true;
+    *out = regex;
+    return true;
+}
+
+static bool match_groups(Render *r, pcre2_match_data *data, const Regex *regex, int count,
+                         RegexMatch *out)
+{
+    const size_t *offsets = pcre2_get_ovector_pointer(data);
+    out->count = regex->groups + 1;
+    out->groups = ARENA_ARRAY(r->arena, RegexSpan, out->count);
+    for (uint32_t i = 0; i < out->count; i++) {
+        bool set = (int)i < count && offsets[2 * i] != PCRE2_UNSET;
+        /* \K can put the start behind the end. */
+        set = set && offsets[2 * i] <= offsets[2 * i + 1];
+        out->groups[i] = set ? (RegexSpan){ offsets[2 * i], offsets[2 * i + 1] }
+                             : (RegexSpan){ REGEX_UNSET, REGEX_UNSET };
+    }
+    return true;
+}
+
+static bool raise_match(Render *r, const Regex *regex, int code)
+{
+    if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT ||
+        code == PCRE2_ERROR_HEAPLIMIT) {
+        return render_raise(r, FAULT_LIMIT, "matching '%" STR_FMT "' takes too long",
+                            STR_ARG(regex->pattern));
+    }
+    return raise_pattern(r, regex->pattern, code, 0);
+}
+
+bool regex_match(Render *r, const Regex *regex, Str text, size_t from, RegexAnchor anchor,
+                 bool not_empty, RegexMatch *out, bool *found)
+{
+    uint32_t options = anchor == REGEX_AT_START ? PCRE2_ANCHORED
+                       : anchor == REGEX_WHOLE  ? PCRE2_ANCHORED | PCRE2_ENDANCHORED
+                                                : 0;
+    options |= not_empty ? PCRE2_NOTEMPTY_ATSTART : 0;
+    /* Text was checked where it came in; only a first match from 0 looks again, to be safe. */
+    options |= from > 0 ? PCRE2_NO_UTF_CHECK : 0;
+    pcre2_match_data *data = pcre2_match_data_create(regex->groups + 1, NULL);
+    pcre2_match_context *context = pcre2_match_context_create(NULL);
+    pcre2_set_heap_limit(context, HEAP_KIB);
+    uint64_t work = FIRST_WORK + 4 * (uint64_t)(text.len - from);
+    uint64_t price = 1 + (text.len - from) / 64;
+    int code = PCRE2_ERROR_MATCHLIMIT;
+    while (code == PCRE2_ERROR_MATCHLIMIT && render_charge(r, price)) {
+        pcre2_set_match_limit(context, work > UINT32_MAX ? UINT32_MAX : (uint32_t)work);
+        code = pcre2_match(regex->code, (PCRE2_SPTR)(text.data == NULL ? "" : text.data), text.len,
+                           from, options, data, context);
+        if (work >= MOST_WORK) {
+            break;
+        }
+        work *= 10;
+        price = work / WORK_PER_STEP;
+    }
+    *found = code >= 0;
+    bool done = !render_failed(r) &&
+                (code >= 0 || code == PCRE2_ERROR_NOMATCH || raise_match(r, regex, code));
+    if (done && *found) {
+        done = match_groups(r, data, regex, code, out);
+        *found = out->groups[0].start != REGEX_UNSET;
+    }
+    pcre2_match_context_free(context);
+    pcre2_match_data_free(data);
+    return done;
+}
+
+bool regex_next(Render *r, RegexWalk *walk, RegexMatch *out)
+{
+    bool found;
+    if (walk->at > walk->text.len ||
+        !regex_match(r, walk->regex, walk->text, walk->at, REGEX_ANYWHERE, walk->after_empty, out,
+                     &found) ||
+        !found) {
+        return false;
+    }
+    walk->at = out->groups[0].end;
+    walk->after_empty = out->groups[0].start == out->groups[0].end;
+    return true;
+}
+
+uint32_t regex_group_count(const Regex *regex)
+{
+    return regex->groups;
+}
+
+uint32_t regex_group_number(const Regex *regex, Str name)
+{
+    char text[NAME_MAX_BYTES];
+    if (name.len >= sizeof text || memchr(name.data, 0, name.len) != NULL) {
+        return 0;
+    }
+    memcpy(text, name.data, name.len);
+    text[name.len] = '\0';
+    int number = pcre2_substring_number_from_name(regex->code, (PCRE2_SPTR)text);
+    return number > 0 ? (uint32_t)number : 0;
+}
