@@ -310,7 +310,8 @@ static const char *parse_wide_integer(JsonReader *reader, const char *start, con
     }
     json_fault(&reader->faults, "E0155", start, (size_t)(p - start),
                "put it in quotes to keep its digits", "integer does not fit in 64 bits");
-    return ++reader->failures < JSON_FAILURES_MAX ? p : NULL;
+    reader->failed = true;
+    return p;
 }
 
 /* NaN, Infinity or -Infinity at `p`; NULL without a fault when there is none. */

@@ -1,0 +1,226 @@
+/* Numbers: logarithms, powers, sizes that people read. */
+#include <math.h>
+
+#include "lang/number.h"
+#include "lang/template/filter.h"
+
+static bool read_number(Render *r, Value v, const char *filter, double *out)
+{
+    if (v.kind == VALUE_STRING) {
+        return render_raise(r, FAULT_TYPE, "%s() can only be used on numbers", filter);
+    }
+    return value_to_float(r, v, out);
+}
+
+static bool give_number(Render *r, double number, bool finite, Value *out)
+{
+    *out = value_float(number);
+    if (isnan(number) && finite) {
+        return render_raise(r, FAULT_VALUE, "math domain error");
+    }
+    return !isinf(number) || !finite || render_raise(r, FAULT_OVERFLOW, "math range error");
+}
+
+static bool filter_log(Render *r, const Args *args, Value *out)
+{
+    double x, base = M_E;
+    if (!read_number(r, args->values[0], "log", &x) ||
+        (arg_some(args, 1) && !read_number(r, args->values[1], "log", &base))) {
+        return false;
+    }
+    if (x <= 0 || base <= 0 || base == 1) {
+        return render_raise(r, FAULT_VALUE, "math domain error");
+    }
+    return give_number(r,
+                       !arg_some(args, 1) ? log(x)
+                       : base == 10       ? log10(x)
+                                          : log(x) / log(base),
+                       isfinite(x), out);
+}
+
+static bool filter_pow(Render *r, const Args *args, Value *out)
+{
+    double x, y;
+    return read_number(r, args->values[0], "pow", &x) &&
+           read_number(r, args->values[1], "pow", &y) &&
+           give_number(r, pow(x, y), isfinite(x) && isfinite(y), out);
+}
+
+static bool filter_root(Render *r, const Args *args, Value *out)
+{
+    double x, base = 2;
+    if (!read_number(r, args->values[0], "root", &x) ||
+        (arg_some(args, 1) && !read_number(r, args->values[1], "root", &base))) {
+        return false;
+    }
+    return give_number(r, base == 2 ? sqrt(x) : pow(x, 1 / base), isfinite(x), out);
+}
+
+typedef struct SizeUnit {
+    char letter;
+    int power; /* of two */
+} SizeUnit;
+
+static const SizeUnit size_units[] = {
+    { 'Y', 80 }, { 'Z', 70 }, { 'E', 60 }, { 'P', 50 }, { 'T', 40 },
+    { 'G', 30 }, { 'M', 20 }, { 'K', 10 }, { 'B', 0 },
+};
+
+static const SizeUnit *find_unit(char letter)
+{
+    for (size_t i = 0; i < COUNT_OF(size_units); i++) {
+        if (size_units[i].letter == ascii_upper(letter)) {
+            return &size_units[i];
+        }
+    }
+    return NULL;
+}
+
+static bool filter_human_readable(Render *r, const Args *args, Value *out)
+{
+    double size;
+    bool bits;
+    Str unit_name;
+    if (!value_to_float(r, args->values[0], &size) || !arg_truth(r, args, 1, false, &bits) ||
+        !arg_text(r, args, 2, STR_EMPTY, &unit_name)) {
+        return false;
+    }
+    const SizeUnit *unit = &size_units[0];
+    if (arg_some(args, 2)) {
+        unit = unit_name.len > 0 ? find_unit(unit_name.data[0]) : NULL;
+        if (unit == NULL) {
+            return render_raise(r, FAULT_VALUE, "there is no unit '%" STR_FMT "'",
+                                STR_ARG(unit_name));
+        }
+    } else {
+        while (unit->power > 0 && !(size >= ldexp(1, unit->power))) {
+            unit++;
+        }
+    }
+    Buf text = render_buf(r);
+    number_put_float_spec(&text, ldexp(size, -unit->power), (FloatSpec){ 'f', false, 2 });
+    if (unit->power == 0) {
+        buf_put_c(&text, bits ? " bits" : " Bytes");
+    } else {
+        buf_put_format(&text, " %c%c", unit->letter, bits ? 'b' : 'B');
+    }
+    return take_text(r, &text, false, out);
+}
+
+/* Splits "1.5 GB" into the number and the unit. */
+static bool split_size(Str text, double *number, Str *unit)
+{
+    text = str_trim(text);
+    size_t at = 0;
+    while (at < text.len && (ascii_is_digit(text.data[at]) || text.data[at] == '.')) {
+        at++;
+    }
+    *unit = str_trim(str_from_offset(text, at));
+    return at > 0 && number_parse_float(str_slice(text, 0, at), number);
+}
+
+/* Whether what follows the letter says bits or bytes as it should: "MB", "Mb", "Megabytes". */
+static bool unit_fits(Str unit, bool bits)
+{
+    if (unit.len == 1) {
+        return true;
+    }
+    if (unit.len == 2) {
+        return unit.data[1] == (bits ? 'b' : 'B');
+    }
+    Str word = bits ? STR("bit") : STR("byte");
+    for (size_t at = 0; at + word.len <= unit.len; at++) {
+        if (str_eq_ignore_case(str_slice(unit, at, at + word.len), word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool filter_human_to_bytes(Render *r, const Args *args, Value *out)
+{
+    Str text, unit_name, fallback;
+    bool bits;
+    double number;
+    if (!op_text(r, args->values[0], &text) || !arg_text(r, args, 1, STR("B"), &fallback) ||
+        !arg_truth(r, args, 2, false, &bits)) {
+        return false;
+    }
+    if (!split_size(text, &number, &unit_name)) {
+        return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' is no size", STR_ARG(text));
+    }
+    bool own = unit_name.len > 0;
+    unit_name = own ? unit_name : arg_some(args, 1) ? fallback : STR("B");
+    const SizeUnit *unit = unit_name.len > 0 ? find_unit(unit_name.data[0]) : NULL;
+    if (unit == NULL || (own && !unit_fits(unit_name, bits))) {
+        return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' has no unit of %s", STR_ARG(text),
+                            bits ? "bits" : "bytes");
+    }
+    double size = nearbyint(ldexp(number, unit->power));
+    if (!(size < 9223372036854775808.0)) {
+        return render_raise(r, FAULT_OVERFLOW, "'%" STR_FMT "' does not fit in 64 bits",
+                            STR_ARG(text));
+    }
+    *out = value_int((int64_t)size);
+    return true;
+}
+
+static bool filter_avg(Render *r, const Args *args, Value *out)
+{
+    List *items;
+    double sum = 0, number;
+    if (!iter_collect(r, args->values[0], &items)) {
+        return false;
+    }
+    if (items->len == 0) {
+        return render_raise(r, FAULT_VALUE, "there is no average of nothing");
+    }
+    for (uint32_t i = 0; i < items->len; i++) {
+        if (!read_number(r, items->items[i], "avg", &number)) {
+            return false;
+        }
+        sum += number;
+    }
+    *out = value_float(sum / items->len);
+    return true;
+}
+
+const Native filters_math[] = {
+    { .name = "log",
+      .call = filter_log,
+      .params = { { "value" }, { "base", "e" } },
+      .help = "Computes the logarithm, natural or to a base.",
+      .example = "{{ 8 | log(2) }} {{ 1000 | log(10) }}",
+      .shows = "3.0 3.0" },
+    { .name = "pow",
+      .call = filter_pow,
+      .params = { { "value" }, { "y" } },
+      .help = "Raises to a power; the result is a floating point number.",
+      .example = "{{ 2 | pow(10) }}",
+      .shows = "1024.0" },
+    { .name = "root",
+      .call = filter_root,
+      .params = { { "value" }, { "base", "2" } },
+      .help = "Computes the square root, or another one.",
+      .example = "{{ 81 | root }} {{ 32 | root(5) }}",
+      .shows = "9.0 2.0" },
+    { .name = "human_readable",
+      .call = filter_human_readable,
+      .params = { { "value" }, { "isbits", "false" }, { "unit", "none" } },
+      .help = "Writes a size with a unit, of 1024 each; the largest that fits, or a given one.",
+      .example = "{{ 1232345345 | human_readable }} {{ 1048576 | human_readable(unit='K') }}",
+      .shows = "1.15 GB 1024.00 KB" },
+    { .name = "human_to_bytes",
+      .call = filter_human_to_bytes,
+      .params = { { "value" }, { "default_unit", "none" }, { "isbits", "false" } },
+      .help = "Reads a size with a unit, of 1024 each, as a number of bytes.",
+      .example = "{{ '1.5 GB' | human_to_bytes }} {{ '10' | human_to_bytes('K') }}",
+      .shows = "1610612736 10240" },
+    { .name = "avg",
+      .call = filter_avg,
+      .params = { { "value" } },
+      .help = "Computes the average of numbers.",
+      .example = "{{ [1, 2, 6] | avg }}",
+      .shows = "3.0" },
+    { 0 },
+};

@@ -1,0 +1,229 @@
+/* Paths as text, never looked up on a disk. Slashes separate, as in POSIX. */
+#include "lang/template/filter.h"
+
+/* Bytes up to and with the last slash. */
+static size_t directory_bytes(Str path)
+{
+    size_t slash = str_find_last(path, STR("/"));
+    return slash == STR_NOT_FOUND ? 0 : slash + 1;
+}
+
+static bool filter_basename(Render *r, const Args *args, Value *out)
+{
+    Str path;
+    if (!op_text(r, args->values[0], &path)) {
+        return false;
+    }
+    *out = value_string(str_from_offset(path, directory_bytes(path)));
+    return true;
+}
+
+/* Without the slashes at its end, unless there is nothing else. */
+static bool filter_dirname(Render *r, const Args *args, Value *out)
+{
+    Str path;
+    if (!op_text(r, args->values[0], &path)) {
+        return false;
+    }
+    path.len = directory_bytes(path);
+    size_t end = path.len;
+    while (end > 0 && path.data[end - 1] == '/') {
+        end--;
+    }
+    *out = value_string(end == 0 ? path : str_slice(path, 0, end));
+    return true;
+}
+
+/* Dots at the beginning of the name belong to it. */
+static bool filter_splitext(Render *r, const Args *args, Value *out)
+{
+    Str path;
+    if (!op_text(r, args->values[0], &path)) {
+        return false;
+    }
+    size_t name = directory_bytes(path);
+    size_t dot = str_find_last(path, STR("."));
+    while (name < path.len && path.data[name] == '.') {
+        name++;
+    }
+    size_t cut = dot == STR_NOT_FOUND || dot < name ? path.len : dot;
+    List *parts = list_new(r->arena, 2);
+    list_push(r->arena, parts, value_string(str_slice(path, 0, cut)));
+    list_push(r->arena, parts, value_string(str_from_offset(path, cut)));
+    *out = value_tuple(parts);
+    return true;
+}
+
+static bool put_part(Render *r, Value part, Buf *out)
+{
+    Str text;
+    if (!op_text(r, part, &text)) {
+        return false;
+    }
+    if (str_starts(text, STR("/"))) {
+        out->len = 0; /* an absolute part starts anew */
+    } else if (out->len > 0 && out->data[out->len - 1] != '/') {
+        buf_put_char(out, '/');
+    }
+    buf_put(out, text);
+    return true;
+}
+
+static bool filter_path_join(Render *r, const Args *args, Value *out)
+{
+    Buf path = render_buf(r);
+    for (uint32_t i = 0; i < args->count; i++) {
+        Value part = args->values[i];
+        if (!value_is_sequence(part)) {
+            if (!put_part(r, part, &path)) {
+                return false;
+            }
+            continue;
+        }
+        for (uint32_t k = 0; k < part.list->len; k++) {
+            if (!put_part(r, part.list->items[k], &path)) {
+                return false;
+            }
+        }
+    }
+    return take_text(r, &path, false, out);
+}
+
+/* The names of a path without ".", and ".." applied where there is something to leave. */
+static List *path_names(Render *r, Str path)
+{
+    bool absolute = str_starts(path, STR("/"));
+    List *names = list_new(r->arena, 8);
+    Str name;
+    while (str_split_next(&path, '/', &name)) {
+        if (name.len == 0 || str_eq(name, STR("."))) {
+            continue;
+        }
+        bool up = str_eq(name, STR(".."));
+        Str last = names->len > 0 ? value_str(names->items[names->len - 1]) : STR("..");
+        if (!up || (!absolute && str_eq(last, STR("..")))) {
+            list_push(r->arena, names, value_string(name));
+        } else if (names->len > 0) {
+            names->len--;
+        }
+    }
+    return names;
+}
+
+static void put_names(const List *names, uint32_t from, Buf *out)
+{
+    for (uint32_t i = from; i < names->len; i++) {
+        if (out->len > 0 && out->data[out->len - 1] != '/') {
+            buf_put_char(out, '/');
+        }
+        buf_put(out, value_str(names->items[i]));
+    }
+}
+
+static bool filter_normpath(Render *r, const Args *args, Value *out)
+{
+    Str path;
+    if (!op_text(r, args->values[0], &path)) {
+        return false;
+    }
+    Buf normal = render_buf(r);
+    if (str_starts(path, STR("/"))) {
+        /* Exactly two slashes at the beginning mean something else to POSIX. */
+        bool two = str_starts(path, STR("//")) && !str_starts(path, STR("///"));
+        buf_put_c(&normal, two ? "//" : "/");
+    }
+    put_names(path_names(r, path), 0, &normal);
+    if (normal.len == 0) {
+        buf_put_char(&normal, '.');
+    }
+    return take_text(r, &normal, false, out);
+}
+
+static bool filter_relpath(Render *r, const Args *args, Value *out)
+{
+    Str path, start;
+    if (!op_text(r, args->values[0], &path) || !op_text(r, args->values[1], &start)) {
+        return false;
+    }
+    if (str_starts(path, STR("/")) != str_starts(start, STR("/"))) {
+        return render_raise(r, FAULT_VALUE, "relpath takes two absolute or two relative paths");
+    }
+    List *names = path_names(r, path);
+    List *base = path_names(r, start);
+    uint32_t same = 0;
+    while (same < names->len && same < base->len &&
+           str_eq(value_str(names->items[same]), value_str(base->items[same]))) {
+        same++;
+    }
+    Buf relative = render_buf(r);
+    for (uint32_t i = same; i < base->len; i++) {
+        buf_put_c(&relative, relative.len == 0 ? ".." : "/..");
+    }
+    put_names(names, same, &relative);
+    if (relative.len == 0) {
+        buf_put_char(&relative, '.');
+    }
+    return take_text(r, &relative, false, out);
+}
+
+static bool test_abs(Render *r, const Args *args, Value *out)
+{
+    Str path;
+    if (!op_text(r, args->values[0], &path)) {
+        return false;
+    }
+    *out = value_bool(str_starts(path, STR("/")));
+    return true;
+}
+
+const Native filters_path[] = {
+    { .name = "basename",
+      .call = filter_basename,
+      .params = { { "value" } },
+      .help = "Takes the part of a path behind the last slash.",
+      .example = "{{ '/etc/ssh/sshd_config' | basename }}",
+      .shows = "sshd_config" },
+    { .name = "dirname",
+      .call = filter_dirname,
+      .params = { { "value" } },
+      .help = "Takes the part of a path before the last slash.",
+      .example = "{{ '/etc/ssh/sshd_config' | dirname }}",
+      .shows = "/etc/ssh" },
+    { .name = "splitext",
+      .call = filter_splitext,
+      .params = { { "value" } },
+      .help = "Splits a path into what stands before its suffix, and the suffix.",
+      .example = "{{ 'nginx.conf' | splitext }} {{ '.bashrc' | splitext | first }}",
+      .shows = "('nginx', '.conf') .bashrc" },
+    { .name = "path_join",
+      .call = filter_path_join,
+      .params = { { "value" } },
+      .flags = NATIVE_VARIADIC,
+      .help = "Joins parts of a path; an absolute part starts anew.",
+      .example = "{{ ['/etc', 'ssh', 'keys'] | path_join }} {{ '/etc' | path_join('hosts') }}",
+      .shows = "/etc/ssh/keys /etc/hosts" },
+    { .name = "normpath",
+      .call = filter_normpath,
+      .params = { { "value" } },
+      .help = "Takes out doubled slashes, '.' and '..' without looking at any disk.",
+      .example = "{{ '/srv//www/./a/../b' | normpath }}",
+      .shows = "/srv/www/b" },
+    { .name = "relpath",
+      .call = filter_relpath,
+      .params = { { "value" }, { "start" } },
+      .help = "Says how to come from the directory `start` to a path.",
+      .example = "{{ '/srv/www/a' | relpath('/srv/log') }}",
+      .shows = "../www/a" },
+    { 0 },
+};
+
+const Native tests_path[] = {
+    { .name = "abs",
+      .call = test_abs,
+      .params = { { "value" } },
+      .flags = NATIVE_PLAIN,
+      .help = "The path is absolute.",
+      .example = "{{ '/etc' is abs }} {{ 'etc' is abs }}",
+      .shows = "True False" },
+    { 0 },
+};

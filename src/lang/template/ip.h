@@ -1,0 +1,45 @@
+/* IP addresses and networks as numbers, parsed and printed without asking the system. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+typedef unsigned __int128 IpNumber;
+
+/* An address with the length of its network's prefix. */
+typedef struct Ip {
+    IpNumber address;
+    uint8_t version; /* 4 or 6 */
+    uint8_t prefix;
+    bool has_prefix; /* one was written; else it is the full length */
+} Ip;
+
+/* "10.0.0.1", "10.0.0.0/8", "10.0.0.0/255.0.0.0", "fe80::1", "2001:db8::/32", "::ffff:1.2.3.4". */
+bool ip_parse(Str text, Ip *out);
+
+static inline unsigned ip_bits(const Ip *ip)
+{
+    return ip->version == 4 ? 32 : 128;
+}
+IpNumber ip_netmask(const Ip *ip);
+IpNumber ip_hostmask(const Ip *ip); /* the bits that the netmask lacks */
+static inline IpNumber ip_network(const Ip *ip)
+{
+    return ip->address & ip_netmask(ip);
+}
+static inline IpNumber ip_last(const Ip *ip)
+{
+    return ip->address | ip_hostmask(ip);
+}
+/* Whether every address of `inner` is one of `outer`. */
+bool ip_contains(const Ip *outer, const Ip *inner);
+
+/* As RFC 5952 writes IPv6: lower case, the longest run of zeros shortened. */
+void ip_put_address(unsigned version, IpNumber address, Buf *out);
+/* "address/prefix" */
+void ip_put_cidr(unsigned version, IpNumber address, unsigned prefix, Buf *out);
+/* The name for reverse lookups, with a dot at its end. */
+void ip_put_reverse(const Ip *ip, Buf *out);
+void ip_put_number(IpNumber number, Buf *out);

@@ -1,0 +1,182 @@
+/* Tests of truth and of what lists contain, as Ansible has them. */
+#include "lang/template/filter.h"
+#include "lang/template/value_set.h"
+
+static bool test_truthy(Render *r, const Args *args, Value *out)
+{
+    bool truth;
+    if (!op_truth(r, args->values[0], &truth)) {
+        return false;
+    }
+    *out = value_bool(truth);
+    return true;
+}
+
+static bool test_falsy(Render *r, const Args *args, Value *out)
+{
+    bool truth;
+    if (!op_truth(r, args->values[0], &truth)) {
+        return false;
+    }
+    *out = value_bool(!truth);
+    return true;
+}
+
+/* Whether some item is as true as `wanted`. */
+static bool some_item_is(Render *r, Value v, bool wanted, bool *out)
+{
+    Iter iter;
+    Value item;
+    if (!iter_start(r, v, &iter)) {
+        return false;
+    }
+    *out = false;
+    while (!*out && iter_next(r, &iter, &item)) {
+        bool truth;
+        if (!op_truth(r, item, &truth)) {
+            return false;
+        }
+        *out = truth == wanted;
+    }
+    return !render_failed(r);
+}
+
+static bool test_any(Render *r, const Args *args, Value *out)
+{
+    bool some;
+    if (!some_item_is(r, args->values[0], true, &some)) {
+        return false;
+    }
+    *out = value_bool(some);
+    return true;
+}
+
+static bool test_all(Render *r, const Args *args, Value *out)
+{
+    bool some;
+    if (!some_item_is(r, args->values[0], false, &some)) {
+        return false;
+    }
+    *out = value_bool(!some);
+    return true;
+}
+
+static bool test_contains(Render *r, const Args *args, Value *out)
+{
+    bool contains;
+    if (!op_contains(r, args->values[1], args->values[0], &contains)) {
+        return false;
+    }
+    *out = value_bool(contains);
+    return true;
+}
+
+/* Whether all items of `small` are among those of `large`. */
+static bool is_subset(Render *r, Value small, Value large, Value *out)
+{
+    ValueSet set = value_set_make(r);
+    Iter iter;
+    Value item;
+    bool has = true;
+    if (!value_set_add_all(r, &set, large) || !iter_start(r, small, &iter)) {
+        return false;
+    }
+    while (has && iter_next(r, &iter, &item)) {
+        if (!value_set_has(r, &set, item, &has)) {
+            return false;
+        }
+    }
+    *out = value_bool(has);
+    return !render_failed(r);
+}
+
+static bool test_subset(Render *r, const Args *args, Value *out)
+{
+    return is_subset(r, args->values[0], args->values[1], out);
+}
+
+static bool test_superset(Render *r, const Args *args, Value *out)
+{
+    return is_subset(r, args->values[1], args->values[0], out);
+}
+
+static bool test_list(Render *r, const Args *args, Value *out)
+{
+    *out = value_bool(args->values[0].kind == VALUE_LIST);
+    return true;
+}
+
+static bool test_nan(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    *out = value_bool(v.kind == VALUE_FLOAT && v.number != v.number);
+    return true;
+}
+
+const Native tests_sets[] = {
+    { .name = "truthy",
+      .call = test_truthy,
+      .params = { { "value" } },
+      .flags = NATIVE_PLAIN,
+      .help = "The value counts as true.",
+      .example = "{{ 'a' is truthy }} {{ [] is truthy }}",
+      .shows = "True False" },
+    { .name = "falsy",
+      .call = test_falsy,
+      .params = { { "value" } },
+      .flags = NATIVE_PLAIN,
+      .help = "The value counts as false.",
+      .example = "{{ '' is falsy }} {{ 1 is falsy }}",
+      .shows = "True False" },
+    { .name = "any",
+      .call = test_any,
+      .params = { { "value" } },
+      .flags = NATIVE_PLAIN,
+      .help = "Some item counts as true.",
+      .example = "{{ [false, 1] is any }} {{ [] is any }}",
+      .shows = "True False" },
+    { .name = "all",
+      .call = test_all,
+      .params = { { "value" } },
+      .flags = NATIVE_PLAIN,
+      .help = "All items count as true.",
+      .example = "{{ [true, 1] is all }} {{ [true, 0] is all }}",
+      .shows = "True False" },
+    { .name = "contains",
+      .call = test_contains,
+      .params = { { "value" }, { "other" } },
+      .flags = NATIVE_PLAIN,
+      .help = "The value contains the other one; good with selectattr().",
+      .example = "{{ [{'n': 'a', 'roles': ['web']}, {'n': 'b', 'roles': []}] "
+                 "| selectattr('roles', 'contains', 'web') | map(attribute='n') | list }}",
+      .shows = "['a']" },
+    { .name = "subset",
+      .call = test_subset,
+      .params = { { "value" }, { "other" } },
+      .flags = NATIVE_PLAIN,
+      .help = "All items are in the other list.",
+      .example = "{{ [1, 2] is subset([3, 2, 1]) }}",
+      .shows = "True" },
+    { .name = "superset",
+      .call = test_superset,
+      .params = { { "value" }, { "other" } },
+      .flags = NATIVE_PLAIN,
+      .help = "All items of the other list are in this one.",
+      .example = "{{ [1, 2] is superset([1]) }}",
+      .shows = "True" },
+    { .name = "list",
+      .call = test_list,
+      .params = { { "value" } },
+      .flags = NATIVE_PLAIN,
+      .help = "The value is a list.",
+      .example = "{{ [1] is list }} {{ 'a' is list }} {{ (1, 2) is list }}",
+      .shows = "True False False" },
+    { .name = "nan",
+      .call = test_nan,
+      .params = { { "value" } },
+      .flags = NATIVE_PLAIN,
+      .help = "The value is the floating point number that is none.",
+      .example = "{{ 'nan' | float is nan }} {{ 1.5 is nan }}",
+      .shows = "True False" },
+    { 0 },
+};
