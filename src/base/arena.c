@@ -162,12 +162,7 @@ void arena_shrink(Arena *arena, void *block, size_t old_size, size_t new_size)
     }
 }
 
-ArenaMark arena_mark(const Arena *arena)
-{
-    return (ArenaMark){ arena->chunk, arena->next };
-}
-
-void arena_release(Arena *arena, ArenaMark mark)
+void arena_release_slow(Arena *arena, ArenaMark mark)
 {
     while (arena->chunk != mark.chunk) {
         ArenaChunk *chunk = arena->chunk;

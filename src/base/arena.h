@@ -82,10 +82,21 @@ void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size);
 /* Gives back the tail of the newest block; does nothing for an older one. */
 void arena_shrink(Arena *arena, void *block, size_t old_size, size_t new_size);
 
-ArenaMark arena_mark(const Arena *arena);
+static inline ArenaMark arena_mark(const Arena *arena)
+{
+    return (ArenaMark){ arena->chunk, arena->next };
+}
 /* Everything allocated since the mark is gone. What was allocated before it must not have grown
  * meanwhile: growing in place would have put its end behind the mark. */
-void arena_release(Arena *arena, ArenaMark mark);
+void arena_release_slow(Arena *arena, ArenaMark mark);
+static inline void arena_release(Arena *arena, ArenaMark mark)
+{
+    if (LIKELY(arena->chunk == mark.chunk)) {
+        arena->next = mark.next;
+    } else {
+        arena_release_slow(arena, mark);
+    }
+}
 
 Str arena_copy(Arena *arena, Str s);
 char *arena_copy_c(Arena *arena, Str s); /* NUL-terminated */

@@ -33,9 +33,36 @@ static inline Str str_from_c(const char *text)
     return text == NULL ? STR_EMPTY : (Str){ text, strlen(text) };
 }
 
+/* Equality of `len` bytes; for short ones without a call, by loads that may overlap. */
+static inline bool bytes_equal(const char *a, const char *b, size_t len)
+{
+    if (len > 16) {
+        return memcmp(a, b, len) == 0;
+    }
+    uint64_t a_first = 0, a_last = 0, b_first = 0, b_last = 0;
+    if (len >= 8) {
+        memcpy(&a_first, a, 8);
+        memcpy(&b_first, b, 8);
+        memcpy(&a_last, a + len - 8, 8);
+        memcpy(&b_last, b + len - 8, 8);
+    } else if (len >= 4) {
+        memcpy(&a_first, a, 4);
+        memcpy(&b_first, b, 4);
+        memcpy(&a_last, a + len - 4, 4);
+        memcpy(&b_last, b + len - 4, 4);
+    } else {
+        for (size_t i = 0; i < len; i++) {
+            if (a[i] != b[i]) {
+                return false;
+            }
+        }
+    }
+    return ((a_first ^ b_first) | (a_last ^ b_last)) == 0;
+}
+
 static inline bool str_eq(Str a, Str b)
 {
-    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+    return a.len == b.len && bytes_equal(a.data, b.data, a.len);
 }
 
 static inline bool str_eq_c(Str a, const char *b)

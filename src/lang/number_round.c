@@ -45,8 +45,35 @@ static double round_to_tens(double x, size_t places)
     return copysign(rounded, x);
 }
 
+/* Most calls: few places of a moderate number. The product is off by at most half a unit in its
+ * last place, so unless it lies that close to a tie, the nearest integer is the one that the
+ * exact value rounds to; and integer and power of ten are exact, so their quotient is the double
+ * nearest to the decimal number. */
+static bool round_quickly(double x, size_t places, double *out)
+{
+    static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
+    if (places >= sizeof powers / sizeof powers[0]) {
+        return false;
+    }
+    double scaled = x * powers[places];
+    if (!(fabs(scaled) < 1e9)) {
+        return false;
+    }
+    double whole = floor(scaled);
+    double distance = scaled - whole - 0.5; /* exact: both are near each other */
+    if (fabs(distance) <= 1e-6) {
+        return false;
+    }
+    *out = copysign((distance > 0 ? whole + 1 : whole) / powers[places], x);
+    return true;
+}
+
 static double round_to_places(double x, size_t places)
 {
+    double quick;
+    if (round_quickly(x, places, &quick)) {
+        return quick;
+    }
     /* The exact value of a double printed by the C library, rounded half to even. */
     char text[DIGITS_MAX + 320];
     double rounded = x;

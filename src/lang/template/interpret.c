@@ -1,133 +1,10 @@
 /* Runs programs. One activation of interpret() is one function of a template; calls of macros,
  * blocks, includes and recursive loops nest activations, bounded by the depth limit. */
+#include "lang/template/emit.h"
+#include "lang/template/invoke.h"
 #include "lang/template/ops.h"
 #include "lang/template/runtime.h"
 #include "lang/template/transfer.h"
-
-Frame *frame_open(Render *r, const Function *function, Frame *outer, Context *context,
-                  FrameMark *mark)
-{
-    Arena *arena = function->captured ? r->arena : &r->rendered->frames;
-    mark->mark = arena_mark(&r->rendered->frames);
-    uint32_t count = function->slot_count + function->stack_max;
-    Frame *frame = arena_alloc(arena, sizeof(Frame) + count * sizeof(Value));
-    *frame = (Frame){ .function = function, .outer = outer, .context = context };
-    frame->slots = (Value *)(frame + 1);
-    frame->stack = frame->slots + function->slot_count;
-    for (uint32_t i = 0; i < function->slot_count; i++) {
-        frame->slots[i] = value_missing();
-    }
-    return frame;
-}
-
-void frame_close(Render *r, FrameMark mark)
-{
-    arena_release(&r->rendered->frames, mark.mark);
-}
-
-enum {
-    ORIGINS_MAX = 16
-};
-
-void fault_locate(Render *r, const Frame *frame, uint32_t instruction)
-{
-    const Template *template = frame->function->template;
-    Origin origin = frame->function->origins[instruction];
-    Source source = { .text = template->text, .first_line = 1 };
-    Place place = source_place(&source, origin.offset);
-    Fault *fault = &r->fault;
-    if (fault->line == 0) {
-        fault->template_name = template->name;
-        fault->template_text = template->text;
-        fault->offset = origin.offset;
-        fault->span = origin.span;
-        fault->line = place.line;
-        fault->column = place.column;
-        return;
-    }
-    FaultOrigin **end = &fault->origin;
-    for (int length = 0; *end != NULL; end = &(*end)->next) {
-        if (++length >= ORIGINS_MAX) {
-            return;
-        }
-    }
-    *end = ARENA_NEW(r->arena, FaultOrigin);
-    **end = (FaultOrigin){ .template_name = template->name, .line = place.line };
-}
-
-void capture_begin(Render *r)
-{
-    Rendered *rendered = r->rendered;
-    if (r->capture_depth == rendered->capture_cap) {
-        rendered_add_capture(rendered);
-    }
-    Buf *buf = &rendered->captures[r->capture_depth++];
-    buf_reset(buf);
-    buf->max = r->settings->limits.memory;
-    r->out = buf;
-    /* Whether the capture around holds a secret is kept beside it, in a bit nobody else uses. */
-    rendered->capture_secrets[r->capture_depth - 1] = r->capture_secret;
-    r->capture_secret = false;
-}
-
-void capture_drop(Render *r)
-{
-    r->capture_depth--;
-    r->capture_secret = r->rendered->capture_secrets[r->capture_depth] || r->capture_secret;
-    r->out =
-        r->capture_depth == 0 ? &r->rendered->text : &r->rendered->captures[r->capture_depth - 1];
-}
-
-bool capture_end(Render *r, Value *out)
-{
-    Buf *buf = r->out;
-    bool secret = r->capture_secret;
-    capture_drop(r);
-    r->capture_secret = r->rendered->capture_secrets[r->capture_depth];
-    if (buf->overflow || !render_room(r, buf->len)) {
-        return render_out_of_memory(r);
-    }
-    *out = value_string(arena_copy(r->arena, buf_str(buf)));
-    if (r->autoescape) {
-        out->flags |= VALUE_MARKUP;
-    }
-    if (secret) {
-        out->flags |= VALUE_SECRET;
-    }
-    return true;
-}
-
-static bool escapes(const Render *r, unsigned mode)
-{
-    return mode == EMIT_ESCAPED || (mode == EMIT_DYNAMIC && r->autoescape);
-}
-
-/* Secrets are in play: remember which bytes of the output come from them. */
-static bool emit_tracked(Render *r, Value v, unsigned mode)
-{
-    r->ranges = r->capture_depth == 0 ? r->rendered : NULL;
-    if (r->capture_depth > 0 && op_holds_secret(r, v)) {
-        r->capture_secret = true;
-    }
-    bool ok = escapes(r, mode) ? op_print_escaped(r, v, r->out) : op_print(r, v, r->out);
-    r->ranges = NULL;
-    return ok && (!r->out->overflow || render_out_of_output(r));
-}
-
-static inline bool emit_value(Render *r, Value v, unsigned mode)
-{
-    if (UNLIKELY(r->secrets)) {
-        return emit_tracked(r, v, mode);
-    }
-    if (v.kind == VALUE_STRING && (mode == EMIT_PLAIN || value_is_markup(v))) {
-        buf_put(r->out, value_str(v));
-    } else if (v.kind == VALUE_INT) {
-        buf_put_i64(r->out, v.integer);
-    } else if (!(escapes(r, mode) ? op_print_escaped(r, v, r->out) : op_print(r, v, r->out))) {
-        return false;
-    }
-    return LIKELY(!r->out->overflow) || render_out_of_output(r);
-}
 
 /* The mark for the result of an operator: texts and numbers made from anything secret, and
  * whatever is made from a container that is secret itself. */
@@ -191,10 +68,29 @@ static inline bool truth(Render *r, Value v, bool *out)
     return op_truth(r, v, out);
 }
 
-static inline bool get_attr(Render *r, Value owner, const Name *name, Value *out)
+/* Maps in a list tend to have their keys in one order, so the place where the name was found
+ * last is looked at first. */
+static inline const MapEntry *find_attr(const Map *map, Name *name)
+{
+    uint32_t hint = name->hint;
+    if (hint < map->len) {
+        const MapEntry *entry = &map->entries[hint];
+        if (entry->key.kind == VALUE_STRING && entry->key.len == name->text.len &&
+            bytes_equal(entry->key.text, name->text.data, name->text.len)) {
+            return entry;
+        }
+    }
+    const MapEntry *entry = map_find_str_hashed(map, name->text, name->hash);
+    if (entry != NULL) {
+        name->hint = (uint32_t)(entry - map->entries);
+    }
+    return entry;
+}
+
+static inline bool get_attr(Render *r, Value owner, Name *name, Value *out)
 {
     if (LIKELY(owner.kind == VALUE_MAP && name->methods[VALUE_MAP] == NULL)) {
-        const MapEntry *entry = map_find_str_hashed(owner.map, name->text, name->hash);
+        const MapEntry *entry = find_attr(owner.map, name);
         if (LIKELY(entry != NULL)) {
             *out = entry->value;
             out->flags |= owner.flags & VALUE_SECRET;
@@ -233,128 +129,6 @@ static Frame *frame_out(Frame *frame, unsigned levels)
         frame = frame->outer;
     }
     return frame;
-}
-
-/* Gathers what a call site left on the stack; `values` is the first positional argument. */
-static bool gather(Render *r, const CallSite *site, Value *values, Args *out)
-{
-    *out = (Args){ .values = values, .count = site->positional };
-    if (site->keyword_count == 0 && !site->dynamic && !site->dynamic_keywords) {
-        return true;
-    }
-    const Value *next = values + site->positional;
-    if (site->keyword_count > 0 || site->dynamic_keywords) {
-        out->named = map_new(r->arena, site->keyword_count);
-    }
-    for (uint32_t i = 0; i < site->keyword_count; i++) {
-        map_set_str(r->arena, out->named, site->keywords[i], *next++);
-    }
-    if (site->dynamic) {
-        List *all = list_new(r->arena, site->positional + 4);
-        for (uint32_t i = 0; i < site->positional; i++) {
-            list_push(r->arena, all, values[i]);
-        }
-        Iter iter;
-        Value item;
-        if (!iter_start(r, *next++, &iter)) {
-            return false;
-        }
-        while (iter_next(r, &iter, &item)) {
-            list_push(r->arena, all, item);
-        }
-        if (render_failed(r)) {
-            return false;
-        }
-        out->values = all->items;
-        out->count = all->len;
-    }
-    return !site->dynamic_keywords || arguments_add_mapping(r, *next, out->named);
-}
-
-static uint32_t site_width(const CallSite *site)
-{
-    return site->positional + site->keyword_count + site->dynamic + site->dynamic_keywords;
-}
-
-/* Writes the result of a call. What a template produces itself is written without a detour. */
-static bool call_emit(Render *r, Value callee, const Args *args, unsigned mode)
-{
-    bool direct = callee.kind == VALUE_OBJECT && escapes(r, mode) == r->autoescape;
-    if (direct && callee.object->type == &macro_type) {
-        return macro_call(r, (Macro *)callee.object, args, true, NULL);
-    }
-    if (direct && callee.object->type == &loop_type) {
-        return loop_call(r, (Loop *)callee.object, args, true, NULL);
-    }
-    if (direct && callee.object->type == &block_reference_type) {
-        const BlockReference *reference = (BlockReference *)callee.object;
-        return block_render(r, reference->context, reference->chain, reference->depth, true, NULL);
-    }
-    Value result;
-    return value_call(r, callee, args, &result) && emit_value(r, result, mode);
-}
-
-/* owner.name(...): methods of plain values need no bound method in between. */
-static bool call_method(Render *r, const CallSite *site, const Name *name, Value *owner,
-                        bool emit_result, unsigned mode, Value *out)
-{
-    Args args;
-    if (!gather(r, site, owner + 1, &args)) {
-        return false;
-    }
-    const Native *method = owner->kind < VALUE_OBJECT ? name->methods[owner->kind] : NULL;
-    if (method == NULL) {
-        Value callee;
-        if (!get_attr(r, *owner, name, &callee)) {
-            return false;
-        }
-        return emit_result ? call_emit(r, callee, &args, mode) : value_call(r, callee, &args, out);
-    }
-    uint32_t params = native_param_count(method);
-    Args with_owner = { .count = args.count + 1, .named = args.named };
-    if (args.values == owner + 1) {
-        with_owner.values = owner;
-    } else {
-        with_owner.values = ARENA_ARRAY(r->arena, Value, with_owner.count);
-        with_owner.values[0] = *owner;
-        memcpy(with_owner.values + 1, args.values, args.count * sizeof(Value));
-    }
-    Value result;
-    bool placed = args.named == NULL && with_owner.values == owner && with_owner.count <= params &&
-                  !(method->flags & (NATIVE_VARIADIC | NATIVE_KEYWORDS));
-    for (uint32_t i = with_owner.count; placed && i < params; i++) {
-        owner[i] = value_missing();
-        placed = method->params[i].fallback != NULL;
-    }
-    if (placed) {
-        with_owner.count = params;
-        if (!native_call_bound(r, method, &with_owner, &result)) {
-            return false;
-        }
-    } else if (!native_call(r, method, "method", &with_owner, &result)) {
-        return false;
-    }
-    if (emit_result) {
-        return emit_value(r, result, mode);
-    }
-    *out = result;
-    return true;
-}
-
-static bool call_site_native(Render *r, const CallSite *site, const char *what, Value *input,
-                             Value *out)
-{
-    Args given;
-    if (!gather(r, site, input + 1, &given)) {
-        return false;
-    }
-    Args all = { .count = given.count + 1, .named = given.named };
-    all.values = ARENA_ARRAY(r->arena, Value, all.count);
-    all.values[0] = *input;
-    if (given.count > 0) {
-        memcpy(all.values + 1, given.values, given.count * sizeof(Value));
-    }
-    return native_call(r, site->native, what, &all, out);
 }
 
 static bool unpack(Render *r, Value v, uint32_t count, Value *out)
@@ -601,6 +375,19 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     TRY(build_dict(r, sp, ip->c, &value));
     *sp++ = value;
     NEXT;
+    CASE(FILTER_EMIT)
+    mark = arena_mark(r->arena);
+    flag = r->escaped;
+    r->escaped = false;
+    sp -= ip->b;
+    TRY(native_call_bound(r, template->natives[ip->c], &(Args){ .values = sp, .count = ip->b },
+                          &value) &&
+        emit_value(r, value, ip->a) && (!arena_exceeded(r->arena) || render_out_of_memory(r)));
+    if (LIKELY(!r->escaped)) {
+        arena_release(r->arena, mark);
+    }
+    r->escaped = r->escaped || flag;
+    NEXT;
     CASE(FILTER)
     CASE(TEST)
     sp -= ip->b;
@@ -610,9 +397,9 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     NEXT;
     CASE(FILTER_SITE)
     CASE(TEST_SITE)
-    sp -= site_width(&template->sites[ip->c]) + 1;
-    TRY(call_site_native(r, &template->sites[ip->c], ip->op == INS_FILTER_SITE ? "filter" : "test",
-                         sp, &value));
+    sp -= invoke_width(&template->sites[ip->c]) + 1;
+    TRY(invoke_native(r, &template->sites[ip->c], ip->op == INS_FILTER_SITE ? "filter" : "test", sp,
+                      &value));
     *sp++ = value;
     NEXT;
     CASE(IS_DEFINED)
@@ -622,8 +409,8 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     {
         const CallSite *site = &template->sites[ip->c];
         Args args;
-        sp -= site_width(site) + 1;
-        TRY(gather(r, site, sp + 1, &args) && value_call(r, *sp, &args, &value));
+        sp -= invoke_width(site) + 1;
+        TRY(invoke_gather(r, site, sp + 1, &args) && value_call(r, *sp, &args, &value));
         *sp++ = value;
         NEXT;
     }
@@ -631,8 +418,8 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     {
         const CallSite *site = &template->sites[ip->c];
         Args args;
-        sp -= site_width(site) + 1;
-        TRY(gather(r, site, sp + 1, &args) && call_emit(r, *sp, &args, ip->a));
+        sp -= invoke_width(site) + 1;
+        TRY(invoke_gather(r, site, sp + 1, &args) && invoke_emit(r, *sp, &args, ip->a));
         NEXT;
     }
     CASE(CALL_METHOD)
@@ -640,8 +427,8 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     {
         const CallSite *site = &template->sites[ip->c];
         bool emits = ip->op == INS_CALL_METHOD_EMIT;
-        sp -= site_width(site) + 1;
-        TRY(call_method(r, site, &template->names[site->name], sp, emits, ip->a, &value));
+        sp -= invoke_width(site) + 1;
+        TRY(invoke_method(r, site, &template->names[site->name], sp, emits, ip->a, &value));
         if (!emits) {
             *sp++ = value;
         }

@@ -44,6 +44,7 @@
     X(BUILD_TUPLE)                                                                           \
     X(BUILD_DICT)  /* pop c pairs */                                                         \
     X(FILTER)      /* pop b arguments standing in their places; natives[c] */                \
+    X(FILTER_EMIT) /* as FILTER, writing the result and keeping nothing; a: EmitMode */      \
     X(FILTER_SITE) /* filter with arguments as sites[c] says */                              \
     X(TEST)                                                                                  \
     X(TEST_SITE)                                                                             \
@@ -126,10 +127,12 @@ typedef struct Origin {
     uint32_t span;
 } Origin;
 
-/* A name used for lookup: hashed once, with what methods and globals of that name there are. */
+/* A name used for lookup: hashed once, with what methods and globals of that name there are. The
+ * hint, where a map had it last, is the one thing in a program that changes while it runs. */
 typedef struct Name {
     Str text;
     uint64_t hash;
+    uint32_t hint;
     const Native *global;
     const Native *methods[VALUE_OBJECT]; /* by kind of the owner */
 } Name;

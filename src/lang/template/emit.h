@@ -1,0 +1,30 @@
+/* Writing values to the output: the interpreter's hottest path. */
+#pragma once
+
+#include "lang/template/ops.h"
+#include "lang/template/program.h"
+
+static inline bool emit_escapes(const Render *r, unsigned mode)
+{
+    return mode == EMIT_ESCAPED || (mode == EMIT_DYNAMIC && r->autoescape);
+}
+
+/* For anything but plain text and integers, and when secrets are in play: those bytes of the
+ * output that come from secrets are remembered. */
+bool emit_slow(Render *r, Value v, unsigned mode);
+
+/* Writes a value as `mode` (an EmitMode) says. */
+static inline bool emit_value(Render *r, Value v, unsigned mode)
+{
+    if (UNLIKELY(r->secrets)) {
+        return emit_slow(r, v, mode);
+    }
+    if (v.kind == VALUE_STRING && (mode == EMIT_PLAIN || value_is_markup(v))) {
+        buf_put(r->out, value_str(v));
+    } else if (v.kind == VALUE_INT) {
+        buf_put_i64(r->out, v.integer);
+    } else {
+        return emit_slow(r, v, mode);
+    }
+    return LIKELY(!r->out->overflow) || render_out_of_output(r);
+}

@@ -1,0 +1,95 @@
+/* Frames of running functions, captured output, and where faults happened. */
+#include "lang/template/runtime.h"
+
+Frame *frame_open(Render *r, const Function *function, Frame *outer, Context *context,
+                  FrameMark *mark)
+{
+    Arena *arena = function->captured ? r->arena : &r->rendered->frames;
+    mark->mark = arena_mark(&r->rendered->frames);
+    uint32_t count = function->slot_count + function->stack_max;
+    Frame *frame = arena_alloc(arena, sizeof(Frame) + count * sizeof(Value));
+    *frame = (Frame){ .function = function, .outer = outer, .context = context };
+    frame->slots = (Value *)(frame + 1);
+    frame->stack = frame->slots + function->slot_count;
+    for (uint32_t i = 0; i < function->slot_count; i++) {
+        frame->slots[i] = value_missing();
+    }
+    return frame;
+}
+
+void frame_close(Render *r, FrameMark mark)
+{
+    arena_release(&r->rendered->frames, mark.mark);
+}
+
+enum {
+    ORIGINS_MAX = 16
+};
+
+void fault_locate(Render *r, const Frame *frame, uint32_t instruction)
+{
+    const Template *template = frame->function->template;
+    Origin origin = frame->function->origins[instruction];
+    Source source = { .text = template->text, .first_line = 1 };
+    Place place = source_place(&source, origin.offset);
+    Fault *fault = &r->fault;
+    if (fault->line == 0) {
+        fault->template_name = template->name;
+        fault->template_text = template->text;
+        fault->offset = origin.offset;
+        fault->span = origin.span;
+        fault->line = place.line;
+        fault->column = place.column;
+        return;
+    }
+    FaultOrigin **end = &fault->origin;
+    for (int length = 0; *end != NULL; end = &(*end)->next) {
+        if (++length >= ORIGINS_MAX) {
+            return;
+        }
+    }
+    *end = ARENA_NEW(r->arena, FaultOrigin);
+    **end = (FaultOrigin){ .template_name = template->name, .line = place.line };
+}
+
+void capture_begin(Render *r)
+{
+    Rendered *rendered = r->rendered;
+    if (r->capture_depth == rendered->capture_cap) {
+        rendered_add_capture(rendered);
+    }
+    Buf *buf = &rendered->captures[r->capture_depth++];
+    buf_reset(buf);
+    buf->max = r->settings->limits.memory;
+    r->out = buf;
+    /* Whether the capture around holds a secret is kept beside it, in a bit nobody else uses. */
+    rendered->capture_secrets[r->capture_depth - 1] = r->capture_secret;
+    r->capture_secret = false;
+}
+
+void capture_drop(Render *r)
+{
+    r->capture_depth--;
+    r->capture_secret = r->rendered->capture_secrets[r->capture_depth] || r->capture_secret;
+    r->out =
+        r->capture_depth == 0 ? &r->rendered->text : &r->rendered->captures[r->capture_depth - 1];
+}
+
+bool capture_end(Render *r, Value *out)
+{
+    Buf *buf = r->out;
+    bool secret = r->capture_secret;
+    capture_drop(r);
+    r->capture_secret = r->rendered->capture_secrets[r->capture_depth];
+    if (buf->overflow || !render_room(r, buf->len)) {
+        return render_out_of_memory(r);
+    }
+    *out = value_string(arena_copy(r->arena, buf_str(buf)));
+    if (r->autoescape) {
+        out->flags |= VALUE_MARKUP;
+    }
+    if (secret) {
+        out->flags |= VALUE_SECRET;
+    }
+    return true;
+}
