@@ -78,7 +78,7 @@ typedef enum ViewKind {
 Value view_new(Render *r, Map *map, ViewKind kind);
 
 /* A method with its owner: `text.upper` without the call. */
-Value bound_method_new(Render *r, Value owner, const Native *method);
+Value bound_method_new(Render *r, Value owner, const Native *native);
 /* A global function as a value. */
 Value function_new(Render *r, const Native *native);
 
