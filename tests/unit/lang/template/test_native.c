@@ -66,7 +66,8 @@ static void a_row_describes_itself(void **state)
     assert_str(signature(filter_find(STR("upper")), true, &text), "upper");
     assert_str(signature(filter_find(STR("indent")), true, &text),
                "indent(width=4, first=false, blank=false)");
-    assert_str(signature(filter_find(STR("replace")), true, &text), "replace(old, new, count=none)");
+    assert_str(signature(filter_find(STR("replace")), true, &text),
+               "replace(old, new, count=none)");
     assert_str(signature(filter_find(STR("map")), true, &text), "map(..., name=...)");
     assert_str(signature(global_find(STR("joiner")), false, &text), "joiner(sep=', ')");
     assert_str(signature(global_find(STR("cycler")), false, &text), "cycler(...)");

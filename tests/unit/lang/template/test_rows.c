@@ -47,9 +47,20 @@ static void every_example_shows_what_its_row_says(void **state)
 
 /* Values of every kind, and arguments that tempt a careless filter to allocate without end. */
 static const char *const values[] = {
-    "none",  "true",        "-1",        "9223372036854775807", "1.5",
-    "'a b'", "[1, [2], 'x']", "('a', 1)", "{'a': 1, 2: [3]}",    "range(3)",
-    "missing", "('<b>' | safe)", "([1, 2] | map('string'))", "namespace(a=1)",
+    "none",
+    "true",
+    "-1",
+    "9223372036854775807",
+    "1.5",
+    "'a b'",
+    "[1, [2], 'x']",
+    "('a', 1)",
+    "{'a': 1, 2: [3]}",
+    "range(3)",
+    "missing",
+    "('<b>' | safe)",
+    "([1, 2] | map('string'))",
+    "namespace(a=1)",
 };
 
 static void check_with(const char *name, const char *value, const char *arguments)

@@ -1,0 +1,44 @@
+"""The shipped example is real Jinja2, and the demo runs."""
+
+import os
+import subprocess
+
+import jinja2
+import pytest
+import yaml
+
+TEMPLATES = ["haproxy.cfg.j2", "hosts.j2"]
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_example_renders_as_jinja2_renders_it(root, eden_path, name):
+    fleet = root / "examples" / "fleet"
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(fleet),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    variables = yaml.safe_load((fleet / "fleet.yaml").read_text())
+    expected = environment.get_template(name).render(variables)
+    done = subprocess.run(
+        [eden_path, "render", fleet / name, "-v", fleet / "fleet.yaml"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    assert done.stdout == expected
+
+
+def test_demo_runs_and_shows_everything(root, eden_path):
+    done = subprocess.run([root / "tools" / "demo", eden_path], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    for text in ("frontend web", "10.20.2.31      db1.example.net db1", "did you mean 'upper'?"):
+        assert text in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_demo_fails_when_the_program_does(root, tmp_path):
+    broken = tmp_path / "eden"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    os.chmod(broken, 0o755)
+    assert subprocess.run([root / "tools" / "demo", broken], capture_output=True).returncode != 0
