@@ -46,6 +46,17 @@ bool lexer_fail(Lexer *lexer, FaultClass class, Span span, const char *format, .
     return false;
 }
 
+void lexer_hint(Lexer *lexer, const char *format, ...)
+{
+    if (lexer->fault->hint.len > 0) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    lexer->fault->hint = arena_format_v(lexer->arena, format, args);
+    va_end(args);
+}
+
 static uint32_t text_offset(const Lexer *lexer, size_t at)
 {
     uint32_t low = 0, high = lexer->join_count;

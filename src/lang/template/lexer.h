@@ -196,6 +196,9 @@ Word word_find(Str name);
 PRINTF_LIKE(4, 5)
 bool lexer_fail(Lexer *lexer, FaultClass class, Span span, const char *format, ...);
 
+/* Adds what to do about the fault just set, unless something is said already. */
+PRINTF_LIKE(2, 3) void lexer_hint(Lexer *lexer, const char *format, ...);
+
 /* The rest is shared between lexer.c and lexer_tag.c. */
 
 /* The place in `text` of bytes of `source`. */

@@ -89,6 +89,20 @@ static Str quote_char(Lexer *lexer, uint32_t code)
     return arena_format(lexer->arena, "'\\%s'", escape);
 }
 
+/* What other languages use these characters for. */
+static void hint_char(Lexer *lexer, uint32_t code)
+{
+    switch (code) {
+    case '&': lexer_hint(lexer, "write 'and'"); break;
+    case '!': lexer_hint(lexer, "write 'not'"); break;
+    case '?': lexer_hint(lexer, "write 'this if condition else that'"); break;
+    case '$': lexer_hint(lexer, "a variable is written as its bare name"); break;
+    case '\'':
+    case '"': lexer_hint(lexer, "this string is not closed"); break;
+    default: break;
+    }
+}
+
 static void fail_char(Lexer *lexer, Token *token)
 {
     size_t end = lexer->at;
@@ -97,6 +111,7 @@ static void fail_char(Lexer *lexer, Token *token)
     lexer_fail(lexer, FAULT_SYNTAX, lexer_span(lexer, lexer->at, end),
                "unexpected char %" STR_FMT " at %zu", STR_ARG(quoted),
                utf8_count(str_slice(lexer->source, 0, lexer->at)));
+    hint_char(lexer, code);
     token->type = TOKEN_FAULT;
 }
 

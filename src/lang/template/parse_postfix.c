@@ -12,10 +12,27 @@ typedef struct ArgumentsTail {
     Keyword **keyword;
 } ArgumentsTail;
 
+/* As for Python's compiler, a name is given once. Only the first ones are looked at, so that a
+ * long list costs no time. */
+static void check_repeated(Parser *p, const Arguments *args, const Token *name)
+{
+    int left = 64;
+    for (const Keyword *keyword = args->keywords; keyword != NULL && left > 0; left--) {
+        if (str_eq(keyword->name, name->text)) {
+            Str message =
+                arena_format(p->arena, "keyword argument repeated: %" STR_FMT, STR_ARG(name->text));
+            parser_complain(p, name->span, message);
+            return;
+        }
+        keyword = keyword->next;
+    }
+}
+
 static bool parse_keyword(Parser *p, Node *owner, ArgumentsTail *tail)
 {
     Token name = parser_next(p);
     parser_next(p);
+    check_repeated(p, &owner->args, &name);
     Node *value = parse_expression(p);
     if (value == NULL) {
         return false;

@@ -13,7 +13,7 @@ Node *parser_make_const(Parser *p, Span at, Value value)
 Node *parser_make_integer(Parser *p, const Token *token)
 {
     if (token->wide || token->integer > INT64_MAX) {
-        parser_complain(p, token->span, "the integer does not fit in 64 bits");
+        parser_complain(p, token->span, STR("the integer does not fit in 64 bits"));
         return parser_make_const(p, token->span, value_int(0));
     }
     return parser_make_const(p, token->span, value_int((int64_t)token->integer));

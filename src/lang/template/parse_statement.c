@@ -1,6 +1,7 @@
 /* Statements, and the bodies between them. One row of `statements` per tag. */
 #include "lang/template/parser.h"
 
+#include "base/source.h"
 #include "base/suggest.h"
 
 /* Parses from the tag's name up to its closing delimiter. */
@@ -157,7 +158,14 @@ static Node *parse_if(Parser *p)
         }
         Token end = parser_next(p);
         if (end.word == WORD_ELSE) {
-            return parse_closed_body(p, else_ends, p->in_loop, &node->otherwise) ? first : NULL;
+            bool else_if = parser_at_word(p, WORD_IF);
+            if (parse_closed_body(p, else_ends, p->in_loop, &node->otherwise)) {
+                return first;
+            }
+            if (else_if) {
+                lexer_hint(&p->lexer, "write 'elif'");
+            }
+            return NULL;
         }
         if (end.word == WORD_ENDIF) {
             return first;
@@ -181,7 +189,8 @@ static Node *parse_loop_control(Parser *p)
     Node *node = parser_begin_statement(p, leave ? NODE_BREAK : NODE_CONTINUE);
     if (node != NULL && !p->in_loop) {
         parser_complain(p, node_span(node),
-                        leave ? "'break' outside loop" : "'continue' not properly in loop");
+                        leave ? STR("'break' outside loop")
+                              : STR("'continue' not properly in loop"));
     }
     return node;
 }
@@ -269,7 +278,7 @@ static bool parse_parameters(Parser *p, Node *node)
             return false;
         }
         Token name;
-        if (!parse_target_name(p, &name)) {
+        if (!parse_target_name(p, &name) || !parser_has_memory(p, name.span)) {
             return false;
         }
         Parameter *parameter = ARENA_NEW(p->arena, Parameter);
@@ -425,8 +434,7 @@ static void suggest_tag(Parser *p, Str name)
     }
     Str best;
     if (suggest_found(&suggest, &best)) {
-        p->lexer.fault->hint =
-            arena_format(p->arena, "did you mean '%" STR_FMT "'?", STR_ARG(best));
+        lexer_hint(&p->lexer, "did you mean '%" STR_FMT "'?", STR_ARG(best));
     }
 }
 
@@ -452,6 +460,12 @@ static bool fail_tag(Parser *p, const Token *tag, const Word *ends)
     if (tag != NULL) {
         suggest_tag(p, tag->text);
     }
+    if (p->tag != NULL) {
+        Source source = { .text = p->lexer.text, .first_line = 1 };
+        Place opened = source_place(&source, p->tag->at.offset);
+        lexer_hint(&p->lexer, "the '%" STR_FMT "' in line %u is still open",
+                   STR_ARG(word_text(p->tag->word)), opened.line);
+    }
     return false;
 }
 
@@ -467,7 +481,7 @@ static Node *parse_statement(Parser *p)
         return NULL;
     }
     const ParserTag *outer = p->tag;
-    ParserTag tag = { (Word)p->current.word, outer };
+    ParserTag tag = { (Word)p->current.word, p->current.span, outer };
     p->tag = &tag;
     Node *node = parser_enter(p) ? parse(p) : NULL;
     p->tag = outer;

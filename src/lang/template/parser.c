@@ -32,9 +32,9 @@ bool parser_fail_here(Parser *p, const char *format, ...)
     return lexer_fail(&p->lexer, FAULT_SYNTAX, p->current.span, "%" STR_FMT, STR_ARG(message));
 }
 
-void parser_complain(Parser *p, Span at, const char *message)
+void parser_complain(Parser *p, Span at, Str message)
 {
-    if (p->complaint == NULL) {
+    if (p->complaint.len == 0) {
         p->complaint = message;
         p->complaint_at = at;
     }
@@ -42,7 +42,8 @@ void parser_complain(Parser *p, Span at, const char *message)
 
 bool parser_finish(Parser *p)
 {
-    return p->complaint == NULL || parser_fail(p, p->complaint_at, "%s", p->complaint);
+    return p->complaint.len == 0 ||
+           parser_fail(p, p->complaint_at, "%" STR_FMT, STR_ARG(p->complaint));
 }
 
 Token parser_next(Parser *p)
@@ -93,8 +94,13 @@ static bool fail_expected(Parser *p, Str expected)
         return parser_fail_here(p, "unexpected end of template, expected '%" STR_FMT "'.",
                                 STR_ARG(expected));
     }
-    return parser_fail_here(p, "expected token '%" STR_FMT "', got '%" STR_FMT "'",
-                            STR_ARG(expected), STR_ARG(token_describe(&p->current)));
+    bool first = p->lexer.fault->class == FAULT_NONE;
+    parser_fail_here(p, "expected token '%" STR_FMT "', got '%" STR_FMT "'", STR_ARG(expected),
+                     STR_ARG(token_describe(&p->current)));
+    if (first && parser_at(p, TOKEN_PIPE)) {
+        lexer_hint(&p->lexer, "for a choice write 'or'");
+    }
+    return false;
 }
 
 bool parser_expect(Parser *p, TokenType type, Token *token)
@@ -131,10 +137,15 @@ bool parser_enter(Parser *p)
     return true;
 }
 
+bool parser_has_memory(Parser *p, Span at)
+{
+    return !arena_exceeded(p->arena) ||
+           lexer_fail(&p->lexer, FAULT_LIMIT, at, "the template needs too much memory to compile");
+}
+
 Node *parser_node(Parser *p, NodeKind kind, Span at)
 {
-    if (arena_exceeded(p->arena)) {
-        lexer_fail(&p->lexer, FAULT_LIMIT, at, "the template needs too much memory to compile");
+    if (!parser_has_memory(p, at)) {
         return NULL;
     }
     Node *node = ARENA_NEW(p->arena, Node);

@@ -16,6 +16,7 @@ typedef struct ParserBody {
 /* The statements being parsed, innermost first. */
 typedef struct ParserTag {
     Word word;
+    Span at;
     const struct ParserTag *outer;
 } ParserTag;
 
@@ -30,7 +31,7 @@ typedef struct Parser {
     uint32_t nesting_max;
     const ParserBody *body;
     const ParserTag *tag;
-    const char *complaint; /* the first of parser_complain(), or NULL */
+    Str complaint; /* the first of parser_complain(); empty: none */
     Span complaint_at;
 } Parser;
 
@@ -48,7 +49,7 @@ PRINTF_LIKE(2, 3) bool parser_fail_here(Parser *p, const char *format, ...);
 
 /* For what Jinja2's parser lets pass and its code generator or ours cannot: fails at the end, if
  * nothing else is wrong. */
-void parser_complain(Parser *p, Span at, const char *message);
+void parser_complain(Parser *p, Span at, Str message);
 /* Whether all was well, once everything is parsed. */
 bool parser_finish(Parser *p);
 
@@ -82,7 +83,9 @@ static inline void parser_leave(Parser *p)
     p->nesting--;
 }
 
-/* NULL when the memory for this work is used up. */
+/* False, with the fault set, when the memory for this work is used up. */
+bool parser_has_memory(Parser *p, Span at);
+/* NULL when parser_has_memory() is false. */
 Node *parser_node(Parser *p, NodeKind kind, Span at);
 /* The current token, a tag's name, becomes the node's place. */
 Node *parser_begin_statement(Parser *p, NodeKind kind);

@@ -249,6 +249,8 @@ static void wrong_calls_and_lists(void **state)
         { "a(**b, c=1)", "1:8 invalid syntax for function call expression" },
         { "a(b=1, c)", "1:8 invalid syntax for function call expression" },
         { "a(\n\nb=1, c)", "1:2 invalid syntax for function call expression" },
+        { "a(b=1, b=2)", "1:8 keyword argument repeated: b" },
+        { "a|f(b=1, c=2, b=2)", "1:15 keyword argument repeated: b" },
         { "a(b c)", "1:5 expected token ',', got 'c'" },
         { "[1 2]", "1:4 expected token ',', got 'integer'" },
         { "[,]", "1:2 unexpected ','" },
@@ -460,6 +462,30 @@ static void near_misses_of_tags_get_a_hint(void **state)
     assert_str(f->fault.hint, "");
 }
 
+static void other_hints(void **state)
+{
+    const struct {
+        const char *text;
+        const char *hint;
+    } rows[] = {
+        { "{{ a && b }}", "write 'and'" },
+        { "{{ a || b }}", "for a choice write 'or'" },
+        { "{{ !a }}", "write 'not'" },
+        { "{{ a ? b : c }}", "write 'this if condition else that'" },
+        { "{{ $a }}", "a variable is written as its bare name" },
+        { "{{ 'a }}", "this string is not closed" },
+        { "{% if a %}{% else if b %}{% endif %}", "write 'elif'" },
+        { "\n{% for a in b %}\n{% if c %}{% endif %}", "the 'for' in line 2 is still open" },
+        { "\n{% for a in b %}\n{% endif %}", "the 'for' in line 2 is still open" },
+        { "{{ a b }}", "" },
+    };
+    Fixture *f = *state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        parse(f, str_from_c(rows[i].text));
+        assert_str(f->fault.hint, rows[i].hint);
+    }
+}
+
 /* --- Places ------------------------------------------------------------------------------- */
 
 static const Node *first_item(Fixture *f, Str text)
@@ -626,6 +652,7 @@ int main(void)
         TEST(a_private_import_is_an_assertion),
         TEST(unknown_and_unclosed_tags),
         TEST(near_misses_of_tags_get_a_hint),
+        TEST(other_hints),
         TEST(nodes_know_their_place),
         TEST(deep_nesting_is_a_limit),
         TEST(long_but_flat_is_fine),
