@@ -208,6 +208,9 @@ static bool put_float_as_int(Printf *p, const FormatSpec *spec, double x)
 static bool put_int(Printf *p, const FormatSpec *spec, Value v)
 {
     bool decimal = spec->type == 'd' || spec->type == 'i' || spec->type == 'u';
+    if (decimal && v.kind == VALUE_UNDEFINED) {
+        return undefined_raise(p->r, v);
+    }
     if (decimal && v.kind == VALUE_FLOAT) {
         return put_float_as_int(p, spec, v.number);
     }
@@ -233,6 +236,9 @@ static bool put_int(Printf *p, const FormatSpec *spec, Value v)
 
 static bool put_float(Printf *p, const FormatSpec *spec, Value v)
 {
+    if (v.kind == VALUE_UNDEFINED) {
+        return undefined_raise(p->r, v);
+    }
     if (v.kind != VALUE_FLOAT && !op_is_int(v)) {
         return render_raise(p->r, FAULT_TYPE, "must be real number, not %s", op_type_name(v));
     }

@@ -106,10 +106,10 @@ static bool spec_parse(Render *r, Str text, Value v, FormatSpec *out)
     if (at < text.len) {
         out->type = text.data[at];
     }
-    if (out->grouping != 0 && out->type != 0 &&
-        strchr(out->grouping == ',' ? "defgEG%F" : "defgEG%FboxX", out->type) == NULL) {
-        return render_raise(r, FAULT_VALUE, "Cannot specify '%c' with '%c'.", out->grouping,
-                            out->type);
+    char type = out->type == 0 && value_is_string(v) ? 's' : out->type;
+    if (out->grouping != 0 && type != 0 &&
+        strchr(out->grouping == ',' ? "defgEG%F" : "defgEG%FboxX", type) == NULL) {
+        return render_raise(r, FAULT_VALUE, "Cannot specify '%c' with '%c'.", out->grouping, type);
     }
     return true;
 }
@@ -137,9 +137,6 @@ static bool format_string(Render *r, Value v, const FormatSpec *spec, Buf *out)
     if (spec->alternate) {
         return render_raise(r, FAULT_VALUE,
                             "Alternate form (#) not allowed in string format specifier");
-    }
-    if (spec->grouping != 0) {
-        return render_raise(r, FAULT_VALUE, "Cannot specify '%c' with 's'.", spec->grouping);
     }
     if (spec->align == '=') {
         return render_raise(r, FAULT_VALUE, "'=' alignment not allowed in string format specifier");

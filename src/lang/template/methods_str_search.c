@@ -190,12 +190,18 @@ static bool str_endswith(Render *r, const Args *args, Value *out)
     return affix_method(r, args, true, out);
 }
 
+/* Some of Python's messages say None, others NoneType. */
+static const char *argument_name(Value v)
+{
+    return v.kind == VALUE_NULL ? "None" : op_type_name(v);
+}
+
 static bool remove_affix(Render *r, const Args *args, bool at_end, Value *out)
 {
     if (!value_is_string(args->values[1])) {
         return render_raise(r, FAULT_TYPE, "%s() argument must be str, not %s",
                             at_end ? "removesuffix" : "removeprefix",
-                            op_type_name(args->values[1]));
+                            argument_name(args->values[1]));
     }
     Str text = value_str(args->values[0]), affix = value_str(args->values[1]);
     if (has_affix(text, affix, at_end)) {
@@ -262,7 +268,7 @@ static bool str_replace(Render *r, const Args *args, Value *out)
     if (!value_is_string(old) || !value_is_string(fresh)) {
         return render_raise(r, FAULT_TYPE, "replace() argument %d must be str, not %s",
                             value_is_string(old) ? 2 : 1,
-                            op_type_name(value_is_string(old) ? fresh : old));
+                            argument_name(value_is_string(old) ? fresh : old));
     }
     if (!method_arg_int(r, args, 3, -1, &max)) {
         return false;

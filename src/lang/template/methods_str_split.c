@@ -115,11 +115,11 @@ static bool split_method(Render *r, const Args *args, bool back, Value *out)
     if (!spaces && !value_is_string(separator)) {
         return render_raise(r, FAULT_TYPE, "must be str or None, not %s", op_type_name(separator));
     }
-    if (!spaces && separator.len == 0) {
-        return render_raise(r, FAULT_VALUE, "empty separator");
-    }
     if (!method_arg_int(r, args, 2, -1, &max) || !render_charge(r, owner.len / 16)) {
         return false;
+    }
+    if (!spaces && separator.len == 0) {
+        return render_raise(r, FAULT_VALUE, "empty separator");
     }
     uint64_t times = max < 0 ? UINT64_MAX : (uint64_t)max;
     List *list = list_new(r->arena, 0);
@@ -175,8 +175,8 @@ static bool str_splitlines(Render *r, const Args *args, Value *out)
 
 static bool partition_method(Render *r, const Args *args, bool last, Value *out)
 {
-    Value owner = args->values[0], separator;
-    if (!method_arg_like(r, args, 1, &separator)) {
+    Value owner = args->values[0], separator = args->values[1];
+    if (value_is_markup(owner) && !op_escape(r, separator, &separator)) {
         return false;
     }
     if (!value_is_string(separator)) {
