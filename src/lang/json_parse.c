@@ -145,7 +145,7 @@ static void report_duplicate(JsonReader *reader, const Map *map, uint32_t positi
     Str spelling = json_fault_brief(str_from(reader->text + key.start + 1, key.span - 2));
     json_fault(&reader->faults, "E0154", reader->text + key.start, key.span, hint,
                "key '%" STR_FMT "' is there twice", STR_ARG(spelling));
-    reader->failed = true;
+    reader->failures++;
 }
 
 static bool close_map(JsonReader *reader, Value *frame, uint32_t count)
@@ -185,6 +185,9 @@ static const char *close_container(JsonReader *reader, const char *p)
     }
     bool closed = frame->kind == VALUE_MAP ? close_map(reader, frame, count / 2)
                                            : close_list(reader, frame, count);
+    if (UNLIKELY(reader->failures >= JSON_FAILURES_MAX)) {
+        return NULL;
+    }
     if (UNLIKELY(!closed)) {
         return json_fault(&reader->faults, "E0156", p - 1, 1, "", "the text needs too much memory");
     }
@@ -344,7 +347,7 @@ static bool parse_at(Arena *arena, const Source *source, uint16_t id, size_t *of
         return false;
     }
     const char *end = read_value(&reader, text + *offset);
-    bool complete = end != NULL && !reader.failed;
+    bool complete = end != NULL && reader.failures == 0;
     if (end != NULL) {
         *offset = (size_t)(end - text);
     }

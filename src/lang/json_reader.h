@@ -37,10 +37,15 @@ typedef struct JsonReader {
     Value *frame; /* of the innermost open container */
     uint32_t depth;
     uint32_t nodes;
+    uint32_t failures; /* faults that do not end the reading, as a duplicate key */
     uint16_t source;
     bool on_heap; /* the stack outgrew its first room */
-    bool failed;  /* a fault that does not end the reading, as a duplicate key */
 } JsonReader;
+
+/* Each failure costs a walk over the text to find its line, so there is an end to them. */
+enum {
+    JSON_FAILURES_MAX = 20
+};
 
 static inline uint32_t json_reader_offset(const JsonReader *reader, const char *at)
 {

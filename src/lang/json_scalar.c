@@ -310,8 +310,7 @@ static const char *parse_wide_integer(JsonReader *reader, const char *start, con
     }
     json_fault(&reader->faults, "E0155", start, (size_t)(p - start),
                "put it in quotes to keep its digits", "integer does not fit in 64 bits");
-    reader->failed = true;
-    return p;
+    return ++reader->failures < JSON_FAILURES_MAX ? p : NULL;
 }
 
 /* NaN, Infinity or -Infinity at `p`; NULL without a fault when there is none. */

@@ -387,6 +387,22 @@ static void all_duplicates_and_wide_integers_are_told_at_once(void **state)
     assert_str(reading->problems.items[2].code, "E0154");
 }
 
+/* Every problem costs a walk over the text, so a text of nothing else must not tell them all. */
+static void telling_problems_ends_after_some(void **state)
+{
+    const char *const repeated[] = { "{\"a\":1,\"a\":2},", "99999999999999999999," };
+    for (size_t i = 0; i < COUNT_OF(repeated); i++) {
+        AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+        buf_put_char(&text, '[');
+        for (int k = 0; k < 1000; k++) {
+            buf_put_c(&text, repeated[i]);
+        }
+        AUTO(Reading) *reading = reading_start(buf_str(&text));
+        assert_false(read_with(reading, NULL));
+        assert_int_equal(reading->problems.errors, 20);
+    }
+}
+
 static void options_allow_more(void **state)
 {
     JsonOptions options = json_options_default;
@@ -564,6 +580,7 @@ int main(void)
         cmocka_unit_test(keys_are_found_in_maps_of_any_size),
         cmocka_unit_test(duplicate_keys_are_found_in_maps_of_any_size),
         cmocka_unit_test(all_duplicates_and_wide_integers_are_told_at_once),
+        cmocka_unit_test(telling_problems_ends_after_some),
         cmocka_unit_test(options_allow_more),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(deep_nesting_is_an_error_not_a_crash),

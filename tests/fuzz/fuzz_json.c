@@ -1,0 +1,107 @@
+/* Any bytes as JSON: a value or a problem. What can be read can be printed, in every style, and
+ * reads back as the same; every value lies inside of the one that holds it. */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "lang/json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_inside(Value v, uint64_t start, uint64_t end)
+{
+    BUG_IF(v.start < start || v.span == 0 || (uint64_t)v.start + v.span > end);
+}
+
+static void check_places(Value v)
+{
+    uint64_t at = v.start, end = (uint64_t)v.start + v.span;
+    if (v.kind == VALUE_LIST) {
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            check_inside(v.list->items[i], at + 1, end - 1);
+            check_places(v.list->items[i]);
+        }
+    } else if (v.kind == VALUE_MAP) {
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            const MapEntry *entry = &v.map->entries[i];
+            check_inside(entry->key, at + 1, end - 1);
+            check_inside(entry->value, at + 1, end - 1);
+            check_places(entry->value);
+            BUG_IF(map_find(v.map, entry->key) != entry);
+        }
+    }
+}
+
+/* Prints `v` in the style, reads that, prints it again the same way: both texts are equal. */
+static void check_round_trip(Value v, const JsonStyle *style, const JsonOptions *options)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    AUTO_CLEAR(Buf) first = buf_make(BUF_UNLIMITED), second = buf_make(BUF_UNLIMITED);
+    Error err;
+    Value back;
+    BUG_IF(!json_print(&first, v, style, &err));
+    if (!json_parse_text(&arena, buf_str(&first), options, &back, &err)) {
+        BUG("%s", err.text);
+    }
+    BUG_IF(!json_print(&second, back, style, &err));
+    BUG_IF(!str_eq(buf_str(&first), buf_str(&second)));
+}
+
+static void read_strictly(Str text)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, 64 << 20);
+    Sources sources;
+    Problems problems;
+    sources_init(&sources, &arena);
+    problems_init(&problems, &arena);
+    uint16_t source = sources_add(&sources, STR("fuzz"), text);
+    Value v;
+    if (!json_parse(&arena, &sources, source, NULL, &v, &problems)) {
+        BUG_IF(problems.errors == 0);
+        AUTO_CLEAR(Buf) shown = buf_make(1 << 20);
+        problems_print(&problems, (ProblemStyle){ 0 }, &shown);
+        return;
+    }
+    BUG_IF(problems.errors != 0);
+    check_places(v);
+    check_round_trip(v, NULL, NULL);
+    check_round_trip(v, &(JsonStyle){ .lines = true, .indent = 3, .ascii = true }, NULL);
+    check_round_trip(v, &(JsonStyle){ .spaced = true, .sort_keys = true, .html_safe = true }, NULL);
+}
+
+/* One value behind the other, with every relaxation and low limits. */
+static void read_relaxed(Str text)
+{
+    const JsonOptions options = {
+        .limits = { .size = 1 << 20, .depth = 20, .nodes = 500 },
+        .duplicates = true,
+        .wide_integers = true,
+        .python_constants = true,
+    };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, 1 << 20);
+    Sources sources;
+    Problems problems;
+    sources_init(&sources, &arena);
+    problems_init(&problems, &arena);
+    uint16_t source = sources_add(&sources, STR("fuzz"), text);
+    Value v;
+    for (size_t at = 0; (at = json_skip_space(text, at)) < text.len;) {
+        size_t before = at;
+        if (!json_parse_next(&arena, &sources, source, &at, &options, &v, &problems)) {
+            BUG_IF(problems.errors == 0);
+            break;
+        }
+        BUG_IF(at <= before || at > text.len);
+        check_round_trip(v, &(JsonStyle){ .allow_nan = true }, &options);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Str text = str_from((const char *)data, size);
+    read_strictly(text);
+    read_relaxed(text);
+    return 0;
+}
