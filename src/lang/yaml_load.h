@@ -1,7 +1,8 @@
 /* What the files behind yaml_load() share: one load in progress. Not for others.
  *
- * yaml_load.c turns libyaml's events into values, yaml_schema.c resolves plain scalars and tags,
- * yaml_strict.c finds what libyaml lets pass, yaml_problem.c tells syntax errors to people. */
+ * yaml_load.c drives libyaml, yaml_node.c turns its events into values, yaml_build.c makes
+ * containers, yaml_schema.c resolves plain scalars and tags, yaml_strict.c finds what libyaml lets
+ * pass, yaml_problem.c tells syntax errors to people. */
 #pragma once
 
 #include <yaml.h>
@@ -77,6 +78,29 @@ typedef struct YamlLoad {
 uint32_t yaml_load_offset(YamlLoad *load, size_t index);
 /* Whether one more problem is worth finding: all have a maximum, large texts a small one. */
 bool yaml_load_has_room(const YamlLoad *load);
+/* Tells that a limit is reached; always false. */
+bool yaml_load_limit(YamlLoad *load, uint32_t at, const char *what, uint64_t limit);
+/* Whether the arena's budget has room for a large block; if not, the load ends at its next
+ * check. Small blocks need not ask. */
+bool yaml_load_charge(YamlLoad *load, size_t size);
+bool yaml_load_check_memory(YamlLoad *load, uint32_t at);
+/* The text of a value as its author wrote it, short enough for a message. */
+Str yaml_load_shown(const YamlLoad *load, Value v);
+
+/* One event each; false ends the load. */
+bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event);
+bool yaml_node_alias(YamlLoad *load, const yaml_event_t *event);
+bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t *anchor,
+                    const yaml_char_t *tag, bool flow);
+bool yaml_node_close(YamlLoad *load, const yaml_event_t *event);
+
+/* Makes a container that stands as a key one; when it cannot be one, tells so and goes on with
+ * a string. */
+void yaml_build_key(YamlLoad *load, YamlFrame *frame, Value *v);
+/* The list or map of all values on the stack since the frame's first. */
+Value yaml_build_container(YamlLoad *load, const YamlFrame *frame);
+/* After a syntax error: the maps that are still open show their duplicate keys. */
+void yaml_build_check_open(YamlLoad *load);
 
 typedef enum YamlScalar {
     YAML_SCALAR_FITS,
