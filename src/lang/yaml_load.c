@@ -31,12 +31,17 @@ bool yaml_load_has_room(const YamlLoad *load)
     return load->problems->count < max;
 }
 
+Str yaml_load_seen(const YamlLoad *load)
+{
+    return load->repair.copy == NULL ? load->text : str_from(load->repair.copy, load->text.len);
+}
+
 uint32_t yaml_load_offset(YamlLoad *load, size_t index)
 {
     if (LIKELY(index <= load->ascii)) {
         return (uint32_t)(load->base + index);
     }
-    const char *text = load->text.data;
+    const char *text = yaml_load_seen(load).data;
     size_t offset = load->cursor_offset, at = load->cursor_index;
     if (at < load->ascii) {
         at = load->ascii;
@@ -94,12 +99,22 @@ bool yaml_load_charge(YamlLoad *load, size_t size)
 
 /* --- Documents ---------------------------------------------------------------------------- */
 
-static bool open_document(YamlLoad *load, const yaml_event_t *event)
+static bool open_document(YamlLoad *load)
 {
     load->anchor_names = NULL;
     load->anchor_count = 0;
     load->stack_len = 0;
-    return yaml_strict_document(load, event);
+    return true;
+}
+
+static bool close_document(YamlLoad *load, const yaml_event_t *event, List *documents)
+{
+    list_push(load->arena, documents, load->stack[0]);
+    load->document_open_ended = event->data.document_end.implicit != 0;
+    uint32_t dots =
+        load->document_open_ended ? UINT32_MAX : yaml_load_offset(load, event->start_mark.index);
+    return yaml_load_check_memory(load, load->stack[0].start) &&
+           yaml_strict_prologue(load, yaml_load_offset(load, event->end_mark.index), dots);
 }
 
 static bool take_event(YamlLoad *load, const yaml_event_t *event, List *documents)
@@ -117,13 +132,10 @@ static bool take_event(YamlLoad *load, const yaml_event_t *event, List *document
                               event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT: return yaml_node_close(load, event);
-    case YAML_STREAM_START_EVENT: return yaml_strict_directives(load, (uint32_t)load->base);
-    case YAML_DOCUMENT_START_EVENT: return open_document(load, event);
-    case YAML_DOCUMENT_END_EVENT:
-        list_push(load->arena, documents, load->stack[0]);
-        load->document_open_ended = event->data.document_end.implicit != 0;
-        return yaml_load_check_memory(load, load->stack[0].start) &&
-               yaml_strict_directives(load, yaml_load_offset(load, event->end_mark.index));
+    case YAML_STREAM_START_EVENT:
+        return yaml_strict_prologue(load, (uint32_t)load->base, UINT32_MAX);
+    case YAML_DOCUMENT_START_EVENT: return open_document(load);
+    case YAML_DOCUMENT_END_EVENT: return close_document(load, event, documents);
     case YAML_STREAM_END_EVENT:
     case YAML_NO_EVENT: break;
     }
@@ -136,8 +148,10 @@ static void read_documents(YamlLoad *load, List *documents, uint32_t max)
     while (go_on) {
         yaml_event_t event;
         if (!yaml_parser_parse(&load->parser, &event)) {
-            yaml_build_check_open(load);
-            yaml_problem_syntax(load);
+            if (!yaml_repair_syntax(load)) {
+                yaml_build_check_open(load);
+                yaml_problem_syntax(load);
+            }
             return;
         }
         if (event.type == YAML_DOCUMENT_START_EVENT && documents->len == max) {
@@ -168,6 +182,33 @@ static bool check_text(YamlLoad *load)
     return true;
 }
 
+/* Before the first reading and before each further one. */
+static void reset(YamlLoad *load)
+{
+    load->repair.again = false;
+    load->cursor_index = 0;
+    load->cursor_offset = load->base;
+    load->stack_len = 0;
+    load->depth = 0;
+    load->flow_depth = 0;
+    load->nodes = 0;
+    load->aliases = 0;
+    load->expanded = 0;
+    load->last_start = 0;
+    load->last_end = 0;
+    load->last_quoted = false;
+    load->template_line_end = 0;
+    load->document_open_ended = false;
+    Str input = str_from_offset(yaml_load_seen(load), load->base);
+    load->ascii = utf8_ascii_prefix(input);
+    if (!yaml_parser_initialize(&load->parser)) {
+        memory_exhausted(sizeof load->parser);
+    }
+    yaml_parser_set_encoding(&load->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(
+        &load->parser, (const unsigned char *)(input.len == 0 ? "" : input.data), input.len);
+}
+
 static bool load_documents(Arena *arena, const Sources *sources, uint16_t source,
                            const YamlOptions *options, List *documents, uint32_t max,
                            Problems *problems)
@@ -181,24 +222,21 @@ static bool load_documents(Arena *arena, const Sources *sources, uint16_t source
     };
     BUG_IF(load.source == NULL || load.options.limits.depth > DEPTH_MAX);
     load.text = load.source->text;
-    uint32_t errors_before = problems->errors;
     if (!check_text(&load)) {
         return false;
     }
     load.base = str_starts(load.text, bom) ? bom.len : 0;
-    Str input = str_from_offset(load.text, load.base);
-    load.ascii = utf8_ascii_prefix(input);
     load.frames = ARENA_ARRAY(arena, YamlFrame, load.options.limits.depth + 1);
-    if (!yaml_parser_initialize(&load.parser)) {
-        memory_exhausted(sizeof load.parser);
-    }
-    yaml_parser_set_encoding(&load.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(
-        &load.parser, (const unsigned char *)(input.len == 0 ? "" : input.data), input.len);
-    read_documents(&load, documents, max);
-    yaml_parser_delete(&load.parser);
+    Problems before = *problems;
+    do {
+        *problems = before;
+        documents->len = 0;
+        reset(&load);
+        read_documents(&load, documents, max);
+        yaml_parser_delete(&load.parser);
+    } while (load.repair.again);
     free(load.stack);
-    return problems->errors == errors_before;
+    return problems->errors == before.errors;
 }
 
 bool yaml_load(Arena *arena, const Sources *sources, uint16_t source, const YamlOptions *options,

@@ -2,7 +2,8 @@
  *
  * yaml_load.c drives libyaml, yaml_node.c turns its events into values, yaml_build.c makes
  * containers, yaml_schema.c resolves plain scalars and tags, yaml_strict.c finds what libyaml lets
- * pass, yaml_problem.c tells syntax errors to people. */
+ * pass, yaml_repair.c and yaml_block.c read what libyaml does not, yaml_problem.c tells syntax
+ * errors to people. */
 #pragma once
 
 #include <yaml.h>
@@ -31,6 +32,27 @@ typedef struct YamlAnchor {
     bool open; /* its container has not ended yet */
 } YamlAnchor;
 
+enum {
+    YAML_REPAIRS_MAX = 64,
+};
+
+/* The text of a scalar that the parser is not shown as it stands. */
+typedef struct YamlFix {
+    uint32_t start;
+    Str text;
+} YamlFix;
+
+/* See yaml_repair.c. */
+typedef struct YamlRepair {
+    char *copy; /* what the parser reads instead of the text; NULL while that is the text */
+    bool again; /* the copy was changed: read once more */
+    unsigned count;
+    unsigned fix_count;
+    unsigned tab_count;
+    YamlFix fixes[YAML_REPAIRS_MAX];
+    uint32_t tabs[YAML_REPAIRS_MAX]; /* where text starts behind tabs that became spaces */
+} YamlRepair;
+
 typedef struct YamlLoad {
     Arena *arena;
     const Source *source;
@@ -38,8 +60,8 @@ typedef struct YamlLoad {
     Str text;
     YamlOptions options;
     Problems *problems;
-    uint32_t errors_before;
     yaml_parser_t parser;
+    YamlRepair repair;
 
     /* libyaml counts characters, places count bytes: up to `ascii` both are the same but for
      * `base`, behind it a cursor walks along. */
@@ -83,6 +105,9 @@ bool yaml_load_limit(YamlLoad *load, uint32_t at, const char *what, uint64_t lim
 /* Whether the arena's budget has room for a large block; if not, the load ends at its next
  * check. Small blocks need not ask. */
 bool yaml_load_charge(YamlLoad *load, size_t size);
+/* The text as the parser sees it. */
+Str yaml_load_seen(const YamlLoad *load);
+bool yaml_load_knows_anchor(const YamlLoad *load, Str name);
 bool yaml_load_check_memory(YamlLoad *load, uint32_t at);
 /* The text of a value as its author wrote it, short enough for a message. */
 Str yaml_load_shown(const YamlLoad *load, Value v);
@@ -121,11 +146,13 @@ Str yaml_schema_tag_name(Str tag);
 const char *yaml_schema_surprise(Str text, const char **code);
 
 /* Checks beyond libyaml's. Each adds a problem and returns false when it finds one. */
-bool yaml_strict_directives(YamlLoad *load, uint32_t from);
-bool yaml_strict_document(YamlLoad *load, const yaml_event_t *event);
+/* Of the lines between documents: `dots` is the offset of the `...` before them, or UINT32_MAX.
+ * Also false when a repair was made. */
+bool yaml_strict_prologue(YamlLoad *load, uint32_t from, uint32_t dots);
 bool yaml_strict_scalar(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end);
 bool yaml_strict_flow_start(YamlLoad *load, uint32_t start);
 bool yaml_strict_flow_end(YamlLoad *load, const YamlFrame *frame, uint32_t end);
+bool yaml_strict_block_start(YamlLoad *load, uint32_t start);
 /* In a flow collection, what stands between a child that ends at `end` and the next. */
 bool yaml_strict_separator(YamlLoad *load, uint32_t end);
 
@@ -134,3 +161,48 @@ void yaml_problem_syntax(YamlLoad *load);
 /* Tells that the bytes from `start` to `end` are a template that wants quotes; `bracketed` when
  * it stands in a flow collection. */
 void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end, bool bracketed);
+
+/* Offset of the line behind the one at `at`. */
+size_t yaml_text_next_line(Str text, size_t at);
+/* Whether a line `---` or `...` starts there. */
+bool yaml_text_is_marker(Str text, size_t at, char c);
+
+typedef struct YamlBlockHeader {
+    uint32_t end;     /* behind its last indicator */
+    uint32_t content; /* start of the next line */
+    char chomp;       /* '+', '-', or ' ' for neither */
+    bool folded;
+    bool has_indent; /* with an indentation indicator */
+} YamlBlockHeader;
+
+typedef struct YamlBlock {
+    uint32_t content; /* where its lines start */
+    uint32_t end;     /* and end */
+    Str text;         /* in the arena */
+} YamlBlock;
+
+YamlBlockHeader yaml_block_header(Str text, uint32_t start);
+/* Reads the block scalar at `start` inside of a container indented by `parent` (-1: none). False
+ * when it has an indentation indicator, which libyaml reads well, or is wrong. */
+bool yaml_block_read(YamlLoad *load, uint32_t start, int parent, YamlBlock *out);
+
+/* Each returns true when the text is to be read again, because it was repaired. */
+bool yaml_repair_syntax(YamlLoad *load);
+/* Makes the line at `at`, a directive or a lone `...`, a comment. */
+bool yaml_repair_comment(YamlLoad *load, uint32_t at);
+/* Makes a `...` before a document without `---` this `---`. */
+bool yaml_repair_document(YamlLoad *load, uint32_t dots);
+/* When a plain text that starts with '?' was taken for a key without that. */
+bool yaml_repair_question(YamlLoad *load, uint32_t start);
+/* When the text of a block scalar that is the whole document is not indented. */
+bool yaml_repair_root_block(YamlLoad *load, uint32_t start);
+/* When the name behind the '&' or '*' at `at` has characters that libyaml does not take. */
+bool yaml_repair_anchor(YamlLoad *load, uint32_t at);
+
+/* The name of the anchor or alias at `at`. */
+Str yaml_repair_name(const YamlLoad *load, uint32_t at);
+/* Puts the text that really stands there in the place of what the parser saw; true when it is
+ * one that was read here. Only for texts with a copy. */
+bool yaml_repair_text(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end,
+                      Str *text);
+bool yaml_repair_is_tabbed(const YamlLoad *load, uint32_t start);

@@ -72,8 +72,10 @@ static const char *keep_text(YamlLoad *load, Str text, bool quoted, uint32_t sta
 
 /* --- Properties: anchors and tags --------------------------------------------------------- */
 
-/* Where the content starts behind anchor and tag, at most `end`. */
-static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t end)
+/* Where the content starts behind anchor and tag, at most `end`; `*anchor` is set to the offset of
+ * the '&' when there is one. */
+static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t end,
+                                uint32_t *anchor)
 {
     Str text = str_slice(load->text, 0, end);
     size_t at = start;
@@ -85,9 +87,12 @@ static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t e
             while (at < text.len && text.data[at] != '\n' && text.data[at] != '\r') {
                 at++;
             }
-        } else if (c == '&' || c == '!') {
+        } else if (c == '&') {
+            *anchor = (uint32_t)at;
+            at += 1 + yaml_repair_name(load, (uint32_t)at).len;
+        } else if (c == '!') {
             at++;
-            bool verbatim = at < text.len && c == '!' && text.data[at] == '<';
+            bool verbatim = at < text.len && text.data[at] == '<';
             while (at < text.len && !ascii_is_space(text.data[at]) &&
                    (verbatim || strchr(",[]{}", text.data[at]) == NULL)) {
                 at++;
@@ -96,10 +101,10 @@ static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t e
             break;
         }
     }
-    return (uint32_t)at;
+    return at < end ? (uint32_t)at : end;
 }
 
-static uint32_t add_anchor(YamlLoad *load, const yaml_char_t *name, Value v)
+static uint32_t add_anchor(YamlLoad *load, Str name, Value v)
 {
     if (load->anchor_count == load->anchor_cap) {
         uint32_t cap = load->anchor_cap == 0 ? 8 : load->anchor_cap * 2;
@@ -110,8 +115,7 @@ static uint32_t add_anchor(YamlLoad *load, const yaml_char_t *name, Value v)
     if (load->anchor_names == NULL) {
         load->anchor_names = map_new(load->arena, 0);
     }
-    Str key = arena_copy(load->arena, str_from_c((const char *)name));
-    map_set_str(load->arena, load->anchor_names, key, value_int(load->anchor_count));
+    map_set_str(load->arena, load->anchor_names, name, value_int(load->anchor_count));
     load->anchors[load->anchor_count++] = (YamlAnchor){ .value = v, .nodes = 1 };
     return load->anchor_count;
 }
@@ -121,6 +125,18 @@ static YamlAnchor *find_anchor(YamlLoad *load, Str name)
     const MapEntry *entry =
         load->anchor_names == NULL ? NULL : map_find_str(load->anchor_names, name);
     return entry == NULL ? NULL : &load->anchors[entry->value.integer];
+}
+
+bool yaml_load_knows_anchor(const YamlLoad *load, Str name)
+{
+    return load->anchor_names != NULL && map_find_str(load->anchor_names, name) != NULL;
+}
+
+/* libyaml ends names at characters that belong to them in YAML 1.2. */
+static bool repair_anchor(YamlLoad *load, const yaml_char_t *name, uint32_t at)
+{
+    return name != NULL && yaml_repair_name(load, at).len > strlen((const char *)name) &&
+           yaml_repair_anchor(load, at);
 }
 
 static bool is_secret_tag(const yaml_char_t *tag)
@@ -189,28 +205,71 @@ static void lint_scalar(YamlLoad *load, Str text, Value v)
     }
 }
 
+/* Whether only spaces follow, and the last line, which has no line end, is made of them. */
+static bool ends_in_blanks(Str text, uint32_t at)
+{
+    size_t end = text.len;
+    while (end > 0 && text.data[end - 1] == ' ') {
+        end--;
+    }
+    return end < text.len && end <= at && end > 0 &&
+           (text.data[end - 1] == '\n' || text.data[end - 1] == '\r');
+}
+
+/* The text of a scalar as it stands in the source, where the parser does not see that. Sets `*own`
+ * when it was read here; false when it is to be read again. */
+static bool scalar_text(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end,
+                        Str *text, bool *own)
+{
+    yaml_scalar_style_t style = event->data.scalar.style;
+    *own = load->repair.copy != NULL && yaml_repair_text(load, event, start, end, text);
+    if (*own) {
+        return true;
+    }
+    if (style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE) {
+        if (load->depth == 0 && yaml_repair_root_block(load, start)) {
+            return false;
+        }
+        YamlBlock block;
+        int parent = load->depth == 0 ? -1 : (int)load->frames[load->depth - 1].column;
+        bool blanks_end = ends_in_blanks(load->text, end);
+        if (blanks_end && yaml_block_read(load, start, parent, &block)) {
+            *text = block.text;
+            *own = true;
+        }
+        return true;
+    }
+    return load->flow_depth == 0 || !yaml_repair_question(load, start);
+}
+
 bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event)
 {
     uint32_t start = yaml_load_offset(load, event->start_mark.index);
     uint32_t end = yaml_load_offset(load, event->end_mark.index);
-    const char *data = (const char *)event->data.scalar.value;
-    size_t len = event->data.scalar.length;
     const yaml_char_t *tag = event->data.scalar.tag;
     yaml_scalar_style_t style = event->data.scalar.style;
     bool quoted = style != YAML_PLAIN_SCALAR_STYLE;
+    Str text = str_from((const char *)event->data.scalar.value, event->data.scalar.length);
+    uint32_t anchor = 0;
     if (!count_node(load, start)) {
         return false;
     }
-    if (UNLIKELY(len > load->options.limits.scalar)) {
+    if (UNLIKELY(text.len > load->options.limits.scalar)) {
         return yaml_load_limit(load, start, "a scalar is too long", load->options.limits.scalar);
     }
     if (UNLIKELY(tag != NULL || event->data.scalar.anchor != NULL)) {
-        start = skip_properties(load, start, end);
+        start = skip_properties(load, start, end, &anchor);
+        if (repair_anchor(load, event->data.scalar.anchor, anchor)) {
+            return false;
+        }
+    }
+    bool own;
+    if (!scalar_text(load, event, start, end, &text, &own)) {
+        return false;
     }
 
     Value *v = next_slot(load);
     YamlScalar outcome = YAML_SCALAR_FITS;
-    Str text = str_from(data, len);
     if (tag != NULL) {
         outcome = yaml_schema_resolve_tagged(text, str_from_c((const char *)tag), quoted, v);
     } else if (quoted) {
@@ -239,15 +298,16 @@ bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event)
     if (UNLIKELY(load->options.lint) && !quoted && tag == NULL) {
         lint_scalar(load, text, *v);
     }
-    if (!yaml_strict_scalar(load, event, start, end)) {
+    if (!own && !yaml_strict_scalar(load, event, start, end)) {
         return false;
     }
     YamlFrame *frame = top_frame(load);
-    if (len == 2 && !quoted && tag == NULL && at_key(load, frame) && memcmp(data, "<<", 2) == 0) {
+    if (text.len == 2 && !quoted && tag == NULL && at_key(load, frame) &&
+        memcmp(text.data, "<<", 2) == 0) {
         frame->merge = frame->merge == 0 ? load->stack_len + 1 : frame->merge;
     }
     if (event->data.scalar.anchor != NULL) {
-        add_anchor(load, event->data.scalar.anchor, *v);
+        add_anchor(load, yaml_repair_name(load, anchor), *v);
     }
     load->last_start = start;
     load->last_end = end;
@@ -261,6 +321,13 @@ bool yaml_node_alias(YamlLoad *load, const yaml_event_t *event)
     uint32_t start = yaml_load_offset(load, event->start_mark.index);
     uint32_t end = yaml_load_offset(load, event->end_mark.index);
     Str name = str_from_c((const char *)event->data.alias.anchor);
+    Str whole_name = yaml_repair_name(load, start);
+    if (load->repair.copy != NULL && whole_name.len == name.len) {
+        name = whole_name;
+    } else if (whole_name.len > name.len && yaml_load_knows_anchor(load, whole_name) &&
+               yaml_repair_anchor(load, start)) {
+        return false;
+    }
     const YamlLimits *limits = &load->options.limits;
     if (!count_node(load, start)) {
         return false;
@@ -334,6 +401,7 @@ bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t
         return yaml_load_limit(load, start, "the text is nested too deep",
                                load->options.limits.depth);
     }
+    uint32_t anchor_at = 0;
     YamlFrame *parent = top_frame(load);
     YamlFrame *frame = &load->frames[load->depth];
     *frame = (YamlFrame){
@@ -345,11 +413,17 @@ bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t
         .secret = is_secret_tag(tag) || (parent != NULL && parent->secret),
     };
     if (UNLIKELY(anchor != NULL || tag != NULL)) {
-        start = skip_properties(load, start, (uint32_t)load->text.len);
+        start = skip_properties(load, start, (uint32_t)load->text.len, &anchor_at);
+        if (repair_anchor(load, anchor, anchor_at)) {
+            return false;
+        }
         frame->column = flow ? 0 : column_of(load, start);
     }
     frame->start = start;
     frame->end = start;
+    if (!flow && !yaml_strict_block_start(load, start)) {
+        return false;
+    }
     if (tag != NULL && !yaml_schema_tag_fits(str_from_c((const char *)tag), is_map) &&
         yaml_load_has_room(load)) {
         problems_add(load->problems, "E0113", load->source, start, 1,
@@ -357,7 +431,7 @@ bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t
                      STR_ARG(yaml_schema_tag_name(str_from_c((const char *)tag))));
     }
     if (anchor != NULL) {
-        frame->anchor = add_anchor(load, anchor, value_null());
+        frame->anchor = add_anchor(load, yaml_repair_name(load, anchor_at), value_null());
         load->anchors[frame->anchor - 1].open = true;
     }
     load->depth++;

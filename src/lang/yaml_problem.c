@@ -228,7 +228,8 @@ static bool find_open_bracket(const Trouble *trouble)
     }
     char found = char_at(trouble, trouble->at);
     bool mismatch = (found == ']' || found == '}') && found != closing;
-    bool key_below = found == ':' && trouble->line_start > open->start;
+    bool key_below = found == ':' && trouble->line_start > open->start &&
+                     strstr(trouble->problem, "did not find expected ','") != NULL;
     if (trouble->at < trouble->text.len && !mismatch && !key_below) {
         return false;
     }

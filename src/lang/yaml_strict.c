@@ -31,15 +31,6 @@ static size_t line_end(Str text, size_t at)
     return at;
 }
 
-static size_t next_line(Str text, size_t at)
-{
-    at = line_end(text, at);
-    if (at + 1 < text.len && text.data[at] == '\r' && text.data[at + 1] == '\n') {
-        return at + 2;
-    }
-    return at < text.len ? at + 1 : at;
-}
-
 static bool glued_comment(YamlLoad *load, size_t at)
 {
     Problem *problem = problems_add(load->problems, "E0101", load->source, (uint32_t)at, 1,
@@ -50,65 +41,101 @@ static bool glued_comment(YamlLoad *load, size_t at)
 
 /* --- Directives --------------------------------------------------------------------------- */
 
-static bool check_directive(YamlLoad *load, Str line, uint32_t at)
+typedef enum Directive {
+    DIRECTIVE_KNOWN,   /* libyaml reads it */
+    DIRECTIVE_UNKNOWN, /* to be ignored: of another name, or another version of YAML */
+    DIRECTIVE_WRONG,
+} Directive;
+
+static Directive look_at_directive(Str line)
 {
-    Str name = STR("%YAML");
-    if (!str_starts(line, name) || line.len == name.len || !is_blank(line.data[name.len])) {
-        return true;
+    if (str_starts(line, STR("%TAG")) && line.len > 4 && is_blank(line.data[4])) {
+        return DIRECTIVE_KNOWN;
     }
-    size_t i = name.len;
-    while (i < line.len && is_blank(line.data[i])) {
-        i++;
+    if (!str_starts(line, STR("%YAML")) || line.len == 5 || !is_blank(line.data[5])) {
+        return DIRECTIVE_UNKNOWN;
     }
-    while (i < line.len && (ascii_is_digit(line.data[i]) || line.data[i] == '.')) {
-        i++;
+    size_t at = 5;
+    while (at < line.len && is_blank(line.data[at])) {
+        at++;
     }
-    if (i < line.len && !is_blank(line.data[i])) {
-        problems_add(load->problems, "E0120", load->source, at, (uint32_t)line.len,
-                     "this is no valid YAML version");
-        return false;
+    size_t version = at;
+    while (at < line.len && (ascii_is_digit(line.data[at]) || line.data[at] == '.')) {
+        at++;
+    }
+    if (at == version || (at < line.len && !is_blank(line.data[at]))) {
+        return DIRECTIVE_WRONG;
+    }
+    Str number = str_slice(line, version, at);
+    Str rest = str_trim(str_from_offset(line, at));
+    bool plain = rest.len == 0 || !ascii_is_digit(rest.data[0]); /* more words: libyaml tells */
+    return plain && (str_eq(number, STR("1.1")) || str_eq(number, STR("1.2"))) ? DIRECTIVE_KNOWN
+                                                                               : DIRECTIVE_UNKNOWN;
+}
+
+static bool directive_problem(YamlLoad *load, size_t at, const char *message, const char *hint)
+{
+    Problem *problem =
+        problems_add(load->problems, "E0120", load->source, (uint32_t)at, 1, "%s", message);
+    problem->hint = str_from_c(hint);
+    return false;
+}
+
+static bool check_directive(YamlLoad *load, Str line, size_t at, unsigned count)
+{
+    if (load->document_open_ended) {
+        return directive_problem(load, at,
+                                 "a directive stands behind a document that has not ended",
+                                 "end that document with a line '...'");
+    }
+    if (count > DIRECTIVES_MAX) {
+        return yaml_load_limit(load, (uint32_t)at, "too many directives", DIRECTIVES_MAX);
+    }
+    switch (look_at_directive(line)) {
+    case DIRECTIVE_KNOWN: return true;
+    case DIRECTIVE_UNKNOWN: yaml_repair_comment(load, (uint32_t)at); return true;
+    case DIRECTIVE_WRONG: return directive_problem(load, at, "this is no valid YAML version", "");
     }
     return true;
 }
 
-bool yaml_strict_directives(YamlLoad *load, uint32_t from)
+bool yaml_strict_prologue(YamlLoad *load, uint32_t from, uint32_t dots)
 {
-    Str text = load->text;
-    unsigned count = 0;
-    for (size_t at = from; at < text.len; at = next_line(text, at)) {
-        Str line = str_slice(text, at, line_end(text, at));
-        if (line.len > 0 && line.data[0] == '%') {
-            if (++count > DIRECTIVES_MAX) {
-                problems_add(load->problems, "E0105", load->source, (uint32_t)at, 1,
-                             "too many directives (the limit is %d)", DIRECTIVES_MAX);
-                return false;
-            }
-            if (!check_directive(load, line, (uint32_t)at)) {
-                return false;
-            }
-            continue;
-        }
-        Str rest = str_trim(line);
+    Str text = yaml_load_seen(load);
+    unsigned directives = 0;
+    size_t at = from;
+    if (dots != UINT32_MAX) {
+        Str rest = str_trim(str_slice(text, at, line_end(text, at)));
         if (rest.len > 0 && rest.data[0] != '#') {
+            return true; /* libyaml tells */
+        }
+        at = yaml_text_next_line(text, at);
+    }
+    for (; at < text.len; at = yaml_text_next_line(text, at)) {
+        Str line = str_slice(text, at, line_end(text, at));
+        Str rest = str_trim(line);
+        if (line.len > 0 && line.data[0] == '%') {
+            if (!check_directive(load, line, at, ++directives)) {
+                return false;
+            }
+        } else if (yaml_text_is_marker(text, at, '.') && directives == 0) {
+            if (dots == UINT32_MAX) {
+                yaml_repair_comment(load, (uint32_t)at); /* it ends nothing */
+            } else {
+                dots = (uint32_t)at;
+            }
+        } else if (rest.len > 0 && rest.data[0] != '#') {
             break;
         }
     }
-    return true;
-}
-
-bool yaml_strict_document(YamlLoad *load, const yaml_event_t *event)
-{
-    bool directives = event->data.document_start.version_directive != NULL ||
-                      event->data.document_start.tag_directives.start !=
-                          event->data.document_start.tag_directives.end;
-    if (!load->document_open_ended || !directives) {
-        return true;
+    bool starts = yaml_text_is_marker(text, at, '-');
+    if (directives > 0 && !starts) {
+        return directive_problem(load, at, "a line '---' is missing behind the directives", "");
     }
-    uint32_t at = yaml_load_offset(load, event->start_mark.index);
-    Problem *problem = problems_add(load->problems, "E0120", load->source, at, 1,
-                                    "a directive stands behind a document that has not ended");
-    problem->hint = STR("end that document with a line '...'");
-    return false;
+    if (dots != UINT32_MAX && !starts && at < text.len) {
+        yaml_repair_document(load, dots);
+    }
+    return !load->repair.again;
 }
 
 /* --- Indentation -------------------------------------------------------------------------- */
@@ -123,7 +150,8 @@ static bool check_indentation(YamlLoad *load, uint32_t start, uint32_t end, bool
     }
     uint32_t parent = load->frames[load->depth - 1].column;
     Str text = str_slice(load->text, 0, end);
-    for (size_t at = next_line(text, start); at < text.len; at = next_line(text, at)) {
+    for (size_t at = yaml_text_next_line(text, start); at < text.len;
+         at = yaml_text_next_line(text, at)) {
         size_t first = at;
         while (first < text.len && text.data[first] == ' ') {
             first++;
@@ -151,6 +179,17 @@ static bool check_indentation(YamlLoad *load, uint32_t start, uint32_t end, bool
     return true;
 }
 
+bool yaml_strict_block_start(YamlLoad *load, uint32_t start)
+{
+    if (LIKELY(!yaml_repair_is_tabbed(load, start))) {
+        return true;
+    }
+    Problem *problem = problems_add(load->problems, "E0107", load->source, start - 1, 1,
+                                    "a tab is no indentation");
+    problem->hint = STR("use spaces");
+    return false;
+}
+
 /* --- Scalars ------------------------------------------------------------------------------ */
 
 /* The lines before the first one with text decide nothing, but they must not be longer than its
@@ -159,7 +198,7 @@ static bool check_leading_lines(YamlLoad *load, size_t at)
 {
     Str text = load->text;
     size_t longest = 0, longest_at = 0;
-    for (; at < text.len; at = next_line(text, at)) {
+    for (; at < text.len; at = yaml_text_next_line(text, at)) {
         size_t first = at;
         while (first < text.len && text.data[first] == ' ') {
             first++;
@@ -187,18 +226,11 @@ static bool check_leading_lines(YamlLoad *load, size_t at)
 
 static bool check_block_scalar(YamlLoad *load, uint32_t start)
 {
-    Str text = load->text;
-    bool indented = false;
-    size_t at = (size_t)start + 1;
-    while (at < text.len &&
-           (ascii_is_digit(text.data[at]) || text.data[at] == '+' || text.data[at] == '-')) {
-        indented |= ascii_is_digit(text.data[at]);
-        at++;
+    YamlBlockHeader header = yaml_block_header(load->text, start);
+    if (char_at(load, header.end) == '#') {
+        return glued_comment(load, header.end);
     }
-    if (char_at(load, at) == '#') {
-        return glued_comment(load, at);
-    }
-    return indented || check_leading_lines(load, next_line(text, at));
+    return header.has_indent || check_leading_lines(load, header.content);
 }
 
 bool yaml_strict_scalar(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end)

@@ -1,0 +1,296 @@
+/* Makes libyaml read what YAML 1.2 allows and libyaml does not.
+ *
+ * The parser is given a copy of the text, of the same length, in which the place it stumbles over
+ * is written in a way that it knows and that means the same; then the text is read again. As all
+ * lengths stay, every place is right, and the text of values comes from the original. Texts that
+ * libyaml reads at once, which is nearly all, never come here.
+ *
+ * Each repair costs one more reading, so there is a maximum, and large texts get few or none. */
+#include "lang/yaml_load.h"
+
+enum {
+    REPAIR_BYTES_MAX = 4 << 20, /* bytes to read again, all repairs together */
+};
+
+static bool is_break(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_flow_indicator(char c)
+{
+    return c != '\0' && strchr(",[]{}", c) != NULL;
+}
+
+static char char_at(const YamlLoad *load, size_t at)
+{
+    return at < load->text.len ? load->text.data[at] : '\0';
+}
+
+/* Whether one more repair is allowed; if so, there is a copy to change. */
+static bool begin(YamlLoad *load)
+{
+    YamlRepair *repair = &load->repair;
+    if (repair->again) {
+        return true; /* several places of one reading */
+    }
+    if (repair->count >= YAML_REPAIRS_MAX ||
+        load->text.len > REPAIR_BYTES_MAX / (repair->count + 1)) {
+        return false;
+    }
+    if (repair->copy == NULL) {
+        repair->copy = arena_try_alloc(load->arena, load->text.len + 1);
+        if (repair->copy == NULL) {
+            return false;
+        }
+        memcpy(repair->copy, load->text.data, load->text.len);
+    }
+    repair->count++;
+    repair->again = true;
+    return true;
+}
+
+static void add_fix(YamlLoad *load, uint32_t start, Str text)
+{
+    YamlRepair *repair = &load->repair;
+    repair->fixes[repair->fix_count++] = (YamlFix){ start, text };
+}
+
+static int parent_indent(const YamlLoad *load)
+{
+    return load->depth == 0 ? -1 : (int)load->frames[load->depth - 1].column;
+}
+
+/* --- Document markers and directives ------------------------------------------------------ */
+
+bool yaml_repair_comment(YamlLoad *load, uint32_t at)
+{
+    if (!begin(load)) {
+        return false;
+    }
+    load->repair.copy[at] = '#';
+    return true;
+}
+
+bool yaml_repair_document(YamlLoad *load, uint32_t dots)
+{
+    if (!begin(load)) {
+        return false;
+    }
+    memcpy(load->repair.copy + dots, "---", 3);
+    return true;
+}
+
+/* --- Tabs --------------------------------------------------------------------------------- */
+
+/* Tabs may separate and stand in lines of their own, but not indent. Whether what follows is
+ * something that needs indentation shows when it is read: yaml_repair_is_tabbed(). */
+static bool repair_tab(YamlLoad *load, size_t at, bool in_text)
+{
+    size_t start = at, end = at;
+    while (start > load->base && is_blank(load->text.data[start - 1])) {
+        start--;
+    }
+    while (is_blank(char_at(load, end))) {
+        end++;
+    }
+    char next = char_at(load, end);
+    bool line_ends = end == load->text.len || is_break(next) || next == '#';
+    if (!line_ends) {
+        bool line_starts = start == load->base || is_break(load->text.data[start - 1]);
+        size_t spaces = 0;
+        while (load->text.data[start + spaces] == ' ') {
+            spaces++;
+        }
+        if (in_text || (line_starts && (int)spaces <= parent_indent(load))) {
+            return false;
+        }
+    }
+    if (!begin(load)) {
+        return false;
+    }
+    memset(load->repair.copy + start, ' ', end - start);
+    load->repair.tabs[load->repair.tab_count++] = (uint32_t)end;
+    return true;
+}
+
+bool yaml_repair_is_tabbed(const YamlLoad *load, uint32_t start)
+{
+    for (unsigned i = 0; i < load->repair.tab_count; i++) {
+        if (load->repair.tabs[i] == start) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- Flow collections --------------------------------------------------------------------- */
+
+/* The key of a flow map may stand on several lines, and its ':' on another: then all of it is
+ * put on one line, and the key's text kept as it was read. */
+static bool repair_flow_key(YamlLoad *load, uint32_t colon)
+{
+    const YamlFrame *frame = load->depth == 0 ? NULL : &load->frames[load->depth - 1];
+    if (frame == NULL || !frame->is_map || !frame->flow || char_at(load, colon) != ':' ||
+        load->stack_len < frame->first + 2 || char_at(load, frame->start) != '{') {
+        return false;
+    }
+    Value key = load->stack[load->stack_len - 2];
+    Value nothing = load->stack[load->stack_len - 1];
+    if (key.kind > VALUE_STRING || nothing.kind != VALUE_NULL || nothing.span > 0 || !begin(load)) {
+        return false;
+    }
+    bool comment = false, changed = false;
+    for (size_t at = key.start; at < colon; at++) {
+        bool line_ends = is_break(load->text.data[at]);
+        bool in_key = at < (size_t)key.start + key.span;
+        comment = !line_ends && (comment || (!in_key && load->text.data[at] == '#'));
+        if (line_ends && in_key && !changed) {
+            add_fix(load, key.start, arena_copy(load->arena, value_str(key)));
+            changed = true;
+        }
+        if (line_ends || comment) {
+            load->repair.copy[at] = ' ';
+        }
+    }
+    return true;
+}
+
+/* Inside of brackets a plain text may start with ':' or '?' when no blank follows. */
+static bool repair_plain_start(YamlLoad *load, uint32_t at)
+{
+    char next = char_at(load, (size_t)at + 1);
+    if (load->flow_depth == 0 || next == '\0' || ascii_is_space(next) || is_flow_indicator(next) ||
+        !begin(load)) {
+        return false;
+    }
+    load->repair.copy[at] = 'x';
+    return true;
+}
+
+bool yaml_repair_question(YamlLoad *load, uint32_t start)
+{
+    if (start == 0 || char_at(load, start - 1) != '?' ||
+        (load->repair.copy != NULL && load->repair.copy[start - 1] != '?')) {
+        return false;
+    }
+    return repair_plain_start(load, start - 1);
+}
+
+/* --- Block scalars ------------------------------------------------------------------------ */
+
+/* Hides the lines of the scalar from the parser; its text is ours. */
+static bool repair_block(YamlLoad *load, uint32_t start)
+{
+    YamlBlock block;
+    if (!yaml_block_read(load, start, parent_indent(load), &block) || !begin(load)) {
+        return false;
+    }
+    for (size_t at = block.content; at < block.end; at++) {
+        if (!is_break(load->text.data[at])) {
+            load->repair.copy[at] = ' ';
+        }
+    }
+    add_fix(load, start, block.text);
+    return true;
+}
+
+bool yaml_repair_root_block(YamlLoad *load, uint32_t start)
+{
+    Str text = load->text;
+    size_t at = yaml_block_header(text, start).content;
+    while (at < text.len && is_break(text.data[at])) {
+        at = yaml_text_next_line(text, at);
+    }
+    if (at >= text.len || text.data[at] == ' ' || yaml_text_is_marker(text, at, '-') ||
+        yaml_text_is_marker(text, at, '.')) {
+        return false;
+    }
+    return repair_block(load, start);
+}
+
+/* --- Anchors ------------------------------------------------------------------------------ */
+
+Str yaml_repair_name(const YamlLoad *load, uint32_t at)
+{
+    size_t end = (size_t)at + 1;
+    while (end < load->text.len && !ascii_is_space(load->text.data[end]) &&
+           !is_flow_indicator(load->text.data[end])) {
+        end++;
+    }
+    return str_slice(load->text, (size_t)at + 1, end);
+}
+
+bool yaml_repair_anchor(YamlLoad *load, uint32_t at)
+{
+    Str name = yaml_repair_name(load, at);
+    if (name.len == 0 || !begin(load)) {
+        return false;
+    }
+    for (size_t i = 0; i < name.len; i++) {
+        if (!ascii_is_name(name.data[i]) && name.data[i] != '-') {
+            load->repair.copy[at + 1 + i] = 'x';
+        }
+    }
+    return true;
+}
+
+/* --- What to do about an error ------------------------------------------------------------ */
+
+bool yaml_repair_syntax(YamlLoad *load)
+{
+    const yaml_parser_t *parser = &load->parser;
+    const char *problem = parser->problem == NULL ? "" : parser->problem;
+    const char *context = parser->context == NULL ? "" : parser->context;
+    if (parser->error == YAML_READER_ERROR) {
+        return false;
+    }
+    uint32_t at = yaml_load_offset(load, parser->problem_mark.index);
+    uint32_t context_at = yaml_load_offset(load, parser->context_mark.index);
+    if (strcmp(context, "while scanning a block scalar") == 0) {
+        return char_at(load, at) == '\t' && repair_block(load, context_at);
+    }
+    if (char_at(load, at) == '\t') {
+        return repair_tab(load, at, strcmp(context, "while scanning a plain scalar") == 0);
+    }
+    if (strcmp(context, "while scanning an anchor") == 0) {
+        return yaml_repair_anchor(load, context_at);
+    }
+    if (strcmp(context, "while scanning an alias") == 0) {
+        return yaml_load_knows_anchor(load, yaml_repair_name(load, context_at)) &&
+               yaml_repair_anchor(load, context_at);
+    }
+    if (strcmp(problem, "did not find expected ',' or '}'") == 0) {
+        return repair_flow_key(load, at);
+    }
+    if (strcmp(problem, "did not find expected node content") == 0) {
+        return char_at(load, at) == ':' && repair_plain_start(load, at);
+    }
+    return false;
+}
+
+/* --- What the parser saw and what stands there -------------------------------------------- */
+
+bool yaml_repair_text(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end,
+                      Str *text)
+{
+    const YamlRepair *repair = &load->repair;
+    for (unsigned i = 0; i < repair->fix_count; i++) {
+        if (repair->fixes[i].start == start) {
+            *text = repair->fixes[i].text;
+            return true;
+        }
+    }
+    if (event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && start < end &&
+        text->data[0] != load->text.data[start]) {
+        char *whole = memcpy(arena_alloc(load->arena, text->len), text->data, text->len);
+        whole[0] = load->text.data[start];
+        text->data = whole;
+    }
+    return false;
+}
