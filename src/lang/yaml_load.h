@@ -133,7 +133,8 @@ typedef enum YamlScalar {
     YAML_SCALAR_WRONG_TAG, /* the text is not what its tag says */
 } YamlScalar;
 
-/* The value of a plain scalar without tag. Strings keep pointing to `text`. */
+/* The value of a plain scalar without tag, null when it does not fit. Strings keep pointing to
+ * `text`. */
 YamlScalar yaml_schema_resolve(Str text, Value *out);
 /* The same with a tag of the core schema; `text` of any style. Tags that this schema does not
  * know leave the value as if there was none: a string when `quoted`. */

@@ -270,7 +270,7 @@ bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event)
 
     Value *v = next_slot(load);
     YamlScalar outcome = YAML_SCALAR_FITS;
-    if (tag != NULL) {
+    if (UNLIKELY(tag != NULL)) {
         outcome = yaml_schema_resolve_tagged(text, str_from_c((const char *)tag), quoted, v);
     } else if (quoted) {
         *v = value_string(text);

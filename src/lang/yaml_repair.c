@@ -150,7 +150,7 @@ static bool repair_flow_key(YamlLoad *load, uint32_t colon)
         bool line_ends = is_break(load->text.data[at]);
         bool in_key = at < (size_t)key.start + key.span;
         comment = !line_ends && (comment || (!in_key && load->text.data[at] == '#'));
-        if (line_ends && in_key && !changed) {
+        if (line_ends && in_key && !changed && key.kind == VALUE_STRING) {
             add_fix(load, key.start, arena_copy(load->arena, value_str(key)));
             changed = true;
         }

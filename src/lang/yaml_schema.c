@@ -129,6 +129,7 @@ static bool resolve_special_float(Str text, Value *out)
 static bool resolve_number(Str text, Value *out, bool *too_big)
 {
     *too_big = false;
+    *out = value_null();
     int64_t integer;
     if (text.len > 2 && text.data[0] == '0' && (text.data[1] == 'x' || text.data[1] == 'o')) {
         Str digits = str_from_offset(text, 2);
@@ -277,6 +278,7 @@ static const struct Tag *tag_find(Str tag)
 YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out)
 {
     const struct Tag *row = tag_find(tag);
+    *out = value_null();
     if (row != NULL) {
         return row->resolve(text, out);
     }

@@ -126,6 +126,79 @@ static void streams_hold_any_number_of_documents(void **state)
     check_rows(rows, COUNT_OF(rows));
 }
 
+static Str repeated(Buf *buf, const char *before, const char *text, unsigned count,
+                    const char *after)
+{
+    buf_put_c(buf, before);
+    for (unsigned i = 0; i < count; i++) {
+        buf_put_c(buf, text);
+    }
+    buf_put_c(buf, after);
+    return buf_str(buf);
+}
+
+/* All of these libyaml alone rejects or reads as something else. */
+static void what_libyaml_stumbles_over_is_read(void **state)
+{
+    static const Row rows[] = {
+        /* directives and markers */
+        { "%HELLO world\n%YAML 1.9\n---\na: 1\n", "{'a': 1}" },
+        { "a\n...\n%HELLO\n---\nb\n", "'a' | 'b'" },
+        { "...\n# nothing\n", "" },
+        { "a: 1\n...\n# between\n...\nb: 2\n...\nc: 3\n", "{'a': 1} | {'b': 2} | {'c': 3}" },
+        /* tabs that separate */
+        { "-\ta\n-\t\tb # c\n", "['a', 'b']" },
+        { "a:\n  \tb\n\t\nc: d\n\t# e\nf: g\n", "{'a': 'b', 'c': 'd', 'f': 'g'}" },
+        { "\t{a: 1}\n", "{'a': 1}" },
+        { "?\ta\n:\tb\n", "{'a': 'b'}" },
+        /* block scalars */
+        { "a: |\n  \tx\n   y\nb: 1\n", "{'a': '\tx\n y\n', 'b': 1}" },
+        { "a: >-\n \tx\n y\n z\n\n w\nb: ü\n", "{'a': '\tx\ny z\nw', 'b': 'ü'}" },
+        { "--- |\nx\n y\n\n# ü\n--- >\na\nb\n\nc\n", "'x\n y\n\n# ü\n' | 'a b\nc\n'" },
+        { "--- |+\nx\n\n...\n--- |-\n%x\n", "'x\n\n' | '%x'" },
+        { "a: |+\n  x\n ", "{'a': 'x\n\n'}" },
+        { "a: |\n  x\n   ", "{'a': 'x\n \n'}" },
+        /* flow maps */
+        { "{a\n: b, \"c d\" # why\n :e}", "{'a': 'b', 'c d': 'e'}" },
+        { "{one\n  two: 1, 'three\n\n four': 2}", "{'one two': 1, 'three\nfour': 2}" },
+        { "[:a, ::b, ?c, {?d: :e, \"f\"::g}]", "[':a', '::b', '?c', {'?d': ':e', 'f': ':g'}]" },
+        { "[:ü\n  x, ?y\n z]", "[':ü x', '?y z']" },
+        /* anchors */
+        { "- &a:b 1\n- &é [2]\n- *a:b\n- *é\n- &c: 3\n- *c:\n", "[1, [2], 1, [2], 3, 3]" },
+        { "a: &x 1\nb:\n  *x: y\n", "{'a': 1, 'b': {1: 'y'}}" },
+        { "é: 'ü'\n-x: [:ß, ö]\nz: 'ä'\n", "{'é': 'ü', '-x': [':ß', 'ö'], 'z': 'ä'}" },
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+static void repaired_texts_keep_their_places(void **state)
+{
+    AUTO_CLEAR(Loaded) loaded;
+    loaded_read(&loaded, STR("a: [:ü, 'é']\nb: |\n  \tö\nc: &x:y ☺\nd: {k\n  l: m}\n"), NULL);
+    assert_true(loaded.ok);
+    const Map *map = loaded.documents->items[0].map;
+    static const char *const originals[] = { "[:ü, 'é']", "|\n  \tö\n", "☺", "{k\n  l: m}" };
+    for (uint32_t i = 0; i < COUNT_OF(originals); i++) {
+        assert_str(value_original(&loaded.sources, map->entries[i].value), originals[i]);
+    }
+}
+
+static void repairs_are_bounded(void **state)
+{
+    AUTO_CLEAR(Buf) buf = buf_make(BUF_UNLIMITED);
+    AUTO_CLEAR(Loaded) many;
+    loaded_read(&many, repeated(&buf, "", "-\ta\n", 1000, ""), NULL);
+    assert_false(many.ok);
+    assert_int_equal(many.problems.count, 1);
+    assert_str(many.problems.items[0].code, "E0107");
+    buf_reset(&buf);
+    AUTO_CLEAR(Loaded) large;
+    loaded_read(&large, repeated(&buf, "", "- some more text\n", 300000, "-\ta\n"), NULL);
+    assert_false(large.ok);
+    assert_str(large.problems.items[0].code, "E0107");
+    assert_int_equal(large.problems.items[0].line, 300001);
+}
+
 static void one_document_is_one(void **state)
 {
     const struct {
@@ -255,17 +328,6 @@ static void large_maps_find_their_keys(void **state)
     }
 }
 
-static Str repeated(Buf *buf, const char *before, const char *text, unsigned count,
-                    const char *after)
-{
-    buf_put_c(buf, before);
-    for (unsigned i = 0; i < count; i++) {
-        buf_put_c(buf, text);
-    }
-    buf_put_c(buf, after);
-    return buf_str(buf);
-}
-
 static void limits_end_in_a_clear_error(void **state)
 {
     const struct {
@@ -365,6 +427,9 @@ int main(void)
         cmocka_unit_test(anchors_aliases_and_merge_keys_are_resolved),
         cmocka_unit_test(keys_are_scalars_or_tuples),
         cmocka_unit_test(streams_hold_any_number_of_documents),
+        cmocka_unit_test(what_libyaml_stumbles_over_is_read),
+        cmocka_unit_test(repaired_texts_keep_their_places),
+        cmocka_unit_test(repairs_are_bounded),
         cmocka_unit_test(one_document_is_one),
         cmocka_unit_test(every_value_knows_its_place_and_spelling),
         cmocka_unit_test(quoting_is_remembered),

@@ -108,6 +108,21 @@ static void colons_and_indentation_are_explained(void **state)
     check_rows(rows, COUNT_OF(rows), NULL);
 }
 
+static void tabs_never_indent(void **state)
+{
+    static const Row rows[] = {
+        { "-\t- a\n", { { "E0107", 1, 2, "spaces" } } },
+        { "-\ta: b\n", { { "E0107", 1, 2, "spaces" } } },
+        { "?\t- a\n", { { "E0107", 1, 2, "spaces" } } },
+        { "a:\n  \tb: c\n", { { "E0107", 2, 3, "spaces" } } },
+        { "a:\n  \t- b\n", { { "E0107", 2, 3, "spaces" } } },
+        { "a:\n\tb\n", { { "E0107", 2, 1, "spaces" } } },
+        { "a:\n  b: 1\n  \tc: 2\n", { { "E0107", 3, 3, "spaces" } } },
+        { "a: 1\n\tb\n", { { "E0107", 2, 1, "spaces" } } },
+    };
+    check_rows(rows, COUNT_OF(rows), NULL);
+}
+
 static void characters_that_cannot_stand_there_are_named(void **state)
 {
     static const Row rows[] = {
@@ -128,6 +143,11 @@ static void characters_that_cannot_stand_there_are_named(void **state)
         { "a: |#c\n d\n", { { "E0101", 1, 5, "space" } } },
         { "a: 1\n%YAML 1.2\n---\nb: 1\n", { { "E0120", 2, 1, "'...'" } } },
         { "%YAML 1.2#\n---\n", { { "E0120", 1, 1, NULL } } },
+        { "%YAML 1.2 x\n---\n", { { "E0101", 1, 11, NULL } } },
+        { "%HELLO\na: 1\n", { { "E0120", 2, 1, NULL } } },
+        { "%TAG ! x:\n", { { "E0120", 2, 1, NULL } } },
+        { "a\n... b\n", { { "E0101", 2, 5, "---" } } },
+        { "[*:x]\n", { { "E0118", 1, 2, "\"*:x]\"" } } },
     };
     check_rows(rows, COUNT_OF(rows), NULL);
 }
@@ -183,6 +203,7 @@ int main(void)
         cmocka_unit_test(quoted_starts_want_quotes_around_all),
         cmocka_unit_test(open_quotes_and_brackets_show_where_they_open),
         cmocka_unit_test(colons_and_indentation_are_explained),
+        cmocka_unit_test(tabs_never_indent),
         cmocka_unit_test(characters_that_cannot_stand_there_are_named),
         cmocka_unit_test(values_that_do_not_fit_are_all_told_at_once),
         cmocka_unit_test(surprises_are_hinted_at_when_asked),
