@@ -9,6 +9,12 @@ static bool markup_escape(Render *r, const Args *args, Value *out)
     return op_escape(r, args->values[1], out);
 }
 
+static bool markup_html(Render *r, const Args *args, Value *out)
+{
+    *out = args->values[0];
+    return true;
+}
+
 static bool unescape(Render *r, Str text, Value *out)
 {
     if (!op_charge_bytes(r, text.len)) {
@@ -74,6 +80,8 @@ static bool markup_striptags(Render *r, const Args *args, Value *out)
 
 /* clang-format off */
 const Native markup_methods[] = {
+    { "__html__", markup_html, { { "self" } }, 0,
+      "The markup itself.", "{{ ('<b>'|safe).__html__() }}", "<b>" },
     { "escape", markup_escape, { { "self" }, { "s" } }, 0,
       "Any value as markup: what HTML gives a meaning is escaped.",
       "{{ (''|safe).escape('<') }}", "&lt;" },

@@ -89,5 +89,8 @@ Map *namespace_attributes(Value v);
 Value cycler_new(Render *r, List *items);
 Value joiner_new(Render *r, Value separator);
 
+/* The class of a value, for `value.__class__.__name__`. */
+Value class_new(Render *r, Value v);
+
 /* True for values that value_call accepts. */
 bool value_is_callable(Value v);

@@ -304,17 +304,6 @@ static bool iterable_contains(Render *r, Value needle, Value haystack, bool *out
     return !render_failed(r);
 }
 
-/* What stands before "Undefined" in the names of Jinja2's classes. */
-static const char *undefined_prefix(const Render *r, Value v)
-{
-    switch (undefined_mode(r, v)) {
-    case UNDEFINED_STRICT: return "Strict";
-    case UNDEFINED_CHAINABLE: return "Chainable";
-    case UNDEFINED_DEBUG: return "Debug";
-    default: return "";
-    }
-}
-
 bool op_contains(Render *r, Value needle, Value haystack, bool *out)
 {
     switch ((ValueKind)haystack.kind) {

@@ -26,8 +26,8 @@ const Native *op_find_method(Value owner, Str name)
     return method_find((ValueKind)owner.kind, name);
 }
 
-/* Quickly says no for nearly every name. */
-static bool may_be_map_method(Str name)
+/* Whether a dict may have the attribute itself; quickly says no for nearly every name. */
+static bool may_have_attribute(Str name)
 {
     switch (name.len) {
     case 3: return name.data[0] == 'g' || name.data[0] == 'p';
@@ -36,6 +36,7 @@ static bool may_be_map_method(Str name)
     case 6: return name.data[0] == 'v' || name.data[0] == 'u';
     case 7: return name.data[0] == 'p';
     case 8: return name.data[0] == 'f';
+    case 9: return name.data[0] == '_'; /* __class__ */
     case 10: return name.data[0] == 's';
     default: return false;
     }
@@ -62,6 +63,11 @@ static bool number_attribute(Value owner, Str name, Value *out)
 bool op_find_attribute(Render *r, Value owner, Str name, Value *out, bool *found)
 {
     *found = false;
+    if (UNLIKELY(name.len == 9 && memcmp(name.data, "__class__", 9) == 0)) {
+        *out = class_new(r, owner);
+        *found = true;
+        return true;
+    }
     switch ((ValueKind)owner.kind) {
     case VALUE_OBJECT: {
         const ObjectType *type = owner.object->type;
@@ -168,10 +174,11 @@ static bool undefined_lookup(Render *r, Value owner, Value *out)
 
 static bool get_attr_slow(Render *r, Value owner, Str name, Value *out)
 {
-    if (owner.kind == VALUE_UNDEFINED) {
-        return undefined_lookup(r, owner, out);
-    }
     bool found;
+    if (owner.kind == VALUE_UNDEFINED) {
+        return undefined_attribute_of(r, owner, name, out, &found) &&
+               (found || undefined_lookup(r, owner, out));
+    }
     if (!op_find_attribute(r, owner, name, out, &found)) {
         return false;
     }
@@ -189,7 +196,7 @@ static bool get_attr_slow(Render *r, Value owner, Str name, Value *out)
 bool op_get_attr(Render *r, Value owner, Str name, Value *out)
 {
     /* Nearly all attributes of a template are keys of a map that has no method of that name. */
-    if (LIKELY(owner.kind == VALUE_MAP && !may_be_map_method(name))) {
+    if (LIKELY(owner.kind == VALUE_MAP && !may_have_attribute(name))) {
         const MapEntry *entry = map_find_str(owner.map, name);
         if (LIKELY(entry != NULL)) {
             *out = entry->value;

@@ -46,6 +46,16 @@ Value undefined_lenient_hint(Render *r, const char *format, ...)
                           (Undefined){ .hint = hint, .owner = value_missing(), .lenient = true });
 }
 
+const char *undefined_prefix(const Render *r, Value v)
+{
+    switch (undefined_mode(r, v)) {
+    case UNDEFINED_STRICT: return "Strict";
+    case UNDEFINED_CHAINABLE: return "Chainable";
+    case UNDEFINED_DEBUG: return "Debug";
+    default: return "";
+    }
+}
+
 /* "dict object", "jinja2.utils.Namespace object", "None". */
 static void type_put(Value v, Buf *out)
 {
@@ -153,5 +163,28 @@ bool undefined_print(Render *r, Value v, Buf *out)
         buf_put_char(out, ']');
     }
     buf_put(out, STR(" }}"));
+    return true;
+}
+
+bool undefined_attribute_of(Render *r, Value v, Str name, Value *out, bool *found)
+{
+    const Undefined *what = v.undefined;
+    *found = true;
+    if (str_eq(name, STR("__class__"))) {
+        *out = class_new(r, v);
+    } else if (what == NULL || !str_starts(name, STR("_undefined_"))) {
+        *found = false;
+    } else if (str_eq(name, STR("_undefined_name"))) {
+        *out = what->hint.len > 0 && what->name.len == 0 ? value_null()
+               : value_is_missing(what->owner)           ? value_string(what->name)
+                                                         : what->key;
+    } else if (str_eq(name, STR("_undefined_hint"))) {
+        *out = what->hint.len > 0 ? value_string(what->hint) : value_null();
+    } else if (str_eq(name, STR("_undefined_message"))) {
+        Buf message = render_buf(r);
+        return undefined_message(r, v, &message) && render_take(r, &message, out);
+    } else {
+        *found = false;
+    }
     return true;
 }

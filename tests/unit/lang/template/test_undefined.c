@@ -95,6 +95,15 @@ static const Row strict[] = {
       "!UndefinedError: 'markupsafe.Markup object' has no attribute 'zork'" },
     { "d[(1,2)] ~ ''", "!UndefinedError: dict object has no element (1, 2)" },
     { "range(3)[7] ~ ''", "!UndefinedError: range object has no element 7" },
+    { "missing.__class__.__name__", "StrictUndefined" },
+    { "missing._undefined_name", "missing" },
+    { "missing._undefined_hint", "None" },
+    { "missing._undefined_message", "'missing' is undefined" },
+    { "d.foo._undefined_name", "foo" },
+    { "d[5]._undefined_name", "5" },
+    { "d.foo._undefined_message", "'dict object' has no attribute 'foo'" },
+    { "missing.x._undefined_name", "!UndefinedError: 'missing' is undefined" },
+    { "(1 if false)._undefined_name", "None" },
 };
 
 static void strict_fails_on_every_use(void **state)
@@ -142,6 +151,15 @@ static const Row chainable[] = {
     { "(html|safe).zork ~ ''", "" },
     { "d[(1,2)] ~ ''", "" },
     { "range(3)[7] ~ ''", "" },
+    { "missing.__class__.__name__", "ChainableUndefined" },
+    { "missing._undefined_name", "missing" },
+    { "missing._undefined_hint", "None" },
+    { "missing._undefined_message", "'missing' is undefined" },
+    { "d.foo._undefined_name", "foo" },
+    { "d[5]._undefined_name", "5" },
+    { "d.foo._undefined_message", "'dict object' has no attribute 'foo'" },
+    { "missing.x._undefined_name", "missing" },
+    { "(1 if false)._undefined_name", "None" },
 };
 
 static void chainable_goes_on(void **state)
@@ -190,6 +208,15 @@ static const Row debug[] = {
     { "(html|safe).zork ~ ''", "{{ no such element: markupsafe.Markup object['zork'] }}" },
     { "d[(1,2)] ~ ''", "{{ no such element: dict object[(1, 2)] }}" },
     { "range(3)[7] ~ ''", "{{ no such element: range object[7] }}" },
+    { "missing.__class__.__name__", "DebugUndefined" },
+    { "missing._undefined_name", "missing" },
+    { "missing._undefined_hint", "None" },
+    { "missing._undefined_message", "'missing' is undefined" },
+    { "d.foo._undefined_name", "foo" },
+    { "d[5]._undefined_name", "5" },
+    { "d.foo._undefined_message", "'dict object' has no attribute 'foo'" },
+    { "missing.x._undefined_name", "!UndefinedError: 'missing' is undefined" },
+    { "(1 if false)._undefined_name", "None" },
 };
 
 static void debug_shows_what_is_missing(void **state)
