@@ -47,11 +47,18 @@ typedef struct Map Map;
 typedef struct Object Object;
 typedef struct Undefined Undefined;
 
+/* The three words can also be written and copied as such: a value that is made of narrow stores
+ * and then read by wide loads makes the processor wait. */
 typedef struct Value {
-    uint8_t kind;    /* ValueKind */
-    uint8_t flags;   /* ValueFlag */
-    uint16_t source; /* index into Sources */
-    uint32_t len;    /* bytes of a string */
+    union {
+        struct {
+            uint8_t kind;    /* ValueKind */
+            uint8_t flags;   /* ValueFlag */
+            uint16_t source; /* index into Sources */
+            uint32_t len;    /* bytes of a string */
+        };
+        uint64_t head;
+    };
     union {
         bool boolean;
         int64_t integer;
@@ -61,11 +68,21 @@ typedef struct Value {
         Map *map;
         Object *object;
         const Undefined *undefined;
+        uint64_t payload;
     };
-    uint32_t start; /* byte offset in the source */
-    uint32_t span;  /* bytes in the source */
+    union {
+        struct {
+            uint32_t start; /* byte offset in the source */
+            uint32_t span;  /* bytes in the source */
+        };
+        uint64_t place;
+    };
 } Value;
 
+/* kind, flags and len as they lie in `head`. */
+#define VALUE_HEAD(kind, flags, len) \
+    ((uint64_t)(kind) | (uint64_t)(flags) << 8 | (uint64_t)(uint32_t)(len) << 32)
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "VALUE_HEAD is for little endian");
 _Static_assert(sizeof(Value) == 24, "values stay small");
 
 /* Frozen containers belong to somebody else (a site's variables): methods that would change
@@ -118,51 +135,50 @@ struct Undefined {
 
 static inline Value value_null(void)
 {
-    return (Value){ .kind = VALUE_NULL };
+    return (Value){ .head = VALUE_NULL, .payload = 0, .place = 0 };
 }
 static inline Value value_bool(bool boolean)
 {
-    return (Value){ .kind = VALUE_BOOL, .boolean = boolean };
+    return (Value){ .head = VALUE_BOOL, .payload = boolean, .place = 0 };
 }
 static inline Value value_int(int64_t integer)
 {
-    return (Value){ .kind = VALUE_INT, .integer = integer };
+    return (Value){ .head = VALUE_INT, .integer = integer, .place = 0 };
 }
 static inline Value value_float(double number)
 {
-    return (Value){ .kind = VALUE_FLOAT, .number = number };
+    return (Value){ .head = VALUE_FLOAT, .number = number, .place = 0 };
 }
 /* The bytes are borrowed; at most VALUE_STRING_MAX of them. */
 static inline Value value_string(Str s)
 {
-    return (Value){ .kind = VALUE_STRING, .len = (uint32_t)s.len, .text = s.data };
+    return (Value){ .head = VALUE_HEAD(VALUE_STRING, 0, s.len), .text = s.data, .place = 0 };
 }
 static inline Value value_markup(Str s)
 {
-    return (Value){
-        .kind = VALUE_STRING, .flags = VALUE_MARKUP, .len = (uint32_t)s.len, .text = s.data
-    };
+    return (
+        Value){ .head = VALUE_HEAD(VALUE_STRING, VALUE_MARKUP, s.len), .text = s.data, .place = 0 };
 }
 static inline Value value_list(List *list)
 {
-    return (Value){ .kind = VALUE_LIST, .list = list };
+    return (Value){ .head = VALUE_LIST, .list = list, .place = 0 };
 }
 static inline Value value_tuple(List *items)
 {
-    return (Value){ .kind = VALUE_TUPLE, .list = items };
+    return (Value){ .head = VALUE_TUPLE, .list = items, .place = 0 };
 }
 static inline Value value_map(Map *map)
 {
-    return (Value){ .kind = VALUE_MAP, .map = map };
+    return (Value){ .head = VALUE_MAP, .map = map, .place = 0 };
 }
 static inline Value value_object(Object *object)
 {
-    return (Value){ .kind = VALUE_OBJECT, .object = object };
+    return (Value){ .head = VALUE_OBJECT, .object = object, .place = 0 };
 }
 /* "Not given": an optional argument that the caller left out, a slot not yet assigned. */
 static inline Value value_missing(void)
 {
-    return (Value){ .kind = VALUE_UNDEFINED };
+    return (Value){ .head = VALUE_UNDEFINED, .payload = 0, .place = 0 };
 }
 static inline bool value_is_missing(Value v)
 {

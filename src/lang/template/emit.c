@@ -1,14 +1,14 @@
 #include "lang/template/emit.h"
 
-bool emit_slow(Render *r, Value v, unsigned mode)
+bool emit_slow(Render *r, const Value *v, unsigned mode)
 {
     if (UNLIKELY(r->secrets)) {
         r->ranges = r->capture_depth == 0 ? r->rendered : NULL;
-        if (r->capture_depth > 0 && op_holds_secret(r, v)) {
+        if (r->capture_depth > 0 && op_holds_secret(r, *v)) {
             r->capture_secret = true;
         }
     }
-    bool ok = emit_escapes(r, mode) ? op_print_escaped(r, v, r->out) : op_print(r, v, r->out);
+    bool ok = emit_escapes(r, mode) ? op_print_escaped(r, *v, r->out) : op_print(r, *v, r->out);
     r->ranges = NULL;
     return ok && (!r->out->overflow || render_out_of_output(r));
 }

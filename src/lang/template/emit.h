@@ -11,18 +11,19 @@ static inline bool emit_escapes(const Render *r, unsigned mode)
 
 /* For anything but plain text and integers, and when secrets are in play: those bytes of the
  * output that come from secrets are remembered. */
-bool emit_slow(Render *r, Value v, unsigned mode);
+bool emit_slow(Render *r, const Value *v, unsigned mode);
 
-/* Writes a value as `mode` (an EmitMode) says. */
-static inline bool emit_value(Render *r, Value v, unsigned mode)
+/* Writes a value as `mode` (an EmitMode) says. By pointer, so that it is not copied to be looked
+ * at. */
+static inline bool emit_value(Render *r, const Value *v, unsigned mode)
 {
     if (UNLIKELY(r->secrets)) {
         return emit_slow(r, v, mode);
     }
-    if (v.kind == VALUE_STRING && (mode == EMIT_PLAIN || value_is_markup(v))) {
-        buf_put(r->out, value_str(v));
-    } else if (v.kind == VALUE_INT) {
-        buf_put_i64(r->out, v.integer);
+    if (v->kind == VALUE_STRING && (mode == EMIT_PLAIN || (v->flags & VALUE_MARKUP) != 0)) {
+        buf_put(r->out, str_from(v->text, v->len));
+    } else if (v->kind == VALUE_INT) {
+        buf_put_i64(r->out, v->integer);
     } else {
         return emit_slow(r, v, mode);
     }

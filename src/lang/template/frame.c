@@ -8,7 +8,13 @@ Frame *frame_open(Render *r, const Function *function, Frame *outer, Context *co
     mark->mark = arena_mark(&r->rendered->frames);
     uint32_t count = function->slot_count + function->stack_max;
     Frame *frame = arena_alloc(arena, sizeof(Frame) + count * sizeof(Value));
-    *frame = (Frame){ .function = function, .outer = outer, .context = context };
+    frame->function = function;
+    frame->outer = outer;
+    frame->context = context;
+    frame->depth0 = 0;
+    frame->parent = NULL;
+    frame->block = NULL;
+    frame->block_depth = 0;
     frame->slots = (Value *)(frame + 1);
     frame->stack = frame->slots + function->slot_count;
     for (uint32_t i = 0; i < function->slot_count; i++) {

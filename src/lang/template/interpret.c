@@ -27,7 +27,9 @@ static inline bool binary(Render *r, Operator op, Value a, Value b, Value *out)
             (op == OP_SUB && !__builtin_sub_overflow(a.integer, b.integer, &result)) ||
             (op == OP_MUL && !__builtin_mul_overflow(a.integer, b.integer, &result))) {
             *out = value_int(result);
-            out->flags = (a.flags | b.flags) & VALUE_SECRET;
+            if (UNLIKELY(((a.flags | b.flags) & VALUE_SECRET) != 0)) {
+                out->flags = VALUE_SECRET;
+            }
             return true;
         }
     }
@@ -87,40 +89,44 @@ static inline const MapEntry *find_attr(const Map *map, Name *name)
     return entry;
 }
 
-static inline bool get_attr(Render *r, Value owner, Name *name, Value *out)
+static inline bool get_attr(Render *r, const Value *owner, Name *name, Value *out)
 {
-    if (LIKELY(owner.kind == VALUE_MAP && name->methods[VALUE_MAP] == NULL)) {
-        const MapEntry *entry = find_attr(owner.map, name);
+    if (LIKELY(owner->kind == VALUE_MAP && name->methods[VALUE_MAP] == NULL)) {
+        const MapEntry *entry = find_attr(owner->map, name);
         if (LIKELY(entry != NULL)) {
+            bool secret = value_is_secret(*owner); /* `out` may be the owner */
             *out = entry->value;
-            out->flags |= owner.flags & VALUE_SECRET;
+            if (UNLIKELY(secret)) {
+                out->flags |= VALUE_SECRET;
+            }
             return true;
         }
     }
-    return op_get_attr(r, owner, name->text, out);
+    return op_get_attr(r, *owner, name->text, out);
 }
 
-static inline Value slot_value(Render *r, const Frame *frame, uint32_t slot)
+/* The value in a slot, by reference; an unset one as an undefined value that stands in `scratch`. */
+static inline const Value *slot_value(Render *r, const Frame *frame, uint32_t slot, Value *scratch)
 {
-    Value v = frame->slots[slot];
-    if (UNLIKELY(value_is_missing(v))) {
-        return undefined_name(r, frame->function->slot_names[slot]);
+    const Value *v = &frame->slots[slot];
+    if (UNLIKELY(v->kind == VALUE_UNDEFINED && v->undefined == NULL)) {
+        *scratch = undefined_name(r, frame->function->slot_names[slot]);
+        return scratch;
     }
     return v;
 }
 
 /* A name of the context: looked up once, then kept in its slot. */
-static inline Value name_value(Render *r, const Frame *frame, uint32_t slot, const Name *name)
+static inline const Value *name_value(Render *r, const Frame *frame, uint32_t slot,
+                                      const Name *name, Value *scratch)
 {
-    Value v = frame->slots[slot];
-    if (LIKELY(!value_is_missing(v))) {
-        return v;
+    Value *v = &frame->slots[slot];
+    if (UNLIKELY(v->kind == VALUE_UNDEFINED && v->undefined == NULL) &&
+        !context_lookup(r, frame->context, name, v)) {
+        *scratch = undefined_name(r, name->text);
+        return scratch;
     }
-    if (context_lookup(r, frame->context, name, &v)) {
-        frame->slots[slot] = v;
-        return v;
-    }
-    return undefined_name(r, name->text);
+    return v;
 }
 
 static Frame *frame_out(Frame *frame, unsigned levels)
@@ -228,13 +234,13 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     *sp++ = template->constants[ip->c];
     NEXT;
     CASE(LOAD)
-    *sp++ = slot_value(r, frame, ip->c);
+    *sp++ = *slot_value(r, frame, ip->c, &value);
     NEXT;
     CASE(LOAD_OUTER)
-    *sp++ = slot_value(r, frame_out(frame, ip->b), ip->c);
+    *sp++ = *slot_value(r, frame_out(frame, ip->b), ip->c, &value);
     NEXT;
     CASE(LOAD_NAME)
-    *sp++ = name_value(r, frame, ip->b, &template->names[ip->c]);
+    *sp++ = *name_value(r, frame, ip->b, &template->names[ip->c], &value);
     NEXT;
     CASE(UNDEFINED)
     value = template->constants[ip->c];
@@ -269,11 +275,10 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     sp++;
     NEXT;
     CASE(GET_ATTR)
-    TRY(get_attr(r, sp[-1], &template->names[ip->c], &value));
-    sp[-1] = value;
+    TRY(get_attr(r, &sp[-1], &template->names[ip->c], &sp[-1]));
     NEXT;
     CASE(LOAD_ATTR)
-    TRY(get_attr(r, slot_value(r, frame, ip->b), &template->names[ip->c], sp));
+    TRY(get_attr(r, slot_value(r, frame, ip->b, &value), &template->names[ip->c], sp));
     sp++;
     NEXT;
     CASE(GET_ITEM)
@@ -314,12 +319,16 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     NEXT;
     CASE(NEGATE)
     TRY(op_negate(r, sp[-1], &value));
-    value.flags |= sp[-1].flags & VALUE_SECRET;
+    if (UNLIKELY(value_is_secret(sp[-1]))) {
+        value.flags |= VALUE_SECRET;
+    }
     sp[-1] = value;
     NEXT;
     CASE(POSITIVE)
     TRY(op_positive(r, sp[-1], &value));
-    value.flags |= sp[-1].flags & VALUE_SECRET;
+    if (UNLIKELY(value_is_secret(sp[-1]))) {
+        value.flags |= VALUE_SECRET;
+    }
     sp[-1] = value;
     NEXT;
     CASE(CONCAT)
@@ -382,7 +391,7 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     sp -= ip->b;
     TRY(native_call_bound(r, template->natives[ip->c], &(Args){ .values = sp, .count = ip->b },
                           &value) &&
-        emit_value(r, value, ip->a) && (!arena_exceeded(r->arena) || render_out_of_memory(r)));
+        emit_value(r, &value, ip->a) && (!arena_exceeded(r->arena) || render_out_of_memory(r)));
     if (LIKELY(!r->escaped)) {
         arena_release(r->arena, mark);
     }
@@ -439,17 +448,17 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     TRY(!r->out->overflow || render_out_of_output(r));
     NEXT;
     CASE(EMIT)
-    TRY(emit_value(r, *--sp, ip->a));
+    TRY(emit_value(r, --sp, ip->a));
     NEXT;
     CASE(EMIT_LOAD)
-    TRY(emit_value(r, slot_value(r, frame, ip->c), ip->a));
+    TRY(emit_value(r, slot_value(r, frame, ip->c, &value), ip->a));
     NEXT;
     CASE(EMIT_NAME)
-    TRY(emit_value(r, name_value(r, frame, ip->b, &template->names[ip->c]), ip->a));
+    TRY(emit_value(r, name_value(r, frame, ip->b, &template->names[ip->c], &value), ip->a));
     NEXT;
     CASE(EMIT_ATTR)
-    TRY(get_attr(r, slot_value(r, frame, ip->b), &template->names[ip->c], &value) &&
-        emit_value(r, value, ip->a));
+    TRY(get_attr(r, slot_value(r, frame, ip->b, &value), &template->names[ip->c], &value) &&
+        emit_value(r, &value, ip->a));
     NEXT;
     CASE(MARK)
     mark = arena_mark(r->arena);

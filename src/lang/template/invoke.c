@@ -52,7 +52,7 @@ bool invoke_emit(Render *r, Value callee, const Args *args, unsigned mode)
         return block_render(r, reference->context, reference->chain, reference->depth, true, NULL);
     }
     Value result;
-    return value_call(r, callee, args, &result) && emit_value(r, result, mode);
+    return value_call(r, callee, args, &result) && emit_value(r, &result, mode);
 }
 
 /* Methods of plain values need no bound method in between. */
@@ -97,7 +97,7 @@ bool invoke_method(Render *r, const CallSite *site, const Name *name, Value *own
         return false;
     }
     if (emit_result) {
-        return emit_value(r, result, mode);
+        return emit_value(r, &result, mode);
     }
     *out = result;
     return true;
