@@ -598,7 +598,7 @@ static void long_but_flat_is_fine(void **state)
         repeat(f, "{{ ", "'ab'", 20000, " }}"),
         repeat(f, "", "{{ a }}{% do b %}", 20000, ""),
         repeat(f, "{% if a %}", "{% elif b %}", 1500, "{% endif %}"),
-        repeat(f, "{{ ", "(", 150, repeat(f, "a", ")", 150, " }}").data),
+        repeat(f, "{{ ", "(", 150, arena_copy_c(&f->arena, repeat(f, "a", ")", 150, " }}"))),
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         Str text = texts[i];
