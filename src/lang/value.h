@@ -40,6 +40,7 @@ enum ValueFlag {
     VALUE_SECRET = 1 << 0,
     VALUE_MARKUP = 1 << 1,
     VALUE_QUOTED = 1 << 2, /* a string that was quoted, or in block style, in its source */
+    VALUE_GROUP = 1 << 3,  /* a tuple of the groupby filter: its items are `grouper` and `list` */
 };
 
 typedef struct List List;

@@ -1,7 +1,6 @@
 /* Jinja2's filters that compare items: sorting, grouping, extremes, doubles, sums. */
 #include "lang/template/attribute_path.h"
 #include "lang/template/filter.h"
-#include "lang/template/group.h"
 #include "lang/template/sort.h"
 
 /* What items are compared by. */
@@ -135,6 +134,17 @@ static bool filter_dictsort(Render *r, const Args *args, Value *out)
     }
     *out = value_list(pairs);
     return true;
+}
+
+/* A pair whose items have names; the list of members may still grow. */
+static Value group_new(Render *r, Value grouper, List *members)
+{
+    List *pair = list_new(r->arena, 2);
+    list_push(r->arena, pair, grouper);
+    list_push(r->arena, pair, value_list(members));
+    Value group = value_tuple(pair);
+    group.flags = VALUE_GROUP;
+    return group;
 }
 
 static bool filter_groupby(Render *r, const Args *args, Value *out)

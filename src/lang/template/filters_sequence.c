@@ -56,8 +56,14 @@ static bool filter_last(Render *r, const Args *args, Value *out)
     if (!reversible) {
         return render_raise(r, FAULT_TYPE, "'%s' object is not reversible", op_type_name(v));
     }
-    *out = items->len > 0 ? items->items[items->len - 1]
-                          : undefined_hint(r, "No last item, sequence was empty.");
+    if (items->len == 0) {
+        *out = undefined_hint(r, "No last item, sequence was empty.");
+        return true;
+    }
+    *out = items->items[items->len - 1];
+    if (value_is_markup(v)) {
+        out->flags |= VALUE_MARKUP; /* elements of markup are markup, unlike what a loop gives */
+    }
     return true;
 }
 

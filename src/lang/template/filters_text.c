@@ -324,6 +324,9 @@ static bool filter_indent(Render *r, const Args *args, Value *out)
         !arg_truth(r, args, 3, false, &blank)) {
         return false;
     }
+    if (v.kind == VALUE_LIST) {
+        return raise_no_attribute(r, v, "splitlines"); /* a list takes += with a text */
+    }
     if (v.kind != VALUE_STRING) {
         return render_raise(r, FAULT_TYPE, "unsupported operand type(s) for +=: '%s' and 'str'",
                             op_type_name(v));
@@ -386,6 +389,12 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
     if (have <= length || have - length <= leeway) {
         *out = v;
         return true;
+    }
+    if (v.kind == VALUE_MAP) {
+        return render_raise(r, FAULT_TYPE, "unhashable type: 'slice'");
+    }
+    if (v.kind != VALUE_STRING && !kill_words) {
+        return raise_no_attribute(r, v, "rsplit");
     }
     if (v.kind != VALUE_STRING) {
         return render_raise(r, FAULT_TYPE, "can only concatenate %s (not \"str\") to %s",

@@ -1,15 +1,10 @@
 /* Values as YAML and back. */
 #include "lang/json.h"
 #include "lang/template/filter.h"
-#include "lang/template/group.h"
 #include "lang/yaml.h"
 
 static bool replace_object(void *context, Value v, Value *out, Error *err)
 {
-    if (value_is_group(v)) {
-        *out = group_tuple(v);
-        return true;
-    }
     render_raise(context, FAULT_TYPE, "cannot write a value of type %s as YAML", op_type_name(v));
     return error_set(err, ERROR_INVALID, "not YAML");
 }

@@ -60,6 +60,16 @@ static bool number_attribute(Value owner, Str name, Value *out)
     return true;
 }
 
+static bool group_attribute(Value owner, Str name, Value *out)
+{
+    bool grouper = str_eq(name, STR("grouper"));
+    if (!grouper && !str_eq(name, STR("list"))) {
+        return false;
+    }
+    *out = owner.list->items[grouper ? 0 : 1];
+    return true;
+}
+
 bool op_find_attribute(Render *r, Value owner, Str name, Value *out, bool *found)
 {
     *found = false;
@@ -77,6 +87,12 @@ bool op_find_attribute(Render *r, Value owner, Str name, Value *out, bool *found
     case VALUE_INT:
     case VALUE_FLOAT:
         if (number_attribute(owner, name, out)) {
+            *found = true;
+            return true;
+        }
+        break;
+    case VALUE_TUPLE:
+        if ((owner.flags & VALUE_GROUP) != 0 && group_attribute(owner, name, out)) {
             *found = true;
             return true;
         }

@@ -2,7 +2,6 @@
 
 #include "base/utf8.h"
 #include "lang/template/filter.h"
-#include "lang/template/group.h"
 #include "lang/template/sort.h"
 
 enum {
@@ -250,9 +249,6 @@ static bool put_list(Render *r, Value v, Position at, Buf *out)
  * for the text. */
 static bool put_value(Render *r, Value v, Position at, Buf *out)
 {
-    if (value_is_group(v)) {
-        v = group_tuple(v);
-    }
     Buf line = render_buf(r);
     if (!put_repr(r, v, at.level, &line) || !charge_text(r, line.len)) {
         return false;

@@ -33,14 +33,18 @@ static size_t host_bytes(Str text)
     return at;
 }
 
-static bool is_ascii_label(Str label)
+/* [a-z] in any case, as Python sees it: four other letters turn into such ones. */
+static bool is_letters(Str label)
 {
-    for (size_t i = 0; i < label.len; i++) {
-        if (!ascii_is_alpha(label.data[i])) {
+    size_t length = 0;
+    for (size_t at = 0; at < label.len; length++) {
+        uint32_t code = utf8_next(label, &at);
+        bool folds = code == 0x130 || code == 0x131 || code == 0x17f || code == 0x212a;
+        if (!folds && (code >= 0x80 || !ascii_is_alpha((char)code))) {
             return false;
         }
     }
-    return label.len >= 2 && label.len <= 63;
+    return length >= 2 && length <= 63;
 }
 
 static bool is_idna_label(Str label)
@@ -63,7 +67,7 @@ static bool is_domain(Str host)
             return false;
         }
     }
-    return is_ascii_label(label) || is_idna_label(label);
+    return is_letters(label) || is_idna_label(label);
 }
 
 /* A domain that is taken for a link on its own. */

@@ -1,17 +1,12 @@
 #include "lang/template/value_json.h"
 
 #include "lang/template/filter.h"
-#include "lang/template/group.h"
 
 /* Called for values that JSON does not know. */
 static bool replace_object(void *context, Value v, Value *out, Error *err)
 {
-    Render *r = context;
-    if (value_is_group(v)) {
-        *out = group_tuple(v);
-        return true;
-    }
-    render_raise(r, FAULT_TYPE, "Object of type %s is not JSON serializable", op_type_name(v));
+    render_raise(context, FAULT_TYPE, "Object of type %s is not JSON serializable",
+                 op_type_name(v));
     return error_set(err, ERROR_INVALID, "not JSON");
 }
 

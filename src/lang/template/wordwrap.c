@@ -38,9 +38,10 @@ static uint32_t code_before(Str text, size_t at)
     return at > 0 ? utf8_previous(text, &at) : 0;
 }
 
+/* Underscores count as letters here. */
 static bool is_letter(uint32_t code)
 {
-    return code != '_' && code_is_word(code) && !unicode_is(code, UNICODE_DECIMAL);
+    return code_is_word(code) && !unicode_is(code, UNICODE_DECIMAL);
 }
 
 /* What may stand before a dash between words. */
@@ -76,7 +77,7 @@ static bool breaks_after_hyphen(Str text, size_t at)
     uint32_t second = utf8_previous(text, &first);
     bool left = is_letter(last) && is_letter(second);
     if (!left && second == '-' && first > 0) {
-        left = is_word_or_mark(last) && is_letter(code_before(text, first));
+        left = is_letter(last) && is_letter(code_before(text, first));
     }
     if (!left) {
         return false;
@@ -157,6 +158,7 @@ static Str cut_chunk(Chunk *chunk, int64_t space, const WrapRules *rules)
     Str cut = str_slice(chunk->text, 0, end);
     chunk->text = str_from_offset(chunk->text, end);
     chunk->width = (int64_t)utf8_count(chunk->text);
+    chunk->blank = text_strip(chunk->text).len == 0;
     return cut;
 }
 
