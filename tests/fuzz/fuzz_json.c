@@ -98,10 +98,63 @@ static void read_relaxed(Str text)
     }
 }
 
+/* Values as templates have them and JSON cannot spell: keys of every kind, tuples, undefined. */
+static Value make_odd(Arena *arena, Value v)
+{
+    if (v.kind == VALUE_LIST) {
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            v.list->items[i] = make_odd(arena, v.list->items[i]);
+        }
+        v.kind = v.list->len % 2 == 0 ? VALUE_TUPLE : VALUE_LIST;
+    } else if (v.kind == VALUE_MAP) {
+        Map *map = map_new(arena, 0);
+        const JsonOptions options = { .limits = json_options_default.limits,
+                                      .python_constants = true };
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            Value key = v.map->entries[i].key, odd;
+            Error err;
+            if (json_parse_text(arena, value_str(key), &options, &odd, &err)) {
+                odd = make_odd(arena, odd);
+                key = value_is_key(odd) ? odd : key;
+            }
+            map_set(arena, map, key, make_odd(arena, v.map->entries[i].value));
+        }
+        v.map = map;
+    } else if (v.kind == VALUE_STRING && str_eq_c(value_str(v), "undefined")) {
+        return value_missing();
+    }
+    return v;
+}
+
+/* Odd values print or fail with a message, into a buffer that may be too small; and reading ends
+ * in an error when memory is short. */
+static void print_odd(Str text)
+{
+    AUTO_CLEAR(Arena) arena, small;
+    arena_init(&arena, 64 << 20);
+    arena_init(&small, 8192);
+    Value v;
+    Error err = { 0 };
+    if (!json_parse_text(&small, text, NULL, &v, &err)) {
+        BUG_IF(err.kind == ERROR_NONE || err.text[0] == '\0');
+    }
+    if (!json_parse_text(&arena, text, NULL, &v, &err)) {
+        return;
+    }
+    v = make_odd(&arena, v);
+    const JsonStyle styles[] = { { .sort_keys = true }, { .allow_nan = true, .lines = true } };
+    for (size_t i = 0; i < COUNT_OF(styles); i++) {
+        AUTO_CLEAR(Buf) out = buf_make(4096);
+        err = (Error){ 0 };
+        BUG_IF(!json_print(&out, v, &styles[i], &err) && err.text[0] == '\0');
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     Str text = str_from((const char *)data, size);
     read_strictly(text);
     read_relaxed(text);
+    print_odd(text);
     return 0;
 }
