@@ -1,5 +1,5 @@
 /* The entry point of the one binary: hands argv to cli/. */
-#include "cli/command.h"
+#include "cli/cli.h"
 
 int main(int argc, char **argv)
 {

@@ -1,17 +1,19 @@
 #include "cli/batch.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <unistd.h>
 
-#include "cli/inputs.h"
 #include "lang/json.h"
+#include "sys/line_reader.h"
+
+enum {
+    LINE_MAX_BYTES = 64 << 20
+};
 
 /* One line of input and what it says. */
 typedef struct Request {
     Str text; /* template or expression */
     Value context;
     TemplateSettings settings;
-    const Map *loader; /* name -> text; or NULL */
 } Request;
 
 static bool load_from_map(void *context, Str name, Arena *arena, Str *text)
@@ -191,9 +193,7 @@ static void answer_expression(const Request *request, Rendered *rendered, Buf *o
     buf_put(out, STR("{\"value\":"));
     Error err;
     JsonStyle style = { .allow_nan = true };
-    if (value.kind == VALUE_UNDEFINED) {
-        buf_put(out, STR("null")); /* as Jinja2's compiled expressions do */
-    } else if (!json_print(out, value, &style, &err)) {
+    if (!json_print(out, value, &style, &err)) {
         out->len = start;
         answer_error(out, err.text);
         return;
@@ -217,25 +217,46 @@ static void answer_line(Str line, const TemplateSettings *base, BatchKind kind, 
     }
 }
 
-int batch_run(const Invocation *invocation, const TemplateSettings *base, BatchKind kind)
+/* Answers go out when the next line is not here yet: whoever writes line by line and waits for
+ * each answer gets it, and a long input is not answered one write per line. */
+int batch_run(const Invocation *invocation, const TemplateSettings *settings, BatchKind kind)
 {
-    char *line = NULL;
-    size_t cap = 0;
+    if (invocation->arg_count > 0) {
+        return usage_error(invocation, "--batch reads standard input and takes no %s",
+                           invocation->command->args);
+    }
+    if (invocation_flag(invocation, "vars") || invocation_flag(invocation, "define")) {
+        return usage_error(invocation,
+                           "--batch takes variables from the lines, not from -v and -D");
+    }
+    TemplateSettings base = *settings;
+    if (!invocation_flag(invocation, "undefined")) {
+        base.undefined = UNDEFINED_DEFAULT; /* as Jinja2 renders them */
+    }
+    AUTO_CLEAR(LineReader) reader = line_reader_make(STDIN_FILENO, LINE_MAX_BYTES);
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
-    AUTO_CLEAR(Rendered) rendered = rendered_make(&base->limits);
-    for (ssize_t length; (length = getline(&line, &cap, stdin)) >= 0;) {
-        Str text = str_trim(str_from(line, (size_t)length));
-        if (text.len == 0) {
-            continue;
+    AUTO_CLEAR(Rendered) rendered = rendered_make(&base.limits);
+    Str line;
+    Error err;
+    LineOutcome outcome;
+    while ((outcome = line_reader_next(&reader, &line, &err)) != LINE_END) {
+        if (outcome == LINE_FAILED) {
+            stream_put_format(invocation->err, "eden: standard input: %s\n", err.text);
+            return EXIT_FAILED;
         }
-        answer_line(text, base, kind, &rendered, &arena, &out);
-        fwrite(out.data, 1, out.len, stdout);
-        fflush(stdout);
+        if (outcome == LINE_TOO_LONG) {
+            answer_error(&out, "the line is longer than 64 MiB");
+        } else if (str_trim(line).len > 0) {
+            answer_line(str_trim(line), &base, kind, &rendered, &arena, &out);
+        }
+        stream_put(invocation->out, buf_str(&out));
         buf_reset(&out);
         arena_reset(&arena);
+        if (!line_reader_is_ready(&reader) && !stream_flush(invocation->out)) {
+            return EXIT_FAILED; /* nobody reads the answers */
+        }
     }
-    free(line);
     return EXIT_OK;
 }

@@ -1,30 +1,14 @@
 /* eden convert: YAML to JSON and back. */
-#include "cli/inputs.h"
 #include "cli/output.h"
-#include "lang/json.h"
-#include "lang/yaml.h"
 
 static int convert_run(Invocation *invocation)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
-    const char *path = invocation->args[0];
-    uint16_t id = inputs_read(&inputs, path);
-    if (id == SOURCE_NONE) {
-        return inputs_report(&inputs, invocation);
-    }
-    List *documents = list_new(invocation->arena, 1);
-    bool ok;
-    if (str_ends(str_from_c(path), STR(".json"))) {
-        Value value;
-        ok = json_parse(invocation->arena, &inputs.sources, id, NULL, &value, &inputs.problems);
-        list_push(invocation->arena, documents, value);
-    } else {
-        ok = yaml_load_all(invocation->arena, &inputs.sources, id, NULL, &documents,
-                           &inputs.problems);
-    }
-    return ok ? output_documents(&inputs, invocation, documents)
-              : inputs_report(&inputs, invocation);
+    List *documents;
+    return inputs_load_all(&inputs, invocation->args[0], false, &documents)
+               ? output_documents(&inputs, invocation, documents)
+               : inputs_report(&inputs, invocation);
 }
 
 static const Option options[] = {
@@ -46,12 +30,14 @@ static const Example examples[] = {
 
 const Command command_convert = {
     .name = "convert",
+    .group = GROUP_AUTHOR,
     .args = "FILE",
     .args_min = 1,
     .args_max = 1,
     .word = WORD_FILE,
     .help = "Convert YAML to JSON, or JSON to YAML.",
-    .text = "Several YAML documents become several JSON values, one after the other.",
+    .text = "FILE is YAML, or JSON if its name ends in .json; '-' is standard input. Several YAML\n"
+            "documents become several JSON values, one after the other.",
     .options = options,
     .examples = examples,
     .run = convert_run,

@@ -1,24 +1,16 @@
 /* eden eval: the value of an expression. */
-#include <stdio.h>
-
 #include "cli/batch.h"
-#include "cli/inputs.h"
 #include "cli/output.h"
+#include "cli/template_inputs.h"
 
 static int eval_run(Invocation *invocation)
 {
     TemplateSettings settings;
-    int usage = inputs_settings(invocation, &settings);
+    int usage = template_settings_get(invocation, &settings);
     if (usage != EXIT_OK) {
         return usage;
     }
     if (invocation_flag(invocation, "batch")) {
-        if (invocation->arg_count > 0) {
-            return usage_error(invocation, "--batch reads standard input and takes no EXPR");
-        }
-        if (!invocation_flag(invocation, "undefined")) {
-            settings.undefined = UNDEFINED_DEFAULT;
-        }
         return batch_run(invocation, &settings, BATCH_EXPRESSIONS);
     }
     if (invocation->arg_count == 0) {
@@ -32,20 +24,22 @@ static int eval_run(Invocation *invocation)
     }
     AUTO(Templates) *templates = templates_new(&settings);
     AUTO_CLEAR(Rendered) rendered = rendered_make(&settings.limits);
+    Str name = STR("<argument>");
     const Template *template;
     Fault fault;
     Value value;
-    if (!templates_compile_expression(templates, STR("<argument>"), str_from_c(invocation->args[0]),
-                                      &template, &fault) ||
+    if (!templates_compile_expression(templates, name, str_from_c(invocation->args[0]), &template,
+                                      &fault) ||
         !template_evaluate(template, variables, &rendered, &value, &fault)) {
-        inputs_add_fault(&inputs, &fault, STR("<argument>"));
+        inputs_add_fault(&inputs, &fault, name, NULL);
         return inputs_report(&inputs, invocation);
     }
-    return output_value(&inputs, invocation, value);
+    return output_value(&inputs, invocation, OUTPUT_LINE, value);
 }
 
 static const Option options[] = {
-    TEMPLATE_OPTIONS,
+    VARIABLE_OPTIONS,
+    LIMIT_OPTIONS,
     { .name = "batch",
       .help = "read JSON lines {expression, options, context} from standard input" },
     { .name = "output",
@@ -67,11 +61,16 @@ static const Example examples[] = {
 
 const Command command_eval = {
     .name = "eval",
+    .group = GROUP_AUTHOR,
     .args = "EXPR",
     .args_min = 0,
     .args_max = 1,
     .help = "Print the value of an expression as JSON.",
-    .text = "EXPR is what may stand between '{{' and '}}' in a template.",
+    .text =
+        "EXPR is what may stand between '{{' and '}}' in a template. Variables come from -v and "
+        "-D,\n"
+        "in this order, as for 'eden render'. Ranges and other things to loop over are printed as\n"
+        "lists.",
     .options = options,
     .examples = examples,
     .run = eval_run,

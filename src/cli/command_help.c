@@ -1,32 +1,97 @@
-/* eden help */
-#include <stdio.h>
-
+/* eden help: commands and topics. */
+#include "base/suggest.h"
+#include "cli/help_markdown.h"
 #include "cli/help_text.h"
+#include "cli/invocation.h"
+#include "cli/output.h"
+#include "cli/subject_value.h"
+
+static int unknown(const Invocation *invocation, Str name)
+{
+    Suggest suggest = suggest_make(name);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        suggest_offer(&suggest, str_from_c(commands[i]->name));
+    }
+    for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
+        suggest_offer(&suggest, str_from_c(topic->name));
+    }
+    Str near = STR_EMPTY;
+    (void)suggest_found(&suggest, &near);
+    return usage_error_near(invocation, near, "there is no command or topic '%" STR_FMT "'",
+                            STR_ARG(name));
+}
+
+/* Lists of everything, one page after the other. */
+static void write_all_pages(Arena *arena, Buf *out)
+{
+    for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
+        buf_put_c(out, topic == subject_topics ? "" : "\n");
+        help_markdown_topic(arena, topic, out);
+    }
+}
 
 static int help_run(Invocation *invocation)
 {
-    if (invocation->arg_count == 0) {
-        help_print_overview(stdout);
-        return EXIT_OK;
+    Arena *arena = invocation->arena;
+    Str name = invocation->arg_count == 0 ? STR_EMPTY : str_from_c(invocation->args[0]);
+    Subject subject = { .kind = SUBJECT_COMMAND, .name = name, .command = command_find(name) };
+    const SubjectTopic *topic = subject_topic_find(name);
+    bool about_all = invocation->arg_count == 0;
+    if (!about_all && subject.command == NULL && topic == NULL) {
+        return unknown(invocation, name);
     }
-    const Command *command = command_find(str_from_c(invocation->args[0]));
-    if (command == NULL) {
-        return usage_error(invocation, "there is no command '%s'", invocation->args[0]);
+    if (invocation_prints(invocation, "json")) {
+        Subjects all = { 0 };
+        if (topic != NULL) {
+            subjects_add_kind(arena, topic->kind, &all);
+        }
+        return output_json(invocation, about_all                 ? program_value(arena)
+                                       : subject.command != NULL ? subject_value(arena, &subject)
+                                                                 : subjects_value(arena, &all));
     }
-    return help_print_command(command);
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    bool markdown = invocation_prints(invocation, "markdown");
+    if (about_all) {
+        markdown ? write_all_pages(arena, &text) : help_write_overview(&text);
+    } else if (subject.command != NULL) {
+        markdown ? help_markdown_subject(&subject, &text)
+                 : help_write_command(subject.command, &text);
+    } else if (markdown) {
+        help_markdown_topic(arena, topic, &text);
+    } else {
+        help_write_topic(arena, topic, &text);
+        buf_put_c(&text, "\n'eden explain NAME' tells more about one of them.\n");
+    }
+    stream_put(invocation->out, buf_str(&text));
+    return EXIT_OK;
 }
+
+static const Option options[] = {
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json|markdown",
+      .fallback = "text",
+      .help = "how to print it" },
+    { 0 },
+};
 
 static const Example examples[] = {
     { "eden help render", "options and examples of one command" },
+    { "eden help filters", "a list of all filters" },
+    { "eden help -o json", "all commands and options, for another program" },
+    { "eden help filters -o markdown", "a page of the reference" },
     { 0 },
 };
 
 const Command command_help = {
     .name = "help",
-    .args = "[COMMAND]",
+    .group = GROUP_SYSTEM,
+    .args = "[COMMAND|TOPIC]",
     .args_max = 1,
-    .word = WORD_COMMAND,
-    .help = "Show help for commands.",
+    .word = WORD_TOPIC,
+    .help = "Show help for commands and topics.",
+    .options = options,
     .examples = examples,
     .run = help_run,
 };

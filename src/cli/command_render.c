@@ -1,21 +1,7 @@
 /* eden render: one template to standard output, or many with --batch. */
-#include <stdio.h>
-
 #include "cli/batch.h"
-#include "cli/inputs.h"
+#include "cli/template_inputs.h"
 #include "lang/json.h"
-#include "sys/file.h"
-
-typedef struct Loader {
-    const char *root;
-} Loader;
-
-static bool load_file(void *context, Str name, Arena *arena, Str *text)
-{
-    const Loader *loader = context;
-    Error err;
-    return file_read_beneath(arena, loader->root, name, INPUT_MAX, text, &err);
-}
 
 /* The directory that includes are searched in: the one given, or the template's own. */
 static const char *template_root(const Invocation *invocation, const char *path)
@@ -32,7 +18,7 @@ static const char *template_root(const Invocation *invocation, const char *path)
     return arena_copy_c(invocation->arena, str_from(path, length));
 }
 
-static int print_json(const Rendered *rendered)
+static int print_json(const Invocation *invocation, const Rendered *rendered)
 {
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     buf_put(&out, STR("{\"output\":"));
@@ -43,37 +29,15 @@ static int print_json(const Rendered *rendered)
                        rendered->secrets[i].end);
     }
     buf_put(&out, STR("]}\n"));
-    fwrite(out.data, 1, out.len, stdout);
+    stream_put(invocation->out, buf_str(&out));
     return EXIT_OK;
 }
 
-static int render_run(Invocation *invocation)
+static int render_file(const Invocation *invocation, TemplateSettings *settings)
 {
-    TemplateSettings settings;
-    int usage = inputs_settings(invocation, &settings);
-    if (usage != EXIT_OK) {
-        return usage;
-    }
-    if (invocation_flag(invocation, "batch")) {
-        if (invocation->arg_count > 0) {
-            return usage_error(invocation, "--batch reads standard input and takes no FILE");
-        }
-        if (!invocation_flag(invocation, "undefined")) {
-            settings.undefined = UNDEFINED_DEFAULT;
-        }
-        return batch_run(invocation, &settings, BATCH_TEMPLATES);
-    }
-    if (invocation->arg_count == 0) {
-        return usage_error(invocation, "FILE is missing");
-    }
-    settings.syntax.trim_blocks = invocation_flag(invocation, "trim-blocks");
-    settings.syntax.lstrip_blocks = invocation_flag(invocation, "lstrip-blocks");
-    settings.syntax.keep_trailing_newline = !invocation_flag(invocation, "chomp");
     const char *path = invocation->args[0];
-    Loader loader = { template_root(invocation, path) };
-    settings.load = load_file;
-    settings.load_context = &loader;
-
+    TemplateLoader loader;
+    template_loader_attach(&loader, template_root(invocation, path), settings);
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     Value variables;
@@ -83,29 +47,49 @@ static int render_run(Invocation *invocation)
         return inputs_report(&inputs, invocation);
     }
     const Source *source = sources_get(&inputs.sources, id);
-    AUTO(Templates) *templates = templates_new(&settings);
-    AUTO_CLEAR(Rendered) rendered = rendered_make(&settings.limits);
+    AUTO(Templates) *templates = templates_new(settings);
+    AUTO_CLEAR(Rendered) rendered = rendered_make(&settings->limits);
     const Template *template;
     Fault fault;
     if (!templates_compile(templates, source->name, source->text, &template, &fault) ||
         !template_render(template, variables, &rendered, &fault)) {
-        inputs_add_fault(&inputs, &fault, source->name);
+        inputs_add_fault(&inputs, &fault, source->name, &loader);
         return inputs_report(&inputs, invocation);
     }
-    if (strcmp(invocation_text(invocation, "output"), "json") == 0) {
-        return print_json(&rendered);
+    if (invocation_prints(invocation, "json")) {
+        return print_json(invocation, &rendered);
     }
-    fwrite(rendered.text.data, 1, rendered.text.len, stdout);
+    stream_put(invocation->out, buf_str(&rendered.text));
     return EXIT_OK;
 }
 
+static int render_run(Invocation *invocation)
+{
+    TemplateSettings settings;
+    int usage = template_settings_get(invocation, &settings);
+    if (usage != EXIT_OK) {
+        return usage;
+    }
+    settings.syntax.trim_blocks = invocation_flag(invocation, "trim-blocks");
+    settings.syntax.lstrip_blocks = invocation_flag(invocation, "lstrip-blocks");
+    if (invocation_flag(invocation, "batch")) {
+        return batch_run(invocation, &settings, BATCH_TEMPLATES);
+    }
+    if (invocation->arg_count == 0) {
+        return usage_error(invocation, "FILE is missing");
+    }
+    settings.syntax.keep_trailing_newline = !invocation_flag(invocation, "chomp");
+    return render_file(invocation, &settings);
+}
+
 static const Option options[] = {
-    TEMPLATE_OPTIONS,
+    VARIABLE_OPTIONS,
     { .name = "templates",
       .letter = 't',
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .help = "where include, import and extends look; default: the directory of FILE" },
+    LIMIT_OPTIONS,
     { .name = "trim-blocks", .help = "remove the line end behind a block tag" },
     { .name = "lstrip-blocks", .help = "remove blanks before a block tag at the start of a line" },
     { .name = "chomp", .help = "remove the line end at the end of the template, as Jinja2 does" },
@@ -129,13 +113,23 @@ static const Example examples[] = {
 
 const Command command_render = {
     .name = "render",
+    .group = GROUP_AUTHOR,
     .args = "FILE",
     .args_min = 0,
     .args_max = 1,
     .word = WORD_FILE,
     .help = "Render a template to standard output.",
     .text = "The template language is Jinja2's. FILE may be '-' for standard input. An undefined\n"
-            "variable is an error unless --undefined says otherwise.",
+            "variable is an error unless --undefined says otherwise.\n"
+            "\n"
+            "Variables come from -v and -D in the order they are given: later ones win, maps are\n"
+            "merged, lists and everything else replace what was there.\n"
+            "\n"
+            "With --batch there is no FILE: every line of standard input is a JSON object with\n"
+            "'template' and perhaps 'context' and 'options' (Jinja2's, such as 'trim_blocks',\n"
+            "'loader': {NAME: TEXT}), and is answered with a line {\"output\": ...} or {\"error\": "
+            "...,\n"
+            "\"message\", \"line\", \"column\"}. Undefined variables are then as in Jinja2.",
     .options = options,
     .examples = examples,
     .run = render_run,

@@ -1,9 +1,5 @@
 /* eden validate: is it YAML? All problems of all files at once. */
-#include <stdio.h>
-
 #include "cli/inputs.h"
-#include "lang/json.h"
-#include "lang/yaml.h"
 #include "sys/file.h"
 
 enum {
@@ -12,60 +8,53 @@ enum {
 
 static void validate_file(Inputs *inputs, const char *path)
 {
-    uint16_t id = inputs_read(inputs, path);
-    if (id == SOURCE_NONE) {
-        return;
-    }
-    if (str_ends(str_from_c(path), STR(".json"))) {
-        Value value;
-        (void)!json_parse(inputs->arena, &inputs->sources, id, NULL, &value, &inputs->problems);
-        return;
-    }
     List *documents;
-    YamlOptions options = yaml_options_default;
-    options.lint = true;
-    (void)!yaml_load_all(inputs->arena, &inputs->sources, id, &options, &documents,
-                         &inputs->problems);
+    (void)!inputs_load_all(inputs, path, true, &documents);
+}
+
+/* Returns how many files it looked at. */
+static uint32_t validate_path(Inputs *inputs, const char *path)
+{
+    static const char *const suffixes[] = { ".yaml", ".yml", ".json", NULL };
+    if (!file_is_directory(path)) {
+        validate_file(inputs, path);
+        return 1;
+    }
+    FileList files;
+    Error err;
+    if (!file_list(inputs->arena, path, suffixes, FILES_MAX, &files, &err)) {
+        inputs_add_file_error(inputs, &err);
+        return 0;
+    }
+    for (uint32_t i = 0; i < files.count; i++) {
+        validate_file(inputs, files.paths[i].data);
+    }
+    return files.count;
 }
 
 static int validate_run(Invocation *invocation)
 {
-    static const char *const suffixes[] = { ".yaml", ".yml", ".json", NULL };
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     uint32_t count = 0;
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
-        const char *path = invocation->args[i];
-        if (!file_is_directory(path)) {
-            validate_file(&inputs, path);
-            count++;
-            continue;
-        }
-        FileList files;
-        Error err;
-        if (!file_list(invocation->arena, path, suffixes, FILES_MAX, &files, &err)) {
-            problems_add(&inputs.problems, "E0001", NULL, 0, 0, "%s", err.text);
-            continue;
-        }
-        for (uint32_t file = 0; file < files.count; file++) {
-            validate_file(&inputs, files.paths[file].data);
-        }
-        count += files.count;
+        count += validate_path(&inputs, invocation->args[i]);
     }
-    bool json = strcmp(invocation_text(invocation, "output"), "json") == 0;
-    if (inputs.problems.count == 0 && json) {
-        AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
-        problems_print_json(&inputs.problems, &out);
-        fwrite(out.data, 1, out.len, stdout);
-        return count == 0 ? EXIT_NOT_MATCHED : EXIT_OK;
+    int code;
+    if (invocation_prints(invocation, "json")) {
+        AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+        problems_print_json(&inputs.problems, &text);
+        stream_put(invocation->out, buf_str(&text));
+        code = inputs.problems.errors > 0 ? EXIT_FAILED : EXIT_OK;
+    } else {
+        code = inputs_report(&inputs, invocation);
     }
-    int code = inputs_report(&inputs, invocation);
-    if (count == 0 && code == EXIT_OK) {
-        fprintf(stderr, "eden validate: no .yaml, .yml or .json files there\n");
+    if (code == EXIT_OK && count == 0) {
+        stream_put_format(invocation->err, "eden validate: no .yaml, .yml or .json files there\n");
         return EXIT_NOT_MATCHED;
     }
-    if (code == EXIT_OK && !json) {
-        printf("%u %s ok\n", count, count == 1 ? "file" : "files");
+    if (code == EXIT_OK && invocation_prints(invocation, "text")) {
+        stream_put_format(invocation->out, "%u %s ok\n", count, count == 1 ? "file" : "files");
     }
     return code;
 }
@@ -88,12 +77,17 @@ static const Example examples[] = {
 
 const Command command_validate = {
     .name = "validate",
+    .group = GROUP_AUTHOR,
     .args = "PATH...",
     .args_min = 1,
     .args_max = UINT32_MAX,
     .word = WORD_FILE,
     .help = "Check files and say all that is wrong with them.",
-    .text = "Directories are searched for .yaml, .yml and .json files.",
+    .text =
+        "Directories are searched for .yaml, .yml and .json files; hidden ones are left out. "
+        "Hints\n"
+        "about words and numbers that other readers of YAML take for something else do not fail\n"
+        "the check.",
     .options = options,
     .examples = examples,
     .run = validate_run,

@@ -1,15 +1,12 @@
 /* eden version */
-#include <stdio.h>
-
-#include "cli/command.h"
+#include "cli/invocation.h"
 
 static int version_run(Invocation *invocation)
 {
-    if (strcmp(invocation_text(invocation, "output"), "json") == 0) {
-        printf("{\"version\":\"%s\"}\n", EDEN_VERSION);
-    } else {
-        printf("eden %s\n", EDEN_VERSION);
-    }
+    stream_put_format(invocation->out,
+                      invocation_prints(invocation, "json") ? "{\"version\":\"%s\"}\n"
+                                                            : "eden %s\n",
+                      EDEN_VERSION);
     return EXIT_OK;
 }
 
@@ -30,6 +27,7 @@ static const Example examples[] = {
 
 const Command command_version = {
     .name = "version",
+    .group = GROUP_SYSTEM,
     .args = "",
     .help = "Print the version of this program.",
     .options = options,

@@ -1,7 +1,11 @@
 #include "cli/help_text.h"
 
+#include "lang/template/native_describe.h"
+
 enum {
-    COLUMN = 26
+    OPTION_COLUMN = 26,
+    NAME_COLUMN = 14,
+    SIGNATURE_COLUMN = 30,
 };
 
 void help_write_option_name(const Option *option, Buf *out)
@@ -15,23 +19,8 @@ void help_write_option_name(const Option *option, Buf *out)
     }
 }
 
-/* Pads what was written since `start` to the column of the explanations. */
-static void put_column(Buf *out, size_t start)
+void help_write_option_help(const Option *option, Buf *out)
 {
-    size_t width = out->len - start;
-    if (width + 2 > COLUMN) {
-        buf_put_char(out, '\n');
-        width = 0;
-    }
-    buf_put_repeat(out, ' ', COLUMN - width);
-}
-
-static void write_option(const Option *option, Buf *out)
-{
-    size_t start = out->len;
-    buf_put_c(out, "  ");
-    help_write_option_name(option, out);
-    put_column(out, start);
     buf_put_c(out, option->help);
     if (option->choices != NULL) {
         buf_put_format(out, " (%s)", option->choices);
@@ -42,7 +31,68 @@ static void write_option(const Option *option, Buf *out)
     if (option->repeats) {
         buf_put_c(out, "; may be repeated");
     }
-    buf_put_char(out, '\n');
+}
+
+void help_write_indented(Str text, const char *lead, Buf *out)
+{
+    Str line;
+    while (str_split_next(&text, '\n', &line)) {
+        if (line.len > 0) {
+            buf_put_format(out, "%s%" STR_FMT, lead, STR_ARG(line));
+        } else if (text.len == 0) {
+            return; /* the end of the last line */
+        }
+        buf_put_char(out, '\n');
+    }
+}
+
+/* Pads what was written since `start` to the column; goes to the next line if that is too far. */
+static void pad_to(size_t column, size_t start, Buf *out)
+{
+    size_t width = out->len - start;
+    if (width + 2 > column) {
+        buf_put_char(out, '\n');
+        width = 0;
+    }
+    buf_put_repeat(out, ' ', column - width);
+}
+
+static void write_row(const char *name, const char *help, Buf *out)
+{
+    size_t start = out->len;
+    buf_put_format(out, "  %s", name);
+    pad_to(NAME_COLUMN, start, out);
+    buf_put_format(out, "%s\n", help);
+}
+
+void help_write_usage(Buf *out)
+{
+    buf_put_c(out, "usage: eden COMMAND [OPTION]... [ARGUMENT]...\ncommands:");
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        buf_put_format(out, "%s %s", i == 0 ? "" : ",", commands[i]->name);
+    }
+    buf_put_c(out, "\n  see: eden help\n");
+}
+
+void help_write_overview(Buf *out)
+{
+    buf_put_c(out, "eden takes a fleet of servers from bare metal to serving.\n\n"
+                   "usage: eden COMMAND [OPTION]... [ARGUMENT]...\n");
+    for (int group = 0; group < GROUP_COUNT; group++) {
+        buf_put_format(out, "\n%s:\n", command_group_titles[group]);
+        for (size_t i = 0; commands[i] != NULL; i++) {
+            if ((int)commands[i]->group == group) {
+                write_row(commands[i]->name, commands[i]->help, out);
+            }
+        }
+    }
+    buf_put_c(out, "\ntopics:\n");
+    for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
+        write_row(topic->name, topic->help, out);
+    }
+    buf_put_c(out,
+              "\n'eden help COMMAND' and 'eden help TOPIC' tell more; 'eden explain NAME' tells "
+              "about\none filter, test, function, method, or problem code such as E0204.\n");
 }
 
 void help_write_command(const Command *command, Buf *out)
@@ -56,7 +106,12 @@ void help_write_command(const Command *command, Buf *out)
     const Option *lists[] = { command->options, common_options };
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         for (const Option *option = lists[i]; option != NULL && option->name != NULL; option++) {
-            write_option(option, out);
+            size_t start = out->len;
+            buf_put_c(out, option->letter != 0 ? "  " : "      ");
+            help_write_option_name(option, out);
+            pad_to(OPTION_COLUMN, start, out);
+            help_write_option_help(option, out);
+            buf_put_char(out, '\n');
         }
     }
     if (command->examples != NULL) {
@@ -67,38 +122,44 @@ void help_write_command(const Command *command, Buf *out)
     }
 }
 
-void help_write_overview(Buf *out)
+void help_write_topic(Arena *arena, const SubjectTopic *topic, Buf *out)
 {
-    buf_put_c(out, "eden takes a fleet of servers from bare metal to serving.\n\n"
-                   "usage: eden COMMAND [OPTION]... [ARGUMENT]...\n\ncommands:\n");
-    for (size_t i = 0; commands[i] != NULL; i++) {
+    buf_put_format(out, "%s\n\n%s\n\n", topic->title, topic->text);
+    Subjects all = { 0 };
+    subjects_add_kind(arena, topic->kind, &all);
+    for (uint32_t i = 0; i < all.len; i++) {
         size_t start = out->len;
-        buf_put_format(out, "  %s", commands[i]->name);
-        while (out->len - start < 14) {
-            buf_put_char(out, ' ');
-        }
-        buf_put_format(out, "%s\n", commands[i]->help);
+        buf_put_c(out, "  ");
+        subject_put_signature(&all.items[i], out);
+        pad_to(topic->kind == SUBJECT_CODE || topic->kind == SUBJECT_EXIT_CODE ? NAME_COLUMN
+                                                                               : SIGNATURE_COLUMN,
+               start, out);
+        buf_put_format(out, "%s\n", subject_help(&all.items[i]));
     }
-    buf_put_c(out, "\n'eden help COMMAND' tells more about one, 'eden help TOPIC' about: filters, "
-                   "tests,\nglobals, exit-codes.\n");
 }
 
-static void print(const Buf *text, FILE *stream)
+void help_write_subject(const Subject *subject, Buf *out)
 {
-    fwrite(text->data, 1, text->len, stream);
-}
-
-int help_print_command(const Command *command)
-{
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    help_write_command(command, &text);
-    print(&text, stdout);
-    return EXIT_OK;
-}
-
-void help_print_overview(FILE *stream)
-{
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    help_write_overview(&text);
-    print(&text, stream);
+    switch (subject->kind) {
+    case SUBJECT_COMMAND: help_write_command(subject->command, out); return;
+    case SUBJECT_CODE:
+        buf_put_format(out, "%s: %s\n\n%s", subject->code->name, subject->code->title,
+                       subject->code->text);
+        return;
+    case SUBJECT_EXIT_CODE:
+        buf_put_format(out, "exit code %s: %s\n\n%s\n", subject->exit->code, subject->exit->title,
+                       subject->exit->text);
+        return;
+    default: break;
+    }
+    const Native *native = subject->native;
+    buf_put_format(out, "%s ", subject_topic_of(subject->kind)->one);
+    subject_put_signature(subject, out);
+    buf_put_format(out, "\n\n    %s\n\nexample:\n", native->help);
+    help_write_indented(str_from_c(native->example), "    ", out);
+    buf_put_c(out, "shows:\n");
+    help_write_indented(str_from_c(native->shows), "    ", out);
+    if ((native->flags & NATIVE_JINJA) == 0 && subject->kind != SUBJECT_METHOD) {
+        buf_put_c(out, "\nJinja2 itself does not have it.\n");
+    }
 }

@@ -1,17 +1,23 @@
-/* Help from the command rows. */
+/* Help as plain text, from the rows. Everything appends to `out`. */
 #pragma once
 
-#include <stdio.h>
+#include "base/buf.h"
+#include "cli/subject.h"
 
-#include "cli/command.h"
-
-/* Appends help for one command, or the list of all. */
-void help_write_command(const Command *command, Buf *out);
+/* Two lines for who called eden without a command. */
+void help_write_usage(Buf *out);
+/* The commands by group, and the topics. */
 void help_write_overview(Buf *out);
-
-/* The same printed; the first returns EXIT_OK. */
-int help_print_command(const Command *command);
-void help_print_overview(FILE *stream);
+/* All about one command. */
+void help_write_command(const Command *command, Buf *out);
+/* Everything of one kind, a line or two each. */
+void help_write_topic(Arena *arena, const SubjectTopic *topic, Buf *out);
+/* All about one thing that has a row. */
+void help_write_subject(const Subject *subject, Buf *out);
 
 /* "-o, --output FORMAT" */
 void help_write_option_name(const Option *option, Buf *out);
+/* "how to print it (text|json) [text]; may be repeated" */
+void help_write_option_help(const Option *option, Buf *out);
+/* Writes every line of `text` behind `lead`; no line has white space at its end. */
+void help_write_indented(Str text, const char *lead, Buf *out);

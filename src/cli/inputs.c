@@ -1,10 +1,7 @@
 #include "cli/inputs.h"
 
-#include <stdio.h>
-
 #include "lang/json.h"
 #include "lang/yaml.h"
-#include "sys/clock.h"
 #include "sys/file.h"
 
 void inputs_init(Inputs *inputs, Arena *arena)
@@ -14,32 +11,53 @@ void inputs_init(Inputs *inputs, Arena *arena)
     problems_init(&inputs->problems, arena);
 }
 
+void inputs_add_file_error(Inputs *inputs, const Error *err)
+{
+    problems_add(&inputs->problems, err->kind == ERROR_LIMIT ? "E0002" : "E0001", NULL, 0, 0, "%s",
+                 err->text);
+}
+
 uint16_t inputs_read(Inputs *inputs, const char *path)
 {
+    bool from_stdin = strcmp(path, "-") == 0;
     Str text;
     Error err;
-    if (!file_read(inputs->arena, path, INPUT_MAX, &text, &err)) {
-        problems_add(&inputs->problems, "E0001", NULL, 0, 0, "%s", err.text);
+    if (from_stdin && inputs->stdin_used) {
+        problems_add(&inputs->problems, "E0001", NULL, 0, 0,
+                     "standard input ('-') can be read only once");
         return SOURCE_NONE;
     }
-    Str name = strcmp(path, "-") == 0 ? STR("<stdin>") : str_from_c(path);
-    uint16_t id = sources_add(&inputs->sources, name, text);
+    inputs->stdin_used |= from_stdin;
+    if (!file_read(inputs->arena, path, INPUT_MAX, &text, &err)) {
+        inputs_add_file_error(inputs, &err);
+        return SOURCE_NONE;
+    }
+    uint16_t id =
+        sources_add(&inputs->sources, from_stdin ? STR("<stdin>") : str_from_c(path), text);
     if (id == SOURCE_NONE) {
-        problems_add(&inputs->problems, "E0001", NULL, 0, 0, "%s: too many files", path);
+        problems_add(&inputs->problems, "E0002", NULL, 0, 0, "%s: too many files", path);
     }
     return id;
 }
 
-bool inputs_load(Inputs *inputs, const char *path, Value *out)
+bool inputs_load_all(Inputs *inputs, const char *path, bool lint, List **out)
 {
     uint16_t id = inputs_read(inputs, path);
     if (id == SOURCE_NONE) {
         return false;
     }
-    if (str_ends(str_from_c(path), STR(".json"))) {
-        return json_parse(inputs->arena, &inputs->sources, id, NULL, out, &inputs->problems);
+    if (!str_ends(str_from_c(path), STR(".json"))) {
+        YamlOptions options = yaml_options_default;
+        options.lint = lint;
+        return yaml_load_all(inputs->arena, &inputs->sources, id, &options, out, &inputs->problems);
     }
-    return yaml_load(inputs->arena, &inputs->sources, id, NULL, out, &inputs->problems);
+    Value value;
+    if (!json_parse(inputs->arena, &inputs->sources, id, NULL, &value, &inputs->problems)) {
+        return false;
+    }
+    *out = list_new(inputs->arena, 1);
+    list_push(inputs->arena, *out, value);
+    return true;
 }
 
 static void merge(Arena *arena, Map *into, const Map *from)
@@ -53,43 +71,87 @@ static void merge(Arena *arena, Map *into, const Map *from)
             merge(arena, merged, known->value.map);
             merge(arena, merged, entry->value.map);
             known->value.map = merged;
+            known->value.flags |= entry->value.flags & VALUE_SECRET;
         } else {
             map_set(arena, into, entry->key, entry->value);
         }
     }
 }
 
-/* KEY=TEXT or KEY:=JSON */
-static bool define(Inputs *inputs, const char *word, Map *into)
+/* KEY=TEXT or KEY:=JSON. False when it is neither, or KEY cannot be a variable. */
+static bool split_define(const char *word, Str *key, Str *value, bool *typed)
 {
     Str text = str_from_c(word);
     size_t equals = str_find(text, STR("="), 0);
-    bool typed = equals != STR_NOT_FOUND && equals > 0 && text.data[equals - 1] == ':';
-    Str key = str_slice(text, 0, typed ? equals - 1 : equals);
-    if (equals == STR_NOT_FOUND || key.len == 0) {
-        problems_add(&inputs->problems, "E0002", NULL, 0, 0,
-                     "-D takes KEY=VALUE or KEY:=JSON, not '%s'", word);
+    if (equals == STR_NOT_FOUND) {
         return false;
     }
-    Str value = str_from_offset(text, equals + 1);
-    if (!typed) {
-        map_set_str(inputs->arena, into, key, value_string(value));
-        return true;
+    *typed = equals > 0 && text.data[equals - 1] == ':';
+    *key = str_slice(text, 0, equals - *typed);
+    *value = str_from_offset(text, equals + 1);
+    for (size_t i = 0; i < key->len; i++) {
+        char c = key->data[i];
+        if (!ascii_is_name(c) && (unsigned char)c < 0x80) {
+            return false;
+        }
     }
-    Str name = arena_format(inputs->arena, "-D %" STR_FMT, STR_ARG(key));
-    uint16_t id = sources_add(&inputs->sources, name, value);
-    Value parsed;
-    if (!json_parse(inputs->arena, &inputs->sources, id, NULL, &parsed, &inputs->problems)) {
-        return false;
+    return key->len > 0 && !ascii_is_digit(key->data[0]);
+}
+
+bool inputs_check_defines(const Invocation *invocation)
+{
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        Str key, value;
+        bool typed;
+        if (strcmp(invocation->given[i].option->name, "define") == 0 &&
+            !split_define(invocation->given[i].value, &key, &value, &typed)) {
+            /* The value may be a secret, so it is not shown. */
+            Str shown = str_from_c(invocation->given[i].value);
+            shown = str_slice(shown, 0, str_find(shown, STR("="), 0));
+            usage_error(invocation,
+                        "-D takes KEY=VALUE or KEY:=JSON with a name as KEY, not '%" STR_FMT "'",
+                        STR_ARG(shown));
+            return false;
+        }
     }
-    map_set_str(inputs->arena, into, key, parsed);
     return true;
+}
+
+static bool define(Inputs *inputs, const char *word, Map *into)
+{
+    Str key, text;
+    bool typed;
+    if (!split_define(word, &key, &text, &typed)) {
+        return false; /* told by inputs_check_defines */
+    }
+    Value value = value_string(text);
+    if (typed) {
+        Str name = arena_format(inputs->arena, "-D %" STR_FMT, STR_ARG(key));
+        uint16_t id = sources_add(&inputs->sources, name, text);
+        if (!json_parse(inputs->arena, &inputs->sources, id, NULL, &value, &inputs->problems)) {
+            return false;
+        }
+    }
+    map_set_str(inputs->arena, into, key, value);
+    return true;
+}
+
+/* The one document of a file of variables. */
+static bool load_variables(Inputs *inputs, const char *path, Value *out)
+{
+    uint16_t id = inputs_read(inputs, path);
+    if (id == SOURCE_NONE) {
+        return false;
+    }
+    return str_ends(str_from_c(path), STR(".json"))
+               ? json_parse(inputs->arena, &inputs->sources, id, NULL, out, &inputs->problems)
+               : yaml_load(inputs->arena, &inputs->sources, id, NULL, out, &inputs->problems);
 }
 
 static bool merge_file(Inputs *inputs, const char *path, Map *into)
 {
     Value document;
-    if (!inputs_load(inputs, path, &document)) {
+    if (!load_variables(inputs, path, &document)) {
         return false;
     }
     if (document.kind == VALUE_MAP) {
@@ -122,96 +184,39 @@ bool inputs_variables(Inputs *inputs, const Invocation *invocation, Value *out)
     return ok;
 }
 
-/* 4096, 64K, 16M, 1G */
-static bool parse_size(const char *word, uint64_t *out)
+/* The line of a secret may be at fault, and must not be shown for it. */
+static void hide_secrets(Arena *arena, Problem *problem)
 {
-    Str text = str_from_c(word);
-    unsigned shift = 0;
-    if (text.len > 0) {
-        char unit = ascii_upper(text.data[text.len - 1]);
-        shift = unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0;
+    size_t tag = str_find(problem->excerpt, STR("!secret"), 0);
+    if (tag == STR_NOT_FOUND) {
+        return;
     }
-    uint64_t number;
-    if (!str_to_u64(str_slice(text, 0, text.len - (shift > 0)), &number) ||
-        number > (UINT64_MAX >> 24 >> shift)) {
-        return false;
+    size_t start = tag + strlen("!secret");
+    char *hidden = arena_copy_c(arena, problem->excerpt);
+    for (size_t i = start; i < problem->excerpt.len; i++) {
+        hidden[i] = hidden[i] == ' ' ? ' ' : '*';
     }
-    *out = number << shift;
-    return true;
-}
-
-static bool limit_option(const Invocation *invocation, const char *name, uint64_t max,
-                         uint64_t *out)
-{
-    const char *word = invocation_text(invocation, name);
-    if (parse_size(word, out) && *out > 0 && *out <= max) {
-        return true;
-    }
-    usage_error(invocation, "--%s takes a number from 1 to %llu, with K, M or G, not '%s'", name,
-                (unsigned long long)max, word);
-    return false;
-}
-
-int inputs_settings(const Invocation *invocation, TemplateSettings *out)
-{
-    TemplateSettings settings = template_settings_default();
-    uint64_t output, memory, steps, depth;
-    if (!limit_option(invocation, "max-output", INT32_MAX, &output) ||
-        !limit_option(invocation, "max-memory", (uint64_t)1 << 40, &memory) ||
-        !limit_option(invocation, "max-steps", (uint64_t)1 << 40, &steps) ||
-        !limit_option(invocation, "max-depth", 1000, &depth)) {
-        return EXIT_USAGE;
-    }
-    settings.limits.output = output;
-    settings.limits.memory = memory;
-    settings.limits.steps = steps;
-    settings.limits.depth = (uint32_t)depth;
-    settings.autoescape = invocation_flag(invocation, "autoescape");
-    undefined_mode_from_name(str_from_c(invocation_text(invocation, "undefined")),
-                             &settings.undefined);
-    settings.now = clock_now_seconds();
-    settings.seed = random_seed();
-    *out = settings;
-    return EXIT_OK;
-}
-
-/* Some messages are only a name, as in Jinja2. */
-static const char *fault_prefix(FaultClass class)
-{
-    return class == FAULT_NOT_FOUND ? "template not found: " : "";
-}
-
-void inputs_add_fault(Inputs *inputs, const Fault *fault, Str name)
-{
-    Source source = { .name = fault->template_name.len > 0 ? fault->template_name : name,
-                      .text = fault->template_text,
-                      .first_line = 1 };
-    const char *code = fault_class_code(fault->class);
-    Problem *problem = problems_add(&inputs->problems, code, fault->line > 0 ? &source : NULL,
-                                    fault->offset, fault->span, "%s%" STR_FMT,
-                                    fault_prefix(fault->class), STR_ARG(fault->message));
-    problem->hint = arena_copy(inputs->arena, fault->hint);
-    for (const FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {
-        Str file = origin->template_name.len > 0 ? origin->template_name : name;
-        problem_add_origin(inputs->arena, problem, arena_copy(inputs->arena, file), origin->line);
-    }
+    problem->excerpt = str_from(hidden, problem->excerpt.len);
+    problem->hint = STR_EMPTY; /* hints repeat parts of the line */
 }
 
 int inputs_report(Inputs *inputs, const Invocation *invocation)
 {
-    const Problems *problems = &inputs->problems;
+    Problems *problems = &inputs->problems;
     if (problems->count == 0) {
         return EXIT_OK;
     }
+    for (uint32_t i = 0; i < problems->count; i++) {
+        hide_secrets(inputs->arena, &problems->items[i]);
+    }
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    const char *format = invocation_text(invocation, "output");
-    if (format != NULL && strcmp(format, "json") == 0) {
+    /* Hints beside a result go to standard error: standard output holds one JSON text. */
+    if (invocation_wants_json(invocation) && problems->errors > 0) {
         problems_print_json(problems, &text);
-        fwrite(text.data, 1, text.len, stdout);
+        stream_put(invocation->out, buf_str(&text));
     } else {
-        fflush(stdout);
         problems_print(problems, (ProblemStyle){ .color = invocation->color_err }, &text);
-        fwrite(text.data, 1, text.len, stderr);
+        stream_put(invocation->err, buf_str(&text));
     }
     return problems->errors > 0 ? EXIT_FAILED : EXIT_OK;
 }

@@ -1,9 +1,8 @@
-/* What a user hands to a command: files, variables, template settings. */
+/* What a user hands to a command: files and variables, and what is wrong with them. */
 #pragma once
 
 #include "base/problems.h"
-#include "cli/command.h"
-#include "lang/template/template.h"
+#include "cli/invocation.h"
 #include "lang/value.h"
 
 /* The inputs of one invocation and what was found wrong with them. */
@@ -11,6 +10,7 @@ typedef struct Inputs {
     Arena *arena;
     Sources sources;
     Problems problems;
+    bool stdin_used;
 } Inputs;
 
 enum {
@@ -19,58 +19,33 @@ enum {
 
 void inputs_init(Inputs *inputs, Arena *arena);
 
-/* Reads a file ("-": standard input) and adds it to the sources. A file that cannot be read is a
- * problem (E0001). Returns SOURCE_NONE then. */
+/* Reads a file ("-": standard input, once) and adds it to the sources. A file that cannot be read
+ * is a problem (E0001, E0002). Returns SOURCE_NONE then. */
 uint16_t inputs_read(Inputs *inputs, const char *path);
+/* Adds the problem that belongs to an error of sys/file. */
+void inputs_add_file_error(Inputs *inputs, const Error *err);
 
-/* A YAML or, by its name, JSON document as a value. */
-bool inputs_load(Inputs *inputs, const char *path, Value *out);
+/* All documents of a YAML or, by its name, JSON file. */
+MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, bool lint, List **out);
 
-/* -v FILE and -D key=value of the invocation, merged in the order they were given: later wins,
- * maps merge deeply, lists replace. */
-bool inputs_variables(Inputs *inputs, const Invocation *invocation, Value *out);
-
-/* The options that inputs_settings understands. */
-#define TEMPLATE_OPTIONS                                                    \
-    { .name = "vars",                                                       \
-      .letter = 'v',                                                        \
-      .argument = "FILE",                                                   \
-      .repeats = true,                                                      \
-      .word = WORD_FILE,                                                    \
-      .help = "variables from a YAML or JSON file; later files win" },      \
-        { .name = "define",                                                 \
-          .letter = 'D',                                                    \
-          .argument = "KEY=VALUE",                                          \
-          .repeats = true,                                                  \
-          .help = "one variable as text; KEY:=JSON for another type" },     \
-        { .name = "undefined",                                              \
-          .argument = "MODE",                                               \
-          .choices = "strict|default|chainable|debug",                      \
-          .fallback = "strict",                                             \
-          .help = "what an undefined variable does" },                      \
-        { .name = "autoescape", .help = "escape HTML in what is printed" }, \
-        { .name = "max-output",                                             \
-          .argument = "SIZE",                                               \
-          .fallback = "16M",                                                \
-          .help = "limit on the rendered text" },                           \
-        { .name = "max-memory",                                             \
-          .argument = "SIZE",                                               \
-          .fallback = "32M",                                                \
-          .help = "limit on values made while rendering" },                 \
-        { .name = "max-steps",                                              \
-          .argument = "COUNT",                                              \
-          .fallback = "50000000",                                           \
-          .help = "limit on the work done while rendering" },               \
-    {                                                                       \
-        .name = "max-depth", .argument = "COUNT", .fallback = "250",        \
-        .help = "limit on macros and includes inside one another"           \
+/* -v FILE and -D KEY=VALUE, for commands with variables. */
+#define VARIABLE_OPTIONS                                                           \
+    { .name = "vars",                                                              \
+      .letter = 'v',                                                               \
+      .argument = "FILE",                                                          \
+      .repeats = true,                                                             \
+      .word = WORD_FILE,                                                           \
+      .help = "variables from a YAML or JSON file; later ones win" },              \
+    {                                                                              \
+        .name = "define", .letter = 'D', .argument = "KEY=VALUE", .repeats = true, \
+        .help = "one variable as text; KEY:=JSON for another type"                 \
     }
 
-/* Jinja2's settings with the invocation's changes; EXIT_USAGE when an option is wrong. */
-int inputs_settings(const Invocation *invocation, TemplateSettings *out);
-
-/* A template's fault as a problem. `name` stands for a template without a name. */
-void inputs_add_fault(Inputs *inputs, const Fault *fault, Str name);
+/* Whether every -D has the right form; tells what is wrong with one that has not. */
+MUST_CHECK bool inputs_check_defines(const Invocation *invocation);
+/* Merges the variables in the order they were given: later ones win, maps merge deeply, lists and
+ * everything else replace. */
+MUST_CHECK bool inputs_variables(Inputs *inputs, const Invocation *invocation, Value *out);
 
 /* Prints the problems to standard error, or as JSON to standard output with `-o json`; returns
  * EXIT_FAILED when there are errors among them. */

@@ -1,47 +1,58 @@
 #include "cli/output.h"
 
-#include <stdio.h>
-
+#include "base/bug.h"
 #include "lang/json.h"
 #include "lang/yaml.h"
 
-static bool print_document(Inputs *inputs, bool json, Value value, Buf *out)
+static const JsonStyle json_lines = { .lines = true, .indent = 2 };
+static const JsonStyle json_line = { 0 };
+
+static bool print_documents(const List *documents, const JsonStyle *json, Buf *out, Error *err)
 {
-    Error err;
-    if (json) {
-        JsonStyle style = { .lines = true, .indent = 2 };
-        if (!json_print(out, value, &style, &err)) {
-            problems_add(&inputs->problems, "E0004", NULL, 0, 0, "%s", err.text);
+    if (json == NULL) {
+        return yaml_print_all(out, documents, NULL, err);
+    }
+    for (uint32_t i = 0; i < documents->len; i++) {
+        if (!json_print(out, documents->items[i], json, err)) {
             return false;
         }
         buf_put_char(out, '\n');
-        return true;
-    }
-    if (!yaml_print(out, value, NULL, &err)) {
-        problems_add(&inputs->problems, "E0004", NULL, 0, 0, "%s", err.text);
-        return false;
     }
     return true;
 }
 
-int output_value(Inputs *inputs, const Invocation *invocation, Value value)
+static int output(Inputs *inputs, const Invocation *invocation, const JsonStyle *json,
+                  const List *documents)
+{
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    Error err;
+    if (!print_documents(documents, invocation_prints(invocation, "json") ? json : NULL, &out,
+                         &err)) {
+        problems_add(&inputs->problems, "E0004", NULL, 0, 0, "%s", err.text);
+        return inputs_report(inputs, invocation);
+    }
+    stream_put(invocation->out, buf_str(&out));
+    return inputs_report(inputs, invocation);
+}
+
+int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layout, Value value)
 {
     List one = { .items = &value, .len = 1 };
-    return output_documents(inputs, invocation, &one);
+    return output(inputs, invocation, layout == OUTPUT_LINE ? &json_line : &json_lines, &one);
 }
 
 int output_documents(Inputs *inputs, const Invocation *invocation, const List *documents)
 {
-    bool json = strcmp(invocation_text(invocation, "output"), "json") == 0;
+    return output(inputs, invocation, &json_lines, documents);
+}
+
+int output_json(const Invocation *invocation, Value value)
+{
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
-    for (uint32_t i = 0; i < documents->len; i++) {
-        if (i > 0 && !json) {
-            buf_put(&out, STR("---\n"));
-        }
-        if (!print_document(inputs, json, documents->items[i], &out)) {
-            return inputs_report(inputs, invocation);
-        }
-    }
-    fwrite(out.data, 1, out.len, stdout);
-    return inputs_report(inputs, invocation);
+    Error err;
+    bool ok = json_print(&out, value, &json_lines, &err);
+    BUG_IF(!ok);
+    buf_put_char(&out, '\n');
+    stream_put(invocation->out, buf_str(&out));
+    return EXIT_OK;
 }

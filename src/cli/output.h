@@ -3,7 +3,16 @@
 
 #include "cli/inputs.h"
 
-/* Prints as `-o` says (json or yaml) to standard output. What cannot be printed is a problem. */
-int output_value(Inputs *inputs, const Invocation *invocation, Value value);
+typedef enum OutputLayout {
+    OUTPUT_LINE,  /* JSON on one line, for scripts */
+    OUTPUT_LINES, /* JSON with a line per value, for people */
+} OutputLayout;
+
+/* Prints to standard output as `-o` says (json or yaml). What cannot be printed is a problem.
+ * Returns the exit code. */
+int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layout, Value value);
 /* Several documents: YAML with "---" between them, JSON one after the other. */
 int output_documents(Inputs *inputs, const Invocation *invocation, const List *documents);
+
+/* JSON made by the program itself, which always can be printed. Returns EXIT_OK. */
+int output_json(const Invocation *invocation, Value value);

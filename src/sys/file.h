@@ -16,6 +16,11 @@ MUST_CHECK bool file_read_beneath(Arena *arena, const char *root, Str path, size
 /* All of `text` to a descriptor, however many calls it takes. */
 MUST_CHECK bool file_write_all(int descriptor, Str text, Error *err);
 
+/* Puts `text` into the file `path`, new or in place of the old one: written beside it, flushed to
+ * the disk, then renamed. On failure the old file is as it was and nothing else is left. Fails with
+ * ERROR_NOT_FOUND (no such directory), ERROR_DENIED or ERROR_OS. */
+MUST_CHECK bool file_write_atomic(const char *path, Str text, Error *err);
+
 /* Whether the path names a directory. */
 bool file_is_directory(const char *path);
 

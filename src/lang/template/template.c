@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "base/utf8.h"
 #include "lang/template/compile.h"
+#include "lang/template/plain.h"
 #include "lang/template/runtime.h"
 
 TemplateSettings template_settings_default(void)
@@ -299,7 +300,13 @@ bool template_evaluate(const Template *template, Value context, Rendered *render
     FrameMark mark;
     Frame *frame = frame_open(&r, template->root, NULL,
                               context_new(&r, template, NULL, context_map(context)), &mark);
-    bool ok = interpret(&r, frame, out);
+    Value value;
+    bool ok = interpret(&r, frame, &value);
+    if (ok && !value_plain(&r, value, out)) {
+        ok = false;
+        r.fault.span = (uint32_t) template->text.len; /* the whole expression is to blame */
+        fault_complete(&r.fault, template);
+    }
     frame_close(&r, mark);
     *fault = r.fault;
     return ok;

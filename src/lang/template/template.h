@@ -110,6 +110,7 @@ DEFINE_AUTO_CLEAR(Rendered, rendered_clear)
 /* `context` is a map. On failure `rendered->text` holds what was written before the fault. */
 MUST_CHECK bool template_render(const Template *template, Value context, Rendered *rendered,
                                 Fault *fault);
-/* The value of a compiled expression; it lives in `rendered->arena`. */
+/* The value of a compiled expression, as plain as a document's: lists for ranges and generators,
+ * null for undefined (in strict mode a fault). It lives in `rendered->arena` or the context. */
 MUST_CHECK bool template_evaluate(const Template *template, Value context, Rendered *rendered,
                                   Value *out, Fault *fault);

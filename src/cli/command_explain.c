@@ -1,0 +1,106 @@
+/* eden explain: all about one thing that has a row. */
+#include "cli/help_text.h"
+#include "cli/invocation.h"
+#include "cli/output.h"
+#include "cli/subject_value.h"
+
+static void add_everything(Arena *arena, Subjects *out)
+{
+    for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
+        subjects_add_kind(arena, topic->kind, out);
+    }
+}
+
+static void print_text(const Invocation *invocation, const Subjects *subjects)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    for (uint32_t i = 0; i < subjects->len; i++) {
+        buf_put_c(&text, i == 0 ? "" : "\n");
+        help_write_subject(&subjects->items[i], &text);
+    }
+    stream_put(invocation->out, buf_str(&text));
+}
+
+static void print_lists(const Invocation *invocation)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
+        buf_put_c(&text, topic == subject_topics ? "" : "\n");
+        help_write_topic(invocation->arena, topic, &text);
+    }
+    stream_put(invocation->out, buf_str(&text));
+}
+
+static void print_names(const Invocation *invocation, const Subjects *subjects)
+{
+    for (uint32_t i = 0; i < subjects->len; i++) {
+        stream_put_format(invocation->out, "%" STR_FMT "\n", STR_ARG(subjects->items[i].name));
+    }
+}
+
+static int unknown(const Invocation *invocation, Str name)
+{
+    Str near = STR_EMPTY;
+    (void)subjects_suggest(invocation->arena, name, &near);
+    return usage_error_near(invocation, near, "nothing is called '%" STR_FMT "'", STR_ARG(name));
+}
+
+static int explain_run(Invocation *invocation)
+{
+    Subjects subjects = { 0 };
+    bool all = invocation->arg_count == 0;
+    if (all) {
+        add_everything(invocation->arena, &subjects);
+    }
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
+        Str name = str_from_c(invocation->args[i]);
+        uint32_t before = subjects.len;
+        subjects_add_named(invocation->arena, name, &subjects);
+        if (subjects.len == before) {
+            return unknown(invocation, name);
+        }
+    }
+    if (invocation_prints(invocation, "json")) {
+        return output_json(invocation, subjects_value(invocation->arena, &subjects));
+    }
+    if (invocation_prints(invocation, "name")) {
+        print_names(invocation, &subjects);
+    } else if (all) {
+        print_lists(invocation);
+    } else {
+        print_text(invocation, &subjects);
+    }
+    return EXIT_OK;
+}
+
+static const Option options[] = {
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json|name",
+      .fallback = "text",
+      .help = "how to print it" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden explain E0204", "what a problem means and what to do about it" },
+    { "eden explain upper", "the filter, the test and the method of that name" },
+    { "eden explain dict.items", "the method of one type" },
+    { "eden explain UndefinedError", "an error by the name that Jinja2 gives it" },
+    { "eden explain -o name", "everything that can be asked for" },
+    { 0 },
+};
+
+const Command command_explain = {
+    .name = "explain",
+    .group = GROUP_SYSTEM,
+    .args = "[NAME]...",
+    .args_max = UINT32_MAX,
+    .word = WORD_SUBJECT,
+    .help = "Explain a problem code, filter, test, function, method or command.",
+    .text = "Without NAME, lists everything there is.",
+    .options = options,
+    .examples = examples,
+    .run = explain_run,
+};

@@ -1,0 +1,20 @@
+#include "cli/exit_codes.h"
+
+#include <stddef.h>
+
+const ExitRow exit_rows[] = {
+    { "0", "all went well", "Also when there is nothing to tell but hints and warnings." },
+    { "1", "something failed",
+      "A file cannot be read or is wrong, a template fails, the output cannot be written. "
+      "Standard\n"
+      "error says what; with -o json the problems are on standard output." },
+    { "3", "nothing matched",
+      "The command had nothing to work on, such as a directory without YAML files. It does not\n"
+      "count as success: a misspelled path must not look like a passed check." },
+    { "4", "denied", "The system does not permit to write where the command was told to." },
+    { "64", "wrong usage",
+      "The command line cannot be understood: an unknown command or option, a missing or wrong\n"
+      "argument. Nothing was done." },
+    { "130", "interrupted", "Ctrl-C, or another SIGINT." },
+    { 0 },
+};

@@ -1,0 +1,19 @@
+/* How a command ends, told by a number. The same in every command. */
+#pragma once
+
+enum ExitCode {
+    EXIT_OK = 0,
+    EXIT_FAILED = 1,
+    EXIT_NOT_MATCHED = 3,
+    EXIT_DENIED = 4,
+    EXIT_USAGE = 64,
+    EXIT_INTERRUPTED = 130,
+};
+
+typedef struct ExitRow {
+    const char *code; /* "64"; NULL ends the table */
+    const char *title;
+    const char *text;
+} ExitRow;
+
+extern const ExitRow exit_rows[];

@@ -1,0 +1,140 @@
+#include "cli/help_markdown.h"
+
+#include "cli/help_text.h"
+
+static void put_block(const char *language, const char *text, Buf *out)
+{
+    Str body = str_from_c(text);
+    buf_put_format(out, "```%s\n%" STR_FMT "%s```\n\n", language, STR_ARG(body),
+                   str_ends(body, STR("\n")) ? "" : "\n");
+}
+
+/* In a cell of a table a bar would start the next one, and in running text '<' a tag. */
+static void put_cell(Str text, Buf *out)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (c == '|' || c == '<' || c == '*' || c == '_' || c == '\\') {
+            buf_put_char(out, '\\');
+        }
+        buf_put_char(out, c == '\n' ? ' ' : c);
+    }
+}
+
+/* Paragraphs of help text. Lines that are indented there are examples: kept as code. */
+static void put_text(const char *text, Buf *out)
+{
+    Str rest = str_from_c(text), line;
+    bool code = false;
+    while (str_split_next(&rest, '\n', &line)) {
+        bool indented = str_starts(line, STR("    "));
+        if (indented && !code) {
+            buf_put_c(out, "```\n");
+        } else if (code && !indented && line.len > 0) {
+            buf_put_c(out, "```\n\n");
+        }
+        code = indented || (code && line.len == 0);
+        if (code && line.len == 0) {
+            continue;
+        }
+        if (code) {
+            buf_put(out, str_from_offset(line, 4));
+        } else {
+            put_cell(line, out);
+        }
+        if (rest.len > 0 || line.len > 0) {
+            buf_put_char(out, '\n');
+        }
+    }
+    buf_put_c(out, code ? "```\n\n" : "\n");
+}
+
+static void put_options(const Option *options, Buf *out)
+{
+    for (; options != NULL && options->name != NULL; options++) {
+        buf_put_c(out, "| `");
+        help_write_option_name(options, out);
+        buf_put_c(out, "` | ");
+        Buf help = buf_make(BUF_UNLIMITED);
+        help_write_option_help(options, &help);
+        put_cell(buf_str(&help), out);
+        buf_clear(&help);
+        buf_put_c(out, " |\n");
+    }
+}
+
+static void put_command(const Command *command, Buf *out)
+{
+    put_text(command->help, out);
+    buf_put_format(out, "```\neden %s [OPTION]...%s%s\n```\n\n", command->name,
+                   command->args[0] == '\0' ? "" : " ", command->args);
+    if (command->text != NULL) {
+        put_text(command->text, out);
+    }
+    buf_put_c(out, "| option | does |\n|--|--|\n");
+    put_options(command->options, out);
+    put_options(common_options, out);
+    buf_put_char(out, '\n');
+    if (command->examples != NULL) {
+        buf_put_c(out, "```\n");
+        for (const Example *row = command->examples; row->command != NULL; row++) {
+            buf_put_format(out, "# %s\n%s\n", row->help, row->command);
+        }
+        buf_put_c(out, "```\n\n");
+    }
+}
+
+static void put_native(const Subject *subject, Buf *out)
+{
+    const Native *native = subject->native;
+    buf_put_c(out, "```\n");
+    subject_put_signature(subject, out);
+    buf_put_c(out, "\n```\n\n");
+    put_text(native->help, out);
+    if ((native->flags & NATIVE_JINJA) == 0 && subject->kind != SUBJECT_METHOD) {
+        buf_put_c(out, "Jinja2 itself does not have it.\n\n");
+    }
+    put_block("jinja", native->example, out);
+    buf_put_c(out, "shows\n\n");
+    put_block("", native->shows, out);
+}
+
+void help_markdown_subject(const Subject *subject, Buf *out)
+{
+    buf_put_format(out, "## %s%" STR_FMT "\n\n", subject->kind == SUBJECT_COMMAND ? "eden " : "",
+                   STR_ARG(subject->name));
+    switch (subject->kind) {
+    case SUBJECT_COMMAND: put_command(subject->command, out); return;
+    case SUBJECT_CODE:
+        buf_put_format(out, "**%s**\n\n", subject->code->title);
+        put_text(subject->code->text, out);
+        return;
+    case SUBJECT_EXIT_CODE:
+        buf_put_format(out, "**%s**\n\n", subject->exit->title);
+        put_text(subject->exit->text, out);
+        return;
+    default: put_native(subject, out); return;
+    }
+}
+
+/* A page ends without an empty line. */
+static void end_page(Buf *out)
+{
+    while (out->len >= 2 && out->data[out->len - 1] == '\n' && out->data[out->len - 2] == '\n') {
+        out->len--;
+    }
+}
+
+void help_markdown_topic(Arena *arena, const SubjectTopic *topic, Buf *out)
+{
+    buf_put_format(out,
+                   "# %s\n\n<!-- Made by `make docs` from the rows in src; edit those. -->\n\n",
+                   topic->title);
+    put_text(topic->text, out);
+    Subjects all = { 0 };
+    subjects_add_kind(arena, topic->kind, &all);
+    for (uint32_t i = 0; i < all.len; i++) {
+        help_markdown_subject(&all.items[i], out);
+    }
+    end_page(out);
+}

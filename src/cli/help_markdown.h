@@ -1,0 +1,10 @@
+/* Help as Markdown: docs/reference is made of this. */
+#pragma once
+
+#include "base/buf.h"
+#include "cli/subject.h"
+
+/* A page about everything of one kind. */
+void help_markdown_topic(Arena *arena, const SubjectTopic *topic, Buf *out);
+/* A section about one thing. */
+void help_markdown_subject(const Subject *subject, Buf *out);

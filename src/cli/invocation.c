@@ -1,0 +1,233 @@
+/* Parsing by the rows: options anywhere behind the command, `--` before what only looks like one. */
+#include "cli/invocation.h"
+
+#include "base/bug.h"
+#include "base/suggest.h"
+#include "base/visible.h"
+
+bool invocation_flag(const Invocation *invocation, const char *name)
+{
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        if (strcmp(invocation->given[i].option->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *invocation_text(const Invocation *invocation, const char *name)
+{
+    for (uint32_t i = invocation->given_count; i-- > 0;) {
+        if (strcmp(invocation->given[i].option->name, name) == 0) {
+            return invocation->given[i].value;
+        }
+    }
+    const Option *option = option_find(invocation->command, str_from_c(name));
+    BUG_IF(option == NULL);
+    return option->fallback;
+}
+
+bool invocation_prints(const Invocation *invocation, const char *format)
+{
+    return strcmp(invocation_text(invocation, "output"), format) == 0;
+}
+
+bool invocation_wants_json(const Invocation *invocation)
+{
+    return invocation_flag(invocation, "output") && invocation_prints(invocation, "json");
+}
+
+PRINTF_LIKE(3, 0)
+static int tell(const Invocation *invocation, Str near, const char *format, va_list args)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    buf_put_format_v(&text, format, args);
+    if (near.len > 0) {
+        buf_put_format(&text, "; did you mean '%" STR_FMT "'?", STR_ARG(near));
+    }
+    AUTO_CLEAR(Buf) shown = buf_make(BUF_UNLIMITED);
+    visible_put(&shown, buf_str(&text));
+    bool named = invocation->command != NULL;
+    const char *between = named ? " " : "";
+    const char *name = named ? invocation->command->name : "";
+    stream_put_format(invocation->err, "eden%s%s: ", between, name);
+    stream_put(invocation->err, buf_str(&shown));
+    stream_put_format(invocation->err, "\n  see: eden help%s%s\n", between, name);
+    return EXIT_USAGE;
+}
+
+int usage_error(const Invocation *invocation, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int code = tell(invocation, STR_EMPTY, format, args);
+    va_end(args);
+    return code;
+}
+
+int usage_error_near(const Invocation *invocation, Str near, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int code = tell(invocation, near, format, args);
+    va_end(args);
+    return code;
+}
+
+/* Whether `value` is one of "a|b|c"; if not, the nearest of them goes to `near`. */
+static bool is_choice(const char *choices, const char *value, Str *near)
+{
+    Suggest suggest = suggest_make(str_from_c(value));
+    Str rest = str_from_c(choices), part;
+    while (str_split_next(&rest, '|', &part)) {
+        if (str_eq_c(part, value)) {
+            return true;
+        }
+        suggest_offer(&suggest, part);
+    }
+    *near = STR_EMPTY;
+    (void)suggest_found(&suggest, near);
+    return false;
+}
+
+static bool add_given(Invocation *invocation, const Option *option, const char *value)
+{
+    Str near;
+    if (value != NULL && option->choices != NULL && !is_choice(option->choices, value, &near)) {
+        usage_error_near(invocation, near, "--%s takes %s, not '%s'", option->name, option->choices,
+                         value);
+        return false;
+    }
+    invocation->given[invocation->given_count++] = (Given){ option, value };
+    return true;
+}
+
+static bool unknown_option(const Invocation *invocation, Str name)
+{
+    Suggest suggest = suggest_make(name);
+    const Option *lists[] = { invocation->command->options, common_options };
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        for (const Option *option = lists[i]; option != NULL && option->name != NULL; option++) {
+            suggest_offer(&suggest, str_from_c(option->name));
+        }
+    }
+    Str near = STR_EMPTY;
+    if (suggest_found(&suggest, &near)) {
+        near = arena_format(invocation->arena, "--%" STR_FMT, STR_ARG(near));
+    }
+    usage_error_near(invocation, near, "unknown option '--%" STR_FMT "'", STR_ARG(name));
+    return false;
+}
+
+/* --name, --name value, --name=value */
+static bool take_long(Invocation *invocation, char **argv, int argc, int *at)
+{
+    Str word = str_from_c(argv[*at] + 2);
+    size_t equals = str_find(word, STR("="), 0);
+    Str name = str_slice(word, 0, equals);
+    const Option *option = option_find(invocation->command, name);
+    if (option == NULL) {
+        return unknown_option(invocation, name);
+    }
+    const char *value = equals == STR_NOT_FOUND ? NULL : argv[*at] + 2 + equals + 1;
+    if (option->argument == NULL && value != NULL) {
+        usage_error(invocation, "--%s takes no value", option->name);
+        return false;
+    }
+    if (option->argument != NULL && value == NULL) {
+        if (*at + 1 >= argc) {
+            usage_error(invocation, "--%s needs a %s", option->name, option->argument);
+            return false;
+        }
+        value = argv[++*at];
+    }
+    return add_given(invocation, option, value);
+}
+
+/* -a, -ab, -ovalue, -o value */
+static bool take_short(Invocation *invocation, char **argv, int argc, int *at)
+{
+    for (const char *letter = argv[*at] + 1; *letter != '\0'; letter++) {
+        const Option *option = option_find_letter(invocation->command, *letter);
+        if (option == NULL) {
+            usage_error(invocation, "unknown option '-%c' in '%s'%s", *letter, argv[*at],
+                        invocation->command->args_max > 0
+                            ? "; an argument that starts with '-' stands behind '--'"
+                            : "");
+            return false;
+        }
+        if (option->argument == NULL) {
+            if (!add_given(invocation, option, NULL)) {
+                return false;
+            }
+            continue;
+        }
+        if (letter[1] != '\0') {
+            return add_given(invocation, option, letter + 1);
+        }
+        if (*at + 1 >= argc) {
+            usage_error(invocation, "-%c needs a %s", *letter, option->argument);
+            return false;
+        }
+        return add_given(invocation, option, argv[++*at]);
+    }
+    return true;
+}
+
+/* "-" is standard input and -1 a number: no option is a digit. */
+static bool looks_like_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0' && !ascii_is_digit(word[1]) && word[1] != '.';
+}
+
+static bool parse_words(Invocation *invocation, int argc, char **argv)
+{
+    bool only_args = false;
+    for (int at = 0; at < argc; at++) {
+        const char *word = argv[at];
+        if (only_args || !looks_like_option(word)) {
+            invocation->args[invocation->arg_count++] = word;
+        } else if (strcmp(word, "--") == 0) {
+            only_args = true;
+        } else if (!(word[1] == '-' ? take_long(invocation, argv, argc, &at)
+                                    : take_short(invocation, argv, argc, &at))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool invocation_parse(Invocation *invocation, int argc, char **argv)
+{
+    size_t letters = 1; /* each could be an option of its own */
+    for (int i = 0; i < argc; i++) {
+        letters += strlen(argv[i]);
+    }
+    invocation->args = ARENA_ARRAY(invocation->arena, const char *, (size_t)argc + 1);
+    invocation->given = ARENA_ARRAY(invocation->arena, Given, letters);
+    const Command *command = invocation->command;
+    if (!parse_words(invocation, argc, argv)) {
+        return false;
+    }
+    if (invocation_flag(invocation, "help")) {
+        return true; /* whatever else is missing */
+    }
+    Str near;
+    if (invocation->arg_count < command->args_min) {
+        usage_error(invocation, "%s is missing",
+                    invocation->arg_count == 0 ? command->args : "an argument");
+        return false;
+    }
+    if (invocation->arg_count > command->args_max) {
+        usage_error(invocation, "'%s' is one argument too many",
+                    invocation->args[command->args_max]);
+        return false;
+    }
+    if (command->choices != NULL && invocation->arg_count > 0 &&
+        !is_choice(command->choices, invocation->args[0], &near)) {
+        usage_error_near(invocation, near, "takes %s, not '%s'", command->choices,
+                         invocation->args[0]);
+        return false;
+    }
+    return true;
+}

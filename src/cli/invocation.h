@@ -1,0 +1,42 @@
+/* One command line being carried out: what was given, and where to write. */
+#pragma once
+
+#include "cli/command.h"
+#include "sys/stream.h"
+
+typedef struct Given {
+    const Option *option;
+    const char *value; /* NULL for flags */
+} Given;
+
+struct Invocation {
+    const Command *command; /* NULL: none was named */
+    Arena *arena;
+    Stream *out;       /* data */
+    Stream *err;       /* everything else */
+    const char **args; /* without options */
+    uint32_t arg_count;
+    Given *given; /* in the order of the command line */
+    uint32_t given_count;
+    bool color_err; /* whether messages are colored */
+};
+
+/* Fills `args` and `given` from the words behind the command. What is wrong was told when it
+ * returns false. */
+MUST_CHECK bool invocation_parse(Invocation *invocation, int argc, char **argv);
+
+/* Whether the option was given on the command line. */
+bool invocation_flag(const Invocation *invocation, const char *name);
+/* The last value given, else the row's fallback, else NULL. */
+const char *invocation_text(const Invocation *invocation, const char *name);
+/* Whether `-o FORMAT`, given or by default, is this one. */
+bool invocation_prints(const Invocation *invocation, const char *format);
+/* Whether the user asked for JSON: then problems are told in JSON too, on standard output. */
+bool invocation_wants_json(const Invocation *invocation);
+
+/* Tells what is wrong with the command line, on one line whatever the arguments hold, and where
+ * to find help. Returns EXIT_USAGE. */
+PRINTF_LIKE(2, 3) int usage_error(const Invocation *invocation, const char *format, ...);
+/* The same with "; did you mean 'NEAR'?"; `near` may be empty. */
+PRINTF_LIKE(3, 4)
+int usage_error_near(const Invocation *invocation, Str near, const char *format, ...);

@@ -1,0 +1,192 @@
+#include "cli/subject.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/suggest.h"
+#include "lang/template/methods.h"
+#include "lang/template/native_describe.h"
+
+const SubjectTopic subject_topics[] = {
+    { SUBJECT_COMMAND, "command", "commands", "Commands", "what eden can do",
+      "'eden help COMMAND' tells all about one of them." },
+    { SUBJECT_FILTER, "filter", "filters", "Filters", "what may stand behind '|' in a template",
+      "A filter changes the value before it: {{ name | upper }}, {{ list | join(', ') }}. The "
+      "value\n"
+      "itself is the first argument and not written again." },
+    { SUBJECT_TEST, "test", "tests", "Tests", "what may stand behind 'is' in a template",
+      "A test answers yes or no about the value before it: {% if port is defined %},\n"
+      "{{ 6 is divisibleby 3 }}; 'is not' turns the answer around." },
+    { SUBJECT_GLOBAL, "global function", "globals", "Global functions",
+      "functions that every template can call",
+      "A global function can be called anywhere in a template: {% for i in range(3) %}. A "
+      "variable\n"
+      "of the same name hides it." },
+    { SUBJECT_METHOD, "method", "methods", "Methods", "what text, lists, maps and numbers can do",
+      "A method is called on a value: {{ name.upper() }}. They are Python's. Those that change a\n"
+      "list or map work on values made by the template only, never on its variables." },
+    { SUBJECT_CODE, "problem code", "codes", "Problem codes", "what can be wrong with a file",
+      "Every problem has a code; 'eden explain CODE' says what it means and what to do." },
+    { SUBJECT_EXIT_CODE, "exit code", "exit-codes", "Exit codes", "how a command ends",
+      "Commands end with one of these, in all cases where nothing else is said." },
+    { 0 },
+};
+
+const SubjectTopic *subject_topic_find(Str name)
+{
+    for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
+        if (str_eq_c(name, topic->name)) {
+            return topic;
+        }
+    }
+    return NULL;
+}
+
+const SubjectTopic *subject_topic_of(SubjectKind kind)
+{
+    const SubjectTopic *topic = subject_topics;
+    while (topic->name != NULL && topic->kind != kind) {
+        topic++;
+    }
+    BUG_IF(topic->name == NULL);
+    return topic;
+}
+
+static void add_natives(Arena *arena, SubjectKind kind, const Native *const *tables, Subjects *out)
+{
+    for (; *tables != NULL; tables++) {
+        for (const Native *row = *tables; row->name != NULL; row++) {
+            Subject subject = { .kind = kind, .name = str_from_c(row->name), .native = row };
+            VEC_PUSH(arena, out, subject);
+        }
+    }
+}
+
+static void add_methods(Arena *arena, Subjects *out)
+{
+    for (const MethodTable *table = method_tables; table->type != NULL; table++) {
+        for (const Native *row = table->rows; row->name != NULL; row++) {
+            Subject subject = { .kind = SUBJECT_METHOD,
+                                .name = arena_format(arena, "%s.%s", table->type, row->name),
+                                .native = row };
+            VEC_PUSH(arena, out, subject);
+        }
+    }
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return str_compare(((const Subject *)a)->name, ((const Subject *)b)->name);
+}
+
+void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out)
+{
+    uint32_t before = out->len;
+    switch (kind) {
+    case SUBJECT_COMMAND:
+        for (size_t i = 0; commands[i] != NULL; i++) {
+            Subject subject = { .kind = kind,
+                                .name = str_from_c(commands[i]->name),
+                                .command = commands[i] };
+            VEC_PUSH(arena, out, subject);
+        }
+        return;
+    case SUBJECT_CODE:
+        for (const Code *code = codes; code->name != NULL; code++) {
+            Subject subject = { .kind = kind, .name = str_from_c(code->name), .code = code };
+            VEC_PUSH(arena, out, subject);
+        }
+        return;
+    case SUBJECT_EXIT_CODE:
+        for (const ExitRow *row = exit_rows; row->code != NULL; row++) {
+            Subject subject = { .kind = kind, .name = str_from_c(row->code), .exit = row };
+            VEC_PUSH(arena, out, subject);
+        }
+        return;
+    case SUBJECT_FILTER: add_natives(arena, kind, filter_tables, out); break;
+    case SUBJECT_TEST: add_natives(arena, kind, test_tables, out); break;
+    case SUBJECT_GLOBAL: add_natives(arena, kind, global_tables, out); break;
+    case SUBJECT_METHOD: add_methods(arena, out); break;
+    }
+    qsort(out->items + before, out->len - before, sizeof(Subject), compare_names);
+}
+
+static void add_all(Arena *arena, Subjects *out)
+{
+    for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
+        subjects_add_kind(arena, topic->kind, out);
+    }
+}
+
+/* A method answers to its own name too, without the type. */
+static bool answers_to(const Subject *subject, Str name)
+{
+    switch (subject->kind) {
+    case SUBJECT_CODE: return code_find(name) == subject->code;
+    case SUBJECT_METHOD:
+        return str_eq(subject->name, name) || str_eq_c(name, subject->native->name);
+    default: return str_eq(subject->name, name);
+    }
+}
+
+void subjects_add_named(Arena *arena, Str name, Subjects *out)
+{
+    Subjects all = { 0 };
+    add_all(arena, &all);
+    for (uint32_t i = 0; i < all.len; i++) {
+        if (answers_to(&all.items[i], name)) {
+            VEC_PUSH(arena, out, all.items[i]);
+        }
+    }
+}
+
+bool subjects_suggest(Arena *arena, Str name, Str *out)
+{
+    Subjects all = { 0 };
+    add_all(arena, &all);
+    Suggest suggest = suggest_make(name);
+    for (uint32_t i = 0; i < all.len; i++) {
+        suggest_offer(&suggest, all.items[i].name);
+        if (all.items[i].kind == SUBJECT_METHOD) {
+            suggest_offer(&suggest, str_from_c(all.items[i].native->name));
+        }
+    }
+    return suggest_found(&suggest, out);
+}
+
+void subject_put_signature(const Subject *subject, Buf *out)
+{
+    switch (subject->kind) {
+    case SUBJECT_COMMAND:
+        buf_put(out, subject->name);
+        if (subject->command->args[0] != '\0') {
+            buf_put_format(out, " %s", subject->command->args);
+        }
+        return;
+    case SUBJECT_FILTER:
+    case SUBJECT_TEST: native_put_signature(subject->native, true, out); return;
+    case SUBJECT_GLOBAL: native_put_signature(subject->native, false, out); return;
+    case SUBJECT_METHOD: {
+        Str type = str_slice(subject->name, 0, str_find(subject->name, STR("."), 0) + 1);
+        buf_put(out, type);
+        size_t start = out->len;
+        native_put_signature(subject->native, true, out);
+        if (out->len - start == strlen(subject->native->name)) {
+            buf_put(out, STR("()"));
+        }
+        return;
+    }
+    case SUBJECT_CODE:
+    case SUBJECT_EXIT_CODE: buf_put(out, subject->name); return;
+    }
+}
+
+const char *subject_help(const Subject *subject)
+{
+    switch (subject->kind) {
+    case SUBJECT_COMMAND: return subject->command->help;
+    case SUBJECT_CODE: return subject->code->title;
+    case SUBJECT_EXIT_CODE: return subject->exit->title;
+    default: return subject->native->help;
+    }
+}

@@ -1,0 +1,60 @@
+/* Everything that has a row and can be asked for by name: commands, filters, tests, global
+ * functions, methods, problem codes, exit codes. `eden explain NAME` tells about one, `eden help
+ * TOPIC` lists a kind, and docs/reference is the same in Markdown. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "cli/codes.h"
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "lang/template/native.h"
+#include "lang/value.h"
+
+typedef enum SubjectKind {
+    SUBJECT_COMMAND,
+    SUBJECT_FILTER,
+    SUBJECT_TEST,
+    SUBJECT_GLOBAL,
+    SUBJECT_METHOD,
+    SUBJECT_CODE,
+    SUBJECT_EXIT_CODE,
+} SubjectKind;
+
+typedef struct SubjectTopic {
+    SubjectKind kind;
+    const char *one;   /* "filter" */
+    const char *name;  /* "filters": what `eden help` takes; NULL ends the table */
+    const char *title; /* "Filters" */
+    const char *help;  /* one line, for the overview */
+    const char *text;  /* how they are used */
+} SubjectTopic;
+
+extern const SubjectTopic subject_topics[];
+const SubjectTopic *subject_topic_find(Str name); /* NULL when there is none */
+const SubjectTopic *subject_topic_of(SubjectKind kind);
+
+typedef struct Subject {
+    SubjectKind kind;
+    Str name; /* "upper", "str.upper", "E0204", "render", "64" */
+    union {
+        const Command *command;
+        const Native *native;
+        const Code *code;
+        const ExitRow *exit;
+    };
+} Subject;
+
+typedef VEC(Subject) Subjects;
+
+/* All of one kind: rows of the language by name, the others in the order of their tables. */
+void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out);
+/* All that answer to the name: "upper" is a filter, a test and a method of str. */
+void subjects_add_named(Arena *arena, Str name, Subjects *out);
+/* "did you mean"; false when no name is near. */
+bool subjects_suggest(Arena *arena, Str name, Str *out);
+
+/* How it is written: "indent(width=4, first=false, blank=false)", "str.upper()", "render FILE". */
+void subject_put_signature(const Subject *subject, Buf *out);
+/* One line. */
+const char *subject_help(const Subject *subject);

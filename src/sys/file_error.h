@@ -1,0 +1,7 @@
+/* How the files of sys/ tell what the kernel said; nobody else includes this. */
+#pragma once
+
+#include "base/error.h"
+
+/* "PATH: reason" with the kind that belongs to the errno. Always false. */
+bool file_error(Error *err, int number, const char *path);

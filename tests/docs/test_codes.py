@@ -1,0 +1,39 @@
+"""Problem codes: each one used has a row that explains it, and each row is used."""
+
+import re
+
+
+def rows(root):
+    text = (root / "src" / "lang" / "codes.def").read_text()
+    return re.findall(r'^CODE\((E\d{4}), "([^"]+)",\s*((?:"(?:\\.|[^"\\])*"\s*)+)\)', text, re.M)
+
+
+def used(root):
+    """The codes that stand in string literals of the sources."""
+    found = set()
+    for path in (root / "src").rglob("*.[ch]"):
+        found |= set(re.findall(r'"(E\d{4})"', path.read_text()))
+    return found
+
+
+def test_every_row_is_read_here(root):
+    text = (root / "src" / "lang" / "codes.def").read_text()
+    assert len(rows(root)) == text.count("\nCODE(")
+
+
+def test_every_code_used_has_a_row_and_every_row_is_used(root):
+    assert used(root) == {code for code, _, _ in rows(root)}
+
+
+def test_codes_stand_in_order_and_once(root):
+    codes = [code for code, _, _ in rows(root)]
+    assert codes == sorted(set(codes))
+
+
+def test_every_code_has_an_explanation_that_fits_a_screen(root):
+    for code, title, text in rows(root):
+        lines = eval("(" + text + ")").split("\n")
+        assert len(title) <= 60 and not title.endswith("."), code
+        assert lines[-1] == "", f"{code} ends with a line end"
+        assert len(" ".join(lines)) > 60, code
+        assert max(map(len, lines)) <= 100, code

@@ -1,0 +1,71 @@
+"""`eden explain` tells about everything that has a row, and about nothing else."""
+
+import json
+
+import pytest
+
+
+def names(eden):
+    return eden("explain", "-o", "name").stdout.split()
+
+
+def test_every_name_can_be_explained(eden):
+    every = names(eden)
+    assert {"E0204", "upper", "str.upper", "range", "divisibleby", "render", "64"} <= set(every)
+    # All in one call: a name that cannot be found would end it with 64.
+    done = eden("explain", *every)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_a_code_is_explained_with_its_title_and_text(eden):
+    done = eden("explain", "E0204")
+    assert done.returncode == 0
+    assert done.stdout.startswith("E0204: undefined value\n\n")
+    assert "{{ port | default(80) }}" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["e0204", "UndefinedError"])
+def test_a_code_is_found_by_its_other_names(eden, name):
+    assert eden("explain", name).stdout == eden("explain", "E0204").stdout
+
+
+def test_a_name_of_several_kinds_is_explained_for_each(eden):
+    text = eden("explain", "upper").stdout
+    assert "filter upper\n" in text
+    assert "test upper\n" in text
+    assert "method str.upper()\n" in text
+
+
+def test_a_filter_is_explained_with_signature_example_and_result(eden):
+    text = eden("explain", "join").stdout
+    assert text.startswith("filter join(d='', attribute=none)\n")
+    entry = json.loads(eden("explain", "join", "-o", "json").stdout)[0]
+    assert entry["kind"] == "filter"
+    assert entry["help"] in text
+    for line in (entry["example"] + "\n" + entry["shows"]).splitlines():
+        assert line in text
+
+
+def test_a_method_can_be_named_with_its_type(eden):
+    found = json.loads(eden("explain", "dict.items", "-o", "json").stdout)
+    assert [entry["name"] for entry in found] == ["dict.items"]
+
+
+def test_a_command_is_explained_as_help_does(eden):
+    assert eden("explain", "render").stdout == eden("help", "render").stdout
+
+
+def test_an_unknown_name_is_a_usage_error_with_a_suggestion(eden):
+    done = eden("explain", "uper")
+    assert done.returncode == 64
+    assert done.stdout == ""
+    assert done.stderr.startswith("eden explain: nothing is called 'uper'; did you mean 'upper'?\n")
+
+
+def test_without_a_name_everything_is_listed(eden):
+    text = eden("explain").stdout
+    for title in ("Commands", "Filters", "Tests", "Global functions", "Methods", "Problem codes"):
+        assert f"{title}\n" in text
+    listed = {entry["name"] for entry in json.loads(eden("explain", "-o", "json").stdout)}
+    assert listed == set(names(eden))
