@@ -1,6 +1,5 @@
 #include "lang/template/plain.h"
 
-#include "lang/template/group.h"
 #include "lang/template/ops.h"
 
 /* Whether making it plain made another value of it. */
@@ -72,9 +71,6 @@ static bool plain_entries(Render *r, Value v, Value *out)
 
 static bool plain_object(Render *r, Value v, Value *out)
 {
-    if (value_is_group(v)) {
-        return value_plain(r, group_tuple(v), out);
-    }
     if (v.object->type->iterate == NULL) {
         return render_raise(r, FAULT_TYPE, "a value of type '%s' has no form in JSON or YAML",
                             op_type_name(v));
