@@ -125,10 +125,11 @@ static bool map_filter(Render *r, Iter *iter, const Args *args, List *mapped)
 
 static bool filter_map(Render *r, const Args *args, Value *out)
 {
-    List *mapped = list_new(r->arena, 0);
+    Value v = args->values[0];
+    List *mapped = list_new(r->arena, value_is_sequence(v) ? v.list->len : 0);
     Iter iter;
     bool empty;
-    if (!start_unless_empty(r, args->values[0], &iter, &empty)) {
+    if (!start_unless_empty(r, v, &iter, &empty)) {
         return false;
     }
     if (!empty) {

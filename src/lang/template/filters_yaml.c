@@ -52,27 +52,6 @@ static bool filter_to_nice_yaml(Render *r, const Args *args, Value *out)
     return put_styled(r, args, style, out);
 }
 
-/* Salt's: on one line by default, and without the line end. */
-static bool filter_yaml(Render *r, const Args *args, Value *out)
-{
-    bool flow;
-    if (!arg_truth(r, args, 1, true, &flow)) {
-        return false;
-    }
-    const YamlStyle style = { .indent = 2,
-                              .flow = flow ? YAML_FLOW_ALL : YAML_FLOW_EMPTY,
-                              .flush_lists = true,
-                              .sort_keys = true };
-    Buf text = render_buf(r);
-    if (!put_yaml(r, args->values[0], style, &text)) {
-        return false;
-    }
-    while (text.len > 0 && text.data[text.len - 1] == '\n') {
-        text.len--;
-    }
-    return take_text(r, &text, false, out);
-}
-
 static bool put_quoted(Render *r, const Args *args, char quote, Value *out)
 {
     Str text;
@@ -91,6 +70,31 @@ static bool put_quoted(Render *r, const Args *args, char quote, Value *out)
         buf_put_char(&quoted, '\'');
     }
     return take_text(r, &quoted, false, out);
+}
+
+/* Salt's: on one line by default, and without the line end. */
+static bool filter_yaml(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    bool flow;
+    if (!arg_truth(r, args, 1, true, &flow)) {
+        return false;
+    }
+    if (v.kind == VALUE_STRING && memchr(v.text, '\n', v.len) != NULL) {
+        return put_quoted(r, args, '"', out); /* in a block, its last line end would count */
+    }
+    const YamlStyle style = { .indent = 2,
+                              .flow = flow ? YAML_FLOW_ALL : YAML_FLOW_EMPTY,
+                              .flush_lists = true,
+                              .sort_keys = true };
+    Buf text = render_buf(r);
+    if (!put_yaml(r, v, style, &text)) {
+        return false;
+    }
+    while (text.len > 0 && text.data[text.len - 1] == '\n') {
+        text.len--;
+    }
+    return take_text(r, &text, false, out);
 }
 
 static bool filter_yaml_dquote(Render *r, const Args *args, Value *out)

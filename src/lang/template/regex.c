@@ -95,7 +95,7 @@ static bool compile(Render *r, Str pattern, unsigned flags, Regex *out)
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C;
     options |= (flags & REGEX_IGNORE_CASE) != 0 ? PCRE2_CASELESS : 0;
-    options |= (flags & REGEX_MULTILINE) != 0 ? PCRE2_MULTILINE : 0;
+    options |= (flags & REGEX_MULTILINE) != 0 ? PCRE2_MULTILINE | PCRE2_ALT_CIRCUMFLEX : 0;
     Str text = translate(r, pattern);
     int code;
     size_t offset;
