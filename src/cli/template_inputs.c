@@ -144,7 +144,7 @@ static void explain_not_found(Inputs *inputs, Problem *problem, const TemplateLo
     problem->hint = nearest_template(inputs->arena, loader, name);
 }
 
-void inputs_add_fault(Inputs *inputs, const Fault *fault, Str main, const TemplateLoader *loader)
+static void add_fault(Inputs *inputs, const Fault *fault, Str main, const TemplateLoader *loader)
 {
     Arena *arena = inputs->arena;
     Source source = { .name = path_of(arena, fault->template_name, main, loader),
@@ -160,5 +160,12 @@ void inputs_add_fault(Inputs *inputs, const Fault *fault, Str main, const Templa
     for (const FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {
         problem_add_origin(arena, problem, path_of(arena, origin->template_name, main, loader),
                            origin->line);
+    }
+}
+
+void inputs_add_fault(Inputs *inputs, const Fault *fault, Str main, const TemplateLoader *loader)
+{
+    for (; fault != NULL; fault = fault->next) {
+        add_fault(inputs, fault, main, loader);
     }
 }

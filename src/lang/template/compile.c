@@ -295,6 +295,25 @@ static void compiler_init(Compiler *c, Template *template, Arena *scratch, Fault
     c->string_index = map_new(scratch, 0);
 }
 
+/* Unknown filters and tests were only noted. The first mistake in the text is told first. */
+static bool finish(Compiler *c, bool compiled)
+{
+    if (c->first_unknown == NULL) {
+        return compiled;
+    }
+    if (compiled) {
+        *c->fault = *c->first_unknown;
+    } else if (c->first_unknown->offset < c->fault->offset) {
+        Fault *later = ARENA_NEW(c->arena, Fault);
+        *later = *c->fault;
+        c->last_unknown->next = later;
+        *c->fault = *c->first_unknown;
+    } else {
+        c->fault->next = c->first_unknown;
+    }
+    return false;
+}
+
 bool template_compile(Template *template, Node *body, Fault *fault)
 {
     AUTO_CLEAR(Arena) scratch;
@@ -302,15 +321,11 @@ bool template_compile(Template *template, Node *body, Fault *fault)
     Compiler c;
     compiler_init(&c, template, &scratch, fault);
     List *blocks = list_new(&scratch, 0);
-    if (!collect_blocks(&c, body, map_new(&scratch, 0), blocks) || !compile_root(&c, body)) {
-        return false;
+    bool ok = collect_blocks(&c, body, map_new(&scratch, 0), blocks) && compile_root(&c, body);
+    for (uint32_t i = 0; i < blocks->len && ok; i++) {
+        ok = compile_block(&c, (const Node *)blocks->items[i].object);
     }
-    for (uint32_t i = 0; i < blocks->len; i++) {
-        if (!compile_block(&c, (const Node *)blocks->items[i].object)) {
-            return false;
-        }
-    }
-    return true;
+    return finish(&c, ok);
 }
 
 bool expression_compile(Template *template, Node *expression, Fault *fault)
@@ -325,12 +340,10 @@ bool expression_compile(Template *template, Node *expression, Fault *fault)
     scope_init(&scope, NULL, &unit.slots);
     Level level = { .scope = &scope, .emit = c.settings->autoescape ? EMIT_ESCAPED : EMIT_PLAIN };
     if (!compile_expression(&c, &level, expression)) {
-        return false;
+        return finish(&c, false);
     }
     emit(&c, INS_RETURN_VALUE, 0, 0, 0, -1, expression);
-    if (!unit_end(&c, expression)) {
-        return false;
-    }
+    bool ok = unit_end(&c, expression);
     template->root = unit.function;
-    return true;
+    return finish(&c, ok);
 }

@@ -221,23 +221,35 @@ static bool compile_native(Compiler *c, const Level *level, const Node *node, co
     return true;
 }
 
-/* In a branch that may not run, an unknown name fails only when it is reached. */
+/* In a branch that may not run, an unknown name fails only when it is reached. Elsewhere it fails
+ * the compilation, which goes on to find the others. */
 static bool unknown_native(Compiler *c, const Level *level, const Node *node, const char *what,
                            bool (*suggest)(Str, Str *))
 {
-    if (level->soft) {
-        Str text = arena_format(c->scratch, "No %s named '%" STR_FMT "' found.", what,
-                                STR_ARG(node->name));
-        emit(c, INS_RAISE, FAULT_RUNTIME, 0, add_constant(c, value_string(text)), 0, node);
+    enum {
+        TOLD_MAX = 50
+    };
+    Str text = arena_format(c->arena, "No %s named '%" STR_FMT "'%s.", what, STR_ARG(node->name),
+                            level->soft ? " found" : "");
+    emit(c, INS_RAISE, FAULT_RUNTIME, 0, add_constant(c, value_string(text)), 0, node);
+    if (level->soft || c->unknown_count++ >= TOLD_MAX) {
         return true;
     }
-    compile_fail(c, FAULT_ASSERTION, node, "No %s named '%" STR_FMT "'.", what,
-                 STR_ARG(node->name));
+    Fault *fault = ARENA_NEW(c->arena, Fault);
+    *fault = (Fault){
+        .class = FAULT_ASSERTION, .message = text, .offset = node->offset, .span = node->span
+    };
     Str closest;
     if (suggest(node->name, &closest)) {
-        c->fault->hint = arena_format(c->arena, "did you mean '%" STR_FMT "'?", STR_ARG(closest));
+        fault->hint = arena_format(c->arena, "did you mean '%" STR_FMT "'?", STR_ARG(closest));
     }
-    return false;
+    if (c->first_unknown == NULL) {
+        c->first_unknown = fault;
+    } else {
+        c->last_unknown->next = fault;
+    }
+    c->last_unknown = fault;
+    return true;
 }
 
 static bool compile_filter(Compiler *c, const Level *level, const Node *node)
@@ -315,6 +327,10 @@ bool compile_call(Compiler *c, const Level *level, const Node *node, Opcode op,
     bool method = callee->kind == NODE_ATTRIBUTE;
     if (!compile_expression(c, level, method ? callee->left : callee)) {
         return false;
+    }
+    if (method && (node->args.positional != NULL || node->args.keywords != NULL ||
+                   node->args.dynamic != NULL || node->args.dynamic_keywords != NULL)) {
+        emit(c, INS_CHECK_ATTR, 0, 0, add_name(c, callee->name), 0, callee);
     }
     uint32_t site;
     if (!compile_call_arguments(c, level, node, caller, &site)) {

@@ -57,6 +57,8 @@ typedef struct Compiler {
     Map *string_index;
     uint32_t name_cap, constant_cap, data_cap, site_cap, native_cap, function_cap, local_set_cap,
         block_cap;
+    Fault *first_unknown, *last_unknown; /* filters and tests that do not exist: told together */
+    uint32_t unknown_count;
     uint32_t extends_seen;
     bool extends_known; /* output from here on is the parent's business */
 } Compiler;

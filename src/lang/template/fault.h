@@ -57,4 +57,5 @@ typedef struct Fault {
     uint32_t line;     /* from 1 */
     uint32_t column;
     FaultOrigin *origin;
+    struct Fault *next; /* a further one in the same template, found while compiling it */
 } Fault;

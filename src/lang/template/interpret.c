@@ -414,6 +414,11 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     CASE(IS_DEFINED)
     sp[-1] = value_bool((sp[-1].kind != VALUE_UNDEFINED) != ip->a);
     NEXT;
+    CASE(CHECK_ATTR)
+    if (UNLIKELY(sp[-1].kind == VALUE_UNDEFINED)) {
+        TRY(op_get_attr(r, sp[-1], template->names[ip->c].text, &value));
+    }
+    NEXT;
     CASE(CALL)
     {
         const CallSite *site = &template->sites[ip->c];

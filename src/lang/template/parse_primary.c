@@ -154,6 +154,9 @@ static bool at_tuple_end(const Parser *p)
 
 static Node *parse_tuple_item(Parser *p, TupleRule rule)
 {
+    if (rule.namespaces && parser_at(p, TOKEN_NAME) && parser_look(p)->type == TOKEN_DOT) {
+        return parse_namespace(p);
+    }
     if (rule.simple) {
         return parse_primary(p);
     }

@@ -54,7 +54,7 @@ static const char *node_class(const Node *node)
 static bool is_target(const Node *node)
 {
     if (node->kind != NODE_TUPLE) {
-        return node->kind == NODE_NAME;
+        return node->kind == NODE_NAME || node->kind == NODE_NAMESPACE;
     }
     for (const Node *item = node->items; item != NULL; item = item->next) {
         if (!is_target(item)) {
@@ -64,26 +64,25 @@ static bool is_target(const Node *node)
     return true;
 }
 
+Node *parse_namespace(Parser *p)
+{
+    Token name, attribute;
+    if (!parser_expect(p, TOKEN_NAME, &name) || !parser_expect(p, TOKEN_DOT, NULL) ||
+        !parser_expect(p, TOKEN_NAME, &attribute)) {
+        return NULL;
+    }
+    Node *node = parser_node(p, NODE_NAMESPACE, name.span);
+    if (node != NULL) {
+        node->name = name.text;
+        node->alias = attribute.text;
+    }
+    return node;
+}
+
 /* Names to assign to; `with_namespace`: or name.attribute. */
 static Node *parse_target(Parser *p, bool with_namespace)
 {
-    if (with_namespace && parser_look(p)->type == TOKEN_DOT) {
-        Token name, attribute;
-        if (!parser_expect(p, TOKEN_NAME, &name)) {
-            return NULL;
-        }
-        parser_next(p);
-        if (!parser_expect(p, TOKEN_NAME, &attribute)) {
-            return NULL;
-        }
-        Node *node = parser_node(p, NODE_NAMESPACE, name.span);
-        if (node != NULL) {
-            node->name = name.text;
-            node->alias = attribute.text;
-        }
-        return node;
-    }
-    Node *target = parse_tuple(p, (TupleRule){ .simple = true });
+    Node *target = parse_tuple(p, (TupleRule){ .simple = true, .namespaces = with_namespace });
     if (target != NULL && !is_target(target)) {
         parser_fail(p, node_span(target), "can't assign to '%s'", node_class(target));
         return NULL;

@@ -102,6 +102,7 @@ static inline Span node_span(const Node *node)
 /* What may stand in a tuple. */
 typedef struct TupleRule {
     bool simple;        /* names, literals and brackets only: targets */
+    bool namespaces;    /* and name.attribute */
     bool no_condition;  /* of parse_unconditional() */
     bool parenthesized; /* may be empty */
 } TupleRule;
@@ -134,6 +135,8 @@ Node *parse_filter_expression(Parser *p, Node *node);
  * without a pipe. Returns `node` itself when no filter follows: check `*ok`, not the result. */
 Node *parse_filters(Parser *p, Node *node, bool inline_first, bool *ok);
 
+/* name.attribute as a target. */
+Node *parse_namespace(Parser *p);
 /* A single name to assign to. */
 bool parse_target_name(Parser *p, Token *name);
 /* A body up to a tag of `ends`, which is consumed. `in_loop`: break and continue may be used. */

@@ -49,6 +49,7 @@
     X(TEST)                                                                                  \
     X(TEST_SITE)                                                                             \
     X(IS_DEFINED)  /* pop, push whether it is defined; a: negate */                          \
+    X(CHECK_ATTR)  /* fail already when the owner on top cannot have names[c] */             \
     X(CALL)        /* sites[c]: pop arguments, callee; push result */                        \
     X(CALL_EMIT)   /* the same, writing the result */                                        \
     X(CALL_METHOD) /* sites[c], names[b of site]: pop arguments, owner; push result */       \

@@ -28,6 +28,7 @@ struct Context {
     Map *exported; /* what an importing template sees */
     Map *base;
     BlockTable *blocks;
+    uint32_t parents; /* templates that extend one another, so far */
     bool autoescape;
 };
 

@@ -103,11 +103,13 @@ void templates_free(Templates *templates)
 static bool fault_complete(Fault *fault, const Template *template)
 {
     Source source = { .text = template->text, .first_line = 1 };
-    Place place = source_place(&source, fault->offset);
-    fault->template_name = template->name;
-    fault->template_text = template->text;
-    fault->line = place.line;
-    fault->column = place.column;
+    for (; fault != NULL; fault = fault->next) {
+        Place place = source_place(&source, fault->offset);
+        fault->template_name = template->name;
+        fault->template_text = template->text;
+        fault->line = place.line;
+        fault->column = place.column;
+    }
     return false;
 }
 

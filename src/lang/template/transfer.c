@@ -129,14 +129,8 @@ bool template_run(Render *r, const Template *template, Context *context)
 {
     context->blocks = ARENA_NEW(r->arena, BlockTable);
     block_table_add(r, context->blocks, template);
-    uint32_t hops = 0;
     bool ok = true;
     while (template != NULL && ok) {
-        if (hops++ > r->settings->limits.depth) {
-            return render_raise(r, FAULT_RECURSION,
-                                "template '%" STR_FMT "' extends itself without end",
-                                STR_ARG(template->name));
-        }
         FrameMark mark;
         Frame *frame = frame_open(r, template->root, NULL, context, &mark);
         ok = interpret(r, frame, NULL);
@@ -209,6 +203,11 @@ bool transfer_extends(Render *r, Frame *frame, Value name)
     bool missing;
     if (!load_template(r, name, &missing, &template)) {
         return false;
+    }
+    if (frame->context->parents++ >= r->settings->limits.depth) {
+        return render_raise(r, FAULT_RECURSION,
+                            "template '%" STR_FMT "' extends itself without end",
+                            STR_ARG(template->name));
     }
     frame->parent = template;
     block_table_add(r, frame->context->blocks, template);
