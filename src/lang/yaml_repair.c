@@ -6,6 +6,7 @@
  * libyaml reads at once, which is nearly all, never come here.
  *
  * Each repair costs one more reading, so there is a maximum, and large texts get few or none. */
+#include "base/utf8.h"
 #include "lang/yaml_load.h"
 
 enum {
@@ -32,6 +33,23 @@ static char char_at(const YamlLoad *load, size_t at)
     return at < load->text.len ? load->text.data[at] : '\0';
 }
 
+/* Whether the parser would take every character, so that a repair cannot hide a bad one. */
+static bool is_clean(Str text)
+{
+    if (!utf8_is_valid(text)) {
+        return false;
+    }
+    for (size_t at = 0; at < text.len;) {
+        uint32_t code = utf8_next(text, &at);
+        bool control = code < 0x20 && code != '\t' && code != '\n' && code != '\r';
+        if (control || (code >= 0x7f && code < 0xa0 && code != 0x85) || code == 0xfeff ||
+            code == 0xfffe || code == 0xffff) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Whether one more repair is allowed; if so, there is a copy to change. */
 static bool begin(YamlLoad *load)
 {
@@ -44,6 +62,9 @@ static bool begin(YamlLoad *load)
         return false;
     }
     if (repair->copy == NULL) {
+        if (!is_clean(str_from_offset(load->text, load->base))) {
+            return false;
+        }
         repair->copy = arena_try_alloc(load->arena, load->text.len + 1);
         if (repair->copy == NULL) {
             return false;
