@@ -45,8 +45,8 @@ void number_put_float_spec(Buf *out, double x, FloatSpec spec);
  * is not that; `*overflow` (may be NULL) then says whether it was a well-formed integer that
  * does not fit in 64 bits. */
 bool number_parse_int(Str s, int base, int64_t *out, bool *overflow);
-/* What Python's int(text, base) takes: white space around, single underscores between digits,
- * and a 0x, 0o or 0b prefix that agrees with the base; base 0 follows the prefix. */
+/* What Python's int(text, base) takes: digits and white space (around) of all scripts, single
+ * underscores between digits, and a 0x, 0o or 0b prefix that agrees with the base; base 0 follows the prefix. */
 bool number_parse_python_int(Str s, int base, int64_t *out, bool *overflow);
 
 /* Optional sign, digits with an optional point ("1.", ".5" are fine), optional exponent; the

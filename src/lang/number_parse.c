@@ -7,7 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "lang/number_powers.h"
+#include "lang/unicode.h"
 
 enum {
     MANTISSA_DIGITS = 19, /* any 19 digits fit in 64 bits */
@@ -250,8 +252,28 @@ bool number_parse_int(Str s, int base, int64_t *out, bool *overflow)
     return parse_digits(digits, base, negative, false, out, overflow);
 }
 
+/* Python reads the decimal digits and the white space of all scripts. */
+static Str to_ascii(Str s, Buf *plain)
+{
+    if (utf8_is_ascii(s)) {
+        return s;
+    }
+    for (size_t at = 0; at < s.len;) {
+        uint32_t code = utf8_next(s, &at);
+        unsigned flags = code < 0x80 ? 0 : unicode_flags(code);
+        buf_put_char(plain, code < 0x80 ? (char)code
+                            : (flags & UNICODE_DECIMAL) != 0
+                                ? (char)('0' + unicode_decimal_value(code))
+                            : (flags & UNICODE_SPACE) != 0 ? ' '
+                                                           : '?');
+    }
+    return buf_str(plain);
+}
+
 bool number_parse_python_int(Str s, int base, int64_t *out, bool *overflow)
 {
+    AUTO_CLEAR(Buf) ascii = buf_make(s.len);
+    s = to_ascii(s, &ascii);
     if (overflow != NULL) {
         *overflow = false;
     }
@@ -312,7 +334,8 @@ static bool drop_underscores(Str s, Buf *out)
 
 bool number_parse_python_float(Str s, double *out)
 {
-    s = str_trim(s);
+    AUTO_CLEAR(Buf) ascii = buf_make(s.len);
+    s = str_trim(to_ascii(s, &ascii));
     if (number_parse_float(s, out) || parse_named_float(s, out)) {
         return true;
     }

@@ -2,7 +2,7 @@
 
 #include "lang/unicode_table.h"
 
-static const UnicodeRecord *record_find(uint32_t code)
+static uint32_t run_find(uint32_t code)
 {
     uint32_t low = 0, high = unicode_run_count;
     while (high - low > 1) {
@@ -13,7 +13,12 @@ static const UnicodeRecord *record_find(uint32_t code)
             high = middle;
         }
     }
-    return &unicode_records[unicode_runs[low] & ((1u << UNICODE_RECORD_BITS) - 1)];
+    return unicode_runs[low];
+}
+
+static const UnicodeRecord *record_find(uint32_t code)
+{
+    return &unicode_records[run_find(code) & ((1u << UNICODE_RECORD_BITS) - 1)];
 }
 
 unsigned unicode_flags(uint32_t code)
@@ -22,6 +27,12 @@ unsigned unicode_flags(uint32_t code)
         return 0;
     }
     return record_find(code)->flags & (UNICODE_SPECIAL - 1u);
+}
+
+/* Decimal digits stand in rows of ten, zero first, so their run tells which one it is. */
+unsigned unicode_decimal_value(uint32_t code)
+{
+    return (code - (run_find(code) >> UNICODE_RECORD_BITS)) % 10;
 }
 
 static const UnicodeSpecial *special_find(uint32_t code, CaseMapping mapping)

@@ -45,6 +45,9 @@ static inline bool unicode_is(uint32_t code, unsigned flags)
  * at the end of a word is the caller's affair. */
 unsigned unicode_map(uint32_t code, CaseMapping mapping, uint32_t out[UNICODE_MAPPED_MAX]);
 
+/* What a code point with UNICODE_DECIMAL counts: 0 to 9. */
+unsigned unicode_decimal_value(uint32_t code);
+
 /* Ends a line for str.splitlines(). */
 static inline bool unicode_is_line_end(uint32_t code)
 {

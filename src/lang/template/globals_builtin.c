@@ -1,6 +1,7 @@
 /* Jinja2's global functions. */
 #include "base/utf8.h"
 #include "lang/template/filter.h"
+#include "lang/template/methods.h"
 
 static bool global_range(Render *r, const Args *args, Value *out)
 {
@@ -28,60 +29,15 @@ static bool global_range(Render *r, const Args *args, Value *out)
     return true;
 }
 
-static bool set_pair(Render *r, Map *map, Value pair, uint32_t number)
-{
-    if (pair.kind <= VALUE_FLOAT || pair.kind == VALUE_UNDEFINED) {
-        return render_raise(r, FAULT_TYPE,
-                            "cannot convert dictionary update sequence element #%u to a sequence",
-                            number);
-    }
-    List *items;
-    if (!iter_collect(r, pair, &items)) {
-        return false;
-    }
-    if (items->len != 2) {
-        return render_raise(r, FAULT_VALUE,
-                            "dictionary update sequence element #%u has length %u; 2 is required",
-                            number, items->len);
-    }
-    if (!value_is_key(items->items[0])) {
-        return render_raise(r, FAULT_TYPE, "unhashable type: '%s'", op_type_name(items->items[0]));
-    }
-    map_set(r->arena, map, items->items[0], items->items[1]);
-    return true;
-}
-
 /* Python's dict(mapping or pairs, name=value ...). */
 static bool make_map(Render *r, const Args *args, Map **out)
 {
-    Map *map = map_new(r->arena, 0);
-    *out = map;
+    *out = map_new(r->arena, 0);
     if (args->count > 1) {
         return render_raise(r, FAULT_TYPE, "dict expected at most 1 argument, got %u", args->count);
     }
-    if (args->count == 1) {
-        Value from = args->values[0];
-        if (from.kind == VALUE_MAP) {
-            from = view_new(r, from.map, VIEW_ITEMS);
-        }
-        Iter iter;
-        Value pair;
-        if (!iter_start(r, from, &iter)) {
-            return false;
-        }
-        for (uint32_t number = 0; iter_next(r, &iter, &pair); number++) {
-            if (!set_pair(r, map, pair, number)) {
-                return false;
-            }
-        }
-        if (render_failed(r)) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; args->named != NULL && i < args->named->len; i++) {
-        map_set(r->arena, map, args->named->entries[i].key, args->named->entries[i].value);
-    }
-    return true;
+    return (args->count == 0 || map_update(r, *out, args->values[0])) &&
+           (args->named == NULL || map_update(r, *out, value_map(args->named)));
 }
 
 static bool global_dict(Render *r, const Args *args, Value *out)

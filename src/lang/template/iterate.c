@@ -30,7 +30,7 @@ static bool map_next(Render *r, Iter *iter, Value *item)
 {
     const Map *map = iter->owner.map;
     if (UNLIKELY(map->len != iter->stop)) {
-        return render_raise(r, FAULT_RUNTIME, "dictionary changed size during iteration");
+        return render_raise(r, FAULT_PYTHON_RUNTIME, "dictionary changed size during iteration");
     }
     if (iter->position >= map->len || !render_charge(r, 1)) {
         return false;

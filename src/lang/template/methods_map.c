@@ -156,8 +156,8 @@ static bool update_from_map(Render *r, Map *map, Value other)
 static bool update_from_pair(Render *r, Map *map, Value item, uint64_t number)
 {
     List *pair;
-    if (item.kind != VALUE_STRING && item.kind != VALUE_LIST && item.kind != VALUE_TUPLE &&
-        item.kind != VALUE_MAP && item.kind != VALUE_OBJECT) {
+    if (item.kind <= VALUE_FLOAT ||
+        (item.kind == VALUE_OBJECT && item.object->type->iterate == NULL)) {
         return render_raise(r, FAULT_TYPE,
                             "cannot convert dictionary update sequence element #%llu to a sequence",
                             (unsigned long long)number);
@@ -201,6 +201,9 @@ bool map_update(Render *r, Map *map, Value other)
     }
     if (other.kind == VALUE_OBJECT && other.object->type->mapping) {
         return update_from_object(r, map, other);
+    }
+    if (other.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, other); /* Python asks it for its keys first */
     }
     Iter iter;
     Value item;

@@ -48,7 +48,7 @@ static bool view_next(Render *r, Iter *iter, Value *item)
 {
     const View *view = (const View *)iter->owner.object;
     if (UNLIKELY(view->map->len != iter->stop)) {
-        return render_raise(r, FAULT_RUNTIME, "dictionary changed size during iteration");
+        return render_raise(r, FAULT_PYTHON_RUNTIME, "dictionary changed size during iteration");
     }
     if (iter->position >= view->map->len || !render_charge(r, 1)) {
         return false;

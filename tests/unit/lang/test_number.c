@@ -237,9 +237,9 @@ static void python_float_texts(void **state)
     assert_true(number_parse_python_float(STR("-Infinity"), &x) && x == -INFINITY);
     assert_true(number_parse_python_float(STR("+inf"), &x) && x == INFINITY);
     assert_true(number_parse_python_float(STR("NaN"), &x) && isnan(x));
-    const char *bad[] = {
-        "", "_1", "1_", "1__0", "1_.5", "1._5", "1_e5", "infinit", "nano", "1 0"
-    };
+    assert_true(number_parse_python_float(STR("\u3000１２.５"), &x) && x == 12.5);
+    const char *bad[] = { "",     "_1",      "1_",   "1__0", "1_.5", "1._5",
+                          "1_e5", "infinit", "nano", "1 0",  "½" };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         if (number_parse_python_float(str_from_c(bad[i]), &x)) {
             fail_msg("'%s' was taken as %a", bad[i], x);
@@ -308,9 +308,9 @@ static void python_integer_texts(void **state)
         int base;
         int64_t value;
     } good[] = {
-        { " 1_000\n", 10, 1000 }, { "0x1F", 16, 31 }, { "0x_1f", 0, 31 },
-        { "-0b101", 0, -5 },      { "0o17", 8, 15 },  { "00_0", 0, 0 },
-        { "017", 10, 17 },        { "b1", 16, 0xb1 }, { "0b1", 16, 0xb1 },
+        { " 1_000\n", 10, 1000 }, { "0x1F", 16, 31 }, { "0x_1f", 0, 31 },  { "-0b101", 0, -5 },
+        { "0o17", 8, 15 },        { "00_0", 0, 0 },   { "017", 10, 17 },   { "b1", 16, 0xb1 },
+        { "0b1", 16, 0xb1 },      { " ١٢", 10, 12 },  { "１_２", 10, 12 },
     };
     for (size_t i = 0; i < COUNT_OF(good); i++) {
         int64_t value = 0;
@@ -325,7 +325,7 @@ static void python_integer_texts(void **state)
     } bad[] = {
         { "", 10 },     { "_1", 10 },   { "1_", 10 },  { "1__0", 10 },
         { "0x", 16 },   { "0x1f", 10 }, { "017", 0 },  { "0_99999999999999999999", 0 },
-        { "0x__1", 0 }, { "- 1", 10 },  { "1.0", 10 },
+        { "0x__1", 0 }, { "- 1", 10 },  { "1.0", 10 }, { "²", 10 },
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         int64_t value = 0;

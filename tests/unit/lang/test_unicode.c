@@ -52,6 +52,23 @@ static void characters_have_classes(void **state)
     assert_int_equal(unicode_flags(UINT32_MAX), 0);
 }
 
+static void decimal_digits_have_values(void **state)
+{
+    unsigned count = 0;
+    for (uint32_t code = 0; code <= 0x10ffff; code++) {
+        if (unicode_is(code, UNICODE_DECIMAL)) {
+            /* Every row starts with its zero: 0..9 follow each other in all of Unicode. */
+            assert_int_equal(unicode_decimal_value(code), count % 10);
+            count++;
+        }
+    }
+    assert_int_equal(count % 10, 0);
+    assert_in_range(count, 600, 1000);
+    assert_int_equal(unicode_decimal_value('7'), 7);
+    assert_int_equal(unicode_decimal_value(0x663), 3);   /* Arabic */
+    assert_int_equal(unicode_decimal_value(0x1d7db), 3); /* mathematical */
+}
+
 static void lines_end_where_python_says(void **state)
 {
     for (uint32_t code = 0; code < 0x3000; code++) {
@@ -66,6 +83,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(characters_are_mapped),
         cmocka_unit_test(characters_have_classes),
+        cmocka_unit_test(decimal_digits_have_values),
         cmocka_unit_test(lines_end_where_python_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
