@@ -79,6 +79,7 @@ static void chunk_add(Arena *arena, size_t least)
     arena->next = chunk_start(chunk);
     arena->end = (char *)chunk + size;
     arena->held += size;
+    POISON(arena->next, size - HEADER);
 }
 
 void arena_reset(Arena *arena)
@@ -97,17 +98,18 @@ void arena_reset(Arena *arena)
                       .chunk = kept,
                       .held = kept->size,
                       .budget = budget };
+    POISON(arena->next, kept->size - HEADER);
 }
 
 void *arena_alloc_slow(Arena *arena, size_t size)
 {
-    size = rounded(size);
-    chunk_add(arena, size);
+    chunk_add(arena, rounded(size));
     if (arena->held > arena->budget) {
         arena->over_budget = true;
     }
     void *memory = arena->next;
-    arena->next += size;
+    arena->next += rounded(size);
+    UNPOISON(memory, size);
     return memory;
 }
 
@@ -145,6 +147,7 @@ void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size)
     if (old != NULL && (char *)old + old_rounded == arena->next &&
         new_rounded - old_rounded <= (size_t)(arena->end - arena->next)) {
         arena->next += new_rounded - old_rounded;
+        UNPOISON(old, new_size);
         return old;
     }
     void *grown = arena_alloc(arena, new_size);
@@ -159,6 +162,7 @@ void arena_shrink(Arena *arena, void *block, size_t old_size, size_t new_size)
     size_t old_rounded = (old_size + 15) & ~(size_t)15;
     if (block != NULL && (char *)block + old_rounded == arena->next) {
         arena->next = (char *)block + ((new_size + 15) & ~(size_t)15);
+        POISON((char *)block + new_size, old_rounded - new_size);
     }
 }
 
@@ -173,6 +177,7 @@ void arena_release_slow(Arena *arena, ArenaMark mark)
     }
     arena->next = mark.next;
     arena->end = mark.chunk == NULL ? mark.next : (char *)mark.chunk + mark.chunk->size;
+    POISON(arena->next, (size_t)(arena->end - arena->next));
 }
 
 Str arena_copy(Arena *arena, Str s)

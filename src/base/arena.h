@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/own.h"
+#include "base/poison.h"
 #include "base/str.h"
 
 typedef struct ArenaChunk ArenaChunk;
@@ -50,6 +51,7 @@ static inline void *arena_alloc(Arena *arena, size_t size)
     if (LIKELY(size <= (size_t)(arena->end - arena->next))) {
         void *memory = arena->next;
         arena->next += (size + 15) & ~(size_t)15;
+        UNPOISON(memory, size);
         return memory;
     }
     return arena_alloc_slow(arena, size);
@@ -92,6 +94,7 @@ void arena_release_slow(Arena *arena, ArenaMark mark);
 static inline void arena_release(Arena *arena, ArenaMark mark)
 {
     if (LIKELY(arena->chunk == mark.chunk)) {
+        POISON(mark.next, (size_t)(arena->next - mark.next));
         arena->next = mark.next;
     } else {
         arena_release_slow(arena, mark);

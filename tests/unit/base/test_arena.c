@@ -167,6 +167,35 @@ static void texts_are_copied_and_formatted(void **state)
     assert_str(arena_format(&arena, "%s", ""), "");
 }
 
+#ifdef POISON_WORKS
+/* Only AddressSanitizer can tell; make test runs the unit tests under it as well. */
+static void bytes_not_given_out_are_poisoned(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char *first = arena_alloc(&arena, 20);
+    assert_null(__asan_region_is_poisoned(first, 20));
+    assert_true(__asan_address_is_poisoned(first + 20));
+
+    ArenaMark mark = arena_mark(&arena);
+    char *second = arena_alloc(&arena, 40);
+    assert_ptr_equal(arena_grow(&arena, second, 40, 50), second);
+    assert_null(__asan_region_is_poisoned(second, 50));
+    assert_true(__asan_address_is_poisoned(second + 50));
+    arena_shrink(&arena, second, 50, 10);
+    assert_true(__asan_address_is_poisoned(second + 10));
+    arena_release(&arena, mark);
+    assert_true(__asan_address_is_poisoned(second));
+
+    char *large = arena_alloc(&arena, 1 << 20);
+    assert_null(__asan_region_is_poisoned(large, 1 << 20));
+    arena_release(&arena, mark);
+    assert_true(__asan_address_is_poisoned(second));
+    arena_reset(&arena);
+    assert_true(__asan_address_is_poisoned(first));
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +209,9 @@ int main(void)
         cmocka_unit_test(shrinking_gives_the_tail_back),
         cmocka_unit_test(sizes_that_cannot_be_are_refused),
         cmocka_unit_test(texts_are_copied_and_formatted),
+#ifdef POISON_WORKS
+        cmocka_unit_test(bytes_not_given_out_are_poisoned),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
