@@ -52,7 +52,8 @@ def expression(rng):
     if sort == 5:
         return f"({value}) is {rng.choice(TESTS)}({rng.choice(ARGUMENTS)})"
     if sort == 6:
-        return f"({value}).{rng.choice(METHODS)}({rng.choice(ARGUMENTS)})"
+        arguments = rng.choice([text for text in ARGUMENTS if text != "undef"])
+        return f"({value}).{rng.choice(METHODS)}({arguments})"
     if sort == 7:
         # Jinja2 folds the slice of a constant into undefined, where it is an error otherwise.
         return f"(value)[{rng.choice(SUBSCRIPTS)}]"
