@@ -21,7 +21,8 @@ FILTERS = ["abs", "attr", "batch", "capitalize", "center", "count", "d", "defaul
 LAZY = {"batch", "items", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "slice",
         "unique"}
 # These look at their arguments early in eden, and late or never in Jinja2.
-STRICT = {"urlize", "attr", "sort", "truncate", "unique", "wordwrap", "int"}
+STRICT = {"urlize", "attr", "sort", "truncate", "unique", "wordwrap", "int",
+          "tojson"}
 TESTS = ["boolean", "callable", "defined", "divisibleby", "eq", "escaped", "even", "false",
          "filter", "float", "ge", "gt", "in", "integer", "iterable", "le", "lower", "lt", "mapping",
          "ne", "none", "number", "odd", "sameas", "sequence", "string", "test", "true", "undefined",

@@ -69,17 +69,26 @@ def too_large(text):
     return any(abs(int(number)) > LARGEST for number in re.findall(r"\d{19,}", text))
 
 
-def meant(want, got):
+def knows(eden, name):
+    """Whether eden has a filter or test that Jinja2 lacks."""
+    question = {"template": "{{ name is filter or name is test }}", "context": {"name": name}}
+    return ask_eden(eden, [question])[0].get("output") == "True"
+
+
+def meant(eden, want, got):
     """Why a difference is right, or None. Each reason is narrow and counted."""
     if got.get("error") == "OverflowError" and too_large(want.get("output", "")):
         return "integer beyond 64 bits"
     if want.get("error") == "NameError" and re.search(r"name '(inf|nan)'", want["message"]):
         return "Jinja2 folds a constant to inf or nan and cannot read it back"
-    if re.search("object [^>]*at 0x[0-9a-f]+", want.get("output", ""), re.I):
+    if re.search("object .*? at 0x[0-9a-f]+", want.get("output", ""), re.I):
         return "Jinja2 prints an address"
     unknown = re.match("No (filter|test) named '(.*)'", got.get("message", ""))
     if "output" in want and unknown and unknown[2] not in KNOWN:
         return "Jinja2 folds code with an unknown name away before it looks"
+    unknown = re.match("No (filter|test) named '(.*)'", want.get("message", ""))
+    if unknown and got.get("error") != want["error"] and knows(eden, unknown[2]):
+        return "eden has more filters and tests"
     return None
 
 
@@ -121,7 +130,7 @@ def work(job):
             if same(want, got):
                 counts["agree"] += 1
                 continue
-            reason = meant(want, got)
+            reason = meant(eden, want, got)
             if reason:
                 counts[f"meant: {reason}"] += 1
             else:
@@ -150,7 +159,7 @@ def smallest(eden, case, want, got):
         except GaveUp:
             return False
         new_got = ask_eden(eden, [candidate])[0]
-        return (not same(new_want, new_got) and not meant(new_want, new_got)
+        return (not same(new_want, new_got) and not meant(eden, new_want, new_got)
                 and kind(new_want, new_got) == wanted)
 
     return shrink.shrink(case, still_fails)
