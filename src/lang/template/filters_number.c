@@ -40,7 +40,8 @@ static bool int_from_text(Render *r, Value v, int64_t base, Value fallback, Valu
     int64_t integer;
     bool overflow = false, fits;
     bool base_fits = base == 0 || (base >= 2 && base <= 36);
-    if (base_fits && number_parse_python_int(value_str(v), (int)base, &integer, &overflow)) {
+    Str text = value_str(v);
+    if (base_fits && number_parse_python_int(text, (int)base, &integer, &overflow)) {
         *out = value_int(integer);
         return true;
     }
@@ -48,7 +49,7 @@ static bool int_from_text(Render *r, Value v, int64_t base, Value fallback, Valu
         return raise_too_large(r, v);
     }
     double number;
-    if (!number_parse_python_float(value_str(v), &number) || !isfinite(number)) {
+    if (!number_parse_python_float(text, &number) || !isfinite(number)) {
         *out = fallback;
         return true;
     }
@@ -75,8 +76,9 @@ static bool filter_int(Render *r, const Args *args, Value *out)
         *out = truncate_float(v.number, &fits);
         return fits || raise_too_large(r, v);
     case VALUE_STRING: {
-        int64_t base;
-        return arg_int(r, args, 2, 10, &base) && int_from_text(r, v, base, fallback, out);
+        Value base = arg_or(args, 2, value_int(10));
+        int64_t number = base.kind == VALUE_INT ? base.integer : -1;
+        return int_from_text(r, v, number, fallback, out);
     }
     case VALUE_UNDEFINED: return undefined_raise(r, v);
     default: *out = fallback; return true;
@@ -164,6 +166,9 @@ static bool filter_round(Render *r, const Args *args, Value *out)
     bool number = v.kind >= VALUE_BOOL && v.kind <= VALUE_FLOAT;
     if (method != ROUND_COMMON && v.kind == VALUE_UNDEFINED) {
         return undefined_raise(r, v);
+    }
+    if (method != ROUND_COMMON && arg_given(args, 1) && args->values[1].kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, args->values[1]);
     }
     if (!number) {
         return render_raise(r, FAULT_TYPE, "type %s doesn't define __round__ method",

@@ -74,17 +74,18 @@ static bool keyed_items(Render *r, const KeyRule *rule, const List *items, SortI
 
 static bool filter_sort(Render *r, const Args *args, Value *out)
 {
-    bool reverse, exact;
+    bool exact;
+    int64_t reverse; /* Python wants an integer here */
     List *items;
     SortItem *keyed;
-    if (!arg_truth(r, args, 1, false, &reverse) || !arg_truth(r, args, 2, false, &exact) ||
+    if (!arg_int(r, args, 1, false, &reverse) || !arg_truth(r, args, 2, false, &exact) ||
         !iter_collect(r, args->values[0], &items)) {
         return false;
     }
     KeyRule rule = { .fold = !exact, .fallback = value_null() };
     rule.paths = attribute_path_make_list(r, args->values[3], &rule.count);
     if (!keyed_items(r, &rule, items, &keyed) ||
-        !sort_items(r, keyed, items->len, SORT_LISTED, reverse)) {
+        !sort_items(r, keyed, items->len, SORT_LISTED, reverse != 0)) {
         return false;
     }
     for (uint32_t i = 0; i < items->len; i++) {
@@ -97,8 +98,9 @@ static bool filter_sort(Render *r, const Args *args, Value *out)
 static bool filter_dictsort(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
-    bool exact, reverse;
-    if (!arg_truth(r, args, 1, false, &exact) || !arg_truth(r, args, 3, false, &reverse)) {
+    bool exact;
+    int64_t reverse;
+    if (!arg_truth(r, args, 1, false, &exact)) {
         return false;
     }
     bool by_value = false;
@@ -115,7 +117,8 @@ static bool filter_dictsort(Render *r, const Args *args, Value *out)
         return raise_no_attribute(r, v, "items");
     }
     List *pairs;
-    if (!iter_collect(r, view_new(r, v.map, VIEW_ITEMS), &pairs)) {
+    if (!arg_int(r, args, 3, false, &reverse) ||
+        !iter_collect(r, view_new(r, v.map, VIEW_ITEMS), &pairs)) {
         return false;
     }
     SortItem *keyed = ARENA_ARRAY(r->arena, SortItem, pairs->len);
@@ -126,7 +129,7 @@ static bool filter_dictsort(Render *r, const Args *args, Value *out)
             return false;
         }
     }
-    if (!sort_items(r, keyed, pairs->len, SORT_PLAIN, reverse)) {
+    if (!sort_items(r, keyed, pairs->len, SORT_PLAIN, reverse != 0)) {
         return false;
     }
     for (uint32_t i = 0; i < pairs->len; i++) {

@@ -16,6 +16,9 @@ static bool filter_wordwrap(Render *r, const Args *args, Value *out)
     if (v.kind != VALUE_STRING) {
         return raise_no_attribute(r, v, "splitlines");
     }
+    if (arg_given(args, 1) && args->values[1].kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, args->values[1]);
+    }
     if (!arg_int(r, args, 1, 79, &rules.width) ||
         !arg_truth(r, args, 2, true, &rules.break_long_words) ||
         !arg_truth(r, args, 4, true, &rules.break_on_hyphens)) {

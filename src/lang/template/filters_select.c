@@ -55,17 +55,6 @@ static inline bool apply(Render *r, const Applied *applied, Value item, Value *o
     return native_call_bound(r, applied->native, &applied->bound, out);
 }
 
-/* Jinja2 does not even look at the arguments when there is nothing to walk over. */
-static bool start_unless_empty(Render *r, Value v, Iter *iter, bool *empty)
-{
-    bool truth;
-    if (!op_truth(r, v, &truth)) {
-        return false;
-    }
-    *empty = !truth;
-    return *empty || iter_start(r, v, iter);
-}
-
 /* The path of map(attribute=..., default=...), and whether that form was used. */
 static bool read_map_attribute(Render *r, const Args *args, AttributePath *path, Value *fallback,
                                bool *used)
@@ -91,11 +80,15 @@ static bool read_map_attribute(Render *r, const Args *args, AttributePath *path,
     return true;
 }
 
-static bool map_attribute(Render *r, Iter *iter, const AttributePath *path, Value fallback,
+static bool map_attribute(Render *r, Value v, const AttributePath *path, Value fallback,
                           List *mapped)
 {
+    Iter iter;
     Value item;
-    while (iter_next(r, iter, &item)) {
+    if (!iter_start(r, v, &iter)) {
+        return false;
+    }
+    while (iter_next(r, &iter, &item)) {
         if (!attribute_path_get(r, path, item, fallback, &item)) {
             return false;
         }
@@ -104,18 +97,21 @@ static bool map_attribute(Render *r, Iter *iter, const AttributePath *path, Valu
     return !render_failed(r);
 }
 
-static bool map_filter(Render *r, Iter *iter, const Args *args, List *mapped)
+/* The filter is looked up at the first item, as Jinja2 does it. */
+static bool map_filter(Render *r, Value v, const Args *args, List *mapped)
 {
     if (args->count < 2) {
         return render_raise(r, FAULT_FILTER_ARGUMENT, "map requires a filter argument");
     }
-    Applied applied;
+    Applied applied = { 0 };
+    Iter iter;
     Value item;
-    if (!apply_make(r, false, args, 1, &applied)) {
+    if (!iter_start(r, v, &iter)) {
         return false;
     }
-    while (iter_next(r, iter, &item)) {
-        if (!apply(r, &applied, item, &item)) {
+    while (iter_next(r, &iter, &item)) {
+        if ((applied.native == NULL && !apply_make(r, false, args, 1, &applied)) ||
+            !apply(r, &applied, item, &item)) {
             return false;
         }
         list_push(r->arena, mapped, item);
@@ -123,22 +119,22 @@ static bool map_filter(Render *r, Iter *iter, const Args *args, List *mapped)
     return !render_failed(r);
 }
 
+/* Nothing to walk over: then not even the arguments are looked at. */
 static bool filter_map(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
     List *mapped = list_new(r->arena, value_is_sequence(v) ? v.list->len : 0);
-    Iter iter;
-    bool empty;
-    if (!start_unless_empty(r, v, &iter, &empty)) {
+    bool truth;
+    if (!op_truth(r, v, &truth)) {
         return false;
     }
-    if (!empty) {
+    if (truth) {
         AttributePath path;
         Value fallback;
         bool by_attribute;
         if (!read_map_attribute(r, args, &path, &fallback, &by_attribute) ||
-            !(by_attribute ? map_attribute(r, &iter, &path, fallback, mapped)
-                           : map_filter(r, &iter, args, mapped))) {
+            !(by_attribute ? map_attribute(r, v, &path, fallback, mapped)
+                           : map_filter(r, v, args, mapped))) {
             return false;
         }
     }
@@ -152,8 +148,7 @@ typedef struct Choice {
     bool attribute; /* the first argument names an attribute to look at */
 } Choice;
 
-static bool choose_items(Render *r, const Args *args, const Choice *choice, Iter *iter,
-                         List *chosen)
+static bool choose_items(Render *r, const Args *args, const Choice *choice, List *chosen)
 {
     AttributePath path = { NULL, 0 };
     uint32_t place = 1;
@@ -165,17 +160,20 @@ static bool choose_items(Render *r, const Args *args, const Choice *choice, Iter
         place = 2;
     }
     Applied applied = { 0 };
-    if (args->count > place && !apply_make(r, true, args, place, &applied)) {
+    Iter iter;
+    Value item;
+    if (!iter_start(r, args->values[0], &iter)) {
         return false;
     }
-    Value item;
-    while (iter_next(r, iter, &item)) {
+    while (iter_next(r, &iter, &item)) {
         Value tested = item;
         bool truth;
         if (path.count > 0 && !attribute_path_get(r, &path, item, value_null(), &tested)) {
             return false;
         }
-        if (applied.native != NULL && !apply(r, &applied, tested, &tested)) {
+        if (args->count > place &&
+            ((applied.native == NULL && !apply_make(r, true, args, place, &applied)) ||
+             !apply(r, &applied, tested, &tested))) {
             return false;
         }
         if (tested.kind == VALUE_BOOL) {
@@ -193,10 +191,9 @@ static bool choose_items(Render *r, const Args *args, const Choice *choice, Iter
 static bool choose(Render *r, const Args *args, const Choice *choice, Value *out)
 {
     List *chosen = list_new(r->arena, 0);
-    Iter iter;
-    bool empty;
-    if (!start_unless_empty(r, args->values[0], &iter, &empty) ||
-        (!empty && !choose_items(r, args, choice, &iter, chosen))) {
+    bool truth;
+    if (!op_truth(r, args->values[0], &truth) ||
+        (truth && !choose_items(r, args, choice, chosen))) {
         return false;
     }
     *out = generator_new(r, chosen, choice->name);

@@ -40,9 +40,31 @@ static bool collect_reversible(Render *r, Value v, List **items, bool *reversibl
     return !*reversible || iter_collect(r, v, items);
 }
 
+/* The last element of an object that gives elements by index, like a range: nothing is copied. */
+static bool last_of_object(Render *r, Value v, Value *out, bool *found)
+{
+    const ObjectType *type = v.object->type;
+    int64_t length;
+    *found = false;
+    if (!type->sequence || type->length == NULL || type->get_item == NULL) {
+        return true;
+    }
+    return type->length(r, v.object, &length) &&
+           (length == 0 || type->get_item(r, v.object, value_int(length - 1), out, found));
+}
+
 static bool filter_last(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
+    if (v.kind == VALUE_OBJECT) {
+        bool found;
+        if (!last_of_object(r, v, out, &found)) {
+            return false;
+        }
+        if (found) {
+            return true;
+        }
+    }
     if (value_is_sequence(v) && v.list->len > 0) {
         *out = v.list->items[v.list->len - 1];
         out->flags |= v.flags & VALUE_SECRET;
@@ -254,7 +276,13 @@ static bool filter_slice(Render *r, const Args *args, Value *out)
     Value fill = arg_or(args, 2, value_null());
     List *items;
     int64_t slices;
-    if (!iter_collect(r, args->values[0], &items) || !value_to_index(r, args->values[1], &slices)) {
+    if (!iter_collect(r, args->values[0], &items)) {
+        return false;
+    }
+    if (args->values[1].kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, args->values[1]);
+    }
+    if (!value_to_index(r, args->values[1], &slices)) {
         return false;
     }
     if (slices == 0) {

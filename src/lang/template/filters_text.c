@@ -293,6 +293,9 @@ static bool read_indent(Render *r, const Args *args, Indent *out)
         return true;
     }
     Value width = args->values[1];
+    if (width.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, width);
+    }
     if (width.kind == VALUE_STRING) {
         *out = (Indent){ .text = value_str(width) };
         return true;
@@ -367,6 +370,9 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
     int64_t length, leeway, have;
     bool kill_words;
     Str end;
+    if (arg_given(args, 1) && args->values[1].kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, args->values[1]);
+    }
     if (!arg_int(r, args, 1, 255, &length) || !arg_truth(r, args, 2, false, &kill_words) ||
         !arg_text(r, args, 3, STR("..."), &end)) {
         return false;

@@ -15,9 +15,6 @@ static bool global_range(Render *r, const Args *args, Value *out)
     }
     int64_t numbers[3] = { 0, 0, 1 };
     for (uint32_t i = 0; i < args->count; i++) {
-        if (args->values[i].kind == VALUE_UNDEFINED) {
-            return undefined_raise(r, args->values[i]);
-        }
         if (!value_to_index(r, args->values[i], &numbers[args->count == 1 ? 1 : i])) {
             return false;
         }

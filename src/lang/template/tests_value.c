@@ -69,31 +69,27 @@ static bool test_mapping(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* A strict undefined value refuses to be looked at. */
-static bool check_undefined(Render *r, Value v)
-{
-    return r->settings->undefined != UNDEFINED_STRICT || undefined_raise(r, v);
-}
-
+/* A strict undefined value refuses to be walked over. */
 static bool test_iterable(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
     if (v.kind == VALUE_UNDEFINED) {
         *out = value_bool(true);
-        return check_undefined(r, v);
+        return undefined_mode(r, v) != UNDEFINED_STRICT || undefined_raise(r, v);
     }
     *out = value_bool(v.kind == VALUE_OBJECT ? v.object->type->iterate != NULL
                                              : v.kind >= VALUE_STRING);
     return true;
 }
 
-/* Anything with a length and elements, so maps as well. */
+/* Anything with a length and elements, so maps as well. Undefined values have both, unless they
+ * are strict. */
 static bool test_sequence(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
     if (v.kind == VALUE_UNDEFINED) {
-        *out = value_bool(true);
-        return check_undefined(r, v);
+        *out = value_bool(undefined_mode(r, v) != UNDEFINED_STRICT);
+        return true;
     }
     *out = value_bool(v.kind == VALUE_OBJECT ? v.object->type->sequence : v.kind >= VALUE_STRING);
     return true;
@@ -109,7 +105,8 @@ static bool test_callable(Render *r, const Args *args, Value *out)
 static bool test_escaped(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
-    *out = value_bool(value_is_html(v));
+    bool chainable = v.kind == VALUE_UNDEFINED && undefined_mode(r, v) == UNDEFINED_CHAINABLE;
+    *out = value_bool(value_is_html(v) || chainable);
     return true;
 }
 
@@ -129,20 +126,27 @@ static bool test_upper(Render *r, const Args *args, Value *out)
     return method_answer(r, args, "isupper", out);
 }
 
+/* Names are looked up in a map: what cannot be a key is an error. */
+static bool check_name(Render *r, Value v)
+{
+    if (v.kind == VALUE_UNDEFINED && undefined_mode(r, v) == UNDEFINED_STRICT) {
+        return undefined_raise(r, v);
+    }
+    return v.kind == VALUE_UNDEFINED || v.kind == VALUE_OBJECT || op_check_key(r, v);
+}
+
 static bool test_filter(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
     *out = value_bool(v.kind == VALUE_STRING && filter_find(value_str(v)) != NULL);
-    return v.kind == VALUE_UNDEFINED || v.kind == VALUE_OBJECT || value_is_key(v) ||
-           render_raise(r, FAULT_TYPE, "unhashable type: '%s'", op_type_name(v));
+    return check_name(r, v);
 }
 
 static bool test_test(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
     *out = value_bool(v.kind == VALUE_STRING && test_find(value_str(v)) != NULL);
-    return v.kind == VALUE_UNDEFINED || v.kind == VALUE_OBJECT || value_is_key(v) ||
-           render_raise(r, FAULT_TYPE, "unhashable type: '%s'", op_type_name(v));
+    return check_name(r, v);
 }
 
 const Native tests_value[] = {
