@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/suggest.h"
 #include "cli/help_text.h"
 #include "cli/invocation.h"
 #include "sys/signals.h"
@@ -56,13 +55,7 @@ static int unknown_command(const Invocation *invocation, const char *word)
         return usage_error(invocation, "'%s' stands before the command; options stand behind it",
                            word);
     }
-    Suggest suggest = suggest_make(str_from_c(word));
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        suggest_offer(&suggest, str_from_c(commands[i]->name));
-    }
-    Str near = STR_EMPTY;
-    (void)suggest_found(&suggest, &near);
-    return usage_error_near(invocation, near, "there is no command '%s'", word);
+    return usage_error_command(invocation, word);
 }
 
 int cli_run(int argc, char **argv, Stream *out, Stream *err)

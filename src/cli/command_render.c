@@ -99,7 +99,7 @@ static const Option options[] = {
       .argument = "FORMAT",
       .choices = "text|json",
       .fallback = "text",
-      .help = "json: {\"output\", \"secrets\": [[start, end]]}" },
+      .help = "the text itself, or JSON with the byte ranges of secrets" },
     { 0 },
 };
 

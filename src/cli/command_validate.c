@@ -65,7 +65,7 @@ static const Option options[] = {
       .argument = "FORMAT",
       .choices = "text|json",
       .fallback = "text",
-      .help = "json: {\"format\": \"eden.problems/1\", \"problems\": [...]}" },
+      .help = "how to print the problems" },
     { 0 },
 };
 

@@ -74,6 +74,17 @@ int usage_error_near(const Invocation *invocation, Str near, const char *format,
     return code;
 }
 
+int usage_error_command(const Invocation *invocation, const char *name)
+{
+    Suggest suggest = suggest_make(str_from_c(name));
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        suggest_offer(&suggest, str_from_c(commands[i]->name));
+    }
+    Str near = STR_EMPTY;
+    (void)suggest_found(&suggest, &near);
+    return usage_error_near(invocation, near, "there is no command '%s'", name);
+}
+
 /* Whether `value` is one of "a|b|c"; if not, the nearest of them goes to `near`. */
 static bool is_choice(const char *choices, const char *value, Str *near)
 {

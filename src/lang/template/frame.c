@@ -46,6 +46,7 @@ void fault_locate(Render *r, const Frame *frame, uint32_t instruction)
         fault->span = origin.span;
         fault->line = place.line;
         fault->column = place.column;
+        fault_suggest_name(r, frame);
         return;
     }
     FaultOrigin **end = &fault->origin;

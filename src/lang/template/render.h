@@ -26,6 +26,7 @@ struct Render {
     const TemplateSettings *settings;
     Templates *templates;
     Fault fault;
+    Str missing; /* the variable whose absence is the fault; empty for other faults */
     uint64_t steps_left;
     uint32_t depth;
     bool autoescape; /* as it stands at the running instruction */

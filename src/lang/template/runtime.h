@@ -127,5 +127,8 @@ bool loop_render(Render *r, const Function *function, Frame *around, Value itera
 /* Renders the top level of a template and, through extends, its parents. */
 bool template_run(Render *r, const Template *template, Context *context);
 
+/* Adds "did you mean" to the fault when a variable is missing whose name is near to one that
+ * `frame` can see. */
+void fault_suggest_name(Render *r, const Frame *frame);
 /* Adds to the fault where `frame` stood. */
 void fault_locate(Render *r, const Frame *frame, uint32_t instruction);

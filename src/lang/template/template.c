@@ -308,6 +308,7 @@ bool template_evaluate(const Template *template, Value context, Rendered *render
         ok = false;
         r.fault.span = (uint32_t) template->text.len; /* the whole expression is to blame */
         fault_complete(&r.fault, template);
+        fault_suggest_name(&r, frame);
     }
     frame_close(&r, mark);
     *fault = r.fault;

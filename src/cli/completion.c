@@ -1,0 +1,32 @@
+#include "cli/completion.h"
+
+#include "cli/subject.h"
+
+const Shell shells[] = {
+    { "bash", completion_write_bash },
+    { "zsh", completion_write_zsh },
+    { "fish", completion_write_fish },
+    { 0 },
+};
+
+void completion_put_choices(const char *choices, Buf *out)
+{
+    for (; *choices != '\0'; choices++) {
+        buf_put_char(out, *choices == '|' ? ' ' : *choices);
+    }
+}
+
+void completion_put_commands(Buf *out)
+{
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        buf_put_format(out, "%s%s", i == 0 ? "" : " ", commands[i]->name);
+    }
+}
+
+void completion_put_topics(Buf *out)
+{
+    completion_put_commands(out);
+    for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
+        buf_put_format(out, " %s", topic->name);
+    }
+}

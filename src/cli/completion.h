@@ -1,0 +1,23 @@
+/* Completion scripts for shells, from the rows. What depends on more than commands and options
+ * (the names that `explain` knows) the script asks the program for. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/str.h"
+
+typedef struct Shell {
+    const char *name;           /* NULL ends the table */
+    void (*write)(Buf *script); /* appends the script */
+} Shell;
+
+extern const Shell shells[];
+
+void completion_write_bash(Buf *out);
+void completion_write_zsh(Buf *out);
+void completion_write_fish(Buf *out);
+
+/* "a|b|c" as "a b c". */
+void completion_put_choices(const char *choices, Buf *out);
+/* The commands' names, or those and the topics', with spaces between them. */
+void completion_put_commands(Buf *out);
+void completion_put_topics(Buf *out);

@@ -1,0 +1,88 @@
+/* Fish: one `complete` line per command and option, each with the condition when it holds. */
+#include "cli/command.h"
+#include "cli/completion.h"
+#include "cli/subject.h"
+
+/* A word in single quotes. */
+static void put_quoted(const char *text, Buf *out)
+{
+    buf_put_char(out, '\'');
+    for (; *text != '\0'; text++) {
+        buf_put_c(out, *text == '\'' || *text == '\\' ? "\\" : "");
+        buf_put_char(out, *text);
+    }
+    buf_put_char(out, '\'');
+}
+
+/* What completes a word of this kind, as options of `complete`. */
+static void put_action(WordKind word, const char *choices, Buf *out)
+{
+    if (choices != NULL) {
+        buf_put_c(out, " -f -a '");
+        completion_put_choices(choices, out);
+        buf_put_char(out, '\'');
+        return;
+    }
+    switch (word) {
+    case WORD_TEXT: buf_put_c(out, " -f"); return;
+    case WORD_FILE: buf_put_c(out, " -F"); return;
+    case WORD_DIRECTORY: buf_put_c(out, " -f -a '(__fish_complete_directories)'"); return;
+    case WORD_COMMAND:
+        buf_put_c(out, " -f -a '");
+        completion_put_commands(out);
+        buf_put_char(out, '\'');
+        return;
+    case WORD_TOPIC:
+        buf_put_c(out, " -f -a '");
+        completion_put_topics(out);
+        buf_put_char(out, '\'');
+        return;
+    case WORD_SUBJECT: buf_put_c(out, " -f -a '(command eden explain -o name)'"); return;
+    }
+}
+
+static void put_options(const Command *command, const Option *options, Buf *out)
+{
+    for (; options != NULL && options->name != NULL; options++) {
+        buf_put_format(out, "complete -c eden -n '__eden_runs %s'", command->name);
+        if (options->letter != 0) {
+            buf_put_format(out, " -s %c", options->letter);
+        }
+        buf_put_format(out, " -l %s", options->name);
+        if (options->argument != NULL) {
+            buf_put_c(out, " -r");
+            put_action(options->word, options->choices, out);
+        }
+        buf_put_c(out, " -d ");
+        put_quoted(options->help, out);
+        buf_put_char(out, '\n');
+    }
+}
+
+void completion_write_fish(Buf *out)
+{
+    buf_put_c(out, "# Completion of eden for fish, made by `eden completion fish`. To use it:\n"
+                   "#     eden completion fish >~/.config/fish/completions/eden.fish\n\n"
+                   "function __eden_runs\n"
+                   "    set -l words (commandline -opc)\n"
+                   "    test (count $words) -gt 1; and test $words[2] = $argv[1]\n"
+                   "end\n\n"
+                   "function __eden_runs_nothing\n"
+                   "    test (count (commandline -opc)) -eq 1\n"
+                   "end\n\n"
+                   "complete -c eden -e\n"
+                   "complete -c eden -f\n");
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        const Command *command = commands[i];
+        buf_put_format(out, "complete -c eden -n __eden_runs_nothing -a %s -d ", command->name);
+        put_quoted(command->help, out);
+        buf_put_char(out, '\n');
+        put_options(command, command->options, out);
+        put_options(command, common_options, out);
+        if (command->args_max > 0 && (command->word != WORD_TEXT || command->choices != NULL)) {
+            buf_put_format(out, "complete -c eden -n '__eden_runs %s'", command->name);
+            put_action(command->word, command->choices, out);
+            buf_put_char(out, '\n');
+        }
+    }
+}
