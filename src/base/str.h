@@ -60,6 +60,30 @@ static inline bool bytes_equal(const char *a, const char *b, size_t len)
     return ((a_first ^ b_first) | (a_last ^ b_last)) == 0;
 }
 
+/* memcpy without a call for short pieces. */
+static inline void bytes_copy(char *to, const char *from, size_t len)
+{
+    if (len > 16) {
+        memcpy(to, from, len);
+    } else if (len >= 8) {
+        uint64_t first, last;
+        memcpy(&first, from, 8);
+        memcpy(&last, from + len - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + len - 8, &last, 8);
+    } else if (len >= 4) {
+        uint32_t first, last;
+        memcpy(&first, from, 4);
+        memcpy(&last, from + len - 4, 4);
+        memcpy(to, &first, 4);
+        memcpy(to + len - 4, &last, 4);
+    } else if (len > 0) {
+        to[0] = from[0];
+        to[len / 2] = from[len / 2];
+        to[len - 1] = from[len - 1];
+    }
+}
+
 static inline bool str_eq(Str a, Str b)
 {
     return a.len == b.len && bytes_equal(a.data, b.data, a.len);

@@ -1,3 +1,4 @@
+#include "base/bug.h"
 #include "lang/template/compiler.h"
 
 static uint16_t distance_to(const Compiler *c, const FunctionScope *function)
@@ -255,11 +256,9 @@ bool compile_macro(Compiler *c, const Level *outer, const Node *node, FunctionKi
             explicit_caller = true;
         }
         Symbol *symbol = scope_declare(&scope, param->name);
-        unit.function->params[at++] = (FunctionParameter){
-            .name = arena_copy(c->arena, param->name),
-            .slot = symbol->slot,
-            .optional = param->fallback != NULL,
-        };
+        unit.function->params[at++] =
+            (FunctionParameter){ .name = arena_copy(c->arena, param->name) };
+        BUG_IF(symbol->slot != at - 1);
         if (str_eq(param->name, STR("caller"))) {
             unit.function->caller_slot = symbol->slot;
         }
@@ -281,7 +280,7 @@ bool compile_macro(Compiler *c, const Level *outer, const Node *node, FunctionKi
     Level level = { .scope = &scope, .emit = outer->emit };
     at = 0;
     for (const Parameter *param = node->params; param != NULL; param = param->next) {
-        uint16_t slot = unit.function->params[at++].slot;
+        uint16_t slot = (uint16_t)at++;
         Node place = { .offset = param->offset, .span = (uint32_t)param->name.len };
         uint32_t given = emit(c, INS_JUMP_SET, 0, slot, 0, 0, &place);
         if (param->fallback != NULL) {

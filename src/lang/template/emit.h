@@ -9,6 +9,15 @@ static inline bool emit_escapes(const Render *r, unsigned mode)
     return mode == EMIT_ESCAPED || (mode == EMIT_DYNAMIC && r->autoescape);
 }
 
+/* Most pieces of output are short: they are copied without a call. */
+static inline void emit_text(Render *r, Str text)
+{
+    if (LIKELY(buf_reserve(r->out, text.len))) {
+        bytes_copy(r->out->data + r->out->len, text.data, text.len);
+        r->out->len += text.len;
+    }
+}
+
 /* For anything but plain text and integers, and when secrets are in play: those bytes of the
  * output that come from secrets are remembered. */
 bool emit_slow(Render *r, const Value *v, unsigned mode);
@@ -21,7 +30,7 @@ static inline bool emit_value(Render *r, const Value *v, unsigned mode)
         return emit_slow(r, v, mode);
     }
     if (v->kind == VALUE_STRING && (mode == EMIT_PLAIN || (v->flags & VALUE_MARKUP) != 0)) {
-        buf_put(r->out, str_from(v->text, v->len));
+        emit_text(r, str_from(v->text, v->len));
     } else if (v->kind == VALUE_INT) {
         buf_put_i64(r->out, v->integer);
     } else {

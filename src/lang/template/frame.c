@@ -1,33 +1,6 @@
 /* Frames of running functions, captured output, and where faults happened. */
 #include "lang/template/runtime.h"
 
-Frame *frame_open(Render *r, const Function *function, Frame *outer, Context *context,
-                  FrameMark *mark)
-{
-    Arena *arena = function->captured ? r->arena : &r->rendered->frames;
-    mark->mark = arena_mark(&r->rendered->frames);
-    uint32_t count = function->slot_count + function->stack_max;
-    Frame *frame = arena_alloc(arena, sizeof(Frame) + count * sizeof(Value));
-    frame->function = function;
-    frame->outer = outer;
-    frame->context = context;
-    frame->depth0 = 0;
-    frame->parent = NULL;
-    frame->block = NULL;
-    frame->block_depth = 0;
-    frame->slots = (Value *)(frame + 1);
-    frame->stack = frame->slots + function->slot_count;
-    for (uint32_t i = 0; i < function->slot_count; i++) {
-        frame->slots[i] = value_missing();
-    }
-    return frame;
-}
-
-void frame_close(Render *r, FrameMark mark)
-{
-    arena_release(&r->rendered->frames, mark.mark);
-}
-
 enum {
     ORIGINS_MAX = 16
 };

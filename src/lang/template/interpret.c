@@ -129,6 +129,11 @@ static inline const Value *name_value(Render *r, const Frame *frame, uint32_t sl
     return v;
 }
 
+static inline bool is_macro(const Value *v)
+{
+    return v->kind == VALUE_OBJECT && v->object->type == &macro_type;
+}
+
 static Frame *frame_out(Frame *frame, unsigned levels)
 {
     while (levels-- > 0) {
@@ -424,7 +429,11 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
         const CallSite *site = &template->sites[ip->c];
         Args args;
         sp -= invoke_width(site) + 1;
-        TRY(invoke_gather(r, site, sp + 1, &args) && value_call(r, *sp, &args, &value));
+        if (is_macro(sp) && macro_takes((Macro *)sp->object, site)) {
+            TRY(macro_call_site(r, (Macro *)sp->object, site, sp + 1, false, &value));
+        } else {
+            TRY(invoke_gather(r, site, sp + 1, &args) && value_call(r, *sp, &args, &value));
+        }
         *sp++ = value;
         NEXT;
     }
@@ -433,7 +442,12 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
         const CallSite *site = &template->sites[ip->c];
         Args args;
         sp -= invoke_width(site) + 1;
-        TRY(invoke_gather(r, site, sp + 1, &args) && invoke_emit(r, *sp, &args, ip->a));
+        if (is_macro(sp) && macro_takes((Macro *)sp->object, site) &&
+            emit_escapes(r, ip->a) == r->autoescape) {
+            TRY(macro_call_site(r, (Macro *)sp->object, site, sp + 1, true, NULL));
+        } else {
+            TRY(invoke_gather(r, site, sp + 1, &args) && invoke_emit(r, *sp, &args, ip->a));
+        }
         NEXT;
     }
     CASE(CALL_METHOD)
@@ -449,7 +463,7 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
         NEXT;
     }
     CASE(EMIT_DATA)
-    buf_put(r->out, template->datas[ip->c]);
+    emit_text(r, template->datas[ip->c]);
     TRY(!r->out->overflow || render_out_of_output(r));
     NEXT;
     CASE(EMIT)

@@ -67,13 +67,12 @@ static bool bind_keywords(Render *r, const Function *function, Frame *frame, con
 static bool bind_macro(Render *r, const Function *function, Frame *frame, const Args *args)
 {
     for (uint32_t i = 0; i < function->param_count; i++) {
-        const FunctionParameter *param = &function->params[i];
         if (i < args->count) {
-            frame->slots[param->slot] = args->values[i];
+            frame->slots[i] = args->values[i];
         } else if (args->named != NULL) {
-            const MapEntry *entry = map_find_str(args->named, param->name);
+            const MapEntry *entry = map_find_str(args->named, function->params[i].name);
             if (entry != NULL) {
-                frame->slots[param->slot] = entry->value;
+                frame->slots[i] = entry->value;
             }
         }
     }
@@ -95,22 +94,66 @@ static bool bind_macro(Render *r, const Function *function, Frame *frame, const 
     return true;
 }
 
+/* Runs the body in a frame whose parameters are set, and gives back the frame. */
+static bool macro_run(Render *r, Frame *frame, FrameMark mark, bool emit, Value *out)
+{
+    if (emit) {
+        bool ok = interpret(r, frame, NULL);
+        frame_close(r, mark);
+        return ok;
+    }
+    capture_begin(r);
+    bool ok = interpret(r, frame, NULL);
+    frame_close(r, mark);
+    if (!ok) {
+        capture_drop(r);
+        return false;
+    }
+    return capture_end(r, out);
+}
+
 bool macro_call(Render *r, Macro *macro, const Args *args, bool emit, Value *out)
 {
     FrameMark mark;
     Frame *frame = frame_open(r, macro->function, macro->frame, macro->frame->context, &mark);
-    if (!emit) {
-        capture_begin(r);
-    }
-    bool ok = bind_macro(r, macro->function, frame, args) && interpret(r, frame, NULL);
-    frame_close(r, mark);
-    if (!ok) {
-        if (!emit) {
-            capture_drop(r);
-        }
+    if (!bind_macro(r, macro->function, frame, args)) {
+        frame_close(r, mark);
         return false;
     }
-    return emit || capture_end(r, out);
+    return macro_run(r, frame, mark, emit, out);
+}
+
+/* A keyword argument into its parameter, which no positional one has filled. */
+static bool bind_keyword(Render *r, const Function *function, Frame *frame, uint32_t positional,
+                         Str name, Value value)
+{
+    for (uint32_t i = positional; i < function->param_count; i++) {
+        if (str_eq(function->params[i].name, name)) {
+            frame->slots[i] = value;
+            return true;
+        }
+    }
+    return render_raise(r, FAULT_TYPE, "macro %s takes no keyword argument '%" STR_FMT "'",
+                        quoted_name(r, function), STR_ARG(name));
+}
+
+bool macro_call_site(Render *r, Macro *macro, const CallSite *site, const Value *values, bool emit,
+                     Value *out)
+{
+    const Function *function = macro->function;
+    FrameMark mark;
+    Frame *frame = frame_open(r, function, macro->frame, macro->frame->context, &mark);
+    for (uint32_t i = 0; i < site->positional; i++) {
+        frame->slots[i] = values[i];
+    }
+    for (uint32_t i = 0; i < site->keyword_count; i++) {
+        if (!bind_keyword(r, function, frame, site->positional, site->keywords[i],
+                          values[site->positional + i])) {
+            frame_close(r, mark);
+            return false;
+        }
+    }
+    return macro_run(r, frame, mark, emit, out);
 }
 
 static bool macro_call_object(Render *r, Object *object, const Args *args, Value *out)

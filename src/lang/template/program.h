@@ -160,10 +160,9 @@ typedef enum FunctionKind {
     FUNCTION_EXPRESSION,
 } FunctionKind;
 
+/* Parameters take the first slots, in their order. */
 typedef struct FunctionParameter {
     Str name;
-    uint16_t slot;
-    bool optional;
 } FunctionParameter;
 
 typedef struct Function {

@@ -107,14 +107,49 @@ bool interpret(Render *r, Frame *frame, Value *result);
 typedef struct FrameMark {
     ArenaMark mark;
 } FrameMark;
-Frame *frame_open(Render *r, const Function *function, Frame *outer, Context *context,
-                  FrameMark *mark);
-void frame_close(Render *r, FrameMark mark);
+static inline Frame *frame_open(Render *r, const Function *function, Frame *outer, Context *context,
+                                FrameMark *mark)
+{
+    Arena *arena = function->captured ? r->arena : &r->rendered->frames;
+    mark->mark = arena_mark(&r->rendered->frames);
+    uint32_t count = function->slot_count + function->stack_max;
+    Frame *frame = arena_alloc(arena, sizeof(Frame) + count * sizeof(Value));
+    frame->function = function;
+    frame->outer = outer;
+    frame->context = context;
+    frame->depth0 = 0;
+    frame->parent = NULL;
+    frame->block = NULL;
+    frame->block_depth = 0;
+    frame->slots = (Value *)(frame + 1);
+    frame->stack = frame->slots + function->slot_count;
+    for (uint32_t i = 0; i < function->slot_count; i++) {
+        frame->slots[i] = value_missing();
+    }
+    return frame;
+}
+
+static inline void frame_close(Render *r, FrameMark mark)
+{
+    arena_release(&r->rendered->frames, mark.mark);
+}
 
 /* Output goes to a buffer of its own until the matching end, which gives the text. */
 void capture_begin(Render *r);
 bool capture_end(Render *r, Value *out);
 void capture_drop(Render *r);
+
+/* Whether a call site can be bound to the macro without gathering its arguments first. */
+static inline bool macro_takes(const Macro *macro, const CallSite *site)
+{
+    const Function *function = macro->function;
+    return !site->dynamic && !site->dynamic_keywords && function->varargs_slot == NO_SLOT &&
+           function->kwargs_slot == NO_SLOT && function->caller_slot == NO_SLOT &&
+           site->positional <= function->param_count;
+}
+/* The call that macro_takes() allows; `values` are positional ones, then keyword values. */
+bool macro_call_site(Render *r, Macro *macro, const CallSite *site, const Value *values, bool emit,
+                     Value *out);
 
 /* Calls that produce template output. `emit`: written straight to r->out, `out` is untouched. */
 bool macro_call(Render *r, Macro *macro, const Args *args, bool emit, Value *out);
