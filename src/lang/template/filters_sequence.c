@@ -279,10 +279,11 @@ static bool filter_slice(Render *r, const Args *args, Value *out)
     if (!iter_collect(r, args->values[0], &items)) {
         return false;
     }
-    if (args->values[1].kind == VALUE_UNDEFINED) {
-        return undefined_raise(r, args->values[1]);
-    }
-    if (!value_to_index(r, args->values[1], &slices)) {
+    /* Python divides before it counts, which decides about the error. */
+    Value quotient;
+    if ((args->values[1].kind != VALUE_INT &&
+         !op_binary(r, OP_FLOOR_DIV, value_int(items->len), args->values[1], &quotient)) ||
+        !value_to_index(r, args->values[1], &slices)) {
         return false;
     }
     if (slices == 0) {

@@ -1,0 +1,127 @@
+"""The recipe of CONTRIBUTING.md works: its function and its row make a filter.
+
+The code blocks are put where the recipe says, the changed file and the index that the build makes
+of all rows are compiled, and linked with the rest of the library into a program of its own. That
+program must know the filter wherever filters are told about.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+import pytest
+
+TABLE = "src/lang/template/filters_text.c"
+BLOCK = re.compile(r"^```c\n(.*?)^```", re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def build(root):
+    return pathlib.Path(os.environ.get("EDEN_BUILD", root / "build")).resolve()
+
+
+@pytest.fixture(scope="module")
+def recipe(root):
+    """The function and the row of the recipe."""
+    text = (root / "CONTRIBUTING.md").read_text()
+    section = text.split("### Add a filter", 1)[1].split("\n### ", 1)[0]
+    function, row = BLOCK.findall(section)
+    return function, row
+
+
+def compile_like(build, source, changed, output):
+    """Compiles `changed` as the build compiles `source`."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    entry = next(e for e in commands if e["file"].endswith(source))
+    words = shlex.split(entry["command"])
+    words[words.index("-o") + 1] = str(output)
+    words[words.index("-c") + 1] = str(changed)
+    subprocess.run(words, cwd=build, check=True)
+
+
+def link_like(build, objects, output):
+    """Links as the build links eden, with `objects` before the library."""
+    commands = subprocess.run(
+        ["ninja", "-C", build, "-t", "commands", "eden"], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    words = shlex.split(commands[-1])
+    at = words.index("-o")
+    words[at + 1] = str(output)
+    # What stands first counts, also where the whole library is linked.
+    words[at + 2 : at + 2] = [*map(str, objects), "-Wl,--allow-multiple-definition"]
+    subprocess.run(words, cwd=build, check=True)
+
+
+@pytest.fixture(scope="module")
+def newcomer(root, build, recipe, tmp_path_factory):
+    """Runs the program that has the filter of the recipe."""
+    place = tmp_path_factory.mktemp("recipe")
+    function, row = recipe
+    source = (root / TABLE).read_text()
+    head, table = source.split("const Native filters_text[] = {\n", 1)
+    table = table.replace("    { 0 },\n", row + "    { 0 },\n", 1)
+    changed = place / "filters_text.c"
+    changed.write_text(f"{head}{function}\nconst Native filters_text[] = {{\n{table}")
+    tables = sorted(
+        path
+        for kind in ("filters", "tests", "globals")
+        for path in (root / "src/lang/template").glob(f"{kind}_*.c")
+        if path.name != "filters_text.c"
+    )
+    index = place / "native_index.c"
+    subprocess.run([root / "tools/native-index", index, changed, *tables], check=True)
+    compile_like(build, "filters_text.c", changed, place / "filters_text.o")
+    compile_like(build, "native_index.c", index, place / "native_index.o")
+    link_like(build, [place / "filters_text.o", place / "native_index.o"], place / "eden")
+
+    def run(*args, **options):
+        done = subprocess.run(
+            [place / "eden", *args], capture_output=True, text=True, cwd=place, **options
+        )
+        return done.stdout + done.stderr
+
+    return run
+
+
+def test_help_lists_it(newcomer):
+    assert re.search(r"^ *surround\(mark='\*'\) +Puts a mark", newcomer("help", "filters"), re.M)
+
+
+def test_explain_tells_about_it(newcomer):
+    told = newcomer("explain", "surround")
+    assert "surround(mark='*')" in told
+    assert "Puts a mark before and behind a text." in told
+    assert "{{ 'careful' | surround('!') }}" in told
+    assert "!careful!" in told
+
+
+def test_reference_has_it(newcomer):
+    page = newcomer("help", "filters", "-o", "markdown")
+    assert "## surround\n" in page
+    assert "Puts a mark before and behind a text." in page
+
+
+def test_templates_use_it(newcomer):
+    cases = ["{{ 'careful' | surround('!') }}", "{{ 1 | surround }}", "{{ 1 | surround('') }}"]
+    lines = "".join(json.dumps({"template": case}) + "\n" for case in cases)
+    answers = [json.loads(line) for line in newcomer("render", "--batch", input=lines).splitlines()]
+    assert [a.get("output", a.get("error")) for a in answers] == [
+        "!careful!",
+        "*1*",
+        "FilterArgumentError",
+    ]
+
+
+def test_wrong_names_are_answered_with_it(newcomer):
+    lines = json.dumps({"template": "{{ 1 | suround }}"}) + "\n"
+    answer = json.loads(newcomer("render", "--batch", input=lines))
+    assert answer["error"] == "TemplateAssertionError"
+    assert "surround" in json.dumps(answer)
+
+
+def test_the_program_without_the_row_does_not_know_it(eden_path):
+    done = subprocess.run([eden_path, "explain", "surround"], capture_output=True, text=True)
+    assert done.returncode != 0
