@@ -96,6 +96,12 @@ def test_every_tool_is_described():
         assert path.name == "README.md" or f"`{path.name}`" in text, path.name
 
 
+def test_every_document_is_listed():
+    text = (ROOT / "docs" / "README.md").read_text()
+    for path in (ROOT / "docs").glob("*.md"):
+        assert path.name == "README.md" or f"]({path.name})" in text, path.name
+
+
 def test_readme_names_the_two_commands_ci_and_users_start_with():
     text = (ROOT / "README.md").read_text()
     assert "```\nmake demo\nmake test\n```" in text
