@@ -33,6 +33,31 @@ void compile_scope_entry(Compiler *c, const Scope *scope, const Node *at)
     }
 }
 
+static bool compile_namespace(Compiler *c, const Level *level, const Node *target)
+{
+    Node name = {
+        .kind = NODE_NAME, .name = target->name, .offset = target->offset, .span = target->span
+    };
+    return compile_expression(c, level, &name);
+}
+
+/* Jinja2 looks at the namespaces of a target before it evaluates the value. */
+static bool compile_target_checks(Compiler *c, const Level *level, const Node *target)
+{
+    if (target->kind == NODE_NAMESPACE) {
+        if (!compile_namespace(c, level, target)) {
+            return false;
+        }
+        emit(c, INS_CHECK_NAMESPACE, 0, 0, 0, -1, target);
+    }
+    for (const Node *item = target->items; item != NULL; item = item->next) {
+        if (!compile_target_checks(c, level, item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool compile_target(Compiler *c, const Level *level, const Node *target)
 {
     if (target->kind == NODE_NAME) {
@@ -481,7 +506,8 @@ static bool compile_extends(Compiler *c, const Level *level, const Node *node)
 
 static bool compile_assign(Compiler *c, const Level *level, const Node *node)
 {
-    if (!compile_expression(c, level, node->left) || !compile_target(c, level, node->target)) {
+    if (!compile_target_checks(c, level, node->target) ||
+        !compile_expression(c, level, node->left) || !compile_target(c, level, node->target)) {
         return false;
     }
     export_target(c, level, node->target);

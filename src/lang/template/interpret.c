@@ -596,6 +596,9 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     CASE(EXTENDS)
     TRY(transfer_extends(r, frame, *--sp));
     NEXT;
+    CASE(CHECK_NAMESPACE)
+    TRY(check_namespace(r, *--sp));
+    NEXT;
     CASE(SET_ATTR)
     sp -= 2;
     TRY(set_attribute(r, sp[1], &template->names[ip->c], sp[0]));

@@ -9,85 +9,86 @@
 #include "lang/template/template.h"
 
 /* Operands: a (8 bits), b (16), c (32). "push" and "pop" are about the operand stack. */
-#define INSTRUCTIONS(X)                                                                      \
-    X(CONST)      /* push constants[c] */                                                    \
-    X(LOAD)       /* push slot c; an unset one as undefined */                               \
-    X(LOAD_OUTER) /* push slot c of the frame b levels out */                                \
-    X(LOAD_NAME)  /* push slot b, looked up in the context as names[c] the first time */     \
-    X(UNDEFINED)  /* push undefined with the message constants[c]; a: lenient */             \
-    X(RESOLVE)    /* slot b = names[c] from the context, or unset */                         \
-    X(STORE)      /* slot c = pop */                                                         \
-    X(UNSET)      /* slot c = unset */                                                       \
-    X(COPY)       /* slot b = slot c, as it is */                                            \
-    X(COPY_OUTER) /* slot b = slot c of the frame a levels out, as it is */                  \
-    X(EXPORT)     /* context variable names[c] = slot b; a: seen by importing templates */   \
-    X(POP)                                                                                   \
-    X(DUP)                                                                                   \
-    X(GET_ATTR)      /* pop owner, push owner.names[c] */                                    \
-    X(LOAD_ATTR)     /* push (slot b).names[c] */                                            \
-    X(GET_ITEM)      /* pop key, owner; push owner[key] */                                   \
-    X(GET_SLICE)     /* pop step, stop, start, owner */                                      \
-    X(BINARY)        /* pop right, left; push left a right */                                \
-    X(COMPARE)       /* pop right, left; push bool */                                        \
-    X(COMPARE_CHAIN) /* pop right, left; false: push it, jump c; true: push right */         \
-    X(NOT)                                                                                   \
-    X(NEGATE)                                                                                \
-    X(POSITIVE)                                                                              \
-    X(CONCAT)            /* pop b parts, push text */                                        \
-    X(JUMP)              /* to c */                                                          \
-    X(JUMP_FALSE)        /* pop; to c when false */                                          \
-    X(JUMP_FALSE_OR_POP) /* to c when false, keeping it; else pop */                         \
-    X(JUMP_TRUE_OR_POP)                                                                      \
-    X(JUMP_SET)      /* to c when slot b is set */                                           \
-    X(JUMP_EXTENDED) /* to c when a parent template is set */                                \
-    X(BUILD_LIST)    /* pop c items */                                                       \
-    X(BUILD_TUPLE)                                                                           \
-    X(BUILD_DICT)  /* pop c pairs */                                                         \
-    X(FILTER)      /* pop b arguments standing in their places; natives[c] */                \
-    X(FILTER_EMIT) /* as FILTER, writing the result and keeping nothing; a: EmitMode */      \
-    X(FILTER_SITE) /* filter with arguments as sites[c] says */                              \
-    X(TEST)                                                                                  \
-    X(TEST_SITE)                                                                             \
-    X(IS_DEFINED)  /* pop, push whether it is defined; a: negate */                          \
-    X(CHECK_ATTR)  /* fail already when the owner on top cannot have names[c] */             \
-    X(CALL)        /* sites[c]: pop arguments, callee; push result */                        \
-    X(CALL_EMIT)   /* the same, writing the result */                                        \
-    X(CALL_METHOD) /* sites[c], names[b of site]: pop arguments, owner; push result */       \
-    X(CALL_METHOD_EMIT)                                                                      \
-    X(EMIT_DATA)      /* write datas[c] */                                                   \
-    X(EMIT)           /* pop, write; a: EmitMode */                                          \
-    X(EMIT_LOAD)      /* write slot c */                                                     \
-    X(EMIT_NAME)      /* write slot b, names[c] as LOAD_NAME */                              \
-    X(EMIT_ATTR)      /* write (slot b).names[c] */                                          \
-    X(MARK)           /* start of a statement that makes temporary values */                 \
-    X(RELEASE)        /* end of a statement: its temporary values are not needed any more */ \
-    X(CAPTURE)        /* output goes to a new buffer */                                      \
-    X(CAPTURE_DROP)   /* forget what was captured */                                         \
-    X(CAPTURE_END)    /* push what was captured, as text or markup; a: EmitMode */           \
-    X(MARKUP)         /* pop, push as markup; a: EmitMode */                                 \
-    X(LOOP_BEGIN)     /* pop iterable, push loop; b: slot of `loop` or NO_SLOT */            \
-    X(LOOP_NEXT)      /* push next item, or jump to c; b: cost of one turn */                \
-    X(LOOP_RAN)       /* the body came to its end */                                         \
-    X(LOOP_ELSE)      /* pop loop; to c when the body came to its end */                     \
-    X(LOOP_END)       /* pop loop */                                                         \
-    X(LOOP_COLLECT)   /* pop item, keep it in the loop */                                    \
-    X(LOOP_COLLECTED) /* pop loop, push the list of what it kept */                          \
-    X(LOOP_RECURSIVE) /* pop iterable, render functions[c] over it */                        \
-    X(UNPACK)         /* pop, push c items, the first on top */                              \
-    X(MACRO)          /* push macro of functions[c] */                                       \
-    X(BLOCK)          /* render block names[c]; a: BlockFlag; b: local set */                \
-    X(SUPER)          /* push the super() of the running block */                            \
-    X(SELF)           /* push the reference to the template's own blocks */                  \
-    X(INCLUDE)        /* pop name; a: IncludeFlag; c: local set */                           \
-    X(IMPORT)         /* pop name, push module; a, c as INCLUDE */                           \
-    X(IMPORT_NAME)    /* from module on top, push its names[c] */                            \
-    X(EXTENDS)        /* pop name; the parent template is set */                             \
-    X(SET_ATTR)       /* pop namespace, value; namespace.names[c] = value */                 \
-    X(AUTOESCAPE)     /* pop: the new state; push the old one */                             \
-    X(AUTOESCAPE_END) /* pop: back to that state */                                          \
-    X(RAISE)          /* runtime error constants[c]; a: FaultClass */                        \
-    X(RETURN)         /* end of the function */                                              \
-    X(RETURN_VALUE)   /* pop: the value of an expression */
+#define INSTRUCTIONS(X)                                                                       \
+    X(CONST)      /* push constants[c] */                                                     \
+    X(LOAD)       /* push slot c; an unset one as undefined */                                \
+    X(LOAD_OUTER) /* push slot c of the frame b levels out */                                 \
+    X(LOAD_NAME)  /* push slot b, looked up in the context as names[c] the first time */      \
+    X(UNDEFINED)  /* push undefined with the message constants[c]; a: lenient */              \
+    X(RESOLVE)    /* slot b = names[c] from the context, or unset */                          \
+    X(STORE)      /* slot c = pop */                                                          \
+    X(UNSET)      /* slot c = unset */                                                        \
+    X(COPY)       /* slot b = slot c, as it is */                                             \
+    X(COPY_OUTER) /* slot b = slot c of the frame a levels out, as it is */                   \
+    X(EXPORT)     /* context variable names[c] = slot b; a: seen by importing templates */    \
+    X(POP)                                                                                    \
+    X(DUP)                                                                                    \
+    X(GET_ATTR)      /* pop owner, push owner.names[c] */                                     \
+    X(LOAD_ATTR)     /* push (slot b).names[c] */                                             \
+    X(GET_ITEM)      /* pop key, owner; push owner[key] */                                    \
+    X(GET_SLICE)     /* pop step, stop, start, owner */                                       \
+    X(BINARY)        /* pop right, left; push left a right */                                 \
+    X(COMPARE)       /* pop right, left; push bool */                                         \
+    X(COMPARE_CHAIN) /* pop right, left; false: push it, jump c; true: push right */          \
+    X(NOT)                                                                                    \
+    X(NEGATE)                                                                                 \
+    X(POSITIVE)                                                                               \
+    X(CONCAT)            /* pop b parts, push text */                                         \
+    X(JUMP)              /* to c */                                                           \
+    X(JUMP_FALSE)        /* pop; to c when false */                                           \
+    X(JUMP_FALSE_OR_POP) /* to c when false, keeping it; else pop */                          \
+    X(JUMP_TRUE_OR_POP)                                                                       \
+    X(JUMP_SET)      /* to c when slot b is set */                                            \
+    X(JUMP_EXTENDED) /* to c when a parent template is set */                                 \
+    X(BUILD_LIST)    /* pop c items */                                                        \
+    X(BUILD_TUPLE)                                                                            \
+    X(BUILD_DICT)  /* pop c pairs */                                                          \
+    X(FILTER)      /* pop b arguments standing in their places; natives[c] */                 \
+    X(FILTER_EMIT) /* as FILTER, writing the result and keeping nothing; a: EmitMode */       \
+    X(FILTER_SITE) /* filter with arguments as sites[c] says */                               \
+    X(TEST)                                                                                   \
+    X(TEST_SITE)                                                                              \
+    X(IS_DEFINED)  /* pop, push whether it is defined; a: negate */                           \
+    X(CHECK_ATTR)  /* fail already when the owner on top cannot have names[c] */              \
+    X(CALL)        /* sites[c]: pop arguments, callee; push result */                         \
+    X(CALL_EMIT)   /* the same, writing the result */                                         \
+    X(CALL_METHOD) /* sites[c], names[b of site]: pop arguments, owner; push result */        \
+    X(CALL_METHOD_EMIT)                                                                       \
+    X(EMIT_DATA)       /* write datas[c] */                                                   \
+    X(EMIT)            /* pop, write; a: EmitMode */                                          \
+    X(EMIT_LOAD)       /* write slot c */                                                     \
+    X(EMIT_NAME)       /* write slot b, names[c] as LOAD_NAME */                              \
+    X(EMIT_ATTR)       /* write (slot b).names[c] */                                          \
+    X(MARK)            /* start of a statement that makes temporary values */                 \
+    X(RELEASE)         /* end of a statement: its temporary values are not needed any more */ \
+    X(CAPTURE)         /* output goes to a new buffer */                                      \
+    X(CAPTURE_DROP)    /* forget what was captured */                                         \
+    X(CAPTURE_END)     /* push what was captured, as text or markup; a: EmitMode */           \
+    X(MARKUP)          /* pop, push as markup; a: EmitMode */                                 \
+    X(LOOP_BEGIN)      /* pop iterable, push loop; b: slot of `loop` or NO_SLOT */            \
+    X(LOOP_NEXT)       /* push next item, or jump to c; b: cost of one turn */                \
+    X(LOOP_RAN)        /* the body came to its end */                                         \
+    X(LOOP_ELSE)       /* pop loop; to c when the body came to its end */                     \
+    X(LOOP_END)        /* pop loop */                                                         \
+    X(LOOP_COLLECT)    /* pop item, keep it in the loop */                                    \
+    X(LOOP_COLLECTED)  /* pop loop, push the list of what it kept */                          \
+    X(LOOP_RECURSIVE)  /* pop iterable, render functions[c] over it */                        \
+    X(UNPACK)          /* pop, push c items, the first on top */                              \
+    X(MACRO)           /* push macro of functions[c] */                                       \
+    X(BLOCK)           /* render block names[c]; a: BlockFlag; b: local set */                \
+    X(SUPER)           /* push the super() of the running block */                            \
+    X(SELF)            /* push the reference to the template's own blocks */                  \
+    X(INCLUDE)         /* pop name; a: IncludeFlag; c: local set */                           \
+    X(IMPORT)          /* pop name, push module; a, c as INCLUDE */                           \
+    X(IMPORT_NAME)     /* from module on top, push its names[c] */                            \
+    X(EXTENDS)         /* pop name; the parent template is set */                             \
+    X(CHECK_NAMESPACE) /* pop; fail unless it is a namespace */                               \
+    X(SET_ATTR)        /* pop namespace, value; namespace.names[c] = value */                 \
+    X(AUTOESCAPE)      /* pop: the new state; push the old one */                             \
+    X(AUTOESCAPE_END)  /* pop: back to that state */                                          \
+    X(RAISE)           /* runtime error constants[c]; a: FaultClass */                        \
+    X(RETURN)          /* end of the function */                                              \
+    X(RETURN_VALUE)    /* pop: the value of an expression */
 
 typedef enum Opcode {
 #define X(name) INS_##name,

@@ -214,10 +214,16 @@ bool transfer_extends(Render *r, Frame *frame, Value name)
     return true;
 }
 
+bool check_namespace(Render *r, Value namespace)
+{
+    return value_is_namespace(namespace) ||
+           render_raise(r, FAULT_RUNTIME, "cannot assign attribute on non-namespace object");
+}
+
 bool set_attribute(Render *r, Value namespace, const Name *name, Value value)
 {
-    if (!value_is_namespace(namespace)) {
-        return render_raise(r, FAULT_RUNTIME, "cannot assign attribute on non-namespace object");
+    if (!check_namespace(r, namespace)) {
+        return false; /* the value's own evaluation may have replaced it */
     }
     r->escaped = true;
     map_set_str(r->arena, namespace_attributes(namespace), name->text, value);

@@ -17,7 +17,8 @@ bool transfer_extends(Render *r, Frame *frame, Value name);
 /* The frame of the template's top level around this one. */
 const Frame *root_frame(const Frame *frame);
 
-/* {% set namespace.name = value %} */
+/* {% set namespace.name = value %}: first what it is, then the assignment. */
+bool check_namespace(Render *r, Value namespace);
 bool set_attribute(Render *r, Value namespace, const Name *name, Value value);
 /* **mapping of a call, added to the keyword arguments. */
 bool arguments_add_mapping(Render *r, Value mapping, Map *named);
