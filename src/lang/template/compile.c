@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "lang/template/compiler.h"
+#include "lang/template/runtime.h"
 
 bool compile_fail(Compiler *c, FaultClass class, const Node *at, const char *format, ...)
 {
@@ -63,6 +64,7 @@ uint32_t add_name(Compiler *c, Str text)
     Name *name = &t->names[t->name_count];
     *name = (Name){ .text = arena_copy(c->arena, text), .hash = hash_str(text) };
     name->global = global_find(text);
+    name->loop_attribute = (uint8_t)loop_attribute_from_name(text);
     for (int kind = 0; kind < VALUE_OBJECT; kind++) {
         name->methods[kind] = method_find((ValueKind)kind, text);
     }

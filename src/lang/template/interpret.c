@@ -72,16 +72,20 @@ static inline bool truth(Render *r, Value v, bool *out)
 
 /* Maps in a list tend to have their keys in one order, so the place where the name was found
  * last is looked at first. */
-static inline const MapEntry *find_attr(const Map *map, Name *name)
+static inline const MapEntry *find_attr_quickly(const Map *map, const Name *name)
 {
-    uint32_t hint = name->hint;
-    if (hint < map->len) {
-        const MapEntry *entry = &map->entries[hint];
-        if (entry->key.kind == VALUE_STRING && entry->key.len == name->text.len &&
-            bytes_equal(entry->key.text, name->text.data, name->text.len)) {
+    if (LIKELY(name->hint < map->len)) {
+        const MapEntry *entry = &map->entries[name->hint];
+        if (LIKELY(entry->key.kind == VALUE_STRING && entry->key.len == name->text.len &&
+                   bytes_equal(entry->key.text, name->text.data, name->text.len))) {
             return entry;
         }
     }
+    return NULL;
+}
+
+static const MapEntry *find_attr(const Map *map, Name *name)
+{
     const MapEntry *entry = map_find_str_hashed(map, name->text, name->hash);
     if (entry != NULL) {
         name->hint = (uint32_t)(entry - map->entries);
@@ -89,20 +93,40 @@ static inline const MapEntry *find_attr(const Map *map, Name *name)
     return entry;
 }
 
+static void take_element(const Value *owner, const MapEntry *entry, Value *out)
+{
+    bool secret = value_is_secret(*owner); /* `out` may be the owner */
+    *out = entry->value;
+    if (UNLIKELY(secret)) {
+        out->flags |= VALUE_SECRET;
+    }
+}
+
+static bool get_attr_slow(Render *r, const Value *owner, Name *name, Value *out)
+{
+    if (owner->kind == VALUE_MAP && name->methods[VALUE_MAP] == NULL) {
+        const MapEntry *entry = find_attr(owner->map, name);
+        if (entry != NULL) {
+            take_element(owner, entry, out);
+            return true;
+        }
+    } else if (owner->kind == VALUE_OBJECT && owner->object->type == &loop_type &&
+               name->loop_attribute != LOOP_NO_ATTRIBUTE) {
+        return loop_attribute(r, (Loop *)owner->object, (LoopAttribute)name->loop_attribute, out);
+    }
+    return op_get_attr(r, *owner, name->text, out);
+}
+
 static inline bool get_attr(Render *r, const Value *owner, Name *name, Value *out)
 {
     if (LIKELY(owner->kind == VALUE_MAP && name->methods[VALUE_MAP] == NULL)) {
-        const MapEntry *entry = find_attr(owner->map, name);
+        const MapEntry *entry = find_attr_quickly(owner->map, name);
         if (LIKELY(entry != NULL)) {
-            bool secret = value_is_secret(*owner); /* `out` may be the owner */
-            *out = entry->value;
-            if (UNLIKELY(secret)) {
-                out->flags |= VALUE_SECRET;
-            }
+            take_element(owner, entry, out);
             return true;
         }
     }
-    return op_get_attr(r, *owner, name->text, out);
+    return get_attr_slow(r, owner, name, out);
 }
 
 /* The value in a slot, by reference; an unset one as an undefined value that stands in `scratch`. */

@@ -103,22 +103,6 @@ static Value loop_method(Render *r, Loop *loop, const ObjectType *type)
     return value_object(&method->object);
 }
 
-typedef enum LoopAttribute {
-    LOOP_INDEX,
-    LOOP_INDEX0,
-    LOOP_REVINDEX,
-    LOOP_REVINDEX0,
-    LOOP_FIRST,
-    LOOP_LAST,
-    LOOP_LENGTH,
-    LOOP_DEPTH,
-    LOOP_DEPTH0,
-    LOOP_PREVIOUS,
-    LOOP_NEXT,
-    LOOP_CYCLE,
-    LOOP_CHANGED,
-} LoopAttribute;
-
 static const struct {
     Str name;
     LoopAttribute attribute;
@@ -132,19 +116,21 @@ static const struct {
     { STR("changed"), LOOP_CHANGED },
 };
 
-static bool loop_get_attr(Render *r, Object *object, Str name, Value *out, bool *found)
+LoopAttribute loop_attribute_from_name(Str name)
 {
-    Loop *loop = (Loop *)object;
-    size_t row = 0;
-    while (row < COUNT_OF(attributes) && !str_eq(attributes[row].name, name)) {
-        row++;
+    for (size_t i = 0; i < COUNT_OF(attributes); i++) {
+        if (str_eq(attributes[i].name, name)) {
+            return attributes[i].attribute;
+        }
     }
-    *found = row < COUNT_OF(attributes);
-    if (!*found) {
-        return true;
-    }
+    return LOOP_NO_ATTRIBUTE;
+}
+
+bool loop_attribute(Render *r, Loop *loop, LoopAttribute attribute, Value *out)
+{
     int64_t length = loop_length(loop);
-    switch (attributes[row].attribute) {
+    switch (attribute) {
+    case LOOP_NO_ATTRIBUTE: break;
     case LOOP_INDEX: *out = value_int(loop->index + 1); return true;
     case LOOP_INDEX0: *out = value_int(loop->index); return true;
     case LOOP_REVINDEX: *out = value_int(length - loop->index); return true;
@@ -170,6 +156,13 @@ static bool loop_get_attr(Render *r, Object *object, Str name, Value *out, bool 
     case LOOP_CHANGED: *out = loop_method(r, loop, &changed_type); return true;
     }
     return true;
+}
+
+static bool loop_get_attr(Render *r, Object *object, Str name, Value *out, bool *found)
+{
+    LoopAttribute attribute = loop_attribute_from_name(name);
+    *found = attribute != LOOP_NO_ATTRIBUTE;
+    return !*found || loop_attribute(r, (Loop *)object, attribute, out);
 }
 
 static bool loop_length_of(Render *r, Object *object, int64_t *out)

@@ -129,12 +129,31 @@ typedef struct Origin {
     uint32_t span;
 } Origin;
 
+/* What the `loop` variable tells. */
+typedef enum LoopAttribute {
+    LOOP_NO_ATTRIBUTE,
+    LOOP_INDEX,
+    LOOP_INDEX0,
+    LOOP_REVINDEX,
+    LOOP_REVINDEX0,
+    LOOP_FIRST,
+    LOOP_LAST,
+    LOOP_LENGTH,
+    LOOP_DEPTH,
+    LOOP_DEPTH0,
+    LOOP_PREVIOUS,
+    LOOP_NEXT,
+    LOOP_CYCLE,
+    LOOP_CHANGED,
+} LoopAttribute;
+
 /* A name used for lookup: hashed once, with what methods and globals of that name there are. The
  * hint, where a map had it last, is the one thing in a program that changes while it runs. */
 typedef struct Name {
     Str text;
     uint64_t hash;
     uint32_t hint;
+    uint8_t loop_attribute; /* LoopAttribute */
     const Native *global;
     const Native *methods[VALUE_OBJECT]; /* by kind of the owner */
 } Name;

@@ -75,6 +75,9 @@ bool loop_start(Render *r, Value iterable, Loop **out);
 /* The next item; false at the end or when failed. */
 bool loop_advance(Render *r, Loop *loop, Value *item);
 extern const ObjectType loop_type;
+LoopAttribute loop_attribute_from_name(Str name);
+/* The value of an attribute that is one. */
+bool loop_attribute(Render *r, Loop *loop, LoopAttribute attribute, Value *out);
 
 typedef struct Macro {
     Object object;
