@@ -228,6 +228,9 @@ static bool load_documents(Arena *arena, const Sources *sources, uint16_t source
     load.base = str_starts(load.text, bom) ? bom.len : 0;
     load.frames = ARENA_ARRAY(arena, YamlFrame, load.options.limits.depth + 1);
     Problems before = *problems;
+    if (utf8_ascii_prefix(load.text) < load.text.len && !yaml_breaks_hide(&load)) {
+        return false;
+    }
     do {
         *problems = before;
         documents->len = 0;

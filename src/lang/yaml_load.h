@@ -2,7 +2,7 @@
  *
  * yaml_load.c drives libyaml, yaml_node.c turns its events into values, yaml_build.c makes
  * containers, yaml_schema.c resolves plain scalars and tags, yaml_strict.c finds what libyaml lets
- * pass, yaml_repair.c and yaml_block.c read what libyaml does not, yaml_problem.c tells syntax
+ * pass, yaml_repair.c, yaml_block.c and yaml_breaks.c read what libyaml does not, yaml_problem.c tells syntax
  * errors to people. */
 #pragma once
 
@@ -34,6 +34,7 @@ typedef struct YamlAnchor {
 
 enum {
     YAML_REPAIRS_MAX = 64,
+    YAML_BREAKS = 3,
 };
 
 /* The text of a scalar that the parser is not shown as it stands. */
@@ -62,6 +63,8 @@ typedef struct YamlLoad {
     Problems *problems;
     yaml_parser_t parser;
     YamlRepair repair;
+    bool has_breaks; /* see yaml_breaks.c */
+    char stand_ins[YAML_BREAKS][4];
 
     /* libyaml counts characters, places count bytes: up to `ascii` both are the same but for
      * `base`, behind it a cursor walks along. */
@@ -187,6 +190,13 @@ YamlBlockHeader yaml_block_header(Str text, uint32_t start);
  * when it has an indentation indicator, which libyaml reads well, or is wrong. */
 bool yaml_block_read(YamlLoad *load, uint32_t start, int parent, YamlBlock *out);
 
+/* Hides characters that libyaml takes for line breaks; false when that cannot be. */
+bool yaml_breaks_hide(YamlLoad *load);
+/* Puts them back into the text of a scalar. */
+Str yaml_breaks_restore(YamlLoad *load, Str text);
+
+/* Sees that there is a copy to change; false when memory does not allow it. */
+bool yaml_repair_make_copy(YamlLoad *load);
 /* Each returns true when the text is to be read again, because it was repaired. */
 bool yaml_repair_syntax(YamlLoad *load);
 /* Makes the line at `at`, a directive or a lone `...`, a comment. */

@@ -222,6 +222,9 @@ static bool scalar_text(YamlLoad *load, const yaml_event_t *event, uint32_t star
                         Str *text, bool *own)
 {
     yaml_scalar_style_t style = event->data.scalar.style;
+    if (UNLIKELY(load->has_breaks)) {
+        *text = yaml_breaks_restore(load, *text);
+    }
     *own = load->repair.copy != NULL && yaml_repair_text(load, event, start, end, text);
     if (*own) {
         return true;
@@ -443,9 +446,6 @@ bool yaml_node_close(YamlLoad *load, const yaml_event_t *event)
 {
     YamlFrame *frame = &load->frames[load->depth - 1];
     uint32_t end = frame->flow ? yaml_load_offset(load, event->end_mark.index) : frame->end;
-    if (frame->start > end) {
-        frame->start = end; /* a comment before its content, ended by a line break of YAML 1.1 */
-    }
     Value v;
     if (UNLIKELY(frame->template)) {
         yaml_problem_template(load, frame->start, end,

@@ -79,7 +79,11 @@ static int compare_numbers(Value a, Value b)
     }
     double x = a.kind == VALUE_INT ? (double)a.integer : a.number;
     double y = b.kind == VALUE_INT ? (double)b.integer : b.number;
-    return (x > y) - (x < y);
+    if (isnan(x) || isnan(y)) {
+        return (isnan(x) != 0) - (isnan(y) != 0); /* last, or the order would be none */
+    }
+    int order = (x > y) - (x < y);
+    return order != 0 ? order : a.kind - b.kind; /* alike only for want of digits */
 }
 
 static int compare_keys(Value a, Value b)

@@ -50,6 +50,18 @@ static bool is_clean(Str text)
     return true;
 }
 
+bool yaml_repair_make_copy(YamlLoad *load)
+{
+    if (load->repair.copy == NULL) {
+        load->repair.copy = arena_try_alloc(load->arena, load->text.len + 1);
+        if (load->repair.copy == NULL) {
+            return false;
+        }
+        memcpy(load->repair.copy, load->text.data, load->text.len);
+    }
+    return true;
+}
+
 /* Whether one more repair is allowed; if so, there is a copy to change. */
 static bool begin(YamlLoad *load)
 {
@@ -61,15 +73,11 @@ static bool begin(YamlLoad *load)
         load->text.len > REPAIR_BYTES_MAX / (repair->count + 1)) {
         return false;
     }
-    if (repair->copy == NULL) {
-        if (!is_clean(str_from_offset(load->text, load->base))) {
-            return false;
-        }
-        repair->copy = arena_try_alloc(load->arena, load->text.len + 1);
-        if (repair->copy == NULL) {
-            return false;
-        }
-        memcpy(repair->copy, load->text.data, load->text.len);
+    if (repair->count == 0 && !is_clean(str_from_offset(load->text, load->base))) {
+        return false;
+    }
+    if (!yaml_repair_make_copy(load)) {
+        return false;
     }
     repair->count++;
     repair->again = true;

@@ -54,6 +54,27 @@ static void check_places(Value v, Str text)
     }
 }
 
+/* With its keys in order the first document is one fixed text. */
+static void check_sorted(Arena *arena, Sources *sources, const List *documents, YamlStyle style,
+                         Problems *problems)
+{
+    if (documents->len == 0) {
+        return;
+    }
+    style.sort_keys = true;
+    AUTO_CLEAR(Buf) once = buf_make(BUF_UNLIMITED);
+    AUTO_CLEAR(Buf) twice = buf_make(BUF_UNLIMITED);
+    Error err;
+    Value v;
+    BUG_IF(!yaml_print(&once, documents->items[0], &style, &err));
+    uint16_t source = sources_add(sources, STR("sorted"), buf_str(&once));
+    BUG_IF(!yaml_load(arena, sources, source, NULL, &v, problems));
+    BUG_IF(!yaml_print(&twice, v, &style, &err));
+    if (!str_eq(buf_str(&once), buf_str(&twice))) {
+        BUG("sorted first\n%s\nthen\n%s", buf_c(&once), buf_c(&twice));
+    }
+}
+
 /* Every input tests one style, which follows from its bytes. */
 static YamlStyle style_for(Str text)
 {
@@ -112,5 +133,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!same(value_list(documents), value_list(again))) {
         BUG("reads back as something else:\n%s", buf_c(&out));
     }
+    check_sorted(&arena, &sources, again, style, &problems);
     return 0;
 }

@@ -171,6 +171,19 @@ static void what_libyaml_stumbles_over_is_read(void **state)
     check_rows(rows, COUNT_OF(rows));
 }
 
+static void only_line_feeds_and_returns_break_lines(void **state)
+{
+    static const Row rows[] = {
+        { "# a\xc2\x85x: 1\nb: 2 # c\xe2\x80\xa8y: 3\n", "{'b': 2}" },
+        { "a: x\xe2\x80\xa9y\nb: 'p\xc2\x85q'\nc: \"\\N\xe2\x80\xa8\"\n",
+          "{'a': 'x\xe2\x80\xa9y', 'b': 'p\xc2\x85q', 'c': '\xc2\x85\xe2\x80\xa8'}" },
+        { "a: |\n  x\xe2\x80\xa8\n  \xee\x80\x80\n", "{'a': 'x\xe2\x80\xa8\n\xee\x80\x80\n'}" },
+        { "\xef\xbb\xbf[:\xc2\x85, 'b\n  c\xe2\x80\xa8']", "[':\xc2\x85', 'b c\xe2\x80\xa8']" },
+        { "a: 1\rb: 2\r\nc: 3\n", "{'a': 1, 'b': 2, 'c': 3}" },
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
 static void repaired_texts_keep_their_places(void **state)
 {
     AUTO_CLEAR(Loaded) loaded;
@@ -428,6 +441,7 @@ int main(void)
         cmocka_unit_test(keys_are_scalars_or_tuples),
         cmocka_unit_test(streams_hold_any_number_of_documents),
         cmocka_unit_test(what_libyaml_stumbles_over_is_read),
+        cmocka_unit_test(only_line_feeds_and_returns_break_lines),
         cmocka_unit_test(repaired_texts_keep_their_places),
         cmocka_unit_test(repairs_are_bounded),
         cmocka_unit_test(one_document_is_one),
