@@ -21,6 +21,23 @@ static const struct Break {
 
 _Static_assert(COUNT_OF(breaks) == YAML_BREAKS, "a stand-in for each");
 
+/* Like str_find(), for needles whose first byte is rare: every text that is not ASCII is searched. */
+static size_t find(Str text, Str needle, size_t from)
+{
+    while (from + needle.len <= text.len) {
+        const char *hit = memchr(text.data + from, needle.data[0], text.len - from);
+        if (hit == NULL) {
+            break;
+        }
+        from = (size_t)(hit - text.data);
+        if (str_starts(str_from_offset(text, from), needle)) {
+            return from;
+        }
+        from++;
+    }
+    return STR_NOT_FOUND;
+}
+
 static bool choose_stand_in(Str text, const struct Break *row, char *out)
 {
     for (uint32_t code = row->first; code < row->first + CANDIDATES; code++) {
@@ -36,7 +53,7 @@ bool yaml_breaks_hide(YamlLoad *load)
 {
     for (size_t i = 0; i < COUNT_OF(breaks); i++) {
         Str search = breaks[i].text;
-        size_t at = str_find(load->text, search, load->base);
+        size_t at = find(load->text, search, load->base);
         if (at == STR_NOT_FOUND) {
             continue;
         }
@@ -49,7 +66,7 @@ bool yaml_breaks_hide(YamlLoad *load)
             return yaml_load_check_memory(load, 0);
         }
         load->has_breaks = true;
-        for (; at != STR_NOT_FOUND; at = str_find(load->text, search, at + search.len)) {
+        for (; at != STR_NOT_FOUND; at = find(load->text, search, at + search.len)) {
             memcpy(load->repair.copy + at, load->stand_ins[i], search.len);
         }
     }
@@ -64,8 +81,8 @@ Str yaml_breaks_restore(YamlLoad *load, Str text)
         if (stand_in.data[0] == '\0') {
             continue;
         }
-        for (size_t at = str_find(text, stand_in, 0); at != STR_NOT_FOUND;
-             at = str_find(text, stand_in, at + stand_in.len)) {
+        for (size_t at = find(text, stand_in, 0); at != STR_NOT_FOUND;
+             at = find(text, stand_in, at + stand_in.len)) {
             if (whole == NULL) {
                 whole = memcpy(arena_alloc(load->arena, text.len), text.data, text.len);
                 text.data = whole;
