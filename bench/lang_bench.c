@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include <yaml.h>
 
 #include "base/buf.h"
@@ -262,8 +263,6 @@ static double time_jansson(Bench *bench, uint64_t batch)
 }
 
 /* --- Starting ----------------------------------------------------------------------------- */
-
-extern char **environ;
 
 static double time_spawn(const char *program)
 {
