@@ -72,12 +72,19 @@ static const char *keep_text(YamlLoad *load, Str text, bool quoted, uint32_t sta
 
 /* --- Properties: anchors and tags --------------------------------------------------------- */
 
-/* Where the content starts behind anchor and tag, at most `end`; `*anchor` is set to the offset of
- * the '&' when there is one. */
+typedef struct Properties {
+    bool anchor; /* which of them the node has */
+    bool tag;
+    uint32_t anchor_at; /* set to the offset of its '&' */
+} Properties;
+
+/* Where the content starts behind the node's own anchor and tag, at most `end`; those that follow
+ * belong to its first key. */
 static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t end,
-                                uint32_t *anchor)
+                                Properties *properties)
 {
     Str text = str_slice(load->text, 0, end);
+    bool anchor = properties->anchor, tag = properties->tag;
     size_t at = start;
     while (at < text.len) {
         char c = text.data[at];
@@ -87,10 +94,12 @@ static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t e
             while (at < text.len && text.data[at] != '\n' && text.data[at] != '\r') {
                 at++;
             }
-        } else if (c == '&') {
-            *anchor = (uint32_t)at;
+        } else if (c == '&' && anchor) {
+            anchor = false;
+            properties->anchor_at = (uint32_t)at;
             at += 1 + yaml_repair_name(load, (uint32_t)at).len;
-        } else if (c == '!') {
+        } else if (c == '!' && tag) {
+            tag = false;
             at++;
             bool verbatim = at < text.len && text.data[at] == '<';
             while (at < text.len && !ascii_is_space(text.data[at]) &&
@@ -253,16 +262,16 @@ bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event)
     yaml_scalar_style_t style = event->data.scalar.style;
     bool quoted = style != YAML_PLAIN_SCALAR_STYLE;
     Str text = str_from((const char *)event->data.scalar.value, event->data.scalar.length);
-    uint32_t anchor = 0;
+    Properties properties = { .anchor = event->data.scalar.anchor != NULL, .tag = tag != NULL };
     if (!count_node(load, start)) {
         return false;
     }
     if (UNLIKELY(text.len > load->options.limits.scalar)) {
         return yaml_load_limit(load, start, "a scalar is too long", load->options.limits.scalar);
     }
-    if (UNLIKELY(tag != NULL || event->data.scalar.anchor != NULL)) {
-        start = skip_properties(load, start, end, &anchor);
-        if (repair_anchor(load, event->data.scalar.anchor, anchor)) {
+    if (UNLIKELY(properties.tag || properties.anchor)) {
+        start = skip_properties(load, start, end, &properties);
+        if (repair_anchor(load, event->data.scalar.anchor, properties.anchor_at)) {
             return false;
         }
     }
@@ -310,7 +319,7 @@ bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event)
         frame->merge = frame->merge == 0 ? load->stack_len + 1 : frame->merge;
     }
     if (event->data.scalar.anchor != NULL) {
-        add_anchor(load, yaml_repair_name(load, anchor), *v);
+        add_anchor(load, yaml_repair_name(load, properties.anchor_at), *v);
     }
     load->last_start = start;
     load->last_end = end;
@@ -404,7 +413,7 @@ bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t
         return yaml_load_limit(load, start, "the text is nested too deep",
                                load->options.limits.depth);
     }
-    uint32_t anchor_at = 0;
+    Properties properties = { .anchor = anchor != NULL, .tag = tag != NULL };
     YamlFrame *parent = top_frame(load);
     YamlFrame *frame = &load->frames[load->depth];
     *frame = (YamlFrame){
@@ -416,8 +425,8 @@ bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t
         .secret = is_secret_tag(tag) || (parent != NULL && parent->secret),
     };
     if (UNLIKELY(anchor != NULL || tag != NULL)) {
-        start = skip_properties(load, start, (uint32_t)load->text.len, &anchor_at);
-        if (repair_anchor(load, anchor, anchor_at)) {
+        start = skip_properties(load, start, (uint32_t)load->text.len, &properties);
+        if (repair_anchor(load, anchor, properties.anchor_at)) {
             return false;
         }
         frame->column = flow ? 0 : column_of(load, start);
@@ -434,7 +443,8 @@ bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t
                      STR_ARG(yaml_schema_tag_name(str_from_c((const char *)tag))));
     }
     if (anchor != NULL) {
-        frame->anchor = add_anchor(load, yaml_repair_name(load, anchor_at), value_null());
+        frame->anchor =
+            add_anchor(load, yaml_repair_name(load, properties.anchor_at), value_null());
         load->anchors[frame->anchor - 1].open = true;
     }
     load->depth++;
