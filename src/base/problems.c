@@ -368,6 +368,8 @@ void problems_print(const Problems *problems, ProblemStyle style, Buf *out)
     print_count(shown[SEVERITY_HINT], "hint", &first, out);
     if (problems->dropped > 0) {
         buf_put_format(out, " (%u not shown)", problems->dropped);
+    } else if (problems->count == PROBLEMS_MAX) {
+        buf_put(out, STR(" (there may be more)")); /* readers end when the list is full */
     }
     buf_put_char(out, '\n');
 }

@@ -18,7 +18,7 @@ static int completion_run(Invocation *invocation)
 
 static const Example examples[] = {
     { "source <(eden completion bash)", "for the running bash, or as a line of ~/.bashrc" },
-    { "eden completion zsh > /usr/local/share/zsh/site-functions/_eden", "for every zsh" },
+    { "eden completion zsh > ~/.zfunc/_eden", "for zsh, with ~/.zfunc in its fpath" },
     { "eden completion fish > ~/.config/fish/completions/eden.fish", "for fish" },
     { 0 },
 };

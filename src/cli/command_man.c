@@ -67,7 +67,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden man render | man -l -", "read the page of a command" },
-    { "eden man --dir /usr/local/share/man/man1", "install the pages" },
+    { "eden man --dir ~/.local/share/man/man1", "install the pages for yourself" },
     { 0 },
 };
 

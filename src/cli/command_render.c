@@ -42,7 +42,7 @@ static int render_file(const Invocation *invocation, TemplateSettings *settings)
     inputs_init(&inputs, invocation->arena);
     Value variables;
     bool loaded = inputs_variables(&inputs, invocation, &variables);
-    uint16_t id = inputs_read(&inputs, path);
+    uint16_t id = inputs_read(&inputs, path, settings->limits.source);
     if (!loaded || id == SOURCE_NONE) {
         return inputs_report(&inputs, invocation);
     }

@@ -17,7 +17,7 @@ void inputs_add_file_error(Inputs *inputs, const Error *err)
                  err->text);
 }
 
-uint16_t inputs_read(Inputs *inputs, const char *path)
+uint16_t inputs_read(Inputs *inputs, const char *path, size_t max)
 {
     bool from_stdin = strcmp(path, "-") == 0;
     Str text;
@@ -28,7 +28,7 @@ uint16_t inputs_read(Inputs *inputs, const char *path)
         return SOURCE_NONE;
     }
     inputs->stdin_used |= from_stdin;
-    if (!file_read(inputs->arena, path, INPUT_MAX, &text, &err)) {
+    if (!file_read(inputs->arena, path, max, &text, &err)) {
         inputs_add_file_error(inputs, &err);
         return SOURCE_NONE;
     }
@@ -40,13 +40,26 @@ uint16_t inputs_read(Inputs *inputs, const char *path)
     return id;
 }
 
+static bool is_json(const char *path)
+{
+    return str_ends(str_from_c(path), STR(".json"));
+}
+
+/* A file of values: as large as its reader takes. */
+static uint16_t read_document(Inputs *inputs, const char *path)
+{
+    return inputs_read(inputs, path,
+                       is_json(path) ? json_options_default.limits.size
+                                     : yaml_options_default.limits.size);
+}
+
 bool inputs_load_all(Inputs *inputs, const char *path, bool lint, List **out)
 {
-    uint16_t id = inputs_read(inputs, path);
+    uint16_t id = read_document(inputs, path);
     if (id == SOURCE_NONE) {
         return false;
     }
-    if (!str_ends(str_from_c(path), STR(".json"))) {
+    if (!is_json(path)) {
         YamlOptions options = yaml_options_default;
         options.lint = lint;
         return yaml_load_all(inputs->arena, &inputs->sources, id, &options, out, &inputs->problems);
@@ -139,11 +152,11 @@ static bool define(Inputs *inputs, const char *word, Map *into)
 /* The one document of a file of variables. */
 static bool load_variables(Inputs *inputs, const char *path, Value *out)
 {
-    uint16_t id = inputs_read(inputs, path);
+    uint16_t id = read_document(inputs, path);
     if (id == SOURCE_NONE) {
         return false;
     }
-    return str_ends(str_from_c(path), STR(".json"))
+    return is_json(path)
                ? json_parse(inputs->arena, &inputs->sources, id, NULL, out, &inputs->problems)
                : yaml_load(inputs->arena, &inputs->sources, id, NULL, out, &inputs->problems);
 }

@@ -13,15 +13,11 @@ typedef struct Inputs {
     bool stdin_used;
 } Inputs;
 
-enum {
-    INPUT_MAX = 256 << 20
-};
-
 void inputs_init(Inputs *inputs, Arena *arena);
 
-/* Reads a file ("-": standard input, once) and adds it to the sources. A file that cannot be read
- * is a problem (E0001, E0002). Returns SOURCE_NONE then. */
-uint16_t inputs_read(Inputs *inputs, const char *path);
+/* Reads a file ("-": standard input, once) of at most `max` bytes and adds it to the sources. A
+ * file that cannot be read is a problem (E0001, E0002). Returns SOURCE_NONE then. */
+uint16_t inputs_read(Inputs *inputs, const char *path, size_t max);
 /* Adds the problem that belongs to an error of sys/file. */
 void inputs_add_file_error(Inputs *inputs, const Error *err);
 

@@ -29,18 +29,27 @@ static bool too_large(Error *err, const char *path, size_t max)
                : error_set(err, ERROR_LIMIT, "%s: larger than %zu bytes", path, max);
 }
 
-/* Reads in pieces, because a size told beforehand can be wrong: pipes and /proc say 0. */
+/* Reads in pieces, because a size told beforehand can be wrong: pipes and /proc say 0. But what is
+ * known to be too large is not read at all. */
 static bool read_all(Arena *arena, int descriptor, const char *path, size_t max, Str *out,
                      Error *err)
 {
     struct stat status;
-    if (fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
+    if (fstat(descriptor, &status) != 0) {
+        return file_error(err, errno, path);
+    }
+    if (S_ISDIR(status.st_mode)) {
         return file_error(err, EISDIR, path);
     }
+    uint64_t known = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+    if (known > max) {
+        return too_large(err, path, max);
+    }
     Buf text = buf_make_in(arena, max + 1);
+    size_t piece = (size_t)known + 1 > READ_PIECE ? (size_t)known + 1 : READ_PIECE;
     for (;;) {
         size_t room = max + 1 - text.len;
-        size_t piece = room < READ_PIECE ? room : READ_PIECE;
+        piece = room < piece ? room : piece;
         if (piece == 0 || !buf_reserve(&text, piece)) {
             return too_large(err, path, max);
         }
@@ -55,6 +64,7 @@ static bool read_all(Arena *arena, int descriptor, const char *path, size_t max,
             break;
         }
         text.len += (size_t)got;
+        piece = READ_PIECE;
     }
     if (text.len > max) {
         return too_large(err, path, max);

@@ -1,0 +1,70 @@
+"""Every example that help shows works, in a folder that has what it names."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+FILES = {
+    "motd.j2": "welcome to {{ site }}\n",
+    "nginx.conf.j2": "listen {{ port }};\n",
+    "site.yaml": "site: example\nport: 80\n",
+    "fleet.yaml": "nodes:\n  - {name: web1, role: web}\n  - {name: db1, role: db}\n",
+    "facts.json": '{"kernel": "6.1"}\n',
+    "site/main.yaml": "jobs: [base]\n",
+    "jobs/base.yaml": "- name: install\n",
+}
+# Stand-ins for programs that an example pipes from or to.
+PROGRAMS = {
+    "kubectl": "#!/bin/sh\necho '{\"items\": [{\"name\": \"node1\"}]}'\n",
+    "man": "#!/bin/sh\ntest \"$*\" = '-l -' && cat\n",
+}
+
+
+def examples():
+    eden = os.environ.get("EDEN", "build/eden")
+    listed = subprocess.run([eden, "help", "-o", "json"], capture_output=True, text=True)
+    if listed.returncode != 0:
+        return []
+    return [
+        pytest.param(example["command"], id=example["command"])
+        for command in json.loads(listed.stdout)["commands"]
+        for example in command["examples"]
+    ]
+
+
+@pytest.mark.parametrize("command", examples())
+def test_the_example_works(eden_path, tmp_path, command):
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for folder in ("bin", ".zfunc", ".config/fish/completions", ".local/share/man/man1"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name, text in PROGRAMS.items():
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
+    (tmp_path / "bin" / "eden").symlink_to(eden_path)
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=tmp_path,
+        env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    if ">" not in command and "--dir" not in command and not command.startswith("source"):
+        assert done.stdout != ""
+
+
+def test_there_are_examples():
+    assert len(examples()) > 15
+
+
+def test_the_values_that_eval_examples_promise(eden):
+    for example in json.loads(eden("help", "eval", "-o", "json").stdout)["examples"]:
+        if example["help"].isdigit():
+            expression = example["command"].split("'")[1]
+            assert eden("eval", expression).stdout == example["help"] + "\n"

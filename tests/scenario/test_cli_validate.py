@@ -1,0 +1,87 @@
+"""`eden validate`: all that is wrong with files, at once."""
+
+import json
+
+
+def test_good_files_are_counted(eden, tmp_path):
+    (tmp_path / "a.yaml").write_text("a: 1\n")
+    (tmp_path / "b.json").write_text("[]\n")
+    assert eden("validate", "a.yaml").stdout == "1 file ok\n"
+    done = eden("validate", "a.yaml", "b.json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2 files ok\n", "")
+
+
+def test_a_directory_is_searched(eden, tmp_path):
+    for name in ("site/a.yaml", "site/jobs/b.yml", "site/facts.json", "site/notes.txt",
+                 "site/.git/c.yaml", "site/.hidden.yaml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}\n" if "." in name else "")
+    (tmp_path / "site" / ".hidden.yaml").write_text("a: [\n")
+    assert eden("validate", "site").stdout == "3 files ok\n"
+    assert eden("validate", "site/").stdout == "3 files ok\n"
+
+
+def test_the_problems_of_all_files_are_told_at_once(eden, tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "a.yaml").write_text("a: {{ x }}\n")
+    (tmp_path / "site" / "b.yaml").write_text("a: 1\na: 2\nb: 1\nb: 2\n")
+    (tmp_path / "site" / "c.json").write_text("{]\n")
+    done = eden("validate", "site")
+    assert (done.returncode, done.stdout) == (1, "")
+    for place in ("site/a.yaml:1:4", "site/b.yaml:2:1", "site/b.yaml:4:1", "site/c.json:1:2"):
+        assert f"--> {place}" in done.stderr
+    assert done.stderr.rstrip().endswith("4 errors")
+
+
+def test_json_report(eden, tmp_path):
+    (tmp_path / "a.yaml").write_text("a: 1\na: 2\n")
+    done = eden("validate", "a.yaml", "-o", "json")
+    assert (done.returncode, done.stderr) == (1, "")
+    report = json.loads(done.stdout)
+    assert report["format"] == "eden.problems/1"
+    [problem] = report["problems"]
+    assert set(problem) >= {"code", "message", "file", "line", "column", "hint"}
+    assert (problem["code"], problem["file"], problem["line"], problem["column"]) == (
+        "E0102", "a.yaml", 2, 1)
+    (tmp_path / "a.yaml").write_text("a: 1\n")
+    done = eden("validate", "a.yaml", "-o", "json")
+    assert (done.returncode, json.loads(done.stdout)["problems"]) == (0, [])
+
+
+def test_hints_do_not_fail_the_check(eden, tmp_path):
+    (tmp_path / "a.yaml").write_text("a: yes\nmode: 0644\n")
+    done = eden("validate", "a.yaml")
+    assert (done.returncode, done.stdout) == (0, "1 file ok\n")
+    assert "hint[E0131]" in done.stderr
+    assert "hint[E0132]" in done.stderr
+
+
+def test_nothing_to_check_is_no_success(eden, tmp_path):
+    (tmp_path / "empty").mkdir()
+    done = eden("validate", "empty")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "no .yaml, .yml or .json files" in done.stderr
+
+
+def test_a_missing_file_fails_and_the_others_are_checked(eden, tmp_path):
+    (tmp_path / "b.yaml").write_text("a: [\n")
+    done = eden("validate", "absent.yaml", "b.yaml")
+    assert done.returncode == 1
+    assert "absent.yaml: No such file" in done.stderr
+    assert "--> b.yaml:1:4" in done.stderr
+
+
+def test_standard_input(eden):
+    assert eden("validate", "-", input="a: 1\n").returncode == 0
+    done = eden("validate", "-", input="a: 1\na: 2\n")
+    assert done.returncode == 1
+    assert "--> <stdin>:2:1" in done.stderr
+
+
+def test_very_many_problems_are_counted_not_all_shown(eden, tmp_path):
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text("a: 1\n" * 2000)
+    done = eden("validate", "a.yaml", "b.yaml")
+    assert done.returncode == 1
+    assert done.stderr.count("error[E0102]") <= 200
+    assert done.stderr.endswith("200 errors (there may be more)\n")
