@@ -69,13 +69,17 @@ int template_settings_get(const Invocation *invocation, TemplateSettings *out)
 static bool load(void *context, Str name, Arena *arena, Str *text)
 {
     TemplateLoader *loader = context;
-    loader->failed = (Error){ .kind = ERROR_NONE };
+    loader->failed = STR_EMPTY;
     Error err;
     if (file_read_beneath(arena, loader->root, name, loader->max, text, &err)) {
         return true;
     }
     if (err.kind != ERROR_NOT_FOUND) {
-        loader->failed = err;
+        /* Without the name before it, which may be a secret; a very long one leaves no reason. */
+        Str reason = str_from_c(err.text);
+        loader->failed = str_starts(reason, name) && reason.len > name.len + 2
+                             ? arena_copy(arena, str_from_offset(reason, name.len + 2))
+                             : STR("cannot be read");
     }
     return false;
 }
@@ -134,9 +138,9 @@ static void explain_not_found(Inputs *inputs, Problem *problem, const TemplateLo
             arena_format(inputs->arena, "template '%" STR_FMT "' not found", STR_ARG(name));
         return;
     }
-    if (loader->failed.kind != ERROR_NONE) {
-        problem->message =
-            arena_format(inputs->arena, "cannot read template %s", loader->failed.text);
+    if (loader->failed.len > 0) {
+        problem->message = arena_format(inputs->arena, "template '%" STR_FMT "': %" STR_FMT,
+                                        STR_ARG(name), STR_ARG(loader->failed));
         return;
     }
     problem->message = arena_format(inputs->arena, "template '%" STR_FMT "' not found in '%s'",

@@ -38,8 +38,8 @@ int template_settings_get(const Invocation *invocation, TemplateSettings *out);
 /* Finds templates in a directory, and remembers why one could not be read. */
 typedef struct TemplateLoader {
     const char *root;
-    size_t max;   /* bytes of a template */
-    Error failed; /* the last failure that was not ERROR_NOT_FOUND; else ERROR_NONE */
+    size_t max; /* bytes of a template */
+    Str failed; /* why the last one could not be read although it is there; else empty */
 } TemplateLoader;
 
 /* Makes include, import and extends look into `root`. */

@@ -31,7 +31,8 @@ AttributePath attribute_path_make(Render *r, Value attribute)
         rest = STR_EMPTY;
     }
     while (str_split_next(&rest, '.', &part)) {
-        path.parts[path.count++] = part_value(part);
+        path.parts[path.count] = part_value(part);
+        path.parts[path.count++].flags |= attribute.flags & VALUE_SECRET;
     }
     return path;
 }
@@ -52,7 +53,9 @@ AttributePath *attribute_path_make_list(Render *r, Value attribute, uint32_t *co
     Str rest = value_str(attribute);
     Str part;
     for (uint32_t i = 0; str_split_next(&rest, ',', &part); i++) {
-        paths[i] = attribute_path_make(r, value_string(part));
+        Value path = value_string(part);
+        path.flags |= attribute.flags & VALUE_SECRET;
+        paths[i] = attribute_path_make(r, path);
     }
     return paths;
 }

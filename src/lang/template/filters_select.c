@@ -260,7 +260,10 @@ static bool filter_attr(Render *r, const Args *args, Value *out)
         }
     }
     if (!found) {
-        *out = undefined_attribute(r, owner, name);
+        /* A secret name keeps its mark, so that no message shows it. */
+        *out = value_is_secret(args->values[1])
+                   ? undefined_element(r, owner, value_with_secret(value_string(name)))
+                   : undefined_attribute(r, owner, name);
     }
     return true;
 }

@@ -207,10 +207,15 @@ static bool call_with_secrets(Render *r, const Native *native, const Args *bound
 
 bool native_call_bound(Render *r, const Native *native, const Args *bound, Value *out)
 {
-    if (LIKELY(!r->secrets || (native->flags & NATIVE_PLAIN) != 0)) {
+    if (LIKELY(!r->secrets)) {
         return native->call(r, bound, out);
     }
-    return call_with_secrets(r, native, bound, out);
+    bool plain = (native->flags & NATIVE_PLAIN) != 0;
+    if (plain ? native->call(r, bound, out) : call_with_secrets(r, native, bound, out)) {
+        return true;
+    }
+    fault_hide_secrets(r, bound->values, bound->count);
+    return false;
 }
 
 bool native_call(Render *r, const Native *native, const char *what, const Args *given, Value *out)

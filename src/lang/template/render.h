@@ -51,6 +51,10 @@ static inline bool render_failed(const Render *r)
 /* Adds "did you mean" to the fault just raised. Returns false. */
 PRINTF_LIKE(2, 3) bool render_hint(Render *r, const char *format, ...);
 
+/* Takes the secrets in these values out of what the fault says; short ones cannot be told from
+ * ordinary text and stay (see scrub.h). */
+void fault_hide_secrets(Render *r, const Value *values, uint32_t count);
+
 bool render_out_of_steps(Render *r);
 bool render_out_of_memory(Render *r);
 bool render_out_of_output(Render *r);

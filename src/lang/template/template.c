@@ -284,14 +284,22 @@ static Map *context_map(Value context)
     return context.kind == VALUE_MAP ? context.map : NULL;
 }
 
+static bool render_end(Render *r, bool ok, Value context, Fault *fault)
+{
+    if (!ok && r->secrets) {
+        fault_hide_secrets(r, (Value[]){ context, r->settings->globals }, 2);
+    }
+    *fault = r->fault;
+    return ok;
+}
+
 bool template_render(const Template *template, Value context, Rendered *rendered, Fault *fault)
 {
     Render r;
     render_begin(&r, template, context, rendered);
     Context *top = context_new(&r, template, NULL, context_map(context));
     bool ok = template_run(&r, template, top);
-    *fault = r.fault;
-    return ok;
+    return render_end(&r, ok, context, fault);
 }
 
 bool template_evaluate(const Template *template, Value context, Rendered *rendered, Value *out,
@@ -311,6 +319,5 @@ bool template_evaluate(const Template *template, Value context, Rendered *render
         fault_suggest_name(&r, frame);
     }
     frame_close(&r, mark);
-    *fault = r.fault;
-    return ok;
+    return render_end(&r, ok, context, fault);
 }

@@ -52,6 +52,14 @@ bool transfer_block(Render *r, Frame *frame, const Name *name, unsigned flags,
     return block_render(r, context, chain, 0, true, NULL);
 }
 
+/* The message of a template that is not found is its name, which may be a secret. */
+static void hide_name(Render *r, Value name)
+{
+    if (r->secrets && op_holds_secret(r, name)) {
+        r->fault.message = STR("(secret)");
+    }
+}
+
 /* One template by the name in `name`. Missing is told apart from broken by the fault's class. */
 static bool load_one(Render *r, Value name, const Template **out)
 {
@@ -65,6 +73,9 @@ static bool load_one(Render *r, Value name, const Template **out)
     Fault fault = { 0 };
     if (!templates_get(r->templates, text, out, &fault)) {
         r->fault = fault;
+        if (fault.class == FAULT_NOT_FOUND) {
+            hide_name(r, name);
+        }
         return false;
     }
     return true;
@@ -92,8 +103,10 @@ static bool load_first(Render *r, List *names, const Template **out)
             return false;
         }
     }
-    return render_raise(r, FAULT_NONE_FOUND, "none of the templates given were found: %" STR_FMT,
-                        STR_ARG(buf_str(&list)));
+    render_raise(r, FAULT_NONE_FOUND, "none of the templates given were found: %" STR_FMT,
+                 STR_ARG(buf_str(&list)));
+    hide_name(r, value_list(names));
+    return false;
 }
 
 static bool load_template(Render *r, Value name, bool *missing, const Template **out)

@@ -1,0 +1,59 @@
+"""Secrets: marked in YAML with !secret, told by their byte ranges, and in no message."""
+
+import json
+
+import pytest
+
+SECRET = "s3cr3t-hunter2"
+
+
+@pytest.fixture
+def render(eden, tmp_path):
+    (tmp_path / "v.yaml").write_text(f"p: !secret {SECRET}\nm: {{k: !secret {SECRET}, n: 1}}\n")
+
+    def run(template, *options):
+        return eden("render", "-", "-v", "v.yaml", *options, input=template)
+
+    return run
+
+
+def secret_parts(done):
+    answer = json.loads(done.stdout)
+    text = answer["output"].encode()
+    return [text[start:end].decode() for start, end in answer["secrets"]]
+
+
+@pytest.mark.parametrize("template, parts", [
+    ("a {{ p }} b", [SECRET]),
+    ("{{ p | upper }}", [SECRET.upper()]),
+    ("{{ 'x' ~ p }}", ["x" + SECRET]),
+    ("{{ p }}-{{ m.k }}", [SECRET, SECRET]),
+    ("{{ p | length }} {{ p == 'x' }} {{ m.n }}", []),
+    ("{% set q = p %}{% macro s(x) %}<{{ x }}>{% endmacro %}{{ s(q) }}", [SECRET]),
+])
+def test_the_ranges_of_secrets(render, template, parts):
+    assert secret_parts(render(template, "-o", "json")) == parts
+
+
+@pytest.mark.parametrize("template", [
+    "{{ p | int(p) + 1 }}", "{{ [1] | map(p) | list }}", "{{ {}[p].x }}", "{% include p %}",
+    "{% include p ~ '/../../x' %}", "{{ p | hash(p) }}", "{{ p.nope }}", "{{ p | from_json }}",
+])
+@pytest.mark.parametrize("options", [[], ["-o", "json"]])
+def test_no_message_shows_a_secret(render, template, options):
+    done = render(template, *options)
+    assert done.returncode == 1
+    assert SECRET not in done.stderr + done.stdout
+
+
+def test_a_wrong_line_with_a_secret_is_shown_without_it(eden, tmp_path):
+    (tmp_path / "v.yaml").write_text(f"a: 1\npass: !secret {SECRET}\npass: !secret {SECRET}\n")
+    done = eden("validate", "v.yaml")
+    assert done.returncode == 1
+    assert "error[E0102]" in done.stderr
+    assert SECRET not in done.stderr
+
+
+def test_a_value_that_was_asked_for_is_printed(eden, tmp_path):
+    (tmp_path / "v.yaml").write_text(f"p: !secret {SECRET}\n")
+    assert eden("eval", "p", "-v", "v.yaml").stdout == f'"{SECRET}"\n'
