@@ -55,6 +55,10 @@ bench: ## measure eden beside python3-jinja2, PyYAML, libyaml and jansson
 	@tools/setup-build build
 	bench/run
 
+.PHONY: docs
+docs: build ## write docs/reference from the rows of commands, filters, codes and so on
+	tools/make-reference build/eden docs/reference
+
 .PHONY: differential
 differential: ## compare COUNT=100000 random templates with python3-jinja2, from SEED=1
 	@tools/install-packages build test

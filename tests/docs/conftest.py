@@ -16,3 +16,9 @@ def root():
 def eden_path(root):
     """The binary under test: $EDEN, or the one `make build` leaves."""
     return pathlib.Path(os.environ.get("EDEN", root / "build" / "eden"))
+
+
+@pytest.fixture(scope="session")
+def build(root):
+    """The build folder of the binary under test."""
+    return pathlib.Path(os.environ.get("EDEN_BUILD", root / "build")).resolve()

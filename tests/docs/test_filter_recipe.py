@@ -6,21 +6,14 @@ program must know the filter wherever filters are told about.
 """
 
 import json
-import os
-import pathlib
 import re
-import shlex
 import subprocess
 
 import pytest
+from relink import compile_like, link_like
 
 TABLE = "src/lang/template/filters_text.c"
 BLOCK = re.compile(r"^```c\n(.*?)^```", re.M | re.S)
-
-
-@pytest.fixture(scope="module")
-def build(root):
-    return pathlib.Path(os.environ.get("EDEN_BUILD", root / "build")).resolve()
 
 
 @pytest.fixture(scope="module")
@@ -30,29 +23,6 @@ def recipe(root):
     section = text.split("### Add a filter", 1)[1].split("\n### ", 1)[0]
     function, row = BLOCK.findall(section)
     return function, row
-
-
-def compile_like(build, source, changed, output):
-    """Compiles `changed` as the build compiles `source`."""
-    commands = json.loads((build / "compile_commands.json").read_text())
-    entry = next(e for e in commands if e["file"].endswith(source))
-    words = shlex.split(entry["command"])
-    words[words.index("-o") + 1] = str(output)
-    words[words.index("-c") + 1] = str(changed)
-    subprocess.run(words, cwd=build, check=True)
-
-
-def link_like(build, objects, output):
-    """Links as the build links eden, with `objects` before the library."""
-    commands = subprocess.run(
-        ["ninja", "-C", build, "-t", "commands", "eden"], check=True, capture_output=True, text=True
-    ).stdout.splitlines()
-    words = shlex.split(commands[-1])
-    at = words.index("-o")
-    words[at + 1] = str(output)
-    # What stands first counts, also where the whole library is linked.
-    words[at + 2 : at + 2] = [*map(str, objects), "-Wl,--allow-multiple-definition"]
-    subprocess.run(words, cwd=build, check=True)
 
 
 @pytest.fixture(scope="module")

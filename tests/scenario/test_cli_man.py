@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import resource
 import shutil
@@ -103,3 +104,13 @@ def test_a_disk_that_is_full_leaves_nothing_half_written(eden_path, tmp_path):
     assert done.returncode == 1
     assert "File too large" in done.stderr
     assert os.listdir(tmp_path) == []
+
+
+def test_everything_is_installed_beside_the_program(eden_path, tmp_path):
+    root = pathlib.Path(__file__).resolve().parents[2]
+    subprocess.run(
+        [root / "tools" / "install-manual", eden_path], check=True,
+        env={"PATH": "/usr/bin:/bin", "MESON_INSTALL_DESTDIR_PREFIX": str(tmp_path)})
+    for name in ("man/man1/eden.1", "man/man1/eden-render.1", "bash-completion/completions/eden",
+                 "zsh/site-functions/_eden", "fish/vendor_completions.d/eden.fish"):
+        assert (tmp_path / "share" / name).stat().st_size > 0
