@@ -550,7 +550,7 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
         NEXT;
     }
     CASE(LOOP_NEXT)
-    TRY(render_charge(r, ip->b) && (!arena_exceeded(r->arena) || render_out_of_memory(r)));
+    TRY(render_charge(r, ip->b));
     if (loop_advance(r, (Loop *)sp[-1].object, sp)) {
         sp++;
         NEXT;

@@ -23,8 +23,11 @@ bool render_hint(Render *r, const char *format, ...)
     return false;
 }
 
-bool render_out_of_steps(Render *r)
+bool render_out_of_budget(Render *r)
 {
+    if (arena_exceeded(r->arena)) {
+        return render_out_of_memory(r);
+    }
     r->steps_left = 0;
     return render_raise(r, FAULT_LIMIT, "the template used up its limit of %llu steps",
                         (unsigned long long)r->settings->limits.steps);

@@ -55,18 +55,20 @@ PRINTF_LIKE(2, 3) bool render_hint(Render *r, const char *format, ...);
  * ordinary text and stay (see scrub.h). */
 void fault_hide_secrets(Render *r, const Value *values, uint32_t count);
 
-bool render_out_of_steps(Render *r);
+/* The budget of steps or, when that is what ran out, of memory. */
+bool render_out_of_budget(Render *r);
 bool render_out_of_memory(Render *r);
 bool render_out_of_output(Render *r);
 
-/* Pays for visiting `steps` items; false, with LimitError, when the budget is used up. */
+/* Pays for visiting `steps` items; false, with LimitError, when the budget is used up. Memory that
+ * went over its budget in small pieces is noticed here too, so that no loop runs on with it. */
 static inline bool render_charge(Render *r, uint64_t steps)
 {
-    if (LIKELY(steps <= r->steps_left)) {
+    if (LIKELY(steps <= r->steps_left && !arena_exceeded(r->arena))) {
         r->steps_left -= steps;
         return true;
     }
-    return render_out_of_steps(r);
+    return render_out_of_budget(r);
 }
 
 /* Whether `bytes` more may be allocated; false, with LimitError, when not. Called before making
