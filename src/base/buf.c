@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/decimal.h"
 
 enum {
     FIRST_CAPACITY = 256
@@ -58,17 +59,13 @@ void buf_put_repeat(Buf *buf, char c, size_t count)
 
 void buf_put_i64(Buf *buf, int64_t number)
 {
-    char digits[20];
-    size_t at = sizeof digits;
-    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    do {
-        digits[--at] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
+    char digits[24];
+    char *end = digits + sizeof digits;
+    char *start = decimal_before(end, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
     if (number < 0) {
-        digits[--at] = '-';
+        *--start = '-';
     }
-    buf_put(buf, str_from(digits + at, sizeof digits - at));
+    buf_put_short(buf, str_from(start, (size_t)(end - start)));
 }
 
 void buf_put_format_v(Buf *buf, const char *format, va_list args)

@@ -66,6 +66,15 @@ static inline void buf_put(Buf *buf, Str s)
     }
 }
 
+/* The same without a call when the piece is short, as it mostly is where this is used. */
+static inline void buf_put_short(Buf *buf, Str s)
+{
+    if (LIKELY(buf_reserve(buf, s.len))) {
+        bytes_copy(buf->data + buf->len, s.data, s.len);
+        buf->len += s.len;
+    }
+}
+
 static inline void buf_put_char(Buf *buf, char c)
 {
     if (LIKELY(buf_reserve(buf, 1))) {

@@ -63,8 +63,11 @@ static inline bool bytes_equal(const char *a, const char *b, size_t len)
 /* memcpy without a call for short pieces. */
 static inline void bytes_copy(char *to, const char *from, size_t len)
 {
-    if (len > 16) {
+    if (len > 32) {
         memcpy(to, from, len);
+    } else if (len > 16) {
+        memcpy(to, from, 16);
+        memcpy(to + len - 16, from + len - 16, 16);
     } else if (len >= 8) {
         uint64_t first, last;
         memcpy(&first, from, 8);

@@ -7,12 +7,8 @@
 #include <stdio.h>
 
 #include "base/bug.h"
+#include "base/decimal.h"
 #include "lang/number_powers.h"
-
-static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324"
-                                  "25262728293031323334353637383940414243444546474849"
-                                  "50515253545556575859606162636465666768697071727374"
-                                  "75767778798081828384858687888990919293949596979899";
 
 /* A decimal number: digits * 10^exponent. */
 typedef struct Decimal {
@@ -68,30 +64,13 @@ static Decimal shortest_decimal(uint64_t fraction, int biased)
     return (Decimal){ s + up, k };
 }
 
-/* The digits of `number` so that they end at `end`; returns where they start. */
-static char *digits_before(char *end, uint64_t number)
-{
-    while (number >= 100) {
-        end -= 2;
-        memcpy(end, digit_pairs + number % 100 * 2, 2);
-        number /= 100;
-    }
-    if (number >= 10) {
-        end -= 2;
-        memcpy(end, digit_pairs + number * 2, 2);
-    } else {
-        *--end = (char)('0' + number);
-    }
-    return end;
-}
-
 /* Python's layout: plain when the decimal point lies within or near the digits, else with an
  * exponent of at least two digits. */
 static char *put_decimal(char *out, Decimal decimal)
 {
     char room[24];
     char *end = room + sizeof room;
-    char *digits = digits_before(end, decimal.digits);
+    char *digits = decimal_before(end, decimal.digits);
     int exponent = decimal.exponent;
     while (end[-1] == '0') {
         end--;
@@ -114,7 +93,7 @@ static char *put_decimal(char *out, Decimal decimal)
             *out++ = (char)('0' + shown / 100);
             shown %= 100;
         }
-        memcpy(out, digit_pairs + (size_t)shown * 2, 2);
+        memcpy(out, decimal_pairs + (size_t)shown * 2, 2);
         return out + 2;
     }
     if (point <= 0) {
@@ -136,6 +115,34 @@ static char *put_decimal(char *out, Decimal decimal)
     return out;
 }
 
+/* Most floats that people write have few decimal places. A decimal number of up to 15 digits is
+ * the only one of so few that reads as its double; so when x times 1000, as an integer, divided by
+ * 1000 gives x again, those are the shortest digits. (Both are exact, hence the quotient is the
+ * double nearest to the decimal number.) */
+static char *put_short_decimal(char *out, double magnitude)
+{
+    if (!(magnitude < 1e12)) {
+        return NULL;
+    }
+    uint64_t thousandths = (uint64_t)(magnitude * 1000 + 0.5);
+    if ((double)thousandths / 1000 != magnitude) {
+        return NULL;
+    }
+    char room[24];
+    char *end = room + sizeof room;
+    char *start = decimal_before(end, thousandths / 1000);
+    memcpy(out, start, (size_t)(end - start));
+    out += end - start;
+    uint32_t places = (uint32_t)(thousandths % 1000);
+    *out++ = '.';
+    *out++ = (char)('0' + places / 100);
+    if (places % 100 != 0) {
+        memcpy(out, decimal_pairs + (size_t)(places % 100) * 2, 2);
+        out += places % 10 != 0 ? 2 : 1;
+    }
+    return out;
+}
+
 size_t number_format_repr(double x, char out[NUMBER_TEXT_MAX])
 {
     uint64_t bits;
@@ -154,7 +161,8 @@ size_t number_format_repr(double x, char out[NUMBER_TEXT_MAX])
         memcpy(at, "0.0", 3);
         at += 3;
     } else {
-        at = put_decimal(at, shortest_decimal(fraction, biased));
+        char *end = put_short_decimal(at, fabs(x));
+        at = end != NULL ? end : put_decimal(at, shortest_decimal(fraction, biased));
     }
     *at = '\0';
     return (size_t)(at - out);
@@ -164,7 +172,7 @@ size_t number_format_int(int64_t value, char out[NUMBER_TEXT_MAX])
 {
     char room[24];
     char *end = room + sizeof room;
-    char *start = digits_before(end, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    char *start = decimal_before(end, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
     if (value < 0) {
         *--start = '-';
     }
@@ -176,6 +184,10 @@ size_t number_format_int(int64_t value, char out[NUMBER_TEXT_MAX])
 
 void number_put_repr(Buf *out, double x)
 {
+    if (LIKELY(out->cap - out->len >= NUMBER_TEXT_MAX && !out->overflow)) {
+        out->len += number_format_repr(x, out->data + out->len);
+        return;
+    }
     char text[NUMBER_TEXT_MAX];
     buf_put(out, str_from(text, number_format_repr(x, text)));
 }

@@ -1,0 +1,96 @@
+/* Sixteen bytes of text at a time. The vectors are the compiler's own, so that any target has
+ * them, and most do each of these steps in one instruction. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum {
+    CHUNK_BYTES = 16
+};
+
+/* Comparing two of them gives -1 in every byte where it holds, and 0 elsewhere. Bytes are signed:
+ * those that are not ASCII are below all others. */
+typedef int8_t Chunk __attribute__((vector_size(CHUNK_BYTES)));
+
+/* Room for `len` bytes that are written by whole chunks. */
+static inline size_t chunk_room(size_t len)
+{
+    return (len + CHUNK_BYTES - 1) & ~(size_t)(CHUNK_BYTES - 1);
+}
+
+static inline Chunk chunk_all(int8_t byte)
+{
+    return (Chunk){ byte, byte, byte, byte, byte, byte, byte, byte,
+                    byte, byte, byte, byte, byte, byte, byte, byte };
+}
+
+static inline Chunk chunk_load(const char *p)
+{
+    Chunk chunk;
+    memcpy(&chunk, p, sizeof chunk);
+    return chunk;
+}
+
+static inline void chunk_store(char *p, Chunk chunk)
+{
+    memcpy(p, &chunk, sizeof chunk);
+}
+
+/* Made of registers: a chunk that is written as two words and read as one makes the processor
+ * wait. */
+static inline Chunk chunk_from_words(uint64_t first, uint64_t second)
+{
+    typedef uint64_t Words __attribute__((vector_size(CHUNK_BYTES)));
+    return (Chunk)(Words){ first, second };
+}
+
+/* The `len` bytes at `p`, 1 to 15 of them, and zeros behind. Nothing past them is read: the loads
+ * overlap instead. */
+static inline Chunk chunk_load_part(const char *p, size_t len)
+{
+    if (len > 8) {
+        uint64_t first, last;
+        memcpy(&first, p, 8);
+        memcpy(&last, p + len - 8, 8);
+        return chunk_from_words(first, last >> (8 * (CHUNK_BYTES - len)));
+    }
+    if (len >= 4) {
+        uint32_t first, last;
+        memcpy(&first, p, 4);
+        memcpy(&last, p + len - 4, 4);
+        return chunk_from_words(first | (uint64_t)last << (8 * (len - 4)), 0);
+    }
+    return chunk_from_words((uint64_t)(unsigned char)p[0] |
+                                (uint64_t)(unsigned char)p[len / 2] << (8 * (len / 2)) |
+                                (uint64_t)(unsigned char)p[len - 1] << (8 * (len - 1)),
+                            0);
+}
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "parts are put together low byte first");
+
+/* Of the outcome of a comparison: bit i says whether it holds for byte i. */
+static inline uint32_t chunk_bits(Chunk holds)
+{
+#ifdef __SSE2__
+    return (uint32_t)_mm_movemask_epi8((__m128i)holds);
+#else
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < CHUNK_BYTES; i++) {
+        bits |= (uint32_t)(holds[i] & 1) << i;
+    }
+    return bits;
+#endif
+}
+
+static inline bool chunk_is_ascii(Chunk chunk)
+{
+    uint64_t words[2];
+    memcpy(words, &chunk, sizeof words);
+    return ((words[0] | words[1]) & 0x8080808080808080u) == 0;
+}

@@ -1,0 +1,26 @@
+/* Digits of an integer, two at a time. */
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+/* "00" to "99", one behind the other. */
+extern const char decimal_pairs[200];
+
+/* Writes the digits of `number`, at most 20, so that they end before `end`; returns where they
+ * start. */
+static inline char *decimal_before(char *end, uint64_t number)
+{
+    while (number >= 100) {
+        end -= 2;
+        memcpy(end, decimal_pairs + number % 100 * 2, 2);
+        number /= 100;
+    }
+    if (number >= 10) {
+        end -= 2;
+        memcpy(end, decimal_pairs + number * 2, 2);
+    } else {
+        *--end = (char)('0' + number);
+    }
+    return end;
+}
