@@ -157,15 +157,6 @@ void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size)
     return grown;
 }
 
-void arena_shrink(Arena *arena, void *block, size_t old_size, size_t new_size)
-{
-    size_t old_rounded = (old_size + 15) & ~(size_t)15;
-    if (block != NULL && (char *)block + old_rounded == arena->next) {
-        arena->next = (char *)block + ((new_size + 15) & ~(size_t)15);
-        POISON((char *)block + new_size, old_rounded - new_size);
-    }
-}
-
 void arena_release_slow(Arena *arena, ArenaMark mark)
 {
     while (arena->chunk != mark.chunk) {

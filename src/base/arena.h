@@ -82,7 +82,14 @@ static inline size_t arena_used(const Arena *arena)
 void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size);
 
 /* Gives back the tail of the newest block; does nothing for an older one. */
-void arena_shrink(Arena *arena, void *block, size_t old_size, size_t new_size);
+static inline void arena_shrink(Arena *arena, void *block, size_t old_size, size_t new_size)
+{
+    size_t old_rounded = (old_size + 15) & ~(size_t)15;
+    if (LIKELY(block != NULL && (char *)block + old_rounded == arena->next)) {
+        arena->next = (char *)block + ((new_size + 15) & ~(size_t)15);
+        POISON((char *)block + new_size, old_rounded - new_size);
+    }
+}
 
 static inline ArenaMark arena_mark(const Arena *arena)
 {

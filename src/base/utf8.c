@@ -112,7 +112,7 @@ uint32_t utf8_next_slow(Str s, size_t *at)
     return code;
 }
 
-uint32_t utf8_previous(Str s, size_t *at)
+uint32_t utf8_previous_slow(Str s, size_t *at)
 {
     BUG_IF(*at == 0 || *at > s.len);
     size_t end = *at;

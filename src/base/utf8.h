@@ -55,7 +55,16 @@ static inline uint32_t utf8_next(Str s, size_t *at)
 }
 
 /* The code point that ends before `*at`, which must be above 0; moves `*at` to its start. */
-uint32_t utf8_previous(Str s, size_t *at);
+uint32_t utf8_previous_slow(Str s, size_t *at);
+static inline uint32_t utf8_previous(Str s, size_t *at)
+{
+    unsigned char last = (unsigned char)s.data[*at - 1];
+    if (LIKELY(last < 0x80)) {
+        --*at;
+        return last;
+    }
+    return utf8_previous_slow(s, at);
+}
 
 /* Writes a code point to `out` and returns its bytes. What is no code point becomes U+FFFD. */
 size_t utf8_encode(uint32_t code, char out[UTF8_BYTES_MAX]);

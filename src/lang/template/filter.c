@@ -1,18 +1,10 @@
 #include "lang/template/filter.h"
 
+#include "base/ascii_case.h"
 #include "base/bug.h"
 #include "base/utf8.h"
 #include "lang/number.h"
 #include "lang/unicode.h"
-
-bool arg_truth(Render *r, const Args *args, uint32_t place, bool fallback, bool *out)
-{
-    if (!arg_given(args, place)) {
-        *out = fallback;
-        return true;
-    }
-    return op_truth(r, args->values[place], out);
-}
 
 bool value_to_index(Render *r, Value v, int64_t *out)
 {
@@ -28,24 +20,6 @@ bool value_to_index(Render *r, Value v, int64_t *out)
                         op_type_name(v));
 }
 
-bool arg_int(Render *r, const Args *args, uint32_t place, int64_t fallback, int64_t *out)
-{
-    if (!arg_given(args, place)) {
-        *out = fallback;
-        return true;
-    }
-    return value_to_index(r, args->values[place], out);
-}
-
-bool arg_text(Render *r, const Args *args, uint32_t place, Str fallback, Str *out)
-{
-    if (!arg_given(args, place)) {
-        *out = fallback;
-        return true;
-    }
-    return op_text(r, args->values[place], out);
-}
-
 bool text_method(Render *r, const char *name, Str text, Value *out)
 {
     const Native *method = method_find(VALUE_STRING, str_from_c(name));
@@ -59,26 +33,19 @@ bool text_method(Render *r, const char *name, Str text, Value *out)
 }
 
 /* Only what is ASCII is done here; the rest of Unicode's rules live with the str methods. */
+static bool text_case(Render *r, const char *method, Str text, Str *out)
+{
+    Value v = value_null();
+    bool done = text_method(r, method, text, &v);
+    *out = value_str(v);
+    return done;
+}
+
 bool text_lower(Render *r, Str text, Str *out)
 {
-    size_t at = 0;
-    while (at < text.len && (unsigned char)text.data[at] < 0x80 &&
-           !(text.data[at] >= 'A' && text.data[at] <= 'Z')) {
-        at++;
-    }
-    if (at == text.len) {
-        *out = text;
-        return true;
-    }
-    char *lower = arena_alloc(r->arena, text.len);
-    for (at = 0; at < text.len; at++) {
-        if ((unsigned char)text.data[at] >= 0x80) {
-            Value v = value_null();
-            bool done = text_method(r, "lower", text, &v);
-            *out = value_str(v);
-            return done;
-        }
-        lower[at] = ascii_lower(text.data[at]);
+    char *lower = arena_alloc(r->arena, chunk_room(text.len));
+    if (UNLIKELY(!ascii_copy_lower(text, lower))) {
+        return text_case(r, "lower", text, out);
     }
     *out = str_from(lower, text.len);
     return true;
@@ -86,15 +53,9 @@ bool text_lower(Render *r, Str text, Str *out)
 
 bool text_upper(Render *r, Str text, Str *out)
 {
-    char *upper = arena_alloc(r->arena, text.len);
-    for (size_t at = 0; at < text.len; at++) {
-        if ((unsigned char)text.data[at] >= 0x80) {
-            Value v = value_null();
-            bool done = text_method(r, "upper", text, &v);
-            *out = value_str(v);
-            return done;
-        }
-        upper[at] = ascii_upper(text.data[at]);
+    char *upper = arena_alloc(r->arena, chunk_room(text.len));
+    if (UNLIKELY(!ascii_copy_upper(text, upper))) {
+        return text_case(r, "upper", text, out);
     }
     *out = str_from(upper, text.len);
     return true;
@@ -197,11 +158,8 @@ bool text_next_line(Str text, size_t *at, Str *line, Str *whole)
     return true;
 }
 
-bool code_is_space(uint32_t code)
+bool code_is_wide_space(uint32_t code)
 {
-    if (code < 0x80) {
-        return code == ' ' || (code >= '\t' && code <= '\r') || (code >= 0x1c && code <= 0x1f);
-    }
     return unicode_is(code, UNICODE_SPACE);
 }
 

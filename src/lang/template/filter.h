@@ -21,13 +21,28 @@ static inline bool arg_some(const Args *args, uint32_t place)
 }
 
 /* Python's bool() of an optional argument. */
-MUST_CHECK bool arg_truth(Render *r, const Args *args, uint32_t place, bool fallback, bool *out);
+static inline MUST_CHECK bool arg_truth(Render *r, const Args *args, uint32_t place, bool fallback,
+                                        bool *out)
+{
+    *out = fallback;
+    return !arg_given(args, place) || op_truth(r, args->values[place], out);
+}
 /* An integer where Python wants an index; TypeError for anything else. */
-MUST_CHECK bool arg_int(Render *r, const Args *args, uint32_t place, int64_t fallback,
-                        int64_t *out);
 MUST_CHECK bool value_to_index(Render *r, Value v, int64_t *out);
+static inline MUST_CHECK bool arg_int(Render *r, const Args *args, uint32_t place, int64_t fallback,
+                                      int64_t *out)
+{
+    const Value *v = &args->values[place];
+    *out = v->kind == VALUE_INT ? v->integer : fallback;
+    return v->kind == VALUE_INT || !arg_given(args, place) || value_to_index(r, *v, out);
+}
 /* str() of an optional argument. */
-MUST_CHECK bool arg_text(Render *r, const Args *args, uint32_t place, Str fallback, Str *out);
+static inline MUST_CHECK bool arg_text(Render *r, const Args *args, uint32_t place, Str fallback,
+                                       Str *out)
+{
+    *out = fallback;
+    return !arg_given(args, place) || op_text(r, args->values[place], out);
+}
 
 /* Whether the value has Python's __html__: its text is safe as it is. */
 static inline bool value_is_html(Value v)
@@ -85,7 +100,13 @@ MUST_CHECK bool unpack_pair(Render *r, Value v, Value *first, Value *second);
 bool text_next_line(Str text, size_t *at, Str *line, Str *whole);
 
 /* Python's str.isspace() and the \s and \w of its regular expressions. */
-bool code_is_space(uint32_t code);
+bool code_is_wide_space(uint32_t code);
+static inline bool code_is_space(uint32_t code)
+{
+    /* One bit for each of \t to \r, the four information separators and the space. */
+    return LIKELY(code < 0x80) ? code <= ' ' && (0x1f0003e00u >> code & 1) != 0
+                               : code_is_wide_space(code);
+}
 bool code_is_word(uint32_t code);
 /* Moves over characters that are white space (or that are not); stops at the end of the text. */
 size_t text_skip_spaces(Str text, size_t at);

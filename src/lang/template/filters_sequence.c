@@ -156,6 +156,27 @@ typedef struct Join {
     bool escape; /* the result is markup: what is not, gets escaped */
 } Join;
 
+/* The usual case: texts of a list, nothing to look up and nothing to escape. */
+static bool join_list(Render *r, const List *list, Str between, Value *out)
+{
+    if (!render_charge(r, list->len)) {
+        return false;
+    }
+    Buf joined = render_buf(r);
+    for (uint32_t i = 0; i < list->len && !joined.overflow; i++) {
+        const Value *item = &list->items[i];
+        if (i > 0) {
+            buf_put_short(&joined, between);
+        }
+        if (LIKELY(item->kind == VALUE_STRING)) {
+            buf_put_short(&joined, str_from(item->text, item->len));
+        } else if (!op_print(r, *item, &joined)) {
+            return false;
+        }
+    }
+    return render_take(r, &joined, out);
+}
+
 static bool join_items(Render *r, const Join *join, Value v, Value *out)
 {
     Str between;
@@ -166,30 +187,28 @@ static bool join_items(Render *r, const Join *join, Value v, Value *out)
     if (!op_text(r, separator, &between)) {
         return false;
     }
+    if (value_is_sequence(v) && join->path.count == 0 && !join->escape) {
+        return join_list(r, v.list, between, out);
+    }
     Iter iter;
     Value item;
     if (!iter_start(r, v, &iter)) {
         return false;
     }
     Buf joined = render_buf(r);
-    bool later = false;
-    while (iter_next(r, &iter, &item)) {
+    for (bool later = false; iter_next(r, &iter, &item) && !joined.overflow; later = true) {
         if (later) {
-            buf_put(&joined, between);
+            buf_put_short(&joined, between);
         }
-        later = true;
         if (join->path.count > 0 &&
             !attribute_path_get(r, &join->path, item, value_null(), &item)) {
             return false;
         }
         if (item.kind == VALUE_STRING && !join->escape) {
-            buf_put(&joined, value_str(item));
+            buf_put_short(&joined, value_str(item));
         } else if (!(join->escape ? op_print_escaped(r, item, &joined)
                                   : op_print(r, item, &joined))) {
             return false;
-        }
-        if (joined.overflow) {
-            break;
         }
     }
     return !render_failed(r) && take_text(r, &joined, join->escape, out);

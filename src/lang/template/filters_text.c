@@ -1,4 +1,5 @@
 /* Jinja2's filters on plain text. */
+#include "base/ascii_case.h"
 #include "base/utf8.h"
 #include "lang/template/filter.h"
 #include "lang/unicode.h"
@@ -43,10 +44,10 @@ static bool filter_capitalize(Render *r, const Args *args, Value *out)
     if (!soft_text(r, v, &text)) {
         return false;
     }
-    if (utf8_is_ascii(text)) {
-        char *copy = arena_alloc(r->arena, text.len);
-        for (size_t i = 0; i < text.len; i++) {
-            copy[i] = i == 0 ? ascii_upper(text.data[i]) : ascii_lower(text.data[i]);
+    char *copy = arena_alloc(r->arena, chunk_room(text.len));
+    if (LIKELY(ascii_copy_lower(text, copy))) {
+        if (text.len > 0) {
+            copy[0] = ascii_upper(copy[0]);
         }
         text.data = copy;
     } else if (text_method(r, "capitalize", text, &changed)) {
@@ -88,14 +89,8 @@ static bool filter_title(Render *r, const Args *args, Value *out)
     if (!soft_text(r, args->values[0], &text)) {
         return false;
     }
-    if (utf8_is_ascii(text)) {
-        char *copy = arena_alloc(r->arena, text.len);
-        bool inside = false;
-        for (size_t i = 0; i < text.len; i++) {
-            char c = text.data[i];
-            copy[i] = inside ? ascii_lower(c) : ascii_upper(c);
-            inside = !ends_title_word((unsigned char)c);
-        }
+    char *copy = arena_alloc(r->arena, chunk_room(text.len));
+    if (LIKELY(ascii_copy_title(text, copy))) {
         *out = value_string(str_from(copy, text.len));
         return true;
     }
@@ -205,20 +200,37 @@ static bool filter_center(Render *r, const Args *args, Value *out)
     return take_text(r, &line, value_is_markup(v), out);
 }
 
+/* Every byte `old` as `new`. */
+static Value replace_bytes(Render *r, Str text, char old, char new)
+{
+    char *copy = arena_alloc(r->arena, chunk_room(text.len));
+    const Chunk all_old = chunk_all((int8_t)old);
+    const Chunk change = chunk_all((int8_t)(old ^ new));
+    for (size_t at = 0; at < text.len; at += CHUNK_BYTES) {
+        Chunk chunk = text.len - at >= CHUNK_BYTES ? chunk_load(text.data + at)
+                                                   : chunk_load_part(text.data + at, text.len - at);
+        chunk_store(copy + at, chunk ^ ((chunk == all_old) & change));
+    }
+    return value_string(str_from(copy, text.len));
+}
+
 /* `limit` below 0: all of them. */
 static bool replace_text(Render *r, Str text, Str old, Str new, int64_t limit, Value *out)
 {
+    if (old.len == 1 && new.len == 1 && limit < 0) {
+        *out = replace_bytes(r, text, old.data[0], new.data[0]);
+        return true;
+    }
     size_t hit = limit == 0 ? STR_NOT_FOUND : str_find(text, old, 0);
     if (hit == STR_NOT_FOUND) {
         *out = value_string(text);
         return true;
     }
-    Buf changed = render_buf(r);
-    buf_reserve(&changed, text.len);
+    Buf changed = render_buf_for(r, text.len + 2 * new.len);
     size_t from = 0;
     while (hit != STR_NOT_FOUND && limit-- != 0 && !changed.overflow) {
-        buf_put(&changed, str_slice(text, from, hit));
-        buf_put(&changed, new);
+        buf_put_short(&changed, str_slice(text, from, hit));
+        buf_put_short(&changed, new);
         from = hit + old.len;
         if (old.len > 0) {
             hit = str_find(text, old, from);
@@ -381,13 +393,17 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
     if (arg_some(args, 4) && !value_to_index(r, args->values[4], &leeway)) {
         return false;
     }
-    int64_t end_length = (int64_t)utf8_count(end);
+    int64_t end_length = arg_given(args, 3) ? (int64_t)utf8_count(end) : (int64_t)end.len;
     if (length < end_length) {
         return render_raise(r, FAULT_ASSERT, "expected length >= %lld, got %lld",
                             (long long)end_length, (long long)length);
     }
     if (leeway < 0) {
         return render_raise(r, FAULT_ASSERT, "expected leeway >= 0, got %lld", (long long)leeway);
+    }
+    if (v.kind == VALUE_STRING && v.len <= length) {
+        *out = v; /* no more characters than bytes */
+        return true;
     }
     if (!op_length(r, v, &have)) {
         return false;
@@ -408,11 +424,11 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
     }
     Str text = value_str(v);
     text.len = utf8_index_to_offset(text, (size_t)(length - end_length));
-    size_t space = kill_words ? STR_NOT_FOUND : str_find_last(text, STR(" "));
-    if (space != STR_NOT_FOUND) {
-        text.len = space;
+    const char *space = kill_words || text.len == 0 ? NULL : memrchr(text.data, ' ', text.len);
+    if (space != NULL) {
+        text.len = (size_t)(space - text.data);
     }
-    Buf cut = render_buf(r);
+    Buf cut = render_buf_for(r, text.len + end.len);
     buf_put(&cut, text);
     if (value_is_markup(v) && !(arg_given(args, 3) && value_is_html(args->values[3]))) {
         escape_html(end, &cut);

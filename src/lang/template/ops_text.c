@@ -1,14 +1,11 @@
 /* Values as text: Python's str() and repr(), and HTML escaping. */
 #include <stdio.h>
 
+#include "base/chunk.h"
 #include "base/utf8.h"
 #include "lang/number.h"
 #include "lang/template/ops.h"
 #include "lang/unicode.h"
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 const char *op_type_name(Value v)
 {
@@ -245,7 +242,7 @@ bool op_print(Render *r, Value v, Buf *out)
     return true;
 }
 
-/* Bytes that HTML gives a meaning, and what is written instead of them. */
+/* What is written instead of a byte that HTML gives a meaning. */
 static Str entity_of(char c)
 {
     switch (c) {
@@ -253,52 +250,50 @@ static Str entity_of(char c)
     case '<': return STR("&lt;");
     case '>': return STR("&gt;");
     case '\'': return STR("&#39;");
-    case '"': return STR("&#34;");
-    default: return STR_EMPTY;
+    default: return STR("&#34;");
     }
 }
 
-static bool needs_escape(char c)
+/* One bit for each byte that needs escaping. `&` and `'` differ in one bit, as do `<` and `>`:
+ * three comparisons find five characters. */
+static uint32_t escape_bits(Chunk chunk)
 {
-    return c == '&' || c == '<' || c == '>' || c == '\'' || c == '"';
+    return chunk_bits((chunk == chunk_all('"')) | ((chunk | chunk_all(1)) == chunk_all('\'')) |
+                      ((chunk | chunk_all(2)) == chunk_all('>')));
 }
 
-/* Offset of the next byte that needs escaping, or the length. */
-static size_t find_escape(Str text, size_t at)
+static uint32_t escape_bits_at(Str text, size_t at)
 {
-#ifdef __SSE2__
-    /* `&` and `'` differ in one bit, as do `<` and `>`: three compares find five characters. */
-    const __m128i amp = _mm_set1_epi8('\''), gt = _mm_set1_epi8('>'), quote = _mm_set1_epi8('"');
-    const __m128i bit0 = _mm_set1_epi8(1), bit1 = _mm_set1_epi8(2);
-    for (; at + 16 <= text.len; at += 16) {
-        __m128i chunk = _mm_loadu_si128((const __m128i *)(const void *)(text.data + at));
-        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(chunk, quote),
-                                   _mm_or_si128(_mm_cmpeq_epi8(_mm_or_si128(chunk, bit0), amp),
-                                                _mm_cmpeq_epi8(_mm_or_si128(chunk, bit1), gt)));
-        int mask = _mm_movemask_epi8(hit);
-        if (mask != 0) {
-            return at + (size_t)__builtin_ctz((unsigned)mask);
+    size_t left = text.len - at;
+    const char *p = text.data + at;
+    return escape_bits(LIKELY(left >= CHUNK_BYTES) ? chunk_load(p) : chunk_load_part(p, left));
+}
+
+/* Offset of the first byte that needs escaping, or the length. */
+static size_t find_escape(Str text)
+{
+    for (size_t at = 0; at < text.len; at += CHUNK_BYTES) {
+        uint32_t bits = escape_bits_at(text, at);
+        if (bits != 0) {
+            return at + (size_t)__builtin_ctz(bits);
         }
     }
-#endif
-    while (at < text.len && !needs_escape(text.data[at])) {
-        at++;
-    }
-    return at;
+    return text.len;
 }
 
 void escape_html(Str text, Buf *out)
 {
-    size_t start = 0;
-    while (start < text.len) {
-        size_t at = find_escape(text, start);
-        buf_put(out, str_slice(text, start, at));
-        if (at < text.len) {
-            buf_put(out, entity_of(text.data[at]));
-            at++;
+    size_t from = 0; /* up to here it is written */
+    for (size_t at = 0; at < text.len; at += CHUNK_BYTES) {
+        uint32_t bits = escape_bits_at(text, at);
+        for (; bits != 0; bits &= bits - 1) {
+            size_t hit = at + (size_t)__builtin_ctz(bits);
+            buf_put_short(out, str_from(text.data + from, hit - from));
+            buf_put_short(out, entity_of(text.data[hit]));
+            from = hit + 1;
         }
-        start = at;
     }
+    buf_put(out, str_from_offset(text, from));
 }
 
 static bool print_escaped_slow(Render *r, Value v, Buf *out)
@@ -385,12 +380,23 @@ bool op_escape(Render *r, Value v, Value *out)
         *out = v;
         return true;
     }
-    bool secret = op_holds_secret(r, v);
-    if (value_is_string(v) && find_escape(value_str(v), 0) == v.len) {
-        *out = value_markup(value_str(v)); /* nothing to escape, nothing to copy */
+    bool secret = UNLIKELY(r->secrets) && op_holds_secret(r, v);
+    Str text = value_str(v);
+    size_t hit = value_is_string(v) ? find_escape(text) : 0;
+    if (value_is_string(v) && hit == text.len) {
+        *out = value_markup(text); /* nothing to escape, nothing to copy */
     } else {
-        Buf buf = render_buf(r);
-        if (!op_print_escaped(r, v, &buf) || !render_take(r, &buf, out)) {
+        enum {
+            ROOM = 64 /* for a few entities */
+        };
+        Buf buf = render_buf_for(r, text.len + ROOM);
+        if (value_is_string(v)) {
+            buf_put(&buf, str_slice(text, 0, hit));
+            escape_html(str_from_offset(text, hit), &buf);
+        } else if (!op_print_escaped(r, v, &buf)) {
+            return false;
+        }
+        if (!render_take(r, &buf, out)) {
             return false;
         }
         out->flags |= VALUE_MARKUP;

@@ -45,24 +45,6 @@ bool render_out_of_output(Render *r)
                         r->settings->limits.output);
 }
 
-Buf render_buf(Render *r)
-{
-    size_t limit = r->settings->limits.memory;
-    size_t used = arena_used(r->arena);
-    size_t left = used < limit ? limit - used : 0;
-    return buf_make_in(r->arena, left < VALUE_STRING_MAX ? left : VALUE_STRING_MAX);
-}
-
-bool render_take(Render *r, Buf *buf, Value *out)
-{
-    if (buf->overflow) {
-        return render_out_of_memory(r);
-    }
-    *out = value_string(buf_str(buf));
-    arena_shrink(r->arena, buf->data, buf->cap, buf->len);
-    return true;
-}
-
 uint64_t render_random(Render *r, uint64_t bound)
 {
     r->random_state += 0x9e3779b97f4a7c15u;

@@ -92,10 +92,36 @@ bool render_is_inside(const Render *r, const void *container);
  * recorded. */
 void render_mark_secret(Render *r, const Buf *out, size_t start);
 
-/* A buffer in the render's arena, to build a string in. Finish at once after the last write:
- * render_take turns it into a string value, or fails with LimitError if it passed the budget. */
-Buf render_buf(Render *r);
-MUST_CHECK bool render_take(Render *r, Buf *buf, Value *out);
+/* A buffer in the render's arena, to build a string in that will probably have up to `expected`
+ * bytes. Finish at once after the last write: render_take turns it into a string value, or fails
+ * with LimitError if it passed the budget. */
+static inline Buf render_buf_for(Render *r, size_t expected)
+{
+    Arena *arena = r->arena;
+    size_t limit = r->settings->limits.memory;
+    size_t used = arena_used(arena);
+    size_t left = used < limit ? limit - used : 0;
+    Buf buf = { .max = left < VALUE_STRING_MAX ? left : VALUE_STRING_MAX, .arena = arena };
+    size_t size = (expected + 16) & ~(size_t)15; /* one byte more than asked for, and rounded */
+    if (LIKELY(size <= (size_t)(arena->end - arena->next) && size <= buf.max)) {
+        buf.data = arena_alloc(arena, size);
+        buf.cap = size - 1;
+    }
+    return buf;
+}
+static inline Buf render_buf(Render *r)
+{
+    enum {
+        EXPECTED = 255
+    };
+    return render_buf_for(r, EXPECTED);
+}
+static inline MUST_CHECK bool render_take(Render *r, Buf *buf, Value *out)
+{
+    *out = value_string(buf_str(buf));
+    arena_shrink(r->arena, buf->data, buf->cap + 1, buf->len);
+    return LIKELY(!buf->overflow) || render_out_of_memory(r);
+}
 
 /* A deterministic pseudo-random number below `bound` (> 0). */
 uint64_t render_random(Render *r, uint64_t bound);
