@@ -132,9 +132,15 @@ uint32_t add_function(Compiler *c, Function *function)
     return t->function_count++;
 }
 
-/* Every variable that is assigned in the scopes around: what an included template sees. */
-uint32_t add_local_set(Compiler *c, const Level *level)
+bool add_local_set(Compiler *c, const Level *level, const Node *at, uint32_t *index)
 {
+    enum {
+        VISITS_MAX = 1 << 20 /* every include in a scope of its own sees all variables around */
+    };
+    if (level->scope->local_set != 0) {
+        *index = level->scope->local_set - 1;
+        return true;
+    }
     LocalRef *refs = NULL;
     uint32_t count = 0, cap = 0;
     Map *seen = map_new(c->scratch, 0);
@@ -144,6 +150,10 @@ uint32_t add_local_set(Compiler *c, const Level *level)
             distance++;
         }
         for (Symbol *symbol = scope->symbols.first; symbol != NULL; symbol = symbol->next) {
+            if (++c->locals_visited > VISITS_MAX) {
+                return compile_fail(c, FAULT_LIMIT, at,
+                                    "the template has too many variables around its includes");
+            }
             if (!symbol->stored || map_find_str(seen, symbol->name) != NULL) {
                 continue;
             }
@@ -158,7 +168,9 @@ uint32_t add_local_set(Compiler *c, const Level *level)
     t->local_sets =
         grow(c->arena, t->local_sets, t->local_set_count, &c->local_set_cap, sizeof(LocalSet));
     t->local_sets[t->local_set_count] = (LocalSet){ refs, count };
-    return t->local_set_count++;
+    *index = t->local_set_count++;
+    level->scope->local_set = t->local_set_count;
+    return true;
 }
 
 void unit_begin(Compiler *c, Unit *unit, FunctionKind kind, Str name)

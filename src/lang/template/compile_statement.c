@@ -249,6 +249,10 @@ static Level inner_level(const Level *outer, Scope *scope)
     return (Level){ .scope = scope, .emit = outer->emit, .check_output = outer->check_output };
 }
 
+enum {
+    MACRO_PARAMS_MAX = 255 /* names are looked for one by one */
+};
+
 bool compile_macro(Compiler *c, const Level *outer, const Node *node, FunctionKind kind,
                    uint32_t *function)
 {
@@ -258,7 +262,11 @@ bool compile_macro(Compiler *c, const Level *outer, const Node *node, FunctionKi
     Scope scope;
     scope_init(&scope, outer->scope, &unit.slots);
     for (const Parameter *param = node->params; param != NULL; param = param->next) {
-        unit.function->param_count++;
+        if (++unit.function->param_count > MACRO_PARAMS_MAX) {
+            Node place = { .offset = param->offset, .span = (uint32_t)param->name.len };
+            return compile_fail(c, FAULT_LIMIT, &place, "a macro takes at most %d parameters",
+                                MACRO_PARAMS_MAX);
+        }
     }
     unit.function->params = ARENA_ARRAY(c->arena, FunctionParameter, unit.function->param_count);
     uint32_t at = 0;
@@ -426,7 +434,9 @@ static bool compile_block_call(Compiler *c, const Level *level, const Node *node
     uint32_t end = checked ? emit(c, INS_JUMP_EXTENDED, 0, 0, 0, 0, node) : 0;
     uint32_t locals = 0;
     if (node->scoped) {
-        locals = add_local_set(c, level);
+        if (!add_local_set(c, level, node, &locals)) {
+            return false;
+        }
         if (locals > UINT16_MAX) {
             return compile_fail(c, FAULT_LIMIT, node, "the template has too many scoped blocks");
         }
@@ -448,19 +458,21 @@ static uint8_t include_flags(const Node *node)
 
 static bool compile_include(Compiler *c, const Level *level, const Node *node)
 {
-    if (!compile_expression(c, level, node->left)) {
+    uint32_t locals;
+    if (!add_local_set(c, level, node, &locals) || !compile_expression(c, level, node->left)) {
         return false;
     }
-    emit(c, INS_INCLUDE, include_flags(node), 0, add_local_set(c, level), -1, node);
+    emit(c, INS_INCLUDE, include_flags(node), 0, locals, -1, node);
     return true;
 }
 
 static bool compile_import(Compiler *c, const Level *level, const Node *node)
 {
-    if (!compile_expression(c, level, node->left)) {
+    uint32_t locals;
+    if (!add_local_set(c, level, node, &locals) || !compile_expression(c, level, node->left)) {
         return false;
     }
-    emit(c, INS_IMPORT, include_flags(node), 0, add_local_set(c, level), 0, node);
+    emit(c, INS_IMPORT, include_flags(node), 0, locals, 0, node);
     if (node->kind == NODE_IMPORT) {
         emit(c, INS_STORE, 0, 0, scope_find(level->scope, node->name)->slot, -1, node);
         export_name(c, level, node->name, false, node);

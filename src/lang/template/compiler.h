@@ -59,6 +59,7 @@ typedef struct Compiler {
         block_cap;
     Fault *first_unknown, *last_unknown; /* filters and tests that do not exist: told together */
     uint32_t unknown_count;
+    uint32_t locals_visited; /* symbols looked at for local sets, in all */
     uint32_t extends_seen;
     bool extends_known; /* output from here on is the parent's business */
 } Compiler;
@@ -78,7 +79,9 @@ uint32_t add_data(Compiler *c, Str text);
 uint32_t add_native(Compiler *c, const Native *native);
 CallSite *add_site(Compiler *c, uint32_t *index);
 uint32_t add_function(Compiler *c, Function *function);
-uint32_t add_local_set(Compiler *c, const Level *level);
+/* Every variable that is assigned in the scopes around: what an included template sees. Fails when
+ * the sets of all includes together become too large. */
+bool add_local_set(Compiler *c, const Level *level, const Node *at, uint32_t *index);
 
 /* Starts and ends a function; the unit is the running one in between. */
 void unit_begin(Compiler *c, Unit *unit, FunctionKind kind, Str name);

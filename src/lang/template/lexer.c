@@ -77,6 +77,10 @@ Span lexer_span(const Lexer *lexer, size_t start, size_t end)
     return (Span){ offset, text_offset(lexer, end) - offset };
 }
 
+enum {
+    SAME_LINE_MAX = 1000 /* bytes looked through for the end of a line */
+};
+
 Span lexer_same_line(const Lexer *lexer, Span required, Span preferred)
 {
     uint32_t low = required.offset, high = preferred.offset;
@@ -86,6 +90,9 @@ Span lexer_same_line(const Lexer *lexer, Span required, Span preferred)
     }
     if (high == low) {
         return preferred;
+    }
+    if (high - low > SAME_LINE_MAX) {
+        return required;
     }
     const char *between = lexer->text.data + low;
     if (memchr(between, '\n', high - low) != NULL || memchr(between, '\r', high - low) != NULL) {

@@ -182,7 +182,8 @@ MUST_CHECK bool lexer_init(Lexer *lexer, Arena *arena, const TemplateSettings *s
 
 void lexer_next(Lexer *lexer, Token *token);
 
-/* `preferred` if it is on the line of `required`: the line is Jinja2's, the column may be better. */
+/* `preferred` if it is on the line of `required`: the line is Jinja2's, the column may be better.
+ * What is far apart counts as different lines, so that long lists do not take quadratic time. */
 Span lexer_same_line(const Lexer *lexer, Span required, Span preferred);
 
 /* "end of print statement", "+", or the name itself. */

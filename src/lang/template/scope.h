@@ -57,6 +57,7 @@ struct Scope {
     SymbolTable symbols;
     Symbol **stores; /* in the order in which they were first assigned */
     uint32_t store_count, store_cap;
+    uint32_t local_set; /* the compiler's: 1 + index of the set made for this scope; 0: none */
 };
 
 uint16_t function_scope_add_slot(FunctionScope *function, Str name);

@@ -142,7 +142,7 @@ static bool compile(Templates *templates, Template *template, bool expression, F
         return false;
     }
     AUTO_CLEAR(Arena) scratch;
-    arena_init(&scratch, ARENA_UNLIMITED);
+    arena_init(&scratch, templates->settings.limits.memory);
     Node *tree = NULL;
     bool parsed =
         expression ? expression_parse(&scratch, &templates->settings, template->text, &tree, fault)

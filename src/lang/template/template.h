@@ -43,7 +43,7 @@ typedef struct TemplateSyntax {
 typedef struct TemplateLimits {
     size_t source;      /* bytes of one template */
     size_t output;      /* bytes of one rendered text */
-    size_t memory;      /* bytes held by values made while rendering */
+    size_t memory;      /* bytes held by values made while rendering; by frames; by syntax trees */
     uint64_t steps;     /* instructions and items visited */
     uint32_t depth;     /* macros, includes, blocks and recursive loops inside one another */
     uint32_t nesting;   /* expressions and statements inside one another in the source */
