@@ -202,6 +202,7 @@ bool unit_end(Compiler *c, const Node *at)
     memcpy(function->code, unit->code, unit->count * sizeof(Instruction));
     function->origins = ARENA_ARRAY(c->arena, Origin, unit->count);
     memcpy(function->origins, unit->origins, unit->count * sizeof(Origin));
+    function->cost = unit->count;
     function->slot_count = unit->slots.slot_count;
     function->slot_names = ARENA_ARRAY(c->arena, Str, function->slot_count);
     for (uint32_t i = 0; i < function->slot_count; i++) {

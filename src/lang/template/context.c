@@ -58,6 +58,7 @@ Context *context_snapshot(Render *r, const Context *context)
     copy->vars = map_new(r->arena, 8);
     for (; context != NULL; context = context->parent) {
         for (uint32_t i = 0; context->vars != NULL && i < context->vars->len; i++) {
+            render_charge(r, 1);
             const MapEntry *entry = &context->vars->entries[i];
             if (map_find(copy->vars, entry->key) == NULL) {
                 map_append(r->arena, copy->vars, entry->key, entry->value);
@@ -72,12 +73,9 @@ Context *context_snapshot(Render *r, const Context *context)
 
 BlockChain *block_table_find(BlockTable *table, Str name)
 {
-    for (uint32_t i = 0; table != NULL && i < table->count; i++) {
-        if (str_eq(table->chains[i].name, name)) {
-            return &table->chains[i];
-        }
-    }
-    return NULL;
+    const MapEntry *entry =
+        table == NULL || table->places == NULL ? NULL : map_find_str(table->places, name);
+    return entry == NULL ? NULL : &table->chains[entry->value.integer];
 }
 
 static void chain_add(Render *r, BlockChain *chain, const Function *version)
@@ -102,6 +100,11 @@ void block_table_add(Render *r, BlockTable *table, const Template *template)
                                            cap * sizeof(BlockChain));
                 table->cap = cap;
             }
+            if (table->places == NULL) {
+                table->places = map_new(r->arena, template->block_count);
+            }
+            map_append(r->arena, table->places, value_string(template->blocks[i].name),
+                       value_int(table->count));
             chain = &table->chains[table->count++];
             *chain = (BlockChain){ .name = template->blocks[i].name };
         }

@@ -42,6 +42,10 @@ static inline bool binary(Render *r, Operator op, Value a, Value b, Value *out)
     return true;
 }
 
+enum {
+    LONG_TEXT = 1024 /* looking at it has to be paid for */
+};
+
 static inline bool compare(Render *r, Operator op, Value a, Value b, bool *out)
 {
     if (a.kind == VALUE_INT && b.kind == VALUE_INT && op <= OP_GE) {
@@ -54,7 +58,8 @@ static inline bool compare(Render *r, Operator op, Value a, Value b, bool *out)
         default: *out = a.integer >= b.integer; return true;
         }
     }
-    if (a.kind == VALUE_STRING && b.kind == VALUE_STRING && (op == OP_EQ || op == OP_NE)) {
+    if (a.kind == VALUE_STRING && b.kind == VALUE_STRING && a.len < LONG_TEXT &&
+        (op == OP_EQ || op == OP_NE)) {
         *out = str_eq(value_str(a), value_str(b)) == (op == OP_EQ);
         return true;
     }
@@ -650,6 +655,13 @@ failed:
     return false;
 }
 
+/* A frame is as large as the template's author wants it to be, and calls nest. */
+static bool frames_fit(Render *r)
+{
+    return LIKELY(r->rendered->frames.held <= r->settings->limits.memory) ||
+           render_out_of_memory(r);
+}
+
 bool interpret(Render *r, Frame *frame, Value *result)
 {
     if (++r->depth > r->settings->limits.depth) {
@@ -660,7 +672,8 @@ bool interpret(Render *r, Frame *frame, Value *result)
     bool escaped = r->escaped;
     r->autoescape = frame->context->autoescape;
     const Instruction *at = NULL;
-    bool ok = render_charge(r, 1) && run(r, frame, result, &at);
+    bool ok =
+        render_charge(r, frame->function->cost) && frames_fit(r) && run(r, frame, result, &at);
     if (!ok) {
         fault_locate(r, frame, at == NULL ? 0 : (uint32_t)(at - frame->function->code));
     }

@@ -1,6 +1,7 @@
 #include "lang/template/invoke.h"
 
 #include "lang/template/emit.h"
+#include "lang/template/methods.h"
 #include "lang/template/transfer.h"
 
 bool invoke_gather(Render *r, const CallSite *site, Value *values, Args *out)
@@ -26,7 +27,7 @@ bool invoke_gather(Render *r, const CallSite *site, Value *values, Args *out)
         if (!iter_start(r, *next++, &iter)) {
             return false;
         }
-        while (iter_next(r, &iter, &item)) {
+        while (iter_next(r, &iter, &item) && list_room(r, all)) {
             list_push(r->arena, all, item);
         }
         if (render_failed(r)) {

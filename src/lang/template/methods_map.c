@@ -146,6 +146,7 @@ static bool update_from_map(Render *r, Map *map, Value other)
         }
         MapEntry entry = from->entries[i];
         if (value_is_secret(other)) {
+            entry.key.flags |= VALUE_SECRET;
             entry.value.flags |= VALUE_SECRET;
         }
         map_set(r->arena, map, entry.key, entry.value);

@@ -205,8 +205,23 @@ static bool call_with_secrets(Render *r, const Native *native, const Args *bound
     return true;
 }
 
+/* A long text is paid for here, so that no function that walks over it once has to. */
+static bool pay_for_text(Render *r, const Args *bound)
+{
+    enum {
+        SHORT_TEXT = 1024,
+        BYTES_PER_STEP = 4
+    };
+    return LIKELY(bound->count == 0 || bound->values[0].kind != VALUE_STRING ||
+                  bound->values[0].len < SHORT_TEXT) ||
+           render_charge(r, bound->values[0].len / BYTES_PER_STEP);
+}
+
 bool native_call_bound(Render *r, const Native *native, const Args *bound, Value *out)
 {
+    if (!pay_for_text(r, bound)) {
+        return false;
+    }
     if (LIKELY(!r->secrets)) {
         return native->call(r, bound, out);
     }

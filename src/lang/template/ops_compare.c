@@ -109,7 +109,7 @@ bool op_equal(Render *r, Value a, Value b, bool *out)
         switch ((ValueKind)a.kind) {
         case VALUE_STRING:
             *out = str_eq(value_str(a), value_str(b));
-            return !*out || op_charge_bytes(r, a.len);
+            return a.len != b.len || op_charge_bytes(r, a.len);
         case VALUE_LIST:
         case VALUE_TUPLE: return list_equal(r, a.list, b.list, out);
         case VALUE_MAP: return map_equal(r, a.map, b.map, out);

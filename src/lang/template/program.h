@@ -195,6 +195,7 @@ typedef struct Function {
     Str *slot_names;
     uint32_t slot_count;
     uint32_t stack_max;
+    uint32_t cost; /* steps that a run is charged with: its instructions */
     FunctionParameter *params;
     uint32_t param_count;
     uint16_t varargs_slot, kwargs_slot, caller_slot; /* NO_SLOT where not used */

@@ -17,6 +17,7 @@ typedef struct BlockChain {
 typedef struct BlockTable {
     BlockChain *chains;
     uint32_t count, cap;
+    Map *places; /* name -> place in `chains`; NULL when there are none */
 } BlockTable;
 
 /* Where names come from: variables set at top level, then those of the contexts around (what an

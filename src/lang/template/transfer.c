@@ -1,5 +1,6 @@
 #include "lang/template/transfer.h"
 
+#include "lang/template/methods.h"
 #include "lang/template/ops.h"
 
 const Frame *root_frame(const Frame *frame)
@@ -13,6 +14,7 @@ const Frame *root_frame(const Frame *frame)
 /* The variables of the scopes around, as a context of their own. Unset ones are left out. */
 static Context *context_with_locals(Render *r, Frame *frame, const LocalSet *locals)
 {
+    render_charge(r, locals->count); /* the next function to run finds out when none are left */
     Context *context = context_new(r, frame->context->template, frame->context, NULL);
     context->blocks = frame->context->blocks;
     context->autoescape = frame->context->autoescape;
@@ -261,10 +263,11 @@ bool arguments_add_mapping(Render *r, Value mapping, Map *named)
 {
     if (mapping.kind == VALUE_MAP) {
         for (uint32_t i = 0; i < mapping.map->len; i++) {
-            const MapEntry *entry = &mapping.map->entries[i];
-            Value value = entry->value;
-            value.flags |= mapping.flags & VALUE_SECRET;
-            if (!add_named(r, named, entry->key, value)) {
+            MapEntry entry = mapping.map->entries[i];
+            entry.key.flags |= mapping.flags & VALUE_SECRET;
+            entry.value.flags |= mapping.flags & VALUE_SECRET;
+            if (!render_charge(r, 1) || !map_room(r, named) ||
+                !add_named(r, named, entry.key, entry.value)) {
                 return false;
             }
         }
