@@ -113,7 +113,7 @@ class Statements:
             (self.namespace, 2), (self.macro, 3), (self.call, 2), (self.filter_block, 2), (self.with_block, 2),
             (self.raw, 1), (self.comment, 2), (self.do, 1), (self.autoescape, 1),
             (self.include, 2), (self.import_library, 2), (self.cycler, 1), (self.block, 1),
-            (self.loop_control, 2), (self.print_tag, 1),
+            (self.loop_control, 2), (self.loop_exit, 4), (self.print_tag, 1),
         ]
         total = sum(weight for _, weight in makers)
         mark = self.rng.random() * total
@@ -205,6 +205,12 @@ class Statements:
             "loop.index ~ '/' ~ loop.length",
             "', ' if not loop.last", "loop.nextitem is defined", "loop.changed(s, i)",
             "loop.revindex0", "loop.cycle('odd', 'even')", "loop.first", "loop.last"))
+
+    def loop_exit(self, depth):
+        if not self.expr.loops:
+            return self.condition(depth)
+        return (self.tag("if " + self.expr.make("bool", 1)) + self.text()
+                + self.tag(self.expr.pick("break", "continue")) + self.tag("endif"))
 
     def assignment(self, depth):
         kind = self.rng.choice(list(FRESH))

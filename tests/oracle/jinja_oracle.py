@@ -40,8 +40,8 @@ PLAIN_OPTIONS = (
     "keep_trailing_newline",
 )
 
-# The engine knows `do` without being asked.
-EXTENSIONS = ["jinja2.ext.do"]
+# The engine knows `do`, `break` and `continue` without being asked.
+EXTENSIONS = ["jinja2.ext.do", "jinja2.ext.loopcontrols"]
 
 
 class OracleTimeout(Exception):
