@@ -44,10 +44,12 @@ static inline MUST_CHECK bool arg_text(Render *r, const Args *args, uint32_t pla
     return !arg_given(args, place) || op_text(r, args->values[place], out);
 }
 
-/* Whether the value has Python's __html__: its text is safe as it is. */
-static inline bool value_is_html(Value v)
+/* Whether the value has Python's __html__: its text is safe as it is. Of the undefined kinds only
+ * the chainable one has it. */
+static inline bool value_is_html(const Render *r, Value v)
 {
-    return value_is_markup(v) || (v.kind == VALUE_OBJECT && v.object->type->markup);
+    return value_is_markup(v) || (v.kind == VALUE_OBJECT && v.object->type->markup) ||
+           (v.kind == VALUE_UNDEFINED && undefined_mode(r, v) == UNDEFINED_CHAINABLE);
 }
 
 /* A string with the markup flag of `like`. */

@@ -222,13 +222,15 @@ static bool join_escaping(Render *r, Join *join, Value v, Value *out)
     if (!iter_collect(r, v, &items)) {
         return false;
     }
-    join->escape = value_is_html(join->separator);
+    /* A separator that only claims to be safe is plain text, and then nobody asks the items. */
+    bool settled = value_is_html(r, join->separator);
+    join->escape = value_is_markup(join->separator);
     for (uint32_t i = 0; i < items->len; i++) {
         if (join->path.count > 0 &&
             !attribute_path_get(r, &join->path, items->items[i], value_null(), &items->items[i])) {
             return false;
         }
-        join->escape = join->escape || value_is_html(items->items[i]);
+        join->escape = join->escape || (!settled && value_is_html(r, items->items[i]));
     }
     join->path.count = 0;
     return join_items(r, join, value_list(items), out);

@@ -255,7 +255,7 @@ static bool filter_replace(Render *r, const Args *args, Value *out)
     }
     bool markup = false;
     if (r->autoescape) {
-        if ((value_is_html(old) || (value_is_html(new) && !value_is_html(v))) &&
+        if ((value_is_html(r, old) || (value_is_html(r, new) && !value_is_html(r, v))) &&
             !op_escape(r, v, &v)) {
             return false;
         }
@@ -430,7 +430,7 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
     }
     Buf cut = render_buf_for(r, text.len + end.len);
     buf_put(&cut, text);
-    if (value_is_markup(v) && !(arg_given(args, 3) && value_is_html(args->values[3]))) {
+    if (value_is_markup(v) && !(arg_given(args, 3) && value_is_html(r, args->values[3]))) {
         escape_html(end, &cut);
     } else {
         buf_put(&cut, end);

@@ -105,8 +105,7 @@ static bool test_callable(Render *r, const Args *args, Value *out)
 static bool test_escaped(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
-    bool chainable = v.kind == VALUE_UNDEFINED && undefined_mode(r, v) == UNDEFINED_CHAINABLE;
-    *out = value_bool(value_is_html(v) || chainable);
+    *out = value_bool(value_is_html(r, v));
     return true;
 }
 
