@@ -118,8 +118,11 @@ class Expressions:
         if choice == 9:
             kind = self.pick("str", "float", "bool")
             source = self.make(kind, sub)
+            # Neither may give an integer of more than 64 bits.
             if kind == "float":
                 source = f"({source}) % 1e6"
+            elif kind == "str":
+                source = f"({source})[:12]"
             return "(%s)|int%s" % (source, self.pick("", "(-1)", "(5, 16)"))
         if choice == 10:
             return "(%s)|abs" % self.make("int", sub)
@@ -179,7 +182,7 @@ class Expressions:
                 lambda: "%s is %s" % (self.leaf("int"), self.pick(
                     "odd", "not even", "divisibleby 3", "eq 2", "none", "in li", "not in [1, 2]")),
                 lambda: "%s is %s" % (self.leaf("str"), self.pick(
-                    "string", "lower", "not upper", "sameas s", "in ls", "defined")),
+                    "string", "lower", "not upper", "sameas none", "in ls", "defined")),
                 lambda: "%s ~ %s == %s" % (self.variable("str"), self.leaf("int"),
                                            self.leaf("str")),
                 lambda: self.variable("bool"),

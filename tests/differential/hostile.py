@@ -25,7 +25,7 @@ STRICT = {"urlize", "attr", "sort", "truncate", "unique", "wordwrap", "int",
           "tojson"}
 TESTS = ["boolean", "callable", "defined", "divisibleby", "eq", "escaped", "even", "false",
          "filter", "float", "ge", "gt", "in", "integer", "iterable", "le", "lower", "lt", "mapping",
-         "ne", "none", "number", "odd", "sameas", "sequence", "string", "test", "true", "undefined",
+         "ne", "none", "number", "odd", "sequence", "string", "test", "true", "undefined",
          "upper"]
 SUBSCRIPTS = ["0", "-1", "9", "1:", "::-1", "'a'", "none", "()", "2.5", "undef", "true"]
 METHODS = ["upper", "split", "join", "replace", "get", "keys", "append", "index", "count", "strip",

@@ -81,8 +81,12 @@ def meant(eden, want, got):
         return "integer beyond 64 bits"
     if want.get("error") == "NameError" and re.search(r"name '(inf|nan)'", want["message"]):
         return "Jinja2 folds a constant to inf or nan and cannot read it back"
-    if re.search("object .*? at 0x[0-9a-f]+", want.get("output", ""), re.I):
+    if re.search(r"object\b.*? at 0x[0-9a-f]+", want.get("output", ""), re.I):
         return "Jinja2 prints an address"
+    if want.get("error") == "SyntaxError" and got.get("error") == "TemplateSyntaxError":
+        return "Jinja2 leaves an error to Python's compiler"
+    if want.get("message") == "cannot convert float infinity to integer" and "output" in got:
+        return "newer versions of Jinja2 give the default for a number that is too large"
     unknown = re.match("No (filter|test) named '(.*)'", got.get("message", ""))
     if "output" in want and unknown and unknown[2] not in KNOWN:
         return "Jinja2 folds code with an unknown name away before it looks"

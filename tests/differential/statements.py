@@ -385,8 +385,10 @@ class Statements:
         if not self.includes:
             return self.output(self.expr.printable(2))
         name = self.rng.choice(self.includes)
+        # Inside of a macro or a block assignment Jinja2 sends an include without context astray.
+        without = f"'{name}' without context" if self.top else f"'{name}'"
         return self.tag("include " + self.expr.pick(
-            *[f"'{name}'"] * 8, f"'{name}' without context", f"'{name}' with context",
+            *[f"'{name}'"] * 8, without, f"'{name}' with context",
             "'absent' ignore missing", f"['absent', '{name}']", f"'{name}' ignore missing",
             f"'{name[:2]}' ~ '{name[2:]}'"))
 
