@@ -11,10 +11,16 @@ void inputs_init(Inputs *inputs, Arena *arena)
     problems_init(&inputs->problems, arena);
 }
 
+/* The text is "PATH: REASON", and no reason of ours or of the system has a colon. */
 void inputs_add_file_error(Inputs *inputs, const Error *err)
 {
-    problems_add(&inputs->problems, err->kind == ERROR_LIMIT ? "E0002" : "E0001", NULL, 0, 0, "%s",
-                 err->text);
+    Str text = str_from_c(err->text);
+    size_t colon = str_find_last(text, STR(": "));
+    Str reason = colon == STR_NOT_FOUND ? text : str_from_offset(text, colon + 2);
+    Problem *problem = problems_add(&inputs->problems, err->kind == ERROR_LIMIT ? "E0002" : "E0001",
+                                    NULL, 0, 0, "cannot read this: %" STR_FMT, STR_ARG(reason));
+    problem->file =
+        arena_copy(inputs->arena, colon == STR_NOT_FOUND ? STR_EMPTY : str_slice(text, 0, colon));
 }
 
 uint16_t inputs_read(Inputs *inputs, const char *path, size_t max)
@@ -23,8 +29,9 @@ uint16_t inputs_read(Inputs *inputs, const char *path, size_t max)
     Str text;
     Error err;
     if (from_stdin && inputs->stdin_used) {
-        problems_add(&inputs->problems, "E0001", NULL, 0, 0,
-                     "standard input ('-') can be read only once");
+        Problem *problem = problems_add(&inputs->problems, "E0001", NULL, 0, 0,
+                                        "standard input ('-') can be read only once");
+        problem->file = STR("<stdin>");
         return SOURCE_NONE;
     }
     inputs->stdin_used |= from_stdin;
@@ -35,7 +42,9 @@ uint16_t inputs_read(Inputs *inputs, const char *path, size_t max)
     uint16_t id =
         sources_add(&inputs->sources, from_stdin ? STR("<stdin>") : str_from_c(path), text);
     if (id == SOURCE_NONE) {
-        problems_add(&inputs->problems, "E0002", NULL, 0, 0, "%s: too many files", path);
+        Problem *problem =
+            problems_add(&inputs->problems, "E0002", NULL, 0, 0, "these are too many files");
+        problem->file = str_from_c(path);
     }
     return id;
 }

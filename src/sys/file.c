@@ -76,7 +76,7 @@ static bool read_all(Arena *arena, int descriptor, const char *path, size_t max,
 bool file_read(Arena *arena, const char *path, size_t max, Str *out, Error *err)
 {
     if (strcmp(path, "-") == 0) {
-        return read_all(arena, STDIN_FILENO, "standard input", max, out, err);
+        return read_all(arena, STDIN_FILENO, "<stdin>", max, out, err);
     }
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) {

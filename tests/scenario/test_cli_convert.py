@@ -55,7 +55,7 @@ def test_what_is_wrong_is_told(eden, tmp_path, name, text, code):
 def test_a_missing_file_is_told(eden):
     done = eden("convert", "absent.yaml")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("error[E0001]: absent.yaml: No such file or directory\n")
+    assert done.stderr.startswith("error[E0001]: cannot read this: No such file or directory\n  --> absent.yaml\n")
 
 
 def test_infinity_is_no_json(eden, tmp_path):

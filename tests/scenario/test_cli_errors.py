@@ -85,7 +85,8 @@ error[E0103]: a value that starts with '{{' needs quotes
   |           ^^^^^^^^^^ quote the template: "{{ name }}"
   = eden explain E0103
 
-error[E0001]: absent.j2: No such file or directory
+error[E0001]: cannot read this: No such file or directory
+  --> absent.j2
    = eden explain E0001
 
 2 errors
@@ -128,6 +129,7 @@ def test_the_same_as_json(eden, tmp_path, files, arguments, message):
     assert report["format"] == "eden.problems/1"
     for problem in report["problems"]:
         assert f"error[{problem['code']}]: {problem['message']}\n" in message
+        assert f"--> {problem['file']}" in message
         if problem["line"] is not None:
             assert f"--> {problem['file']}:{problem['line']}:{problem['column']}" in message
         if problem["hint"] is not None:

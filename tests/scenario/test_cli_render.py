@@ -162,7 +162,7 @@ def test_a_template_has_a_limit_that_can_be_moved(eden, folder):
     folder({"t.j2": "{{ 1 }}{{ 2 }}{{ 3 }}"})
     done = eden("render", "t.j2", "--max-template", "10")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "error[E0002]: t.j2: larger than 10 bytes" in done.stderr
+    assert "error[E0002]: cannot read this: larger than 10 bytes\n  --> t.j2\n" in done.stderr
     assert eden("render", "t.j2", "--max-template", "21").stdout == "123"
 
 
@@ -171,9 +171,9 @@ def test_what_is_huge_or_endless_is_refused(eden, tmp_path):
         file.truncate(1 << 40)
     done = eden("render", "/dev/zero", "-v", "huge.yaml", "-v", "/dev/zero")
     assert done.returncode == 1
-    assert "error[E0002]: huge.yaml: larger than 64 MiB" in done.stderr
-    assert "error[E0002]: /dev/zero: larger than 64 MiB" in done.stderr
-    assert "error[E0002]: /dev/zero: larger than 4 MiB" in done.stderr
+    assert "error[E0002]: cannot read this: larger than 64 MiB\n  --> huge.yaml\n" in done.stderr
+    assert "error[E0002]: cannot read this: larger than 64 MiB\n  --> /dev/zero\n" in done.stderr
+    assert "error[E0002]: cannot read this: larger than 4 MiB\n  --> /dev/zero\n" in done.stderr
 
 
 def test_any_bytes_are_text_or_an_error(eden, folder):

@@ -67,7 +67,7 @@ def test_a_missing_file_fails_and_the_others_are_checked(eden, tmp_path):
     (tmp_path / "b.yaml").write_text("a: [\n")
     done = eden("validate", "absent.yaml", "b.yaml")
     assert done.returncode == 1
-    assert "absent.yaml: No such file" in done.stderr
+    assert "--> absent.yaml\n" in done.stderr
     assert "--> b.yaml:1:4" in done.stderr
 
 
