@@ -94,6 +94,8 @@ static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t e
             while (at < text.len && text.data[at] != '\n' && text.data[at] != '\r') {
                 at++;
             }
+        } else if (str_starts(str_from_offset(text, at), STR("\xef\xbb\xbf"))) {
+            at += 3; /* libyaml skips it at the start of any line */
         } else if (c == '&' && anchor) {
             anchor = false;
             properties->anchor_at = (uint32_t)at;

@@ -316,7 +316,7 @@ bool yaml_repair_text(YamlLoad *load, const yaml_event_t *event, uint32_t start,
         }
     }
     if (event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && start < end &&
-        text->data[0] != load->text.data[start]) {
+        repair->copy[start] == 'x' && load->text.data[start] != 'x') {
         char *whole = memcpy(arena_alloc(load->arena, text->len), text->data, text->len);
         whole[0] = load->text.data[start];
         text->data = whole;
