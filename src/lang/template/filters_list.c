@@ -8,8 +8,9 @@ static bool is_null_word(Value v)
 }
 
 /* `levels` below 0: all of them. */
-static bool flatten_into(Render *r, const List *items, int64_t levels, bool skip_nulls, List *flat)
+static bool flatten_into(Render *r, Value nested, int64_t levels, bool skip_nulls, List *flat)
 {
+    const List *items = nested.list;
     Nest nest;
     if (!charge_items(r, items->len, sizeof(Value)) || !render_enter(r, &nest, items)) {
         return false;
@@ -17,11 +18,12 @@ static bool flatten_into(Render *r, const List *items, int64_t levels, bool skip
     bool done = true;
     for (uint32_t i = 0; done && i < items->len; i++) {
         Value item = items->items[i];
+        item.flags |= nested.flags & VALUE_SECRET;
         if (skip_nulls && is_null_word(item)) {
             continue;
         }
         if (value_is_sequence(item) && levels != 0) {
-            done = flatten_into(r, item.list, levels < 0 ? levels : levels - 1, skip_nulls, flat);
+            done = flatten_into(r, item, levels < 0 ? levels : levels - 1, skip_nulls, flat);
         } else {
             list_push(r->arena, flat, item);
         }
@@ -40,7 +42,7 @@ static bool filter_flatten(Render *r, const Args *args, Value *out)
         return false;
     }
     List *flat = list_new(r->arena, items->len);
-    if (!flatten_into(r, items, levels, skip_nulls, flat)) {
+    if (!flatten_into(r, value_list(items), levels, skip_nulls, flat)) {
         return false;
     }
     *out = value_list(flat);

@@ -64,11 +64,16 @@ static bool merge_lists(Render *r, const List *old, const List *new, ListMerge r
     return true;
 }
 
-static Map *copy_map(Render *r, const Map *map)
+/* With `secret`, for a map that is secret as a whole: its entries become so. */
+static Map *copy_map(Render *r, const Map *map, bool secret)
 {
     Map *copy = map_new(r->arena, map->len);
     for (uint32_t i = 0; i < map->len; i++) {
-        map_append(r->arena, copy, map->entries[i].key, map->entries[i].value);
+        MapEntry entry = map->entries[i];
+        if (secret) {
+            entry = (MapEntry){ value_with_secret(entry.key), value_with_secret(entry.value) };
+        }
+        map_append(r->arena, copy, entry.key, entry.value);
     }
     return copy;
 }
@@ -114,7 +119,7 @@ static bool merge_maps(Render *r, const Map *old, const Map *new, const CombineR
     if (!charge_items(r, (uint64_t)old->len + new->len, sizeof(MapEntry))) {
         return false;
     }
-    Map *merged = copy_map(r, old);
+    Map *merged = copy_map(r, old, false);
     for (uint32_t i = 0; i < new->len; i++) {
         const MapEntry *entry = &new->entries[i];
         MapEntry *there = map_find(merged, entry->key);
@@ -167,7 +172,14 @@ static bool combine_with(Render *r, Value v, const CombineRules *rules, Map **me
                    ? undefined_raise(r, v)
                    : render_raise(r, FAULT_TYPE, "combine() takes maps, not %s", op_type_name(v));
     }
-    return merge_maps(r, *merged, v.map, rules, merged);
+    const Map *map = v.map;
+    if (value_is_secret(v)) {
+        if (!charge_items(r, map->len, sizeof(MapEntry))) {
+            return false;
+        }
+        map = copy_map(r, map, true);
+    }
+    return merge_maps(r, *merged, map, rules, merged);
 }
 
 static bool filter_combine(Render *r, const Args *args, Value *out)
@@ -186,7 +198,9 @@ static bool filter_combine(Render *r, const Args *args, Value *out)
             continue;
         }
         for (uint32_t k = 0; k < v.list->len; k++) {
-            if (!combine_with(r, v.list->items[k], &rules, &merged)) {
+            Value item = v.list->items[k];
+            item.flags |= v.flags & VALUE_SECRET;
+            if (!combine_with(r, item, &rules, &merged)) {
                 return false;
             }
         }
@@ -195,15 +209,30 @@ static bool filter_combine(Render *r, const Args *args, Value *out)
     return true;
 }
 
-static bool read_pair_names(Render *r, const Args *args, Str *key, Str *value)
+/* The name in an argument as a key, which is secret if the argument is. */
+static bool read_pair_name(Render *r, const Args *args, uint32_t place, Str fallback, Value *out)
 {
-    return arg_text(r, args, 1, STR("key"), key) && arg_text(r, args, 2, STR("value"), value);
+    Str name;
+    if (!arg_text(r, args, place, fallback, &name)) {
+        return false;
+    }
+    *out = value_string(name);
+    if (op_holds_secret(r, args->values[place])) {
+        *out = value_with_secret(*out);
+    }
+    return true;
+}
+
+static bool read_pair_names(Render *r, const Args *args, Value *key, Value *value)
+{
+    return read_pair_name(r, args, 1, STR("key"), key) &&
+           read_pair_name(r, args, 2, STR("value"), value);
 }
 
 static bool filter_dict2items(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
-    Str key_name, value_name;
+    Value key_name, value_name;
     if (v.kind == VALUE_UNDEFINED) {
         return undefined_raise(r, v);
     }
@@ -218,28 +247,29 @@ static bool filter_dict2items(Render *r, const Args *args, Value *out)
     List *items = list_new(r->arena, v.map->len);
     for (uint32_t i = 0; i < v.map->len; i++) {
         Map *pair = map_new(r->arena, 2);
-        map_set_str(r->arena, pair, key_name, v.map->entries[i].key);
-        map_set_str(r->arena, pair, value_name, v.map->entries[i].value);
+        map_set(r->arena, pair, key_name, v.map->entries[i].key);
+        map_set(r->arena, pair, value_name, v.map->entries[i].value);
         list_push(r->arena, items, value_map(pair));
     }
     *out = value_list(items);
     return true;
 }
 
-static bool pair_part(Render *r, Value item, Str name, Value *out)
+static bool pair_part(Render *r, Value item, Value name, Value *out)
 {
-    const Value *part = value_get(item, name);
+    const Value *part = value_get(item, value_str(name));
     if (part == NULL) {
         return render_raise(r, FAULT_KEY, "items2dict needs '%" STR_FMT "' in every item",
-                            STR_ARG(name));
+                            STR_ARG(value_str(name)));
     }
     *out = *part;
+    out->flags |= item.flags & VALUE_SECRET;
     return true;
 }
 
 static bool filter_items2dict(Render *r, const Args *args, Value *out)
 {
-    Str key_name, value_name;
+    Value key_name, value_name;
     List *items;
     if (!read_pair_names(r, args, &key_name, &value_name) ||
         !iter_collect(r, args->values[0], &items)) {
@@ -360,8 +390,10 @@ static bool filter_subelements(Render *r, const Args *args, Value *out)
         }
         for (uint32_t i = 0; i < inner.list->len; i++) {
             List *pair = list_new(r->arena, 2);
+            Value part = inner.list->items[i];
+            part.flags |= inner.flags & VALUE_SECRET;
             list_push(r->arena, pair, item);
-            list_push(r->arena, pair, inner.list->items[i]);
+            list_push(r->arena, pair, part);
             list_push(r->arena, pairs, value_tuple(pair));
         }
     }

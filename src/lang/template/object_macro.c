@@ -315,8 +315,7 @@ static bool module_get_attr(Render *r, Object *object, Str name, Value *out, boo
 
 static bool module_print(Render *r, Object *object, Buf *out)
 {
-    buf_put(out, value_str(((Module *)object)->body));
-    return true;
+    return op_print(r, ((Module *)object)->body, out);
 }
 
 static bool module_holds_secret(Render *r, const Object *object)
