@@ -1,4 +1,5 @@
 /* eden validate: is it YAML? All problems of all files at once. */
+#include "cli/hide.h"
 #include "cli/inputs.h"
 #include "sys/file.h"
 
@@ -43,6 +44,7 @@ static int validate_run(Invocation *invocation)
     int code;
     if (invocation_prints(invocation, "json")) {
         AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+        hide_secrets(&inputs.problems, &inputs.sources);
         problems_print_json(&inputs.problems, &text);
         stream_put(invocation->out, buf_str(&text));
         code = inputs.problems.errors > 0 ? EXIT_FAILED : EXIT_OK;

@@ -1,5 +1,6 @@
 #include "cli/inputs.h"
 
+#include "cli/hide.h"
 #include "lang/json.h"
 #include "lang/yaml.h"
 #include "sys/file.h"
@@ -62,11 +63,36 @@ static uint16_t read_document(Inputs *inputs, const char *path)
                                      : yaml_options_default.limits.size);
 }
 
+/* JSON comes from pipes too, and not all of it is YAML: a text that starts like JSON and is some is
+ * taken as such, whatever its name. Problems are told by the reader that the name calls for. */
+static bool json_by_content(Inputs *inputs, uint16_t id, Value *out)
+{
+    Str text = str_trim(sources_get(&inputs->sources, id)->text);
+    if (text.len == 0 || (text.data[0] != '{' && text.data[0] != '[')) {
+        return false;
+    }
+    Problems ignored;
+    problems_init(&ignored, inputs->arena);
+    return json_parse(inputs->arena, &inputs->sources, id, NULL, out, &ignored);
+}
+
+static List *one_document(Arena *arena, Value value)
+{
+    List *list = list_new(arena, 1);
+    list_push(arena, list, value);
+    return list;
+}
+
 bool inputs_load_all(Inputs *inputs, const char *path, bool lint, List **out)
 {
     uint16_t id = read_document(inputs, path);
     if (id == SOURCE_NONE) {
         return false;
+    }
+    Value document;
+    if (!is_json(path) && json_by_content(inputs, id, &document)) {
+        *out = one_document(inputs->arena, document);
+        return true;
     }
     if (!is_json(path)) {
         YamlOptions options = yaml_options_default;
@@ -77,8 +103,7 @@ bool inputs_load_all(Inputs *inputs, const char *path, bool lint, List **out)
     if (!json_parse(inputs->arena, &inputs->sources, id, NULL, &value, &inputs->problems)) {
         return false;
     }
-    *out = list_new(inputs->arena, 1);
-    list_push(inputs->arena, *out, value);
+    *out = one_document(inputs->arena, value);
     return true;
 }
 
@@ -154,7 +179,9 @@ static bool define(Inputs *inputs, const char *word, Map *into)
             return false;
         }
     }
-    map_set_str(inputs->arena, into, key, value);
+    Map *one = map_new(inputs->arena, 1);
+    map_set_str(inputs->arena, one, key, value);
+    merge(inputs->arena, into, one);
     return true;
 }
 
@@ -164,6 +191,9 @@ static bool load_variables(Inputs *inputs, const char *path, Value *out)
     uint16_t id = read_document(inputs, path);
     if (id == SOURCE_NONE) {
         return false;
+    }
+    if (!is_json(path) && json_by_content(inputs, id, out)) {
+        return true;
     }
     return is_json(path)
                ? json_parse(inputs->arena, &inputs->sources, id, NULL, out, &inputs->problems)
@@ -206,31 +236,13 @@ bool inputs_variables(Inputs *inputs, const Invocation *invocation, Value *out)
     return ok;
 }
 
-/* The line of a secret may be at fault, and must not be shown for it. */
-static void hide_secrets(Arena *arena, Problem *problem)
-{
-    size_t tag = str_find(problem->excerpt, STR("!secret"), 0);
-    if (tag == STR_NOT_FOUND) {
-        return;
-    }
-    size_t start = tag + strlen("!secret");
-    char *hidden = arena_copy_c(arena, problem->excerpt);
-    for (size_t i = start; i < problem->excerpt.len; i++) {
-        hidden[i] = hidden[i] == ' ' ? ' ' : '*';
-    }
-    problem->excerpt = str_from(hidden, problem->excerpt.len);
-    problem->hint = STR_EMPTY; /* hints repeat parts of the line */
-}
-
 int inputs_report(Inputs *inputs, const Invocation *invocation)
 {
     Problems *problems = &inputs->problems;
     if (problems->count == 0) {
         return EXIT_OK;
     }
-    for (uint32_t i = 0; i < problems->count; i++) {
-        hide_secrets(inputs->arena, &problems->items[i]);
-    }
+    hide_secrets(problems, &inputs->sources);
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     /* Hints beside a result go to standard error: standard output holds one JSON text. */
     if (invocation_wants_json(invocation) && problems->errors > 0) {

@@ -64,3 +64,9 @@ def test_infinity_is_no_json(eden, tmp_path):
     assert (done.returncode, done.stdout) == (1, "")
     assert "error[E0004]" in done.stderr
     assert eden("convert", "a.yaml", "-o", "yaml").stdout == "a: .inf\n"
+
+
+def test_json_from_a_pipe_is_read_as_json(eden):
+    """YAML readers refuse escaped surrogate pairs, which JSON writers make of an emoji."""
+    done = eden("convert", "-", "-o", "yaml", input='{"d": "\\ud83d\\ude00"}')
+    assert (done.returncode, done.stdout) == (0, "d: \U0001f600\n")

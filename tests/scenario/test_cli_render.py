@@ -180,3 +180,9 @@ def test_any_bytes_are_text_or_an_error(eden, folder):
     folder({"t.j2": b"a\xff\x00b"})
     done = eden("render", "t.j2", text=False)
     assert done.returncode in (0, 1)
+
+
+def test_a_typed_definition_merges_into_a_map(eden, folder):
+    folder({"t.j2": "{{ d }}\n", "v.yaml": "d: {a: 1, b: {x: 1, y: 2}}\n"})
+    assert eden("render", "t.j2", "-v", "v.yaml", "-D", 'd:={"b": {"x": 5}}').stdout == (
+        "{'a': 1, 'b': {'x': 5, 'y': 2}}\n")

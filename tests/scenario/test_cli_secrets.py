@@ -57,3 +57,26 @@ def test_a_wrong_line_with_a_secret_is_shown_without_it(eden, tmp_path):
 def test_a_value_that_was_asked_for_is_printed(eden, tmp_path):
     (tmp_path / "v.yaml").write_text(f"p: !secret {SECRET}\n")
     assert eden("eval", "p", "-v", "v.yaml").stdout == f'"{SECRET}"\n'
+
+
+@pytest.mark.parametrize("text", [
+    "pw: !secret foo: HUNTER\n",
+    "pw: !secret @HUNTER\n",
+    "pw: !secret {{ HUNTER }}\n",
+    "pw: !secret {HUNTER: 1, HUNTER: 2}\n",
+    "pw: !secret |\n   HUNTER\n  HUNTER2\n",
+    "pw: !secret\n\tHUNTER\n",
+    "!secret\n- HUNTER: x: y\n",
+])
+def test_a_malformed_secret_is_not_shown_by_what_is_wrong_with_it(eden, tmp_path, text):
+    (tmp_path / "bad.yaml").write_text(text)
+    for form in ([], ["-o", "json"]):
+        done = eden("validate", "bad.yaml", *form)
+        assert done.returncode == 1
+        assert "HUNTER" not in done.stdout + done.stderr
+
+
+def test_a_mistake_beside_a_secret_is_still_shown(eden, tmp_path):
+    (tmp_path / "bad.yaml").write_text("pw: !secret hush\nport: 1\nport: 2\n")
+    done = eden("validate", "bad.yaml")
+    assert "duplicate key 'port'" in done.stderr and "3 | port: 2" in done.stderr
