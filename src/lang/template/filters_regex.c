@@ -11,6 +11,7 @@ static Str span_text(Str text, RegexSpan span)
 static bool read_flags(Render *r, Value multiline, Value ignore_case, unsigned *out)
 {
     bool many = false, fold = false;
+    *out = 0;
     if ((!value_is_missing(multiline) && !op_truth(r, multiline, &many)) ||
         (!value_is_missing(ignore_case) && !op_truth(r, ignore_case, &fold))) {
         return false;

@@ -238,32 +238,3 @@ bool native_call(Render *r, const Native *native, const char *what, const Args *
     Args bound;
     return native_bind(r, native, what, given, &bound) && native_call_bound(r, native, &bound, out);
 }
-
-static bool raise_unknown(Render *r, const char *what, const NativeIndex *index, Str name)
-{
-    render_raise(r, FAULT_RUNTIME, "No %s named '%" STR_FMT "'.", what, STR_ARG(name));
-    Str nearest;
-    if (index_suggest(index, name, &nearest)) {
-        render_hint(r, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
-    }
-    return false;
-}
-
-bool filter_call_by_name(Render *r, Str name, const Args *args, Value *out)
-{
-    const Native *native = filter_find(name);
-    if (native == NULL) {
-        return raise_unknown(r, "filter", &filter_index, name);
-    }
-    return native_call(r, native, "filter", args, out);
-}
-
-bool test_call_by_name(Render *r, Str name, const Args *args, bool *out)
-{
-    const Native *native = test_find(name);
-    if (native == NULL) {
-        return raise_unknown(r, "test", &test_index, name);
-    }
-    Value result;
-    return native_call(r, native, "test", args, &result) && op_truth(r, result, out);
-}

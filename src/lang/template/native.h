@@ -81,7 +81,3 @@ bool native_call_bound(Render *r, const Native *native, const Args *bound, Value
 /* Calls any callable value: macro, bound method, global function, cycler ... TypeError for the
  * rest; an undefined callee raises UndefinedError. */
 bool value_call(Render *r, Value callee, const Args *args, Value *out);
-
-/* By name, for map(), select() and the like: raises TemplateRuntimeError "No filter named ...". */
-bool filter_call_by_name(Render *r, Str name, const Args *args, Value *out);
-bool test_call_by_name(Render *r, Str name, const Args *args, bool *out);

@@ -17,7 +17,6 @@ typedef struct ObjectType {
     /* Each of the two sets `found`; not found is no failure. */
     bool (*get_attr)(Render *r, Object *object, Str name, Value *out, bool *found);
     bool (*get_item)(Render *r, Object *object, Value key, Value *out, bool *found);
-    bool (*set_attr)(Render *r, Object *object, Str name, Value value);
     bool (*call)(Render *r, Object *object, const Args *args, Value *out);
     bool (*iterate)(Render *r, Object *object, Iter *iter);
     bool (*length)(Render *r, Object *object, int64_t *out);
@@ -65,7 +64,6 @@ bool iter_collect(Render *r, Value v, List **out);
 /* A generator over the items of a list: one pass, no length, as Python's generators. `name` is
  * what it says when printed, like "sync_do_map". */
 Value generator_new(Render *r, List *items, const char *name);
-bool value_is_generator(Value v);
 
 /* range(start, stop, step): lazy, sized, indexable. */
 Value range_new(Render *r, int64_t start, int64_t stop, int64_t step);

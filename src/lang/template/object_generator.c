@@ -52,8 +52,3 @@ Value generator_new(Render *r, List *items, const char *name)
     *generator = (Generator){ { &generator_type }, items, 0, name };
     return value_object(&generator->base);
 }
-
-bool value_is_generator(Value v)
-{
-    return v.kind == VALUE_OBJECT && v.object->type == &generator_type;
-}

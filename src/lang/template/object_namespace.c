@@ -16,13 +16,6 @@ static bool namespace_get_attr(Render *r, Object *object, Str name, Value *out, 
     return true;
 }
 
-static bool namespace_set_attr(Render *r, Object *object, Str name, Value value)
-{
-    r->escaped = true;
-    map_set_str(r->arena, ((Namespace *)object)->attributes, name, value);
-    return true;
-}
-
 static bool namespace_print(Render *r, Object *object, Buf *out)
 {
     buf_put(out, STR("<Namespace "));
@@ -42,7 +35,6 @@ static const ObjectType namespace_type = {
     .name = "Namespace",
     .module = "jinja2.utils",
     .get_attr = namespace_get_attr,
-    .set_attr = namespace_set_attr,
     .print = namespace_print,
     .holds_secret = namespace_holds_secret,
 };

@@ -107,7 +107,9 @@ Rendered rendered_make(const TemplateLimits *limits);
 void rendered_clear(Rendered *rendered);
 DEFINE_AUTO_CLEAR(Rendered, rendered_clear)
 
-/* `context` is a map. On failure `rendered->text` holds what was written before the fault. */
+/* `context` is a map. What is not frozen in it (value_freeze) may be changed by methods such as
+ * append(), and then holds memory of this render: a context for several renders is frozen.
+ * On failure `rendered->text` holds what was written before the fault. */
 MUST_CHECK bool template_render(const Template *template, Value context, Rendered *rendered,
                                 Fault *fault);
 /* The value of a compiled expression, as plain as a document's: lists for ranges and generators,
