@@ -11,7 +11,6 @@ static Str span_text(Str text, RegexSpan span)
 static bool read_flags(Render *r, Value multiline, Value ignore_case, unsigned *out)
 {
     bool many = false, fold = false;
-    *out = 0;
     if ((!value_is_missing(multiline) && !op_truth(r, multiline, &many)) ||
         (!value_is_missing(ignore_case) && !op_truth(r, ignore_case, &fold))) {
         return false;
@@ -68,6 +67,7 @@ static Value group_value(Str text, RegexSpan span)
 
 static bool read_search_flags(Render *r, const char *filter, const Map *named, unsigned *out)
 {
+    *out = 0;
     Value multiline = value_missing(), ignore_case = value_missing();
     for (uint32_t i = 0; named != NULL && i < named->len; i++) {
         Str name = value_str(named->entries[i].key);
