@@ -3,7 +3,14 @@
  * A row names its parameters in order; the first is the filtered value (or the method's owner).
  * The interpreter binds what the template wrote to these places before the call: keyword
  * arguments by name, absent optional ones as value_missing(). Too many, unknown or missing
- * required arguments are TypeErrors that the binder raises, so a function sees what it declared. */
+ * required arguments are TypeErrors that the binder raises, so a function sees what it declared.
+ *
+ * Memory: what an output statement makes is given back when the statement ends. A function that
+ * stores a value in anything older than its own result (a list that it appends to, a cache) sets
+ * `r->escaped`, and then nothing is given back.
+ *
+ * Secrets: a function takes items out of containers with iter_next, iter_collect or op_get_item,
+ * which hand the mark of the container on, or does so itself. */
 #pragma once
 
 #include "lang/template/render.h"
