@@ -3,7 +3,7 @@
 /* -1 in the bytes from `first` to `last`. */
 static inline Chunk within(Chunk chunk, char first, char last)
 {
-    return (chunk >= chunk_all((int8_t)first)) & (chunk <= chunk_all((int8_t)last));
+    return (chunk > chunk_all((int8_t)(first - 1))) & (chunk < chunk_all((int8_t)(last + 1)));
 }
 
 static inline Chunk lower(Chunk chunk)

@@ -59,7 +59,9 @@ static bool round_quickly(double x, size_t places, double *out)
     if (!(fabs(scaled) < 1e9)) {
         return false;
     }
-    double whole = floor(scaled);
+    int64_t below = (int64_t)scaled; /* floor() without a call */
+    below -= (double)below > scaled;
+    double whole = (double)below;
     double distance = scaled - whole - 0.5; /* exact: both are near each other */
     if (fabs(distance) <= 1e-6) {
         return false;

@@ -84,16 +84,12 @@ List *list_new(Arena *arena, uint32_t cap)
     return list;
 }
 
-void list_push(Arena *arena, List *list, Value item)
+void list_grow(Arena *arena, List *list)
 {
-    if (UNLIKELY(list->len == list->cap)) {
-        BUG_IF(list->cap > UINT32_MAX / 2);
-        uint32_t cap = list->cap == 0 ? 4 : list->cap * 2;
-        list->items =
-            arena_grow(arena, list->items, list->cap * sizeof(Value), cap * sizeof(Value));
-        list->cap = cap;
-    }
-    list->items[list->len++] = item;
+    BUG_IF(list->cap > UINT32_MAX / 2);
+    uint32_t cap = list->cap == 0 ? 4 : list->cap * 2;
+    list->items = arena_grow(arena, list->items, list->cap * sizeof(Value), cap * sizeof(Value));
+    list->cap = cap;
 }
 
 Map *map_new(Arena *arena, uint32_t cap)

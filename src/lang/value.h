@@ -226,8 +226,15 @@ enum {
 bool value_holds_secret(Value v);
 
 List *list_new(Arena *arena, uint32_t cap);
+void list_grow(Arena *arena, List *list);
 /* The list holds at most 2^31 items; a caller that builds from input checks its budget first. */
-void list_push(Arena *arena, List *list, Value item);
+static inline void list_push(Arena *arena, List *list, Value item)
+{
+    if (UNLIKELY(list->len == list->cap)) {
+        list_grow(arena, list);
+    }
+    list->items[list->len++] = item;
+}
 
 Map *map_new(Arena *arena, uint32_t cap);
 uint64_t value_hash(Value key);
@@ -241,6 +248,23 @@ MapEntry *map_find(const Map *map, Value key); /* NULL when absent */
 MapEntry *map_find_str(const Map *map, Str key);
 /* With the hash_str() of the key known beforehand. */
 MapEntry *map_find_str_hashed(const Map *map, Str key, uint64_t hash);
+/* Maps in a list tend to have their keys in one order, so the place where the key was found last,
+ * `*hint`, is looked at first. */
+static inline MapEntry *map_find_near(const Map *map, Str key, uint32_t *hint)
+{
+    if (LIKELY(*hint < map->len)) {
+        MapEntry *entry = &map->entries[*hint];
+        if (LIKELY(entry->key.kind == VALUE_STRING && entry->key.len == key.len &&
+                   bytes_equal(entry->key.text, key.data, key.len))) {
+            return entry;
+        }
+    }
+    MapEntry *entry = map_find_str(map, key);
+    if (entry != NULL) {
+        *hint = (uint32_t)(entry - map->entries);
+    }
+    return entry;
+}
 /* Appends or replaces the value under `key`; returns the entry. */
 MapEntry *map_set(Arena *arena, Map *map, Value key, Value value);
 static inline MapEntry *map_set_str(Arena *arena, Map *map, Str key, Value value)

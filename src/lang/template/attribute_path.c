@@ -16,8 +16,8 @@ AttributePath attribute_path_make(Render *r, Value attribute)
         return (AttributePath){ NULL, 0 };
     }
     if (attribute.kind != VALUE_STRING) {
-        Value *part = ARENA_ARRAY(r->arena, Value, 1);
-        *part = attribute;
+        PathPart *part = ARENA_ARRAY(r->arena, PathPart, 1);
+        *part = (PathPart){ .key = attribute };
         return (AttributePath){ part, 1 };
     }
     Str rest = value_str(attribute);
@@ -25,14 +25,15 @@ AttributePath attribute_path_make(Render *r, Value attribute)
     for (size_t i = 0; i < rest.len; i++) {
         count += rest.data[i] == '.';
     }
-    AttributePath path = { ARENA_ARRAY(r->arena, Value, count), 0 };
+    AttributePath path = { ARENA_ARRAY(r->arena, PathPart, count), 0 };
     Str part;
     if (rest.data == NULL) {
         rest = STR_EMPTY;
     }
     while (str_split_next(&rest, '.', &part)) {
-        path.parts[path.count] = part_value(part);
-        path.parts[path.count++].flags |= attribute.flags & VALUE_SECRET;
+        PathPart *made = &path.parts[path.count++];
+        *made = (PathPart){ .key = part_value(part) };
+        made->key.flags |= attribute.flags & VALUE_SECRET;
     }
     return path;
 }
@@ -60,32 +61,34 @@ AttributePath *attribute_path_make_list(Render *r, Value attribute, uint32_t *co
     return paths;
 }
 
-static bool get_part(Render *r, Value item, Value part, Value *out)
-{
-    /* Nearly all paths lead through maps by name. */
-    if (item.kind == VALUE_MAP && part.kind == VALUE_STRING) {
-        const MapEntry *entry = map_find_str(item.map, value_str(part));
-        if (entry != NULL) {
-            *out = entry->value;
-            out->flags |= item.flags & VALUE_SECRET;
-            return true;
-        }
-    }
-    return op_get_item(r, item, part, out);
-}
-
-bool attribute_path_get(Render *r, const AttributePath *path, Value item, Value fallback,
+bool attribute_path_get(Render *r, const AttributePath *path, const Value *item, Value fallback,
                         Value *out)
 {
     bool replace = fallback.kind != VALUE_NULL && !value_is_missing(fallback);
+    Value made; /* what `item` points to where it is no value of a map */
     for (uint32_t i = 0; i < path->count; i++) {
-        if (!get_part(r, item, path->parts[i], &item)) {
-            return false;
+        PathPart *part = &path->parts[i];
+        const MapEntry *entry = NULL;
+        /* Nearly all paths lead through maps by name. */
+        if (LIKELY(item->kind == VALUE_MAP && part->key.kind == VALUE_STRING)) {
+            entry = map_find_near(item->map, value_str(part->key), &part->hint);
         }
-        if (replace && item.kind == VALUE_UNDEFINED) {
-            item = fallback;
+        if (LIKELY(entry != NULL && !value_is_secret(*item))) {
+            item = &entry->value;
+        } else if (entry != NULL) {
+            made = value_with_secret(entry->value);
+            item = &made;
+        } else {
+            Value owner = *item;
+            if (!op_get_item(r, owner, part->key, &made)) {
+                return false;
+            }
+            item = &made;
+        }
+        if (replace && item->kind == VALUE_UNDEFINED) {
+            item = &fallback;
         }
     }
-    *out = item;
+    *out = *item;
     return true;
 }

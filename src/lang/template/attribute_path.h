@@ -3,8 +3,13 @@
 
 #include "lang/template/ops.h"
 
+typedef struct PathPart {
+    Value key;     /* a string or an integer */
+    uint32_t hint; /* where a map had it last */
+} PathPart;
+
 typedef struct AttributePath {
-    Value *parts; /* strings and integers */
+    PathPart *parts;
     uint32_t count;
 } AttributePath;
 
@@ -13,7 +18,7 @@ AttributePath attribute_path_make(Render *r, Value attribute);
 /* The paths of "age,name"; always at least one. */
 AttributePath *attribute_path_make_list(Render *r, Value attribute, uint32_t *count);
 
-/* Follows the path from `item`. Where an element is undefined, `fallback` takes its place unless
- * it is null or missing. */
-MUST_CHECK bool attribute_path_get(Render *r, const AttributePath *path, Value item, Value fallback,
-                                   Value *out);
+/* Follows the path from `item`, which may be `out`. Where an element is undefined, `fallback` takes
+ * its place unless it is null or missing. */
+MUST_CHECK bool attribute_path_get(Render *r, const AttributePath *path, const Value *item,
+                                   Value fallback, Value *out);

@@ -197,8 +197,14 @@ size_t text_skip_word(Str text, size_t at)
 
 Str text_strip(Str text)
 {
-    size_t start = text_skip_spaces(text, 0);
-    size_t end = text.len;
+    size_t start = 0, end = text.len;
+    while (start < end) {
+        size_t next = start;
+        if (!code_is_space(utf8_next(text, &next))) {
+            break;
+        }
+        start = next;
+    }
     while (end > start) {
         size_t before = end;
         if (!code_is_space(utf8_previous(text, &before))) {

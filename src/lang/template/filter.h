@@ -53,11 +53,10 @@ static inline bool value_is_html(const Render *r, Value v)
 }
 
 /* A string with the markup flag of `like`. */
-static inline Value text_like(Value like, Str text)
+static inline Value text_like(const Value *like, Str text)
 {
-    Value v = value_string(text);
-    v.flags = value_is_markup(like) ? VALUE_MARKUP : 0;
-    return v;
+    uint8_t flags = like->kind == VALUE_STRING ? like->flags & VALUE_MARKUP : 0;
+    return (Value){ .head = VALUE_HEAD(VALUE_STRING, flags, text.len), .text = text.data };
 }
 
 static inline Value value_text(Str text, bool markup)

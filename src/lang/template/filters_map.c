@@ -345,7 +345,7 @@ static bool filter_extract(Render *r, const Args *args, Value *out)
 static bool sub_list(Render *r, const AttributePath *path, Value item, bool skip, Value *out,
                      bool *found)
 {
-    if (!attribute_path_get(r, path, item, value_null(), out)) {
+    if (!attribute_path_get(r, path, &item, value_null(), out)) {
         return false;
     }
     *found = out->kind != VALUE_UNDEFINED;

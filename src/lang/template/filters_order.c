@@ -30,13 +30,13 @@ static bool item_key(Render *r, const KeyRule *rule, Value item, Value *out)
     if (rule->count == 1) {
         *out = item;
         return (rule->paths[0].count == 0 ||
-                attribute_path_get(r, &rule->paths[0], item, rule->fallback, out)) &&
+                attribute_path_get(r, &rule->paths[0], &item, rule->fallback, out)) &&
                fold_key(r, rule->fold, out);
     }
     List *keys = list_new(r->arena, rule->count);
     for (uint32_t i = 0; i < rule->count; i++) {
         Value key;
-        if (!attribute_path_get(r, &rule->paths[i], item, rule->fallback, &key) ||
+        if (!attribute_path_get(r, &rule->paths[i], &item, rule->fallback, &key) ||
             !fold_key(r, rule->fold, &key)) {
             return false;
         }
@@ -174,7 +174,7 @@ static bool filter_groupby(Render *r, const Args *args, Value *out)
         if (!same) {
             /* The group is called as its first member spells it. */
             Value grouper;
-            if (!attribute_path_get(r, &path, keyed[i].item, rule.fallback, &grouper)) {
+            if (!attribute_path_get(r, &path, &keyed[i].item, rule.fallback, &grouper)) {
                 return false;
             }
             members = list_new(r->arena, 4);
@@ -274,7 +274,7 @@ static bool filter_sum(Render *r, const Args *args, Value *out)
         return false;
     }
     while (iter_next(r, &iter, &item)) {
-        if ((path.count > 0 && !attribute_path_get(r, &path, item, value_null(), &item)) ||
+        if ((path.count > 0 && !attribute_path_get(r, &path, &item, value_null(), &item)) ||
             !op_binary(r, OP_ADD, sum, item, &sum)) {
             return false;
         }

@@ -89,7 +89,7 @@ static bool map_attribute(Render *r, Value v, const AttributePath *path, Value f
         return false;
     }
     while (iter_next(r, &iter, &item)) {
-        if (!attribute_path_get(r, path, item, fallback, &item)) {
+        if (!attribute_path_get(r, path, &item, fallback, &item)) {
             return false;
         }
         list_push(r->arena, mapped, item);
@@ -168,7 +168,7 @@ static bool choose_items(Render *r, const Args *args, const Choice *choice, List
     while (iter_next(r, &iter, &item)) {
         Value tested = item;
         bool truth;
-        if (path.count > 0 && !attribute_path_get(r, &path, item, value_null(), &tested)) {
+        if (path.count > 0 && !attribute_path_get(r, &path, &item, value_null(), &tested)) {
             return false;
         }
         if (args->count > place &&

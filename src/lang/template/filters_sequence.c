@@ -201,7 +201,7 @@ static bool join_items(Render *r, const Join *join, Value v, Value *out)
             buf_put_short(&joined, between);
         }
         if (join->path.count > 0 &&
-            !attribute_path_get(r, &join->path, item, value_null(), &item)) {
+            !attribute_path_get(r, &join->path, &item, value_null(), &item)) {
             return false;
         }
         if (item.kind == VALUE_STRING && !join->escape) {
@@ -227,7 +227,7 @@ static bool join_escaping(Render *r, Join *join, Value v, Value *out)
     join->escape = value_is_markup(join->separator);
     for (uint32_t i = 0; i < items->len; i++) {
         if (join->path.count > 0 &&
-            !attribute_path_get(r, &join->path, items->items[i], value_null(), &items->items[i])) {
+            !attribute_path_get(r, &join->path, &items->items[i], value_null(), &items->items[i])) {
             return false;
         }
         join->escape = join->escape || (!settled && value_is_html(r, items->items[i]));
@@ -238,6 +238,12 @@ static bool join_escaping(Render *r, Join *join, Value v, Value *out)
 
 static bool filter_join(Render *r, const Args *args, Value *out)
 {
+    const Value *items = &args->values[0];
+    const Value *between = &args->values[1];
+    if (LIKELY(!r->autoescape && value_is_sequence(*items) && between->kind == VALUE_STRING &&
+               !arg_some(args, 2))) {
+        return join_list(r, items->list, str_from(between->text, between->len), out);
+    }
     Join join = { .separator = arg_or(args, 1, value_string(STR_EMPTY)),
                   .path = attribute_path_make(r, args->values[2]) };
     if (r->autoescape) {

@@ -5,18 +5,18 @@
 #include "lang/unicode.h"
 
 /* Python's soft_str(): text, and whether it is markup stays with the value. */
-static bool soft_text(Render *r, Value v, Str *out)
+static inline bool soft_text(Render *r, const Value *v, Str *out)
 {
-    if (LIKELY(v.kind == VALUE_STRING)) {
-        *out = value_str(v);
+    if (LIKELY(v->kind == VALUE_STRING)) {
+        *out = str_from(v->text, v->len);
         return true;
     }
-    return op_text(r, v, out);
+    return op_text(r, *v, out);
 }
 
 static bool filter_upper(Render *r, const Args *args, Value *out)
 {
-    Value v = args->values[0];
+    const Value *v = &args->values[0];
     Str text;
     if (!soft_text(r, v, &text) || !text_upper(r, text, &text)) {
         return false;
@@ -27,7 +27,7 @@ static bool filter_upper(Render *r, const Args *args, Value *out)
 
 static bool filter_lower(Render *r, const Args *args, Value *out)
 {
-    Value v = args->values[0];
+    const Value *v = &args->values[0];
     Str text;
     if (!soft_text(r, v, &text) || !text_lower(r, text, &text)) {
         return false;
@@ -41,7 +41,7 @@ static bool filter_capitalize(Render *r, const Args *args, Value *out)
     Value v = args->values[0];
     Str text;
     Value changed;
-    if (!soft_text(r, v, &text)) {
+    if (!soft_text(r, &v, &text)) {
         return false;
     }
     char *copy = arena_alloc(r->arena, chunk_room(text.len));
@@ -55,7 +55,7 @@ static bool filter_capitalize(Render *r, const Args *args, Value *out)
     } else {
         return false;
     }
-    *out = text_like(v, text);
+    *out = text_like(&v, text);
     return true;
 }
 
@@ -86,7 +86,7 @@ static bool put_title_word(Render *r, Str word, Buf *out)
 static bool filter_title(Render *r, const Args *args, Value *out)
 {
     Str text;
-    if (!soft_text(r, args->values[0], &text)) {
+    if (!soft_text(r, &args->values[0], &text)) {
         return false;
     }
     char *copy = arena_alloc(r->arena, chunk_room(text.len));
@@ -133,11 +133,11 @@ static bool filter_trim(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
     Str text;
-    if (!soft_text(r, v, &text)) {
+    if (!soft_text(r, &v, &text)) {
         return false;
     }
     if (!arg_some(args, 1)) {
-        *out = text_like(v, text_strip(text));
+        *out = text_like(&v, text_strip(text));
         return true;
     }
     Value chars = args->values[1];
@@ -159,7 +159,7 @@ static bool filter_trim(Render *r, const Args *args, Value *out)
     for (size_t before = end; before > start && is_one_of(utf8_previous(text, &before), set);) {
         end = before;
     }
-    *out = text_like(v, str_slice(text, start, end));
+    *out = text_like(&v, str_slice(text, start, end));
     return true;
 }
 
@@ -183,12 +183,12 @@ static bool filter_center(Render *r, const Args *args, Value *out)
     Value v = args->values[0];
     Str text;
     int64_t width;
-    if (!soft_text(r, v, &text) || !arg_int(r, args, 1, 80, &width)) {
+    if (!soft_text(r, &v, &text) || !arg_int(r, args, 1, 80, &width)) {
         return false;
     }
     int64_t length = (int64_t)utf8_count(text);
     if (width <= length) {
-        *out = text_like(v, text);
+        *out = text_like(&v, text);
         return true;
     }
     uint64_t padding = (uint64_t)(width - length);
@@ -265,8 +265,8 @@ static bool filter_replace(Render *r, const Args *args, Value *out)
         }
     }
     Str text, old_text, new_text;
-    if (!soft_text(r, v, &text) || !soft_text(r, old, &old_text) || !soft_text(r, new, &new_text) ||
-        !replace_text(r, text, old_text, new_text, limit, out)) {
+    if (!soft_text(r, &v, &text) || !soft_text(r, &old, &old_text) ||
+        !soft_text(r, &new, &new_text) || !replace_text(r, text, old_text, new_text, limit, out)) {
         return false;
     }
     out->flags = markup ? VALUE_MARKUP : 0;
@@ -441,7 +441,7 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
 static bool filter_wordcount(Render *r, const Args *args, Value *out)
 {
     Str text;
-    if (!soft_text(r, args->values[0], &text) || !charge_text(r, text.len)) {
+    if (!soft_text(r, &args->values[0], &text) || !charge_text(r, text.len)) {
         return false;
     }
     int64_t count = 0;

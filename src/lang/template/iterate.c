@@ -15,17 +15,6 @@ static bool empty_next(Render *r, Iter *iter, Value *item)
     return false;
 }
 
-static bool list_next(Render *r, Iter *iter, Value *item)
-{
-    const List *list = iter->owner.list;
-    /* The list may grow while it is walked over; every item is paid for, so this ends. */
-    if (iter->position >= list->len || !render_charge(r, 1)) {
-        return false;
-    }
-    *item = list->items[iter->position++];
-    return give(iter, item);
-}
-
 static bool map_next(Render *r, Iter *iter, Value *item)
 {
     const Map *map = iter->owner.map;
@@ -57,7 +46,7 @@ bool iter_start(Render *r, Value v, Iter *iter)
     *iter = (Iter){ .owner = v, .secret = value_is_secret(v) };
     switch ((ValueKind)v.kind) {
     case VALUE_LIST:
-    case VALUE_TUPLE: iter->next = list_next; return true;
+    case VALUE_TUPLE: iter->list = v.list; return true;
     case VALUE_MAP:
         iter->next = map_next;
         iter->stop = v.map->len;

@@ -46,6 +46,7 @@ struct Object {
  *
  * Every item costs one step of the budget. Maps give their keys, strings their characters. */
 struct Iter {
+    const List *list; /* of a list or tuple; else NULL, and there is `next` */
     bool (*next)(Render *r, Iter *iter, Value *item); /* false: at the end, or failed */
     Value owner;
     uint64_t position;
@@ -56,7 +57,19 @@ struct Iter {
 bool iter_start(Render *r, Value v, Iter *iter);
 static inline bool iter_next(Render *r, Iter *iter, Value *item)
 {
-    return iter->next(r, iter, item);
+    const List *list = iter->list;
+    if (list == NULL) {
+        return iter->next(r, iter, item);
+    }
+    /* The list may grow while it is walked over; every item is paid for, so this ends. */
+    if (iter->position >= list->len || !render_charge(r, 1)) {
+        return false;
+    }
+    *item = list->items[iter->position++];
+    if (UNLIKELY(iter->secret)) {
+        item->flags |= VALUE_SECRET;
+    }
+    return true;
 }
 /* All items as a new list. */
 bool iter_collect(Render *r, Value v, List **out);

@@ -91,6 +91,10 @@ static bool undefined_equal(Render *r, Value a, Value b, bool *out)
 
 bool op_equal(Render *r, Value a, Value b, bool *out)
 {
+    if (a.kind == VALUE_STRING && b.kind == VALUE_STRING) {
+        *out = str_eq(value_str(a), value_str(b));
+        return a.len != b.len || op_charge_bytes(r, a.len);
+    }
     if (a.kind == VALUE_UNDEFINED || b.kind == VALUE_UNDEFINED) {
         return undefined_equal(r, a, b, out);
     }
@@ -107,9 +111,6 @@ bool op_equal(Render *r, Value a, Value b, bool *out)
     }
     if (a.kind == b.kind) {
         switch ((ValueKind)a.kind) {
-        case VALUE_STRING:
-            *out = str_eq(value_str(a), value_str(b));
-            return a.len != b.len || op_charge_bytes(r, a.len);
         case VALUE_LIST:
         case VALUE_TUPLE: return list_equal(r, a.list, b.list, out);
         case VALUE_MAP: return map_equal(r, a.map, b.map, out);

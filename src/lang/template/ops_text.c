@@ -242,15 +242,22 @@ bool op_print(Render *r, Value v, Buf *out)
     return true;
 }
 
-/* What is written instead of a byte that HTML gives a meaning. */
-static Str entity_of(char c)
+/* What is written instead of a byte that HTML gives a meaning, and how much of it counts. */
+typedef struct Entity {
+    char text[7];
+    uint8_t len;
+} Entity;
+
+static const Entity *entity_of(char c)
 {
+    static const Entity amp = { "&amp;", 5 }, lt = { "&lt;", 4 }, gt = { "&gt;", 4 },
+                        apostrophe = { "&#39;", 5 }, quote = { "&#34;", 5 };
     switch (c) {
-    case '&': return STR("&amp;");
-    case '<': return STR("&lt;");
-    case '>': return STR("&gt;");
-    case '\'': return STR("&#39;");
-    default: return STR("&#34;");
+    case '&': return &amp;
+    case '<': return &lt;
+    case '>': return &gt;
+    case '\'': return &apostrophe;
+    default: return &quote;
     }
 }
 
@@ -281,19 +288,54 @@ static size_t find_escape(Str text)
     return text.len;
 }
 
+/* One piece after the other, each looking for its room: near the end of what a buffer may hold. */
+static void escape_pieces(Str text, Buf *out)
+{
+    size_t hit;
+    while ((hit = find_escape(text)) < text.len) {
+        buf_put(out, str_slice(text, 0, hit));
+        const Entity *entity = entity_of(text.data[hit]);
+        buf_put(out, str_from(entity->text, entity->len));
+        text = str_from_offset(text, hit + 1);
+    }
+    buf_put(out, text);
+}
+
 void escape_html(Str text, Buf *out)
 {
-    size_t from = 0; /* up to here it is written */
+    /* The longest entity for each byte of a chunk, and what a whole entity has more than that. */
+    enum {
+        ROOM = 5 * CHUNK_BYTES + sizeof(Entity)
+    };
     for (size_t at = 0; at < text.len; at += CHUNK_BYTES) {
-        uint32_t bits = escape_bits_at(text, at);
+        if (UNLIKELY(out->overflow || out->max - out->len < ROOM || !buf_reserve(out, ROOM))) {
+            escape_pieces(str_from_offset(text, at), out);
+            return;
+        }
+        size_t left = text.len - at;
+        const char *from = text.data + at;
+        const char *end = from + (left < CHUNK_BYTES ? left : CHUNK_BYTES);
+        char *to = out->data + out->len;
+        Chunk chunk = LIKELY(left >= CHUNK_BYTES) ? chunk_load(from) : chunk_load_part(from, left);
+        uint32_t bits = escape_bits(chunk);
+        if (LIKELY(bits == 0)) {
+            chunk_store(to, chunk);
+            out->len += (size_t)(end - from);
+            continue;
+        }
         for (; bits != 0; bits &= bits - 1) {
-            size_t hit = at + (size_t)__builtin_ctz(bits);
-            buf_put_short(out, str_from(text.data + from, hit - from));
-            buf_put_short(out, entity_of(text.data[hit]));
+            const char *hit = text.data + at + __builtin_ctz(bits);
+            bytes_copy(to, from, (size_t)(hit - from));
+            to += hit - from;
+            const Entity *entity = entity_of(*hit);
+            memcpy(to, entity, sizeof *entity);
+            to += entity->len;
             from = hit + 1;
         }
+        bytes_copy(to, from, (size_t)(end - from));
+        to += end - from;
+        out->len = (size_t)(to - out->data);
     }
-    buf_put(out, str_from_offset(text, from));
 }
 
 static bool print_escaped_slow(Render *r, Value v, Buf *out)
@@ -387,7 +429,7 @@ bool op_escape(Render *r, Value v, Value *out)
         *out = value_markup(text); /* nothing to escape, nothing to copy */
     } else {
         enum {
-            ROOM = 64 /* for a few entities */
+            ROOM = 160 /* for a few entities */
         };
         Buf buf = render_buf_for(r, text.len + ROOM);
         if (value_is_string(v)) {

@@ -20,6 +20,10 @@ bool sort_less(Render *r, Value a, Value b, SortKeys keys, bool *less)
         *less = a.integer < b.integer;
         return true;
     }
+    if (a.kind == VALUE_FLOAT && b.kind == VALUE_FLOAT) {
+        *less = a.number < b.number;
+        return true;
+    }
     if (keys == SORT_LISTED) {
         bool equal;
         if (!op_equal(r, a, b, &equal)) {
@@ -33,8 +37,12 @@ bool sort_less(Render *r, Value a, Value b, SortKeys keys, bool *less)
     return op_order(r, OP_LT, a, b, less);
 }
 
-static bool item_less(const Sort *sort, const SortItem *a, const SortItem *b, bool *less)
+static inline bool item_less(const Sort *sort, const SortItem *a, const SortItem *b, bool *less)
 {
+    if (LIKELY(a->key.kind == VALUE_STRING && b->key.kind == VALUE_STRING)) {
+        *less = str_compare(value_str(a->key), value_str(b->key)) < 0;
+        return true;
+    }
     return sort_less(sort->r, a->key, b->key, sort->keys, less);
 }
 
