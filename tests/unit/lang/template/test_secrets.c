@@ -256,13 +256,11 @@ static void statements_show_no_secrets(void **state)
         "{% macro m(a=p) %}{{ a }}{% endmacro %}{% set x = m() %}{{ x }}{{ x[1:] }}{{ [x] }}",
         "{% macro m() %}{{ caller(p) }}{% endmacro %}{% call(a) m() %}[{{ a }}]{% endcall %}",
         "{% macro m() %}{{ caller() | upper }}{% endmacro %}{% call m() %}{{ p }}{% endcall %}",
-        "{% macro m() %}{% set x = caller() %}{{ x }}{% endmacro %}{% call m() %}{{ p }}{% endcall "
-        "%}",
+        "{% macro m() %}{% set x=caller() %}{{ x }}{% endmacro %}{% call m() %}{{p}}{% endcall %}",
         "{% set x %}a {{ p }} b{% endset %}{{ x }}{{ x | reverse }}{{ x.split() }}",
         "{% set x | upper %}a {{ p }} b{% endset %}{{ x }}",
         "{% set x %}{% set y %}{{ p }}{% endset %}{{ y }}{% endset %}{{ x }}",
-        "{% set x %}{% for a in [1] %}{% set y %}{% break %}{% endset %}{% endfor %}{{ p }}"
-        "{% endset %}{{ x }}",
+        "{%set x%}{%for a in [1]%}{%set y%}{%break%}{%endset%}{%endfor%}{{p}}{%endset%}{{x}}",
         "{% filter upper %}{{ p }}{% endfilter %}",
         "{% with x = p, y = {'z': p} %}{{ x }}{{ y }}{{ y.z }}{% endwith %}",
         "{% set ns = namespace(a=p) %}{{ ns.a }}{{ ns }}{% set ns.b = p %}{{ ns.b }}{{ ns }}",
