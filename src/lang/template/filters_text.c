@@ -148,7 +148,8 @@ static bool filter_trim(Render *r, const Args *args, Value *out)
         return false;
     }
     Str set = value_str(chars);
-    if (!render_charge(r, set.len + (text.len / 64) * (set.len / 64))) {
+    /* Every character that goes is compared with all of the set. */
+    if (!render_charge(r, (uint64_t)text.len * set.len / 16)) {
         return false;
     }
     size_t start = 0;

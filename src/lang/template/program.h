@@ -5,6 +5,7 @@
  * frame of slots. A function defined inside another one sees the slots of the frames around it. */
 #pragma once
 
+#include "base/str_map.h"
 #include "lang/template/native.h"
 #include "lang/template/template.h"
 
@@ -240,7 +241,6 @@ struct Template {
 /* The environment behind template.h, as compiler and interpreter see it. */
 struct Templates {
     TemplateSettings settings;
-    Arena arena;         /* settings, texts, programs */
-    Template **compiled; /* those with names, for templates_get */
-    uint32_t compiled_count, compiled_cap;
+    Arena arena;     /* settings, texts, programs */
+    StrMap compiled; /* name -> Template, those that templates_get loaded */
 };

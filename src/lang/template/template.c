@@ -78,6 +78,7 @@ Templates *templates_new(const TemplateSettings *settings)
         memory_exhausted(sizeof *templates);
     }
     arena_init(&templates->arena, ARENA_UNLIMITED);
+    str_map_init(&templates->compiled, &templates->arena);
     templates->settings = *settings;
     TemplateSyntax *syntax = &templates->settings.syntax;
     Str *texts[] = { &syntax->block_start,           &syntax->block_end,
@@ -172,27 +173,22 @@ bool templates_compile_expression(Templates *templates, Str name, Str text, cons
     return compile(templates, template, true, fault);
 }
 
-static bool not_found(Templates *templates, Str name, Fault *fault)
-{
-    *fault = (Fault){ .class = FAULT_NOT_FOUND, .message = arena_copy(&templates->arena, name) };
-    return false;
-}
-
 bool templates_get(Templates *templates, Str name, const Template **out, Fault *fault)
 {
-    for (uint32_t i = 0; i < templates->compiled_count; i++) {
-        if (str_eq(templates->compiled[i]->name, name)) {
-            *out = templates->compiled[i];
-            return true;
-        }
+    *out = str_map_find(&templates->compiled, name);
+    if (*out != NULL) {
+        return true;
     }
     const TemplateSettings *settings = &templates->settings;
+    ArenaMark mark = arena_mark(&templates->arena);
     Str text;
     if (settings->load == NULL ||
         !settings->load(settings->load_context, name, &templates->arena, &text)) {
-        return not_found(templates, name, fault);
+        arena_release(&templates->arena, mark); /* asked for again and again, it must not pile up */
+        *fault = (Fault){ .class = FAULT_NOT_FOUND, .message = name };
+        return false;
     }
-    if (templates->compiled_count >= settings->limits.templates) {
+    if (templates->compiled.count >= settings->limits.templates) {
         *fault = (Fault){ .class = FAULT_LIMIT, .message = STR("too many templates are loaded") };
         return false;
     }
@@ -200,14 +196,7 @@ bool templates_get(Templates *templates, Str name, const Template **out, Fault *
     if (!templates_compile(templates, name, text, &template, fault)) {
         return false;
     }
-    if (templates->compiled_count == templates->compiled_cap) {
-        uint32_t cap = templates->compiled_cap == 0 ? 8 : templates->compiled_cap * 2;
-        templates->compiled =
-            arena_grow(&templates->arena, templates->compiled,
-                       templates->compiled_cap * sizeof(Template *), cap * sizeof(Template *));
-        templates->compiled_cap = cap;
-    }
-    templates->compiled[templates->compiled_count++] = (Template *)template;
+    str_map_put(&templates->compiled, template->name, (Template *)template);
     *out = template;
     return true;
 }

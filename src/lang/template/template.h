@@ -82,7 +82,7 @@ MUST_CHECK bool templates_compile(Templates *templates, Str name, Str text, cons
 /* Compiles a bare expression, for template_evaluate. */
 MUST_CHECK bool templates_compile_expression(Templates *templates, Str name, Str text,
                                              const Template **out, Fault *fault);
-/* By name through the loader, compiled at most once. */
+/* By name through the loader, compiled at most once. A fault may borrow `name`. */
 MUST_CHECK bool templates_get(Templates *templates, Str name, const Template **out, Fault *fault);
 
 typedef struct SecretRange {

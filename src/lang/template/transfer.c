@@ -62,6 +62,10 @@ static void hide_name(Render *r, Value name)
     }
 }
 
+enum {
+    LOAD_COST = 64 /* steps; a missing template is looked for every time */
+};
+
 /* One template by the name in `name`. Missing is told apart from broken by the fault's class. */
 static bool load_one(Render *r, Value name, const Template **out)
 {
@@ -69,7 +73,7 @@ static bool load_one(Render *r, Value name, const Template **out)
         return undefined_raise(r, name);
     }
     Str text;
-    if (!op_text(r, name, &text)) {
+    if (!op_text(r, name, &text) || !render_charge(r, LOAD_COST)) {
         return false;
     }
     Fault fault = { 0 };

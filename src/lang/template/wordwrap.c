@@ -7,25 +7,37 @@
 /* A piece of text that stays together: a word, a part of a hyphenated one, or white space. */
 typedef struct Chunk {
     Str text;
-    int64_t width; /* characters */
-    bool blank;
+    int64_t width;     /* characters */
+    const char *solid; /* the end of the last character that is no white space */
 } Chunk;
+
+static bool is_blank(const Chunk *chunk)
+{
+    return chunk->solid <= chunk->text.data;
+}
 
 typedef struct Chunks {
     Chunk *items;
     size_t count, cap;
 } Chunks;
 
-static void push_chunk(Render *r, Chunks *chunks, Str text)
+static bool push_chunk(Render *r, Chunks *chunks, Str text)
 {
     if (chunks->count == chunks->cap) {
         size_t cap = chunks->cap == 0 ? 16 : chunks->cap * 2;
+        if (!charge_items(r, cap, sizeof(Chunk))) {
+            return false;
+        }
         chunks->items =
             arena_grow(r->arena, chunks->items, chunks->cap * sizeof(Chunk), cap * sizeof(Chunk));
         chunks->cap = cap;
     }
+    Str solid = text_strip(text);
     chunks->items[chunks->count++] =
-        (Chunk){ text, (int64_t)utf8_count(text), text_strip(text).len == 0 };
+        (Chunk){ .text = text,
+                 .width = (int64_t)utf8_count(text),
+                 .solid = solid.len == 0 ? text.data : solid.data + solid.len };
+    return true;
 }
 
 static uint32_t code_at(Str text, size_t at)
@@ -125,7 +137,7 @@ static size_t word_end(Str text, size_t at, bool hyphens)
     return at;
 }
 
-static void split_line(Render *r, Str line, bool hyphens, Chunks *chunks)
+static bool split_line(Render *r, Str line, bool hyphens, Chunks *chunks)
 {
     chunks->count = 0;
     for (size_t at = 0; at < line.len;) {
@@ -136,9 +148,12 @@ static void split_line(Render *r, Str line, bool hyphens, Chunks *chunks)
         if (end == at) {
             end = word_end(line, at, hyphens);
         }
-        push_chunk(r, chunks, str_slice(line, at, end));
+        if (!push_chunk(r, chunks, str_slice(line, at, end))) {
+            return false;
+        }
         at = end;
     }
+    return true;
 }
 
 /* Cuts the beginning of a chunk that no line can hold; returns it and leaves the rest. */
@@ -157,8 +172,7 @@ static Str cut_chunk(Chunk *chunk, int64_t space, const WrapRules *rules)
     }
     Str cut = str_slice(chunk->text, 0, end);
     chunk->text = str_from_offset(chunk->text, end);
-    chunk->width = (int64_t)utf8_count(chunk->text);
-    chunk->blank = text_strip(chunk->text).len == 0;
+    chunk->width -= (int64_t)utf8_count(cut); /* counting the rest would take the square of it */
     return cut;
 }
 
@@ -184,7 +198,7 @@ static void put_line(Chunks *chunks, size_t *at, const WrapRules *rules, Buf *ou
     }
     if (breaks) {
         cut = text_strip(cut).len == 0 ? STR_EMPTY : cut;
-    } else if (end > start && chunks->items[end - 1].blank) {
+    } else if (end > start && is_blank(&chunks->items[end - 1])) {
         end--;
     }
     for (size_t i = start; i < end; i++) {
@@ -200,7 +214,7 @@ static bool wrap_line(Render *r, Chunks *chunks, const WrapRules *rules, Buf *ou
         if (!render_charge(r, 1)) {
             return false;
         }
-        if (later && chunks->items[at].blank) {
+        if (later && is_blank(&chunks->items[at])) {
             at++; /* no white space at the beginning of a wrapped line */
         }
         size_t before = out->len;
@@ -228,8 +242,8 @@ bool wordwrap(Render *r, Str text, const WrapRules *rules, Buf *out)
             buf_put(out, rules->between);
         }
         first = false;
-        split_line(r, line, rules->break_on_hyphens, &chunks);
-        if (!wrap_line(r, &chunks, rules, out)) {
+        if (!split_line(r, line, rules->break_on_hyphens, &chunks) ||
+            !wrap_line(r, &chunks, rules, out)) {
             return false;
         }
     }
