@@ -10,55 +10,71 @@ static Value part_value(Str part)
     return digits && str_to_i64(part, &number) ? value_int(number) : value_string(part);
 }
 
-AttributePath attribute_path_make(Render *r, Value attribute)
+/* A part takes far more room than the character that separates it. */
+static bool check_room(Render *r, Value attribute)
 {
-    if (attribute.kind == VALUE_NULL || value_is_missing(attribute)) {
-        return (AttributePath){ NULL, 0 };
-    }
-    if (attribute.kind != VALUE_STRING) {
-        PathPart *part = ARENA_ARRAY(r->arena, PathPart, 1);
-        *part = (PathPart){ .key = attribute };
-        return (AttributePath){ part, 1 };
-    }
-    Str rest = value_str(attribute);
+    return attribute.kind != VALUE_STRING ||
+           render_room(r, (size_t)attribute.len * (sizeof(PathPart) + sizeof(AttributePath)));
+}
+
+/* `flags` go to every part: a secret path leads to secrets. */
+static AttributePath path_of_text(Render *r, Str text, unsigned flags)
+{
     uint32_t count = 1;
-    for (size_t i = 0; i < rest.len; i++) {
-        count += rest.data[i] == '.';
+    for (size_t i = 0; i < text.len; i++) {
+        count += text.data[i] == '.';
     }
     AttributePath path = { ARENA_ARRAY(r->arena, PathPart, count), 0 };
+    Str rest = text.data == NULL ? STR_EMPTY : text;
     Str part;
-    if (rest.data == NULL) {
-        rest = STR_EMPTY;
-    }
     while (str_split_next(&rest, '.', &part)) {
         PathPart *made = &path.parts[path.count++];
         *made = (PathPart){ .key = part_value(part) };
-        made->key.flags |= attribute.flags & VALUE_SECRET;
+        made->key.flags |= (uint8_t)flags;
     }
     return path;
 }
 
-AttributePath *attribute_path_make_list(Render *r, Value attribute, uint32_t *count)
+bool attribute_path_make(Render *r, Value attribute, AttributePath *out)
+{
+    *out = (AttributePath){ NULL, 0 };
+    if (attribute.kind == VALUE_NULL || value_is_missing(attribute)) {
+        return true;
+    }
+    if (attribute.kind == VALUE_STRING) {
+        if (!check_room(r, attribute)) {
+            return false;
+        }
+        *out = path_of_text(r, value_str(attribute), attribute.flags & VALUE_SECRET);
+        return true;
+    }
+    *out = (AttributePath){ ARENA_ARRAY(r->arena, PathPart, 1), 1 };
+    out->parts[0] = (PathPart){ .key = attribute };
+    return true;
+}
+
+bool attribute_path_make_list(Render *r, Value attribute, AttributePath **out, uint32_t *count)
 {
     *count = 1;
+    if (!check_room(r, attribute)) {
+        return false;
+    }
     if (attribute.kind == VALUE_STRING) {
         for (uint32_t i = 0; i < attribute.len; i++) {
             *count += attribute.text[i] == ',';
         }
     }
     AttributePath *paths = ARENA_ARRAY(r->arena, AttributePath, *count);
+    *out = paths;
     if (*count == 1) {
-        paths[0] = attribute_path_make(r, attribute);
-        return paths;
+        return attribute_path_make(r, attribute, &paths[0]);
     }
     Str rest = value_str(attribute);
     Str part;
     for (uint32_t i = 0; str_split_next(&rest, ',', &part); i++) {
-        Value path = value_string(part);
-        path.flags |= attribute.flags & VALUE_SECRET;
-        paths[i] = attribute_path_make(r, path);
+        paths[i] = path_of_text(r, part, attribute.flags & VALUE_SECRET);
     }
-    return paths;
+    return true;
 }
 
 bool attribute_path_get(Render *r, const AttributePath *path, const Value *item, Value fallback,

@@ -13,10 +13,12 @@ typedef struct AttributePath {
     uint32_t count;
 } AttributePath;
 
-/* `attribute` may be missing or none: then the path leads to the item itself. */
-AttributePath attribute_path_make(Render *r, Value attribute);
+/* `attribute` may be missing or none: then the path leads to the item itself. Fails only when a
+ * very long one would take too much memory. */
+MUST_CHECK bool attribute_path_make(Render *r, Value attribute, AttributePath *out);
 /* The paths of "age,name"; always at least one. */
-AttributePath *attribute_path_make_list(Render *r, Value attribute, uint32_t *count);
+MUST_CHECK bool attribute_path_make_list(Render *r, Value attribute, AttributePath **out,
+                                         uint32_t *count);
 
 /* Follows the path from `item`, which may be `out`. Where an element is undefined, `fallback` takes
  * its place unless it is null or missing. */

@@ -77,15 +77,13 @@ Str repr_for_message(Render *r, Value v)
     enum {
         SHOWN_MAX = 200
     };
+    if (v.kind == VALUE_STRING) {
+        v.len = (uint32_t)utf8_index_to_offset(value_str(v), SHOWN_MAX);
+    } else if (v.kind > VALUE_STRING && v.kind != VALUE_UNDEFINED) {
+        return arena_format(r->arena, "<%s>", op_type_name(v));
+    }
     Buf text = render_buf(r);
-    if (!op_repr(r, v, &text)) {
-        return STR("...");
-    }
-    Str shown = buf_str(&text);
-    if (shown.len > SHOWN_MAX) {
-        shown.len = utf8_index_to_offset(shown, SHOWN_MAX);
-    }
-    return shown;
+    return op_repr(r, v, &text) ? buf_str(&text) : STR("...");
 }
 
 bool raise_no_attribute(Render *r, Value v, const char *name)

@@ -77,6 +77,34 @@ static inline bool charge_items(Render *r, uint64_t count, size_t size)
            render_room(r, count > SIZE_MAX / size ? SIZE_MAX : (size_t)count * size);
 }
 
+/* Before the next item of a walk that nothing else bounds: pays for what a filter does with it, and
+ * sees whether what it made so far is still within the budget. */
+static inline bool charge_turn(Render *r)
+{
+    return render_charge(r, 3) && render_room(r, 0);
+}
+
+/* list_push and map_append for what is not bounded by the size of the input. */
+static inline bool push_item(Render *r, List *list, Value item)
+{
+    if (UNLIKELY(list->len == list->cap) &&
+        !render_room(r, 2 * ((size_t)list->cap + 1) * sizeof(Value))) {
+        return false;
+    }
+    list_push(r->arena, list, item);
+    return true;
+}
+
+static inline bool append_entry(Render *r, Map *map, Value key, Value value)
+{
+    if (UNLIKELY(map->len == map->cap) &&
+        !render_room(r, 2 * ((size_t)map->cap + 1) * (sizeof(MapEntry) + 2 * sizeof(uint64_t)))) {
+        return false;
+    }
+    map_append(r->arena, map, key, value);
+    return true;
+}
+
 /* Case of whole texts, as Python's str methods do it. The result may be `text` itself. */
 MUST_CHECK bool text_lower(Render *r, Str text, Str *out);
 MUST_CHECK bool text_upper(Render *r, Str text, Str *out);

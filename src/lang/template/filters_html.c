@@ -178,7 +178,8 @@ static bool filter_urlencode(Render *r, const Args *args, Value *out)
         return false;
     }
     while (iter_next(r, &iter, &pair)) {
-        if (!unpack_pair(r, pair, &name, &value) || !put_query_pair(r, name, value, &url)) {
+        if (!charge_turn(r) || !unpack_pair(r, pair, &name, &value) ||
+            !put_query_pair(r, name, value, &url)) {
             return false;
         }
     }

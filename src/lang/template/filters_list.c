@@ -25,7 +25,7 @@ static bool flatten_into(Render *r, Value nested, int64_t levels, bool skip_null
         if (value_is_sequence(item) && levels != 0) {
             done = flatten_into(r, item, levels < 0 ? levels : levels - 1, skip_nulls, flat);
         } else {
-            list_push(r->arena, flat, item);
+            done = push_item(r, flat, item);
         }
     }
     render_leave(r, &nest);
@@ -128,8 +128,7 @@ static bool push_tuple(Render *r, List *tuples, const List *items, const uint32_
     for (uint32_t i = 0; i < size; i++) {
         list_push(r->arena, tuple, items->items[picks[i]]);
     }
-    list_push(r->arena, tuples, value_tuple(tuple));
-    return true;
+    return push_item(r, tuples, value_tuple(tuple));
 }
 
 static bool read_size(Render *r, const Args *args, const List *items, int64_t *out)
@@ -177,20 +176,13 @@ static bool filter_combinations(Render *r, const Args *args, Value *out)
     }
 }
 
-/* Moves picks[at] to the next position not used by the picks before it; false past the end. */
-static bool next_free_pick(uint32_t *picks, uint32_t at, uint32_t from, uint32_t count)
+/* The first position from `from` on that is not used; `count` when there is none. */
+static uint32_t next_free(const bool *used, uint32_t from, uint32_t count)
 {
-    for (uint32_t pick = from; pick < count; pick++) {
-        bool used = false;
-        for (uint32_t i = 0; i < at && !used; i++) {
-            used = picks[i] == pick;
-        }
-        if (!used) {
-            picks[at] = pick;
-            return true;
-        }
+    while (from < count && used[from]) {
+        from++;
     }
-    return false;
+    return from;
 }
 
 /* Ordered choices, in the order of itertools.permutations. */
@@ -208,14 +200,17 @@ static bool filter_permutations(Render *r, const Args *args, Value *out)
     }
     uint32_t size = (uint32_t)wanted;
     uint32_t *picks = ARENA_ARRAY(r->arena, uint32_t, size + 1);
+    bool *used = arena_alloc_zero(r->arena, items->len + 1);
     uint32_t at = 0;
     uint32_t from = 0;
     for (;;) {
-        if (!render_charge(r, 1 + at)) {
+        uint32_t pick = at < size ? next_free(used, from, items->len) : items->len;
+        if (!render_charge(r, 1 + (pick - from) / 16)) {
             return false;
         }
-        if (at < size && next_free_pick(picks, at, from, items->len)) {
-            at++;
+        if (pick < items->len) {
+            used[pick] = true;
+            picks[at++] = pick;
             from = 0;
             continue;
         }
@@ -225,7 +220,7 @@ static bool filter_permutations(Render *r, const Args *args, Value *out)
         if (at == 0) {
             return true;
         }
-        at--;
+        used[picks[--at]] = false;
         from = picks[at] + 1;
     }
 }

@@ -364,13 +364,13 @@ static bool filter_subelements(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
     bool skip;
-    if (!arg_truth(r, args, 2, false, &skip)) {
+    AttributePath path;
+    if (!arg_truth(r, args, 2, false, &skip) || !attribute_path_make(r, args->values[1], &path)) {
         return false;
     }
     if (v.kind == VALUE_MAP) {
         v = view_new(r, v.map, VIEW_VALUES);
     }
-    AttributePath path = attribute_path_make(r, args->values[1]);
     List *pairs = list_new(r->arena, 0);
     Iter iter;
     Value item, inner;
@@ -379,7 +379,7 @@ static bool filter_subelements(Render *r, const Args *args, Value *out)
     }
     while (iter_next(r, &iter, &item)) {
         bool found;
-        if (!sub_list(r, &path, item, skip, &inner, &found)) {
+        if (!charge_turn(r) || !sub_list(r, &path, item, skip, &inner, &found)) {
             return false;
         }
         if (!found) {
@@ -394,7 +394,9 @@ static bool filter_subelements(Render *r, const Args *args, Value *out)
             part.flags |= inner.flags & VALUE_SECRET;
             list_push(r->arena, pair, item);
             list_push(r->arena, pair, part);
-            list_push(r->arena, pairs, value_tuple(pair));
+            if (!push_item(r, pairs, value_tuple(pair))) {
+                return false;
+            }
         }
     }
     *out = value_list(pairs);

@@ -51,20 +51,23 @@ static bool read_rule(Render *r, const Args *args, uint32_t attribute, uint32_t 
                       AttributePath *path, KeyRule *out)
 {
     bool exact;
-    if (!arg_truth(r, args, case_sensitive, false, &exact)) {
+    if (!arg_truth(r, args, case_sensitive, false, &exact) ||
+        !attribute_path_make(r, args->values[attribute], path)) {
         return false;
     }
-    *path = attribute_path_make(r, args->values[attribute]);
     *out = (KeyRule){ .paths = path, .count = 1, .fold = !exact, .fallback = value_null() };
     return true;
 }
 
 static bool keyed_items(Render *r, const KeyRule *rule, const List *items, SortItem **out)
 {
+    if (!sort_room(r, items->len)) {
+        return false;
+    }
     SortItem *keyed = ARENA_ARRAY(r->arena, SortItem, items->len);
     for (uint32_t i = 0; i < items->len; i++) {
         keyed[i].item = items->items[i];
-        if (!item_key(r, rule, items->items[i], &keyed[i].key)) {
+        if (!item_key(r, rule, items->items[i], &keyed[i].key) || !render_room(r, 0)) {
             return false;
         }
     }
@@ -83,8 +86,8 @@ static bool filter_sort(Render *r, const Args *args, Value *out)
         return false;
     }
     KeyRule rule = { .fold = !exact, .fallback = value_null() };
-    rule.paths = attribute_path_make_list(r, args->values[3], &rule.count);
-    if (!keyed_items(r, &rule, items, &keyed) ||
+    if (!attribute_path_make_list(r, args->values[3], &rule.paths, &rule.count) ||
+        !keyed_items(r, &rule, items, &keyed) ||
         !sort_items(r, keyed, items->len, SORT_LISTED, reverse != 0)) {
         return false;
     }
@@ -119,6 +122,9 @@ static bool filter_dictsort(Render *r, const Args *args, Value *out)
     List *pairs;
     if (!arg_int(r, args, 3, false, &reverse) ||
         !iter_collect(r, view_new(r, v.map, VIEW_ITEMS), &pairs)) {
+        return false;
+    }
+    if (!sort_room(r, pairs->len)) {
         return false;
     }
     SortItem *keyed = ARENA_ARRAY(r->arena, SortItem, pairs->len);
@@ -205,7 +211,8 @@ static bool find_extreme(Render *r, const Args *args, Operator op, Value *out)
     }
     while (iter_next(r, &iter, &item)) {
         bool better;
-        if (!item_key(r, &rule, item, &key) || !op_order(r, op, key, best, &better)) {
+        if (!charge_turn(r) || !item_key(r, &rule, item, &key) ||
+            !op_order(r, op, key, best, &better)) {
             return false;
         }
         if (better) {
@@ -239,22 +246,22 @@ static bool filter_unique(Render *r, const Args *args, Value *out)
     bool seen_undefined = false; /* all undefined values count as one key */
     Value item, key;
     while (iter_next(r, &iter, &item)) {
-        if (!item_key(r, &rule, item, &key)) {
+        if (!charge_turn(r) || !item_key(r, &rule, item, &key)) {
             return false;
         }
         if (key.kind == VALUE_UNDEFINED) {
-            if (!seen_undefined) {
-                seen_undefined = true;
-                list_push(r->arena, kept, item);
+            if (!seen_undefined && !push_item(r, kept, item)) {
+                return false;
             }
+            seen_undefined = true;
             continue;
         }
         if (!value_is_key(key)) {
             return render_raise(r, FAULT_TYPE, "unhashable type: '%s'", op_type_name(key));
         }
-        if (map_find(seen, key) == NULL) {
-            map_append(r->arena, seen, key, value_null());
-            list_push(r->arena, kept, item);
+        if (map_find(seen, key) == NULL &&
+            (!append_entry(r, seen, key, value_null()) || !push_item(r, kept, item))) {
+            return false;
         }
     }
     *out = generator_new(r, kept, "sync_do_unique");
@@ -263,18 +270,19 @@ static bool filter_unique(Render *r, const Args *args, Value *out)
 
 static bool filter_sum(Render *r, const Args *args, Value *out)
 {
-    AttributePath path = attribute_path_make(r, args->values[1]);
+    AttributePath path;
     Value sum = arg_or(args, 2, value_int(0));
     if (sum.kind == VALUE_STRING) {
         return render_raise(r, FAULT_TYPE, "sum() can't sum strings [use ''.join(seq) instead]");
     }
     Iter iter;
     Value item;
-    if (!iter_start(r, args->values[0], &iter)) {
+    if (!attribute_path_make(r, args->values[1], &path) || !iter_start(r, args->values[0], &iter)) {
         return false;
     }
     while (iter_next(r, &iter, &item)) {
-        if ((path.count > 0 && !attribute_path_get(r, &path, &item, value_null(), &item)) ||
+        if (!charge_turn(r) ||
+            (path.count > 0 && !attribute_path_get(r, &path, &item, value_null(), &item)) ||
             !op_binary(r, OP_ADD, sum, item, &sum)) {
             return false;
         }

@@ -90,7 +90,7 @@ static bool filter_path_join(Render *r, const Args *args, Value *out)
 }
 
 /* The names of a path without ".", and ".." applied where there is something to leave. */
-static List *path_names(Render *r, Str path)
+static bool path_names(Render *r, Str path, List **out)
 {
     bool absolute = str_starts(path, STR("/"));
     List *names = list_new(r->arena, 8);
@@ -102,12 +102,15 @@ static List *path_names(Render *r, Str path)
         bool up = str_eq(name, STR(".."));
         Str last = names->len > 0 ? value_str(names->items[names->len - 1]) : STR("..");
         if (!up || (!absolute && str_eq(last, STR("..")))) {
-            list_push(r->arena, names, value_string(name));
+            if (!push_item(r, names, value_string(name))) {
+                return false;
+            }
         } else if (names->len > 0) {
             names->len--;
         }
     }
-    return names;
+    *out = names;
+    return true;
 }
 
 static void put_names(const List *names, uint32_t from, Buf *out)
@@ -123,7 +126,8 @@ static void put_names(const List *names, uint32_t from, Buf *out)
 static bool filter_normpath(Render *r, const Args *args, Value *out)
 {
     Str path;
-    if (!op_text(r, args->values[0], &path)) {
+    List *names;
+    if (!op_text(r, args->values[0], &path) || !path_names(r, path, &names)) {
         return false;
     }
     Buf normal = render_buf(r);
@@ -132,7 +136,7 @@ static bool filter_normpath(Render *r, const Args *args, Value *out)
         bool two = str_starts(path, STR("//")) && !str_starts(path, STR("///"));
         buf_put_c(&normal, two ? "//" : "/");
     }
-    put_names(path_names(r, path), 0, &normal);
+    put_names(names, 0, &normal);
     if (normal.len == 0) {
         buf_put_char(&normal, '.');
     }
@@ -148,8 +152,10 @@ static bool filter_relpath(Render *r, const Args *args, Value *out)
     if (str_starts(path, STR("/")) != str_starts(start, STR("/"))) {
         return render_raise(r, FAULT_VALUE, "relpath takes two absolute or two relative paths");
     }
-    List *names = path_names(r, path);
-    List *base = path_names(r, start);
+    List *names, *base;
+    if (!path_names(r, path, &names) || !path_names(r, start, &base)) {
+        return false;
+    }
     uint32_t same = 0;
     while (same < names->len && same < base->len &&
            str_eq(value_str(names->items[same]), value_str(base->items[same]))) {

@@ -90,7 +90,7 @@ static bool search(Render *r, const Args *args, const char *filter, RegexAnchor 
     Str text;
     unsigned flags;
     const Regex *regex;
-    RegexMatch match;
+    RegexMatch match = { 0 };
     bool found;
     if (!op_text(r, args->values[0], &text) || !read_search_flags(r, filter, args->named, &flags) ||
         !get_regex(r, args->values[1], flags, &regex)) {
@@ -140,21 +140,25 @@ static bool filter_regex_findall(Render *r, const Args *args, Value *out)
     }
     List *found = list_new(r->arena, 0);
     RegexWalk walk = { .regex = regex, .text = text };
-    RegexMatch match;
+    RegexMatch match = { 0 };
     while (regex_next(r, &walk, &match)) {
-        if (!render_room(r, sizeof(Value) * match.count)) {
-            return false;
-        }
         if (match.count <= 2) {
             RegexSpan span = match.groups[match.count - 1];
-            list_push(r->arena, found, value_string(span_text(text, span)));
+            if (!push_item(r, found, value_string(span_text(text, span)))) {
+                return false;
+            }
             continue;
+        }
+        if (!render_room(r, sizeof(List) + sizeof(Value) * match.count)) {
+            return false;
         }
         List *tuple = list_new(r->arena, match.count - 1);
         for (uint32_t i = 1; i < match.count; i++) {
             list_push(r->arena, tuple, value_string(span_text(text, match.groups[i])));
         }
-        list_push(r->arena, found, value_tuple(tuple));
+        if (!push_item(r, found, value_tuple(tuple))) {
+            return false;
+        }
     }
     *out = value_list(found);
     return !render_failed(r);
@@ -205,6 +209,9 @@ static bool read_replacement(Render *r, const Regex *regex, Str text, Replacemen
     uint32_t pieces = 1;
     for (size_t i = 0; i < text.len; i++) {
         pieces += text.data[i] == '\\';
+    }
+    if (!render_room(r, pieces * (sizeof(Str) + sizeof(uint32_t)))) {
+        return false;
     }
     *out = (Replacement){ ARENA_ARRAY(r->arena, Str, pieces),
                           ARENA_ARRAY(r->arena, uint32_t, pieces), 0 };
@@ -269,7 +276,7 @@ static bool filter_regex_replace(Render *r, const Args *args, Value *out)
     }
     Buf changed = render_buf(r);
     RegexWalk walk = { .regex = regex, .text = text };
-    RegexMatch match;
+    RegexMatch match = { 0 };
     size_t from = 0;
     int64_t count = 0;
     while ((limit <= 0 || count < limit) && !changed.overflow && regex_next(r, &walk, &match)) {
@@ -318,7 +325,7 @@ static bool test_pattern(Render *r, const Args *args, RegexAnchor anchor, Value 
     Str text;
     unsigned flags;
     const Regex *regex;
-    RegexMatch match;
+    RegexMatch match = { 0 };
     bool found;
     if (!op_text(r, args->values[0], &text) ||
         !read_flags(r, args->values[3], args->values[2], &flags) ||

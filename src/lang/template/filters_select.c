@@ -65,7 +65,9 @@ static bool read_map_attribute(Render *r, const Args *args, AttributePath *path,
     if (!*used) {
         return true;
     }
-    *path = attribute_path_make(r, attribute->value);
+    if (!attribute_path_make(r, attribute->value, path)) {
+        return false;
+    }
     *fallback = value_null();
     for (uint32_t i = 0; i < args->named->len; i++) {
         const MapEntry *entry = &args->named->entries[i];
@@ -89,10 +91,10 @@ static bool map_attribute(Render *r, Value v, const AttributePath *path, Value f
         return false;
     }
     while (iter_next(r, &iter, &item)) {
-        if (!attribute_path_get(r, path, &item, fallback, &item)) {
+        if (!charge_turn(r) || !attribute_path_get(r, path, &item, fallback, &item) ||
+            !push_item(r, mapped, item)) {
             return false;
         }
-        list_push(r->arena, mapped, item);
     }
     return !render_failed(r);
 }
@@ -111,10 +113,9 @@ static bool map_filter(Render *r, Value v, const Args *args, List *mapped)
     }
     while (iter_next(r, &iter, &item)) {
         if ((applied.native == NULL && !apply_make(r, false, args, 1, &applied)) ||
-            !apply(r, &applied, item, &item)) {
+            !charge_turn(r) || !apply(r, &applied, item, &item) || !push_item(r, mapped, item)) {
             return false;
         }
-        list_push(r->arena, mapped, item);
     }
     return !render_failed(r);
 }
@@ -156,7 +157,9 @@ static bool choose_items(Render *r, const Args *args, const Choice *choice, List
         if (args->count < 2) {
             return render_raise(r, FAULT_FILTER_ARGUMENT, "Missing parameter for attribute name");
         }
-        path = attribute_path_make(r, args->values[1]);
+        if (!attribute_path_make(r, args->values[1], &path)) {
+            return false;
+        }
         place = 2;
     }
     Applied applied = { 0 };
@@ -181,8 +184,8 @@ static bool choose_items(Render *r, const Args *args, const Choice *choice, List
         } else if (!op_truth(r, tested, &truth)) {
             return false;
         }
-        if (truth != choice->reject) {
-            list_push(r->arena, chosen, item);
+        if (!charge_turn(r) || (truth != choice->reject && !push_item(r, chosen, item))) {
+            return false;
         }
     }
     return !render_failed(r);

@@ -201,7 +201,7 @@ static bool join_items(Render *r, const Join *join, Value v, Value *out)
             buf_put_short(&joined, between);
         }
         if (join->path.count > 0 &&
-            !attribute_path_get(r, &join->path, &item, value_null(), &item)) {
+            (!charge_turn(r) || !attribute_path_get(r, &join->path, &item, value_null(), &item))) {
             return false;
         }
         if (item.kind == VALUE_STRING && !join->escape) {
@@ -227,7 +227,8 @@ static bool join_escaping(Render *r, Join *join, Value v, Value *out)
     join->escape = value_is_markup(join->separator);
     for (uint32_t i = 0; i < items->len; i++) {
         if (join->path.count > 0 &&
-            !attribute_path_get(r, &join->path, &items->items[i], value_null(), &items->items[i])) {
+            (!charge_turn(r) || !attribute_path_get(r, &join->path, &items->items[i], value_null(),
+                                                    &items->items[i]))) {
             return false;
         }
         join->escape = join->escape || (!settled && value_is_html(r, items->items[i]));
@@ -244,8 +245,10 @@ static bool filter_join(Render *r, const Args *args, Value *out)
                !arg_some(args, 2))) {
         return join_list(r, items->list, str_from(between->text, between->len), out);
     }
-    Join join = { .separator = arg_or(args, 1, value_string(STR_EMPTY)),
-                  .path = attribute_path_make(r, args->values[2]) };
+    Join join = { .separator = arg_or(args, 1, value_string(STR_EMPTY)) };
+    if (!attribute_path_make(r, args->values[2], &join.path)) {
+        return false;
+    }
     if (r->autoescape) {
         return join_escaping(r, &join, args->values[0], out);
     }
@@ -269,10 +272,15 @@ static bool filter_batch(Render *r, const Args *args, Value *out)
             return false;
         }
         if (full) {
-            list_push(r->arena, batches, value_list(batch));
+            if (!push_item(r, batches, value_list(batch)) ||
+                !render_room(r, sizeof(List) + batch->len * sizeof(Value))) {
+                return false;
+            }
             batch = list_new(r->arena, batch->len);
         }
-        list_push(r->arena, batch, item);
+        if (!push_item(r, batch, item)) {
+            return false;
+        }
     }
     if (render_failed(r)) {
         return false;

@@ -24,8 +24,8 @@ static bool keep_items(Render *r, Value v, const ValueSet *other, bool wanted, V
         if (!value_set_add(r, seen, item, &added)) {
             return false;
         }
-        if (added) {
-            list_push(r->arena, kept, item);
+        if (added && !push_item(r, kept, item)) {
+            return false;
         }
     }
     return !render_failed(r);

@@ -42,6 +42,9 @@ static void entries_as_they_are(const Map *map, SortItem *items)
  * compared at all stay as they are. */
 static bool sorted_entries(Render *r, const Map *map, SortItem **out)
 {
+    if (!sort_room(r, map->len)) {
+        return false;
+    }
     SortItem *items = ARENA_ARRAY(r->arena, SortItem, map->len);
     *out = items;
     entries_as_they_are(map, items);

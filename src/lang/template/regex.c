@@ -139,8 +139,10 @@ static bool match_groups(Render *r, pcre2_match_data *data, const Regex *regex, 
                          RegexMatch *out)
 {
     const size_t *offsets = pcre2_get_ovector_pointer(data);
-    out->count = regex->groups + 1;
-    out->groups = ARENA_ARRAY(r->arena, RegexSpan, out->count);
+    if (out->groups == NULL) {
+        out->count = regex->groups + 1;
+        out->groups = ARENA_ARRAY(r->arena, RegexSpan, out->count);
+    }
     for (uint32_t i = 0; i < out->count; i++) {
         bool set = (int)i < count && offsets[2 * i] != PCRE2_UNSET;
         /* \K can put the start behind the end. */

@@ -20,6 +20,7 @@ typedef struct RegexSpan {
     size_t start, end;
 } RegexSpan;
 
+/* Starts as zeros; filled again and again, it keeps its memory for matches of one pattern. */
 typedef struct RegexMatch {
     RegexSpan *groups; /* the whole match first; in the arena */
     uint32_t count;    /* of groups, the whole match included */

@@ -33,7 +33,7 @@ static bool some_item_is(Render *r, Value v, bool wanted, bool *out)
     *out = false;
     while (!*out && iter_next(r, &iter, &item)) {
         bool truth;
-        if (!op_truth(r, item, &truth)) {
+        if (!charge_turn(r) || !op_truth(r, item, &truth)) {
             return false;
         }
         *out = truth == wanted;
@@ -82,7 +82,7 @@ static bool is_subset(Render *r, Value small, Value large, Value *out)
         return false;
     }
     while (has && iter_next(r, &iter, &item)) {
-        if (!value_set_has(r, &set, item, &has)) {
+        if (!charge_turn(r) || !value_set_has(r, &set, item, &has)) {
             return false;
         }
     }

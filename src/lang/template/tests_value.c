@@ -1,4 +1,5 @@
 /* Jinja2's tests of what a value is. */
+#include "base/utf8.h"
 #include "lang/template/filter.h"
 
 static bool test_defined(Render *r, const Args *args, Value *out)
@@ -109,20 +110,36 @@ static bool test_escaped(Render *r, const Args *args, Value *out)
     return true;
 }
 
-static bool method_answer(Render *r, const Args *args, const char *method, Value *out)
+/* Whether the text has letters and all of them are of one case. Texts in ASCII are looked at here,
+ * others by the method of str. */
+static bool is_in_case(Render *r, const Args *args, bool upper, Value *out)
 {
     Str text;
-    return op_text(r, args->values[0], &text) && text_method(r, method, text, out);
+    if (!op_text(r, args->values[0], &text) || !charge_text(r, text.len)) {
+        return false;
+    }
+    if (!utf8_is_ascii(text)) {
+        return text_method(r, upper ? "isupper" : "islower", text, out);
+    }
+    bool some = false, other = false;
+    for (size_t i = 0; i < text.len && !other; i++) {
+        char c = text.data[i];
+        bool letter = ascii_is_alpha(c);
+        some = some || letter;
+        other = letter && (upper ? ascii_upper(c) : ascii_lower(c)) != c;
+    }
+    *out = value_bool(some && !other);
+    return true;
 }
 
 static bool test_lower(Render *r, const Args *args, Value *out)
 {
-    return method_answer(r, args, "islower", out);
+    return is_in_case(r, args, false, out);
 }
 
 static bool test_upper(Render *r, const Args *args, Value *out)
 {
-    return method_answer(r, args, "isupper", out);
+    return is_in_case(r, args, true, out);
 }
 
 /* Names are looked up in a map: what cannot be a key is an error. */

@@ -1,5 +1,7 @@
 #include "lang/template/value_set.h"
 
+#include "lang/template/filter.h"
+
 ValueSet value_set_make(Render *r)
 {
     return (ValueSet){ map_new(r->arena, 0), list_new(r->arena, 0) };
@@ -31,11 +33,8 @@ bool value_set_add(Render *r, ValueSet *set, Value v, bool *added)
     }
     *added = !has;
     if (!has) {
-        if (value_is_key(v)) {
-            map_append(r->arena, set->keys, v, value_null());
-        } else {
-            list_push(r->arena, set->others, v);
-        }
+        return value_is_key(v) ? append_entry(r, set->keys, v, value_null())
+                               : push_item(r, set->others, v);
     }
     return true;
 }
@@ -49,7 +48,7 @@ bool value_set_add_all(Render *r, ValueSet *set, Value items)
         return false;
     }
     while (iter_next(r, &iter, &item)) {
-        if (!value_set_add(r, set, item, &added)) {
+        if (!charge_turn(r) || !value_set_add(r, set, item, &added)) {
             return false;
         }
     }
