@@ -6,7 +6,7 @@ static int convert_run(Invocation *invocation)
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     List *documents;
-    return inputs_load_all(&inputs, invocation->args[0], false, &documents)
+    return inputs_load_all(&inputs, invocation->args[0], INPUT_TAKEN, &documents)
                ? output_documents(&inputs, invocation, documents)
                : inputs_report(&inputs, invocation);
 }
@@ -36,8 +36,13 @@ const Command command_convert = {
     .args_max = 1,
     .word = WORD_FILE,
     .help = "Convert YAML to JSON, or JSON to YAML.",
-    .text = "FILE is YAML, or JSON if its name ends in .json; '-' is standard input. Several YAML\n"
-            "documents become several JSON values, one after the other.",
+    .text =
+        "FILE is YAML, or JSON if its name ends in .json; '-' is standard input. Several YAML\n"
+        "documents become several JSON values, one after the other, and the other way round.\n"
+        "\n"
+        "YAML output keeps the tag '!secret'; JSON has no form for it, so the mark is lost there.\n"
+        "Other tags that eden does not know are dropped with a warning. A map with both 1 and\n"
+        "'1' as keys cannot become JSON, where all keys are text.",
     .options = options,
     .examples = examples,
     .run = convert_run,

@@ -10,7 +10,7 @@ enum {
 static void validate_file(Inputs *inputs, const char *path)
 {
     List *documents;
-    (void)!inputs_load_all(inputs, path, true, &documents);
+    (void)!inputs_load_all(inputs, path, INPUT_CHECKED, &documents);
 }
 
 /* Returns how many files it looked at. */

@@ -84,6 +84,8 @@ void hide_secrets(Problems *problems, const Sources *sources)
         problem->excerpt = mask(problems->arena, problem->excerpt,
                                 tag == STR_NOT_FOUND ? 0 : tag + strlen("!secret"));
         problem->message = without_quotes(problems->arena, problem->message);
-        problem->hint = STR_EMPTY; /* hints repeat parts of the line */
+        if (!str_eq(problem->code, STR("E0121"))) {
+            problem->hint = STR_EMPTY; /* most hints repeat parts of the line */
+        }
     }
 }

@@ -63,48 +63,54 @@ static uint16_t read_document(Inputs *inputs, const char *path)
                                      : yaml_options_default.limits.size);
 }
 
-/* JSON comes from pipes too, and not all of it is YAML: a text that starts like JSON and is some is
- * taken as such, whatever its name. Problems are told by the reader that the name calls for. */
-static bool json_by_content(Inputs *inputs, uint16_t id, Value *out)
+/* The values of a JSON text that follow one another; false when it is no such text, or has none or
+ * more than `max`. */
+static bool json_values(Inputs *inputs, uint16_t id, uint32_t max, List **out)
 {
-    Str text = str_trim(sources_get(&inputs->sources, id)->text);
-    if (text.len == 0 || (text.data[0] != '{' && text.data[0] != '[')) {
-        return false;
-    }
+    Str text = sources_get(&inputs->sources, id)->text;
     Problems ignored;
     problems_init(&ignored, inputs->arena);
-    return json_parse(inputs->arena, &inputs->sources, id, NULL, out, &ignored);
+    *out = list_new(inputs->arena, 1);
+    for (size_t at = 0; (at = json_skip_space(text, at)) < text.len;) {
+        Value value;
+        if ((*out)->len == max ||
+            !json_parse_next(inputs->arena, &inputs->sources, id, &at, NULL, &value, &ignored)) {
+            return false;
+        }
+        list_push(inputs->arena, *out, value);
+    }
+    return (*out)->len > 0;
 }
 
-static List *one_document(Arena *arena, Value value)
+/* JSON comes from pipes too, and not all of it is YAML: a text that starts like JSON and is some is
+ * taken as such, whatever its name. Problems are told by the reader that the name calls for. */
+static bool json_by_content(Inputs *inputs, uint16_t id, uint32_t max, List **out)
 {
-    List *list = list_new(arena, 1);
-    list_push(arena, list, value);
-    return list;
+    Str text = str_trim(sources_get(&inputs->sources, id)->text);
+    return text.len > 0 && (text.data[0] == '{' || text.data[0] == '[') &&
+           json_values(inputs, id, max, out);
 }
 
-bool inputs_load_all(Inputs *inputs, const char *path, bool lint, List **out)
+bool inputs_load_all(Inputs *inputs, const char *path, InputRules rules, List **out)
 {
+    uint32_t max = rules == INPUT_CHECKED ? 1 : UINT32_MAX;
     uint16_t id = read_document(inputs, path);
     if (id == SOURCE_NONE) {
         return false;
     }
-    Value document;
-    if (!is_json(path) && json_by_content(inputs, id, &document)) {
-        *out = one_document(inputs->arena, document);
+    if (is_json(path)) {
+        Str text = sources_get(&inputs->sources, id)->text;
+        Value ignored;
+        return json_values(inputs, id, max, out) ||
+               (rules == INPUT_TAKEN && json_skip_space(text, 0) == text.len) ||
+               json_parse(inputs->arena, &inputs->sources, id, NULL, &ignored, &inputs->problems);
+    }
+    if (json_by_content(inputs, id, max, out)) {
         return true;
     }
-    if (!is_json(path)) {
-        YamlOptions options = yaml_options_default;
-        options.lint = lint;
-        return yaml_load_all(inputs->arena, &inputs->sources, id, &options, out, &inputs->problems);
-    }
-    Value value;
-    if (!json_parse(inputs->arena, &inputs->sources, id, NULL, &value, &inputs->problems)) {
-        return false;
-    }
-    *out = one_document(inputs->arena, value);
-    return true;
+    YamlOptions options = yaml_options_default;
+    options.lint = options.strict_tags = rules == INPUT_CHECKED;
+    return yaml_load_all(inputs->arena, &inputs->sources, id, &options, out, &inputs->problems);
 }
 
 static void merge(Arena *arena, Map *into, const Map *from)
@@ -192,12 +198,17 @@ static bool load_variables(Inputs *inputs, const char *path, Value *out)
     if (id == SOURCE_NONE) {
         return false;
     }
-    if (!is_json(path) && json_by_content(inputs, id, out)) {
+    if (is_json(path)) {
+        return json_parse(inputs->arena, &inputs->sources, id, NULL, out, &inputs->problems);
+    }
+    List *values;
+    if (json_by_content(inputs, id, 1, &values)) {
+        *out = values->items[0];
         return true;
     }
-    return is_json(path)
-               ? json_parse(inputs->arena, &inputs->sources, id, NULL, out, &inputs->problems)
-               : yaml_load(inputs->arena, &inputs->sources, id, NULL, out, &inputs->problems);
+    YamlOptions options = yaml_options_default;
+    options.strict_tags = true;
+    return yaml_load(inputs->arena, &inputs->sources, id, &options, out, &inputs->problems);
 }
 
 static bool merge_file(Inputs *inputs, const char *path, Map *into)

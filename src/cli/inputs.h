@@ -21,8 +21,14 @@ uint16_t inputs_read(Inputs *inputs, const char *path, size_t max);
 /* Adds the problem that belongs to an error of sys/file. */
 void inputs_add_file_error(Inputs *inputs, const Error *err);
 
+/* How strictly documents are read. */
+typedef enum InputRules {
+    INPUT_CHECKED, /* a JSON file holds one value, unknown tags are errors, with hints (lint) */
+    INPUT_TAKEN, /* any number of JSON values, unknown tags are warnings: all that can be read is */
+} InputRules;
+
 /* All documents of a YAML or, by its name, JSON file. */
-MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, bool lint, List **out);
+MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rules, List **out);
 
 /* -v FILE and -D KEY=VALUE, for commands with variables. */
 #define VARIABLE_OPTIONS                                                           \

@@ -4,13 +4,14 @@
 #include "lang/json.h"
 #include "lang/yaml.h"
 
-static const JsonStyle json_lines = { .lines = true, .indent = 2 };
-static const JsonStyle json_line = { 0 };
+static const JsonStyle json_lines = { .lines = true, .indent = 2, .distinct = true };
+static const JsonStyle json_line = { .distinct = true };
+static const YamlStyle yaml_style = { .tag_secrets = true };
 
 static bool print_documents(const List *documents, const JsonStyle *json, Buf *out, Error *err)
 {
     if (json == NULL) {
-        return yaml_print_all(out, documents, NULL, err);
+        return yaml_print_all(out, documents, &yaml_style, err);
     }
     for (uint32_t i = 0; i < documents->len; i++) {
         if (!json_print(out, documents->items[i], json, err)) {

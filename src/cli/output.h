@@ -8,7 +8,8 @@ typedef enum OutputLayout {
     OUTPUT_LINES, /* JSON with a line per value, for people */
 } OutputLayout;
 
-/* Prints to standard output as `-o` says (json or yaml). What cannot be printed is a problem.
+/* Prints to standard output as `-o` says (json or yaml). YAML shows the marks of secrets as tags,
+ * JSON has no form for them. What cannot be printed is a problem.
  * Returns the exit code. */
 int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layout, Value value);
 /* Several documents: YAML with "---" between them, JSON one after the other. */

@@ -63,6 +63,7 @@ typedef struct JsonStyle {
     bool ascii;     /* other characters as \u escapes */
     bool html_safe; /* < > & ' as \u escapes, so that it can stand in an HTML page */
     bool allow_nan; /* NaN, Infinity, -Infinity instead of an error */
+    bool distinct;  /* keys that become the same text, as 1 and "1", are an error */
     /* Gives the plain value that stands for an object or undefined; NULL: these are errors. */
     bool (*replace)(void *context, Value v, Value *out, Error *err);
     void *context;

@@ -253,14 +253,31 @@ static bool put_list(Printer *printer, const List *list, unsigned depth)
     return true;
 }
 
-static bool put_entries(Printer *printer, const MapEntry *entries, uint32_t count, unsigned depth)
+/* Whether no other key of the map becomes the text that was printed for `key`. Keys of other kinds
+ * differ from each other as text too, so only a string can be that. */
+static bool check_distinct(const Printer *printer, const Map *map, Value key, size_t start)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    if (key.kind == VALUE_STRING || !printer->style->distinct) {
+        return true;
+    }
+    Str text = str_slice(buf_str(printer->out), start + 1, printer->out->len - 1);
+    return map_find_str(map, text) == NULL ||
+           error_set(printer->err, ERROR_INVALID,
+                     "a map has the keys %" STR_FMT " and '%" STR_FMT "', which are one in JSON",
+                     STR_ARG(text), STR_ARG(text));
+}
+
+/* `entries` are those of the map, perhaps in another order. */
+static bool put_entries(Printer *printer, const Map *map, const MapEntry *entries, unsigned depth)
+{
+    for (uint32_t i = 0; i < map->len; i++) {
         if (i > 0) {
             buf_put(printer->out, printer->between_items);
         }
         start_line(printer, depth + 1);
-        if (!put_key(printer, entries[i].key)) {
+        size_t start = printer->out->len;
+        if (!put_key(printer, entries[i].key) ||
+            !check_distinct(printer, map, entries[i].key, start)) {
             return false;
         }
         buf_put(printer->out, printer->behind_key);
@@ -278,7 +295,7 @@ static bool put_map(Printer *printer, const Map *map, unsigned depth)
         return false;
     }
     buf_put_char(printer->out, '{');
-    bool done = put_entries(printer, sorted != NULL ? sorted : map->entries, map->len, depth);
+    bool done = put_entries(printer, map, sorted != NULL ? sorted : map->entries, depth);
     free(sorted);
     if (map->len > 0) {
         start_line(printer, depth);

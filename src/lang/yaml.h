@@ -3,7 +3,8 @@
  * Reading follows the core schema: `yes`, `on` and `0644` have no special meaning (a string, a
  * string, the integer 644), and the spelling in the text stays available through
  * value_original(). Anchors, aliases and merge keys (`<<`) are resolved; an aliased subtree is
- * shared, so values are not to be changed in place. `!secret` marks a value and all beneath it.
+ * shared, so values are not to be changed in place. `!secret` marks a value and all beneath it;
+ * other tags than this and the schema's are told of, and the value is read as if it had none.
  * A sequence as map key becomes a tuple. Duplicate keys are errors.
  *
  * Every value carries its place. A container in block style spans up to the end of its last
@@ -31,7 +32,8 @@ typedef struct YamlLimits {
 
 typedef struct YamlOptions {
     YamlLimits limits;
-    bool lint; /* also hint at words and numbers that YAML 1.1 reads otherwise */
+    bool lint;        /* also hint at words and numbers that YAML 1.1 reads otherwise */
+    bool strict_tags; /* a tag that means nothing here is an error instead of a warning */
 } YamlOptions;
 
 extern const YamlOptions yaml_options_default;
@@ -63,6 +65,7 @@ typedef struct YamlStyle {
     bool flush_lists; /* a list under a key starts in the column of the key, as in PyYAML */
     bool sort_keys;   /* null, false, true, numbers, strings, tuples; each in its order */
     bool ascii;       /* other characters as escapes */
+    bool tag_secrets; /* the mark of a secret as `!secret` */
     /* Gives the plain value that stands for an object or undefined; NULL: these are errors. */
     bool (*replace)(void *context, Value v, Value *out, Error *err);
     void *context;

@@ -1,9 +1,9 @@
 /* What the files behind yaml_load() share: one load in progress. Not for others.
  *
  * yaml_load.c drives libyaml, yaml_node.c turns its events into values, yaml_build.c makes
- * containers, yaml_schema.c resolves plain scalars and tags, yaml_strict.c finds what libyaml lets
- * pass, yaml_repair.c, yaml_block.c and yaml_breaks.c read what libyaml does not, yaml_problem.c tells syntax
- * errors to people. */
+ * containers, yaml_schema.c resolves plain scalars and tags, yaml_tag.c tells of tags that mean
+ * nothing, yaml_strict.c finds what libyaml lets pass, yaml_repair.c, yaml_block.c and yaml_breaks.c
+ * read what libyaml does not, yaml_problem.c tells syntax errors to people. */
 #pragma once
 
 #include <yaml.h>
@@ -142,12 +142,19 @@ YamlScalar yaml_schema_resolve(Str text, Value *out);
 /* The same with a tag of the core schema; `text` of any style. Tags that this schema does not
  * know leave the value as if there was none: a string when `quoted`. */
 YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out);
+/* Whether it is one of the schema, or one of YAML 1.1 that is read as if it was. */
+bool yaml_schema_tag_known(Str tag);
+/* The name of such a tag that is near to `name`. */
+bool yaml_schema_tag_nearest(Str name, Str *out);
 /* Whether a container may have this tag. */
 bool yaml_schema_tag_fits(Str tag, bool is_map);
 /* "str" of "tag:yaml.org,2002:str"; else the whole tag. */
 Str yaml_schema_tag_name(Str tag);
 /* Plain words and numbers that YAML 1.1 reads as another value: the hint for it, or NULL. */
 const char *yaml_schema_surprise(Str text, const char **code);
+
+/* Tells of a tag, written between `at` and `end`, that means nothing here. */
+void yaml_tag_check(YamlLoad *load, Str tag, uint32_t at, uint32_t end);
 
 /* Checks beyond libyaml's. Each adds a problem and returns false when it finds one. */
 /* Of the lines between documents: `dots` is the offset of the `...` before them, or UINT32_MAX.

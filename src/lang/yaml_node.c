@@ -76,6 +76,8 @@ typedef struct Properties {
     bool anchor; /* which of them the node has */
     bool tag;
     uint32_t anchor_at; /* set to the offset of its '&' */
+    uint32_t tag_at;    /* and that of its '!' */
+    uint32_t tag_end;
 } Properties;
 
 /* Where the content starts behind the node's own anchor and tag, at most `end`; those that follow
@@ -102,12 +104,14 @@ static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t e
             at += 1 + yaml_repair_name(load, (uint32_t)at).len;
         } else if (c == '!' && tag) {
             tag = false;
+            properties->tag_at = (uint32_t)at;
             at++;
             bool verbatim = at < text.len && text.data[at] == '<';
             while (at < text.len && !ascii_is_space(text.data[at]) &&
                    (verbatim || strchr(",[]{}", text.data[at]) == NULL)) {
                 at++;
             }
+            properties->tag_end = (uint32_t)at;
         } else {
             break;
         }
@@ -153,6 +157,20 @@ static bool repair_anchor(YamlLoad *load, const yaml_char_t *name, uint32_t at)
 static bool is_secret_tag(const yaml_char_t *tag)
 {
     return tag != NULL && strcmp((const char *)tag, "!secret") == 0;
+}
+
+/* `<<` itself, or as yq writes it: `!!merge <<`. */
+static bool may_merge(const yaml_char_t *tag)
+{
+    return tag == NULL || strcmp((const char *)tag, "tag:yaml.org,2002:merge") == 0;
+}
+
+static void check_tag(YamlLoad *load, const yaml_char_t *tag, const Properties *properties)
+{
+    if (tag != NULL) {
+        yaml_tag_check(load, str_from_c((const char *)tag), properties->tag_at,
+                       properties->tag_end);
+    }
 }
 
 /* --- Adding finished values --------------------------------------------------------------- */
@@ -276,6 +294,7 @@ bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event)
         if (repair_anchor(load, event->data.scalar.anchor, properties.anchor_at)) {
             return false;
         }
+        check_tag(load, tag, &properties);
     }
     bool own;
     if (!scalar_text(load, event, start, end, &text, &own)) {
@@ -316,8 +335,8 @@ bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event)
         return false;
     }
     YamlFrame *frame = top_frame(load);
-    if (text.len == 2 && !quoted && tag == NULL && at_key(load, frame) &&
-        memcmp(text.data, "<<", 2) == 0) {
+    if (text.len == 2 && !quoted && at_key(load, frame) && memcmp(text.data, "<<", 2) == 0 &&
+        may_merge(tag)) {
         frame->merge = frame->merge == 0 ? load->stack_len + 1 : frame->merge;
     }
     if (event->data.scalar.anchor != NULL) {
@@ -431,6 +450,7 @@ bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t
         if (repair_anchor(load, anchor, properties.anchor_at)) {
             return false;
         }
+        check_tag(load, tag, &properties);
         frame->column = flow ? 0 : column_of(load, start);
     }
     frame->start = start;

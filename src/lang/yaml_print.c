@@ -192,6 +192,12 @@ static bool wants_flow(const YamlPrint *print, Value v)
            (print->style.flow == YAML_FLOW_LEAVES && holds_scalars_only(v));
 }
 
+/* The tag of a secret holds for all that is in it. */
+static bool wants_tag(const YamlPrint *print, Value v)
+{
+    return print->style.tag_secrets && !print->secret && value_is_secret(v);
+}
+
 static bool put_flow(YamlPrint *print, Value v, YamlPosition position, unsigned depth);
 
 static void put_comma(YamlPrint *print, uint32_t index, YamlPosition position)
@@ -246,6 +252,19 @@ static bool put_flow_map(YamlPrint *print, const Map *map, YamlPosition position
     return ok;
 }
 
+static bool put_flow_list(YamlPrint *print, const List *list, YamlPosition position, unsigned depth)
+{
+    buf_put_char(print->out, '[');
+    for (uint32_t i = 0; i < list->len; i++) {
+        put_comma(print, i, position);
+        if (!put_flow(print, list->items[i], position, depth + 1)) {
+            return false;
+        }
+    }
+    buf_put_char(print->out, ']');
+    return true;
+}
+
 /* Everything that does not start lines of its own. */
 static bool put_flow(YamlPrint *print, Value v, YamlPosition position, unsigned depth)
 {
@@ -255,26 +274,35 @@ static bool put_flow(YamlPrint *print, Value v, YamlPosition position, unsigned 
     if (!has_room(print) || !plain_value(print, &v)) {
         return false;
     }
+    bool tagged = wants_tag(print, v);
+    if (tagged) {
+        buf_put_c(print->out, "!secret ");
+        print->secret = true;
+    }
+    bool ok = true;
     if (!is_container(v)) {
         put_scalar(print, v, position);
-        return true;
+    } else {
+        position.flow = true;
+        ok = v.kind == VALUE_MAP ? put_flow_map(print, v.map, position, depth)
+                                 : put_flow_list(print, v.list, position, depth);
     }
-    position.flow = true;
-    if (v.kind == VALUE_MAP) {
-        return put_flow_map(print, v.map, position, depth);
-    }
-    buf_put_char(print->out, '[');
-    for (uint32_t i = 0; i < v.list->len; i++) {
-        put_comma(print, i, position);
-        if (!put_flow(print, v.list->items[i], position, depth + 1)) {
-            return false;
-        }
-    }
-    buf_put_char(print->out, ']');
-    return true;
+    print->secret = print->secret && !tagged;
+    return ok;
 }
 
 static bool put_block(YamlPrint *print, Value v, uint32_t indent, unsigned depth);
+
+/* A container that is not empty, with its tag on the line before. */
+static bool put_tagged_block(YamlPrint *print, Value v, uint32_t indent, unsigned depth)
+{
+    buf_put_c(print->out, "!secret");
+    print->secret = true;
+    yaml_print_line(print, indent);
+    bool ok = put_block(print, v, indent, depth);
+    print->secret = false;
+    return ok;
+}
 
 /* What stands behind `key:`. */
 static bool put_entry_value(YamlPrint *print, Value v, uint32_t indent, unsigned depth)
@@ -288,6 +316,10 @@ static bool put_entry_value(YamlPrint *print, Value v, uint32_t indent, unsigned
     }
     bool flush = v.kind != VALUE_MAP && print->style.flush_lists;
     uint32_t inner = flush ? indent : indent + print->style.indent;
+    if (wants_tag(print, v)) {
+        buf_put_char(print->out, ' ');
+        return put_tagged_block(print, v, inner, depth);
+    }
     yaml_print_line(print, inner);
     return put_block(print, v, inner, depth);
 }
@@ -316,6 +348,10 @@ static bool put_item(YamlPrint *print, Value v, uint32_t indent, unsigned depth)
     if (!is_container(v) || wants_flow(print, v)) {
         buf_put_char(print->out, ' ');
         return put_flow(print, v, (YamlPosition){ .indent = indent }, depth);
+    }
+    if (wants_tag(print, v)) {
+        buf_put_char(print->out, ' ');
+        return put_tagged_block(print, v, indent + print->style.indent, depth);
     }
     buf_put_repeat(print->out, ' ', print->style.indent - 1u);
     return put_block(print, v, indent + print->style.indent, depth);
@@ -358,9 +394,12 @@ bool yaml_print(Buf *out, Value v, const YamlStyle *style, Error *err)
     if (!plain_value(&print, &v)) {
         return false;
     }
-    bool ok = is_container(v) && !wants_flow(&print, v)
-                  ? put_block(&print, v, 0, 0)
-                  : put_flow(&print, v, (YamlPosition){ 0 }, 0);
+    bool ok;
+    if (!is_container(v) || wants_flow(&print, v)) {
+        ok = put_flow(&print, v, (YamlPosition){ 0 }, 0);
+    } else {
+        ok = wants_tag(&print, v) ? put_tagged_block(&print, v, 0, 0) : put_block(&print, v, 0, 0);
+    }
     if (!ok) {
         return false;
     }

@@ -8,6 +8,7 @@ typedef struct YamlPrint {
     YamlStyle style;
     Error *err;
     size_t line; /* where the current line starts in `out` */
+    bool secret; /* inside of a value that is marked already */
 } YamlPrint;
 
 typedef struct YamlPosition {

@@ -4,6 +4,7 @@
  * `first_kinds` can begin anything but a string. */
 #include <math.h>
 
+#include "base/suggest.h"
 #include "lang/number.h"
 #include "lang/yaml_load.h"
 
@@ -259,6 +260,7 @@ static const struct Tag {
     { "seq", as_container, false, true },  { "set", as_container, true, false },
     { "omap", as_container, false, true }, { "pairs", as_container, false, true },
     { "binary", as_string, false, false }, { "timestamp", as_string, false, false },
+    { "merge", as_string, false, false },
 };
 
 static const struct Tag *tag_find(Str tag)
@@ -273,6 +275,24 @@ static const struct Tag *tag_find(Str tag)
         }
     }
     return NULL;
+}
+
+bool yaml_schema_tag_known(Str tag)
+{
+    return tag_find(tag) != NULL;
+}
+
+bool yaml_schema_tag_nearest(Str name, Str *out)
+{
+    Suggest suggest = suggest_make(name);
+    for (size_t i = 0; i < COUNT_OF(tags); i++) {
+        if (str_eq_c(name, tags[i].name)) {
+            *out = name; /* `!str` for `!!str` */
+            return true;
+        }
+        suggest_offer(&suggest, str_from_c(tags[i].name));
+    }
+    return suggest_found(&suggest, out);
 }
 
 YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out)

@@ -85,6 +85,7 @@ static YamlStyle style_for(Str text)
         .flow = (YamlFlow)((bits >> 4 & 3) % 3),
         .flush_lists = (bits & 64) != 0,
         .ascii = (bits & 128) != 0,
+        .tag_secrets = (bits & 256) != 0,
     };
 }
 

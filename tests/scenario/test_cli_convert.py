@@ -27,14 +27,47 @@ def test_several_documents(eden, tmp_path):
     assert eden("convert", "a.yaml", "-o", "yaml").stdout == "a: 1\n---\n- 2\n"
 
 
+def test_several_documents_come_back_from_json(eden, tmp_path):
+    (tmp_path / "a.yaml").write_text("a: 1\n---\n- 2\n---\n3\n")
+    (tmp_path / "a.json").write_text(eden("convert", "a.yaml").stdout)
+    (tmp_path / "pipe").write_text(eden("convert", "a.yaml").stdout)
+    for name in ("a.json", "pipe"):
+        done = eden("convert", name, "-o", "yaml")
+        assert (done.returncode, done.stdout) == (0, "a: 1\n---\n- 2\n---\n3\n")
+
+
+def test_secrets_stay_marked_in_yaml(eden, tmp_path):
+    text = "p: !secret hunter2\nm: !secret\n  a: 1\n"
+    (tmp_path / "a.yaml").write_text(text)
+    assert eden("convert", "a.yaml", "-o", "yaml").stdout == text
+    assert json.loads(eden("convert", "a.yaml").stdout) == {"p": "hunter2", "m": {"a": 1}}
+
+
+def test_unknown_tags_are_dropped_with_a_warning(eden, tmp_path):
+    (tmp_path / "a.yaml").write_text("a: !vault x\n")
+    done = eden("convert", "a.yaml", "-o", "json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"a": "x"})
+    assert done.stderr.startswith("warning[E0121]: the tag !vault means nothing here\n  --> a.yaml:1:4\n")
+
+
+def test_keys_that_are_one_in_json_are_an_error_there(eden, tmp_path):
+    (tmp_path / "a.yaml").write_text("1: a\n'1': b\n")
+    done = eden("convert", "a.yaml")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error[E0004]: a map has the keys 1 and '1'" in done.stderr
+    assert eden("convert", "a.yaml", "-o", "yaml").stdout == "1: a\n'1': b\n"
+
+
 def test_standard_input(eden):
     assert eden("convert", "-", "-o", "yaml", input='{"a": [1]}').stdout == "a:\n  - 1\n"
 
 
 def test_an_empty_file_has_no_documents(eden, tmp_path):
     (tmp_path / "a.yaml").write_text("")
-    done = eden("convert", "a.yaml")
-    assert (done.returncode, done.stdout) == (0, "")
+    (tmp_path / "a.json").write_text("")
+    for name in ("a.yaml", "a.json"):
+        done = eden("convert", name)
+        assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("name, text, code", [

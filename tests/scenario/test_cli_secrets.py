@@ -80,3 +80,14 @@ def test_a_mistake_beside_a_secret_is_still_shown(eden, tmp_path):
     (tmp_path / "bad.yaml").write_text("pw: !secret hush\nport: 1\nport: 2\n")
     done = eden("validate", "bad.yaml")
     assert "duplicate key 'port'" in done.stderr and "3 | port: 2" in done.stderr
+
+
+def test_a_misspelled_mark_is_an_error_that_hides_the_value(eden, tmp_path):
+    for tag in ("!secrets", "!secert", "!Secret"):
+        (tmp_path / "v.yaml").write_text(f"p: {tag} {SECRET}\n")
+        for command in (["validate", "v.yaml"], ["render", "-", "-v", "v.yaml"]):
+            done = eden(*command, input="")
+            assert done.returncode == 1
+            assert f"error[E0121]: the tag {tag} means nothing here" in done.stderr
+            assert "did you mean '!secret'?" in done.stderr
+            assert SECRET not in done.stderr

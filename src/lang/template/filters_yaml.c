@@ -155,7 +155,9 @@ static bool load_documents(Render *r, Value v, List **out)
     sources_init(&sources, r->arena);
     problems_init(&problems, r->arena);
     uint16_t source = sources_add(&sources, STR("<text>"), value_str(v));
-    if (!yaml_load_all(r->arena, &sources, source, NULL, out, &problems)) {
+    YamlOptions options = yaml_options_default;
+    options.strict_tags = true;
+    if (!yaml_load_all(r->arena, &sources, source, &options, out, &problems)) {
         const Problem *first = &problems.items[0];
         for (uint32_t i = 0; i < problems.count && first->severity != SEVERITY_ERROR; i++) {
             first = &problems.items[i];

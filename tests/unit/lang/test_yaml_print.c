@@ -382,6 +382,35 @@ static void random_values_read_back_the_same(void **state)
     arena_clear(&random.arena);
 }
 
+static void secrets_keep_their_tag_when_asked(void **state)
+{
+    static const char text[] = "!secret k: 1\n"
+                               "p: !secret x\n"
+                               "m: !secret\n"
+                               "  a: 1\n"
+                               "  b:\n"
+                               "    - 2\n"
+                               "l:\n"
+                               "  - !secret\n"
+                               "    - 1\n"
+                               "  - !secret {}\n"
+                               "  - !secret |\n"
+                               "    a\n"
+                               "    b\n"
+                               "  - plain\n"
+                               "---\n"
+                               "!secret\n"
+                               "- 1\n"
+                               "---\n"
+                               "!secret null\n";
+    check_printed(text, &(YamlStyle){ .tag_secrets = true }, text);
+    check_printed(text, &(YamlStyle){ .tag_secrets = true, .flow = YAML_FLOW_ALL },
+                  "{!secret k: 1, p: !secret x, m: !secret {a: 1, b: [2]}, "
+                  "l: [!secret [1], !secret {}, !secret \"a\\nb\\n\", plain]}\n"
+                  "---\n!secret [1]\n---\n!secret null\n");
+    check_printed("a: !secret b\n", NULL, "a: b\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +421,7 @@ int main(void)
         cmocka_unit_test(several_lines_become_a_block),
         cmocka_unit_test(numbers_stay_what_they_are),
         cmocka_unit_test(keys_of_every_kind_are_printed_and_sorted),
+        cmocka_unit_test(secrets_keep_their_tag_when_asked),
         cmocka_unit_test(what_yaml_cannot_hold_is_an_error),
         cmocka_unit_test(a_caller_can_replace_what_does_not_fit),
         cmocka_unit_test(random_values_read_back_the_same),

@@ -196,6 +196,42 @@ static void surprises_are_hinted_at_when_asked(void **state)
     assert_int_equal(quiet.problems.count, 0);
 }
 
+static void tags_without_meaning_are_told(void **state)
+{
+    static const Row rows[] = {
+        { "a: 1\nb: !vault |\n  x\n", { { "E0121", 2, 4, "decrypt" } } },
+        { "- &x !foo {b: !bar [1]}\n", { { "E0121", 1, 6, "remove" }, { "E0121", 1, 15, "" } } },
+        { "a: !!python/object:os.system {x: 1}\n", { { "E0121", 1, 4, "Python" } } },
+        { "a: !!string 1\n", { { "E0121", 1, 4, "'!!str'" } } },
+        { "a: !seq [1]\n", { { "E0121", 1, 4, "'!!seq'" } } },
+        { "a: !secert x\n", { { "E0121", 1, 4, "'!secret'" } } },
+        { "a: ! 1\nb: !!int 2\nc: !secret 3\nd: !<tag:yaml.org,2002:str> 4\n", { { 0 } } },
+        { "!!merge <<: {a: 1}\nb: !!set {x}\nc: !!binary eA==\n", { { 0 } } },
+    };
+    YamlOptions strict = yaml_options_default;
+    strict.strict_tags = true;
+    check_rows(rows, COUNT_OF(rows), &strict);
+    check_rows(rows, COUNT_OF(rows), NULL);
+    AUTO_CLEAR(Loaded) refused;
+    loaded_read(&refused, STR("a: !foo 1\n"), &strict);
+    assert_false(refused.ok);
+    AUTO_CLEAR(Loaded) taken;
+    loaded_read(&taken, STR("a: !foo 1\n"), NULL);
+    assert_true(taken.ok);
+    assert_int_equal(taken.problems.items[0].severity, SEVERITY_WARNING);
+}
+
+/* A misspelled mark is no reason to show what it was to hide. */
+static void a_misspelled_secret_is_not_shown(void **state)
+{
+    AUTO_CLEAR(Loaded) loaded;
+    loaded_read(&loaded, STR("password: !secert hunter2\n"), NULL);
+    AUTO_CLEAR(Buf) told = buf_make(BUF_UNLIMITED);
+    problems_print(&loaded.problems, (ProblemStyle){ 0 }, &told);
+    assert_true(str_find(buf_str(&told), STR("did you mean '!secret'?"), 0) != STR_NOT_FOUND);
+    assert_true(str_find(buf_str(&told), STR("hunter2"), 0) == STR_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +243,8 @@ int main(void)
         cmocka_unit_test(characters_that_cannot_stand_there_are_named),
         cmocka_unit_test(values_that_do_not_fit_are_all_told_at_once),
         cmocka_unit_test(surprises_are_hinted_at_when_asked),
+        cmocka_unit_test(tags_without_meaning_are_told),
+        cmocka_unit_test(a_misspelled_secret_is_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
