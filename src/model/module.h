@@ -1,0 +1,102 @@
+/* Action modules as rows: what a site can ask for, with which parameters.
+ *
+ * A module is one file (or folder) in src/modules and one line in modules.def. The rows here are
+ * all that validation, help, `eden explain`, requisite lookup and the runner know of it; what its
+ * functions get is defined in modules/call.h, because this folder does nothing to the world.
+ *
+ * A step is run as: resolve parameters, `check`, and when that found a change and this is not a
+ * plan, `apply`. The two see the same Call; `apply` also sees what `check` found. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "lang/value.h"
+
+typedef enum ParamKind {
+    PARAM_STRING,   /* text; a number or boolean counts as it is spelled */
+    PARAM_INT,      /* 64 bits; text of digits counts */
+    PARAM_BOOL,     /* true, false, and the texts yes, no, on, off, true, false */
+    PARAM_DURATION, /* "15s", "1h30m", a number of seconds; arrives as an integer of milliseconds */
+    PARAM_MODE,     /* 0644 however it is quoted; arrives as an integer */
+    PARAM_PATH,     /* absolute; arrives without "//", "/./" and "/../" */
+    PARAM_STRINGS,  /* a list of texts; one text counts as a list of one */
+    PARAM_MAP,      /* text keys to any values; a list of one-key maps counts */
+    PARAM_COMMAND,  /* text, or a list of texts that is run without a shell */
+    PARAM_ANY,
+    /* The three that follow are resolved before the module sees them. */
+    PARAM_SITE_FILE,     /* a path below files/ of the site; arrives as the content */
+    PARAM_SITE_TEMPLATE, /* a path below templates/; arrives rendered, with `context` in scope */
+    PARAM_PUBLISHED,     /* [{file: STEP}]: arrives as a list of {path, mode, content} maps */
+} ParamKind;
+
+typedef struct ParamSpec {
+    const char *name; /* NULL ends a list */
+    ParamKind kind;
+    bool required;
+    const char *fallback; /* as a site would write it; NULL: arrives as value_missing() */
+    const char *choices;  /* "started|stopped": the texts allowed; NULL: anything */
+    const char *help;     /* one sentence */
+} ParamSpec;
+
+enum {
+    ACTION_PARAMS_MAX = 32
+};
+
+typedef struct Call Call;       /* modules/call.h */
+typedef struct Outcome Outcome; /* modules/call.h */
+
+/* False: the step fails with `err`. Parameters are the Call's. */
+typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
+/* The names of what it manages, such as "path:/etc/motd", "pkg:vnstat", "unit:ssh", "user:web";
+ * pushed onto `claims`, a list of strings. Pure: sees only the parameters, in the row's order;
+ * what is not known yet is missing. */
+typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
+/* One transaction for several ready steps of this action; sets every outcome. */
+typedef bool (*ActionMerge)(Call **calls, Outcome **outcomes, uint32_t count, Error *err);
+
+typedef struct Action {
+    const char *name; /* "managed" of file.managed; NULL ends a list */
+    const char *help; /* one sentence */
+    const ParamSpec *params;
+    ActionFunction check; /* observes; describes in `outcome` what apply would change */
+    ActionFunction apply; /* does it; `outcome` holds what check found */
+    ActionFunction react; /* what watch and listen cause; NULL: watch equals require */
+    ActionFunction query; /* a read-only value into outcome->value, callable as a macro */
+    ActionClaims claims;
+    ActionMerge merge;
+    const char *id_param; /* by which requisites find a step; NULL: the module's */
+    bool repeats;         /* never unchanged, as a plain command */
+    bool waits;           /* may sleep long: shown as waiting, takes no share of the workers */
+    const char *text;     /* paragraphs for `eden explain`; may be NULL */
+    const char *example;  /* a step in YAML; the tests load it */
+} Action;
+
+typedef struct Module {
+    const char *name;     /* "file" */
+    const char *help;     /* one sentence */
+    const char *id_param; /* "name" */
+    const Action *actions;
+} Module;
+
+/* All modules of a program: ends with NULL. Passed down, because this folder is below them. */
+typedef const Module *const *ModuleTable;
+
+/* "file.managed" to its rows. False when there is none; `out_module` may be set then. */
+bool module_table_find(ModuleTable table, Str name, const Module **out_module,
+                       const Action **out_action);
+/* The closest action name, for "did you mean"; false when nothing is close. */
+bool module_table_suggest(ModuleTable table, Str name, Arena *arena, Str *out);
+
+/* The position of a parameter in the row; -1 when there is none. */
+int action_param_index(const Action *action, Str name);
+uint32_t action_param_count(const Action *action);
+const char *param_kind_name(ParamKind kind);
+
+/* Brings a rendered value into the form that its kind promises. Fails with ERROR_INVALID and a
+ * text such as "must be a duration such as '15s', not 'soon'". Not for the resolved kinds. */
+MUST_CHECK bool param_convert(Arena *arena, const ParamSpec *spec, Value given, Value *out,
+                              Error *err);

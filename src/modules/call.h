@@ -1,0 +1,68 @@
+/* What a module's functions get and give.
+ *
+ * A Call belongs to one step of one run and to the worker that runs it: modules block as they
+ * like and share nothing. Everything outside is reached through `host`, so that the same module
+ * works on this machine, below another root and inside a throwaway overlay.
+ *
+ * Check before effect: `apply` runs only after `check` set `changed`. Before it overwrites or
+ * removes anything, it calls call_keep(), which journals what was there. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "model/module.h"
+#include "sys/host.h"
+
+/* What the runner offers to modules; a table, because the runner lies above this folder. */
+typedef struct CallServices {
+    void *context;
+    /* Keeps what stands at `path` (a file's content by hash, a link's target, or its absence), with
+     * owner and mode, in the journal, durably. Called by call_keep. */
+    bool (*keep)(void *context, Call *call, Str path, Error *err);
+    /* A line of output while the step runs, for the live display. May be NULL. */
+    void (*progress)(void *context, Call *call, Str line);
+} CallServices;
+
+struct Call {
+    const Action *action;
+    const Value *params; /* in the order of the row; value_missing() when absent */
+    Arena *arena;        /* lives as long as the step's result */
+    Host *host;
+    uint32_t step; /* for the services */
+    const CallServices *services;
+    int64_t timeout_ms;           /* of the whole action; 0: none */
+    const atomic_bool *cancelled; /* set: stop as soon as it is safe; may be NULL */
+    bool planning;                /* check only: nothing may be touched, not even for a moment */
+};
+
+/* What check found and apply did. Zeroed before check; apply continues what check filled in.
+ * Everything is in the Call's arena. */
+struct Outcome {
+    bool changed;       /* check: would change; apply: has changed */
+    bool unknown;       /* check: cannot be told before it runs */
+    Map *changes;       /* what: {"old": .., "new": ..}, or any readable value; NULL: none */
+    Str diff;           /* unified; empty: none */
+    Str comment;        /* one line for people: "created", "already present" */
+    Str state;          /* "present", "absent", "running"; empty: the result's name */
+    Str out, error_out; /* what a command wrote, each cut at its limit */
+    int exit_code;
+    bool has_exit_code;
+    Value value; /* of a query; missing for the rest */
+    List *files; /* what file.content publishes: maps {path, mode, content}; NULL: none */
+    void *found; /* whatever check wants to hand to apply */
+};
+
+/* The parameter of that name as it arrived; value_missing() when absent. The name must be in the
+ * row: asking for another is a bug. */
+Value call_param(const Call *call, const char *name);
+Str call_str(const Call *call, const char *name);                       /* empty when absent */
+bool call_bool(const Call *call, const char *name);                     /* false when absent */
+int64_t call_int(const Call *call, const char *name, int64_t fallback); /* also durations, modes */
+
+/* Journals what is at `path` before it is changed. */
+MUST_CHECK bool call_keep(Call *call, Str path, Error *err);
+bool call_cancelled(const Call *call);
+
+/* Notes one change: what["old"] and what["new"]; missing values are left out. */
+void outcome_change(Call *call, Outcome *outcome, const char *what, Value old_value,
+                    Value new_value);

@@ -1,0 +1,93 @@
+/* The machine that modules act on: this one, or what lies below another root.
+ *
+ * Paths are absolute as seen from inside. With a root other than "/", no link and no ".." leads
+ * out of it (RESOLVE_IN_ROOT). The last part of a path is never followed when it is a link, except
+ * where a function says so. A Host is shared by all workers and does not change. */
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/own.h"
+#include "base/str.h"
+
+typedef struct Host Host;
+
+/* `root` is "/" or a directory. */
+MUST_CHECK bool host_open(const char *root, Host **out, Error *err);
+void host_close(Host *host); /* NULL is fine */
+DEFINE_AUTO(Host, host_close)
+
+bool host_is_live(const Host *host); /* the root is "/": commands and services can be used */
+const char *host_root(const Host *host);
+
+/* --- Looking ------------------------------------------------------------------------------- */
+
+typedef enum FileKind {
+    FILE_ABSENT,
+    FILE_REGULAR,
+    FILE_DIRECTORY,
+    FILE_LINK,
+    FILE_OTHER,
+} FileKind;
+const char *file_kind_name(FileKind kind);
+
+typedef struct FileInfo {
+    FileKind kind;
+    mode_t mode; /* permission bits */
+    uid_t uid;
+    gid_t gid;
+    int64_t size;
+    int64_t mtime_ns;
+} FileInfo;
+
+/* FILE_ABSENT is no failure, also when a directory on the way is missing. */
+MUST_CHECK bool host_stat(Host *host, Str path, FileInfo *out, Error *err);
+MUST_CHECK bool host_read(Host *host, Arena *arena, Str path, size_t max, Str *out, Error *err);
+MUST_CHECK bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err);
+/* Names in a directory, sorted, without "." and "..". */
+MUST_CHECK bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str **names,
+                          uint32_t *count, Error *err);
+
+/* --- Changing ------------------------------------------------------------------------------ */
+
+#define HOST_KEEP_ID ((uid_t)-1) /* owner or group as it is, or the process's own for new files */
+
+typedef struct FileWrite {
+    Str content;
+    mode_t mode; /* permission bits */
+    uid_t uid;   /* HOST_KEEP_ID: see there */
+    gid_t gid;
+} FileWrite;
+
+/* The new content under the old name at one moment: temporary file beside it, owner and mode set,
+ * flushed as host_set_sync says, renamed. On failure nothing has changed and nothing is left. */
+MUST_CHECK bool host_write(Host *host, Str path, const FileWrite *write, Error *err);
+MUST_CHECK bool host_set_mode(Host *host, Str path, mode_t mode, Error *err);
+MUST_CHECK bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error *err);
+MUST_CHECK bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error *err);
+/* Replaces a link, or nothing; a file or directory in its place is an error. */
+MUST_CHECK bool host_make_link(Host *host, Str path, Str target, Error *err);
+/* A file, a link, or a directory with all that is in it. Absent is fine. */
+MUST_CHECK bool host_remove(Host *host, Str path, Error *err);
+
+/* How writes reach the disk. SYNC_EACH: fsync of file and directory each time. SYNC_LATER: the
+ * order is kept by the file system (rename after data) and host_sync makes all of it durable. */
+typedef enum SyncPolicy {
+    SYNC_EACH,
+    SYNC_LATER,
+} SyncPolicy;
+void host_set_sync(Host *host, SyncPolicy policy);
+MUST_CHECK bool host_sync(Host *host, Error *err); /* syncfs of what was written since */
+
+/* --- People -------------------------------------------------------------------------------- */
+
+/* By name or number. From the root's own /etc/passwd and /etc/group; on a live host also from
+ * the other sources that the system is set up with. ERROR_NOT_FOUND for an unknown name. */
+MUST_CHECK bool host_find_user(Host *host, Str name, uid_t *out, gid_t *group, Error *err);
+MUST_CHECK bool host_find_group(Host *host, Str name, gid_t *out, Error *err);
+/* The name, or the number as text. */
+Str host_user_name(Host *host, Arena *arena, uid_t uid);
+Str host_group_name(Host *host, Arena *arena, gid_t gid);
