@@ -1,0 +1,24 @@
+/* Threads for work that blocks.
+ *
+ * The owner submits tasks and takes finished ones back; it alone touches them outside of their
+ * function. Workers have all signals blocked, so that an interrupt reaches the owner. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/own.h"
+
+typedef struct Pool Pool;
+typedef void (*PoolFunction)(void *task);
+
+/* At most `workers` threads, started when needed. With none, submitting runs the task at once, in
+ * the owner's thread. */
+Pool *pool_new(uint32_t workers);
+void pool_free(Pool *pool); /* waits for what still runs; NULL is fine */
+DEFINE_AUTO(Pool, pool_free)
+
+void pool_submit(Pool *pool, PoolFunction function, void *task);
+/* A finished task. NULL when none is there after `timeout_ms` (negative: no limit) or when a
+ * signal came; with nothing running it does not wait for tasks, but still for the time. */
+void *pool_wait(Pool *pool, int64_t timeout_ms);
+uint32_t pool_running(const Pool *pool); /* submitted and not taken back */
