@@ -144,6 +144,16 @@ void problem_add_origin(Arena *arena, Problem *problem, Str file, uint32_t line)
     **end = (ProblemOrigin){ .file = file, .line = line };
 }
 
+void problem_add_note(Arena *arena, Problem *problem, Str message, Str file, uint32_t line)
+{
+    ProblemNote **end = &problem->notes;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = ARENA_NEW(arena, ProblemNote);
+    **end = (ProblemNote){ .message = message, .file = file, .line = line };
+}
+
 static void color_on(ProblemStyle style, const char *color, Buf *out)
 {
     if (style.color) {
@@ -327,6 +337,16 @@ void problem_print(const Problem *problem, ProblemStyle style, Buf *out)
         visible_put(out, problem->hint);
         buf_put_char(out, '\n');
     }
+    for (const ProblemNote *note = problem->notes; note != NULL; note = note->next) {
+        print_gutter("", digits, '=', style, out);
+        buf_put_char(out, ' ');
+        visible_put(out, note->message);
+        if (note->line > 0) {
+            buf_put(out, STR(" at "));
+            print_file_and_line(note->file, note->line, out);
+        }
+        buf_put_char(out, '\n');
+    }
     if (problem->code.len > 0) {
         print_gutter("", digits, '=', style, out);
         buf_put_format(out, " eden explain %" STR_FMT "\n", STR_ARG(problem->code));
@@ -409,6 +429,14 @@ static void print_json(const Problem *problem, Buf *out)
         json_text_put(out, origin->file);
         put_json_number(out, "line", origin->line);
         buf_put_c(out, origin->next == NULL ? "}" : "},");
+    }
+    buf_put(out, STR("],\"notes\":["));
+    for (const ProblemNote *note = problem->notes; note != NULL; note = note->next) {
+        buf_put(out, STR("{\"message\":"));
+        json_text_put(out, note->message);
+        put_json_text(out, "file", note->file);
+        put_json_number(out, "line", note->line);
+        buf_put_c(out, note->next == NULL ? "}" : "},");
     }
     buf_put(out, STR("]}"));
 }

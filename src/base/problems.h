@@ -4,6 +4,7 @@
  *       --> tasks/vnstat.yaml:14:18   (from jobs/base.yaml:3)
  *     14 |       - require: instal vnstat
  *        |                  ^^^^^^^^^^^^^ did you mean 'install vnstat'?
+ *        = in item 17 of the loop at jobs/base.yaml:9
  *        = eden explain E0207
  */
 #pragma once
@@ -25,6 +26,14 @@ typedef struct ProblemOrigin {
     struct ProblemOrigin *next; /* further out */
 } ProblemOrigin;
 
+/* Something that helps to understand it, perhaps about another place. */
+typedef struct ProblemNote {
+    Str message; /* "in item 17 of the loop" */
+    Str file;
+    uint32_t line; /* 0: no place */
+    struct ProblemNote *next;
+} ProblemNote;
+
 typedef struct Problem {
     Severity severity;
     Str code; /* "E0101"; see `eden explain`; may be empty */
@@ -38,6 +47,7 @@ typedef struct Problem {
     bool excerpt_cut;        /* the line goes on behind it */
     Str hint;                /* shown behind the caret; may be empty */
     ProblemOrigin *origin;
+    ProblemNote *notes;
 } Problem;
 
 typedef struct Problems {
@@ -70,6 +80,8 @@ Problem *problems_add_as(Problems *problems, Severity severity, const char *code
                          ...);
 /* Adds one step outward to how we came to the place. `file` is borrowed. */
 void problem_add_origin(Arena *arena, Problem *problem, Str file, uint32_t line);
+/* Adds a note. Strings are borrowed. */
+void problem_add_note(Arena *arena, Problem *problem, Str message, Str file, uint32_t line);
 
 typedef struct ProblemStyle {
     bool color;
@@ -79,7 +91,8 @@ void problem_print(const Problem *problem, ProblemStyle style, Buf *out);
 /* All of them, errors first and otherwise as found; a closing count when there are several. */
 void problems_print(const Problems *problems, ProblemStyle style, Buf *out);
 /* {"format":"eden.problems/1","problems":[{"severity","code","message","file","line","column",
- * "hint","from":[{"file","line"}]}]} and a line end; what is not known is null. */
+ * "hint","from":[{"file","line"}],"notes":[{"message","file","line"}]}]} and a line end; what is
+ * not known is null. */
 void problems_print_json(const Problems *problems, Buf *out);
 
 const char *severity_name(Severity severity);

@@ -38,6 +38,23 @@ error[E0204]: 'dict object' has no attribute 'naem'
   = eden explain E0204
 """,
     ),
+    "a key that is missing in one item of a loop": (
+        {
+            "t.j2": "{% for n in nodes %}\n{% for p in n.ports %}\n{{ p }} {{ 1 + n.adress }}\n"
+                    "{% endfor %}\n{% endfor %}\n",
+            "v.yaml": "nodes:\n  - {name: a, ports: []}\n  - {name: b, ports: [80, 443]}\n",
+        },
+        ["render", "t.j2", "-v", "v.yaml"],
+        """\
+error[E0204]: 'dict object' has no attribute 'adress'
+  --> t.j2:3:18
+3 | {{ p }} {{ 1 + n.adress }}
+  |                  ^^^^^^
+  = in item 1 of the loop at t.j2:2
+  = in item 2, 'b', of the loop at t.j2:1
+  = eden explain E0204
+""",
+    ),
     "a template that is not there": (
         {"site/t.j2": "{% include 'parts/hedaer.j2' %}\n", "site/parts/header.j2": ""},
         ["render", "site/t.j2"],
@@ -151,3 +168,61 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(eden, tmp_path):
     done = eden("render", "t.j2", "--color", "never")
     assert "\x1b" not in done.stderr
     assert "\\x1b[31m" in done.stderr
+
+
+@pytest.mark.parametrize("template, marked", [
+    ("{{ a + user.nmae }}", "nmae"),
+    ("{{ user.nmae + user.name }}", "nmae"),
+    ("{{ user.name ~ user.nmae ~ a }}", "nmae"),
+    ("{{ user.nmae | upper }}", "nmae"),
+    ("{{ 'x' | replace('x', user.nmae) }}", "nmae"),
+    ("{{ user.nmae.first.letter }}", "nmae"),
+    ("{{ usr.name }}", "usr"),
+    ("{{ a if a else b }}{{ usr . name | upper }}", "usr"),
+    ("{% macro m() %}{{ usr.name }}{% endmacro %}{{ m() }}", "usr"),
+    ("{{ user['nmae'] ~ '' }}", "'nmae'"),
+    ("{{ (a if not a else user.nmae) + 1 }}", "nmae"),
+    ("{{ a and (nope or a) }}", "nope"),
+    ("{{ [] | first + 1 }}", "first"),
+    ("{% if a == nope %}{% endif %}", "nope"),
+    ("{% if not nope %}{% endif %}", "nope"),
+    ("{% for x in user.nmae %}{% endfor %}", "nmae"),
+    ("{% for x in [user] %}{{ x.nmae * 2 }}{% endfor %}", "nmae"),
+    ("{% set x = user.nmae %}{{ x * 2 }}", "x "),
+])
+def test_the_caret_stands_below_what_is_undefined(eden, template, marked):
+    done = eden("render", "-", "-D", "a:=1", "-D", 'user:={"name": "x"}', input=template)
+    title, place, excerpt, carets, *_ = done.stderr.split("\n")
+    assert "E0204" in title
+    start = carets.index("^")
+    assert excerpt[start:start + len(marked)] == marked
+    assert carets[start:].split(" ")[0] == "^" * len(marked.rstrip())
+
+
+def test_the_line_stays_the_one_of_the_use(eden):
+    done = eden("render", "-", "-D", "a:=1", input="{{ a\n  + a +\n nope }}")
+    assert "--> <stdin>:2:7" in done.stderr
+
+
+def test_the_item_of_a_loop_is_told_as_json_and_through_calls(eden, tmp_path):
+    (tmp_path / "part.j2").write_text("{% for k, v in m.items() %}{{ 1 // v }}{% endfor %}")
+    (tmp_path / "t.j2").write_text(
+        "{% macro f(m) %}{% include 'part.j2' %}{% endmacro %}\n"
+        "{% for i in range(5) if i > 2 %}\n{{ f({'x': 1, 'y': i - 3}) }}{% endfor %}")
+    done = eden("render", "t.j2", "-o", "json")
+    [problem] = json.loads(done.stdout)["problems"]
+    assert problem["notes"] == [
+        {"message": "in item 2, 'y', of the loop", "file": "part.j2", "line": 1},
+        {"message": "in item 4 of the loop", "file": "t.j2", "line": 2},
+    ]
+
+
+def test_the_name_of_an_item_is_not_told_when_it_is_secret(eden, tmp_path):
+    (tmp_path / "v.yaml").write_text(
+        "a: [{name: !secret hunter2}]\nb: !secret [hunter2]\nc: [hunter2]\n")
+    for name in "abc":
+        done = eden("render", "-", "-v", "v.yaml",
+                    input="{% for x in " + name + " %}{{ x // 0 }}{% endfor %}")
+        assert done.returncode == 1
+        assert "in item 1" in done.stderr
+        assert "hunter2" not in done.stderr

@@ -39,8 +39,13 @@ uint32_t emit(Compiler *c, Opcode op, uint8_t a, uint16_t b, uint32_t operand, i
         unit->origins = grow(c->scratch, unit->origins, unit->count, &unit->cap, sizeof(Origin));
     }
     unit->code[unit->count] = (Instruction){ .op = (uint8_t)op, .a = a, .b = b, .c = operand };
-    unit->origins[unit->count] =
-        at == NULL ? (Origin){ 0 } : (Origin){ .offset = at->offset, .span = at->span };
+    unit->origins[unit->count] = (Origin){
+        .offset = at == NULL ? 0 : at->offset,
+        .span = at == NULL              ? 0
+                : at->span < UINT16_MAX ? (uint16_t)at->span
+                                        : UINT16_MAX,
+        .stack = unit->stack < UINT16_MAX ? (uint16_t)unit->stack : UINT16_MAX,
+    };
     unit->stack = (uint32_t)((int)unit->stack + stack);
     if (unit->stack > unit->stack_max) {
         unit->stack_max = unit->stack;

@@ -46,6 +46,15 @@ typedef struct FaultOrigin {
     struct FaultOrigin *next;
 } FaultOrigin;
 
+/* A loop around the fault, innermost first. */
+typedef struct FaultLoop {
+    Str template_name;
+    uint32_t line;
+    uint64_t index; /* of the item, from 0 */
+    Str item;       /* its name in quotes, or empty */
+    struct FaultLoop *next;
+} FaultLoop;
+
 typedef struct Fault {
     FaultClass class;
     Str message;
@@ -57,5 +66,6 @@ typedef struct Fault {
     uint32_t line;     /* from 1 */
     uint32_t column;
     FaultOrigin *origin;
+    FaultLoop *loops;
     struct Fault *next; /* a further one in the same template, found while compiling it */
 } Fault;

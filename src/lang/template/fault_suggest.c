@@ -23,10 +23,12 @@ static void offer_slots(Suggest *suggest, const Frame *frame)
 
 void fault_suggest_name(Render *r, const Frame *frame)
 {
-    if (r->fault.class != FAULT_UNDEFINED || r->fault.hint.len > 0 || r->missing.len == 0) {
+    const Undefined *what = r->undefined;
+    if (r->fault.class != FAULT_UNDEFINED || r->fault.hint.len > 0 || what == NULL ||
+        what->hint.len > 0 || !value_is_missing(what->owner)) {
         return;
     }
-    Suggest suggest = suggest_make(r->missing);
+    Suggest suggest = suggest_make(what->name);
     for (const Frame *scope = frame; scope != NULL; scope = scope->outer) {
         offer_slots(&suggest, scope);
     }

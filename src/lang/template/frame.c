@@ -1,36 +1,5 @@
-/* Frames of running functions, captured output, and where faults happened. */
+/* Captured output. */
 #include "lang/template/runtime.h"
-
-enum {
-    ORIGINS_MAX = 16
-};
-
-void fault_locate(Render *r, const Frame *frame, uint32_t instruction)
-{
-    const Template *template = frame->function->template;
-    Origin origin = frame->function->origins[instruction];
-    Source source = { .text = template->text, .first_line = 1 };
-    Place place = source_place(&source, origin.offset);
-    Fault *fault = &r->fault;
-    if (fault->line == 0) {
-        fault->template_name = template->name;
-        fault->template_text = template->text;
-        fault->offset = origin.offset;
-        fault->span = origin.span;
-        fault->line = place.line;
-        fault->column = place.column;
-        fault_suggest_name(r, frame);
-        return;
-    }
-    FaultOrigin **end = &fault->origin;
-    for (int length = 0; *end != NULL; end = &(*end)->next) {
-        if (++length >= ORIGINS_MAX) {
-            return;
-        }
-    }
-    *end = ARENA_NEW(r->arena, FaultOrigin);
-    **end = (FaultOrigin){ .template_name = template->name, .line = place.line };
-}
 
 void capture_begin(Render *r)
 {

@@ -127,7 +127,8 @@ _Static_assert(sizeof(Instruction) == 8, "instructions stay small");
 /* Where an instruction comes from, for errors. */
 typedef struct Origin {
     uint32_t offset;
-    uint32_t span;
+    uint16_t span;  /* bytes of the token; UINT16_MAX for longer ones */
+    uint16_t stack; /* operands on the stack before it; UINT16_MAX for more */
 } Origin;
 
 /* What the `loop` variable tells. */

@@ -26,7 +26,7 @@ struct Render {
     const TemplateSettings *settings;
     Templates *templates;
     Fault fault;
-    Str missing; /* the variable whose absence is the fault; empty for other faults */
+    const Undefined *undefined; /* the value whose use is the fault; NULL for other faults */
     uint64_t steps_left;
     uint32_t depth;
     bool autoescape; /* as it stands at the running instruction */

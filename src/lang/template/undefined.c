@@ -132,10 +132,7 @@ bool undefined_raise(Render *r, Value v)
     if (undefined_message(r, v, &message)) {
         render_raise(r, FAULT_UNDEFINED, "%" STR_FMT, STR_ARG(buf_str(&message)));
         nearest_key_hint(r, v.undefined);
-        if (v.undefined != NULL && v.undefined->hint.len == 0 &&
-            value_is_missing(v.undefined->owner)) {
-            r->missing = v.undefined->name;
-        }
+        r->undefined = v.undefined;
     }
     return false;
 }

@@ -87,6 +87,22 @@ static void origins_go_outward_and_end(void **state)
     assert_true(str_find(printed(fixture), STR("from f:9, ...)\n"), 0) != STR_NOT_FOUND);
 }
 
+static void notes_stand_below(void **state)
+{
+    Fixture *fixture = *state;
+    Source source = source_of(STR("x"));
+    Problem *problem = problems_add(&fixture->problems, "E0001", &source, 0, 1, "m");
+    problem_add_note(&fixture->arena, problem, STR("in item 2 of the loop"), STR("a.j2"), 3);
+    problem_add_note(&fixture->arena, problem, STR("on a Monday"), STR_EMPTY, 0);
+    assert_str(printed(fixture), "error[E0001]: m\n"
+                                 "  --> tasks/vnstat.yaml:1:1\n"
+                                 "1 | x\n"
+                                 "  | ^\n"
+                                 "  = in item 2 of the loop at a.j2:3\n"
+                                 "  = on a Monday\n"
+                                 "  = eden explain E0001\n");
+}
+
 static void carets_stand_under_their_characters(void **state)
 {
     Fixture *fixture = *state;
@@ -241,6 +257,8 @@ static void json_tells_the_same(void **state)
     problem->hint = STR("close it");
     problem_add_origin(&fixture->arena, problem, STR("site.yaml"), 7);
     problem_add_origin(&fixture->arena, problem, STR("job"), 0);
+    problem_add_note(&fixture->arena, problem, STR("in item 2 of the loop"), STR("a.j2"), 3);
+    problem_add_note(&fixture->arena, problem, STR("on a Monday"), STR_EMPTY, 0);
     problems_add_as(&fixture->problems, SEVERITY_WARNING, NULL, NULL, 0, 0, "\xff\n");
     problems_print_json(&fixture->problems, &fixture->out);
     assert_str(
@@ -248,9 +266,11 @@ static void json_tells_the_same(void **state)
         "{\"format\":\"eden.problems/1\",\"problems\":["
         "{\"severity\":\"error\",\"code\":\"E0102\",\"message\":\"quote \\\"opened\\\"\","
         "\"file\":\"tasks/vnstat.yaml\",\"line\":1,\"column\":4,\"hint\":\"close it\","
-        "\"from\":[{\"file\":\"site.yaml\",\"line\":7},{\"file\":\"job\",\"line\":null}]},"
+        "\"from\":[{\"file\":\"site.yaml\",\"line\":7},{\"file\":\"job\",\"line\":null}],"
+        "\"notes\":[{\"message\":\"in item 2 of the loop\",\"file\":\"a.j2\",\"line\":3},"
+        "{\"message\":\"on a Monday\",\"file\":null,\"line\":null}]},"
         "{\"severity\":\"warning\",\"code\":null,\"message\":\"\xef\xbf\xbd\\n\",\"file\":null,"
-        "\"line\":null,\"column\":null,\"hint\":null,\"from\":[]}]}\n");
+        "\"line\":null,\"column\":null,\"hint\":null,\"from\":[],\"notes\":[]}]}\n");
 }
 
 int main(void)
@@ -260,6 +280,7 @@ int main(void)
         TEST(a_problem_has_the_promised_shape),
         TEST(what_is_not_known_is_left_out),
         TEST(origins_go_outward_and_end),
+        TEST(notes_stand_below),
         TEST(carets_stand_under_their_characters),
         TEST(long_lines_are_cut_around_the_caret),
         TEST(a_long_underline_ends_with_the_window),
