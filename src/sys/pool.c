@@ -158,11 +158,12 @@ void pool_submit(Pool *pool, PoolFunction function, void *task)
     }
 }
 
-void *pool_wait(Pool *pool, int64_t timeout_ms)
+void *pool_wait(Pool *pool, int64_t timeout_ms, int watched)
 {
-    struct pollfd waits = { .fd = pool->signal, .events = POLLIN };
+    struct pollfd waits[] = { { .fd = pool->signal, .events = POLLIN },
+                              { .fd = watched, .events = POLLIN } };
     struct timespec time = { timeout_ms / 1000, timeout_ms % 1000 * 1000000 };
-    if (ppoll(&waits, 1, timeout_ms < 0 ? NULL : &time, NULL) != 1) {
+    if (ppoll(waits, 2, timeout_ms < 0 ? NULL : &time, NULL) < 1 || waits[0].revents == 0) {
         return NULL;
     }
     uint64_t one;

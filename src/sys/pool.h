@@ -1,7 +1,7 @@
 /* Threads for work that blocks.
  *
  * The owner submits tasks and takes finished ones back; it alone touches them outside of their
- * function. Workers have all signals blocked, so that an interrupt reaches the owner. */
+ * function. Workers have all signals blocked: those are the owner's. */
 #pragma once
 
 #include <stdint.h>
@@ -18,7 +18,7 @@ void pool_free(Pool *pool); /* waits for what still runs; NULL is fine */
 DEFINE_AUTO(Pool, pool_free)
 
 void pool_submit(Pool *pool, PoolFunction function, void *task);
-/* A finished task. NULL when none is there after `timeout_ms` (negative: no limit) or when a
- * signal came; with nothing running it does not wait for tasks, but still for the time. */
-void *pool_wait(Pool *pool, int64_t timeout_ms);
+/* A finished task. NULL when none is there after `timeout_ms` (negative: no limit), or when
+ * `watched` (a descriptor; negative: none) can be read. */
+void *pool_wait(Pool *pool, int64_t timeout_ms, int watched);
 uint32_t pool_running(const Pool *pool); /* submitted and not taken back */

@@ -1,8 +1,12 @@
 #include "sys/signals.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
+
+#include "sys/file_error.h"
 
 /* The number a shell would show for it, as an exit code of our own: 130 for SIGINT. */
 static void end_interrupted(int number)
@@ -19,4 +23,42 @@ void signals_prepare(void)
         struct sigaction end = { .sa_handler = end_interrupted };
         sigaction(SIGINT, &end, NULL);
     }
+}
+
+static sigset_t ending_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+bool signals_open(int *descriptor, Error *err)
+{
+    sigset_t set = ending_signals();
+    *descriptor = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (*descriptor < 0) {
+        return file_error(err, errno, "signalfd");
+    }
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return true;
+}
+
+uint32_t signals_take(int descriptor, int *number)
+{
+    uint32_t count = 0;
+    for (struct signalfd_siginfo info; read(descriptor, &info, sizeof info) == sizeof info;) {
+        *number = (int)info.ssi_signo;
+        count++;
+    }
+    return count;
+}
+
+void signals_close(int descriptor)
+{
+    sigset_t set = ending_signals();
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    close(descriptor);
 }

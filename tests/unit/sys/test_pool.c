@@ -36,7 +36,7 @@ static void every_task_comes_back_once(void **state)
     assert_int_equal(pool_running(pool), TASKS);
     int seen[TASKS] = { 0 };
     for (int i = 0; i < TASKS; i++) {
-        Task *task = pool_wait(pool, -1);
+        Task *task = pool_wait(pool, -1, -1);
         assert_non_null(task);
         assert_int_equal(task->done, task->number + 1);
         seen[task->number]++;
@@ -45,7 +45,7 @@ static void every_task_comes_back_once(void **state)
         assert_int_equal(seen[i], 1);
     }
     assert_int_equal(pool_running(pool), 0);
-    assert_null(pool_wait(pool, 0));
+    assert_null(pool_wait(pool, 0, -1));
 }
 
 static void a_blocked_task_does_not_hold_the_others(void **state)
@@ -56,9 +56,9 @@ static void a_blocked_task_does_not_hold_the_others(void **state)
     Task free_one = { .number = 2 };
     pool_submit(pool, note, &held);
     pool_submit(pool, note, &free_one);
-    assert_ptr_equal(pool_wait(pool, -1), &free_one);
+    assert_ptr_equal(pool_wait(pool, -1, -1), &free_one);
     atomic_store(&gate, 1);
-    assert_ptr_equal(pool_wait(pool, -1), &held);
+    assert_ptr_equal(pool_wait(pool, -1, -1), &held);
 }
 
 static void without_workers_the_owner_works(void **state)
@@ -68,7 +68,18 @@ static void without_workers_the_owner_works(void **state)
     pool_submit(pool, note, &task);
     assert_int_equal(task.done, 8);
     assert_true(pthread_equal(task.thread, pthread_self()));
-    assert_ptr_equal(pool_wait(pool, -1), &task);
+    assert_ptr_equal(pool_wait(pool, -1, -1), &task);
+}
+
+static void a_watched_descriptor_ends_the_wait(void **state)
+{
+    AUTO(Pool) *pool = pool_new(1);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_null(pool_wait(pool, -1, ends[0]));
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void freeing_finishes_what_was_submitted(void **state)
@@ -91,6 +102,7 @@ int main(void)
         cmocka_unit_test(every_task_comes_back_once),
         cmocka_unit_test(a_blocked_task_does_not_hold_the_others),
         cmocka_unit_test(without_workers_the_owner_works),
+        cmocka_unit_test(a_watched_descriptor_ends_the_wait),
         cmocka_unit_test(freeing_finishes_what_was_submitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,27 @@
+#include "sys/signals.h"
+
+#include <signal.h>
+
+#include "unit.h"
+
+static void signals_are_counted_instead_of_carried_out(void **state)
+{
+    Error err;
+    int descriptor, number = 0;
+    assert_true(signals_open(&descriptor, &err));
+    assert_int_equal(signals_take(descriptor, &number), 0);
+    raise(SIGINT);
+    raise(SIGTERM);
+    assert_int_equal(signals_take(descriptor, &number), 2);
+    assert_true(number == SIGINT || number == SIGTERM);
+    assert_int_equal(signals_take(descriptor, &number), 0);
+    signals_close(descriptor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signals_are_counted_instead_of_carried_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
