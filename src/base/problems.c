@@ -87,14 +87,12 @@ PRINTF_LIKE(2, 0) static Str format_message(Arena *arena, const char *format, va
     return arena_copy(arena, str_from(text, len + 3));
 }
 
-PRINTF_LIKE(7, 0)
-static Problem *add(Problems *problems, Severity severity, const char *code, const Source *source,
-                    uint32_t offset, uint32_t length, const char *format, va_list args)
+/* Room for one more; past the maximum that is the scratch one. */
+static Problem *next_problem(Problems *problems, Severity severity)
 {
     problems->errors += severity == SEVERITY_ERROR;
     if (problems->count == PROBLEMS_MAX) {
         problems->dropped++;
-        problems->scratch = (Problem){ .severity = severity };
         return &problems->scratch;
     }
     if (problems->count == problems->cap) {
@@ -103,8 +101,23 @@ static Problem *add(Problems *problems, Severity severity, const char *code, con
                                      problems->cap * sizeof(Problem), cap * sizeof(Problem));
         problems->cap = cap;
     }
-    Problem *problem = &problems->items[problems->count++];
+    return &problems->items[problems->count++];
+}
+
+void problems_take(Problems *problems, const Problem *problem)
+{
+    *next_problem(problems, problem->severity) = *problem;
+}
+
+PRINTF_LIKE(7, 0)
+static Problem *add(Problems *problems, Severity severity, const char *code, const Source *source,
+                    uint32_t offset, uint32_t length, const char *format, va_list args)
+{
+    Problem *problem = next_problem(problems, severity);
     *problem = (Problem){ .severity = severity };
+    if (problem == &problems->scratch) {
+        return problem;
+    }
     problem->code = arena_copy(problems->arena, str_from_c(code));
     problem->message = format_message(problems->arena, format, args);
     if (source != NULL) {
@@ -132,6 +145,25 @@ Problem *problems_add_as(Problems *problems, Severity severity, const char *code
     Problem *problem = add(problems, severity, code, source, offset, length, format, args);
     va_end(args);
     return problem;
+}
+
+/* Whether a problem belongs behind another one of the same file. */
+static bool stands_behind(const Problem *a, const Problem *b)
+{
+    return str_eq(a->file, b->file) &&
+           (a->line > b->line || (a->line == b->line && a->column > b->column));
+}
+
+void problems_sort(Problems *problems)
+{
+    for (uint32_t i = 1; i < problems->count; i++) {
+        Problem moved = problems->items[i];
+        uint32_t at = i;
+        for (; at > 0 && stands_behind(&problems->items[at - 1], &moved); at--) {
+            problems->items[at] = problems->items[at - 1];
+        }
+        problems->items[at] = moved;
+    }
 }
 
 void problem_add_origin(Arena *arena, Problem *problem, Str file, uint32_t line)

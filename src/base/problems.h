@@ -78,6 +78,10 @@ PRINTF_LIKE(7, 8)
 Problem *problems_add_as(Problems *problems, Severity severity, const char *code,
                          const Source *source, uint32_t offset, uint32_t length, const char *format,
                          ...);
+/* Adds a copy of a problem of another list that is as long-lived; its strings are borrowed. */
+void problems_take(Problems *problems, const Problem *problem);
+/* Puts the problems of each file in the order of their places; files stay in their order. */
+void problems_sort(Problems *problems);
 /* Adds one step outward to how we came to the place. `file` is borrowed. */
 void problem_add_origin(Arena *arena, Problem *problem, Str file, uint32_t line);
 /* Adds a note. Strings are borrowed. */

@@ -18,7 +18,7 @@ static const char *template_root(const Invocation *invocation, const char *path)
     return arena_copy_c(invocation->arena, str_from(path, length));
 }
 
-static int print_json(const Invocation *invocation, const Rendered *rendered)
+static void print_json(const Invocation *invocation, const Rendered *rendered)
 {
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     buf_put(&out, STR("{\"output\":"));
@@ -30,7 +30,6 @@ static int print_json(const Invocation *invocation, const Rendered *rendered)
     }
     buf_put(&out, STR("]}\n"));
     stream_put(invocation->out, buf_str(&out));
-    return EXIT_OK;
 }
 
 static int render_file(const Invocation *invocation, TemplateSettings *settings)
@@ -57,10 +56,11 @@ static int render_file(const Invocation *invocation, TemplateSettings *settings)
         return inputs_report(&inputs, invocation);
     }
     if (invocation_prints(invocation, "json")) {
-        return print_json(invocation, &rendered);
+        print_json(invocation, &rendered);
+    } else {
+        stream_put(invocation->out, buf_str(&rendered.text));
     }
-    stream_put(invocation->out, buf_str(&rendered.text));
-    return EXIT_OK;
+    return inputs_report(&inputs, invocation); /* hints about the variables */
 }
 
 static int render_run(Invocation *invocation)

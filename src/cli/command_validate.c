@@ -1,62 +1,137 @@
-/* eden validate: is it YAML? All problems of all files at once. */
+/* eden validate: is it YAML, JSON, a template? All problems of all files at once. */
+#include "base/visible.h"
 #include "cli/hide.h"
 #include "cli/inputs.h"
+#include "cli/template_inputs.h"
 #include "sys/file.h"
 
 enum {
-    FILES_MAX = 60000
+    FILES_MAX = 60000,
+    SKIPPED_SHOWN = 5
 };
 
-static void validate_file(Inputs *inputs, const char *path)
+/* What a file is by its name. States of Salt are YAML behind a template, and read as the latter. */
+static const struct FileKind {
+    const char *suffix;
+    bool template;
+} kinds[] = {
+    { ".yaml", false }, { ".yml", false },   { ".json", false }, { ".j2", true },
+    { ".jinja", true }, { ".jinja2", true }, { ".sls", true },
+};
+
+static const struct FileKind *kind_of(Str path)
 {
-    List *documents;
-    (void)!inputs_load_all(inputs, path, INPUT_CHECKED, &documents);
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (str_ends(path, str_from_c(kinds[i].suffix))) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
 }
 
-/* Returns how many files it looked at. */
-static uint32_t validate_path(Inputs *inputs, const char *path)
+/* The files that were looked at, and those in directories that were not. */
+typedef struct Checked {
+    Inputs inputs;
+    uint32_t count;
+    uint32_t skipped_count;
+    Str skipped[SKIPPED_SHOWN];
+} Checked;
+
+static void check_template(Inputs *inputs, const char *path)
 {
-    static const char *const suffixes[] = { ".yaml", ".yml", ".json", NULL };
+    TemplateSettings settings = template_settings_default();
+    uint16_t id = inputs_read(inputs, path, settings.limits.source);
+    if (id == SOURCE_NONE) {
+        return;
+    }
+    const Source *source = sources_get(&inputs->sources, id);
+    AUTO(Templates) *templates = templates_new(&settings);
+    const Template *template;
+    Fault fault;
+    if (!templates_compile(templates, source->name, source->text, &template, &fault)) {
+        inputs_add_fault(inputs, &fault, source->name, NULL);
+    }
+}
+
+static void check_file(Checked *checked, const char *path)
+{
+    const struct FileKind *kind = kind_of(str_from_c(path));
+    List *documents;
+    if (kind != NULL && kind->template) {
+        check_template(&checked->inputs, path);
+    } else {
+        (void)!inputs_load_all(&checked->inputs, path, INPUT_CHECKED, &documents);
+    }
+    checked->count++;
+}
+
+static void check_path(Checked *checked, const char *path)
+{
+    static const char *const all[] = { "", NULL };
     if (!file_is_directory(path)) {
-        validate_file(inputs, path);
-        return 1;
+        check_file(checked, path);
+        return;
     }
     FileList files;
     Error err;
-    if (!file_list(inputs->arena, path, suffixes, FILES_MAX, &files, &err)) {
-        inputs_add_file_error(inputs, &err);
-        return 0;
+    if (!file_list(checked->inputs.arena, path, all, FILES_MAX, &files, &err)) {
+        inputs_add_file_error(&checked->inputs, &err);
+        return;
     }
     for (uint32_t i = 0; i < files.count; i++) {
-        validate_file(inputs, files.paths[i].data);
+        if (kind_of(files.paths[i]) != NULL) {
+            check_file(checked, files.paths[i].data);
+        } else if (checked->skipped_count++ < SKIPPED_SHOWN) {
+            checked->skipped[checked->skipped_count - 1] = files.paths[i];
+        }
     }
-    return files.count;
+}
+
+static void tell_skipped(const Checked *checked, const Invocation *invocation)
+{
+    if (checked->skipped_count == 0 || !invocation_prints(invocation, "text")) {
+        return;
+    }
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    buf_put_format(&text, "%u %s skipped, neither YAML, JSON nor template by name:",
+                   checked->skipped_count, checked->skipped_count == 1 ? "file" : "files");
+    for (uint32_t i = 0; i < checked->skipped_count && i < SKIPPED_SHOWN; i++) {
+        buf_put_c(&text, i == 0 ? " " : ", ");
+        visible_put(&text, checked->skipped[i]);
+    }
+    buf_put_c(&text, checked->skipped_count > SKIPPED_SHOWN ? ", ...\n" : "\n");
+    stream_put(invocation->err, buf_str(&text));
+}
+
+static int report_json(Checked *checked, const Invocation *invocation)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    Problems *problems = &checked->inputs.problems;
+    problems_sort(problems);
+    hide_secrets(problems, &checked->inputs.sources);
+    problems_print_json(problems, &text);
+    stream_put(invocation->out, buf_str(&text));
+    return problems->errors > 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 static int validate_run(Invocation *invocation)
 {
-    Inputs inputs;
-    inputs_init(&inputs, invocation->arena);
-    uint32_t count = 0;
+    Checked checked = { 0 };
+    inputs_init(&checked.inputs, invocation->arena);
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
-        count += validate_path(&inputs, invocation->args[i]);
+        check_path(&checked, invocation->args[i]);
     }
-    int code;
-    if (invocation_prints(invocation, "json")) {
-        AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-        hide_secrets(&inputs.problems, &inputs.sources);
-        problems_print_json(&inputs.problems, &text);
-        stream_put(invocation->out, buf_str(&text));
-        code = inputs.problems.errors > 0 ? EXIT_FAILED : EXIT_OK;
-    } else {
-        code = inputs_report(&inputs, invocation);
-    }
-    if (code == EXIT_OK && count == 0) {
-        stream_put_format(invocation->err, "eden validate: no .yaml, .yml or .json files there\n");
+    int code = invocation_prints(invocation, "json") ? report_json(&checked, invocation)
+                                                     : inputs_report(&checked.inputs, invocation);
+    tell_skipped(&checked, invocation);
+    if (code == EXIT_OK && checked.count == 0) {
+        stream_put_format(invocation->err,
+                          "eden validate: no YAML, JSON or template files there\n");
         return EXIT_NOT_MATCHED;
     }
     if (code == EXIT_OK && invocation_prints(invocation, "text")) {
-        stream_put_format(invocation->out, "%u %s ok\n", count, count == 1 ? "file" : "files");
+        stream_put_format(invocation->out, "%u %s ok\n", checked.count,
+                          checked.count == 1 ? "file" : "files");
     }
     return code;
 }
@@ -72,7 +147,7 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden validate site/", "every .yaml, .yml and .json file below" },
+    { "eden validate site/", "every YAML, JSON and template file below" },
     { "eden validate jobs/base.yaml -o json", "problems for another program" },
     { 0 },
 };
@@ -86,10 +161,11 @@ const Command command_validate = {
     .word = WORD_FILE,
     .help = "Check files and say all that is wrong with them.",
     .text =
-        "Directories are searched for .yaml, .yml and .json files; hidden ones are left out. "
-        "Hints\n"
-        "about words and numbers that other readers of YAML take for something else do not fail\n"
-        "the check.",
+        "Directories are searched for YAML and JSON (.yaml, .yml, .json) and templates (.j2,\n"
+        ".jinja, .jinja2, and .sls of Salt); hidden files are left out, others are named as\n"
+        "skipped. Templates are compiled, not rendered: mistakes in their syntax and unknown\n"
+        "filters are found, missing variables and included templates are not. Hints about words\n"
+        "and numbers that other readers of YAML take for something else do not fail the check.",
     .options = options,
     .examples = examples,
     .run = validate_run,

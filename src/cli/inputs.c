@@ -191,6 +191,30 @@ static bool define(Inputs *inputs, const char *word, Map *into)
     return true;
 }
 
+/* `no` is true in a condition, and 0644 prints as 644: who wrote that file for another program
+ * should know, but once per file and not each time. */
+static void take_problems(Inputs *inputs, const Problems *found, const char *path)
+{
+    Problem hint = { 0 };
+    uint32_t hints = 0;
+    for (uint32_t i = 0; i < found->count; i++) {
+        const Problem *problem = &found->items[i];
+        if (problem->severity != SEVERITY_HINT) {
+            problems_take(&inputs->problems, problem);
+        } else if (str_eq_c(problem->code, "E0131") || str_eq_c(problem->code, "E0132")) {
+            hint = hints++ == 0 ? *problem : hint;
+        }
+    }
+    if (hints > 1) {
+        Str more =
+            arena_format(inputs->arena, "%u more like this: eden validate %s", hints - 1, path);
+        problem_add_note(inputs->arena, &hint, more, STR_EMPTY, 0);
+    }
+    if (hints > 0) {
+        problems_take(&inputs->problems, &hint);
+    }
+}
+
 /* The one document of a file of variables. */
 static bool load_variables(Inputs *inputs, const char *path, Value *out)
 {
@@ -208,7 +232,12 @@ static bool load_variables(Inputs *inputs, const char *path, Value *out)
     }
     YamlOptions options = yaml_options_default;
     options.strict_tags = true;
-    return yaml_load(inputs->arena, &inputs->sources, id, &options, out, &inputs->problems);
+    options.lint = true;
+    Problems found;
+    problems_init(&found, inputs->arena);
+    bool ok = yaml_load(inputs->arena, &inputs->sources, id, &options, out, &found);
+    take_problems(inputs, &found, path);
+    return ok;
 }
 
 static bool merge_file(Inputs *inputs, const char *path, Map *into)
@@ -253,6 +282,7 @@ int inputs_report(Inputs *inputs, const Invocation *invocation)
     if (problems->count == 0) {
         return EXIT_OK;
     }
+    problems_sort(problems);
     hide_secrets(problems, &inputs->sources);
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     /* Hints beside a result go to standard error: standard output holds one JSON text. */

@@ -44,7 +44,8 @@ static bool list_below(Arena *arena, const char *directory, const char *const *s
         }
         if (S_ISDIR(status.st_mode)) {
             ok = list_below(arena, name, suffixes, max, depth + 1, out, err);
-        } else if (has_suffix(path, suffixes)) {
+        } else if ((S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) &&
+                   has_suffix(path, suffixes)) {
             if (out->count >= max) {
                 ok = error_set(err, ERROR_LIMIT, "%s: more than %u files", directory, max);
             } else {

@@ -186,3 +186,14 @@ def test_a_typed_definition_merges_into_a_map(eden, folder):
     folder({"t.j2": "{{ d }}\n", "v.yaml": "d: {a: 1, b: {x: 1, y: 2}}\n"})
     assert eden("render", "t.j2", "-v", "v.yaml", "-D", 'd:={"b": {"x": 5}}').stdout == (
         "{'a': 1, 'b': {'x': 5, 'y': 2}}\n")
+
+
+def test_variables_that_look_like_booleans_are_hinted_at_once(eden, tmp_path):
+    (tmp_path / "v.yaml").write_text("debug: no\ncolor: yes\nmode: 0644\n")
+    done = eden("render", "-", "-v", "v.yaml", input="{{ 1 if debug }}{{ mode }}")
+    assert (done.returncode, done.stdout) == (0, "1644")
+    assert done.stderr.count("hint[") == 1
+    assert "--> v.yaml:1:8" in done.stderr
+    assert "= 2 more like this: eden validate v.yaml" in done.stderr
+    (tmp_path / "v.yaml").write_text("debug: 'no'\ntime: 12:30\n")
+    assert eden("render", "-", "-v", "v.yaml", input="x").stderr == ""

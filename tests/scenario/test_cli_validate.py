@@ -21,6 +21,42 @@ def test_a_directory_is_searched(eden, tmp_path):
     assert eden("validate", "site/").stdout == "3 files ok\n"
 
 
+def test_what_is_skipped_is_told(eden, tmp_path):
+    (tmp_path / "site").mkdir()
+    for name in ("a.yaml", "notes.txt", "README"):
+        (tmp_path / "site" / name).write_text("")
+    done = eden("validate", "site")
+    assert (done.returncode, done.stdout) == (0, "1 file ok\n")
+    assert done.stderr == ("2 files skipped, neither YAML, JSON nor template by name: "
+                           "site/README, site/notes.txt\n")
+    for i in range(10):
+        (tmp_path / "site" / f"{i}.bin").write_text("")
+    assert eden("validate", "site").stderr.endswith("site/4.bin, ...\n")
+    assert eden("validate", "site", "-o", "json").stderr == ""
+
+
+def test_templates_are_compiled(eden, tmp_path):
+    good = "{% extends 'absent.j2' %}{% block b %}{{ missing }}{% endblock %}"
+    for name in ("a.j2", "b.sls", "c.jinja", "d.jinja2"):
+        (tmp_path / name).write_text(good)
+        assert eden("validate", name).stdout == "1 file ok\n"
+        (tmp_path / name).write_text("\n{{ x | uper }}\n{{ y | lowr }}")
+        done = eden("validate", name)
+        assert done.returncode == 1
+        assert f"--> {name}:2:8" in done.stderr
+        assert f"--> {name}:3:8" in done.stderr
+
+
+def test_problems_of_a_file_stand_in_the_order_of_their_lines(eden, tmp_path):
+    (tmp_path / "a.yaml").write_text("a: 1\na: 2\nb:\n  c: 1\n  c: 2\nd: !x 1\n")
+    (tmp_path / "b.yaml").write_text("a: {b: 1, b: 2}\na: 1\n")
+    report = json.loads(eden("validate", "b.yaml", "a.yaml", "-o", "json").stdout)
+    places = [(problem["file"], problem["line"]) for problem in report["problems"]]
+    assert places == [("b.yaml", 1), ("b.yaml", 2), ("a.yaml", 2), ("a.yaml", 5), ("a.yaml", 6)]
+    text = eden("validate", "a.yaml").stderr
+    assert text.index("a.yaml:2:1") < text.index("a.yaml:5:3") < text.index("a.yaml:6:4")
+
+
 def test_the_problems_of_all_files_are_told_at_once(eden, tmp_path):
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "a.yaml").write_text("a: {{ x }}\n")
@@ -60,7 +96,7 @@ def test_nothing_to_check_is_no_success(eden, tmp_path):
     (tmp_path / "empty").mkdir()
     done = eden("validate", "empty")
     assert (done.returncode, done.stdout) == (3, "")
-    assert "no .yaml, .yml or .json files" in done.stderr
+    assert "no YAML, JSON or template files" in done.stderr
 
 
 def test_a_missing_file_fails_and_the_others_are_checked(eden, tmp_path):
