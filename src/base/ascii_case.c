@@ -58,37 +58,42 @@ static inline Chunk ends_word(Chunk chunk)
            within(chunk, 0x1c, ' ');
 }
 
-/* `ends` moved up by one byte, with `*last` in front; `*last` becomes the byte that fell out. */
-static inline Chunk move_up(Chunk ends, uint64_t *last)
+/* `ends` moved up by one byte; what stands before the first one ended a word. */
+static inline Chunk move_up(Chunk ends)
 {
-    uint64_t words[2];
-    memcpy(words, &ends, sizeof words);
-    Chunk starts = chunk_from_words(words[0] << 8 | *last, words[1] << 8 | words[0] >> 56);
-    *last = words[1] >> 56;
-    return starts;
+    return __builtin_shufflevector(chunk_all(-1), ends, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+                                   26, 27, 28, 29, 30);
 }
 
-static inline Chunk title(Chunk chunk, uint64_t *last)
+/* `starts`: -1 in the bytes that start a word. */
+static inline Chunk title(Chunk chunk, Chunk starts)
 {
-    Chunk starts = move_up(ends_word(chunk), last);
-    Chunk low = lower(chunk);
-    return low ^ (within(low, 'a', 'z') & starts & chunk_all(0x20));
+    Chunk letters = within(chunk | chunk_all(0x20), 'a', 'z') & chunk_all(0x20);
+    return (chunk | letters) ^ (letters & starts);
+}
+
+/* Where words start is seen in the bytes one before, so the last chunk may overlap here too. */
+static inline Chunk title_at(const char *p)
+{
+    return title(chunk_load(p), ends_word(chunk_load(p - 1)));
 }
 
 bool ascii_copy_title(Str text, char *out)
 {
-    Chunk seen = chunk_all(0);
-    uint64_t last = 0xff; /* the byte before ended a word: 0xff, or did not: 0 */
-    size_t at = 0;
-    for (; text.len - at >= CHUNK_BYTES; at += CHUNK_BYTES) {
-        Chunk chunk = chunk_load(text.data + at);
-        seen |= chunk;
-        chunk_store(out + at, title(chunk, &last));
+    if (text.len == 0) {
+        return true;
     }
-    if (at < text.len) {
-        Chunk chunk = chunk_load_part(text.data + at, text.len - at);
-        seen |= chunk;
-        chunk_store(out + at, title(chunk, &last));
+    bool short_text = text.len < CHUNK_BYTES;
+    Chunk seen = short_text ? chunk_load_part(text.data, text.len) : chunk_load(text.data);
+    chunk_store(out, title(seen, move_up(ends_word(seen))));
+    if (text.len > CHUNK_BYTES) {
+        size_t last = text.len - CHUNK_BYTES;
+        for (size_t at = CHUNK_BYTES; at < last; at += CHUNK_BYTES) {
+            seen |= chunk_load(text.data + at);
+            chunk_store(out + at, title_at(text.data + at));
+        }
+        seen |= chunk_load(text.data + last);
+        chunk_store(out + last, title_at(text.data + last));
     }
     return chunk_is_ascii(seen);
 }

@@ -21,8 +21,7 @@ void buf_clear(Buf *buf)
 bool buf_reserve_slow(Buf *buf, size_t extra)
 {
     if (buf->overflow || extra > buf->max || buf->len > buf->max - extra) {
-        buf->overflow = true;
-        return false;
+        return buf_overflow(buf);
     }
     size_t wanted = buf->len + extra;
     size_t cap = buf->cap == 0 ? FIRST_CAPACITY : buf->cap;
@@ -32,14 +31,14 @@ bool buf_reserve_slow(Buf *buf, size_t extra)
     if (cap > buf->max) {
         cap = buf->max;
     }
-    if (cap == SIZE_MAX) {
+    if (cap > SIZE_MAX - BUF_SLACK) {
         memory_exhausted(cap);
     }
     if (buf->arena != NULL) {
-        size_t held = buf->data == NULL ? 0 : buf->cap + 1;
-        buf->data = arena_grow(buf->arena, buf->data, held, cap + 1);
+        size_t held = buf->data == NULL ? 0 : buf->cap + BUF_SLACK;
+        buf->data = arena_grow(buf->arena, buf->data, held, cap + BUF_SLACK);
     } else {
-        char *data = realloc(buf->data, cap + 1);
+        char *data = realloc(buf->data, cap + BUF_SLACK);
         if (data == NULL) {
             memory_exhausted(cap);
         }
@@ -57,7 +56,7 @@ void buf_put_repeat(Buf *buf, char c, size_t count)
     }
 }
 
-void buf_put_i64(Buf *buf, int64_t number)
+static COLD bool put_digits(Buf *buf, int64_t number)
 {
     char digits[24];
     char *end = digits + sizeof digits;
@@ -65,7 +64,22 @@ void buf_put_i64(Buf *buf, int64_t number)
     if (number < 0) {
         *--start = '-';
     }
-    buf_put_short(buf, str_from(start, (size_t)(end - start)));
+    return buf_put_short(buf, str_from(start, (size_t)(end - start)));
+}
+
+bool buf_put_i64(Buf *buf, int64_t number)
+{
+    /* Most numbers are small: four digits, of which those in front are dropped. */
+    if (UNLIKELY((uint64_t)number >= 10000 || buf->cap - buf->len < 4)) {
+        return put_digits(buf, number);
+    }
+    uint32_t small = (uint32_t)number;
+    uint32_t digits = decimal_pair(small / 100) | decimal_pair(small % 100) << 16;
+    uint32_t dropped = (small < 10) + (small < 100) + (small < 1000);
+    digits >>= 8 * dropped;
+    memcpy(buf->data + buf->len, &digits, 4);
+    buf->len += 4 - dropped;
+    return true;
 }
 
 void buf_put_format_v(Buf *buf, const char *format, va_list args)

@@ -74,7 +74,8 @@ static inline Chunk chunk_load_part(const char *p, size_t len)
 }
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "parts are put together low byte first");
 
-/* Of the outcome of a comparison: bit i says whether it holds for byte i. */
+/* Of the outcome of a comparison: bit i says whether it holds for byte i. Of any chunk: whether
+ * byte i is negative. */
 static inline uint32_t chunk_bits(Chunk holds)
 {
 #ifdef __SSE2__
@@ -82,7 +83,7 @@ static inline uint32_t chunk_bits(Chunk holds)
 #else
     uint32_t bits = 0;
     for (unsigned i = 0; i < CHUNK_BYTES; i++) {
-        bits |= (uint32_t)(holds[i] & 1) << i;
+        bits |= (uint32_t)(holds[i] < 0) << i;
     }
     return bits;
 #endif
@@ -90,7 +91,5 @@ static inline uint32_t chunk_bits(Chunk holds)
 
 static inline bool chunk_is_ascii(Chunk chunk)
 {
-    uint64_t words[2];
-    memcpy(words, &chunk, sizeof words);
-    return ((words[0] | words[1]) & 0x8080808080808080u) == 0;
+    return chunk_bits(chunk) == 0;
 }

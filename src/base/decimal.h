@@ -7,6 +7,13 @@
 /* "00" to "99", one behind the other. */
 extern const char decimal_pairs[200];
 
+static inline uint32_t decimal_pair(uint32_t number)
+{
+    uint16_t pair;
+    memcpy(&pair, decimal_pairs + (size_t)number * 2, 2);
+    return pair;
+}
+
 /* Writes the digits of `number`, at most 20, so that they end before `end`; returns where they
  * start. */
 static inline char *decimal_before(char *end, uint64_t number)

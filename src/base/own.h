@@ -9,6 +9,8 @@
 #define MUST_CHECK               __attribute__((warn_unused_result))
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 #define NO_RETURN                __attribute__((noreturn))
+#define ALWAYS_INLINE            inline __attribute__((always_inline))
+#define COLD                     __attribute__((noinline, cold))
 #define UNUSED                   __attribute__((unused))
 #define LIKELY(x)                __builtin_expect(!!(x), 1)
 #define UNLIKELY(x)              __builtin_expect(!!(x), 0)

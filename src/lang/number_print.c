@@ -184,7 +184,7 @@ size_t number_format_int(int64_t value, char out[NUMBER_TEXT_MAX])
 
 void number_put_repr(Buf *out, double x)
 {
-    if (LIKELY(out->cap - out->len >= NUMBER_TEXT_MAX && !out->overflow)) {
+    if (LIKELY(out->cap - out->len >= NUMBER_TEXT_MAX)) {
         out->len += number_format_repr(x, out->data + out->len);
         return;
     }

@@ -67,12 +67,13 @@ uint32_t add_name(Compiler *c, Str text)
     Template *t = c->template;
     t->names = grow(c->arena, t->names, t->name_count, &c->name_cap, sizeof(Name));
     Name *name = &t->names[t->name_count];
-    *name = (Name){ .text = arena_copy(c->arena, text), .hash = hash_str(text) };
+    *name = (Name){ .text = arena_copy(c->arena, text), .hash = hash_str(text), .hint = NO_HINT };
     name->global = global_find(text);
     name->loop_attribute = (uint8_t)loop_attribute_from_name(text);
     for (int kind = 0; kind < VALUE_OBJECT; kind++) {
         name->methods[kind] = method_find((ValueKind)kind, text);
     }
+    name->of_maps = name->methods[VALUE_MAP] != NULL || str_eq(text, STR("__class__"));
     map_append(c->scratch, c->name_index, value_string(name->text), value_int(t->name_count));
     return t->name_count++;
 }
@@ -102,7 +103,7 @@ uint32_t add_data(Compiler *c, Str text)
     t->datas = grow(c->arena, t->datas, t->data_count, &c->data_cap, sizeof(Str));
     bool inside = t->text.len > 0 && text.data >= t->text.data &&
                   text.data + text.len <= t->text.data + t->text.len;
-    t->datas[t->data_count] = inside ? text : arena_copy(c->arena, text);
+    t->datas[t->data_count] = inside ? text : data_copy(c->arena, text);
     return t->data_count++;
 }
 

@@ -37,7 +37,7 @@ bool context_lookup(Render *r, const Context *context, const Name *name, Value *
         return true;
     }
     if (name->global != NULL) {
-        r->escaped = true; /* the slot that keeps it outlives the statement */
+        r->escapes++; /* the slot that keeps it outlives the statement */
         *out = function_new(r, name->global);
         return true;
     }

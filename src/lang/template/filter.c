@@ -193,7 +193,7 @@ size_t text_skip_word(Str text, size_t at)
     return at;
 }
 
-Str text_strip(Str text)
+static COLD Str strip_wide(Str text)
 {
     size_t start = 0, end = text.len;
     while (start < end) {
@@ -211,6 +211,23 @@ Str text_strip(Str text)
         end = before;
     }
     return str_slice(text, start, end);
+}
+
+Str text_strip(Str text)
+{
+    const unsigned char *start = (const unsigned char *)text.data;
+    const unsigned char *end = start + text.len;
+    while (start < end && *start <= ' ' && code_is_space(*start)) {
+        start++;
+    }
+    while (start < end && end[-1] <= ' ' && code_is_space(end[-1])) {
+        end--;
+    }
+    text = str_from((const char *)start, (size_t)(end - start));
+    if (UNLIKELY(text.len > 0 && (*start | end[-1]) >= 0x80)) {
+        return strip_wide(text);
+    }
+    return text;
 }
 
 bool value_to_float(Render *r, Value v, double *out)

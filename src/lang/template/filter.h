@@ -52,11 +52,17 @@ static inline bool value_is_html(const Render *r, Value v)
            (v.kind == VALUE_UNDEFINED && undefined_mode(r, v) == UNDEFINED_CHAINABLE);
 }
 
-/* A string with the markup flag of `like`. */
+/* A string with the markup flag of `like`, which is one. */
+static inline Value string_like(const Value *like, const char *text, size_t len)
+{
+    uint64_t head = like->head & VALUE_HEAD(0xff, VALUE_MARKUP, 0);
+    return (Value){ .head = head | VALUE_HEAD(0, 0, len), .text = text, .place = 0 };
+}
+
+/* The same for anything that was turned into text. */
 static inline Value text_like(const Value *like, Str text)
 {
-    uint8_t flags = like->kind == VALUE_STRING ? like->flags & VALUE_MARKUP : 0;
-    return (Value){ .head = VALUE_HEAD(VALUE_STRING, flags, text.len), .text = text.data };
+    return like->kind == VALUE_STRING ? string_like(like, text.data, text.len) : value_string(text);
 }
 
 static inline Value value_text(Str text, bool markup)

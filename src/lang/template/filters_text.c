@@ -14,26 +14,42 @@ static inline bool soft_text(Render *r, const Value *v, Str *out)
     return op_text(r, *v, out);
 }
 
-static bool filter_upper(Render *r, const Args *args, Value *out)
+typedef bool (*ChangeCase)(Render *r, Str text, Str *out);
+
+static COLD bool change_any_case(Render *r, const Value *v, ChangeCase change, Value *out)
 {
-    const Value *v = &args->values[0];
     Str text;
-    if (!soft_text(r, v, &text) || !text_upper(r, text, &text)) {
+    if (!soft_text(r, v, &text) || !change(r, text, &text)) {
         return false;
     }
     *out = text_like(v, text);
     return true;
 }
 
+static bool filter_upper(Render *r, const Args *args, Value *out)
+{
+    const Value *v = &args->values[0];
+    if (LIKELY(v->kind == VALUE_STRING)) {
+        char *copy = arena_alloc(r->arena, chunk_room(v->len));
+        if (LIKELY(ascii_copy_upper(str_from(v->text, v->len), copy))) {
+            *out = string_like(v, copy, v->len);
+            return true;
+        }
+    }
+    return change_any_case(r, v, text_upper, out);
+}
+
 static bool filter_lower(Render *r, const Args *args, Value *out)
 {
     const Value *v = &args->values[0];
-    Str text;
-    if (!soft_text(r, v, &text) || !text_lower(r, text, &text)) {
-        return false;
+    if (LIKELY(v->kind == VALUE_STRING)) {
+        char *copy = arena_alloc(r->arena, chunk_room(v->len));
+        if (LIKELY(ascii_copy_lower(str_from(v->text, v->len), copy))) {
+            *out = string_like(v, copy, v->len);
+            return true;
+        }
     }
-    *out = text_like(v, text);
-    return true;
+    return change_any_case(r, v, text_lower, out);
 }
 
 static bool filter_capitalize(Render *r, const Args *args, Value *out)
@@ -83,16 +99,11 @@ static bool put_title_word(Render *r, Str word, Buf *out)
     return true;
 }
 
-static bool filter_title(Render *r, const Args *args, Value *out)
+static COLD bool title_any(Render *r, const Value *v, Value *out)
 {
     Str text;
-    if (!soft_text(r, &args->values[0], &text)) {
+    if (!soft_text(r, v, &text)) {
         return false;
-    }
-    char *copy = arena_alloc(r->arena, chunk_room(text.len));
-    if (LIKELY(ascii_copy_title(text, copy))) {
-        *out = value_string(str_from(copy, text.len));
-        return true;
     }
     Buf title = buf_make_in(r->arena, VALUE_STRING_MAX);
     buf_reserve(&title, text.len + text.len / 2);
@@ -118,6 +129,19 @@ static bool filter_title(Render *r, const Args *args, Value *out)
     return take_text(r, &title, false, out);
 }
 
+static bool filter_title(Render *r, const Args *args, Value *out)
+{
+    const Value *v = &args->values[0];
+    if (LIKELY(v->kind == VALUE_STRING)) {
+        char *copy = arena_alloc(r->arena, chunk_room(v->len));
+        if (LIKELY(ascii_copy_title(str_from(v->text, v->len), copy))) {
+            *out = value_string(str_from(copy, v->len));
+            return true;
+        }
+    }
+    return title_any(r, v, out);
+}
+
 /* Whether the code point is one of those in `set`. */
 static bool is_one_of(uint32_t code, Str set)
 {
@@ -129,22 +153,22 @@ static bool is_one_of(uint32_t code, Str set)
     return false;
 }
 
-static bool filter_trim(Render *r, const Args *args, Value *out)
+static COLD bool trim_any(Render *r, const Args *args, Value *out)
 {
-    Value v = args->values[0];
+    const Value *v = &args->values[0];
     Str text;
-    if (!soft_text(r, &v, &text)) {
+    if (!soft_text(r, v, &text)) {
         return false;
     }
     if (!arg_some(args, 1)) {
-        *out = text_like(&v, text_strip(text));
+        *out = text_like(v, text_strip(text));
         return true;
     }
     Value chars = args->values[1];
     if (!value_is_string(chars)) {
         return render_raise(r, FAULT_TYPE, "strip arg must be None or str");
     }
-    if (value_is_markup(v) && !op_escape(r, chars, &chars)) {
+    if (value_is_markup(*v) && !op_escape(r, chars, &chars)) {
         return false;
     }
     Str set = value_str(chars);
@@ -160,8 +184,19 @@ static bool filter_trim(Render *r, const Args *args, Value *out)
     for (size_t before = end; before > start && is_one_of(utf8_previous(text, &before), set);) {
         end = before;
     }
-    *out = text_like(&v, str_slice(text, start, end));
+    *out = text_like(v, str_slice(text, start, end));
     return true;
+}
+
+static bool filter_trim(Render *r, const Args *args, Value *out)
+{
+    const Value *v = &args->values[0];
+    if (LIKELY(v->kind == VALUE_STRING && !arg_some(args, 1))) {
+        Str text = text_strip(str_from(v->text, v->len));
+        *out = string_like(v, text.data, text.len);
+        return true;
+    }
+    return trim_any(r, args, out);
 }
 
 static bool filter_string(Render *r, const Args *args, Value *out)
@@ -202,15 +237,22 @@ static bool filter_center(Render *r, const Args *args, Value *out)
 }
 
 /* Every byte `old` as `new`. */
-static Value replace_bytes(Render *r, Str text, char old, char new)
+static inline Value replace_bytes(Render *r, Str text, char old, char new)
 {
     char *copy = arena_alloc(r->arena, chunk_room(text.len));
     const Chunk all_old = chunk_all((int8_t)old);
     const Chunk change = chunk_all((int8_t)(old ^ new));
-    for (size_t at = 0; at < text.len; at += CHUNK_BYTES) {
-        Chunk chunk = text.len - at >= CHUNK_BYTES ? chunk_load(text.data + at)
-                                                   : chunk_load_part(text.data + at, text.len - at);
-        chunk_store(copy + at, chunk ^ ((chunk == all_old) & change));
+    if (text.len >= CHUNK_BYTES) {
+        size_t last = text.len - CHUNK_BYTES; /* where the last chunk stands; it may overlap */
+        for (size_t at = 0; at < last; at += CHUNK_BYTES) {
+            Chunk chunk = chunk_load(text.data + at);
+            chunk_store(copy + at, chunk ^ ((chunk == all_old) & change));
+        }
+        Chunk chunk = chunk_load(text.data + last);
+        chunk_store(copy + last, chunk ^ ((chunk == all_old) & change));
+    } else if (text.len > 0) {
+        Chunk chunk = chunk_load_part(text.data, text.len);
+        chunk_store(copy, chunk ^ ((chunk == all_old) & change));
     }
     return value_string(str_from(copy, text.len));
 }
@@ -218,10 +260,6 @@ static Value replace_bytes(Render *r, Str text, char old, char new)
 /* `limit` below 0: all of them. */
 static bool replace_text(Render *r, Str text, Str old, Str new, int64_t limit, Value *out)
 {
-    if (old.len == 1 && new.len == 1 && limit < 0) {
-        *out = replace_bytes(r, text, old.data[0], new.data[0]);
-        return true;
-    }
     size_t hit = limit == 0 ? STR_NOT_FOUND : str_find(text, old, 0);
     if (hit == STR_NOT_FOUND) {
         *out = value_string(text);
@@ -245,7 +283,7 @@ static bool replace_text(Render *r, Str text, Str old, Str new, int64_t limit, V
     return render_take(r, &changed, out);
 }
 
-static bool filter_replace(Render *r, const Args *args, Value *out)
+static COLD bool replace_any(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
     Value old = args->values[1];
@@ -272,6 +310,19 @@ static bool filter_replace(Render *r, const Args *args, Value *out)
     }
     out->flags = markup ? VALUE_MARKUP : 0;
     return true;
+}
+
+static bool filter_replace(Render *r, const Args *args, Value *out)
+{
+    const Value *v = args->values;
+    const uint64_t kind_and_len = VALUE_HEAD(0xff, 0, UINT32_MAX);
+    const uint64_t one_byte = VALUE_HEAD(VALUE_STRING, 0, 1);
+    if (LIKELY(v[0].kind == VALUE_STRING && (v[1].head & kind_and_len) == one_byte &&
+               (v[2].head & kind_and_len) == one_byte && !r->autoescape && !arg_given(args, 3))) {
+        *out = replace_bytes(r, str_from(v->text, v->len), v[1].text[0], v[2].text[0]);
+        return true;
+    }
+    return replace_any(r, args, out);
 }
 
 static bool filter_format(Render *r, const Args *args, Value *out)
@@ -379,7 +430,7 @@ static bool filter_indent(Render *r, const Args *args, Value *out)
 
 static bool filter_truncate(Render *r, const Args *args, Value *out)
 {
-    Value v = args->values[0];
+    const Value *v = &args->values[0];
     int64_t length, leeway, have;
     bool kill_words;
     Str end;
@@ -402,41 +453,42 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
     if (leeway < 0) {
         return render_raise(r, FAULT_ASSERT, "expected leeway >= 0, got %lld", (long long)leeway);
     }
-    if (v.kind == VALUE_STRING && v.len <= length) {
-        *out = v; /* no more characters than bytes */
+    if (LIKELY(v->kind == VALUE_STRING && v->len <= length)) {
+        *out = *v; /* no more characters than bytes */
         return true;
     }
-    if (!op_length(r, v, &have)) {
+    if (!op_length(r, *v, &have)) {
         return false;
     }
     if (have <= length || have - length <= leeway) {
-        *out = v;
+        *out = *v;
         return true;
     }
-    if (v.kind == VALUE_MAP) {
+    if (v->kind == VALUE_MAP) {
         return render_raise(r, FAULT_TYPE, "unhashable type: 'slice'");
     }
-    if (v.kind != VALUE_STRING && !kill_words) {
-        return raise_no_attribute(r, v, "rsplit");
+    if (v->kind != VALUE_STRING && !kill_words) {
+        return raise_no_attribute(r, *v, "rsplit");
     }
-    if (v.kind != VALUE_STRING) {
+    if (v->kind != VALUE_STRING) {
         return render_raise(r, FAULT_TYPE, "can only concatenate %s (not \"str\") to %s",
-                            op_type_name(v), op_type_name(v));
+                            op_type_name(*v), op_type_name(*v));
     }
-    Str text = value_str(v);
-    text.len = utf8_index_to_offset(text, (size_t)(length - end_length));
+    Str text = value_str(*v);
+    size_t kept = (size_t)(length - end_length);
+    text.len = (size_t)have == text.len ? kept : utf8_index_to_offset(text, kept);
     const char *space = kill_words || text.len == 0 ? NULL : memrchr(text.data, ' ', text.len);
     if (space != NULL) {
         text.len = (size_t)(space - text.data);
     }
     Buf cut = render_buf_for(r, text.len + end.len);
     buf_put(&cut, text);
-    if (value_is_markup(v) && !(arg_given(args, 3) && value_is_html(r, args->values[3]))) {
+    if (value_is_markup(*v) && !(arg_given(args, 3) && value_is_html(r, args->values[3]))) {
         escape_html(end, &cut);
     } else {
-        buf_put(&cut, end);
+        buf_put_short(&cut, end);
     }
-    return take_text(r, &cut, value_is_markup(v), out);
+    return take_text(r, &cut, value_is_markup(*v), out);
 }
 
 static bool filter_wordcount(Render *r, const Args *args, Value *out)

@@ -58,7 +58,7 @@ static void put_fill(uint32_t fill, int64_t count, Buf *out)
     char bytes[UTF8_BYTES_MAX];
     size_t len = utf8_encode(fill, bytes);
     if (count > VALUE_STRING_MAX || !buf_reserve(out, (size_t)count * len)) {
-        out->overflow = true;
+        buf_overflow(out);
         return;
     }
     for (int64_t i = 0; i < count; i++) {
@@ -86,7 +86,7 @@ static void put_grouped(Str digits, int64_t zeros, char separator, unsigned grou
     }
     int64_t count = zeros + (int64_t)digits.len;
     if (count > VALUE_STRING_MAX || !buf_reserve(out, (size_t)count * 2)) {
-        out->overflow = true;
+        buf_overflow(out);
         return;
     }
     for (int64_t i = 0; i < count; i++) {

@@ -76,60 +76,49 @@ static inline bool truth(Render *r, Value v, bool *out)
 }
 
 /* Maps in a list tend to have their keys in one order, so the place where the name was found
- * last is looked at first. */
-static inline const MapEntry *find_attr_quickly(const Map *map, const Name *name)
+ * last is looked at first. NULL when it is not there, or when the owner is no plain map. */
+static ALWAYS_INLINE const Value *attr_quickly(const Value *owner, const Name *name)
 {
-    if (LIKELY(name->hint < map->len)) {
-        const MapEntry *entry = &map->entries[name->hint];
+    if (LIKELY((owner->head & VALUE_HEAD(0xff, VALUE_SECRET, 0)) == VALUE_MAP &&
+               name->hint < owner->map->len)) {
+        const MapEntry *entry = &owner->map->entries[name->hint];
         if (LIKELY(entry->key.kind == VALUE_STRING && entry->key.len == name->text.len &&
                    bytes_equal(entry->key.text, name->text.data, name->text.len))) {
-            return entry;
+            return &entry->value;
         }
     }
     return NULL;
 }
 
-static const MapEntry *find_attr(const Map *map, Name *name)
+static COLD bool get_attr_slow(Render *r, const Value *owner, Name *name, Value *out)
 {
-    const MapEntry *entry = map_find_str_hashed(map, name->text, name->hash);
-    if (entry != NULL) {
-        name->hint = (uint32_t)(entry - map->entries);
-    }
-    return entry;
-}
-
-static void take_element(const Value *owner, const MapEntry *entry, Value *out)
-{
-    bool secret = value_is_secret(*owner); /* `out` may be the owner */
-    *out = entry->value;
-    if (UNLIKELY(secret)) {
-        out->flags |= VALUE_SECRET;
-    }
-}
-
-static bool get_attr_slow(Render *r, const Value *owner, Name *name, Value *out)
-{
-    if (owner->kind == VALUE_MAP && name->methods[VALUE_MAP] == NULL) {
-        const MapEntry *entry = find_attr(owner->map, name);
-        if (entry != NULL) {
-            take_element(owner, entry, out);
+    if (owner->kind == VALUE_MAP && !name->of_maps) {
+        const MapEntry *entry = map_find_str_hashed(owner->map, name->text, name->hash);
+        if (entry == NULL) {
+            *out = undefined_attribute(r, *owner, name->text);
             return true;
         }
-    } else if (owner->kind == VALUE_OBJECT && owner->object->type == &loop_type &&
-               name->loop_attribute != LOOP_NO_ATTRIBUTE) {
+        name->hint = (uint32_t)(entry - owner->map->entries);
+        bool secret = value_is_secret(*owner); /* `out` may be the owner */
+        *out = entry->value;
+        if (UNLIKELY(secret)) {
+            out->flags |= VALUE_SECRET;
+        }
+        return true;
+    }
+    if (owner->kind == VALUE_OBJECT && owner->object->type == &loop_type &&
+        name->loop_attribute != LOOP_NO_ATTRIBUTE) {
         return loop_attribute(r, (Loop *)owner->object, (LoopAttribute)name->loop_attribute, out);
     }
     return op_get_attr(r, *owner, name->text, out);
 }
 
-static inline bool get_attr(Render *r, const Value *owner, Name *name, Value *out)
+static ALWAYS_INLINE bool get_attr(Render *r, const Value *owner, Name *name, Value *out)
 {
-    if (LIKELY(owner->kind == VALUE_MAP && name->methods[VALUE_MAP] == NULL)) {
-        const MapEntry *entry = find_attr_quickly(owner->map, name);
-        if (LIKELY(entry != NULL)) {
-            take_element(owner, entry, out);
-            return true;
-        }
+    const Value *found = attr_quickly(owner, name);
+    if (LIKELY(found != NULL)) {
+        *out = *found;
+        return true;
     }
     return get_attr_slow(r, owner, name, out);
 }
@@ -259,7 +248,8 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     Value *slots = frame->slots;
     Value *sp = frame->stack; /* next free operand */
     ArenaMark mark = { 0 };
-    bool escaped_before = false;
+    uint32_t escapes = 0; /* as it was at the mark */
+    Args args = { 0 };    /* of filters and tests: they have no others than those in their places */
     Value value;
     bool flag;
     goto *labels[ip->op];
@@ -312,9 +302,16 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     TRY(get_attr(r, &sp[-1], &template->names[ip->c], &sp[-1]));
     NEXT;
     CASE(LOAD_ATTR)
-    TRY(get_attr(r, slot_value(r, frame, ip->b, &value), &template->names[ip->c], sp));
-    sp++;
-    NEXT;
+    {
+        const Value *found = attr_quickly(&slots[ip->b], &template->names[ip->c]);
+        if (LIKELY(found != NULL)) {
+            *sp++ = *found;
+            NEXT;
+        }
+        TRY(get_attr_slow(r, slot_value(r, frame, ip->b, &value), &template->names[ip->c], sp));
+        sp++;
+        NEXT;
+    }
     CASE(GET_ITEM)
     TRY(op_get_item(r, sp[-2], sp[-1], &value));
     *--sp = value_missing();
@@ -420,22 +417,22 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     NEXT;
     CASE(FILTER_EMIT)
     mark = arena_mark(r->arena);
-    flag = r->escaped;
-    r->escaped = false;
+    escapes = r->escapes;
     sp -= ip->b;
-    TRY(native_call_bound(r, template->natives[ip->c], &(Args){ .values = sp, .count = ip->b },
-                          &value) &&
+    args.values = sp;
+    args.count = ip->b;
+    TRY(native_call_quickly(r, template->natives[ip->c], &args, &value) &&
         emit_value(r, &value, ip->a) && (!arena_exceeded(r->arena) || render_out_of_memory(r)));
-    if (LIKELY(!r->escaped)) {
+    if (LIKELY(r->escapes == escapes)) {
         arena_release(r->arena, mark);
     }
-    r->escaped = r->escaped || flag;
     NEXT;
     CASE(FILTER)
     CASE(TEST)
     sp -= ip->b;
-    TRY(native_call_bound(r, template->natives[ip->c], &(Args){ .values = sp, .count = ip->b },
-                          &value));
+    args.values = sp;
+    args.count = ip->b;
+    TRY(native_call_quickly(r, template->natives[ip->c], &args, &value));
     *sp++ = value;
     NEXT;
     CASE(FILTER_SITE)
@@ -456,12 +453,12 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     CASE(CALL)
     {
         const CallSite *site = &template->sites[ip->c];
-        Args args;
         sp -= invoke_width(site) + 1;
         if (is_macro(sp) && macro_takes((Macro *)sp->object, site)) {
             TRY(macro_call_site(r, (Macro *)sp->object, site, sp + 1, false, &value));
         } else {
-            TRY(invoke_gather(r, site, sp + 1, &args) && value_call(r, *sp, &args, &value));
+            Args given;
+            TRY(invoke_gather(r, site, sp + 1, &given) && value_call(r, *sp, &given, &value));
         }
         *sp++ = value;
         NEXT;
@@ -469,13 +466,13 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     CASE(CALL_EMIT)
     {
         const CallSite *site = &template->sites[ip->c];
-        Args args;
         sp -= invoke_width(site) + 1;
         if (is_macro(sp) && macro_takes((Macro *)sp->object, site) &&
             emit_escapes(r, ip->a) == r->autoescape) {
             TRY(macro_call_site(r, (Macro *)sp->object, site, sp + 1, true, NULL));
         } else {
-            TRY(invoke_gather(r, site, sp + 1, &args) && invoke_emit(r, *sp, &args, ip->a));
+            Args given;
+            TRY(invoke_gather(r, site, sp + 1, &given) && invoke_emit(r, *sp, &given, ip->a));
         }
         NEXT;
     }
@@ -492,9 +489,11 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
         NEXT;
     }
     CASE(EMIT_DATA)
-    emit_text(r, template->datas[ip->c]);
-    TRY(!r->out->overflow || render_out_of_output(r));
-    NEXT;
+    {
+        const Str *data = &template->datas[ip->c];
+        TRY(buf_put_padded(r->out, data->data, data->len) || render_out_of_output(r));
+        NEXT;
+    }
     CASE(EMIT)
     TRY(emit_value(r, --sp, ip->a));
     NEXT;
@@ -505,20 +504,25 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     TRY(emit_value(r, name_value(r, frame, ip->b, &template->names[ip->c], &value), ip->a));
     NEXT;
     CASE(EMIT_ATTR)
-    TRY(get_attr(r, slot_value(r, frame, ip->b, &value), &template->names[ip->c], &value) &&
-        emit_value(r, &value, ip->a));
-    NEXT;
+    {
+        const Value *found = attr_quickly(&slots[ip->b], &template->names[ip->c]);
+        if (UNLIKELY(found == NULL)) {
+            TRY(get_attr_slow(r, slot_value(r, frame, ip->b, &value), &template->names[ip->c],
+                              &value));
+            found = &value;
+        }
+        TRY(emit_value(r, found, ip->a));
+        NEXT;
+    }
     CASE(MARK)
     mark = arena_mark(r->arena);
-    escaped_before = r->escaped;
-    r->escaped = false;
+    escapes = r->escapes;
     NEXT;
     CASE(RELEASE)
     TRY(!arena_exceeded(r->arena) || render_out_of_memory(r));
-    if (LIKELY(!r->escaped)) {
+    if (LIKELY(r->escapes == escapes)) {
         arena_release(r->arena, mark);
     }
-    r->escaped = r->escaped || escaped_before;
     NEXT;
     CASE(CAPTURE)
     capture_begin(r);
@@ -669,7 +673,6 @@ bool interpret(Render *r, Frame *frame, Value *result)
         return render_raise(r, FAULT_RECURSION, "maximum recursion depth exceeded");
     }
     bool autoescape = r->autoescape;
-    bool escaped = r->escaped;
     r->autoescape = frame->context->autoescape;
     const Instruction *at = NULL;
     bool ok =
@@ -678,7 +681,6 @@ bool interpret(Render *r, Frame *frame, Value *result)
         fault_locate(r, frame, at == NULL ? 0 : (uint32_t)(at - frame->function->code));
     }
     r->autoescape = autoescape;
-    r->escaped = r->escaped || escaped;
     r->depth--;
     return ok;
 }

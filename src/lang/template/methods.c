@@ -83,7 +83,7 @@ bool method_may_change(Render *r, Value owner)
                                   "this list belongs to the context, which others use too: copy it "
                                   "with x|list and change the copy");
     }
-    r->escaped = true;
+    r->escapes++;
     return true;
 }
 

@@ -209,11 +209,10 @@ static bool call_with_secrets(Render *r, const Native *native, const Args *bound
 static bool pay_for_text(Render *r, const Args *bound)
 {
     enum {
-        SHORT_TEXT = 1024,
         BYTES_PER_STEP = 4
     };
     return LIKELY(bound->count == 0 || bound->values[0].kind != VALUE_STRING ||
-                  bound->values[0].len < SHORT_TEXT) ||
+                  bound->values[0].len < NATIVE_SHORT_TEXT) ||
            render_charge(r, bound->values[0].len / BYTES_PER_STEP);
 }
 

@@ -6,8 +6,8 @@
  * required arguments are TypeErrors that the binder raises, so a function sees what it declared.
  *
  * Memory: what an output statement makes is given back when the statement ends. A function that
- * stores a value in anything older than its own result (a list that it appends to, a cache) sets
- * `r->escaped`, and then nothing is given back.
+ * stores a value in anything older than its own result (a list that it appends to, a cache) counts
+ * `r->escapes` up, and then nothing is given back.
  *
  * Secrets: a function takes items out of containers with iter_next, iter_collect or op_get_item,
  * which hand the mark of the container on, or does so itself. */
@@ -84,6 +84,19 @@ bool native_bind(Render *r, const Native *native, const char *what, const Args *
 bool native_call(Render *r, const Native *native, const char *what, const Args *given, Value *out);
 /* The same for arguments that already stand in their places. */
 bool native_call_bound(Render *r, const Native *native, const Args *bound, Value *out);
+
+enum {
+    NATIVE_SHORT_TEXT = 1024 /* a longer one is paid for before the call */
+};
+
+/* The same without a detour when there is nothing to do but to call; at least one argument. */
+static inline bool native_call_quickly(Render *r, const Native *native, const Args *bound,
+                                       Value *out)
+{
+    return LIKELY(!r->secrets && bound->values[0].len < NATIVE_SHORT_TEXT)
+               ? native->call(r, bound, out)
+               : native_call_bound(r, native, bound, out);
+}
 
 /* Calls any callable value: macro, bound method, global function, cycler ... TypeError for the
  * rest; an undefined callee raises UndefinedError. */

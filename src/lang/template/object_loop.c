@@ -86,7 +86,7 @@ static bool call_changed(Render *r, Object *object, const Args *args, Value *out
         return false;
     }
     if (!same) {
-        r->escaped = true;
+        r->escapes++;
         loop->changed = value_tuple(values);
     }
     *out = value_bool(!same);

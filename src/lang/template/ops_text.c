@@ -244,21 +244,23 @@ bool op_print(Render *r, Value v, Buf *out)
 
 /* What is written instead of a byte that HTML gives a meaning, and how much of it counts. */
 typedef struct Entity {
-    char text[7];
+    char text[6];
+    char byte;
     uint8_t len;
 } Entity;
 
-static const Entity *entity_of(char c)
+/* By the lower bits, in which the five differ. */
+static inline const Entity *entity_of(char c)
 {
-    static const Entity amp = { "&amp;", 5 }, lt = { "&lt;", 4 }, gt = { "&gt;", 4 },
-                        apostrophe = { "&#39;", 5 }, quote = { "&#34;", 5 };
-    switch (c) {
-    case '&': return &amp;
-    case '<': return &lt;
-    case '>': return &gt;
-    case '\'': return &apostrophe;
-    default: return &quote;
-    }
+    enum {
+        BITS = 31
+    };
+    static const Entity entities[BITS + 1] = {
+        ['&' & BITS] = { "&amp;", '&', 5 }, ['<' & BITS] = { "&lt;", '<', 4 },
+        ['>' & BITS] = { "&gt;", '>', 4 },  ['\'' & BITS] = { "&#39;", '\'', 5 },
+        ['"' & BITS] = { "&#34;", '"', 5 },
+    };
+    return &entities[c & BITS];
 }
 
 /* One bit for each byte that needs escaping. `&` and `'` differ in one bit, as do `<` and `>`:
@@ -269,72 +271,76 @@ static uint32_t escape_bits(Chunk chunk)
                       ((chunk | chunk_all(2)) == chunk_all('>')));
 }
 
-static uint32_t escape_bits_at(Str text, size_t at)
-{
-    size_t left = text.len - at;
-    const char *p = text.data + at;
-    return escape_bits(LIKELY(left >= CHUNK_BYTES) ? chunk_load(p) : chunk_load_part(p, left));
-}
-
-/* Offset of the first byte that needs escaping, or the length. */
+/* Offset of the first chunk with a byte that needs escaping, or the length. */
 static size_t find_escape(Str text)
 {
-    for (size_t at = 0; at < text.len; at += CHUNK_BYTES) {
-        uint32_t bits = escape_bits_at(text, at);
-        if (bits != 0) {
-            return at + (size_t)__builtin_ctz(bits);
+    size_t at = 0;
+    for (; text.len - at >= CHUNK_BYTES; at += CHUNK_BYTES) {
+        if (escape_bits(chunk_load(text.data + at)) != 0) {
+            return at;
         }
+    }
+    if (at < text.len && escape_bits(chunk_load_part(text.data + at, text.len - at)) != 0) {
+        return at;
     }
     return text.len;
 }
 
-/* One piece after the other, each looking for its room: near the end of what a buffer may hold. */
-static void escape_pieces(Str text, Buf *out)
+/* Writes `text` to `to`, which has room for ESCAPE_ROOM(text.len) bytes: what is written beyond the
+ * longest entity for each byte, a chunk or entity of which less counts, goes into the slack.
+ * Returns the end. */
+#define ESCAPE_ROOM(len) (5 * (len) + BUF_SLACK)
+static char *escape_to(char *to, Str text)
 {
-    size_t hit;
-    while ((hit = find_escape(text)) < text.len) {
-        buf_put(out, str_slice(text, 0, hit));
-        const Entity *entity = entity_of(text.data[hit]);
-        buf_put(out, str_from(entity->text, entity->len));
-        text = str_from_offset(text, hit + 1);
+    const char *from = text.data, *text_end = from + text.len;
+    while (from < text_end) {
+        size_t left = (size_t)(text_end - from);
+        Chunk chunk = LIKELY(left >= CHUNK_BYTES) ? chunk_load(from) : chunk_load_part(from, left);
+        chunk_store(to, chunk);
+        const char *end = LIKELY(left >= CHUNK_BYTES) ? from + CHUNK_BYTES : text_end;
+        const char *start = from;
+        for (uint32_t bits = escape_bits(chunk); bits != 0; bits &= bits - 1) {
+            const char *hit = start + __builtin_ctz(bits);
+            const Entity *entity = entity_of(*hit);
+            to += hit - from;
+            memcpy(to, entity, sizeof *entity);
+            to += entity->len;
+            from = hit + 1;
+            if (LIKELY(text_end - from >= CHUNK_BYTES)) {
+                chunk_store(to, chunk_load(from));
+            } else {
+                bytes_copy(to, from, (size_t)(end - from));
+            }
+        }
+        to += end - from;
+        from = end;
     }
-    buf_put(out, text);
+    return to;
+}
+
+/* One byte after the other, each looking for its room: near the end of what a buffer may hold. */
+static void escape_bytes(Str text, Buf *out)
+{
+    for (size_t at = 0; at < text.len; at++) {
+        const Entity *entity = entity_of(text.data[at]);
+        bool hit = entity->len > 0 && entity->byte == text.data[at];
+        buf_put(out, hit ? str_from(entity->text, entity->len) : str_slice(text, at, at + 1));
+    }
 }
 
 void escape_html(Str text, Buf *out)
 {
-    /* The longest entity for each byte of a chunk, and what a whole entity has more than that. */
     enum {
-        ROOM = 5 * CHUNK_BYTES + sizeof(Entity)
+        PIECE = 256 /* so that little more room is taken than needed */
     };
-    for (size_t at = 0; at < text.len; at += CHUNK_BYTES) {
-        if (UNLIKELY(out->overflow || out->max - out->len < ROOM || !buf_reserve(out, ROOM))) {
-            escape_pieces(str_from_offset(text, at), out);
+    while (text.len > 0) {
+        Str piece = str_slice(text, 0, PIECE);
+        if (UNLIKELY(out->max - out->len < 5 * piece.len || !buf_reserve(out, 5 * piece.len))) {
+            escape_bytes(text, out);
             return;
         }
-        size_t left = text.len - at;
-        const char *from = text.data + at;
-        const char *end = from + (left < CHUNK_BYTES ? left : CHUNK_BYTES);
-        char *to = out->data + out->len;
-        Chunk chunk = LIKELY(left >= CHUNK_BYTES) ? chunk_load(from) : chunk_load_part(from, left);
-        uint32_t bits = escape_bits(chunk);
-        if (LIKELY(bits == 0)) {
-            chunk_store(to, chunk);
-            out->len += (size_t)(end - from);
-            continue;
-        }
-        for (; bits != 0; bits &= bits - 1) {
-            const char *hit = text.data + at + __builtin_ctz(bits);
-            bytes_copy(to, from, (size_t)(hit - from));
-            to += hit - from;
-            const Entity *entity = entity_of(*hit);
-            memcpy(to, entity, sizeof *entity);
-            to += entity->len;
-            from = hit + 1;
-        }
-        bytes_copy(to, from, (size_t)(end - from));
-        to += end - from;
-        out->len = (size_t)(to - out->data);
+        out->len = (size_t)(escape_to(out->data + out->len, piece) - out->data);
+        text = str_from_offset(text, piece.len);
     }
 }
 
@@ -416,36 +422,47 @@ bool op_text(Render *r, Value v, Str *out)
     return true;
 }
 
+static COLD bool escape_slow(Render *r, Value v, Value *out)
+{
+    Buf buf = render_buf(r);
+    bool secret = r->secrets && op_holds_secret(r, v);
+    if (!op_print_escaped(r, v, &buf) || !render_take(r, &buf, out)) {
+        return false;
+    }
+    *out = value_markup(value_str(*out));
+    if (secret) {
+        out->flags |= VALUE_SECRET;
+    }
+    return true;
+}
+
 bool op_escape(Render *r, Value v, Value *out)
 {
+    enum {
+        SHORT = 512
+    };
     if (value_is_markup(v)) {
         *out = v;
         return true;
     }
-    bool secret = UNLIKELY(r->secrets) && op_holds_secret(r, v);
-    Str text = value_str(v);
-    size_t hit = value_is_string(v) ? find_escape(text) : 0;
-    if (value_is_string(v) && hit == text.len) {
-        *out = value_markup(text); /* nothing to escape, nothing to copy */
-    } else {
-        enum {
-            ROOM = 160 /* for a few entities */
-        };
-        Buf buf = render_buf_for(r, text.len + ROOM);
-        if (value_is_string(v)) {
-            buf_put(&buf, str_slice(text, 0, hit));
-            escape_html(str_from_offset(text, hit), &buf);
-        } else if (!op_print_escaped(r, v, &buf)) {
-            return false;
-        }
-        if (!render_take(r, &buf, out)) {
-            return false;
-        }
-        out->flags |= VALUE_MARKUP;
+    if (UNLIKELY(v.kind != VALUE_STRING)) {
+        return escape_slow(r, v, out);
     }
-    if (secret) {
-        out->flags |= VALUE_SECRET;
+    uint8_t flags = VALUE_MARKUP | (v.flags & VALUE_SECRET);
+    size_t clean = find_escape(value_str(v));
+    if (clean == v.len) { /* nothing to escape, nothing to copy */
+        *out = (Value){ .head = VALUE_HEAD(VALUE_STRING, flags, v.len), .text = v.text };
+        return true;
     }
+    size_t room = ESCAPE_ROOM((size_t)v.len);
+    if (UNLIKELY(v.len > SHORT)) {
+        return escape_slow(r, v, out);
+    }
+    char *copy = arena_alloc(r->arena, room);
+    bytes_copy(copy, v.text, clean);
+    size_t len = (size_t)(escape_to(copy + clean, str_from(v.text + clean, v.len - clean)) - copy);
+    arena_shrink(r->arena, copy, room, len);
+    *out = (Value){ .head = VALUE_HEAD(VALUE_STRING, flags, len), .text = copy };
     return true;
 }
 

@@ -114,6 +114,7 @@ enum IncludeFlag {
 enum {
     NO_SLOT = UINT16_MAX
 };
+#define NO_HINT UINT32_MAX
 
 typedef struct Instruction {
     uint8_t op; /* Opcode */
@@ -154,8 +155,9 @@ typedef enum LoopAttribute {
 typedef struct Name {
     Str text;
     uint64_t hash;
-    uint32_t hint;
+    uint32_t hint;          /* NO_HINT: found in no map yet, or `of_maps` */
     uint8_t loop_attribute; /* LoopAttribute */
+    bool of_maps;           /* maps have an attribute of that name themselves, before any key */
     const Native *global;
     const Native *methods[VALUE_OBJECT]; /* by kind of the owner */
 } Name;
@@ -230,7 +232,7 @@ struct Template {
     Function **functions;
     Value *constants;
     Name *names;
-    Str *datas;
+    Str *datas; /* each with BUF_SLACK readable bytes behind it */
     CallSite *sites;
     const Native **natives;
     LocalSet *local_sets;
@@ -238,6 +240,17 @@ struct Template {
     uint32_t function_count, constant_count, name_count, data_count, site_count, native_count,
         local_set_count, block_count;
 };
+
+/* A copy with BUF_SLACK bytes behind it that can be read: for texts that EMIT_DATA writes. */
+static inline Str data_copy(Arena *arena, Str text)
+{
+    char *copy = arena_alloc(arena, text.len + BUF_SLACK);
+    if (text.len > 0) {
+        memcpy(copy, text.data, text.len);
+    }
+    memset(copy + text.len, 0, BUF_SLACK);
+    return str_from(copy, text.len);
+}
 
 /* The environment behind template.h, as compiler and interpreter see it. */
 struct Templates {

@@ -112,7 +112,7 @@ bool regex_get(Render *r, Str pattern, unsigned flags, const Regex **out)
     uint64_t hash = hash_str(pattern) + flags;
     if (r->regexes == NULL) {
         r->regexes = ARENA_NEW(r->arena, struct RegexCache);
-        r->escaped = true; /* the cache outlives the statement */
+        r->escapes++; /* the cache outlives the statement */
     }
     struct RegexCache *cache = r->regexes;
     for (uint32_t i = 0; i < CACHE_SIZE && cache->entries[i] != NULL; i++) {
@@ -130,7 +130,7 @@ bool regex_get(Render *r, Str pattern, unsigned flags, const Regex **out)
         return false;
     }
     cache->entries[cache->next++ % CACHE_SIZE] = regex;
-    r->escaped = true;
+    r->escapes++;
     *out = regex;
     return true;
 }

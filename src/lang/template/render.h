@@ -29,9 +29,9 @@ struct Render {
     const Undefined *undefined; /* the value whose use is the fault; NULL for other faults */
     uint64_t steps_left;
     uint32_t depth;
-    bool autoescape; /* as it stands at the running instruction */
-    bool secrets;    /* some secret is in play: marks must be looked for */
-    bool escaped;    /* a value made by the running statement was stored somewhere lasting */
+    uint32_t escapes; /* how often a value that a statement made was stored somewhere lasting */
+    bool autoescape;  /* as it stands at the running instruction */
+    bool secrets;     /* some secret is in play: marks must be looked for */
     uint64_t random_state;
     struct RegexCache *regexes; /* patterns compiled so far; see regex.h */
     Rendered *rendered;
@@ -102,10 +102,10 @@ static inline Buf render_buf_for(Render *r, size_t expected)
     size_t used = arena_used(arena);
     size_t left = used < limit ? limit - used : 0;
     Buf buf = { .max = left < VALUE_STRING_MAX ? left : VALUE_STRING_MAX, .arena = arena };
-    size_t size = (expected + 16) & ~(size_t)15; /* one byte more than asked for, and rounded */
+    size_t size = ((expected + 15) & ~(size_t)15) + BUF_SLACK;
     if (LIKELY(size <= (size_t)(arena->end - arena->next) && size <= buf.max)) {
         buf.data = arena_alloc(arena, size);
-        buf.cap = size - 1;
+        buf.cap = size - BUF_SLACK;
     }
     return buf;
 }
@@ -119,7 +119,7 @@ static inline Buf render_buf(Render *r)
 static inline MUST_CHECK bool render_take(Render *r, Buf *buf, Value *out)
 {
     *out = value_string(buf_str(buf));
-    arena_shrink(r->arena, buf->data, buf->cap + 1, buf->len);
+    arena_shrink(r->arena, buf->data, buf->cap + BUF_SLACK, buf->len);
     return LIKELY(!buf->overflow) || render_out_of_memory(r);
 }
 

@@ -119,7 +119,7 @@ static Template *template_new(Templates *templates, Str name, Str text)
     Template *template = ARENA_NEW(&templates->arena, Template);
     template->owner = templates;
     template->name = arena_copy(&templates->arena, name);
-    template->text = arena_copy(&templates->arena, text);
+    template->text = data_copy(&templates->arena, text);
     return template;
 }
 

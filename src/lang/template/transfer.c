@@ -244,7 +244,7 @@ bool set_attribute(Render *r, Value namespace, const Name *name, Value value)
     if (!check_namespace(r, namespace)) {
         return false; /* the value's own evaluation may have replaced it */
     }
-    r->escaped = true;
+    r->escapes++;
     map_set_str(r->arena, namespace_attributes(namespace), name->text, value);
     return true;
 }

@@ -1,5 +1,6 @@
 #include "base/buf.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "unit.h"
@@ -45,6 +46,40 @@ static void integers_print_at_their_limits(void **state)
     assert_str(buf_str(&buf), "-9223372036854775808 9223372036854775807 0-7");
 }
 
+static void small_integers_print_as_printf_does(void **state)
+{
+    for (int number = 0; number < 10100; number++) {
+        AUTO_CLEAR(Buf) buf = buf_make(5);
+        char text[16];
+        snprintf(text, sizeof text, "%d", number);
+        assert_true(buf_put_i64(&buf, number));
+        assert_str(buf_str(&buf), text);
+    }
+    AUTO_CLEAR(Buf) narrow = buf_make(2);
+    assert_true(buf_put_i64(&narrow, 12));
+    assert_false(buf_put_i64(&narrow, 3));
+    assert_str(buf_str(&narrow), "12");
+}
+
+static void padded_pieces_count_by_their_length(void **state)
+{
+    enum {
+        LEN = 100
+    };
+    char text[LEN + BUF_SLACK];
+    for (size_t i = 0; i < sizeof text; i++) {
+        text[i] = (char)('a' + i % 26);
+    }
+    for (size_t len = 0; len <= LEN; len++) {
+        AUTO_CLEAR(Buf) buf = buf_make(len + 1);
+        buf_put_char(&buf, '>');
+        assert_true(buf_put_padded(&buf, text, len));
+        assert_int_equal(buf.len, len + 1);
+        assert_memory_equal(buf.data + 1, text, len);
+        assert_false(buf_put_padded(&buf, text, 1));
+    }
+}
+
 /* Each way to append fills a buffer to the last byte and fails on the next one. */
 static void the_maximum_can_be_reached_but_not_passed(void **state)
 {
@@ -88,7 +123,7 @@ static void after_an_overflow_nothing_more_goes_in(void **state)
     buf_put_char(&buf, 'f'); /* would fit */
     assert_str(buf_str(&buf), "abc");
     assert_true(buf.overflow);
-    assert_false(buf_reserve(&buf, 0));
+    assert_false(buf_reserve(&buf, 1));
     buf_reset(&buf);
     buf_put(&buf, STR("wxyz"));
     assert_str(buf_str(&buf), "wxyz");
@@ -130,6 +165,8 @@ int main(void)
         cmocka_unit_test(an_empty_buffer_is_an_empty_text),
         cmocka_unit_test(appending_grows_and_keeps_the_bytes),
         cmocka_unit_test(integers_print_at_their_limits),
+        cmocka_unit_test(small_integers_print_as_printf_does),
+        cmocka_unit_test(padded_pieces_count_by_their_length),
         cmocka_unit_test(the_maximum_can_be_reached_but_not_passed),
         cmocka_unit_test(after_an_overflow_nothing_more_goes_in),
         cmocka_unit_test(a_maximum_of_nothing_takes_nothing),
