@@ -3,6 +3,20 @@
 #include "cli/output.h"
 #include "cli/template_inputs.h"
 
+/* Whoever comes from templates brings their braces along. */
+static void hint_braces(const char *expression, Fault *fault)
+{
+    Str text = str_trim(str_from_c(expression));
+    if (fault->class != FAULT_SYNTAX) {
+        return;
+    }
+    if (str_starts(text, STR("{{")) || str_ends(text, STR("}}"))) {
+        fault->hint = STR("write the expression without '{{' and '}}'");
+    } else if (str_starts(text, STR("{%"))) {
+        fault->hint = STR("this is a template: see 'eden render'");
+    }
+}
+
 static int eval_run(Invocation *invocation)
 {
     TemplateSettings settings;
@@ -31,6 +45,7 @@ static int eval_run(Invocation *invocation)
     if (!templates_compile_expression(templates, name, str_from_c(invocation->args[0]), &template,
                                       &fault) ||
         !template_evaluate(template, variables, &rendered, &value, &fault)) {
+        hint_braces(invocation->args[0], &fault);
         inputs_add_fault(&inputs, &fault, name, NULL);
         return inputs_report(&inputs, invocation);
     }

@@ -101,12 +101,31 @@ static bool is_choice(const char *choices, const char *value, Str *near)
     return false;
 }
 
+/* Two values for an option that takes one. Of those with a default the last one wins, which suits an
+ * alias in the shell; of others, as a directory, neither is silently ignored. */
+static bool contradicts(const Invocation *invocation, const Option *option, const char *value)
+{
+    bool takes_one = value != NULL && !option->repeats && option->fallback == NULL;
+    for (uint32_t i = 0; takes_one && i < invocation->given_count; i++) {
+        if (invocation->given[i].option == option &&
+            strcmp(invocation->given[i].value, value) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool add_given(Invocation *invocation, const Option *option, const char *value)
 {
     Str near;
     if (value != NULL && option->choices != NULL && !is_choice(option->choices, value, &near)) {
         usage_error_near(invocation, near, "--%s takes %s, not '%s'", option->name, option->choices,
                          value);
+        return false;
+    }
+    if (contradicts(invocation, option, value)) {
+        usage_error(invocation, "--%s is given twice, and takes one %s", option->name,
+                    option->argument);
         return false;
     }
     invocation->given[invocation->given_count++] = (Given){ option, value };

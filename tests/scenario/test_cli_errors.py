@@ -226,3 +226,43 @@ def test_the_name_of_an_item_is_not_told_when_it_is_secret(eden, tmp_path):
         assert done.returncode == 1
         assert "in item 1" in done.stderr
         assert "hunter2" not in done.stderr
+
+
+@pytest.mark.parametrize("template, hint", [
+    ("{% if a %}{% elseif a %}{% endif %}", "did you mean 'elif'?"),
+    ("{% if a %}{% else if a %}{% endif %}", "write 'elif'"),
+    ("{% if a = 1 %}{% endif %}", "to compare, write '=='"),
+    ("{{ a = 1 }}", "'{% set name = ... %}'"),
+    ("{% set b == 1 %}", "to assign, write '='"),
+    ("{{ a === 1 }}", "one '=' less"),
+    ("{{ a <> 1 }}", "write '!='"),
+    ("{{ a && 1 }}", "write 'and'"),
+    ("{{ a || 1 }}", "write 'or'"),
+    ("{{ !a }}", "write 'not'"),
+    ("{{ a ? 1 : 2 }}", "write 'this if condition else that'"),
+    ("{{ if a }}x{{ endif }}", "write '{% if ... %}'"),
+    ("{{ 1 if a else if a }}", "'this if condition else that'"),
+    ("{% if a then %}{% endif %}", "there is no 'then'"),
+    ("{% for k => v in a %}{% endfor %}", "write 'for key, value in map.items()'"),
+    ("{{ ['x'] | map('uppr') | list }}", "did you mean 'upper'?"),
+    ("{{ [1] | select('evn') | list }}", "did you mean 'even'?"),
+    ("{{ a | ansible.builtin.to_json }}", "did you mean 'to_json'?"),
+    ("{{ a is ansible.builtin.version('1') }}", "did you mean 'version'?"),
+    ("{{ [a] | map('ansible.builtin.to_json') | list }}", "did you mean 'to_json'?"),
+    ("{{ '2002-12-25' | strftime('%y') }}", "seconds since 1970"),
+])
+def test_habits_from_elsewhere_are_answered(eden, template, hint):
+    done = eden("render", "-", "-D", "a:=1", input=template)
+    assert done.returncode == 1
+    assert hint in done.stderr
+
+
+@pytest.mark.parametrize("expression, hint", [
+    ("{{ x }}", "without '{{' and '}}'"),
+    ("x }}", "without '{{' and '}}'"),
+    ("{% if x %}", "eden render"),
+])
+def test_an_expression_has_no_braces(eden, expression, hint):
+    done = eden("eval", expression, "-D", "x=1")
+    assert done.returncode == 1
+    assert hint in done.stderr

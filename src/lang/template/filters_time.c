@@ -16,9 +16,13 @@ static bool filter_strftime(Render *r, const Args *args, Value *out)
     }
     Str text;
     double seconds = (double)r->settings->now;
-    if (!op_text(r, format, &text) ||
-        (time.kind != VALUE_NULL && !value_to_float(r, time, &seconds))) {
+    if (!op_text(r, format, &text)) {
         return false;
+    }
+    if (time.kind != VALUE_NULL && !value_to_float(r, time, &seconds)) {
+        bool swapped =
+            time.kind == VALUE_STRING && str_find(value_str(time), STR("%"), 0) != STR_NOT_FOUND;
+        return swapped && render_hint(r, "write a time as seconds since 1970; texts are not read");
     }
     double whole = floor(seconds);
     if (!(whole >= STRFTIME_MIN && whole <= STRFTIME_MAX)) {
@@ -34,7 +38,8 @@ const Native filters_time[] = {
       .call = filter_strftime,
       .params = { { "value" }, { "second", "none" }, { "utc", "true" } },
       .help = "Writes a time, given in seconds since 1970, by a format like '%Y-%m-%d'; always in "
-              "UTC. Without a time it is now.",
+              "UTC. Without a time it is now. The time may also stand before and the format in the "
+              "parentheses, as Salt has it.",
       .example = "{{ '%Y-%m-%d %H:%M' | strftime(1700000000) }}",
       .shows = "2023-11-14 22:13" },
     { 0 },

@@ -29,6 +29,13 @@ static const Native *index_find(const NativeIndex *index, Str name)
 
 static bool index_suggest(const NativeIndex *index, Str name, Str *out)
 {
+    /* `ansible.builtin.to_json`: here names have no collection before them. */
+    size_t dot = str_find_last(name, STR("."));
+    Str last = dot == STR_NOT_FOUND ? name : str_from_offset(name, dot + 1);
+    if (dot != STR_NOT_FOUND && index_find(index, last) != NULL) {
+        *out = last;
+        return true;
+    }
     Suggest suggest = suggest_make(name);
     for (uint32_t i = 0; i < index->count; i++) {
         suggest_offer(&suggest, str_from_c(index->rows[i]->name));

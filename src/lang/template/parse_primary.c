@@ -139,7 +139,10 @@ Node *parse_primary(Parser *p)
     case TOKEN_LBRACKET: return parse_list(p);
     case TOKEN_LBRACE: return parse_dict(p);
     default:
-        parser_fail_here(p, "unexpected '%" STR_FMT "'", STR_ARG(token_describe(&p->current)));
+        if (p->lexer.fault->class == FAULT_NONE) {
+            parser_fail_here(p, "unexpected '%" STR_FMT "'", STR_ARG(token_describe(&p->current)));
+            parser_hint_habit(p);
+        }
         return NULL;
     }
 }

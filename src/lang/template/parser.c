@@ -88,6 +88,45 @@ bool parser_accept_word(Parser *p, Word word)
     return true;
 }
 
+/* `{{ if x }}`, or `a if b else if c`: the word was taken for a variable. */
+static bool ends_in_if(Str text)
+{
+    return str_ends(text, STR("if")) && (text.len == 2 || !ascii_is_name(text.data[text.len - 3]));
+}
+
+void parser_hint_habit(Parser *p)
+{
+    Str before = str_slice(p->lexer.text, 0, p->current.span.offset);
+    Str behind = str_from_offset(p->lexer.text, p->current.span.offset + p->current.span.len);
+    switch (p->current.type) {
+    case TOKEN_PIPE: lexer_hint(&p->lexer, "for a choice write 'or'"); break;
+    case TOKEN_ASSIGN:
+        if (str_ends(before, STR("==")) || str_ends(before, STR("!="))) {
+            lexer_hint(&p->lexer, "one '=' less");
+        } else if (str_starts(behind, STR(">"))) {
+            lexer_hint(&p->lexer, "write 'for key, value in map.items()'");
+        } else {
+            lexer_hint(&p->lexer,
+                       "to compare, write '=='; to assign, write '{%% set name = ... %%}'");
+        }
+        break;
+    case TOKEN_EQ: lexer_hint(&p->lexer, "to assign, write '='"); break;
+    case TOKEN_GT:
+        if (str_ends(before, STR("<"))) {
+            lexer_hint(&p->lexer, "write '!='");
+        }
+        break;
+    case TOKEN_NAME:
+        if (str_eq(p->current.text, STR("then"))) {
+            lexer_hint(&p->lexer, "there is no 'then': end the tag here");
+        } else if (ends_in_if(str_trim(before))) {
+            lexer_hint(&p->lexer, "write '{%% if ... %%}', or 'this if condition else that'");
+        }
+        break;
+    default: break;
+    }
+}
+
 static bool fail_expected(Parser *p, Str expected)
 {
     if (parser_at(p, TOKEN_END)) {
@@ -97,8 +136,8 @@ static bool fail_expected(Parser *p, Str expected)
     bool first = p->lexer.fault->class == FAULT_NONE;
     parser_fail_here(p, "expected token '%" STR_FMT "', got '%" STR_FMT "'", STR_ARG(expected),
                      STR_ARG(token_describe(&p->current)));
-    if (first && parser_at(p, TOKEN_PIPE)) {
-        lexer_hint(&p->lexer, "for a choice write 'or'");
+    if (first) {
+        parser_hint_habit(p);
     }
     return false;
 }

@@ -72,6 +72,8 @@ static inline bool token_is_word(const Token *token, Word word)
 }
 bool parser_accept(Parser *p, TokenType type);
 bool parser_accept_word(Parser *p, Word word);
+/* Adds a hint to the fault at the current token when that is what another language wants there. */
+void parser_hint_habit(Parser *p);
 /* `*token` (may be NULL) is the token that was expected and found. */
 bool parser_expect(Parser *p, TokenType type, Token *token);
 bool parser_expect_word(Parser *p, Word word, Token *token);

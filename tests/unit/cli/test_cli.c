@@ -87,6 +87,8 @@ static void wrong_usage_is_told_with_a_suggestion(void **state)
            "eden: there is no command 'xyzzy'\n  see: eden help\n");
     expect(fixture, "-o json help", EXIT_USAGE, "",
            "eden: '-o' stands before the command; options stand behind it\n  see: eden help\n");
+    expect(fixture, "render x.j2 -t a --templates b", EXIT_USAGE, "",
+           "eden render: --templates is given twice, and takes one DIR\n  see: eden help render\n");
     expect(fixture, "eval 1 --outptu json", EXIT_USAGE, "",
            "eden eval: unknown option '--outptu'; did you mean '--output'?\n"
            "  see: eden help eval\n");
