@@ -51,12 +51,24 @@ typedef struct Outcome Outcome; /* modules/call.h */
 
 /* False: the step fails with `err`. Parameters are the Call's. */
 typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
-/* The names of what it manages, such as "path:/etc/motd", "pkg:vnstat", "unit:ssh", "user:web";
- * pushed onto `claims`, a list of strings. Pure: sees only the parameters, in the row's order;
- * what is not known yet is missing. */
+/* The names of what it manages, such as "path:/etc/motd", "pkg:vnstat", "unit:ssh", "user:web",
+ * "group:web"; pushed onto `claims`, a list of strings. Pure: sees only the parameters, in the
+ * row's order; what is not known yet is missing.
+ *
+ * Steps that claim the same name keep their file order in every mode. Two prefixes say more:
+ * "needs:user:web" does not manage the user but follows the step that does, wherever that stands;
+ * a path needs the directories above it without saying so. "drops:path:/srv/old" manages it by
+ * taking it away: it keeps file order also with what lies below, instead of going before it. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
 /* One transaction for several ready steps of this action; sets every outcome. */
 typedef bool (*ActionMerge)(Call **calls, Outcome **outcomes, uint32_t count, Error *err);
+
+/* What mode genius knows of an action beside its cost. */
+typedef enum ActionStage {
+    STAGE_ANY,
+    STAGE_SOURCES,  /* where packages come from: repositories, their keys */
+    STAGE_PACKAGES, /* waits for all steps of STAGE_SOURCES that do not need it */
+} ActionStage;
 
 typedef struct Action {
     const char *name; /* "managed" of file.managed; NULL ends a list */
@@ -71,6 +83,8 @@ typedef struct Action {
     const char *id_param; /* by which requisites find a step; NULL: the module's */
     bool repeats;         /* never unchanged, as a plain command */
     bool waits;           /* may sleep long: shown as waiting, takes no share of the workers */
+    ActionStage stage;    /* mode genius takes earlier stages first */
+    uint32_t cost_ms;     /* about how long an apply takes, for mode genius; 0: next to nothing */
     const char *text;     /* paragraphs for `eden explain`; may be NULL */
     const char *example;  /* a step in YAML; the tests load it */
 } Action;
