@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "model/module.h"
+#include "sys/clock.h"
 #include "sys/host.h"
 
 /* What the runner offers to modules; a table, because the runner lies above this folder. */
@@ -19,6 +20,8 @@ typedef struct CallServices {
     /* Keeps what stands at `path` (a file's content by hash, a link's target, or its absence), with
      * owner and mode, in the journal, durably. Called by call_keep. */
     bool (*keep)(void *context, Call *call, Str path, Error *err);
+    /* Whether a step of this run manages `path` or something below it. May be NULL: none does. */
+    bool (*is_claimed)(void *context, Call *call, Str path);
     /* A line of output while the step runs, for the live display. May be NULL. */
     void (*progress)(void *context, Call *call, Str line);
 } CallServices;
@@ -32,13 +35,18 @@ struct Call {
     const CallServices *services;
     int64_t timeout_ms;           /* of the whole action; 0: none */
     const atomic_bool *cancelled; /* set: stop as soon as it is safe; may be NULL */
-    bool planning;                /* check only: nothing may be touched, not even for a moment */
+    /* Only a check follows (a plan, or the first look of prereq): nothing may be touched, not even
+     * for a moment, and nothing is waited for. What an earlier step would make may be missing. */
+    bool planning;
 };
 
 /* What check found and apply did. Zeroed before check; apply continues what check filled in.
- * Everything is in the Call's arena. */
+ * Everything is in the Call's arena.
+ *
+ * The runner clears `changed` before apply, which sets it once something is different: so it is
+ * right also when apply fails half way. */
 struct Outcome {
-    bool changed;       /* check: would change; apply: has changed */
+    bool changed;       /* check: would change; apply and react: has changed */
     bool unknown;       /* check: cannot be told before it runs */
     Map *changes;       /* what: {"old": .., "new": ..}, or any readable value; NULL: none */
     Str diff;           /* unified; empty: none */
@@ -47,7 +55,7 @@ struct Outcome {
     Str out, error_out; /* what a command wrote, each cut at its limit */
     int exit_code;
     bool has_exit_code;
-    Value value; /* of a query; missing for the rest */
+    Value value; /* of a query, and of a step that only looks; null for the rest */
     List *files; /* what file.content publishes: maps {path, mode, content}; NULL: none */
     void *found; /* whatever check wants to hand to apply */
 };
@@ -55,13 +63,19 @@ struct Outcome {
 /* The parameter of that name as it arrived; value_missing() when absent. The name must be in the
  * row: asking for another is a bug. */
 Value call_param(const Call *call, const char *name);
+bool call_has(const Call *call, const char *name);
 Str call_str(const Call *call, const char *name);                       /* empty when absent */
 bool call_bool(const Call *call, const char *name);                     /* false when absent */
 int64_t call_int(const Call *call, const char *name, int64_t fallback); /* also durations, modes */
 
 /* Journals what is at `path` before it is changed. */
 MUST_CHECK bool call_keep(Call *call, Str path, Error *err);
+/* Whether another step takes care of what is there, so that cleaning up leaves it alone. */
+bool call_is_claimed(Call *call, Str path);
+void call_progress(Call *call, Str line);
 bool call_cancelled(const Call *call);
+/* Fails when the run was cancelled meanwhile. */
+MUST_CHECK bool call_sleep(Call *call, int64_t duration_ms, Error *err);
 
 /* Notes one change: what["old"] and what["new"]; missing values are left out. */
 void outcome_change(Call *call, Outcome *outcome, const char *what, Value old_value,

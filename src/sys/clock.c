@@ -17,6 +17,28 @@ int64_t clock_monotonic_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+enum {
+    CANCEL_LOOK_US = 50000 /* a person who interrupts should not notice the wait */
+};
+
+bool clock_sleep_ms(int64_t duration_ms, const atomic_bool *cancelled)
+{
+    int64_t now = clock_monotonic_us();
+    int64_t end = duration_ms > (INT64_MAX - now) / 1000 ? INT64_MAX : now + duration_ms * 1000;
+    for (; now < end; now = clock_monotonic_us()) {
+        if (cancelled != NULL && atomic_load_explicit(cancelled, memory_order_relaxed)) {
+            return false;
+        }
+        int64_t piece = end - now;
+        if (cancelled != NULL && piece > CANCEL_LOOK_US) {
+            piece = CANCEL_LOOK_US;
+        }
+        struct timespec rest = { piece / 1000000, piece % 1000000 * 1000 };
+        nanosleep(&rest, NULL);
+    }
+    return true;
+}
+
 uint64_t random_seed(void)
 {
     uint64_t seed = 0;

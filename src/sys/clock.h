@@ -1,8 +1,12 @@
 /* Time and chance, for those who hand them to the pure parts. */
 #pragma once
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 int64_t clock_now_seconds(void);  /* since 1970, UTC */
 int64_t clock_monotonic_us(void); /* for durations */
+/* Sleeps as long as asked for; false as soon as `cancelled` (may be NULL) is set. */
+bool clock_sleep_ms(int64_t duration_ms, const atomic_bool *cancelled);
 uint64_t random_seed(void);

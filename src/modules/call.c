@@ -1,0 +1,91 @@
+#include "modules/call.h"
+
+#include "base/bug.h"
+
+Value call_param(const Call *call, const char *name)
+{
+    const ParamSpec *specs = call->action->params;
+    for (uint32_t i = 0; specs[i].name != NULL; i++) {
+        if (strcmp(specs[i].name, name) == 0) {
+            return call->params[i];
+        }
+    }
+    BUG("action '%s' has no parameter '%s'", call->action->name, name);
+}
+
+bool call_has(const Call *call, const char *name)
+{
+    return !value_is_missing(call_param(call, name));
+}
+
+Str call_str(const Call *call, const char *name)
+{
+    Value value = call_param(call, name);
+    return value_is_string(value) ? value_str(value) : STR_EMPTY;
+}
+
+bool call_bool(const Call *call, const char *name)
+{
+    Value value = call_param(call, name);
+    return value.kind == VALUE_BOOL && value.boolean;
+}
+
+int64_t call_int(const Call *call, const char *name, int64_t fallback)
+{
+    Value value = call_param(call, name);
+    return value.kind == VALUE_INT ? value.integer : fallback;
+}
+
+bool call_keep(Call *call, Str path, Error *err)
+{
+    const CallServices *services = call->services;
+    if (services == NULL || services->keep == NULL) {
+        return true;
+    }
+    return services->keep(services->context, call, path, err);
+}
+
+bool call_is_claimed(Call *call, Str path)
+{
+    const CallServices *services = call->services;
+    return services != NULL && services->is_claimed != NULL &&
+           services->is_claimed(services->context, call, path);
+}
+
+void call_progress(Call *call, Str line)
+{
+    const CallServices *services = call->services;
+    if (services != NULL && services->progress != NULL) {
+        services->progress(services->context, call, line);
+    }
+}
+
+bool call_cancelled(const Call *call)
+{
+    return call->cancelled != NULL && atomic_load_explicit(call->cancelled, memory_order_relaxed);
+}
+
+bool call_sleep(Call *call, int64_t duration_ms, Error *err)
+{
+    if (clock_sleep_ms(duration_ms, call->cancelled)) {
+        return true;
+    }
+    return error_set(err, ERROR_UNAVAILABLE, "cancelled while it was waiting");
+}
+
+void outcome_change(Call *call, Outcome *outcome, const char *what, Value old_value,
+                    Value new_value)
+{
+    Arena *arena = call->arena;
+    if (outcome->changes == NULL) {
+        outcome->changes = map_new(arena, 4);
+    }
+    Map *change = map_new(arena, 2);
+    if (!value_is_missing(old_value)) {
+        map_append(arena, change, value_string(STR("old")), old_value);
+    }
+    if (!value_is_missing(new_value)) {
+        map_append(arena, change, value_string(STR("new")), new_value);
+    }
+    map_set_str(arena, outcome->changes, str_from_c(what), value_map(change));
+}

@@ -1,0 +1,14 @@
+#include "modules/modules.h"
+
+#include <stddef.h>
+
+#define MODULE(name) extern const Module module_##name;
+#include "modules/modules.def"
+#undef MODULE
+
+const Module *const modules[] = {
+#define MODULE(name) &module_##name,
+#include "modules/modules.def"
+#undef MODULE
+    NULL,
+};

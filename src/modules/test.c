@@ -1,0 +1,130 @@
+/* test.*: steps that end as they are told, to try out requisites and conditions. */
+#include "modules/call.h"
+
+static bool ok_check(Call *call, Outcome *outcome, Error *err)
+{
+    outcome->comment = STR("nothing to do");
+    return true;
+}
+
+static bool changed_check(Call *call, Outcome *outcome, Error *err)
+{
+    outcome->changed = true;
+    outcome_change(call, outcome, "test", value_string(STR("unchanged")),
+                   value_string(STR("changed")));
+    outcome->comment = STR("pretends to change something");
+    return true;
+}
+
+static bool changed_apply(Call *call, Outcome *outcome, Error *err)
+{
+    outcome->changed = true;
+    return true;
+}
+
+static bool failed_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str message = call_str(call, "message");
+    return error_set(err, ERROR_OS, "%" STR_FMT, STR_ARG(message));
+}
+
+static bool step_fails(const Call *call)
+{
+    Str result = call_str(call, "result");
+    return str_eq(result, STR("failed")) || str_eq(result, STR("false")) ||
+           str_eq(result, STR("no"));
+}
+
+static bool step_changes(const Call *call)
+{
+    return call_bool(call, "changed") || str_eq(call_str(call, "result"), STR("changed"));
+}
+
+static bool step_end(Call *call, Outcome *outcome, Error *err)
+{
+    if (!call_sleep(call, call_int(call, "sleep", 0), err)) {
+        return false;
+    }
+    outcome->out = call_str(call, "stdout");
+    outcome->has_exit_code = true;
+    outcome->exit_code = step_fails(call) ? 1 : 0;
+    return !step_fails(call) || error_set(err, ERROR_OS, "fails as it was told to");
+}
+
+/* A step that changes something and then fails is found out only by doing it. */
+static bool step_check(Call *call, Outcome *outcome, Error *err)
+{
+    if (step_changes(call)) {
+        return changed_check(call, outcome, err);
+    }
+    if (call->planning) {
+        outcome->out = call_str(call, "stdout");
+        return !step_fails(call) || error_set(err, ERROR_OS, "fails as it was told to");
+    }
+    return step_end(call, outcome, err);
+}
+
+static bool step_apply(Call *call, Outcome *outcome, Error *err)
+{
+    outcome->changed = true;
+    return step_end(call, outcome, err);
+}
+
+static bool test_react(Call *call, Outcome *outcome, Error *err)
+{
+    outcome->changed = true;
+    outcome->comment = STR("reacted to a change");
+    return true;
+}
+
+static const ParamSpec ok_params[] = {
+    { "name", PARAM_STRING, .help = "any text; requisites can find the step by it" },
+    { 0 },
+};
+
+static const ParamSpec failed_params[] = {
+    { "name", PARAM_STRING, .help = "any text; requisites can find the step by it" },
+    { "message", PARAM_STRING, .fallback = "fails as it was told to", .help = "what it says" },
+    { 0 },
+};
+
+static const ParamSpec step_params[] = {
+    { "name", PARAM_STRING, .help = "any text; requisites can find the step by it" },
+    { "result", PARAM_STRING, .fallback = "ok", .choices = "ok|changed|failed|true|false|yes|no",
+      .help = "how the step ends" },
+    { "changed", PARAM_BOOL, .fallback = "false", .help = "whether it says that it changed" },
+    { "sleep", PARAM_DURATION, .fallback = "0s", .help = "how long it takes" },
+    { "stdout", PARAM_STRING, .help = "what it prints" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "ok", "Ends well and changes nothing.", ok_params, ok_check, .react = test_react,
+      .example = "- name: nothing to see here\n"
+                 "  test.ok:\n" },
+    { "changed", "Ends well and says that it changed something.", ok_params, changed_check,
+      changed_apply, .react = test_react, .repeats = true,
+      .example = "- name: something new\n"
+                 "  test.changed:\n" },
+    { "failed", "Fails, also in a plan.", failed_params, failed_check, failed_check,
+      .example = "- name: no way\n"
+                 "  test.failed:\n"
+                 "    - message: the disk is full\n" },
+    { "step", "Ends as the parameters say.", step_params, step_check, step_apply,
+      .react = test_react, .repeats = true, .waits = true,
+      .text = "With 'changed: true' and 'result: failed' the step changes something and then\n"
+              "fails, which a plan cannot see.\n",
+      .example = "- name: takes a moment\n"
+                 "  test.step:\n"
+                 "    - changed: true\n"
+                 "    - sleep: 20ms\n"
+                 "    - stdout: done\n" },
+    { 0 },
+};
+
+const Module module_test = {
+    .name = "test",
+    .help = "Steps that end as they are told, to try out requisites and conditions.",
+    .id_param = "name",
+    .actions = actions,
+};
