@@ -113,7 +113,8 @@ static bool compile_condition(Compiler *c, const Level *outer, const Node *node)
     return true;
 }
 
-static bool compile_element(Compiler *c, const Level *level, const Node *node)
+/* `op`: GET_ITEM, or GET_CALLEE where the element is called. */
+static bool compile_element(Compiler *c, const Level *level, const Node *node, Opcode op)
 {
     if (!compile_expression(c, level, node->left)) {
         return false;
@@ -123,7 +124,7 @@ static bool compile_element(Compiler *c, const Level *level, const Node *node)
         if (!compile_expression(c, level, key)) {
             return false;
         }
-        emit(c, INS_GET_ITEM, 0, 0, 0, -1, node);
+        emit(c, op, 0, 0, 0, -1, node);
         return true;
     }
     const Node *bounds[] = { key->left, key->right, key->test };
@@ -325,7 +326,9 @@ bool compile_call(Compiler *c, const Level *level, const Node *node, Opcode op,
     const Node *callee = node->left;
     bool emits = op == INS_CALL_EMIT;
     bool method = callee->kind == NODE_ATTRIBUTE;
-    if (!compile_expression(c, level, method ? callee->left : callee)) {
+    bool element = callee->kind == NODE_ELEMENT;
+    if (!(element ? compile_element(c, level, callee, INS_GET_CALLEE)
+                  : compile_expression(c, level, method ? callee->left : callee))) {
         return false;
     }
     if (method && (node->args.positional != NULL || node->args.keywords != NULL ||
@@ -415,7 +418,7 @@ bool compile_expression(Compiler *c, const Level *level, const Node *node)
     case NODE_TEST: return compile_expression(c, level, node->left) && compile_test(c, level, node);
     case NODE_CALL: return compile_call(c, level, node, INS_CALL, NULL);
     case NODE_ATTRIBUTE: return compile_attribute(c, level, node);
-    case NODE_ELEMENT: return compile_element(c, level, node);
+    case NODE_ELEMENT: return compile_element(c, level, node, INS_GET_ITEM);
     case NODE_CONCAT: return compile_concat(c, level, node);
     case NODE_COMPARE: return compile_compare(c, level, node);
     case NODE_BINARY: return compile_binary(c, level, node);

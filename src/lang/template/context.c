@@ -1,4 +1,5 @@
 /* Contexts and the blocks of templates that extend one another. */
+#include "lang/template/ops.h"
 #include "lang/template/runtime.h"
 
 Context *context_new(Render *r, const Template *template, Context *parent, Map *base)
@@ -34,6 +35,9 @@ bool context_lookup(Render *r, const Context *context, const Name *name, Value *
     }
     if (found != NULL) {
         *out = *found;
+        if (UNLIKELY(op_is_lazy(*found))) {
+            render_note_lazy(r);
+        }
         return true;
     }
     if (name->global != NULL) {

@@ -11,6 +11,14 @@ bool emit_slow(Render *r, const Value *v, unsigned mode)
         number_put_repr(r->out, v->number);
         return !r->out->overflow || render_out_of_output(r);
     }
+    Value forced;
+    if (UNLIKELY(op_is_lazy(*v))) {
+        /* First, because it may be what brings secrets into play. */
+        if (!op_force(r, *v, &forced)) {
+            return false;
+        }
+        v = &forced;
+    }
     if (UNLIKELY(r->secrets)) {
         r->ranges = r->capture_depth == 0 ? r->rendered : NULL;
         if (r->capture_depth > 0 && op_holds_secret(r, *v)) {

@@ -6,8 +6,14 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "lang/value.h"
 
-/* X(constant, name as Jinja2 or Python spells it, code for `eden explain`) */
+/* FAULT_UNKNOWN is no mistake of anybody: a host object raises it for what is known only while
+ * things run, such as the output of a command in a plan. Nothing in a template takes it for an
+ * answer: `default`, `is defined` and `ignore missing` fail with it as all else does, because what
+ * they would say may turn out wrong.
+ *
+ * X(constant, name as Jinja2 or Python spells it, code for `eden explain`) */
 #define FAULT_CLASSES(X)                                     \
     X(FAULT_NONE, "", "")                                    \
     X(FAULT_SYNTAX, "TemplateSyntaxError", "E0201")          \
@@ -27,7 +33,8 @@
     X(FAULT_ZERO_DIVISION, "ZeroDivisionError", "E0210")     \
     X(FAULT_OVERFLOW, "OverflowError", "E0211")              \
     X(FAULT_RECURSION, "RecursionError", "E0212")            \
-    X(FAULT_LIMIT, "LimitError", "E0213")
+    X(FAULT_LIMIT, "LimitError", "E0213")                    \
+    X(FAULT_UNKNOWN, "UnknownError", "E0214")
 
 typedef enum FaultClass {
 #define X(constant, name, code) constant,
@@ -67,5 +74,9 @@ typedef struct Fault {
     uint32_t column;
     FaultOrigin *origin;
     FaultLoop *loops;
+    /* The value of a document that the template is the text of. Known only where the fault came
+     * through a host object (inside.h), so that it is not blamed on the template that used it;
+     * null otherwise. */
+    Value document;
     struct Fault *next; /* a further one in the same template, found while compiling it */
 } Fault;

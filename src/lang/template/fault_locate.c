@@ -44,7 +44,8 @@ static bool may_make(const Frame *frame, uint32_t i, const Undefined *what)
     case INS_GET_ATTR:
     case INS_LOAD_ATTR:
         return !value_is_missing(what->owner) && str_eq(names[code->c].text, what->name);
-    case INS_GET_ITEM: return !value_is_missing(what->owner);
+    case INS_GET_ITEM:
+    case INS_GET_CALLEE: return !value_is_missing(what->owner);
     case INS_FILTER:
     case INS_FILTER_SITE:
     case INS_CALL:
@@ -83,8 +84,9 @@ static Origin name_before(Str text, Origin attribute, Str name)
 static Origin maker_origin(const Frame *frame, uint32_t maker)
 {
     const Function *function = frame->function;
-    bool element = function->code[maker].op == INS_GET_ITEM && maker > 0 &&
-                   function->code[maker - 1].op == INS_CONST;
+    bool element =
+        (function->code[maker].op == INS_GET_ITEM || function->code[maker].op == INS_GET_CALLEE) &&
+        maker > 0 && function->code[maker - 1].op == INS_CONST;
     return function->origins[maker - element]; /* `key` of owner['key'] */
 }
 

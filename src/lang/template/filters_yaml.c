@@ -5,6 +5,9 @@
 
 static bool replace_object(void *context, Value v, Value *out, Error *err)
 {
+    if (op_is_lazy(v) && op_force(context, v, out)) {
+        return true;
+    }
     render_raise(context, FAULT_TYPE, "cannot write a value of type %s as YAML", op_type_name(v));
     return error_set(err, ERROR_INVALID, "not YAML");
 }
@@ -169,7 +172,7 @@ static bool load_documents(Render *r, Value v, List **out)
     }
     for (uint32_t i = 0; i < (*out)->len; i++) {
         forget_places(&(*out)->items[i]);
-        r->secrets = r->secrets || value_holds_secret((*out)->items[i]);
+        render_note_given(r, (*out)->items[i]);
     }
     return true;
 }

@@ -317,6 +317,11 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     *--sp = value_missing();
     sp[-1] = value;
     NEXT;
+    CASE(GET_CALLEE)
+    TRY(op_get_callee(r, sp[-2], sp[-1], &value));
+    sp--;
+    sp[-1] = value;
+    NEXT;
     CASE(GET_SLICE)
     TRY(op_slice(r, sp[-4], sp[-3], sp[-2], sp[-1], &value));
     if (UNLIKELY(r->secrets)) {

@@ -67,7 +67,9 @@ bool invoke_method(Render *r, const CallSite *site, const Name *name, Value *own
     const Native *method = owner->kind < VALUE_OBJECT ? name->methods[owner->kind] : NULL;
     if (method == NULL) {
         Value callee;
-        if (!op_get_attr(r, *owner, name->text, &callee)) {
+        bool special = owner->kind == VALUE_OBJECT && owner->object->type->get_callee != NULL;
+        if (!(special ? op_get_callee(r, *owner, value_string(name->text), &callee)
+                      : op_get_attr(r, *owner, name->text, &callee))) {
             return false;
         }
         return emit_result ? invoke_emit(r, callee, &args, mode)

@@ -56,6 +56,9 @@ bool iter_start(Render *r, Value v, Iter *iter)
         if (v.object->type->iterate != NULL) {
             return v.object->type->iterate(r, v.object, iter);
         }
+        if (op_is_lazy(v)) {
+            return op_force(r, v, &v) && iter_start(r, v, iter);
+        }
         break;
     case VALUE_UNDEFINED:
         iter->next = empty_next;

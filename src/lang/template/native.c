@@ -223,8 +223,21 @@ static bool pay_for_text(Render *r, const Args *bound)
            render_charge(r, bound->values[0].len / BYTES_PER_STEP);
 }
 
+static bool force_arguments(Render *r, const Args *bound)
+{
+    for (uint32_t i = 0; i < bound->count; i++) {
+        if (op_is_lazy(bound->values[i]) && !op_force(r, bound->values[i], &bound->values[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool native_call_bound(Render *r, const Native *native, const Args *bound, Value *out)
 {
+    if (UNLIKELY(r->lazies) && !force_arguments(r, bound)) {
+        return false;
+    }
     if (!pay_for_text(r, bound)) {
         return false;
     }

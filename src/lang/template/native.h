@@ -93,7 +93,7 @@ enum {
 static inline bool native_call_quickly(Render *r, const Native *native, const Args *bound,
                                        Value *out)
 {
-    return LIKELY(!r->secrets && bound->values[0].len < NATIVE_SHORT_TEXT)
+    return LIKELY(!r->careful && bound->values[0].len < NATIVE_SHORT_TEXT)
                ? native->call(r, bound, out)
                : native_call_bound(r, native, bound, out);
 }

@@ -17,6 +17,12 @@ typedef struct ObjectType {
     /* Each of the two sets `found`; not found is no failure. */
     bool (*get_attr)(Render *r, Object *object, Str name, Value *out, bool *found);
     bool (*get_item)(Render *r, Object *object, Value key, Value *out, bool *found);
+    /* Where `owner[key](...)` or `owner.key(...)` calls: what is called, if that is another thing
+     * than the element is elsewhere. Missing or not found: as everywhere. */
+    bool (*get_callee)(Render *r, Object *object, Value key, Value *out, bool *found);
+    /* The plain value that a lazy object stands for. It is what filters, tests and methods get, and
+     * what an operator works on that has no function here. May be asked more than once. */
+    bool (*force)(Render *r, Object *object, Value *out);
     bool (*call)(Render *r, Object *object, const Args *args, Value *out);
     bool (*iterate)(Render *r, Object *object, Iter *iter);
     bool (*length)(Render *r, Object *object, int64_t *out);

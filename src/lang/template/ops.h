@@ -26,6 +26,13 @@ static inline bool op_charge_bytes(Render *r, size_t bytes)
     return render_charge(r, bytes / 64);
 }
 
+static inline bool op_is_lazy(Value v)
+{
+    return v.kind == VALUE_OBJECT && v.object->type->force != NULL;
+}
+/* What a lazy value stands for; any other value is itself. */
+bool op_force(Render *r, Value v, Value *out);
+
 /* Whether `v` or anything it holds or gives out is secret. At once false while no secret is in
  * play, and then without cost. */
 bool op_holds_secret(Render *r, Value v);
@@ -56,6 +63,8 @@ bool op_length(Render *r, Value v, int64_t *out);
 bool op_get_attr(Render *r, Value owner, Str name, Value *out);
 /* owner[key]: the element first, then (for a string key) the attribute, else undefined. */
 bool op_get_item(Render *r, Value owner, Value key, Value *out);
+/* owner[key] where it is called: as op_get_item, unless an object has another answer for that. */
+bool op_get_callee(Render *r, Value owner, Value key, Value *out);
 /* The two halves of these lookups, which set `found`; not found is no failure. The owner is not
  * undefined. */
 bool op_find_attribute(Render *r, Value owner, Str name, Value *out, bool *found);

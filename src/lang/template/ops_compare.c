@@ -32,7 +32,7 @@ bool op_truth(Render *r, Value v, bool *out)
         return true;
     }
     *out = true;
-    return true;
+    return type->force == NULL || (op_force(r, v, &v) && op_truth(r, v, out));
 }
 
 static bool list_equal(Render *r, const List *a, const List *b, bool *out)
@@ -106,6 +106,9 @@ bool op_equal(Render *r, Value a, Value b, bool *out)
             return true;
         }
         *out = false;
+        if (op_is_lazy(a) || op_is_lazy(b)) {
+            return op_force(r, a, &a) && op_force(r, b, &b) && op_equal(r, a, b, out);
+        }
         return object.object->type->equal == NULL ||
                object.object->type->equal(r, object.object, other, out);
     }
@@ -331,6 +334,9 @@ bool op_contains(Render *r, Value needle, Value haystack, bool *out)
         }
         if (haystack.object->type->iterate != NULL) {
             return iterable_contains(r, needle, haystack, out);
+        }
+        if (op_is_lazy(haystack)) {
+            return op_force(r, haystack, &haystack) && op_contains(r, needle, haystack, out);
         }
         break;
     case VALUE_UNDEFINED:

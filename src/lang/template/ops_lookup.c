@@ -15,6 +15,27 @@ static void inherit_secret(Value owner, Value *out)
     }
 }
 
+bool op_force(Render *r, Value v, Value *out)
+{
+    if (!op_is_lazy(v)) {
+        *out = v;
+        return true;
+    }
+    if (!render_charge(r, 1) || !v.object->type->force(r, v.object, out)) {
+        return false;
+    }
+    inherit_secret(v, out);
+    return true;
+}
+
+/* A method of what a lazy object stands for. */
+static bool lazy_method(Render *r, Value owner, Str name, Value *out, bool *found)
+{
+    Value forced;
+    return op_force(r, owner, &forced) &&
+           (forced.kind == VALUE_OBJECT || op_find_attribute(r, forced, name, out, found));
+}
+
 const Native *op_find_method(Value owner, Str name)
 {
     if (value_is_markup(owner)) {
@@ -81,7 +102,15 @@ bool op_find_attribute(Render *r, Value owner, Str name, Value *out, bool *found
     switch ((ValueKind)owner.kind) {
     case VALUE_OBJECT: {
         const ObjectType *type = owner.object->type;
-        return type->get_attr == NULL || type->get_attr(r, owner.object, name, out, found);
+        if (type->get_attr != NULL && !type->get_attr(r, owner.object, name, out, found)) {
+            return false;
+        }
+        if (LIKELY(type->force == NULL)) {
+            return true;
+        }
+        render_note_lazy(r);
+        return *found || method_find(VALUE_MAP, name) == NULL ||
+               lazy_method(r, owner, name, out, found);
     }
     case VALUE_BOOL:
     case VALUE_INT:
@@ -173,6 +202,9 @@ bool op_find_item(Render *r, Value owner, Value key, Value *out, bool *found)
     case VALUE_STRING: return !op_is_int(key) || string_item(r, owner, op_int(key), out, found);
     case VALUE_OBJECT: {
         const ObjectType *type = owner.object->type;
+        if (UNLIKELY(type->force != NULL)) {
+            render_note_lazy(r);
+        }
         return type->get_item == NULL || type->get_item(r, owner.object, key, out, found);
     }
     default: return true;
@@ -246,6 +278,20 @@ bool op_get_item(Render *r, Value owner, Value key, Value *out)
     return true;
 }
 
+bool op_get_callee(Render *r, Value owner, Value key, Value *out)
+{
+    if (owner.kind == VALUE_OBJECT && owner.object->type->get_callee != NULL) {
+        bool found = false;
+        if (!owner.object->type->get_callee(r, owner.object, key, out, &found)) {
+            return false;
+        }
+        if (found) {
+            return true;
+        }
+    }
+    return op_get_item(r, owner, key, out);
+}
+
 bool op_length(Render *r, Value v, int64_t *out)
 {
     switch ((ValueKind)v.kind) {
@@ -256,6 +302,9 @@ bool op_length(Render *r, Value v, int64_t *out)
     case VALUE_OBJECT:
         if (v.object->type->length != NULL) {
             return v.object->type->length(r, v.object, out);
+        }
+        if (op_is_lazy(v)) {
+            return op_force(r, v, &v) && op_length(r, v, out);
         }
         break;
     case VALUE_UNDEFINED:
@@ -398,6 +447,9 @@ bool op_slice(Render *r, Value owner, Value start, Value stop, Value step, Value
         break;
     }
     case VALUE_OBJECT:
+        if (op_is_lazy(owner)) {
+            return op_force(r, owner, &owner) && op_slice(r, owner, start, stop, step, out);
+        }
         if (owner.object->type->slice == NULL) {
             return render_raise(r, FAULT_TYPE, "'%s' object is not subscriptable",
                                 op_type_name(owner));

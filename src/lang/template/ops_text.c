@@ -157,6 +157,9 @@ static bool object_put(Render *r, Value v, Buf *out, bool repr)
 {
     Object *object = v.object;
     const ObjectType *type = object->type;
+    if (op_is_lazy(v)) {
+        return op_force(r, v, &v) && (repr ? op_repr(r, v, out) : op_print(r, v, out));
+    }
     bool (*put)(Render *, Object *, Buf *) = repr && type->repr != NULL ? type->repr : type->print;
     if (put != NULL) {
         if (render_is_inside(r, object)) {
@@ -376,6 +379,9 @@ bool op_print_escaped(Render *r, Value v, Buf *out)
     case VALUE_INT:
     case VALUE_FLOAT: return op_print(r, v, out);
     case VALUE_OBJECT:
+        if (op_is_lazy(v)) {
+            return op_force(r, v, &v) && op_print_escaped(r, v, out);
+        }
         if (v.object->type->markup) {
             return op_print(r, v, out);
         }

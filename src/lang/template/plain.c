@@ -99,7 +99,7 @@ static bool plain_container(Render *r, Value v, Value *out)
 
 bool value_plain(Render *r, Value v, Value *out)
 {
-    if (!render_charge(r, 1)) {
+    if (!render_charge(r, 1) || !op_force(r, v, &v)) {
         return false;
     }
     switch (v.kind) {

@@ -27,6 +27,7 @@
     X(GET_ATTR)      /* pop owner, push owner.names[c] */                                     \
     X(LOAD_ATTR)     /* push (slot b).names[c] */                                             \
     X(GET_ITEM)      /* pop key, owner; push owner[key] */                                    \
+    X(GET_CALLEE)    /* the same where the element is called */                               \
     X(GET_SLICE)     /* pop step, stop, start, owner */                                       \
     X(BINARY)        /* pop right, left; push left a right */                                 \
     X(COMPARE)       /* pop right, left; push bool */                                         \

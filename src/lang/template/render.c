@@ -23,6 +23,20 @@ bool render_hint(Render *r, const char *format, ...)
     return false;
 }
 
+void render_note_given(Render *r, Value v)
+{
+    if (LIKELY(!value_holds_secret(v))) {
+        return;
+    }
+    r->secrets = true;
+    r->careful = true;
+    r->escapes++; /* the list outlives the statement */
+    if (r->given == NULL) {
+        r->given = list_new(r->arena, 4);
+    }
+    list_push(r->arena, r->given, v);
+}
+
 bool render_out_of_budget(Render *r)
 {
     if (arena_exceeded(r->arena)) {

@@ -32,6 +32,8 @@ struct Render {
     uint32_t escapes; /* how often a value that a statement made was stored somewhere lasting */
     bool autoescape;  /* as it stands at the running instruction */
     bool secrets;     /* some secret is in play: marks must be looked for */
+    bool lazies;      /* some lazy object is in play: natives get what it stands for */
+    bool careful;     /* one of the two: natives are not called just so */
     uint64_t random_state;
     struct RegexCache *regexes; /* patterns compiled so far; see regex.h */
     Rendered *rendered;
@@ -41,6 +43,7 @@ struct Render {
     /* When not NULL, printing records the byte ranges that secrets take in the buffer. */
     Rendered *ranges;
     const Nest *nest; /* NULL outside of operators */
+    List *given;      /* secrets that host objects gave; NULL: none */
 };
 
 PRINTF_LIKE(3, 4) bool render_raise(Render *r, FaultClass class, const char *format, ...);
@@ -50,6 +53,16 @@ static inline bool render_failed(const Render *r)
 }
 /* Adds "did you mean" to the fault just raised. Returns false. */
 PRINTF_LIKE(2, 3) bool render_hint(Render *r, const char *format, ...);
+
+/* Every value that a host object takes from outside of this render goes through here, so that the
+ * secrets in it are known. */
+void render_note_given(Render *r, Value v);
+
+static inline void render_note_lazy(Render *r)
+{
+    r->lazies = true;
+    r->careful = true;
+}
 
 /* Takes the secrets in these values out of what the fault says; short ones cannot be told from
  * ordinary text and stay (see scrub.h). */

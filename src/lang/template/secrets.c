@@ -60,6 +60,9 @@ static bool container_holds_secret(Render *r, Value v)
     case VALUE_TUPLE: return v.list->frozen ? value_holds_secret(v) : list_holds_secret(r, v.list);
     case VALUE_MAP: return v.map->frozen ? value_holds_secret(v) : map_holds_secret(r, v.map);
     default:
+        if (op_is_lazy(v)) {
+            return !op_force(r, v, &v) || op_holds_secret(r, v);
+        }
         return v.object->type->holds_secret != NULL && v.object->type->holds_secret(r, v.object);
     }
 }

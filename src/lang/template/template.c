@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "base/utf8.h"
 #include "lang/template/compile.h"
+#include "lang/template/inside.h"
 #include "lang/template/plain.h"
 #include "lang/template/runtime.h"
 
@@ -249,7 +250,9 @@ void rendered_add_capture(Rendered *rendered)
     rendered->capture_cap = cap;
 }
 
-static void render_begin(Render *r, const Template *template, Value context, Rendered *rendered)
+/* `outer` is NULL for a render on its own. */
+static void render_begin(Render *r, Render *outer, const Template *template, Value context,
+                         Rendered *rendered)
 {
     Templates *templates = template->owner;
     arena_reset(&rendered->arena);
@@ -259,13 +262,15 @@ static void render_begin(Render *r, const Template *template, Value context, Ren
         .arena = &rendered->arena,
         .settings = &templates->settings,
         .templates = templates,
-        .steps_left = templates->settings.limits.steps,
+        .steps_left = outer == NULL ? templates->settings.limits.steps : outer->steps_left,
+        .depth = outer == NULL ? 0 : outer->depth,
         .autoescape = templates->settings.autoescape,
         .secrets = value_holds_secret(context) || value_holds_secret(templates->settings.globals),
         .random_state = templates->settings.seed,
         .rendered = rendered,
         .out = &rendered->text,
     };
+    r->careful = r->secrets;
 }
 
 static Map *context_map(Value context)
@@ -273,29 +278,34 @@ static Map *context_map(Value context)
     return context.kind == VALUE_MAP ? context.map : NULL;
 }
 
-static bool render_end(Render *r, bool ok, Value context, Fault *fault)
+static bool render_end(Render *r, Render *outer, bool ok, Value context, Fault *fault)
 {
+    if (outer != NULL) {
+        outer->steps_left = r->steps_left;
+    }
     if (!ok && r->secrets) {
-        fault_hide_secrets(r, (Value[]){ context, r->settings->globals }, 2);
+        Value given = r->given == NULL ? value_null() : value_list(r->given);
+        fault_hide_secrets(r, (Value[]){ context, r->settings->globals, given }, 3);
     }
     *fault = r->fault;
     return ok;
 }
 
-bool template_render(const Template *template, Value context, Rendered *rendered, Fault *fault)
+static bool render_text(Render *outer, const Template *template, Value context, Rendered *rendered,
+                        Fault *fault)
 {
     Render r;
-    render_begin(&r, template, context, rendered);
+    render_begin(&r, outer, template, context, rendered);
     Context *top = context_new(&r, template, NULL, context_map(context));
     bool ok = template_run(&r, template, top);
-    return render_end(&r, ok, context, fault);
+    return render_end(&r, outer, ok, context, fault);
 }
 
-bool template_evaluate(const Template *template, Value context, Rendered *rendered, Value *out,
-                       Fault *fault)
+static bool evaluate(Render *outer, const Template *template, Value context, Rendered *rendered,
+                     Value *out, Fault *fault)
 {
     Render r;
-    render_begin(&r, template, context, rendered);
+    render_begin(&r, outer, template, context, rendered);
     FrameMark mark;
     Frame *frame = frame_open(&r, template->root, NULL,
                               context_new(&r, template, NULL, context_map(context)), &mark);
@@ -303,10 +313,35 @@ bool template_evaluate(const Template *template, Value context, Rendered *render
     bool ok = interpret(&r, frame, &value);
     if (ok && !value_plain(&r, value, out)) {
         ok = false;
-        r.fault.span = (uint32_t) template->text.len; /* the whole expression is to blame */
-        fault_complete(&r.fault, template);
-        fault_suggest_name(&r, frame);
+        if (r.fault.line == 0) {
+            r.fault.span = (uint32_t) template->text.len; /* the whole expression is to blame */
+            fault_complete(&r.fault, template);
+            fault_suggest_name(&r, frame);
+        }
     }
     frame_close(&r, mark);
-    return render_end(&r, ok, context, fault);
+    return render_end(&r, outer, ok, context, fault);
+}
+
+bool template_render(const Template *template, Value context, Rendered *rendered, Fault *fault)
+{
+    return render_text(NULL, template, context, rendered, fault);
+}
+
+bool template_render_inside(Render *outer, const Template *template, Value context,
+                            Rendered *rendered, Fault *fault)
+{
+    return render_text(outer, template, context, rendered, fault);
+}
+
+bool template_evaluate(const Template *template, Value context, Rendered *rendered, Value *out,
+                       Fault *fault)
+{
+    return evaluate(NULL, template, context, rendered, out, fault);
+}
+
+bool template_evaluate_inside(Render *outer, const Template *template, Value context,
+                              Rendered *rendered, Value *out, Fault *fault)
+{
+    return evaluate(outer, template, context, rendered, out, fault);
 }

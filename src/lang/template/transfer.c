@@ -265,6 +265,9 @@ static bool add_named(Render *r, Map *named, Value key, Value value)
 
 bool arguments_add_mapping(Render *r, Value mapping, Map *named)
 {
+    if (!op_force(r, mapping, &mapping)) {
+        return false;
+    }
     if (mapping.kind == VALUE_MAP) {
         for (uint32_t i = 0; i < mapping.map->len; i++) {
             MapEntry entry = mapping.map->entries[i];

@@ -104,17 +104,27 @@ bool undefined_message(Render *r, Value v, Buf *out)
     return true;
 }
 
+static bool has_keys(Value owner)
+{
+    return owner.kind == VALUE_MAP || (owner.kind == VALUE_OBJECT && owner.object->type->mapping &&
+                                       owner.object->type->iterate != NULL);
+}
+
 static void nearest_key_hint(Render *r, const Undefined *what)
 {
-    if (what == NULL || what->owner.kind != VALUE_MAP || !value_is_string(what->key) ||
+    if (what == NULL || !has_keys(what->owner) || !value_is_string(what->key) ||
         value_is_secret(what->owner) || value_is_secret(what->key)) {
         return;
     }
-    const Map *map = what->owner.map;
     Suggest suggest = suggest_make(value_str(what->key));
-    for (uint32_t i = 0; i < map->len && i < SUGGEST_OFFERS_MAX; i++) {
-        if (value_is_string(map->entries[i].key) && !value_is_secret(map->entries[i].key)) {
-            suggest_offer(&suggest, value_str(map->entries[i].key));
+    Iter iter;
+    Value key;
+    if (!iter_start(r, what->owner, &iter)) {
+        return;
+    }
+    for (uint32_t i = 0; i < SUGGEST_OFFERS_MAX && iter_next(r, &iter, &key); i++) {
+        if (value_is_string(key) && !value_is_secret(key)) {
+            suggest_offer(&suggest, value_str(key));
         }
     }
     Str nearest;

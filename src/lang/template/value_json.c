@@ -5,6 +5,9 @@
 /* Called for values that JSON does not know. */
 static bool replace_object(void *context, Value v, Value *out, Error *err)
 {
+    if (op_is_lazy(v) && op_force(context, v, out)) {
+        return true;
+    }
     render_raise(context, FAULT_TYPE, "Object of type %s is not JSON serializable",
                  op_type_name(v));
     return error_set(err, ERROR_INVALID, "not JSON");
