@@ -90,7 +90,7 @@ static const Option options[] = {
       .word = WORD_DIRECTORY,
       .help = "where include, import and extends look; default: the directory of FILE" },
     LIMIT_OPTIONS,
-    { .name = "trim-blocks", .help = "remove the line end behind a block tag" },
+    { .name = "trim-blocks", .help = "remove the line end behind a block tag, as Ansible does" },
     { .name = "lstrip-blocks", .help = "remove blanks before a block tag at the start of a line" },
     { .name = "chomp", .help = "remove the line end at the end of the template, as Jinja2 does" },
     { .name = "batch", .help = "read JSON lines {template, options, context} from standard input" },

@@ -24,7 +24,8 @@ const SubjectTopic subject_topics[] = {
       "of the same name hides it." },
     { SUBJECT_METHOD, "method", "methods", "Methods", "what text, lists, maps and numbers can do",
       "A method is called on a value: {{ name.upper() }}. They are Python's. Those that change a\n"
-      "list or map work on values made by the template only, never on its variables." },
+      "list or map, such as append(), change it for the rest of the render, wherever else it is\n"
+      "used; the file that it came from stays as it is." },
     { SUBJECT_CODE, "problem code", "codes", "Problem codes", "what can be wrong with a file",
       "Every problem has a code; 'eden explain CODE' says what it means and what to do." },
     { SUBJECT_EXIT_CODE, "exit code", "exit-codes", "Exit codes", "how a command ends",

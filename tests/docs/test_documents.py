@@ -106,3 +106,10 @@ def test_readme_names_the_two_commands_ci_and_users_start_with():
     text = (ROOT / "README.md").read_text()
     assert "```\nmake demo\nmake test\n```" in text
     assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_readme_examples_run_as_written_after_the_demo():
+    """Only build/eden is there before `make install`."""
+    text = (ROOT / "README.md").read_text()
+    assert "$ build/eden " in text
+    assert "$ eden " not in text
