@@ -579,7 +579,7 @@ static bool compile_autoescape(Compiler *c, const Level *outer, const Node *node
 }
 
 /* Leaves everything up to the innermost loop, then jumps. */
-static bool compile_leave(Compiler *c, const Node *node)
+static void compile_leave(Compiler *c, const Node *node)
 {
     uint32_t stack = c->unit->stack;
     Unwind *unwind = c->unit->unwind;
@@ -590,10 +590,7 @@ static bool compile_leave(Compiler *c, const Node *node)
             emit(c, INS_AUTOESCAPE_END, 0, 0, 0, -1, node);
         }
     }
-    if (unwind == NULL) {
-        return compile_fail(c, FAULT_SYNTAX, node, "'%s' outside of a loop",
-                            node->kind == NODE_BREAK ? "break" : "continue");
-    }
+    BUG_IF(unwind == NULL); /* the parser refuses it outside of a loop */
     if (node->kind == NODE_CONTINUE) {
         emit(c, INS_JUMP, 0, 0, unwind->next_label, 0, node);
     } else {
@@ -602,7 +599,6 @@ static bool compile_leave(Compiler *c, const Node *node)
         unwind->breaks = patch;
     }
     c->unit->stack = stack; /* what follows is reached only by other ways */
-    return true;
 }
 
 static bool compile_statement(Compiler *c, const Level *level, const Node *node)
@@ -629,9 +625,9 @@ static bool compile_statement(Compiler *c, const Level *level, const Node *node)
         emit(c, INS_POP, 0, 0, 0, -1, node);
         return true;
     case NODE_BREAK:
-    case NODE_CONTINUE: return compile_leave(c, node);
+    case NODE_CONTINUE: compile_leave(c, node); return true;
     case NODE_AUTOESCAPE: return compile_autoescape(c, level, node);
-    default: return compile_fail(c, FAULT_SYNTAX, node, "this cannot be used as a statement");
+    default: BUG("node %d is no statement", node->kind);
     }
 }
 

@@ -124,25 +124,9 @@ static Template *template_new(Templates *templates, Str name, Str text)
     return template;
 }
 
-static bool check_source(Templates *templates, Template *template, Fault *fault)
-{
-    if (template->text.len > templates->settings.limits.source) {
-        *fault = (Fault){ .class = FAULT_LIMIT,
-                          .message = arena_format(&templates->arena,
-                                                  "the template is larger than its limit of %zu "
-                                                  "bytes",
-                                                  templates->settings.limits.source) };
-        return fault_complete(fault, template);
-    }
-    return true;
-}
-
 static bool compile(Templates *templates, Template *template, bool expression, Fault *fault)
 {
     *fault = (Fault){ 0 };
-    if (!check_source(templates, template, fault)) {
-        return false;
-    }
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, templates->settings.limits.memory);
     Node *tree = NULL;
