@@ -38,8 +38,13 @@ static Outcome render(const TemplateWorld *world, const Template *template, Rend
     return outcome;
 }
 
+/* Memory is counted in the blocks that the last render may have left, so limits are not met at the
+ * same place twice. */
 static void check_same(const Outcome *a, const Outcome *b)
 {
+    if (a->class == FAULT_LIMIT || b->class == FAULT_LIMIT) {
+        return;
+    }
     BUG_IF(a->ok != b->ok || a->class != b->class || a->secret_count != b->secret_count);
     BUG_IF(a->line != b->line || a->column != b->column);
     BUG_IF(!str_eq(a->message, b->message));

@@ -1,6 +1,7 @@
 /* Feeds every file below the folders (or the files) named on the command line to one fuzz target,
  * each exactly once and in the order of their names: the corpus as a regression test that needs
- * neither clang nor libFuzzer.
+ * neither clang nor libFuzzer. A file is one input, one whose name ends in .lines an input per line,
+ * in the form that lines.py describes.
  *
  * Every input lies in a heap block of its own exact size, so that AddressSanitizer sees a read
  * past the end. A crash names its input: with REPLAY_VERBOSE in the environment each name is
@@ -56,21 +57,93 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void run_file(const char *path)
+static void run_input(const uint8_t *data, size_t size)
+{
+    uint8_t *copy = malloc(size == 0 ? 1 : size);
+    if (copy == NULL) {
+        fail("memory");
+    }
+    memcpy(copy, data, size);
+    LLVMFuzzerTestOneInput(copy, size);
+    free(copy);
+}
+
+static int hex_digit(char c)
+{
+    const char *digits = "0123456789abcdef";
+    const char *found = c == '\0' ? NULL : strchr(digits, c);
+    return found == NULL ? -1 : (int)(found - digits);
+}
+
+/* Replaces the escapes in the line by what they mean and gives its new length. */
+static size_t unescape(const char *path, size_t number, char *line, size_t len)
+{
+    size_t to = 0;
+    for (size_t at = 0; at < len; at++) {
+        char c = line[at];
+        if (c == '\\') {
+            char kind = ++at < len ? line[at] : '\0';
+            int high = kind == 'x' && len - at > 2 ? hex_digit(line[at + 1]) : -1;
+            int low = high >= 0 ? hex_digit(line[at + 2]) : -1;
+            if (low >= 0) {
+                c = (char)(high << 4 | low);
+                at += 2;
+            } else if (kind == 'n' || kind == 'r') {
+                c = kind == 'n' ? '\n' : '\r';
+            } else if (kind != '\\') {
+                fprintf(stderr, "replay: %s:%zu: there is no such escape\n", path, number);
+                exit(1);
+            }
+        }
+        line[to++] = c;
+    }
+    return to;
+}
+
+static size_t run_lines(const char *path, char *data, size_t size, bool verbose)
+{
+    size_t count = 0, number = 0;
+    for (char *line = data, *end; line < data + size; line = end + 1) {
+        end = memchr(line, '\n', (size_t)(data + size - line));
+        end = end == NULL ? data + size : end;
+        number++;
+        if (line == end || line[0] == '#') {
+            continue;
+        }
+        if (verbose) {
+            fprintf(stderr, "%s:%zu\n", path, number);
+        }
+        run_input((uint8_t *)line, unescape(path, number, line, (size_t)(end - line)));
+        count++;
+    }
+    return count;
+}
+
+/* How many inputs the file had. */
+static size_t run_file(const char *path, bool verbose)
 {
     FILE *file = fopen(path, "rb");
     struct stat info;
     if (file == NULL || fstat(fileno(file), &info) != 0) {
         fail(path);
     }
-    size_t size = (size_t)info.st_size;
-    uint8_t *data = malloc(size == 0 ? 1 : size);
+    size_t size = (size_t)info.st_size, count = 1;
+    char *data = malloc(size == 0 ? 1 : size);
     if (data == NULL || fread(data, 1, size, file) != size) {
         fail(path);
     }
     fclose(file);
-    LLVMFuzzerTestOneInput(data, size);
+    const char *suffix = strrchr(path, '.');
+    if (suffix != NULL && strcmp(suffix, ".lines") == 0) {
+        count = run_lines(path, data, size, verbose);
+    } else {
+        if (verbose) {
+            fprintf(stderr, "%s\n", path);
+        }
+        run_input((uint8_t *)data, size);
+    }
     free(data);
+    return count;
 }
 
 int main(int argc, char **argv)
@@ -87,14 +160,12 @@ int main(int argc, char **argv)
     qsort(replay.paths, replay.count, sizeof *replay.paths, by_name);
 
     bool verbose = getenv("REPLAY_VERBOSE") != NULL;
+    size_t inputs = 0;
     for (size_t i = 0; i < replay.count; i++) {
-        if (verbose) {
-            fprintf(stderr, "%s\n", replay.paths[i]);
-        }
-        run_file(replay.paths[i]);
+        inputs += run_file(replay.paths[i], verbose);
         free(replay.paths[i]);
     }
     free(replay.paths);
-    printf("%zu inputs replayed\n", replay.count);
+    printf("%zu inputs replayed\n", inputs);
     return 0;
 }

@@ -1,14 +1,16 @@
 #!/usr/bin/python3
-"""Writes the project's vectors and the examples of filters, tests and functions as fuzz inputs.
+"""Writes the project's vectors and the examples of its reference as fuzz inputs.
 
     tests/fuzz/seeds.py FOLDER
 
-makes FOLDER/template, FOLDER/expression, FOLDER/yaml and FOLDER/json. `tools/fuzz minimize` calls
-it, so that the corpora know every case that the vectors know. The form of an input is described in
+makes FOLDER/template, FOLDER/expression, FOLDER/yaml and FOLDER/json. `tools/fuzz` calls it, so
+that a run starts from every case that the vectors know. The form of an input is described in
 template_world.h.
+
+Each case is one input, small as fuzzing likes them. Those that end well also stand together in
+larger ones, of which few reach as much as many small ones: a minimized corpus is made of them.
 """
 
-import ast
 import hashlib
 import json
 import pathlib
@@ -24,8 +26,34 @@ UNDEFINED = {
     "DebugUndefined": 3,
 }
 FIRST_BYTE = {"autoescape": 4, "trim_blocks": 8, "lstrip_blocks": 16, "keep_trailing_newline": 32}
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-EXAMPLE = re.compile(r'\.example =((?:\s*"(?:[^"\\]|\\.)*")+)')
+HEADING = re.compile(r"^## (?:(\w+)\.)?(\w+)$", re.M)
+EXAMPLE = re.compile(r"^```jinja\n(.*?)\n```$", re.M | re.S)
+
+# Values of every kind, and arguments, for each filter, test, function and method.
+VALUES = (
+    "text",
+    "n",
+    "pi",
+    "yes",
+    "nothing",
+    "list",
+    "users",
+    "map",
+    "range(3)",
+    "(list, 'x')",
+    "html|safe",
+    "missing",
+    "missing.deeper",
+    "password",
+    "vault",
+    "[]",
+    "''",
+    "-big",
+    "inf",
+    "(list|map('string'))",
+    "dict",
+)
+ARGUMENTS = ("", "n", "text", "list", "map", "nothing", "missing", "2, 3", "'x', 'y'", "x=1")
 
 
 def option_bytes(options):
@@ -57,23 +85,91 @@ def write(folder, text):
     (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
 
 
+def expressions(template):
+    return [found.strip() for found in re.findall(r"\{\{-?(.*?)-?\}\}", template, re.S)]
+
+
+class Together:
+    """Templates that can stand behind one another, filled into inputs of about the given size."""
+
+    SIZE = 2000
+
+    def __init__(self, folder, start="", between="\n", end=""):
+        self.folder, self.start, self.between, self.end = folder, start, between, end
+        self.open = []
+
+    def add(self, head, text, variables):
+        for group in self.open:
+            known = group["variables"]
+            if group["head"] == head and all(known.get(k, v) == v for k, v in variables.items()):
+                break
+        else:
+            group = {"head": head, "texts": [], "variables": {}}
+            self.open.append(group)
+        group["texts"].append(text)
+        group["variables"].update(variables)
+        if sum(map(len, group["texts"])) > self.SIZE:
+            self.open.remove(group)
+            self.close(group)
+
+    def close(self, group):
+        text = self.start + self.between.join(group["texts"]) + self.end
+        write(self.folder, group["head"] + text + parts({}, group["variables"]))
+
+    def finish(self):
+        for group in self.open:
+            self.close(group)
+
+
 def from_templates(target):
+    templates = Together(target / "template")
+    lists = Together(target / "expression", "[", ", ", "]")
     for path in sorted((ROOT / "tests/vectors/template").glob("*.json")):
         for case in json.loads(path.read_text()):
-            options, context = case["options"], case["context"]
+            options, context, text = case["options"], case["context"], case["template"]
             head, tail = option_bytes(options), parts(options, context)
-            write(target / "template", head + case["template"] + tail)
-            for expression in re.findall(r"\{\{-?(.*?)-?\}\}", case["template"], re.S):
-                write(target / "expression", head + expression.strip() + tail)
+            write(target / "template", head + text + tail)
+            for expression in expressions(text):
+                write(target / "expression", head + expression + tail)
+            if "output" in case and "loader" not in options and " block" not in text:
+                variables = {**options.get("globals", {}), **context}
+                templates.add(head, text, variables)
+                if re.fullmatch(r"\{\{((?!\}\}).)*\}\}", text, re.S):
+                    lists.add(head, expressions(text)[0], variables)
+    templates.finish()
+    lists.finish()
 
 
-def from_examples(target):
-    for path in sorted((ROOT / "src/lang/template").glob("*.c")):
-        for found in EXAMPLE.findall(path.read_text()):
-            text = "".join(ast.literal_eval(piece) for piece in STRING.findall(found))
+def from_reference(target):
+    templates = Together(target / "template")
+    lists = Together(target / "expression", "[", ", ", "]")
+    for path in sorted((ROOT / "docs/reference").glob("*.md")):
+        for text in EXAMPLE.findall(path.read_text()):
             write(target / "template", "@@" + text)
-            for expression in re.findall(r"\{\{-?(.*?)-?\}\}", text, re.S):
-                write(target / "expression", "@@" + expression.strip())
+            templates.add("@@", text, {})
+            for expression in expressions(text):
+                write(target / "expression", "@@" + expression)
+            if re.fullmatch(r"\{\{((?!\}\}).)*\}\}", text, re.S):
+                lists.add("@@", expressions(text)[0], {})
+    templates.finish()
+    lists.finish()
+
+
+def from_names(target):
+    """Every name on every kind of value with every kind of argument: mostly errors."""
+    forms = {
+        "filters": "{value}|{name}({arguments})",
+        "tests": "{value} is {name}({arguments})",
+        "globals": "{name}({value}, {arguments})",
+        "methods": "{value}.{name}({arguments})",
+    }
+    for kind, form in forms.items():
+        headings = HEADING.findall((ROOT / f"docs/reference/{kind}.md").read_text())
+        for name in sorted({name for _, name in headings}):
+            for at, value in enumerate(VALUES):
+                for arguments in ARGUMENTS[: 2 if at % 3 else None]:
+                    text = form.format(value=value, name=name, arguments=arguments)
+                    write(target / "expression", "@@" + text)
 
 
 def from_documents(target):
@@ -87,7 +183,8 @@ def from_documents(target):
 def main():
     target = pathlib.Path(sys.argv[1])
     from_templates(target)
-    from_examples(target)
+    from_reference(target)
+    from_names(target)
     from_documents(target)
 
 

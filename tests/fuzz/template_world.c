@@ -289,7 +289,7 @@ void check_no_secret(const TemplateWorld *world, Str text)
 
 void check_fault(const TemplateWorld *world, const Fault *fault)
 {
-    BUG_IF(fault->class == FAULT_NONE || fault->class > FAULT_LIMIT);
+    BUG_IF(fault->class == FAULT_NONE || fault_class_code(fault->class)[0] == '\0');
     BUG_IF(fault->message.len == 0 && fault->class != FAULT_NOT_FOUND && fault->class != FAULT_KEY);
     BUG_IF(fault->line == 0 || fault->column == 0);
     const Source source = { .text = fault->template_text, .first_line = 1 };
