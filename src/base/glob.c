@@ -1,0 +1,89 @@
+#include "base/glob.h"
+
+#include "base/utf8.h"
+
+bool glob_is_pattern(Str pattern)
+{
+    for (size_t i = 0; i < pattern.len; i++) {
+        char c = pattern.data[i];
+        if (c == '*' || c == '?' || c == '[') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the set that opens at `at` closes, or STR_NOT_FOUND. A `]` right behind the opening, or
+ * behind its `!`, is a member. */
+static size_t set_end(Str pattern, size_t at)
+{
+    size_t first = at + 1;
+    if (first < pattern.len && (pattern.data[first] == '!' || pattern.data[first] == '^')) {
+        first++;
+    }
+    return str_find(pattern, STR("]"), first + 1);
+}
+
+static bool set_holds(Str set, uint32_t wanted)
+{
+    size_t at = 0;
+    bool negated = set.len > 0 && (set.data[0] == '!' || set.data[0] == '^');
+    at += negated;
+    bool found = false;
+    while (at < set.len) {
+        uint32_t low = utf8_next(set, &at);
+        uint32_t high = low;
+        if (at + 1 < set.len && set.data[at] == '-') {
+            at++;
+            high = utf8_next(set, &at);
+        }
+        found = found || (low <= wanted && wanted <= high);
+    }
+    return found != negated;
+}
+
+/* One character of the text against the pattern's element at `*at`; both move on when it fits. */
+static bool match_one(Str pattern, size_t *at, Str text, size_t *position)
+{
+    size_t p = *at, t = *position;
+    if (p >= pattern.len || t >= text.len) {
+        return false;
+    }
+    uint32_t c = utf8_next(text, &t);
+    size_t end;
+    if (pattern.data[p] == '?') {
+        p++;
+    } else if (pattern.data[p] == '[' && (end = set_end(pattern, p)) != STR_NOT_FOUND) {
+        if (!set_holds(str_slice(pattern, p + 1, end), c)) {
+            return false;
+        }
+        p = end + 1;
+    } else if (utf8_next(pattern, &p) != c) {
+        return false;
+    }
+    *at = p;
+    *position = t;
+    return true;
+}
+
+/* A mismatch goes back to the last star only, which then takes one character more: no earlier
+ * choice can help where that one does not. */
+bool glob_match(Str pattern, Str text)
+{
+    size_t p = 0, t = 0;
+    size_t after_star = STR_NOT_FOUND, retry = 0;
+    while (t < text.len || p < pattern.len) {
+        if (p < pattern.len && pattern.data[p] == '*') {
+            after_star = ++p;
+            retry = t;
+        } else if (!match_one(pattern, &p, text, &t)) {
+            if (after_star == STR_NOT_FOUND || retry >= text.len) {
+                return false;
+            }
+            utf8_next(text, &retry);
+            p = after_star;
+            t = retry;
+        }
+    }
+    return true;
+}
