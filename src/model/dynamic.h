@@ -26,6 +26,10 @@ struct Dynamic {
     Dynamic *children; /* of a list or map, as many and in the order of `value` */
 };
 
+/* How templates of a site behave: strict about undefined values, text keeps its trailing newline,
+ * and uses of `steps` are remembered. Whoever makes the Templates adds loader, globals, clock. */
+TemplateSettings dynamic_template_settings(void);
+
 /* Compiles what is in `value`. Faults become problems at their place in the document. */
 bool dynamic_compile(Arena *arena, Templates *templates, const Sources *sources, Value value,
                      Dynamic *out, Problems *problems);

@@ -92,7 +92,7 @@ typedef struct Action {
 typedef struct Module {
     const char *name;     /* "file" */
     const char *help;     /* one sentence */
-    const char *id_param; /* "name" */
+    const char *id_param; /* "name"; "name|pkgs": each entry of any of these is an id */
     const Action *actions;
 } Module;
 
@@ -102,6 +102,7 @@ typedef const Module *const *ModuleTable;
 /* "file.managed" to its rows. False when there is none; `out_module` may be set then. */
 bool module_table_find(ModuleTable table, Str name, const Module **out_module,
                        const Action **out_action);
+const Module *module_table_find_module(ModuleTable table, Str name); /* NULL: there is none */
 /* The closest action name, for "did you mean"; false when nothing is close. */
 bool module_table_suggest(ModuleTable table, Str name, Arena *arena, Str *out);
 
@@ -110,7 +111,13 @@ int action_param_index(const Action *action, Str name);
 uint32_t action_param_count(const Action *action);
 const char *param_kind_name(ParamKind kind);
 
+/* The parameters that hold ids: the action's or its module's, one or several with '|' between
+ * them; NULL when there are none. */
+const char *action_id_params(const Module *module, const Action *action);
+bool id_params_hold(const char *id_params, Str name); /* `id_params` may be NULL */
+
 /* Brings a rendered value into the form that its kind promises. Fails with ERROR_INVALID and a
- * text such as "must be a duration such as '15s', not 'soon'". Not for the resolved kinds. */
-MUST_CHECK bool param_convert(Arena *arena, const ParamSpec *spec, Value given, Value *out,
-                              Error *err);
+ * text such as "must be a duration such as '15s', not 'soon'". `sources` (may be NULL) tell how a
+ * number was spelled. What has no form of its own (PARAM_ANY, the resolved kinds) stays as it is. */
+MUST_CHECK bool param_convert(Arena *arena, const Sources *sources, const ParamSpec *spec,
+                              Value given, Value *out, Error *err);

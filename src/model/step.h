@@ -5,6 +5,7 @@
 #include "base/source.h"
 #include "model/dynamic.h"
 #include "model/module.h"
+#include "model/selector.h"
 
 /* In the order of the truth table. */
 typedef enum RequisiteKind {
@@ -70,9 +71,10 @@ typedef struct RunOptions {
     bool eventual; /* consistency: eventual */
     bool fail_after_all_ran;
     Serialize serialize;
-    Value target_hosts;   /* list of selectors; missing when absent */
-    int64_t target_limit; /* 0: none */
-    int64_t timeout_ms;   /* 0: none */
+    const Selector **targets; /* `target.hosts`: any of them */
+    uint32_t target_count;    /* 0: every node */
+    int64_t target_limit;     /* 0: none */
+    int64_t timeout_ms;       /* 0: none */
     Retry retry;
 } RunOptions;
 
@@ -86,8 +88,11 @@ typedef struct StepSpec {
     Value name_place;
     const Module *module;
     const Action *action;
-    Dynamic *params;                  /* by position in the action's row */
-    uint64_t params_set;              /* bit i: params[i] is given */
+    Dynamic *params;     /* by position in the action's row */
+    uint64_t params_set; /* bit i: params[i] is given */
+    /* By position: what needs no run, converted: constants and the row's fallbacks. Missing where
+     * a template must be evaluated, and where there is neither. The resolved kinds as written. */
+    const Value *values;
     Condition when, success, proceed; /* `proceed` is written `continue` */
     RunOptions run;
     Requisite *requisites;
@@ -98,14 +103,40 @@ typedef struct StepSpec {
     bool has_for_each;
 } StepSpec;
 
+/* The condition with which a base file or a file of jobs names a job, and those under which that
+ * file itself was reached. */
+typedef struct JobGate {
+    Condition when; /* may be not given */
+    const struct JobGate *outer;
+} JobGate;
+
+/* A job whose steps stand before step number `before` of the one that includes it. */
+typedef struct JobInclude {
+    Str name;
+    Value place;
+    uint32_t before;
+} JobInclude;
+
 /* A file of steps, reached by the run once. */
 struct Job {
     Str name; /* "kubeadm/kubernetes-master" */
     Str path; /* of the file, for messages */
     StepSpec *steps;
     uint32_t step_count;
-    Condition when; /* of the base file's entry that chose it; asked for every step of it */
+    JobInclude *includes;
+    uint32_t include_count;
+    /* The ways by which the run came here: its steps may run when all conditions of one of them
+     * hold. Ways without any condition are not in the list, and make it empty. */
+    const JobGate **gates;
+    uint32_t gate_count;
 };
+
+/* A file of jobs (`jobs:`): what `job: NAME` means when NAME is such a file. */
+typedef struct JobGroup {
+    Str name;
+    const Job **jobs; /* all of this run that it leads to, each once */
+    uint32_t job_count;
+} JobGroup;
 
 /* A step of a run. */
 typedef struct Step {
@@ -118,9 +149,16 @@ typedef struct Step {
     Str *ids;   /* what the id parameter holds, for MODULE: ID; empty when it needs the run */
     uint32_t id_count;
     List *claims; /* resources, as the action names them; NULL: none */
+    /* As spec->values, with what could be evaluated at load for this instance: ids, paths, owner
+     * and group. */
+    const Value *values;
 } Step;
 
 typedef struct Steps {
     Step *items;
     uint32_t count;
+    const Job **jobs; /* reached, also those without steps, in order */
+    uint32_t job_count;
+    const JobGroup *groups;
+    uint32_t group_count;
 } Steps;

@@ -1,0 +1,101 @@
+#include "model/module.h"
+
+#include "base/suggest.h"
+
+bool module_table_find(ModuleTable table, Str name, const Module **out_module,
+                       const Action **out_action)
+{
+    size_t dot = str_find(name, STR("."), 0);
+    Str module_name = str_slice(name, 0, dot);
+    Str action_name = dot == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(name, dot + 1);
+    *out_module = module_table_find_module(table, module_name);
+    *out_action = NULL;
+    if (*out_module == NULL) {
+        return false;
+    }
+    for (const Action *action = (*out_module)->actions; action->name != NULL; action++) {
+        if (str_eq_c(action_name, action->name)) {
+            *out_action = action;
+            return true;
+        }
+    }
+    return false;
+}
+
+const Module *module_table_find_module(ModuleTable table, Str name)
+{
+    for (; *table != NULL; table++) {
+        if (str_eq_c(name, (*table)->name)) {
+            return *table;
+        }
+    }
+    return NULL;
+}
+
+bool module_table_suggest(ModuleTable table, Str name, Arena *arena, Str *out)
+{
+    Suggest suggest = suggest_make(name);
+    for (; *table != NULL; table++) {
+        for (const Action *action = (*table)->actions; action->name != NULL; action++) {
+            suggest_offer(&suggest, arena_format(arena, "%s.%s", (*table)->name, action->name));
+        }
+    }
+    return suggest_found(&suggest, out);
+}
+
+int action_param_index(const Action *action, Str name)
+{
+    for (int i = 0; action->params != NULL && action->params[i].name != NULL; i++) {
+        if (str_eq_c(name, action->params[i].name)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+uint32_t action_param_count(const Action *action)
+{
+    uint32_t count = 0;
+    while (action->params != NULL && action->params[count].name != NULL) {
+        count++;
+    }
+    return count;
+}
+
+const char *action_id_params(const Module *module, const Action *action)
+{
+    return action->id_param != NULL ? action->id_param : module->id_param;
+}
+
+bool id_params_hold(const char *id_params, Str name)
+{
+    Str rest = str_from_c(id_params);
+    Str part;
+    while (str_split_next(&rest, '|', &part)) {
+        if (str_eq(part, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *const kind_names[] = {
+    [PARAM_STRING] = "text",
+    [PARAM_INT] = "integer",
+    [PARAM_BOOL] = "boolean",
+    [PARAM_DURATION] = "duration",
+    [PARAM_MODE] = "file mode",
+    [PARAM_PATH] = "path",
+    [PARAM_STRINGS] = "list of texts",
+    [PARAM_MAP] = "map",
+    [PARAM_COMMAND] = "command",
+    [PARAM_ANY] = "anything",
+    [PARAM_SITE_FILE] = "file of the site",
+    [PARAM_SITE_TEMPLATE] = "template of the site",
+    [PARAM_PUBLISHED] = "published files",
+};
+
+const char *param_kind_name(ParamKind kind)
+{
+    return kind_names[kind];
+}

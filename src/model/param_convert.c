@@ -1,0 +1,330 @@
+/* What a site wrote, in the form that a parameter's kind promises. */
+#include "base/suggest.h"
+#include "lang/number.h"
+#include "model/duration.h"
+#include "model/module.h"
+
+enum {
+    SHOWN_MAX = 60,
+    MODE_MAX = 07777
+};
+
+typedef struct Conversion {
+    Arena *arena;
+    const Sources *sources; /* NULL: spellings are not known */
+    const ParamSpec *spec;
+    Error *err;
+} Conversion;
+
+/* A short form of what was given, for messages. */
+static Str shown(const Conversion *c, Value v)
+{
+    if (value_is_secret(v)) {
+        return STR("this secret");
+    }
+    switch ((ValueKind)v.kind) {
+    case VALUE_STRING: {
+        Str text = value_str(v);
+        bool cut = text.len > SHOWN_MAX;
+        return arena_format(c->arena, "'%" STR_FMT "%s'", STR_ARG(str_slice(text, 0, SHOWN_MAX)),
+                            cut ? "..." : "");
+    }
+    case VALUE_BOOL: return v.boolean ? STR("true") : STR("false");
+    case VALUE_INT: return arena_format(c->arena, "%lld", (long long)v.integer);
+    case VALUE_FLOAT: {
+        char text[NUMBER_TEXT_MAX];
+        return arena_copy(c->arena, str_from(text, number_format_repr(v.number, text)));
+    }
+    case VALUE_NULL:
+    case VALUE_UNDEFINED: return STR("nothing");
+    default: return arena_format(c->arena, "a %s", value_kind_name((ValueKind)v.kind));
+    }
+}
+
+static bool refuse(const Conversion *c, const char *wanted, Value given)
+{
+    return error_set(c->err, ERROR_INVALID, "must be %s, not %" STR_FMT, wanted,
+                     STR_ARG(shown(c, given)));
+}
+
+static Value with_mark(Value v, Value given)
+{
+    v.flags |= given.flags & VALUE_SECRET;
+    v.source = given.source;
+    v.place = given.place;
+    return v;
+}
+
+/* How a number or boolean was written; as this program writes it when that is not known. */
+static Str spelling(const Conversion *c, Value v)
+{
+    Str original = c->sources == NULL ? STR_EMPTY : value_original(c->sources, v);
+    bool word = original.len > 0;
+    for (size_t i = 0; word && i < original.len; i++) {
+        char letter = original.data[i];
+        word = ascii_is_name(letter) || letter == '+' || letter == '-' || letter == '.';
+    }
+    return word ? original : shown(c, v);
+}
+
+static bool is_scalar(Value v)
+{
+    return v.kind == VALUE_BOOL || v.kind == VALUE_INT || v.kind == VALUE_FLOAT;
+}
+
+/* Text that the system can take: no zero byte. */
+static bool to_text(const Conversion *c, Value given, const char *wanted, Value *out)
+{
+    if (is_scalar(given)) {
+        bool secret = value_is_secret(given);
+        given.flags &= (uint8_t)~VALUE_SECRET;
+        Value text = value_string(spelling(c, given));
+        *out = with_mark(secret ? value_with_secret(text) : text, given);
+        return true;
+    }
+    if (!value_is_string(given)) {
+        return refuse(c, wanted, given);
+    }
+    *out = given;
+    return true;
+}
+
+static bool check_choice(const Conversion *c, Value text)
+{
+    if (c->spec->choices == NULL) {
+        return true;
+    }
+    Suggest suggest = suggest_make(value_str(text));
+    Buf listed = buf_make_in(c->arena, BUF_UNLIMITED);
+    Str rest = str_from_c(c->spec->choices);
+    Str choice;
+    while (str_split_next(&rest, '|', &choice)) {
+        if (str_eq(choice, value_str(text))) {
+            return true;
+        }
+        suggest_offer(&suggest, choice);
+        buf_put_format(&listed, "%s'%" STR_FMT "'", listed.len == 0 ? "" : " or ", STR_ARG(choice));
+    }
+    Str near;
+    if (suggest_found(&suggest, &near)) {
+        return error_set(c->err, ERROR_INVALID,
+                         "must be %" STR_FMT ", not %" STR_FMT "; did you mean '%" STR_FMT "'?",
+                         STR_ARG(buf_str(&listed)), STR_ARG(shown(c, text)), STR_ARG(near));
+    }
+    return refuse(c, buf_c(&listed), text);
+}
+
+static bool to_string(const Conversion *c, Value given, Value *out)
+{
+    return to_text(c, given, "text", out) && check_choice(c, *out);
+}
+
+static bool to_int(const Conversion *c, Value given, Value *out)
+{
+    int64_t number = given.integer;
+    if (given.kind != VALUE_INT &&
+        !(value_is_string(given) && str_to_i64(str_trim(value_str(given)), &number))) {
+        return refuse(c, "an integer", given);
+    }
+    *out = with_mark(value_int(number), given);
+    return true;
+}
+
+static bool to_bool(const Conversion *c, Value given, Value *out)
+{
+    static const struct {
+        Str word;
+        bool truth;
+    } words[] = {
+        { STR("true"), true }, { STR("false"), false }, { STR("yes"), true },
+        { STR("no"), false },  { STR("on"), true },     { STR("off"), false },
+    };
+    if (given.kind == VALUE_BOOL) {
+        *out = given;
+        return true;
+    }
+    Str text = value_is_string(given) ? str_trim(value_str(given)) : STR_EMPTY;
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (str_eq_ignore_case(text, words[i].word)) {
+            *out = with_mark(value_bool(words[i].truth), given);
+            return true;
+        }
+    }
+    return refuse(c, "true or false", given);
+}
+
+static bool to_duration(const Conversion *c, Value given, Value *out)
+{
+    int64_t ms = 0;
+    bool ok = given.kind == VALUE_INT     ? duration_from_seconds((double)given.integer, &ms)
+              : given.kind == VALUE_FLOAT ? duration_from_seconds(given.number, &ms)
+              : value_is_string(given)    ? duration_parse(str_trim(value_str(given)), &ms)
+                                          : false;
+    if (!ok) {
+        return refuse(c, "a duration such as '15s' or '1h30m'", given);
+    }
+    *out = with_mark(value_int(ms), given);
+    return true;
+}
+
+/* 0644, "0644", 644, "644" and 0o644 are all the same: nobody means the decimal number. */
+static bool to_mode(const Conversion *c, Value given, Value *out)
+{
+    Str text = given.kind == VALUE_INT  ? spelling(c, given)
+               : value_is_string(given) ? str_trim(value_str(given))
+                                        : STR_EMPTY;
+    if (str_starts(text, STR("0o")) || str_starts(text, STR("0O"))) {
+        text = str_from_offset(text, 2);
+    }
+    int64_t mode;
+    if (text.len == 0 || !ascii_is_digit(text.data[0]) || !number_parse_int(text, 8, &mode, NULL) ||
+        mode > MODE_MAX) {
+        return refuse(c, "a file mode in octal digits such as '0644'", given);
+    }
+    *out = with_mark(value_int(mode), given);
+    return true;
+}
+
+/* Without empty and "." parts, and with ".." taken back. */
+static Str clean_path(Arena *arena, Str path)
+{
+    char *clean = arena_alloc(arena, path.len + 1);
+    size_t len = 0;
+    Str part;
+    while (str_split_next(&path, '/', &part)) {
+        if (part.len == 0 || str_eq(part, STR("."))) {
+            continue;
+        }
+        if (str_eq(part, STR(".."))) {
+            while (len > 0 && clean[--len] != '/') {
+            }
+            continue;
+        }
+        clean[len++] = '/';
+        memcpy(clean + len, part.data, part.len);
+        len += part.len;
+    }
+    return len == 0 ? STR("/") : str_from(clean, len);
+}
+
+static bool is_clean_path(Str path)
+{
+    return str_find(path, STR("//"), 0) == STR_NOT_FOUND &&
+           str_find(path, STR("/."), 0) == STR_NOT_FOUND &&
+           (path.len == 1 || path.data[path.len - 1] != '/');
+}
+
+static bool to_path(const Conversion *c, Value given, Value *out)
+{
+    if (!value_is_string(given) || given.len == 0 || given.text[0] != '/' ||
+        memchr(given.text, '\0', given.len) != NULL) {
+        return refuse(c, "an absolute path", given);
+    }
+    *out = given;
+    if (!is_clean_path(value_str(given))) {
+        *out = with_mark(value_string(clean_path(c->arena, value_str(given))), given);
+    }
+    return true;
+}
+
+static bool to_texts(const Conversion *c, Value given, const char *wanted, Value *out)
+{
+    if (!value_is_sequence(given)) {
+        return refuse(c, wanted, given);
+    }
+    List *texts = list_new(c->arena, given.list->len);
+    for (uint32_t i = 0; i < given.list->len; i++) {
+        Value text;
+        if (!to_text(c, given.list->items[i], wanted, &text) || !check_choice(c, text)) {
+            return false;
+        }
+        list_push(c->arena, texts, text);
+    }
+    *out = with_mark(value_list(texts), given);
+    return true;
+}
+
+static bool to_strings(const Conversion *c, Value given, Value *out)
+{
+    if (value_is_string(given) || is_scalar(given)) {
+        Value text;
+        if (!to_string(c, given, &text)) {
+            return false;
+        }
+        List *texts = list_new(c->arena, 1);
+        list_push(c->arena, texts, text);
+        *out = with_mark(value_list(texts), given);
+        return true;
+    }
+    return to_texts(c, given, "a list of texts", out);
+}
+
+static bool put_entries(const Conversion *c, Map *into, const Map *from)
+{
+    for (uint32_t i = 0; i < from->len; i++) {
+        Value key;
+        if (!to_text(c, from->entries[i].key, "a map with text as keys", &key)) {
+            return false;
+        }
+        if (map_find(into, key) != NULL) {
+            return error_set(c->err, ERROR_INVALID, "has the key %" STR_FMT " twice",
+                             STR_ARG(shown(c, key)));
+        }
+        map_append(c->arena, into, key, from->entries[i].value);
+    }
+    return true;
+}
+
+static bool to_map(const Conversion *c, Value given, Value *out)
+{
+    Map *map = map_new(c->arena, 4);
+    if (given.kind == VALUE_MAP) {
+        if (!put_entries(c, map, given.map)) {
+            return false;
+        }
+    } else if (value_is_sequence(given)) {
+        for (uint32_t i = 0; i < given.list->len; i++) {
+            Value item = given.list->items[i];
+            if (item.kind != VALUE_MAP || item.map->len != 1) {
+                return refuse(c, "a map, or a list of maps with one key each", given);
+            }
+            if (!put_entries(c, map, item.map)) {
+                return false;
+            }
+        }
+    } else {
+        return refuse(c, "a map", given);
+    }
+    *out = with_mark(value_map(map), given);
+    return true;
+}
+
+static bool to_command(const Conversion *c, Value given, Value *out)
+{
+    static const char wanted[] = "a command, as text or as a list of texts";
+    if (value_is_sequence(given)) {
+        if (given.list->len == 0) {
+            return error_set(c->err, ERROR_INVALID, "must be %s, not an empty list", wanted);
+        }
+        return to_texts(c, given, wanted, out);
+    }
+    return to_text(c, given, wanted, out);
+}
+
+bool param_convert(Arena *arena, const Sources *sources, const ParamSpec *spec, Value given,
+                   Value *out, Error *err)
+{
+    Conversion c = { arena, sources, spec, err };
+    switch (spec->kind) {
+    case PARAM_STRING: return to_string(&c, given, out);
+    case PARAM_INT: return to_int(&c, given, out);
+    case PARAM_BOOL: return to_bool(&c, given, out);
+    case PARAM_DURATION: return to_duration(&c, given, out);
+    case PARAM_MODE: return to_mode(&c, given, out);
+    case PARAM_PATH: return to_path(&c, given, out);
+    case PARAM_STRINGS: return to_strings(&c, given, out);
+    case PARAM_MAP: return to_map(&c, given, out);
+    case PARAM_COMMAND: return to_command(&c, given, out);
+    default: *out = given; return true;
+    }
+}
