@@ -5,6 +5,8 @@
 const Code codes[] = {
 #define CODE(name, title, text) { #name, title, text },
 #include "lang/codes.def"
+
+#include "facts/codes.def"
 #undef CODE
     { 0 },
 };

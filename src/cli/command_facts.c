@@ -1,0 +1,156 @@
+/* eden facts: what this machine is. */
+#include "cli/output.h"
+#include "cli/table.h"
+#include "facts/facts.h"
+#include "lang/json.h"
+
+/* Users of the documents' spelling are understood. */
+static Str canonical_name(const char *name)
+{
+    return strcmp(name, "virtualisation") == 0 ? STR("virtualization") : str_from_c(name);
+}
+
+static Str cell_text(Arena *arena, Value value)
+{
+    if (value.kind == VALUE_STRING) {
+        return value_str(value);
+    }
+    if (value.kind == VALUE_NULL) {
+        return STR("-");
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    Error err;
+    bool printed = json_print(&text, value, &(JsonStyle){ .spaced = true }, &err);
+    BUG_IF(!printed);
+    return buf_str(&text);
+}
+
+/* A map gets a row for each of its keys, "memory.total"; what is in there stays on that row. */
+static void print_table(const Invocation *invocation, const Map *map)
+{
+    static const char *const headings[] = { "FACT", "VALUE", NULL };
+    Table table;
+    table_init(&table, invocation->arena, headings);
+    for (uint32_t i = 0; i < map->len; i++) {
+        Str name = value_str(map->entries[i].key);
+        Value value = map->entries[i].value;
+        if (value.kind != VALUE_MAP || value.map->len == 0) {
+            table_add(&table, name);
+            table_add(&table, cell_text(invocation->arena, value));
+            continue;
+        }
+        for (uint32_t k = 0; k < value.map->len; k++) {
+            Str key = value_str(value.map->entries[k].key);
+            table_add(&table, arena_format(invocation->arena, "%" STR_FMT ".%" STR_FMT,
+                                           STR_ARG(name), STR_ARG(key)));
+            table_add(&table, cell_text(invocation->arena, value.map->entries[k].value));
+        }
+    }
+    table_print(&table, invocation->out);
+}
+
+/* What there is to know, from the rows. */
+static int list_facts(const Invocation *invocation)
+{
+    static const char *const headings[] = { "FACT", "WHAT IT IS", NULL };
+    Arena *arena = invocation->arena;
+    List *list = list_new(arena, 0);
+    Table table;
+    table_init(&table, arena, headings);
+    for (size_t i = 0; facts[i] != NULL; i++) {
+        table_add(&table, str_from_c(facts[i]->name));
+        table_add(&table, str_from_c(facts[i]->help));
+        Map *row = map_new(arena, 3);
+        Value example;
+        Error err;
+        bool parsed = json_parse_text(arena, str_from_c(facts[i]->example), NULL, &example, &err);
+        BUG_IF(!parsed);
+        map_set_str(arena, row, STR("name"), value_string(str_from_c(facts[i]->name)));
+        map_set_str(arena, row, STR("help"), value_string(str_from_c(facts[i]->help)));
+        map_set_str(arena, row, STR("example"), example);
+        list_push(arena, list, value_map(row));
+    }
+    if (invocation_prints(invocation, "table")) {
+        table_print(&table, invocation->out);
+        return EXIT_OK;
+    }
+    Inputs inputs;
+    inputs_init(&inputs, arena);
+    return output_value(&inputs, invocation, OUTPUT_LINES, value_list(list));
+}
+
+static int facts_run(Invocation *invocation)
+{
+    if (invocation_flag(invocation, "list")) {
+        return list_facts(invocation);
+    }
+    const Fact **wanted = ARENA_ARRAY(invocation->arena, const Fact *, invocation->arg_count);
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
+        Str name = canonical_name(invocation->args[i]);
+        wanted[i] = fact_find(name);
+        if (wanted[i] == NULL) {
+            Str near = STR_EMPTY;
+            (void)fact_suggest(name, &near);
+            return usage_error_near(invocation, near, "there is no fact '%s'", invocation->args[i]);
+        }
+    }
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    FactWorld world;
+    Error err;
+    if (!fact_world_open(invocation_text(invocation, "root"), &world, &err)) {
+        inputs_add_file_error(&inputs, &err);
+        return inputs_report(&inputs, invocation);
+    }
+    Value collected =
+        facts_collect(&world, invocation->arena, wanted, invocation->arg_count, &inputs.problems);
+    fact_world_close(&world);
+    if (!invocation_prints(invocation, "table")) {
+        return output_value(&inputs, invocation, OUTPUT_LINES, collected);
+    }
+    print_table(invocation, collected.map);
+    return inputs_report(&inputs, invocation);
+}
+
+static const Option options[] = {
+    { .name = "list", .help = "tell what facts there are, with an example of each" },
+    { .name = "root",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .fallback = "/",
+      .help = "the installed system to look at" },
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "table|json|yaml",
+      .fallback = "table",
+      .help = "how to print them" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden facts", "everything" },
+    { "eden facts os os_version -o yaml", "two of them" },
+    { "eden facts interfaces -o json", "for another program" },
+    { 0 },
+};
+
+const Command command_facts = {
+    .name = "facts",
+    .group = GROUP_OPERATE,
+    .args = "[NAME...]",
+    .args_min = 0,
+    .args_max = UINT32_MAX,
+    .help = "Show what this machine is.",
+    .text =
+        "Facts are what a site knows of the machine as 'server': name, operating system,\n"
+        "processors, memory, disks, interfaces and so on. 'eden facts --list' tells what\n"
+        "each one is.\n"
+        "\n"
+        "With --root, what belongs to an installed system (names, release, users, time zone) is\n"
+        "read below DIR; what belongs to the running kernel is this machine's. A source that\n"
+        "cannot be read is a warning, and the fact is null.",
+    .options = options,
+    .examples = examples,
+    .run = facts_run,
+};

@@ -1,0 +1,32 @@
+/* Rows under headings, in columns as wide as their widest cell: what `-o table` prints.
+ *
+ *     static const char *const headings[] = { "STEP", "SINCE", NULL };
+ *     Table table;
+ *     table_init(&table, arena, headings);
+ *     table_add(&table, name);
+ *     table_add(&table, since);
+ *     table_print(&table, invocation->out);
+ *
+ * A cell is one line, safe to show. The last column is not padded. */
+#pragma once
+
+#include "base/vec.h"
+#include "sys/stream.h"
+
+typedef struct TableCell {
+    Str text;
+    uint32_t width; /* on a terminal */
+} TableCell;
+
+typedef struct Table {
+    Arena *arena;
+    const char *const *headings; /* NULL ends them */
+    uint32_t columns;
+    VEC(TableCell) cells; /* row by row */
+} Table;
+
+void table_init(Table *table, Arena *arena, const char *const *headings);
+/* The next cell, left to right, row by row. The text is copied. */
+void table_add(Table *table, Str text);
+/* Nothing when there are no rows. The last row must be whole. */
+void table_print(const Table *table, Stream *out);

@@ -1,0 +1,86 @@
+#include "facts/facts.h"
+
+#include "base/suggest.h"
+#include "sys/machine.h"
+
+#define FACT(name) extern const Fact fact_##name;
+#include "facts/facts.def"
+#undef FACT
+
+const Fact *const facts[] = {
+#define FACT(name) &fact_##name,
+#include "facts/facts.def"
+#undef FACT
+    NULL,
+};
+
+bool fact_world_open(const char *root, FactWorld *out, Error *err)
+{
+    *out = (FactWorld){
+        .root = { .descriptor = -1 },
+        .kernel = { .descriptor = -1 },
+        .live = strcmp(root, "/") == 0,
+        .addresses = network_addresses,
+        .host_name = machine_host_name,
+        .arch = machine_arch,
+    };
+    if (!tree_open(root, &out->root, err) || !tree_open("/", &out->kernel, err)) {
+        fact_world_close(out);
+        return false;
+    }
+    return true;
+}
+
+void fact_world_close(FactWorld *world)
+{
+    tree_close(&world->root);
+    tree_close(&world->kernel);
+}
+
+const Fact *fact_find(Str name)
+{
+    for (size_t i = 0; facts[i] != NULL; i++) {
+        if (str_eq_c(name, facts[i]->name)) {
+            return facts[i];
+        }
+    }
+    return NULL;
+}
+
+bool fact_suggest(Str name, Str *out)
+{
+    Suggest suggest = suggest_make(name);
+    for (size_t i = 0; facts[i] != NULL; i++) {
+        suggest_offer(&suggest, str_from_c(facts[i]->name));
+    }
+    return suggest_found(&suggest, out);
+}
+
+Value fact_collect(const Fact *fact, const FactWorld *world, Arena *arena, Problems *problems)
+{
+    Value value = value_null();
+    Error err;
+    if (!fact->read(world, arena, &value, &err)) {
+        problems_add_as(problems, SEVERITY_WARNING, "E0580", NULL, 0, 0, "fact '%s': %s",
+                        fact->name, err.text);
+        return value_null();
+    }
+    return value;
+}
+
+Value facts_collect(const FactWorld *world, Arena *arena, const Fact *const *wanted, uint32_t count,
+                    Problems *problems)
+{
+    if (count == 0) {
+        wanted = facts;
+        while (facts[count] != NULL) {
+            count++;
+        }
+    }
+    Map *map = map_new(arena, count);
+    for (uint32_t i = 0; i < count; i++) {
+        map_set_str(arena, map, str_from_c(wanted[i]->name),
+                    fact_collect(wanted[i], world, arena, problems));
+    }
+    return value_map(map);
+}

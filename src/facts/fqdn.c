@@ -1,0 +1,73 @@
+/* The full name. It comes from files alone: asking a name server could take seconds, and would
+ * make what a site decides depend on the network. */
+#include "facts/host_name.h"
+
+/* The first name with a dot on a line of /etc/hosts that also names the host. */
+static Str find_in_hosts(Str text, Str name)
+{
+    for (Str line; str_split_next(&text, '\n', &line);) {
+        line = str_slice(line, 0, str_find(line, STR("#"), 0));
+        Str field, full = STR_EMPTY;
+        bool names_it = false;
+        (void)fact_next_field(&line, &field); /* the address */
+        while (fact_next_field(&line, &field)) {
+            names_it |= str_eq_ignore_case(field, name);
+            if (full.len == 0 && str_starts(field, name) &&
+                str_slice(field, name.len, name.len + 1).len == 1 && field.data[name.len] == '.') {
+                full = field;
+            }
+        }
+        if (full.len > 0 && names_it) {
+            return full;
+        }
+    }
+    return STR_EMPTY;
+}
+
+/* What `domain`, or else the first word of `search`, says. */
+static Str find_domain(Str text)
+{
+    Str search = STR_EMPTY;
+    for (Str line; str_split_next(&text, '\n', &line);) {
+        Str key, value;
+        if (!fact_next_field(&line, &key) || !fact_next_field(&line, &value) ||
+            str_eq_c(value, ".")) {
+            continue;
+        }
+        if (str_eq_c(key, "domain")) {
+            return value;
+        }
+        if (str_eq_c(key, "search") && search.len == 0) {
+            search = value;
+        }
+    }
+    return search;
+}
+
+static bool read_fqdn(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    Str name, hosts, resolver;
+    if (!host_name_read(world, arena, &name, err) ||
+        !fact_text(&world->root, arena, "/etc/hosts", &hosts, err) ||
+        !fact_text(&world->root, arena, "/etc/resolv.conf", &resolver, err)) {
+        return false;
+    }
+    if (name.len > 0 && str_find(name, STR("."), 0) == STR_NOT_FOUND) {
+        Str full = find_in_hosts(hosts, name);
+        Str domain = find_domain(resolver);
+        if (full.len > 0) {
+            name = full;
+        } else if (domain.len > 0) {
+            name = arena_format(arena, "%" STR_FMT ".%" STR_FMT, STR_ARG(name), STR_ARG(domain));
+        }
+    }
+    *out = fact_string(name);
+    return true;
+}
+
+const Fact fact_fqdn = {
+    .name = "fqdn",
+    .help = "The full name: from the host name, /etc/hosts or the domain of /etc/resolv.conf.",
+    .example = "\"web1.example.net\"",
+    .read = read_fqdn,
+};

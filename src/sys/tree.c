@@ -1,0 +1,144 @@
+#include "sys/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "sys/file_error.h"
+
+enum {
+    SMALL_FILE = 4096, /* most of what is read here has a few bytes */
+    LINK_MAX_BYTES = 4096,
+};
+
+bool tree_open(const char *root, Tree *out, Error *err)
+{
+    out->root = root;
+    out->descriptor = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return out->descriptor >= 0 || file_error(err, errno, root);
+}
+
+void tree_close(Tree *tree)
+{
+    if (tree->descriptor >= 0) {
+        close(tree->descriptor);
+    }
+    tree->descriptor = -1;
+}
+
+/* -1 and errno as open(2) has it. */
+static int open_in(const Tree *tree, const char *path, int flags)
+{
+    struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC),
+                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+    return (int)syscall(SYS_openat2, tree->descriptor, path, &how, sizeof how);
+}
+
+static bool read_descriptor(int descriptor, Arena *arena, const char *path, size_t max, Str *out,
+                            Error *err)
+{
+    Buf text = buf_make_in(arena, max + 1);
+    char piece[SMALL_FILE];
+    for (;;) {
+        ssize_t got = read(descriptor, piece, sizeof piece);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return file_error(err, errno, path);
+        }
+        if (got == 0) {
+            break;
+        }
+        buf_put(&text, str_from(piece, (size_t)got));
+        if (text.overflow || text.len > max) {
+            return error_set(err, ERROR_LIMIT, "%s: larger than %zu bytes", path, max);
+        }
+    }
+    *out = buf_str(&text);
+    return true;
+}
+
+bool tree_read(const Tree *tree, Arena *arena, const char *path, size_t max, Str *out, Error *err)
+{
+    /* What is no file (a pipe, say) must not make the reader wait. */
+    int descriptor = open_in(tree, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+    if (descriptor < 0) {
+        return file_error(err, errno, path);
+    }
+    bool ok = read_descriptor(descriptor, arena, path, max, out, err);
+    close(descriptor);
+    return ok;
+}
+
+bool tree_read_link(const Tree *tree, Arena *arena, const char *path, Str *out, Error *err)
+{
+    int descriptor = open_in(tree, path, O_PATH | O_NOFOLLOW);
+    if (descriptor < 0) {
+        return file_error(err, errno, path);
+    }
+    char target[LINK_MAX_BYTES];
+    ssize_t len = readlinkat(descriptor, "", target, sizeof target);
+    int number = errno;
+    close(descriptor);
+    if (len < 0) {
+        /* With an empty path the kernel says ENOENT for what is no link. */
+        return file_error(err, number == ENOENT ? EINVAL : number, path);
+    }
+    *out = arena_copy(arena, str_from(target, (size_t)len));
+    return true;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return str_compare(*(const Str *)a, *(const Str *)b);
+}
+
+bool tree_list(const Tree *tree, Arena *arena, const char *path, uint32_t max, Str **names,
+               uint32_t *count, Error *err)
+{
+    int descriptor = open_in(tree, path, O_RDONLY | O_DIRECTORY);
+    DIR *stream = descriptor < 0 ? NULL : fdopendir(descriptor);
+    if (stream == NULL) {
+        int number = errno;
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        return file_error(err, number, path);
+    }
+    VEC(Str) found = { 0 };
+    bool ok = true;
+    for (struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
+        Str name = str_from_c(entry->d_name);
+        if (str_eq_c(name, ".") || str_eq_c(name, "..")) {
+            continue;
+        }
+        if (found.len == max) {
+            ok = error_set(err, ERROR_LIMIT, "%s: more than %u entries", path, max);
+        } else {
+            VEC_PUSH(arena, &found, arena_copy(arena, name));
+        }
+    }
+    closedir(stream);
+    if (found.len > 1) {
+        qsort(found.items, found.len, sizeof(Str), compare_names);
+    }
+    *names = found.items;
+    *count = found.len;
+    return ok;
+}
+
+bool tree_has(const Tree *tree, const char *path)
+{
+    int descriptor = open_in(tree, path, O_PATH);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return descriptor >= 0;
+}
