@@ -7,6 +7,8 @@ const Code codes[] = {
 #include "lang/codes.def"
 
 #include "facts/codes.def"
+
+#include "run/codes.def"
 #undef CODE
     { 0 },
 };

@@ -1,0 +1,766 @@
+/* The life of a step here: handed out by the schedule; decide() and its own conditions say whether
+ * it runs; its parameters are resolved; a worker carries the task out; `success` and `continue`
+ * are asked; the report is filled in and the schedule told. A step that has to wait on the way is
+ * parked, and `stage` says where it goes on. */
+#include "run/executor.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/vec.h"
+#include "sys/clock.h"
+#include "sys/pool.h"
+#include "sys/signals.h"
+
+enum {
+    THREADS_MAX = 256,    /* also those whose action only waits */
+    TICK_US = 200000,     /* how often the view is asked to show that time passes */
+    OUTPUT_KEPT = 1 << 20 /* bytes of a command's output that a report keeps */
+};
+
+/* Where a step that was parked goes on. */
+typedef enum Stage {
+    STAGE_START,    /* from the beginning: `when` is asked again */
+    STAGE_ACT,      /* the action once more (runOptions.retry) */
+    STAGE_SUCCESS,  /* only `success` is asked again */
+    STAGE_CONTINUE, /* only `continue` */
+} Stage;
+
+typedef struct StepRun {
+    Stage stage;
+    int64_t asked;   /* how often the condition of this stage was false */
+    int64_t retried; /* how often the action was repeated */
+    bool reacts;     /* as decided when it was handed out */
+    StepStatus status;
+    Value *params; /* of the last try; in the run's arena only while it waits */
+} StepRun;
+
+typedef struct Timer {
+    int64_t due_us;
+    Work work;
+} Timer;
+
+typedef struct Running {
+    Task task; /* first: what the pool gives back */
+    Work work;
+} Running;
+
+struct Executor {
+    ExecutorSettings settings;
+    Arena *arena;
+    Problems *problems;
+    Schedule *schedule;
+    Pool *pool;
+    StepRun *runs;
+    StepReport *reports;
+    VEC(Timer) timers;     /* a heap, the earliest first */
+    VEC(Running *) spares; /* tasks to be used again, with the memory of their arenas */
+    uint32_t ran;          /* steps that were started */
+    int64_t start_us, end_us;
+    bool interrupted, timed_out;
+    atomic_bool cancelled;
+};
+
+/* --- Timers ---------------------------------------------------------------------------------- */
+
+static void timer_add(Executor *executor, Timer timer)
+{
+    VEC_PUSH(executor->arena, &executor->timers, timer);
+    Timer *items = executor->timers.items;
+    uint32_t at = executor->timers.len - 1;
+    while (at > 0 && items[(at - 1) / 2].due_us > timer.due_us) {
+        items[at] = items[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    items[at] = timer;
+}
+
+static Timer timer_take(Executor *executor)
+{
+    Timer *items = executor->timers.items;
+    Timer first = items[0];
+    Timer last = items[--executor->timers.len];
+    uint32_t count = executor->timers.len, at = 0;
+    for (uint32_t child = 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && items[child + 1].due_us < items[child].due_us) {
+            child++;
+        }
+        if (items[child].due_us >= last.due_us) {
+            break;
+        }
+        items[at] = items[child];
+        at = child;
+    }
+    if (count > 0) {
+        items[at] = last;
+    }
+    return first;
+}
+
+/* --- Ends ------------------------------------------------------------------------------------ */
+
+static const Step *step_of(const Executor *executor, uint32_t step)
+{
+    return graph_step(executor->settings.graph, step);
+}
+
+static Str scrub(Executor *executor, Str text)
+{
+    const ExecutorWorld *world = &executor->settings.world;
+    const Scrubber *scrubber = world->scrubber != NULL ? world->scrubber(world->context) : NULL;
+    if (text.len == 0 || scrubber == NULL) {
+        return arena_copy(executor->arena, text);
+    }
+    Buf clean = buf_make_in(executor->arena, BUF_UNLIMITED);
+    scrubber_apply(scrubber, text, &clean);
+    return buf_str(&clean);
+}
+
+static Value scrub_value(Executor *executor, Value value)
+{
+    if (value_is_string(value)) {
+        return value_string(value_is_secret(value) ? STR("(secret)")
+                                                   : scrub(executor, value_str(value)));
+    }
+    if (value_is_sequence(value)) {
+        List *list = list_new(executor->arena, value.list->len);
+        for (uint32_t i = 0; i < value.list->len; i++) {
+            list_push(executor->arena, list, scrub_value(executor, value.list->items[i]));
+        }
+        return value_list(list);
+    }
+    if (value.kind == VALUE_MAP) {
+        Map *map = map_new(executor->arena, value.map->len);
+        for (uint32_t i = 0; i < value.map->len; i++) {
+            const MapEntry *entry = &value.map->entries[i];
+            map_append(executor->arena, map, value_copy(executor->arena, entry->key),
+                       scrub_value(executor, entry->value));
+        }
+        return value_map(map);
+    }
+    return value;
+}
+
+/* The problem just added becomes the step's error. It is copied, because the list may move. */
+static void take_error(Executor *executor, uint32_t step)
+{
+    const Problems *problems = executor->problems;
+    if (problems->count > 0) {
+        Problem *error = ARENA_NEW(executor->arena, Problem);
+        *error = problems->items[problems->count - 1];
+        error->message = scrub(executor, error->message);
+        executor->reports[step].error = error;
+    }
+}
+
+PRINTF_LIKE(4, 5)
+static void add_error(Executor *executor, uint32_t step, const char *code, const char *format, ...)
+{
+    const StepSpec *spec = step_of(executor, step)->spec;
+    Buf text = buf_make_in(executor->arena, PROBLEM_MESSAGE_MAX);
+    va_list args;
+    va_start(args, format);
+    buf_put_format_v(&text, format, args);
+    va_end(args);
+    Value place = value_is_missing(spec->name_place) ? spec->place : spec->name_place;
+    problems_add(executor->problems, code,
+                 sources_get(executor->settings.graph->sources, place.source), place.start,
+                 place.span, "%" STR_FMT, STR_ARG(scrub(executor, buf_str(&text))));
+    take_error(executor, step);
+}
+
+/* Tells the schedule and everybody else what became of the work. */
+static void end_work(Executor *executor, Work work, const Value *params)
+{
+    StepReport *report = &executor->reports[work.step];
+    report->status = executor->runs[work.step].status;
+    schedule_done(executor->schedule, work, &report->status);
+    const ExecutorSettings *settings = &executor->settings;
+    if (work.phase != PHASE_CHECK && settings->world.ended != NULL) {
+        settings->world.ended(settings->world.context, work.step, params);
+    }
+    if (settings->view.ended != NULL) {
+        settings->view.ended(settings->view.context, work.step, work.phase);
+    }
+}
+
+/* Ends a work without an action, for `reason`, which is in the run's arena. */
+static void end_without(Executor *executor, Work work, StepResult result, Str reason)
+{
+    StepRun *run = &executor->runs[work.step];
+    if (work.phase == PHASE_CHECK && result != RESULT_FAILED) {
+        run->status.pending = result;
+    } else if (work.phase != PHASE_REACT) {
+        run->status.result = result;
+    }
+    executor->reports[work.step].reason = reason;
+    end_work(executor, work, NULL);
+}
+
+/* --- Waiting --------------------------------------------------------------------------------- */
+
+static void park(Executor *executor, Work work, Stage stage, int64_t interval_ms, Str why)
+{
+    int64_t due_us = clock_monotonic_us() + interval_ms * 1000;
+    executor->runs[work.step].stage = stage;
+    executor->reports[work.step].reason = why;
+    schedule_park(executor->schedule, work);
+    timer_add(executor, (Timer){ due_us, work });
+    const RunView *view = &executor->settings.view;
+    if (view->waits != NULL) {
+        view->waits(view->context, work.step, why, due_us);
+    }
+}
+
+/* Whether one more try is allowed after `asked` that failed. */
+static bool may_retry(const Retry *retry, int64_t asked)
+{
+    return retry->given && (retry->limit == 0 || asked <= retry->limit);
+}
+
+typedef enum Answer {
+    ANSWER_YES,
+    ANSWER_NO,
+    ANSWER_UNKNOWN,
+    ANSWER_FAILED,
+} Answer;
+
+/* Python's truth of a plain value, which is what conditions give. */
+static bool is_true(Value value)
+{
+    switch ((ValueKind)value.kind) {
+    case VALUE_BOOL: return value.boolean;
+    case VALUE_INT: return value.integer != 0;
+    case VALUE_FLOAT: return value.number != 0;
+    case VALUE_STRING: return value.len > 0;
+    case VALUE_LIST:
+    case VALUE_TUPLE: return value.list->len > 0;
+    case VALUE_MAP: return value.map->len > 0;
+    case VALUE_NULL:
+    case VALUE_OBJECT:
+    case VALUE_UNDEFINED: break;
+    }
+    return false;
+}
+
+static Answer ask(Executor *executor, uint32_t step, const Dynamic *test, bool own)
+{
+    const ExecutorWorld *world = &executor->settings.world;
+    Value value;
+    switch (world->evaluate(world->context, step, test, own, executor->arena, &value,
+                            executor->problems)) {
+    case DYNAMIC_OK: break;
+    case DYNAMIC_UNKNOWN: return ANSWER_UNKNOWN;
+    case DYNAMIC_FAILED: take_error(executor, step); return ANSWER_FAILED;
+    }
+    return is_true(value) ? ANSWER_YES : ANSWER_NO;
+}
+
+static Str condition_text(const Condition *condition)
+{
+    Value written = condition->test.value;
+    return value_is_string(written) ? value_str(written) : STR("its condition");
+}
+
+/* `when` of the step and of the ways that led to its job. */
+static Answer ask_when(Executor *executor, uint32_t step, const Condition **which)
+{
+    const StepSpec *spec = step_of(executor, step)->spec;
+    const Job *job = spec->job;
+    Answer answer = job->gate_count == 0 ? ANSWER_YES : ANSWER_NO;
+    for (uint32_t i = 0; i < job->gate_count && answer == ANSWER_NO; i++) {
+        answer = ANSWER_YES;
+        for (const JobGate *gate = job->gates[i]; gate != NULL && answer == ANSWER_YES;
+             gate = gate->outer) {
+            if (gate->when.given) {
+                *which = &gate->when;
+                answer = ask(executor, step, &gate->when.test, false);
+            }
+        }
+    }
+    if (answer == ANSWER_YES && spec->when.given) {
+        *which = &spec->when;
+        answer = ask(executor, step, &spec->when.test, false);
+    }
+    return answer;
+}
+
+/* --- After the action ------------------------------------------------------------------------ */
+
+static void end_well(Executor *executor, Work work, const Value *params)
+{
+    StepRun *run = &executor->runs[work.step];
+    if (run->status.result == RESULT_PENDING) {
+        run->status.result = run->status.changed ? RESULT_CHANGED : RESULT_OK;
+    }
+    end_work(executor, work, params);
+}
+
+static void end_failed(Executor *executor, Work work, const Value *params)
+{
+    executor->runs[work.step].status.result = RESULT_FAILED;
+    end_work(executor, work, params);
+}
+
+/* Parameters live in the task's memory; a step that waits keeps its own. */
+static const Value *keep_params(Executor *executor, uint32_t step, const Value *params)
+{
+    StepRun *run = &executor->runs[step];
+    if (run->params == NULL && params != NULL) {
+        uint32_t count = action_param_count(step_of(executor, step)->spec->action);
+        run->params = ARENA_ARRAY(executor->arena, Value, count + 1);
+        for (uint32_t i = 0; i < count; i++) {
+            run->params[i] = value_copy(executor->arena, params[i]);
+        }
+    }
+    return run->params;
+}
+
+/* Asks a condition about the result. False: the work ended or is parked. */
+static bool passes(Executor *executor, Work work, const Condition *condition, Stage stage,
+                   const char *name, const Value *params)
+{
+    StepRun *run = &executor->runs[work.step];
+    if (!condition->given) {
+        return true;
+    }
+    if (run->stage != stage) {
+        run->stage = stage;
+        run->asked = 0;
+    }
+    Str text = condition_text(condition);
+    switch (ask(executor, work.step, &condition->test, true)) {
+    case ANSWER_YES: return true;
+    case ANSWER_UNKNOWN:
+        if (executor->settings.planning) {
+            return true;
+        }
+        add_error(executor, work.step, "E0602", "'%s' cannot be told: %" STR_FMT, name,
+                  STR_ARG(text));
+        break;
+    case ANSWER_NO:
+        run->asked++;
+        if (executor->settings.planning) {
+            return true; /* the action has not run: what it will leave is not known */
+        }
+        if (may_retry(&condition->retry, run->asked)) {
+            keep_params(executor, work.step, params);
+            park(executor, work, stage, condition->retry.interval_ms,
+                 arena_format(executor->arena, "waits until '%s' holds: %" STR_FMT, name,
+                              STR_ARG(text)));
+            return false;
+        }
+        add_error(executor, work.step, "E0603", "'%s' does not hold: %" STR_FMT, name,
+                  STR_ARG(text));
+        break;
+    case ANSWER_FAILED: break;
+    }
+    end_failed(executor, work, params);
+    return false;
+}
+
+static void ask_about_result(Executor *executor, Work work, const Value *params)
+{
+    const StepSpec *spec = step_of(executor, work.step)->spec;
+    if (executor->runs[work.step].stage != STAGE_CONTINUE &&
+        !passes(executor, work, &spec->success, STAGE_SUCCESS, "success", params)) {
+        return;
+    }
+    if (passes(executor, work, &spec->proceed, STAGE_CONTINUE, "continue", params)) {
+        end_well(executor, work, params);
+    }
+}
+
+/* What the module said, without secrets and in memory that lasts. */
+static void fill_report(Executor *executor, Running *running)
+{
+    StepReport *report = &executor->reports[running->work.step];
+    const Outcome *outcome = &running->task.outcome;
+    report->duration_us += running->task.duration_us;
+    report->changes =
+        outcome->changes == NULL ? NULL : scrub_value(executor, value_map(outcome->changes)).map;
+    report->diff = scrub(executor, outcome->diff);
+    report->comment = scrub(executor, outcome->comment);
+    report->state = arena_copy(executor->arena, outcome->state);
+    report->out = scrub(executor, str_slice(outcome->out, 0, OUTPUT_KEPT));
+    report->error_out = scrub(executor, str_slice(outcome->error_out, 0, OUTPUT_KEPT));
+    report->exit_code = outcome->exit_code;
+    report->has_exit_code = outcome->has_exit_code;
+    report->value = value_copy(executor->arena, outcome->value);
+    report->files = outcome->files == NULL
+                        ? NULL
+                        : value_copy(executor->arena, value_list(outcome->files)).list;
+}
+
+/* Whether the action is to be repeated (runOptions.retry): it failed, or `until` does not hold. */
+static bool repeats(Executor *executor, Work work, bool failed)
+{
+    const Retry *retry = &step_of(executor, work.step)->spec->run.retry;
+    StepRun *run = &executor->runs[work.step];
+    if (!retry->given || executor->settings.planning || work.phase != PHASE_RUN) {
+        return false;
+    }
+    bool until = retry->until.value.kind != VALUE_NULL;
+    if (!failed && (!until || ask(executor, work.step, &retry->until, true) == ANSWER_YES)) {
+        return false;
+    }
+    run->retried++;
+    return may_retry(retry, run->retried);
+}
+
+/* What a plan shows of a step that would react. */
+static void plan_reaction(Executor *executor, Running *running)
+{
+    Outcome *outcome = &running->task.outcome;
+    const Action *action = running->task.call.action;
+    if (executor->settings.planning && executor->runs[running->work.step].reacts &&
+        action->react != NULL && !outcome->changed) {
+        outcome->changed = true;
+        outcome->comment = STR("would react to a change of what it watches");
+    }
+}
+
+static void finish(Executor *executor, Running *running)
+{
+    Work work = running->work;
+    StepRun *run = &executor->runs[work.step];
+    StepReport *report = &executor->reports[work.step];
+    Task *task = &running->task;
+    const Outcome *outcome = &task->outcome;
+    const Value *params = task->call.params;
+    plan_reaction(executor, running);
+    fill_report(executor, running);
+    run->status.changed = run->status.changed || (outcome->changed && work.phase != PHASE_CHECK);
+    run->status.reacted = run->status.reacted || task->reacted;
+    bool would_change = outcome->changed || task->applied;
+    if (would_change && report->cause == CAUSE_NONE && executor->settings.world.cause != NULL) {
+        report->cause =
+            executor->settings.world.cause(executor->settings.world.context, work.step, params);
+    }
+    if (work.phase == PHASE_CHECK && !task->failed) {
+        run->status.pending = outcome->unknown   ? RESULT_UNKNOWN
+                              : outcome->changed ? RESULT_CHANGED
+                                                 : RESULT_OK;
+        end_work(executor, work, params);
+        return;
+    }
+    if (repeats(executor, work, task->failed)) {
+        run->params = NULL; /* they are resolved again: what they hold may have moved */
+        park(executor, work, STAGE_ACT, step_of(executor, work.step)->spec->run.retry.interval_ms,
+             task->failed ? arena_format(executor->arena, "failed, will be tried again: %" STR_FMT,
+                                         STR_ARG(scrub(executor, str_from_c(task->error.text))))
+                          : STR("will be tried again: 'until' does not hold"));
+        return;
+    }
+    if (task->failed) {
+        add_error(executor, work.step, "E0601", "%s", task->error.text);
+        end_failed(executor, work, params);
+        return;
+    }
+    report->reason = STR_EMPTY; /* of an earlier wait */
+    if (executor->settings.planning && outcome->unknown) {
+        run->status.result = RESULT_UNKNOWN;
+    }
+    if (work.phase == PHASE_REACT) {
+        end_work(executor, work, params);
+        return;
+    }
+    ask_about_result(executor, work, params);
+}
+
+/* --- Starting -------------------------------------------------------------------------------- */
+
+static Running *running_new(Executor *executor, Work work)
+{
+    Running *running;
+    if (executor->spares.len > 0) {
+        running = VEC_POP(&executor->spares);
+        Arena arena = running->task.arena;
+        arena_reset(&arena);
+        *running = (Running){ .work = work, .task.arena = arena };
+    } else {
+        running = ARENA_NEW(executor->arena, Running);
+        running->work = work;
+        arena_init(&running->task.arena, ARENA_UNLIMITED);
+    }
+    return running;
+}
+
+static void running_end(Executor *executor, Running *running)
+{
+    VEC_PUSH(executor->arena, &executor->spares, running);
+}
+
+static void start_action(Executor *executor, Work work)
+{
+    const ExecutorSettings *settings = &executor->settings;
+    const StepSpec *spec = step_of(executor, work.step)->spec;
+    const Action *action = spec->action;
+    StepRun *run = &executor->runs[work.step];
+    Running *running = running_new(executor, work);
+    Task *task = &running->task;
+    Value *params = ARENA_ARRAY(&task->arena, Value, action_param_count(action) + 1);
+    switch (settings->world.params(settings->world.context, work.step, &task->arena, params,
+                                   executor->problems)) {
+    case DYNAMIC_OK: break;
+    case DYNAMIC_UNKNOWN:
+        if (settings->planning) {
+            running_end(executor, running);
+            end_without(executor, work, RESULT_UNKNOWN,
+                        STR("a parameter is known only when it runs"));
+            return;
+        }
+        add_error(executor, work.step, "E0602",
+                  "a parameter needs a result that this run does not have");
+        running_end(executor, running);
+        end_failed(executor, work, NULL);
+        return;
+    case DYNAMIC_FAILED:
+        take_error(executor, work.step);
+        running_end(executor, running);
+        end_failed(executor, work, NULL);
+        return;
+    }
+    task->kind = work.phase == PHASE_REACT                         ? TASK_REACT
+                 : settings->planning || work.phase == PHASE_CHECK ? TASK_CHECK
+                                                                   : TASK_RUN;
+    task->react = run->reacts && task->kind == TASK_RUN;
+    task->journal = settings->journal;
+    task->outcome.value = value_null();
+    task->call = (Call){ .action = action,
+                         .params = params,
+                         .arena = &task->arena,
+                         .host = settings->host,
+                         .step = work.step,
+                         .services = settings->services,
+                         .timeout_ms = spec->run.timeout_ms,
+                         .cancelled = &executor->cancelled,
+                         .planning = task->kind == TASK_CHECK };
+    StepReport *report = &executor->reports[work.step];
+    report->tries++;
+    if (report->run_order == 0 && work.phase != PHASE_CHECK) {
+        report->run_order = ++executor->ran;
+    }
+    if (settings->view.started != NULL) {
+        settings->view.started(settings->view.context, work.step, work.phase);
+    }
+    /* One after another needs no second thread for what is over in a moment. */
+    if (settings->order == MODE_ANSIBLE && !action->repeats && !action->waits) {
+        task_run(task);
+        finish(executor, running);
+        running_end(executor, running);
+    } else {
+        pool_submit(executor->pool, task_run, task);
+    }
+}
+
+/* Asks the step's own conditions, then lets it act. */
+static void start_step(Executor *executor, Work work)
+{
+    StepRun *run = &executor->runs[work.step];
+    const ExecutorWorld *world = &executor->settings.world;
+    if (world->targeted != NULL && !world->targeted(world->context, work.step)) {
+        end_without(executor, work, RESULT_SKIPPED, STR("its target does not include this node"));
+        return;
+    }
+    const Condition *which = NULL;
+    Answer answer = run->stage == STAGE_ACT ? ANSWER_YES : ask_when(executor, work.step, &which);
+    switch (answer) {
+    case ANSWER_YES:
+        run->asked = 0;
+        start_action(executor, work);
+        return;
+    case ANSWER_FAILED: end_failed(executor, work, NULL); return;
+    case ANSWER_UNKNOWN:
+        if (executor->settings.planning) {
+            end_without(executor, work, RESULT_UNKNOWN,
+                        STR("its condition is known only when it runs"));
+        } else {
+            add_error(executor, work.step, "E0602",
+                      "its condition needs a result that this run does not have");
+            end_failed(executor, work, NULL);
+        }
+        return;
+    case ANSWER_NO: break;
+    }
+    Str text = condition_text(which);
+    if (!which->retry.given) {
+        end_without(executor, work, RESULT_SKIPPED,
+                    arena_format(executor->arena, "condition is false: %" STR_FMT, STR_ARG(text)));
+        return;
+    }
+    Str why = arena_format(executor->arena, "waits for: %" STR_FMT, STR_ARG(text));
+    run->asked++;
+    if (executor->settings.planning) {
+        end_without(executor, work, RESULT_WAITING, why);
+    } else if (may_retry(&which->retry, run->asked)) {
+        park(executor, work, STAGE_START, which->retry.interval_ms, why);
+    } else {
+        add_error(executor, work.step, "E0604", "gave up after %lld tries: %" STR_FMT,
+                  (long long)run->asked, STR_ARG(text));
+        end_failed(executor, work, NULL);
+    }
+}
+
+static void start(Executor *executor, Work work)
+{
+    StepRun *run = &executor->runs[work.step];
+    if (executor->interrupted) {
+        end_without(executor, work, RESULT_SKIPPED, STR("interrupted before it started"));
+        return;
+    }
+    if (run->stage == STAGE_SUCCESS || run->stage == STAGE_CONTINUE) {
+        ask_about_result(executor, work, run->params);
+        return;
+    }
+    Decision decision =
+        decide(executor->settings.graph, work, schedule_statuses(executor->schedule),
+               executor->settings.planning, executor->arena);
+    switch (decision.kind) {
+    case DECIDE_SKIP: end_without(executor, work, RESULT_SKIPPED, decision.reason); return;
+    case DECIDE_BLOCK: end_without(executor, work, RESULT_BLOCKED, decision.reason); return;
+    case DECIDE_WAIT: end_without(executor, work, RESULT_WAITING, decision.reason); return;
+    case DECIDE_UNKNOWN: end_without(executor, work, RESULT_UNKNOWN, decision.reason); return;
+    case DECIDE_RUN: break;
+    }
+    run->reacts = decision.react;
+    if (work.phase == PHASE_REACT) {
+        start_action(executor, work);
+    } else {
+        start_step(executor, work);
+    }
+}
+
+/* --- The loop -------------------------------------------------------------------------------- */
+
+static void take_interrupts(Executor *executor)
+{
+    int number;
+    if (executor->settings.interrupts < 0) {
+        return;
+    }
+    for (uint32_t count = signals_take(executor->settings.interrupts, &number); count > 0;
+         count--) {
+        if (executor->interrupted) {
+            atomic_store(&executor->cancelled, true); /* asked twice: what runs is to stop too */
+        }
+        executor->interrupted = true;
+    }
+}
+
+/* Puts what is due back into the order; everything, when the run was interrupted. */
+static void wake(Executor *executor, int64_t now)
+{
+    while (executor->timers.len > 0 &&
+           (executor->interrupted || executor->timers.items[0].due_us <= now)) {
+        schedule_requeue(executor->schedule, timer_take(executor).work);
+    }
+}
+
+/* The time is up for those that wait. */
+static void give_up_waiting(Executor *executor)
+{
+    executor->timed_out = true;
+    while (executor->timers.len > 0) {
+        Work work = timer_take(executor).work;
+        executor->runs[work.step].status.result = RESULT_WAITING;
+        end_work(executor, work, NULL);
+    }
+}
+
+static int64_t next_wake(const Executor *executor, int64_t now, int64_t deadline)
+{
+    int64_t due = now + TICK_US;
+    if (executor->timers.len > 0 && executor->timers.items[0].due_us < due) {
+        due = executor->timers.items[0].due_us;
+    }
+    if (deadline >= 0 && deadline < due) {
+        due = deadline;
+    }
+    return due > now ? (due - now + 999) / 1000 : 0;
+}
+
+void executor_run(Executor *executor)
+{
+    const ExecutorSettings *settings = &executor->settings;
+    executor->start_us = clock_monotonic_us();
+    int64_t deadline = settings->max_wait_us < 0 ? -1 : executor->start_us + settings->max_wait_us;
+    while (!schedule_is_finished(executor->schedule)) {
+        take_interrupts(executor);
+        for (Work work; schedule_next(executor->schedule, &work);) {
+            start(executor, work);
+            take_interrupts(executor);
+        }
+        if (schedule_is_finished(executor->schedule)) {
+            break;
+        }
+        int64_t now = clock_monotonic_us();
+        Running *running =
+            pool_wait(executor->pool, next_wake(executor, now, deadline), settings->interrupts);
+        if (running != NULL) {
+            finish(executor, running);
+            running_end(executor, running);
+            continue;
+        }
+        now = clock_monotonic_us();
+        wake(executor, now);
+        if (deadline >= 0 && now >= deadline && executor->timers.len > 0) {
+            give_up_waiting(executor);
+        }
+        if (settings->view.tick != NULL) {
+            settings->view.tick(settings->view.context);
+        }
+    }
+    executor->end_us = clock_monotonic_us();
+}
+
+Executor *executor_new(Arena *arena, const ExecutorSettings *settings, Problems *problems)
+{
+    uint32_t count = settings->graph->steps.count;
+    Executor *executor = ARENA_NEW(arena, Executor);
+    executor->settings = *settings;
+    executor->arena = arena;
+    executor->problems = problems;
+    executor->schedule = schedule_new(arena, settings->graph, settings->order, settings->workers);
+    executor->pool = pool_new(THREADS_MAX);
+    executor->runs = arena_alloc_zero(arena, (count + 1) * sizeof(StepRun));
+    executor->reports = arena_alloc_zero(arena, (count + 1) * sizeof(StepReport));
+    for (uint32_t i = 0; i < count; i++) {
+        executor->reports[i].value = value_null();
+        if (settings->owed != NULL && settings->owed[i] != 0) {
+            executor->runs[i].status.owed = settings->owed[i];
+            schedule_set_owed(executor->schedule, i, settings->owed[i]);
+        }
+    }
+    return executor;
+}
+
+void executor_free(Executor *executor)
+{
+    if (executor != NULL) {
+        pool_free(executor->pool);
+        for (uint32_t i = 0; i < executor->spares.len; i++) {
+            arena_clear(&executor->spares.items[i]->task.arena);
+        }
+    }
+}
+
+const StepReport *executor_reports(const Executor *executor)
+{
+    return executor->reports;
+}
+
+bool executor_was_interrupted(const Executor *executor)
+{
+    return executor->interrupted;
+}
+
+bool executor_timed_out(const Executor *executor)
+{
+    return executor->timed_out;
+}
+
+int64_t executor_duration_us(const Executor *executor)
+{
+    return executor->end_us - executor->start_us;
+}

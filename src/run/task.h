@@ -1,0 +1,38 @@
+/* What a worker does with one step: check, apply, react. Touches nothing of the run but its own
+ * task and the services that it was given, which may be called from any worker. */
+#pragma once
+
+#include "modules/call.h"
+
+typedef enum TaskKind {
+    TASK_CHECK, /* look only: a plan, or the target of a prereq */
+    TASK_RUN,   /* check, and apply what check found */
+    TASK_REACT, /* what listen causes, at the end */
+} TaskKind;
+
+/* Told before and after every effect. Before: durable when it answers true, else the effect does
+ * not take place. */
+typedef struct TaskJournal {
+    void *context;
+    bool (*before)(void *context, uint32_t step, const Outcome *found, Error *err);
+    void (*after)(void *context, uint32_t step, const Outcome *outcome, bool ok);
+} TaskJournal;
+
+typedef struct Task {
+    TaskKind kind;
+    bool react; /* after running, because something that it watches has changed */
+    Call call;
+    const TaskJournal *journal; /* NULL: none, nothing to be journaled */
+    Arena arena;                /* of the call: parameters and outcome */
+
+    /* How it went. */
+    Outcome outcome;
+    bool failed;
+    Error error;
+    bool applied; /* apply was called */
+    bool reacted;
+    int64_t duration_us;
+} Task;
+
+/* Carries the task out; what pool_submit calls. */
+void task_run(void *task);
