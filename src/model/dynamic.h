@@ -10,6 +10,7 @@
 #include "lang/value.h"
 
 typedef struct Dynamic Dynamic;
+typedef struct Render Render;
 
 typedef enum DynamicKind {
     DYNAMIC_CONSTANT,   /* `value` as it is: no template anywhere in it */
@@ -52,6 +53,11 @@ typedef enum DynamicOutcome {
 /* Evaluates in `scope`, a map. The result lives in `arena`. `rendered` is scratch. */
 DynamicOutcome dynamic_evaluate(const Dynamic *dynamic, Value scope, const Sources *sources,
                                 Rendered *rendered, Arena *arena, Value *out, Problems *problems);
+
+/* The same inside of a render that asks (lang/template/inside.h): a failure, unknown ones too, is
+ * raised there. */
+MUST_CHECK bool dynamic_evaluate_inside(Render *outer, const Dynamic *dynamic, Value scope,
+                                        Rendered *rendered, Arena *arena, Value *out);
 
 /* The literal names under which the templates in it use `steps`: steps['x'], steps.x. Each once,
  * in order. True in `*computed` when an index is not a literal. */

@@ -238,6 +238,7 @@ struct Template {
     const Native **natives;
     LocalSet *local_sets;
     BlockEntry *blocks;
+    TemplateUses uses;
     uint32_t function_count, constant_count, name_count, data_count, site_count, native_count,
         local_set_count, block_count;
 };

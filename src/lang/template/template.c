@@ -9,6 +9,7 @@
 #include "lang/template/inside.h"
 #include "lang/template/plain.h"
 #include "lang/template/runtime.h"
+#include "lang/template/uses.h"
 
 TemplateSettings template_settings_default(void)
 {
@@ -86,7 +87,7 @@ Templates *templates_new(const TemplateSettings *settings)
                      &syntax->variable_start,        &syntax->variable_end,
                      &syntax->comment_start,         &syntax->comment_end,
                      &syntax->line_statement_prefix, &syntax->line_comment_prefix,
-                     &syntax->newline_sequence };
+                     &syntax->newline_sequence,      &templates->settings.traced };
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         copy_text(&templates->arena, texts[i]);
     }
@@ -138,6 +139,10 @@ static bool compile(Templates *templates, Template *template, bool expression, F
         fault->hint = arena_copy(&templates->arena, fault->hint);
         return fault_complete(fault, template);
     }
+    Str traced = templates->settings.traced;
+    if (traced.len > 0 && str_find(template->text, traced, 0) != STR_NOT_FOUND) {
+        template->uses = template_uses_find(&templates->arena, tree, traced);
+    }
     bool compiled = expression ? expression_compile(template, tree, fault)
                                : template_compile(template, tree, fault);
     return compiled || fault_complete(fault, template);
@@ -184,6 +189,11 @@ bool templates_get(Templates *templates, Str name, const Template **out, Fault *
     str_map_put(&templates->compiled, template->name, (Template *)template);
     *out = template;
     return true;
+}
+
+const TemplateUses *template_uses(const Template *template)
+{
+    return &template->uses;
 }
 
 enum {

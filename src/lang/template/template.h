@@ -61,6 +61,7 @@ typedef struct TemplateSettings {
     bool autoescape;
     TemplateLoad load; /* NULL: include, import and extends find nothing */
     void *load_context;
+    Str traced;    /* a variable whose uses are remembered, for template_uses; empty: none */
     Value globals; /* a map, seen by every template, below the context; or null */
     int64_t now;   /* seconds since 1970 for strftime; the language has no clock of its own */
     uint64_t seed; /* for `random`, `shuffle` and `lipsum` */
@@ -84,6 +85,16 @@ MUST_CHECK bool templates_compile_expression(Templates *templates, Str name, Str
                                              const Template **out, Fault *fault);
 /* By name through the loader, compiled at most once. A fault may borrow `name`. */
 MUST_CHECK bool templates_get(Templates *templates, Str name, const Template **out, Fault *fault);
+
+/* The elements of `settings.traced` that a template names literally, x.a or x['a']: each once, in
+ * order. `computed`: it uses the variable in some other way too. Templates that it includes or
+ * imports do not count. */
+typedef struct TemplateUses {
+    const Str *names;
+    uint32_t count;
+    bool computed;
+} TemplateUses;
+const TemplateUses *template_uses(const Template *template);
 
 typedef struct SecretRange {
     size_t start; /* byte offsets in the rendered text */

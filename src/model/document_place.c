@@ -1,0 +1,164 @@
+#include "model/document_place.h"
+
+#include <stdio.h>
+
+#include "base/utf8.h"
+
+Problem *document_problem(Problems *problems, const Sources *sources, Severity severity,
+                          const char *code, Value value, const char *format, ...)
+{
+    char message[PROBLEM_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return problems_add_as(problems, severity, code, sources_get(sources, value.source),
+                           value.start, value.span, "%s", message);
+}
+
+/* Bytes of the escape at the start of `text`, in double quotes. */
+static size_t escape_length(Str text)
+{
+    switch (text.len > 1 ? text.data[1] : 0) {
+    case 'x': return 4;
+    case 'u': return 6;
+    case 'U': return 10;
+    default: return 2;
+    }
+}
+
+/* Walks the spelling and the text side by side. Where they differ, one of them has white space
+ * that the other lacks (indentation, folded lines), or the spelling has an escape. */
+uint32_t document_offset(const Sources *sources, Value string, size_t at)
+{
+    Str text = value_str(string);
+    Str spelled = value_original(sources, string);
+    if (spelled.len == 0) {
+        return string.start;
+    }
+    char style = spelled.data[0];
+    bool block = (string.flags & VALUE_QUOTED) != 0 && (style == '|' || style == '>');
+    bool quoted = (string.flags & VALUE_QUOTED) != 0 && (style == '"' || style == '\'');
+    size_t s = block ? str_find(spelled, STR("\n"), 0) : quoted ? 1 : 0;
+    size_t t = 0;
+    while (s < spelled.len && t < text.len) {
+        char c = spelled.data[s];
+        bool escape =
+            quoted && ((style == '"' && c == '\\') ||
+                       (style == '\'' && str_starts(str_from_offset(spelled, s), STR("''"))));
+        if (escape) {
+            size_t length = style == '"' ? escape_length(str_from_offset(spelled, s)) : 2;
+            if (t >= at) {
+                break;
+            }
+            s += length;
+            if (!(style == '"' && spelled.data[s - length + 1] == '\n')) {
+                utf8_next(text, &t);
+            }
+        } else if (c == text.data[t]) {
+            if (t >= at) {
+                break;
+            }
+            s++;
+            t++;
+        } else if (ascii_is_space(c)) {
+            s++;
+        } else {
+            if (t >= at) {
+                break;
+            }
+            t++;
+        }
+    }
+    return string.start + (uint32_t)(s < spelled.len ? s : spelled.len);
+}
+
+/* Where the template's text starts within that of the document: a lone `{{ }}` is compiled
+ * without its braces. */
+static bool template_start(Value document, Str template_text, size_t *out)
+{
+    if (!value_is_string(document)) {
+        return false;
+    }
+    *out = str_find(value_str(document), template_text, 0);
+    return *out != STR_NOT_FOUND;
+}
+
+/* The line of the document that line `line` of the template stands on. */
+static uint32_t document_line(const Sources *sources, Value document, size_t start, uint32_t line)
+{
+    Str text = value_str(document);
+    size_t at = start;
+    while (line > 1 && at < text.len) {
+        size_t end = str_find(text, STR("\n"), at);
+        if (end == STR_NOT_FOUND) {
+            break;
+        }
+        at = end + 1;
+        line--;
+    }
+    const Source *source = sources_get(sources, document.source);
+    return source == NULL ? 0 : source_place(source, document_offset(sources, document, at)).line;
+}
+
+static void add_origins(Problems *problems, const Sources *sources, Problem *problem,
+                        const Fault *fault, Value document)
+{
+    const Source *source = sources_get(sources, document.source);
+    for (const FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {
+        uint32_t line = origin->line;
+        if (source != NULL && value_is_string(document) &&
+            str_eq(origin->template_name, source->name)) {
+            line = document_line(sources, document, 0, line);
+        }
+        problem_add_origin(problems->arena, problem,
+                           arena_copy(problems->arena, origin->template_name), line);
+    }
+}
+
+static void add_fault(Problems *problems, const Sources *sources, const Fault *fault,
+                      Value document)
+{
+    if (fault->document.kind != VALUE_NULL) {
+        document = fault->document;
+    }
+    const Source *source = sources_get(sources, document.source);
+    Source other = { .name = fault->template_name, .text = fault->template_text, .first_line = 1 };
+    uint32_t offset = fault->offset;
+    uint32_t span = fault->span;
+    size_t start;
+    bool own = source != NULL && str_eq(fault->template_name, source->name) &&
+               template_start(document, fault->template_text, &start);
+    if (own) {
+        offset = document_offset(sources, document, start + fault->offset);
+        uint32_t end = document_offset(sources, document, start + fault->offset + fault->span);
+        span = end > offset ? end - offset : 0;
+    } else if (fault->line > 0) {
+        source = &other;
+    } else {
+        offset = document.start;
+        span = document.span;
+    }
+    Problem *problem = problems_add(
+        problems, fault_class_code(fault->class), source, offset, span,
+        fault->class == FAULT_NOT_FOUND ? "there is no template '%" STR_FMT "'" : "%" STR_FMT,
+        STR_ARG(fault->message));
+    problem->hint = arena_copy(problems->arena, fault->hint);
+    add_origins(problems, sources, problem, fault, document);
+    for (const FaultLoop *loop = fault->loops; loop != NULL; loop = loop->next) {
+        Str note = arena_format(problems->arena, "in item %llu%s%" STR_FMT "%s of the loop",
+                                (unsigned long long)loop->index + 1, loop->item.len > 0 ? ", " : "",
+                                STR_ARG(loop->item), loop->item.len > 0 ? "," : "");
+        uint32_t line = own ? document_line(sources, document, start, loop->line) : loop->line;
+        problem_add_note(problems->arena, problem, note,
+                         arena_copy(problems->arena, loop->template_name), line);
+    }
+}
+
+void document_add_fault(Problems *problems, const Sources *sources, const Fault *fault,
+                        Value document)
+{
+    for (; fault != NULL; fault = fault->next) {
+        add_fault(problems, sources, fault, document);
+    }
+}

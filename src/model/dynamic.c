@@ -1,0 +1,341 @@
+#include "model/dynamic.h"
+
+#include "lang/template/inside.h"
+#include "model/document_place.h"
+
+TemplateSettings dynamic_template_settings(void)
+{
+    TemplateSettings settings = template_settings_default();
+    settings.undefined = UNDEFINED_STRICT;
+    settings.syntax.keep_trailing_newline = true;
+    settings.traced = STR("steps");
+    return settings;
+}
+
+/* --- Compiling ------------------------------------------------------------------------------ */
+
+typedef struct Compiler {
+    Arena *arena;
+    Templates *templates;
+    const Sources *sources;
+    Problems *problems;
+} Compiler;
+
+static bool has_template(Str text)
+{
+    const char *at = text.data;
+    const char *end = text.data + text.len;
+    while (at < end && (at = memchr(at, '{', (size_t)(end - at))) != NULL) {
+        if (at + 1 < end && (at[1] == '{' || at[1] == '%' || at[1] == '#')) {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
+/* The text behind an opening quote at `at`: where its partner stands, or the end. */
+static size_t skip_quoted(Str text, size_t at)
+{
+    char quote = text.data[at++];
+    while (at < text.len && text.data[at] != quote) {
+        at += text.data[at] == '\\' ? 2 : 1;
+    }
+    return at < text.len ? at : text.len;
+}
+
+/* The expression of a text that is nothing but one `{{ expression }}`, white space around it left
+ * aside. The first `}}` outside of quotes and brackets must be the end of the text. */
+static bool is_lone_expression(Str text, Str *out)
+{
+    text = str_trim(text);
+    if (!str_starts(text, STR("{{")) || !str_ends(text, STR("}}")) || text.len < 4) {
+        return false;
+    }
+    uint32_t open = 0;
+    size_t last = text.len - 2;
+    for (size_t i = 2; i < last; i++) {
+        char c = text.data[i];
+        if (c == '"' || c == '\'') {
+            i = skip_quoted(text, i);
+        } else if (c == '{' || c == '[' || c == '(') {
+            open++;
+        } else if ((c == ')' || c == ']' || c == '}') && open > 0) {
+            open--;
+        } else if (c == '}' && text.data[i + 1] == '}') {
+            return false;
+        }
+    }
+    Str inner = str_slice(text, 2, last);
+    if (inner.len > 0 && (inner.data[0] == '-' || inner.data[0] == '+')) {
+        inner = str_from_offset(inner, 1);
+    }
+    if (inner.len > 0 && inner.data[inner.len - 1] == '-') {
+        inner.len--;
+    }
+    *out = str_trim(inner);
+    return open == 0;
+}
+
+static Str document_name(const Compiler *c, Value value)
+{
+    const Source *source = sources_get(c->sources, value.source);
+    return source == NULL ? STR_EMPTY : source->name;
+}
+
+static bool compile_string(Compiler *c, Value value, Dynamic *out)
+{
+    Str text = value_str(value);
+    Str expression;
+    Fault fault;
+    bool ok;
+    if (is_lone_expression(text, &expression)) {
+        out->kind = DYNAMIC_EXPRESSION;
+        ok = templates_compile_expression(c->templates, document_name(c, value), expression,
+                                          &out->template, &fault);
+    } else {
+        out->kind = DYNAMIC_TEXT;
+        ok = templates_compile(c->templates, document_name(c, value), text, &out->template, &fault);
+    }
+    if (!ok) {
+        document_add_fault(c->problems, c->sources, &fault, value);
+    }
+    return ok;
+}
+
+static bool compile_value(Compiler *c, Value value, Dynamic *out);
+
+/* A container all of whose children are constant is one itself and keeps no children. */
+static bool compile_children(Compiler *c, Value value, Dynamic *out)
+{
+    bool is_map = value.kind == VALUE_MAP;
+    uint32_t count = is_map ? value.map->len : value.list->len;
+    Dynamic *children = ARENA_ARRAY(c->arena, Dynamic, count);
+    bool ok = true;
+    bool constant = true;
+    for (uint32_t i = 0; i < count; i++) {
+        Value child = is_map ? value.map->entries[i].value : value.list->items[i];
+        ok = compile_value(c, child, &children[i]) && ok;
+        constant = constant && children[i].kind == DYNAMIC_CONSTANT;
+    }
+    if (!constant) {
+        out->kind = is_map ? DYNAMIC_MAP : DYNAMIC_LIST;
+        out->children = children;
+    } else {
+        arena_shrink(c->arena, children, count * sizeof *children, 0);
+    }
+    return ok;
+}
+
+static bool compile_value(Compiler *c, Value value, Dynamic *out)
+{
+    *out = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value };
+    if (value_is_string(value)) {
+        return !has_template(value_str(value)) || compile_string(c, value, out);
+    }
+    if (value.kind == VALUE_MAP || value_is_sequence(value)) {
+        return compile_children(c, value, out);
+    }
+    return true;
+}
+
+bool dynamic_compile(Arena *arena, Templates *templates, const Sources *sources, Value value,
+                     Dynamic *out, Problems *problems)
+{
+    Compiler c = { arena, templates, sources, problems };
+    return compile_value(&c, value, out);
+}
+
+bool dynamic_compile_expression(Arena *arena, Templates *templates, const Sources *sources,
+                                Value value, Dynamic *out, Problems *problems)
+{
+    Compiler c = { arena, templates, sources, problems };
+    *out = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value };
+    if (value.kind == VALUE_BOOL || value.kind == VALUE_INT || value.kind == VALUE_FLOAT) {
+        return true;
+    }
+    if (!value_is_string(value)) {
+        document_problem(problems, sources, SEVERITY_ERROR, "E0303", value,
+                         "this must be an expression, not a %s",
+                         value_kind_name((ValueKind)value.kind));
+        return false;
+    }
+    Str text = str_trim(value_str(value));
+    Str inner;
+    if (is_lone_expression(text, &inner)) {
+        Problem *problem = document_problem(problems, sources, SEVERITY_HINT, "E0318", value,
+                                            "this holds an expression anyway");
+        problem->hint = STR("leave out the '{{' and '}}'");
+        text = inner;
+    }
+    out->kind = DYNAMIC_EXPRESSION;
+    Fault fault;
+    if (!templates_compile_expression(templates, document_name(&c, value), text, &out->template,
+                                      &fault)) {
+        document_add_fault(problems, sources, &fault, value);
+        return false;
+    }
+    return true;
+}
+
+/* --- Evaluating ----------------------------------------------------------------------------- */
+
+typedef struct Evaluation {
+    Value scope;
+    Render *outer; /* NULL: a render of its own */
+    Rendered *rendered;
+    Arena *arena;
+    /* What to do with a fault: raise it in `outer`, or add it to `problems`. */
+    const Sources *sources;
+    Problems *problems;
+} Evaluation;
+
+static DynamicOutcome fail(const Evaluation *e, const Fault *fault, Value document)
+{
+    if (e->outer != NULL) {
+        render_raise_inside(e->outer, fault, document);
+    } else if (fault->class != FAULT_UNKNOWN) {
+        document_add_fault(e->problems, e->sources, fault, document);
+    }
+    return fault->class == FAULT_UNKNOWN ? DYNAMIC_UNKNOWN : DYNAMIC_FAILED;
+}
+
+static DynamicOutcome fail_at_size(const Evaluation *e, Value document)
+{
+    Fault fault = { .class = FAULT_LIMIT, .message = STR("the value is too large") };
+    return fail(e, &fault, document);
+}
+
+static DynamicOutcome evaluate_template(const Evaluation *e, const Dynamic *dynamic, Value *out)
+{
+    const Template *template = dynamic->template;
+    Fault fault;
+    bool ok;
+    if (dynamic->kind == DYNAMIC_EXPRESSION) {
+        Value value;
+        ok = e->outer == NULL ? template_evaluate(template, e->scope, e->rendered, &value, &fault)
+                              : template_evaluate_inside(e->outer, template, e->scope, e->rendered,
+                                                         &value, &fault);
+        if (ok) {
+            *out = value_copy(e->arena, value);
+        }
+    } else {
+        ok = e->outer == NULL
+                 ? template_render(template, e->scope, e->rendered, &fault)
+                 : template_render_inside(e->outer, template, e->scope, e->rendered, &fault);
+        if (ok) {
+            Str text = buf_str(&e->rendered->text);
+            char *copy = arena_try_alloc(e->arena, text.len + 1);
+            if (copy == NULL) {
+                return fail_at_size(e, dynamic->value);
+            }
+            memcpy(copy, text.data, text.len);
+            *out = value_string(str_from(copy, text.len));
+            out->flags |= e->rendered->secret_count > 0 ? VALUE_SECRET : 0;
+        }
+    }
+    if (!ok) {
+        return fail(e, &fault, dynamic->value);
+    }
+    if (arena_exceeded(e->arena)) {
+        return fail_at_size(e, dynamic->value);
+    }
+    out->flags |= dynamic->value.flags & VALUE_SECRET;
+    return DYNAMIC_OK;
+}
+
+static DynamicOutcome evaluate_value(const Evaluation *e, const Dynamic *dynamic, Value *out);
+
+/* Goes on behind an unknown or failed child, so that all faults are told. */
+static DynamicOutcome evaluate_children(const Evaluation *e, const Dynamic *dynamic, Value *out)
+{
+    bool is_map = dynamic->kind == DYNAMIC_MAP;
+    const Value *from = &dynamic->value;
+    uint32_t count = is_map ? from->map->len : from->list->len;
+    Map *map = is_map ? map_new(e->arena, count) : NULL;
+    List *list = is_map ? NULL : list_new(e->arena, count);
+    DynamicOutcome outcome = DYNAMIC_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        Value child;
+        DynamicOutcome of_child = evaluate_value(e, &dynamic->children[i], &child);
+        if (of_child != DYNAMIC_OK) {
+            outcome = of_child == DYNAMIC_FAILED ? DYNAMIC_FAILED
+                      : outcome == DYNAMIC_OK    ? of_child
+                                                 : outcome;
+            if (e->outer != NULL) {
+                return outcome;
+            }
+        } else if (is_map) {
+            map_append(e->arena, map, from->map->entries[i].key, child);
+        } else {
+            list_push(e->arena, list, child);
+        }
+    }
+    *out = *from;
+    if (is_map) {
+        out->map = map;
+    } else {
+        out->list = list;
+    }
+    return outcome;
+}
+
+static DynamicOutcome evaluate_value(const Evaluation *e, const Dynamic *dynamic, Value *out)
+{
+    switch (dynamic->kind) {
+    case DYNAMIC_CONSTANT: *out = dynamic->value; return DYNAMIC_OK;
+    case DYNAMIC_LIST:
+    case DYNAMIC_MAP: return evaluate_children(e, dynamic, out);
+    default: return evaluate_template(e, dynamic, out);
+    }
+}
+
+DynamicOutcome dynamic_evaluate(const Dynamic *dynamic, Value scope, const Sources *sources,
+                                Rendered *rendered, Arena *arena, Value *out, Problems *problems)
+{
+    Evaluation e = { .scope = scope,
+                     .rendered = rendered,
+                     .arena = arena,
+                     .sources = sources,
+                     .problems = problems };
+    return evaluate_value(&e, dynamic, out);
+}
+
+bool dynamic_evaluate_inside(Render *outer, const Dynamic *dynamic, Value scope, Rendered *rendered,
+                             Arena *arena, Value *out)
+{
+    Evaluation e = { .scope = scope, .outer = outer, .rendered = rendered, .arena = arena };
+    return evaluate_value(&e, dynamic, out) == DYNAMIC_OK;
+}
+
+/* --- What it uses --------------------------------------------------------------------------- */
+
+static bool list_holds(const List *names, Str name)
+{
+    for (uint32_t i = 0; i < names->len; i++) {
+        if (str_eq(value_str(names->items[i]), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void dynamic_steps_used(const Dynamic *dynamic, Arena *arena, List *names, bool *computed)
+{
+    if (dynamic->template != NULL) {
+        const TemplateUses *uses = template_uses(dynamic->template);
+        *computed = *computed || uses->computed;
+        for (uint32_t i = 0; i < uses->count; i++) {
+            if (!list_holds(names, uses->names[i])) {
+                list_push(arena, names, value_string(uses->names[i]));
+            }
+        }
+    }
+    if (dynamic->children != NULL) {
+        uint32_t count =
+            dynamic->kind == DYNAMIC_MAP ? dynamic->value.map->len : dynamic->value.list->len;
+        for (uint32_t i = 0; i < count; i++) {
+            dynamic_steps_used(&dynamic->children[i], arena, names, computed);
+        }
+    }
+}
