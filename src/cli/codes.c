@@ -6,6 +6,8 @@ const Code codes[] = {
 #define CODE(name, title, text) { #name, title, text },
 #include "lang/codes.def"
 
+#include "model/codes.def"
+
 #include "facts/codes.def"
 
 #include "run/codes.def"

@@ -120,7 +120,7 @@ static void faults_have_their_place_in_the_document(void **state)
         { "it: '{{ 1 | uper }}'", "E0202 No filter named 'uper'. at 1:13+4" },
         { "it: '{% if a %}'",
           "E0201 Unexpected end of template. Jinja was looking for the following tags: 'elif' or "
-          "'else' or 'endif'. The innermost block that needs to be closed is 'if'. at 1:6+2" },
+          "'else' or 'endif'. The innermost block that needs to be closed is 'if'. at 1:14+2" },
     };
     check_rows(rows, COUNT_OF(rows), false);
 }
