@@ -129,24 +129,6 @@ static bool put_float(Printer *printer, double number)
     return true;
 }
 
-/* Python's name of the kind, for messages that read as Python's. */
-static const char *type_name(Value v)
-{
-    switch ((ValueKind)v.kind) {
-    case VALUE_NULL: return "NoneType";
-    case VALUE_BOOL: return "bool";
-    case VALUE_INT: return "int";
-    case VALUE_FLOAT: return "float";
-    case VALUE_STRING: return value_is_markup(v) ? "Markup" : "str";
-    case VALUE_LIST: return "list";
-    case VALUE_TUPLE: return "tuple";
-    case VALUE_MAP: return "dict";
-    case VALUE_OBJECT: return "object";
-    case VALUE_UNDEFINED: return "Undefined";
-    }
-    return "object";
-}
-
 static bool put_key(Printer *printer, Value key)
 {
     Buf *out = printer->out;
@@ -168,7 +150,8 @@ static bool put_key(Printer *printer, Value key)
         return true;
     default:
         return error_set(printer->err, ERROR_INVALID,
-                         "keys must be str, int, float, bool or None, not %s", type_name(key));
+                         "keys must be str, int, float, bool or None, not %s",
+                         value_python_name(key));
     }
 }
 
@@ -209,8 +192,8 @@ static bool sort_entries(const Printer *printer, const Map *map, MapEntry **out)
         if (!(a.kind == VALUE_STRING && b.kind == VALUE_STRING) &&
             !(is_number(a) && is_number(b))) {
             return error_set(printer->err, ERROR_INVALID,
-                             "'<' not supported between instances of '%s' and '%s'", type_name(b),
-                             type_name(a));
+                             "'<' not supported between instances of '%s' and '%s'",
+                             value_python_name(b), value_python_name(a));
         }
     }
     size_t size = map->len * sizeof(MapEntry);
@@ -308,7 +291,7 @@ static bool put_replaced(Printer *printer, Value v, unsigned depth)
 {
     if (printer->style->replace == NULL) {
         return error_set(printer->err, ERROR_INVALID, "Object of type %s is not JSON serializable",
-                         type_name(v));
+                         value_python_name(v));
     }
     Value plain;
     return printer->style->replace(printer->style->context, v, &plain, printer->err) &&

@@ -11,6 +11,18 @@ static const char *const kind_names[] = {
     [VALUE_UNDEFINED] = "undefined",
 };
 
+const char *value_python_name(Value v)
+{
+    static const char *const names[] = {
+        [VALUE_NULL] = "NoneType",       [VALUE_BOOL] = "bool",  [VALUE_INT] = "int",
+        [VALUE_FLOAT] = "float",         [VALUE_STRING] = "str", [VALUE_LIST] = "list",
+        [VALUE_TUPLE] = "tuple",         [VALUE_MAP] = "dict",   [VALUE_OBJECT] = "object",
+        [VALUE_UNDEFINED] = "Undefined",
+    };
+    BUG_IF((size_t)v.kind >= COUNT_OF(names));
+    return value_is_markup(v) ? "Markup" : names[v.kind];
+}
+
 const char *value_kind_name(ValueKind kind)
 {
     BUG_IF((size_t)kind >= COUNT_OF(kind_names));

@@ -214,6 +214,8 @@ static inline Value value_with_secret(Value v)
 
 /* "null", "bool", "int", "float", "string", "list", "tuple", "map", "object", "undefined". */
 const char *value_kind_name(ValueKind kind);
+/* What Python calls the type: "NoneType", "str", "dict", ...; "object" for every object. */
+const char *value_python_name(Value v);
 
 enum {
     VALUE_DEPTH_MAX = 512,

@@ -227,7 +227,7 @@ static bool compile_root(Compiler *c, const Node *body)
     unit_begin(c, &unit, FUNCTION_ROOT, c->template->name);
     Scope scope;
     scope_init(&scope, NULL, &unit.slots);
-    if (nodes_use_name(body, STR("self"))) {
+    if (nodes_use_name(&c->searches[SPECIAL_SELF], body)) {
         Symbol *self = scope_declare(&scope, STR("self"));
         emit(c, INS_SELF, 0, 0, 0, 1, body);
         emit(c, INS_STORE, 0, 0, self->slot, -1, body);
@@ -257,12 +257,13 @@ static bool compile_block(Compiler *c, const Node *block)
     Scope scope;
     scope_init(&scope, NULL, &unit.slots);
     static const struct {
-        Str name;
+        SpecialName name;
         Opcode op;
-    } specials[] = { { STR("self"), INS_SELF }, { STR("super"), INS_SUPER } };
+    } specials[] = { { SPECIAL_SELF, INS_SELF }, { SPECIAL_SUPER, INS_SUPER } };
     for (size_t i = 0; i < COUNT_OF(specials); i++) {
-        if (nodes_use_name(block->body, specials[i].name)) {
-            Symbol *symbol = scope_declare(&scope, specials[i].name);
+        NameSearch *search = &c->searches[specials[i].name];
+        if (nodes_use_name(search, block->body)) {
+            Symbol *symbol = scope_declare(&scope, search->name);
             emit(c, specials[i].op, 0, 0, 0, 1, block);
             emit(c, INS_STORE, 0, 0, symbol->slot, -1, block);
         }
@@ -295,6 +296,7 @@ static bool collect_blocks(Compiler *c, const Node *nodes, Map *names, List *out
                                     STR_ARG(node->name));
             }
             map_append(c->scratch, names, value_string(node->name), value_null());
+            c->scoped_blocks |= node->scoped;
             list_push(c->scratch, out, (Value){ .kind = VALUE_OBJECT, .object = (Object *)node });
         }
         if (!collect_blocks(c, node->body, names, out) ||
@@ -314,6 +316,13 @@ static void compiler_init(Compiler *c, Template *template, Arena *scratch, Fault
                      .fault = fault };
     c->name_index = map_new(scratch, 0);
     c->string_index = map_new(scratch, 0);
+    static const char *const specials[SPECIAL_NAMES] = {
+        [SPECIAL_LOOP] = "loop",     [SPECIAL_SELF] = "self",     [SPECIAL_SUPER] = "super",
+        [SPECIAL_CALLER] = "caller", [SPECIAL_KWARGS] = "kwargs", [SPECIAL_VARARGS] = "varargs",
+    };
+    for (size_t i = 0; i < SPECIAL_NAMES; i++) {
+        c->searches[i] = (NameSearch){ .arena = scratch, .name = str_from_c(specials[i]) };
+    }
 }
 
 /* Unknown filters and tests were only noted. The first mistake in the text is told first. */

@@ -13,10 +13,10 @@ static bool contains_scoped_block(const Node *nodes)
 }
 
 /* The `loop` variable exists only where something can see it. */
-static bool needs_loop_variable(const Node *node)
+static bool needs_loop_variable(Compiler *c, const Node *node)
 {
-    return node->recursive || nodes_use_name(node->body, STR("loop")) ||
-           contains_scoped_block(node->body);
+    return node->recursive || nodes_use_name(&c->searches[SPECIAL_LOOP], node->body) ||
+           (c->scoped_blocks && contains_scoped_block(node->body));
 }
 
 static const Node *find_loop_target(const Node *target)
@@ -188,7 +188,7 @@ static bool compile_recursive_loop(Compiler *c, const Level *outer, const Node *
 
 bool compile_for(Compiler *c, const Level *level, const Node *node)
 {
-    bool extended = needs_loop_variable(node);
+    bool extended = needs_loop_variable(c, node);
     if (extended) {
         const Node *assigned = find_loop_target(node->target);
         assigned = assigned != NULL ? assigned : find_loop_assignment(node->body);

@@ -296,13 +296,13 @@ bool compile_macro(Compiler *c, const Level *outer, const Node *node, FunctionKi
             unit.function->caller_slot = symbol->slot;
         }
     }
-    if (!explicit_caller && nodes_use_name(node->body, STR("caller"))) {
+    if (!explicit_caller && nodes_use_name(&c->searches[SPECIAL_CALLER], node->body)) {
         unit.function->caller_slot = scope_declare(&scope, STR("caller"))->slot;
     }
-    if (nodes_use_name(node->body, STR("kwargs"))) {
+    if (nodes_use_name(&c->searches[SPECIAL_KWARGS], node->body)) {
         unit.function->kwargs_slot = scope_declare(&scope, STR("kwargs"))->slot;
     }
-    if (nodes_use_name(node->body, STR("varargs"))) {
+    if (nodes_use_name(&c->searches[SPECIAL_VARARGS], node->body)) {
         unit.function->varargs_slot = scope_declare(&scope, STR("varargs"))->slot;
     }
     for (const Parameter *param = node->params; param != NULL; param = param->next) {

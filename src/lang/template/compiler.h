@@ -46,6 +46,17 @@ typedef struct Level {
     bool check_output; /* output may be suppressed by an extends before it */
 } Level;
 
+/* Names that stand for something where they are used. */
+typedef enum SpecialName {
+    SPECIAL_LOOP,
+    SPECIAL_SELF,
+    SPECIAL_SUPER,
+    SPECIAL_CALLER,
+    SPECIAL_KWARGS,
+    SPECIAL_VARARGS,
+    SPECIAL_NAMES,
+} SpecialName;
+
 typedef struct Compiler {
     Template *template;
     Arena *arena;   /* of the program */
@@ -57,10 +68,12 @@ typedef struct Compiler {
     Map *string_index;
     uint32_t name_cap, constant_cap, data_cap, site_cap, native_cap, function_cap, local_set_cap,
         block_cap;
+    NameSearch searches[SPECIAL_NAMES];
     Fault *first_unknown, *last_unknown; /* filters and tests that do not exist: told together */
     uint32_t unknown_count;
     uint32_t locals_visited; /* symbols looked at for local sets, in all */
     uint32_t extends_seen;
+    bool scoped_blocks; /* there are some */
     bool extends_known; /* output from here on is the parent's business */
 } Compiler;
 

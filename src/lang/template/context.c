@@ -79,7 +79,7 @@ BlockChain *block_table_find(BlockTable *table, Str name)
 {
     const MapEntry *entry =
         table == NULL || table->places == NULL ? NULL : map_find_str(table->places, name);
-    return entry == NULL ? NULL : &table->chains[entry->value.integer];
+    return entry == NULL ? NULL : table->chains[entry->value.integer];
 }
 
 static void chain_add(Render *r, BlockChain *chain, const Function *version)
@@ -100,8 +100,9 @@ void block_table_add(Render *r, BlockTable *table, const Template *template)
         if (chain == NULL) {
             if (table->count == table->cap) {
                 uint32_t cap = table->cap == 0 ? 8 : table->cap * 2;
-                table->chains = arena_grow(r->arena, table->chains, table->cap * sizeof(BlockChain),
-                                           cap * sizeof(BlockChain));
+                table->chains =
+                    arena_grow(r->arena, table->chains, table->cap * sizeof(BlockChain *),
+                               cap * sizeof(BlockChain *));
                 table->cap = cap;
             }
             if (table->places == NULL) {
@@ -109,8 +110,9 @@ void block_table_add(Render *r, BlockTable *table, const Template *template)
             }
             map_append(r->arena, table->places, value_string(template->blocks[i].name),
                        value_int(table->count));
-            chain = &table->chains[table->count++];
-            *chain = (BlockChain){ .name = template->blocks[i].name };
+            chain = ARENA_NEW(r->arena, BlockChain);
+            chain->name = template->blocks[i].name;
+            table->chains[table->count++] = chain;
         }
         chain_add(r, chain, template->blocks[i].function);
     }

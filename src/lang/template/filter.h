@@ -70,12 +70,6 @@ static inline Value value_text(Str text, bool markup)
     return markup ? value_markup(text) : value_string(text);
 }
 
-/* Pays for walking over `bytes` of text without making a value of that size. */
-static inline bool charge_text(Render *r, size_t bytes)
-{
-    return render_charge(r, bytes / 64);
-}
-
 /* Room and steps for making `count` things of `size` bytes, without overflow. */
 static inline bool charge_items(Render *r, uint64_t count, size_t size)
 {

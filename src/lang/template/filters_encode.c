@@ -85,7 +85,7 @@ static bool digest(Render *r, Str type, Str text, unsigned char out[EVP_MAX_MD_S
         }
         /* The language reads no file, so not OpenSSL's configuration either. */
         OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
-        if (!charge_text(r, text.len)) {
+        if (!op_charge_bytes(r, text.len)) {
             return false;
         }
         return EVP_Digest(text.data, text.len, out, length, digests[i].algorithm(), NULL) == 1 ||

@@ -52,7 +52,7 @@ static bool filter_from_json(Render *r, const Args *args, Value *out)
     options.wide_integers = true;
     options.python_constants = true;
     Error err;
-    if (!charge_text(r, v.len)) {
+    if (!op_charge_bytes(r, v.len)) {
         return false;
     }
     if (json_parse_text(r->arena, value_str(v), &options, out, &err)) {

@@ -140,21 +140,43 @@ static bool read_size(Render *r, const Args *args, const List *items, int64_t *o
     return *out >= 0 || render_raise(r, FAULT_VALUE, "r must be non-negative");
 }
 
-/* Choices of `size` items in the order of the list, as itertools.combinations gives them. */
-static bool filter_combinations(Render *r, const Args *args, Value *out)
-{
+/* Choices of `size` out of `items`: the positions picked now, and the tuples made so far. */
+typedef struct Choices {
     List *items;
+    uint32_t size;
+    uint32_t *picks; /* NULL when there are not as many items: no choice is possible */
+    List *tuples;
+} Choices;
+
+static bool choices_start(Render *r, const Args *args, Choices *choices)
+{
     int64_t wanted;
-    if (!iter_collect(r, args->values[0], &items) || !read_size(r, args, items, &wanted)) {
+    if (!iter_collect(r, args->values[0], &choices->items) ||
+        !read_size(r, args, choices->items, &wanted)) {
         return false;
     }
-    List *tuples = list_new(r->arena, 0);
+    choices->tuples = list_new(r->arena, 0);
+    if (wanted <= choices->items->len) {
+        choices->size = (uint32_t)wanted;
+        choices->picks = ARENA_ARRAY(r->arena, uint32_t, choices->size + 1);
+    }
+    return true;
+}
+
+/* In the order of the list, as itertools.combinations gives them. */
+static bool filter_combinations(Render *r, const Args *args, Value *out)
+{
+    Choices choices = { 0 };
+    if (!choices_start(r, args, &choices)) {
+        return false;
+    }
+    List *items = choices.items, *tuples = choices.tuples;
+    uint32_t *picks = choices.picks;
+    uint32_t size = choices.size;
     *out = value_list(tuples);
-    if (wanted > items->len) {
+    if (picks == NULL) {
         return true;
     }
-    uint32_t size = (uint32_t)wanted;
-    uint32_t *picks = ARENA_ARRAY(r->arena, uint32_t, size + 1);
     for (uint32_t i = 0; i < size; i++) {
         picks[i] = i;
     }
@@ -188,18 +210,17 @@ static uint32_t next_free(const bool *used, uint32_t from, uint32_t count)
 /* Ordered choices, in the order of itertools.permutations. */
 static bool filter_permutations(Render *r, const Args *args, Value *out)
 {
-    List *items;
-    int64_t wanted;
-    if (!iter_collect(r, args->values[0], &items) || !read_size(r, args, items, &wanted)) {
+    Choices choices = { 0 };
+    if (!choices_start(r, args, &choices)) {
         return false;
     }
-    List *tuples = list_new(r->arena, 0);
+    List *items = choices.items, *tuples = choices.tuples;
+    uint32_t *picks = choices.picks;
+    uint32_t size = choices.size;
     *out = value_list(tuples);
-    if (wanted > items->len) {
+    if (picks == NULL) {
         return true;
     }
-    uint32_t size = (uint32_t)wanted;
-    uint32_t *picks = ARENA_ARRAY(r->arena, uint32_t, size + 1);
     bool *used = arena_alloc_zero(r->arena, items->len + 1);
     uint32_t at = 0;
     uint32_t from = 0;

@@ -494,7 +494,7 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
 static bool filter_wordcount(Render *r, const Args *args, Value *out)
 {
     Str text;
-    if (!soft_text(r, &args->values[0], &text) || !charge_text(r, text.len)) {
+    if (!soft_text(r, &args->values[0], &text) || !op_charge_bytes(r, text.len)) {
         return false;
     }
     int64_t count = 0;

@@ -3,7 +3,7 @@
 
 static bool map_get_method(Render *r, const Args *args, Value *out)
 {
-    if (!op_check_key(r, args->values[1])) {
+    if (!op_check_hashable(r, args->values[1])) {
         return false;
     }
     const MapEntry *entry = map_find(args->values[0].map, args->values[1]);
@@ -90,7 +90,7 @@ static bool map_pop(Render *r, const Args *args, Value *out)
 {
     Map *map = args->values[0].map;
     Value key = args->values[1];
-    if (!method_may_change(r, args->values[0]) || !op_check_key(r, key)) {
+    if (!method_may_change(r, args->values[0]) || !op_check_hashable(r, key)) {
         return false;
     }
     const MapEntry *entry = map_find(map, key);

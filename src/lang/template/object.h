@@ -34,9 +34,10 @@ typedef struct ObjectType {
     bool (*repr)(Render *r, Object *object, Buf *out);  /* default: print */
     /* Whether anything it gives out is secret; asks op_holds_secret. Default: no. */
     bool (*holds_secret)(Render *r, const Object *object);
-    bool markup;   /* printing gives text that is safe for HTML already */
-    bool mapping;  /* counts as a mapping for the `mapping` test and for ** */
-    bool sequence; /* counts as a sequence for the `sequence` test */
+    bool markup;     /* printing gives text that is safe for HTML already */
+    bool mapping;    /* counts as a mapping for the `mapping` test and for ** */
+    bool sequence;   /* counts as a sequence for the `sequence` test */
+    bool unhashable; /* cannot even be looked for in a map */
 } ObjectType;
 
 struct Object {

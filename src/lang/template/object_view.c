@@ -77,7 +77,7 @@ static bool view_length(Render *r, Object *object, int64_t *out)
 
 static bool keys_contains(Render *r, Object *object, Value needle, bool *out)
 {
-    if (!op_check_key(r, needle)) {
+    if (!op_check_hashable(r, needle)) {
         return false;
     }
     *out = map_find(((const View *)object)->map, needle) != NULL;
@@ -90,7 +90,7 @@ static bool items_contains(Render *r, Object *object, Value needle, bool *out)
     if (needle.kind != VALUE_TUPLE || needle.list->len != 2) {
         return true;
     }
-    if (!op_check_key(r, needle.list->items[0])) {
+    if (!op_check_hashable(r, needle.list->items[0])) {
         return false;
     }
     const MapEntry *entry = map_find(((const View *)object)->map, needle.list->items[0]);
@@ -151,6 +151,7 @@ static bool view_holds_secret(Render *r, const Object *object)
 
 static const ObjectType view_types[VIEW_ITEMS + 1] = {
     [VIEW_KEYS] = { .name = "dict_keys",
+                    .unhashable = true,
                     .iterate = view_iterate,
                     .length = view_length,
                     .holds_secret = view_holds_secret,
@@ -163,6 +164,7 @@ static const ObjectType view_types[VIEW_ITEMS + 1] = {
                       .holds_secret = view_holds_secret,
                       .print = view_print },
     [VIEW_ITEMS] = { .name = "dict_items",
+                     .unhashable = true,
                      .iterate = view_iterate,
                      .length = view_length,
                      .holds_secret = view_holds_secret,

@@ -56,6 +56,8 @@ bool op_concat(Render *r, const Value *parts, uint32_t count, Value *out);
 
 /* False, with TypeError "unhashable type: ...", for what cannot be a map's key. */
 bool op_check_key(Render *r, Value key);
+/* The same for what is only looked for. */
+bool op_check_hashable(Render *r, Value key);
 
 bool op_length(Render *r, Value v, int64_t *out);
 

@@ -254,13 +254,17 @@ bool op_compare(Render *r, Operator op, Value a, Value b, bool *out)
     }
 }
 
-static bool check_key(Render *r, Value key, unsigned depth)
+/* Functions, ranges and such can be looked for in a map in vain, but are never stored as keys. */
+static bool check_key(Render *r, Value key, bool stored, unsigned depth)
 {
     if (key.kind <= VALUE_STRING) {
         return true;
     }
     if (key.kind == VALUE_UNDEFINED) {
         return undefined_mode(r, key) == UNDEFINED_STRICT ? undefined_raise(r, key) : true;
+    }
+    if (key.kind == VALUE_OBJECT && !stored && !key.object->type->unhashable && !op_is_lazy(key)) {
+        return true;
     }
     if (key.kind != VALUE_TUPLE) {
         return render_raise(r, FAULT_TYPE, "unhashable type: '%s'", op_type_name(key));
@@ -269,7 +273,7 @@ static bool check_key(Render *r, Value key, unsigned depth)
         return render_raise(r, FAULT_RECURSION, "maximum recursion depth exceeded");
     }
     for (uint32_t i = 0; i < key.list->len; i++) {
-        if (!render_charge(r, 1) || !check_key(r, key.list->items[i], depth + 1)) {
+        if (!render_charge(r, 1) || !check_key(r, key.list->items[i], stored, depth + 1)) {
             return false;
         }
     }
@@ -278,7 +282,12 @@ static bool check_key(Render *r, Value key, unsigned depth)
 
 bool op_check_key(Render *r, Value key)
 {
-    return check_key(r, key, 0);
+    return check_key(r, key, true, 0);
+}
+
+bool op_check_hashable(Render *r, Value key)
+{
+    return check_key(r, key, false, 0);
 }
 
 static bool list_contains(Render *r, Value needle, const List *list, bool *out)
@@ -323,7 +332,7 @@ bool op_contains(Render *r, Value needle, Value haystack, bool *out)
     case VALUE_LIST:
     case VALUE_TUPLE: return list_contains(r, needle, haystack.list, out);
     case VALUE_MAP:
-        if (needle.kind > VALUE_STRING && !op_check_key(r, needle)) {
+        if (needle.kind > VALUE_STRING && !op_check_hashable(r, needle)) {
             return false;
         }
         *out = map_find(haystack.map, needle) != NULL;

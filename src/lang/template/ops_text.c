@@ -9,19 +9,7 @@
 
 const char *op_type_name(Value v)
 {
-    switch ((ValueKind)v.kind) {
-    case VALUE_NULL: return "NoneType";
-    case VALUE_BOOL: return "bool";
-    case VALUE_INT: return "int";
-    case VALUE_FLOAT: return "float";
-    case VALUE_STRING: return value_is_markup(v) ? "Markup" : "str";
-    case VALUE_LIST: return "list";
-    case VALUE_TUPLE: return "tuple";
-    case VALUE_MAP: return "dict";
-    case VALUE_OBJECT: return v.object->type->name;
-    case VALUE_UNDEFINED: return "Undefined";
-    }
-    return "object";
+    return v.kind == VALUE_OBJECT ? v.object->type->name : value_python_name(v);
 }
 
 /* Backslash, number of hexadecimal digits and all, for what repr() does not show as it is. */

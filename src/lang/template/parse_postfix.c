@@ -10,21 +10,42 @@ static Span span_near(const Parser *p, Span required, Span preferred)
 typedef struct ArgumentsTail {
     Node **positional;
     Keyword **keyword;
+    Map *names; /* of the keywords, when there are many */
 } ArgumentsTail;
 
-/* As for Python's compiler, a name is given once. Only the first ones are looked at, so that a
- * long list costs no time. */
-static void check_repeated(Parser *p, const Arguments *args, const Token *name)
+/* Whether the name was given already. Long lists get an index, so that each name costs the same. */
+static bool is_repeated(Parser *p, const Arguments *args, Str name, ArgumentsTail *tail)
 {
-    int left = 64;
-    for (const Keyword *keyword = args->keywords; keyword != NULL && left > 0; left--) {
-        if (str_eq(keyword->name, name->text)) {
-            Str message =
-                arena_format(p->arena, "keyword argument repeated: %" STR_FMT, STR_ARG(name->text));
-            parser_complain(p, name->span, message);
-            return;
+    enum {
+        FEW = 8
+    };
+    const Keyword *keyword = args->keywords;
+    if (args->keyword_count < FEW) {
+        while (keyword != NULL && !str_eq(keyword->name, name)) {
+            keyword = keyword->next;
         }
-        keyword = keyword->next;
+        return keyword != NULL;
+    }
+    if (tail->names == NULL) {
+        tail->names = map_new(p->arena, 2 * FEW);
+        for (; keyword != NULL; keyword = keyword->next) {
+            map_set_str(p->arena, tail->names, keyword->name, value_null());
+        }
+    }
+    if (map_find_str(tail->names, name) != NULL) {
+        return true;
+    }
+    map_set_str(p->arena, tail->names, name, value_null());
+    return false;
+}
+
+/* As for Python's compiler, a name is given once. */
+static void check_repeated(Parser *p, const Arguments *args, const Token *name, ArgumentsTail *tail)
+{
+    if (is_repeated(p, args, name->text, tail)) {
+        Str message =
+            arena_format(p->arena, "keyword argument repeated: %" STR_FMT, STR_ARG(name->text));
+        parser_complain(p, name->span, message);
     }
 }
 
@@ -32,7 +53,7 @@ static bool parse_keyword(Parser *p, Node *owner, ArgumentsTail *tail)
 {
     Token name = parser_next(p);
     parser_next(p);
-    check_repeated(p, &owner->args, &name);
+    check_repeated(p, &owner->args, &name, tail);
     Node *value = parse_expression(p);
     if (value == NULL) {
         return false;
@@ -87,7 +108,7 @@ static bool parse_argument(Parser *p, Node *owner, ArgumentsTail *tail, bool *va
 static bool parse_arguments(Parser *p, Node *owner)
 {
     Token open = parser_next(p);
-    ArgumentsTail tail = { &owner->args.positional, &owner->args.keywords };
+    ArgumentsTail tail = { &owner->args.positional, &owner->args.keywords, NULL };
     bool first = true;
     while (!parser_at(p, TOKEN_RPAREN)) {
         if (!first) {

@@ -144,7 +144,7 @@ static bool push_words(Render *r, Str line, int64_t width, int64_t last_width, L
     for (size_t at = 0; at < line.len;) {
         size_t end = text_skip_spaces(line, text_skip_word(line, at));
         int64_t room = end == line.len ? last_width : width;
-        if (!quote_text(r, str_slice(line, start, end), &shown) || !charge_text(r, shown.len)) {
+        if (!quote_text(r, str_slice(line, start, end), &shown) || !op_charge_bytes(r, shown.len)) {
             return false;
         }
         if ((int64_t)utf8_count(shown) > room && at > start) {
@@ -253,7 +253,7 @@ static bool put_list(Render *r, Value v, Position at, Buf *out)
 static bool put_value(Render *r, Value v, Position at, Buf *out)
 {
     Buf line = render_buf(r);
-    if (!put_repr(r, v, at.level, &line) || !charge_text(r, line.len)) {
+    if (!put_repr(r, v, at.level, &line) || !op_charge_bytes(r, line.len)) {
         return false;
     }
     Str shown = buf_str(&line);

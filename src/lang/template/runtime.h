@@ -15,7 +15,7 @@ typedef struct BlockChain {
 } BlockChain;
 
 typedef struct BlockTable {
-    BlockChain *chains;
+    BlockChain **chains; /* they stay where they are: references to blocks keep them */
     uint32_t count, cap;
     Map *places; /* name -> place in `chains`; NULL when there are none */
 } BlockTable;

@@ -293,61 +293,82 @@ typedef enum Search {
     SEARCH_SHADOWED
 } Search;
 
-static Search search_sequence(const Node *nodes, Str name);
+static Search search_sequence(NameSearch *search, const Node *nodes);
+static Search search_node(NameSearch *search, const Node *node);
 
-static Search search_node(const Node *node, Str name)
+static Search search_parts(NameSearch *search, const Node *node)
 {
-    if (node == NULL || node->kind == NODE_BLOCK) {
-        return SEARCH_ON;
-    }
-    if (node->kind == NODE_NAME) {
-        return str_eq(node->name, name) ? SEARCH_FOUND : SEARCH_ON;
-    }
     if (node->target != NULL && node->kind != NODE_FOR) {
         /* The value is read before the target is assigned. */
-        Search value = search_node(node->left, name);
+        Search value = search_node(search, node->left);
         if (value != SEARCH_ON) {
             return value;
         }
     }
     if (node->target != NULL && node->target->kind == NODE_NAME &&
-        str_eq(node->target->name, name)) {
+        str_eq(node->target->name, search->name)) {
         return SEARCH_SHADOWED;
     }
     const Node *parts[] = { node->left, node->iterable, node->right, node->test };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        Search found = search_node(parts[i], name);
+        Search found = search_node(search, parts[i]);
         if (found != SEARCH_ON) {
             return found;
         }
     }
     const Node *sequences[] = { node->items, node->args.positional, node->body, node->otherwise };
     for (size_t i = 0; i < COUNT_OF(sequences); i++) {
-        Search found = search_sequence(sequences[i], name);
+        Search found = search_sequence(search, sequences[i]);
         if (found != SEARCH_ON) {
             return found;
         }
     }
     for (const Keyword *keyword = node->args.keywords; keyword != NULL; keyword = keyword->next) {
-        Search found = search_node(keyword->value, name);
+        Search found = search_node(search, keyword->value);
         if (found != SEARCH_ON) {
             return found;
         }
     }
     for (const Parameter *param = node->params; param != NULL; param = param->next) {
-        Search found = search_node(param->fallback, name);
+        Search found = search_node(search, param->fallback);
         if (found != SEARCH_ON) {
             return found;
         }
     }
-    Search found = search_node(node->args.dynamic, name);
-    return found != SEARCH_ON ? found : search_node(node->args.dynamic_keywords, name);
+    Search found = search_node(search, node->args.dynamic);
+    return found != SEARCH_ON ? found : search_node(search, node->args.dynamic_keywords);
 }
 
-static Search search_sequence(const Node *nodes, Str name)
+/* Loops and macros are where searches begin. An inner one is remembered, so that nested bodies are
+ * not walked over again from each of them. */
+static Search search_node(NameSearch *search, const Node *node)
+{
+    if (node == NULL || node->kind == NODE_BLOCK) {
+        return SEARCH_ON;
+    }
+    if (node->kind == NODE_NAME) {
+        return str_eq(node->name, search->name) ? SEARCH_FOUND : SEARCH_ON;
+    }
+    if (node->kind != NODE_FOR && node->kind != NODE_MACRO && node->kind != NODE_CALL_BLOCK) {
+        return search_parts(search, node);
+    }
+    Value key = value_int((int64_t)(intptr_t)node);
+    const MapEntry *known = search->known == NULL ? NULL : map_find(search->known, key);
+    if (known != NULL) {
+        return (Search)known->value.integer;
+    }
+    Search found = search_parts(search, node);
+    if (search->known == NULL) {
+        search->known = map_new(search->arena, 4);
+    }
+    map_append(search->arena, search->known, key, value_int(found));
+    return found;
+}
+
+static Search search_sequence(NameSearch *search, const Node *nodes)
 {
     for (const Node *node = nodes; node != NULL; node = node->next) {
-        Search found = search_node(node, name);
+        Search found = search_node(search, node);
         if (found != SEARCH_ON) {
             return found;
         }
@@ -355,7 +376,7 @@ static Search search_sequence(const Node *nodes, Str name)
     return SEARCH_ON;
 }
 
-bool nodes_use_name(const Node *nodes, Str name)
+bool nodes_use_name(NameSearch *search, const Node *nodes)
 {
-    return search_sequence(nodes, name) == SEARCH_FOUND;
+    return search_sequence(search, nodes) == SEARCH_FOUND;
 }

@@ -75,6 +75,13 @@ void scope_analyze(Scope *scope, const Node *nodes);           /* a sequence of 
 void scope_analyze_expression(Scope *scope, const Node *node); /* names read by it */
 void scope_analyze_target(Scope *scope, const Node *target);   /* names assigned by it */
 
-/* Whether `name` is read in these statements without being assigned before: for `loop`,
+/* What is known already about one name, for all searches in one template. */
+typedef struct NameSearch {
+    Arena *arena;
+    Str name;
+    Map *known; /* loops and macros, by address */
+} NameSearch;
+
+/* Whether the name is read in these statements without being assigned before: for `loop`,
  * `caller`, `varargs`, `kwargs`, `self`, `super`. Inner scopes count too. */
-bool nodes_use_name(const Node *nodes, Str name);
+bool nodes_use_name(NameSearch *search, const Node *nodes);

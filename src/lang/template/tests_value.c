@@ -115,7 +115,7 @@ static bool test_escaped(Render *r, const Args *args, Value *out)
 static bool is_in_case(Render *r, const Args *args, bool upper, Value *out)
 {
     Str text;
-    if (!op_text(r, args->values[0], &text) || !charge_text(r, text.len)) {
+    if (!op_text(r, args->values[0], &text) || !op_charge_bytes(r, text.len)) {
         return false;
     }
     if (!utf8_is_ascii(text)) {
