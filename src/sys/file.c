@@ -46,7 +46,7 @@ static bool read_all(Arena *arena, int descriptor, const char *path, size_t max,
         return too_large(err, path, max);
     }
     Buf text = buf_make_in(arena, max + 1);
-    size_t piece = (size_t)known + 1 > READ_PIECE ? (size_t)known + 1 : READ_PIECE;
+    size_t piece = known > 0 ? (size_t)known + 1 : READ_PIECE; /* one more, to see the end */
     for (;;) {
         size_t room = max + 1 - text.len;
         piece = room < piece ? room : piece;
@@ -64,7 +64,7 @@ static bool read_all(Arena *arena, int descriptor, const char *path, size_t max,
             break;
         }
         text.len += (size_t)got;
-        piece = READ_PIECE;
+        piece = (size_t)got < piece ? piece - (size_t)got : READ_PIECE;
     }
     if (text.len > max) {
         return too_large(err, path, max);

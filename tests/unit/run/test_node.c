@@ -1,0 +1,95 @@
+#include "run/node.h"
+
+#include "run/folder.h"
+
+static Value facts(Folder *folder)
+{
+    Map *map = map_new(&folder->arena, 4);
+    map_set_str(&folder->arena, map, STR("name"), value_string(STR("web01")));
+    map_set_str(&folder->arena, map, STR("fqdn"), value_string(STR("web01.example.com")));
+    map_set_str(&folder->arena, map, STR("os"), value_string(STR("debian")));
+    return value_map(map);
+}
+
+static bool load(Folder *folder, const NodeOptions *options, Node *node)
+{
+    return node_load(&folder->arena, &folder->sources, options, node, &folder->problems);
+}
+
+static void without_settings_a_node_is_its_facts(void **state)
+{
+    Folder *folder = *state;
+    NodeOptions options = { .etc = folder->path, .facts = facts(folder) };
+    Node node;
+    assert_true(load(folder, &options, &node));
+    assert_str(node.name, "web01");
+    assert_str(node.fqdn, "web01.example.com");
+    assert_int_equal(node.labels->len, 0);
+    assert_str(folder_json(folder, *value_get(node.server, STR("os"))), "\"debian\"");
+    assert_str(folder_json(folder, *value_get(node.server, STR("Spec"))),
+               "{\"FQDN\":\"web01.example.com\",\"fqdn\":\"web01.example.com\"}");
+}
+
+static void labels_come_from_the_file_and_the_command_line_wins(void **state)
+{
+    Folder *folder = *state;
+    folder_put(folder, "node.yaml", "name: db7\nlabels: {role: db, rack: 7, master: , on: yes}\n");
+    const char *const labels[] = { "role=web", "new=", "a=b=c" };
+    NodeOptions options = {
+        .etc = folder->path, .labels = labels, .label_count = 3, .facts = facts(folder)
+    };
+    Node node;
+    assert_true(load(folder, &options, &node));
+    assert_str(node.name, "db7");
+    assert_str(node.fqdn, "db7");
+    assert_str(folder_json(folder, value_map(node.labels)),
+               "{\"role\":\"web\",\"rack\":\"7\",\"master\":\"\",\"on\":\"yes\",\"new\":\"\","
+               "\"a\":\"b=c\"}");
+    const Value *metadata = value_get(node.server, STR("ObjectMetadata"));
+    assert_str(folder_json(folder, *value_get(*metadata, STR("Name"))), "\"db7\"");
+    assert_non_null(value_get(*value_get(*metadata, STR("Labels")), STR("master")));
+    options.name = "x";
+    assert_true(load(folder, &options, &node));
+    assert_str(node.name, "x");
+}
+
+static void the_file_may_be_wrapped(void **state)
+{
+    Folder *folder = *state;
+    folder_put(folder, "node.yaml",
+               "metadata: {apiVersion: v1alpha, kind: Node, name: db7, labels: {a: b}}\n"
+               "spec: {labels: {c: d}}\n");
+    NodeOptions options = { .etc = folder->path };
+    Node node;
+    assert_true(load(folder, &options, &node));
+    assert_str(node.name, "db7");
+    assert_str(folder_json(folder, value_map(node.labels)), "{\"a\":\"b\",\"c\":\"d\"}");
+}
+
+static void all_that_is_wrong_is_told(void **state)
+{
+    Folder *folder = *state;
+    folder_put(folder, "node.yaml", "nam: db7\nlabels:\n  a: [1]\n  b: {}\n");
+    const char *const labels[] = { "role", "=x" };
+    NodeOptions options = { .etc = folder->path, .labels = labels, .label_count = 2 };
+    Node node;
+    assert_false(load(folder, &options, &node));
+    assert_str(folder_problems(folder),
+               "node.yaml:1:1 node.yaml has no such key; it knows name and labels (did you mean "
+               "'name'?)\n"
+               "node.yaml:3:6 the value of a label must be text\n"
+               "node.yaml:4:6 the value of a label must be text\n"
+               "--label:1:1 a label is written NAME=VALUE\n"
+               "--label:1:1 a label is written NAME=VALUE\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FOLDER_TEST(without_settings_a_node_is_its_facts),
+        FOLDER_TEST(labels_come_from_the_file_and_the_command_line_wins),
+        FOLDER_TEST(the_file_may_be_wrapped),
+        FOLDER_TEST(all_that_is_wrong_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
