@@ -45,6 +45,11 @@ typedef struct FileInfo {
 
 /* FILE_ABSENT is no failure, also when a directory on the way is missing. */
 MUST_CHECK bool host_stat(Host *host, Str path, FileInfo *out, Error *err);
+/* Both in one go, for a caller who compares: what stands at `path`, and when that is a file of at
+ * most `max` bytes, its content; else `content` is empty. */
+MUST_CHECK bool host_look(Host *host, Arena *arena, Str path, size_t max, FileInfo *out,
+                          Str *content, Error *err);
+/* The content of a file; a link is followed. More than `max` bytes is ERROR_LIMIT. */
 MUST_CHECK bool host_read(Host *host, Arena *arena, Str path, size_t max, Str *out, Error *err);
 MUST_CHECK bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err);
 /* Names in a directory, sorted, without "." and "..". */
@@ -55,26 +60,38 @@ MUST_CHECK bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str 
 
 #define HOST_KEEP_ID ((uid_t)-1) /* owner or group as it is, or the process's own for new files */
 
+/* Asked about the new content before it gets its name; `path` is where it lies meanwhile, as seen
+ * from inside of the root. False: the old file stays. */
+typedef bool (*FileCheck)(void *context, Str path, Error *err);
+
 typedef struct FileWrite {
     Str content;
     mode_t mode; /* permission bits */
     uid_t uid;   /* HOST_KEEP_ID: see there */
     gid_t gid;
+    const FileInfo *before; /* what stands there, when the caller knows; NULL: looked up */
+    FileCheck check;        /* may be NULL */
+    void *check_context;
 } FileWrite;
 
-/* The new content under the old name at one moment: temporary file beside it, owner and mode set,
- * flushed as host_set_sync says, renamed. On failure nothing has changed and nothing is left. */
+/* The new content under the old name at one moment: written beside it, owner and mode set, flushed
+ * as host_set_sync says, then named. A link in its place is replaced, not followed. On failure
+ * nothing has changed and nothing is left. */
 MUST_CHECK bool host_write(Host *host, Str path, const FileWrite *write, Error *err);
 MUST_CHECK bool host_set_mode(Host *host, Str path, mode_t mode, Error *err);
 MUST_CHECK bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error *err);
+/* One that is there already stays as it is. With `parents` those on the way are made too, with
+ * mode 0755. */
 MUST_CHECK bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error *err);
 /* Replaces a link, or nothing; a file or directory in its place is an error. */
 MUST_CHECK bool host_make_link(Host *host, Str path, Str target, Error *err);
-/* A file, a link, or a directory with all that is in it. Absent is fine. */
+/* A file, a link, or a directory with all that is in it, but never what is mounted there. Absent
+ * is fine. */
 MUST_CHECK bool host_remove(Host *host, Str path, Error *err);
 
-/* How writes reach the disk. SYNC_EACH: fsync of file and directory each time. SYNC_LATER: the
- * order is kept by the file system (rename after data) and host_sync makes all of it durable. */
+/* How changes reach the disk. SYNC_EACH: fsync of file and directory each time. SYNC_LATER: where
+ * the file system writes data before the name that leads to it, that is relied on; elsewhere the
+ * data is flushed each time. host_sync then makes all of it durable. */
 typedef enum SyncPolicy {
     SYNC_EACH,
     SYNC_LATER,
@@ -84,10 +101,21 @@ MUST_CHECK bool host_sync(Host *host, Error *err); /* syncfs of what was written
 
 /* --- People -------------------------------------------------------------------------------- */
 
+typedef struct Account {
+    Str name, home, shell;
+    uid_t uid;
+    gid_t gid;
+    gid_t *groups; /* with `gid` */
+    uint32_t group_count;
+} Account;
+
 /* By name or number. From the root's own /etc/passwd and /etc/group; on a live host also from
  * the other sources that the system is set up with. ERROR_NOT_FOUND for an unknown name. */
 MUST_CHECK bool host_find_user(Host *host, Str name, uid_t *out, gid_t *group, Error *err);
 MUST_CHECK bool host_find_group(Host *host, Str name, gid_t *out, Error *err);
+MUST_CHECK bool host_find_account(Host *host, Arena *arena, Str name, Account *out, Error *err);
 /* The name, or the number as text. */
 Str host_user_name(Host *host, Arena *arena, uid_t uid);
 Str host_group_name(Host *host, Arena *arena, gid_t gid);
+/* Names found once are kept. Whoever may have changed users or groups says so. */
+void host_forget_people(Host *host);

@@ -1,0 +1,393 @@
+#include "sys/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "base/enum_names.h"
+#include "base/vec.h"
+#include "sys/file_error.h"
+#include "sys/host_inner.h"
+
+bool host_open(const char *root, Host **out, Error *err)
+{
+    struct stat root_status, own_status;
+    int descriptor = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0 || fstat(descriptor, &root_status) != 0 || stat("/", &own_status) != 0) {
+        bool failed = file_error(err, errno, root);
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        return failed;
+    }
+    Host *host = calloc(1, sizeof *host);
+    if (host == NULL) {
+        memory_exhausted(sizeof *host);
+    }
+    host->live = root_status.st_dev == own_status.st_dev && root_status.st_ino == own_status.st_ino;
+    host->root = realpath(root, NULL);
+    if (host->root == NULL) {
+        file_error(err, errno, root);
+        close(descriptor);
+        free(host);
+        return false;
+    }
+    host->root_descriptor = descriptor;
+    if (host->live) {
+        close(descriptor);
+        host->root_descriptor = AT_FDCWD;
+    }
+    pthread_mutex_init(&host->lock, NULL);
+    arena_init(&host->people.arena, ARENA_UNLIMITED);
+    *out = host;
+    return true;
+}
+
+void host_close(Host *host)
+{
+    if (host == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < host->device_count; i++) {
+        close(host->devices[i].descriptor);
+    }
+    if (!host->live) {
+        close(host->root_descriptor);
+    }
+    arena_clear(&host->people.arena);
+    pthread_mutex_destroy(&host->lock);
+    free(host->root);
+    free(host);
+}
+
+bool host_is_live(const Host *host)
+{
+    return host->live;
+}
+
+const char *host_root(const Host *host)
+{
+    return host->root;
+}
+
+const char *file_kind_name(FileKind kind)
+{
+    static const char *const names[] = {
+        [FILE_ABSENT] = "absent", [FILE_REGULAR] = "file",       [FILE_DIRECTORY] = "directory",
+        [FILE_LINK] = "link",     [FILE_OTHER] = "special file",
+    };
+    return enum_names_get(names, COUNT_OF(names), kind, "FileKind");
+}
+
+bool host_error(Error *err, int number, Str path)
+{
+    char name[PATH_MAX];
+    snprintf(name, sizeof name, "%" STR_FMT, STR_ARG(path));
+    return file_error(err, number, name);
+}
+
+bool host_path(Str path, char out[PATH_MAX], Error *err)
+{
+    if (path.len == 0 || path.data[0] != '/' || memchr(path.data, '\0', path.len) != NULL) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not an absolute path",
+                         STR_ARG(path));
+    }
+    if (path.len >= PATH_MAX) {
+        return host_error(err, ENAMETOOLONG, str_slice(path, 0, 100));
+    }
+    memcpy(out, path.data, path.len);
+    out[path.len] = '\0';
+    return true;
+}
+
+enum {
+    RACE_TRIES = 64
+};
+
+/* With a root of its own the kernel checks every link and every "..", and says EAGAIN when
+ * somebody renamed directories meanwhile. */
+int host_open_path(const Host *host, const char *path, uint64_t flags)
+{
+    /* Beside O_PATH the kernel accepts few flags. */
+    uint64_t more = (flags & O_PATH) != 0 ? O_CLOEXEC : O_CLOEXEC | O_NOCTTY;
+    struct open_how how = { .flags = flags | more, .resolve = host->live ? 0 : RESOLVE_IN_ROOT };
+    for (int i = 0;; i++) {
+        int descriptor = (int)syscall(SYS_openat2, host->root_descriptor, path, &how, sizeof how);
+        if (descriptor >= 0 || (errno != EAGAIN && errno != EINTR) || i == RACE_TRIES) {
+            return descriptor;
+        }
+    }
+}
+
+static bool split(Str path, Str *directory, Str *name)
+{
+    while (path.len > 1 && path.data[path.len - 1] == '/') {
+        path.len--;
+    }
+    size_t slash = str_find_last(path, STR("/"));
+    if (slash == STR_NOT_FOUND) {
+        return false;
+    }
+    *directory = slash == 0 ? STR("/") : str_slice(path, 0, slash);
+    *name = str_from_offset(path, slash + 1);
+    return name->len > 0 && !str_eq(*name, STR(".")) && !str_eq(*name, STR(".."));
+}
+
+bool host_open_entry(const Host *host, Str path, HostEntry *out, Error *err)
+{
+    Str directory, name;
+    char directory_path[PATH_MAX];
+    if (!split(path, &directory, &name)) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' names no file", STR_ARG(path));
+    }
+    if (!host_path(directory, directory_path, err)) {
+        return false;
+    }
+    if (name.len > NAME_MAX || memchr(name.data, '\0', name.len) != NULL) {
+        return host_error(err, ENAMETOOLONG, path);
+    }
+    /* Flushing a directory needs more than O_PATH, which needs permission to read it. */
+    int kind = host->sync == SYNC_EACH ? O_RDONLY : O_PATH;
+    out->directory = host_open_path(host, directory_path, (uint64_t)(kind | O_DIRECTORY));
+    if (out->directory < 0 && errno == EACCES) {
+        out->directory = host_open_path(host, directory_path, O_PATH | O_DIRECTORY);
+    }
+    if (out->directory < 0) {
+        return host_error(err, errno, errno == ENOENT || errno == ENOTDIR ? directory : path);
+    }
+    memcpy(out->name, name.data, name.len);
+    out->name[name.len] = '\0';
+    return true;
+}
+
+void host_entry_close(HostEntry *entry)
+{
+    close(entry->directory);
+}
+
+/* --- Looking ------------------------------------------------------------------------------- */
+
+static FileInfo info_from(const struct stat *status)
+{
+    FileKind kind = S_ISREG(status->st_mode)   ? FILE_REGULAR
+                    : S_ISDIR(status->st_mode) ? FILE_DIRECTORY
+                    : S_ISLNK(status->st_mode) ? FILE_LINK
+                                               : FILE_OTHER;
+    return (FileInfo){
+        .kind = kind,
+        .mode = status->st_mode & 07777,
+        .uid = status->st_uid,
+        .gid = status->st_gid,
+        .size = status->st_size,
+        .mtime_ns = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec,
+    };
+}
+
+static bool is_absence(int number)
+{
+    return number == ENOENT || number == ENOTDIR;
+}
+
+static bool stat_path(Host *host, const char *path, struct stat *status)
+{
+    if (host->live) {
+        return fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW) == 0;
+    }
+    int descriptor = host_open_path(host, path, O_PATH | O_NOFOLLOW);
+    if (descriptor < 0) {
+        return false;
+    }
+    bool ok = fstat(descriptor, status) == 0;
+    close(descriptor);
+    return ok;
+}
+
+bool host_stat(Host *host, Str path, FileInfo *out, Error *err)
+{
+    char name[PATH_MAX];
+    struct stat status;
+    if (!host_path(path, name, err)) {
+        return false;
+    }
+    if (stat_path(host, name, &status)) {
+        *out = info_from(&status);
+        return true;
+    }
+    if (!is_absence(errno)) {
+        return host_error(err, errno, path);
+    }
+    *out = (FileInfo){ .kind = FILE_ABSENT };
+    return true;
+}
+
+static bool too_large(Error *err, Str path, size_t max)
+{
+    return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %zu bytes", STR_ARG(path), max);
+}
+
+enum {
+    READ_PIECE = 4096
+};
+
+/* A regular file that knows its size takes one call: a short answer is its end. Those of /proc say
+ * 0 and are read until nothing comes. */
+static bool read_content(Arena *arena, int descriptor, Str path, int64_t size, size_t max, Str *out,
+                         Error *err)
+{
+    size_t cap = size > 0 ? (size_t)size + 1 : READ_PIECE, len = 0;
+    char *text = arena_alloc(arena, cap);
+    for (;;) {
+        ssize_t got = read(descriptor, text + len, cap - len);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return host_error(err, errno, path);
+        }
+        len += (size_t)got;
+        if (len > max) {
+            return too_large(err, path, max);
+        }
+        if (got == 0 || (size > 0 && len < cap)) {
+            break;
+        }
+        if (len == cap) {
+            text = arena_grow(arena, text, cap, cap * 2);
+            cap *= 2;
+        }
+    }
+    arena_shrink(arena, text, cap, len);
+    *out = str_from(text, len);
+    return true;
+}
+
+bool host_look(Host *host, Arena *arena, Str path, size_t max, FileInfo *out, Str *content,
+               Error *err)
+{
+    char name[PATH_MAX];
+    if (!host_path(path, name, err)) {
+        return false;
+    }
+    *content = STR_EMPTY;
+    /* O_NONBLOCK: somebody may have put a pipe there. */
+    int descriptor = host_open_path(host, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) {
+        if (is_absence(errno)) {
+            *out = (FileInfo){ .kind = FILE_ABSENT };
+            return true;
+        }
+        /* A link says ELOOP, a socket or a device without driver ENXIO or ENODEV. */
+        return errno == ELOOP || errno == ENXIO || errno == ENODEV ? host_stat(host, path, out, err)
+                                                                   : host_error(err, errno, path);
+    }
+    struct stat status;
+    bool ok = fstat(descriptor, &status) == 0 || host_error(err, errno, path);
+    if (ok) {
+        *out = info_from(&status);
+        if (out->kind == FILE_REGULAR && (uint64_t)out->size <= max) {
+            ok = read_content(arena, descriptor, path, out->size, max, content, err);
+            out->size = ok ? (int64_t)content->len : out->size;
+        }
+    }
+    close(descriptor);
+    return ok;
+}
+
+bool host_read(Host *host, Arena *arena, Str path, size_t max, Str *out, Error *err)
+{
+    char name[PATH_MAX];
+    struct stat status;
+    if (!host_path(path, name, err)) {
+        return false;
+    }
+    int descriptor = host_open_path(host, name, O_RDONLY | O_NONBLOCK);
+    if (descriptor < 0) {
+        return host_error(err, errno, path);
+    }
+    bool ok = fstat(descriptor, &status) == 0 || host_error(err, errno, path);
+    if (ok && !S_ISREG(status.st_mode)) {
+        ok = S_ISDIR(status.st_mode)
+                 ? host_error(err, EISDIR, path)
+                 : error_set(err, ERROR_INVALID, "%" STR_FMT ": not a file", STR_ARG(path));
+    }
+    if (ok && (uint64_t)status.st_size > max) {
+        ok = too_large(err, path, max);
+    }
+    ok = ok && read_content(arena, descriptor, path, status.st_size, max, out, err);
+    close(descriptor);
+    return ok;
+}
+
+bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err)
+{
+    HostEntry entry;
+    char target[PATH_MAX];
+    if (!host_open_entry(host, path, &entry, err)) {
+        return false;
+    }
+    ssize_t len = readlinkat(entry.directory, entry.name, target, sizeof target);
+    int number = errno;
+    host_entry_close(&entry);
+    if (len < 0) {
+        return number == EINVAL
+                   ? error_set(err, ERROR_INVALID, "%" STR_FMT ": not a link", STR_ARG(path))
+                   : host_error(err, number, path);
+    }
+    *out = arena_copy(arena, str_from(target, (size_t)len));
+    return true;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return str_compare(*(const Str *)a, *(const Str *)b);
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str **names, uint32_t *count,
+               Error *err)
+{
+    char name[PATH_MAX];
+    if (!host_path(path, name, err)) {
+        return false;
+    }
+    int descriptor = host_open_path(host, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (descriptor < 0) {
+        return host_error(err, errno, path);
+    }
+    DIR *stream = fdopendir(descriptor);
+    if (stream == NULL) {
+        memory_exhausted(sizeof(void *));
+    }
+    VEC(Str) found = { 0 };
+    bool ok = true;
+    for (struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
+        if (is_dots(entry->d_name)) {
+            continue;
+        }
+        if (found.len == max) {
+            ok = error_set(err, ERROR_LIMIT, "%" STR_FMT ": more than %u entries", STR_ARG(path),
+                           max);
+        } else {
+            VEC_PUSH(arena, &found, arena_copy(arena, str_from_c(entry->d_name)));
+        }
+    }
+    closedir(stream);
+    if (!ok) {
+        return false;
+    }
+    if (found.len > 1) {
+        qsort(found.items, found.len, sizeof(Str), compare_names);
+    }
+    *names = found.items;
+    *count = found.len;
+    return true;
+}

@@ -1,0 +1,69 @@
+/* What the files of the host share; nobody else includes this. libc's conventions hold here:
+ * descriptors, -1 and errno. */
+#pragma once
+
+#include <dirent.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/str_map.h"
+#include "sys/host.h"
+
+enum {
+    HOST_DEVICES_MAX = 64
+};
+
+/* A file system that was written to. */
+typedef struct HostDevice {
+    dev_t number;
+    int descriptor; /* of a directory on it */
+    bool ordered;   /* data is on the disk before the name that leads to it */
+    bool volatile_; /* nothing of it is ever on a disk */
+    bool dirty;
+} HostDevice;
+
+/* From passwd and group; see host_people.c. */
+typedef struct HostPeople {
+    bool loaded;
+    Arena arena;
+    StrMap users;  /* name to HostUser */
+    StrMap groups; /* name to HostGroup */
+} HostPeople;
+
+struct Host {
+    char *root;
+    int root_descriptor; /* AT_FDCWD on a live host, where all paths are absolute */
+    bool live;
+    _Atomic SyncPolicy sync;
+    pthread_mutex_t lock; /* of all that follows */
+    HostDevice devices[HOST_DEVICES_MAX];
+    uint32_t device_count;
+    HostPeople people;
+};
+
+/* The path as C text; false with ERROR_INVALID when it cannot be one. */
+bool host_path(Str path, char out[PATH_MAX], Error *err);
+/* openat2 below the root; -1 and errno. */
+int host_open_path(const Host *host, const char *path, uint64_t flags);
+/* "PATH: reason". Always false. */
+bool host_error(Error *err, int number, Str path);
+
+/* The directory that holds `path`, opened, and the name in it. */
+typedef struct HostEntry {
+    int directory;
+    char name[NAME_MAX + 1];
+} HostEntry;
+
+bool host_open_entry(const Host *host, Str path, HostEntry *out, Error *err);
+void host_entry_close(HostEntry *entry);
+
+/* Before the change: makes sure of what `descriptor` wrote. After it: of the directory. */
+bool host_flush_file(Host *host, int descriptor, dev_t device);
+bool host_flush_directory(Host *host, int directory);
+
+/* A name that nobody uses, for what is not ready to be seen. */
+enum {
+    HOST_TEMP_NAME = 32
+};
+void host_temp_name(char out[HOST_TEMP_NAME]);

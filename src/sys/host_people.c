@@ -1,0 +1,380 @@
+/* Users and groups.
+ *
+ * The root's own passwd and group are read once and kept: a thousand files of one owner cost one
+ * look. A name that is not there is looked for again in the files, which may have changed, and on a
+ * live host asked of the name service. That runs `getent` instead of calling into libc: modules of
+ * the name service (sssd, LDAP) stay out of this process, and a static program needs no warning
+ * about the shared libraries that it would have to load. */
+#include "base/vec.h"
+#include "sys/host_inner.h"
+#include "sys/name_service.h"
+
+enum {
+    PEOPLE_FILE_MAX = 16 << 20
+};
+
+typedef struct HostUser {
+    Str name, home, shell;
+    uid_t uid;
+    gid_t gid;
+} HostUser;
+
+typedef struct HostGroup {
+    Str name, members; /* members as written: "web,db" */
+    gid_t gid;
+} HostGroup;
+
+static bool parse_id(Str text, uint32_t *out)
+{
+    uint64_t number;
+    if (!str_to_u64(text, &number) || number >= UINT32_MAX) {
+        return false;
+    }
+    *out = (uint32_t)number;
+    return true;
+}
+
+enum {
+    USER_FIELDS = 7,
+    GROUP_FIELDS = 4
+};
+
+static uint32_t split_fields(Str line, Str *fields, uint32_t max)
+{
+    uint32_t count = 0;
+    while (count < max && str_split_next(&line, ':', &fields[count])) {
+        count++;
+    }
+    return count;
+}
+
+/* What is malformed, or an entry of the old NIS syntax, is passed over. */
+static void add_user(HostPeople *people, Str line)
+{
+    Str fields[USER_FIELDS];
+    uint32_t uid, gid;
+    if (split_fields(line, fields, USER_FIELDS) < USER_FIELDS || fields[0].len == 0 ||
+        !parse_id(fields[2], &uid) || !parse_id(fields[3], &gid) ||
+        str_map_has(&people->users, fields[0])) {
+        return;
+    }
+    HostUser *user = ARENA_NEW(&people->arena, HostUser);
+    *user = (HostUser){
+        .name = fields[0], .home = fields[5], .shell = fields[6], .uid = uid, .gid = gid
+    };
+    str_map_put(&people->users, user->name, user);
+}
+
+static void add_group(HostPeople *people, Str line)
+{
+    Str fields[GROUP_FIELDS];
+    uint32_t gid;
+    uint32_t count = split_fields(line, fields, GROUP_FIELDS);
+    if (count < GROUP_FIELDS - 1 || fields[0].len == 0 || !parse_id(fields[2], &gid) ||
+        str_map_has(&people->groups, fields[0])) {
+        return;
+    }
+    HostGroup *group = ARENA_NEW(&people->arena, HostGroup);
+    *group = (HostGroup){ .name = fields[0],
+                          .members = count == GROUP_FIELDS ? fields[3] : STR_EMPTY,
+                          .gid = gid };
+    str_map_put(&people->groups, group->name, group);
+}
+
+static bool load_file(Host *host, Str path, void (*add)(HostPeople *people, Str line), Error *err)
+{
+    Str text, line;
+    if (!host_read(host, &host->people.arena, path, PEOPLE_FILE_MAX, &text, err)) {
+        return err->kind == ERROR_NOT_FOUND; /* a root that is still being built */
+    }
+    while (str_split_next(&text, '\n', &line)) {
+        add(&host->people, line);
+    }
+    return true;
+}
+
+static bool load(Host *host, Error *err)
+{
+    HostPeople *people = &host->people;
+    arena_reset(&people->arena);
+    str_map_init(&people->users, &people->arena);
+    str_map_init(&people->groups, &people->arena);
+    people->loaded = load_file(host, STR("/etc/passwd"), add_user, err) &&
+                     load_file(host, STR("/etc/group"), add_group, err);
+    return people->loaded;
+}
+
+void host_forget_people(Host *host)
+{
+    pthread_mutex_lock(&host->lock);
+    host->people.loaded = false;
+    pthread_mutex_unlock(&host->lock);
+}
+
+/* One kind of entry: users or groups. */
+typedef struct Kind {
+    const char *database;
+    const char *noun;
+    size_t map; /* offset of its map in HostPeople */
+    void (*add)(HostPeople *people, Str line);
+} Kind;
+
+static const Kind user_kind = { "passwd", "user", offsetof(HostPeople, users), add_user };
+static const Kind group_kind = { "group", "group", offsetof(HostPeople, groups), add_group };
+
+static StrMap *kind_map(HostPeople *people, const Kind *kind)
+{
+    return (StrMap *)((char *)people + kind->map);
+}
+
+/* The name service's answer goes to those from the files. */
+static bool ask_name_service(Host *host, const Kind *kind, Str name, Str *found, Error *err)
+{
+    Str line;
+    if (!host->live || !name_service_ask(&host->people.arena, kind->database, name, &line, err)) {
+        return false;
+    }
+    kind->add(&host->people, line);
+    *found = str_slice(line, 0, str_find(line, STR(":"), 0));
+    return true;
+}
+
+/* NULL with ERROR_NOT_FOUND; the lock is held. */
+static void *find(Host *host, const Kind *kind, Str name, Error *err)
+{
+    HostPeople *people = &host->people;
+    bool fresh = !people->loaded;
+    if (fresh && !load(host, err)) {
+        return NULL;
+    }
+    void *entry = str_map_find(kind_map(people, kind), name);
+    if (entry == NULL && !fresh) {
+        if (!load(host, err)) {
+            return NULL;
+        }
+        entry = str_map_find(kind_map(people, kind), name);
+    }
+    Str found;
+    uint32_t number;
+    *err = (Error){ 0 };
+    if (entry == NULL && !parse_id(name, &number) &&
+        ask_name_service(host, kind, name, &found, err)) {
+        entry = str_map_find(kind_map(people, kind), found);
+    }
+    if (entry == NULL && (err->kind == ERROR_NONE || err->kind == ERROR_NOT_FOUND)) {
+        error_set(err, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", kind->noun, STR_ARG(name));
+    }
+    return entry;
+}
+
+static HostUser *find_uid(HostPeople *people, uid_t uid)
+{
+    uint32_t at = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&people->users, &at)) != NULL;) {
+        HostUser *user = entry->value;
+        if (user->uid == uid) {
+            return user;
+        }
+    }
+    return NULL;
+}
+
+bool host_find_user(Host *host, Str name, uid_t *out, gid_t *group, Error *err)
+{
+    pthread_mutex_lock(&host->lock);
+    const HostUser *user = find(host, &user_kind, name, err);
+    uint32_t number;
+    bool ok = true;
+    if (user == NULL && err->kind == ERROR_NOT_FOUND && parse_id(name, &number)) {
+        user = find_uid(&host->people, number);
+        *out = number;
+    } else if (user == NULL) {
+        ok = false;
+    } else {
+        *out = user->uid;
+    }
+    if (ok && group != NULL) {
+        *group = user != NULL ? user->gid : HOST_KEEP_ID;
+    }
+    pthread_mutex_unlock(&host->lock);
+    return ok;
+}
+
+/* Texts are copied while the lock is held: afterwards another thread may read the files anew. */
+static bool find_user(Host *host, Arena *arena, Str name, HostUser *out, Error *err)
+{
+    pthread_mutex_lock(&host->lock);
+    const HostUser *user = find(host, &user_kind, name, err);
+    uint32_t number;
+    bool ok = true;
+    if (user == NULL && err->kind == ERROR_NOT_FOUND && parse_id(name, &number)) {
+        user = find_uid(&host->people, number);
+    }
+    if (user != NULL) {
+        *out = *user;
+        out->name = arena_copy(arena, user->name);
+        out->home = arena_copy(arena, user->home);
+        out->shell = arena_copy(arena, user->shell);
+    } else if (err->kind == ERROR_NOT_FOUND && parse_id(name, &number)) {
+        *out = (HostUser){ .name = name, .uid = number, .gid = HOST_KEEP_ID };
+    } else {
+        ok = false;
+    }
+    pthread_mutex_unlock(&host->lock);
+    return ok;
+}
+
+bool host_find_group(Host *host, Str name, gid_t *out, Error *err)
+{
+    pthread_mutex_lock(&host->lock);
+    const HostGroup *group = find(host, &group_kind, name, err);
+    uint32_t number;
+    bool ok = true;
+    if (group != NULL) {
+        *out = group->gid;
+    } else if (err->kind == ERROR_NOT_FOUND && parse_id(name, &number)) {
+        *out = number;
+    } else {
+        ok = false;
+    }
+    pthread_mutex_unlock(&host->lock);
+    return ok;
+}
+
+static HostGroup *find_gid(HostPeople *people, gid_t gid)
+{
+    uint32_t at = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&people->groups, &at)) != NULL;) {
+        HostGroup *group = entry->value;
+        if (group->gid == gid) {
+            return group;
+        }
+    }
+    return NULL;
+}
+
+/* The files only: a name for display is not worth a question to the network. */
+Str host_user_name(Host *host, Arena *arena, uid_t uid)
+{
+    Error err;
+    pthread_mutex_lock(&host->lock);
+    const HostUser *user =
+        host->people.loaded || load(host, &err) ? find_uid(&host->people, uid) : NULL;
+    Str name = user != NULL ? arena_copy(arena, user->name) : arena_format(arena, "%u", uid);
+    pthread_mutex_unlock(&host->lock);
+    return name;
+}
+
+Str host_group_name(Host *host, Arena *arena, gid_t gid)
+{
+    Error err;
+    pthread_mutex_lock(&host->lock);
+    const HostGroup *group =
+        host->people.loaded || load(host, &err) ? find_gid(&host->people, gid) : NULL;
+    Str name = group != NULL ? arena_copy(arena, group->name) : arena_format(arena, "%u", gid);
+    pthread_mutex_unlock(&host->lock);
+    return name;
+}
+
+/* --- Accounts ------------------------------------------------------------------------------ */
+
+typedef VEC(gid_t) Groups;
+
+static bool is_member(const HostGroup *group, Str name)
+{
+    Str rest = group->members, member;
+    while (str_split_next(&rest, ',', &member)) {
+        if (str_eq(member, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void push_group(Arena *arena, Groups *groups, gid_t gid)
+{
+    for (uint32_t i = 0; i < groups->len; i++) {
+        if (groups->items[i] == gid) {
+            return;
+        }
+    }
+    VEC_PUSH(arena, groups, gid);
+}
+
+static void push_groups_of_files(Host *host, Arena *arena, Str name, Groups *groups)
+{
+    uint32_t at = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&host->people.groups, &at)) != NULL;) {
+        const HostGroup *group = entry->value;
+        if (is_member(group, name)) {
+            push_group(arena, groups, group->gid);
+        }
+    }
+}
+
+/* Whether membership can come from elsewhere than the files. Most systems have "files systemd",
+ * and a process for every command that runs as somebody would be a waste. */
+static bool groups_lie_elsewhere(Host *host, Arena *arena)
+{
+    Str text, line, part;
+    Error err;
+    if (!host->live ||
+        !host_read(host, arena, STR("/etc/nsswitch.conf"), PEOPLE_FILE_MAX, &text, &err)) {
+        return false;
+    }
+    while (str_split_next(&text, '\n', &line)) {
+        line = str_trim(line);
+        if (!str_starts(line, STR("group:")) && !str_starts(line, STR("initgroups:"))) {
+            continue;
+        }
+        line = str_from_offset(line, str_find(line, STR(":"), 0) + 1);
+        while (str_split_next(&line, ' ', &part)) {
+            part = str_trim(part);
+            if (part.len > 0 && part.data[0] != '[' && !str_eq(part, STR("files")) &&
+                !str_eq(part, STR("compat")) && !str_eq(part, STR("systemd"))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* "web   33 1001 1002" */
+static void push_groups_of_name_service(Host *host, Arena *arena, Str name, Groups *groups)
+{
+    Error err;
+    Str line, part;
+    uint32_t gid;
+    if (!groups_lie_elsewhere(host, arena) ||
+        !name_service_ask(arena, "initgroups", name, &line, &err)) {
+        return;
+    }
+    line = str_from_offset(line, name.len);
+    while (str_split_next(&line, ' ', &part)) {
+        if (parse_id(part, &gid)) {
+            push_group(arena, groups, gid);
+        }
+    }
+}
+
+bool host_find_account(Host *host, Arena *arena, Str name, Account *out, Error *err)
+{
+    HostUser user;
+    if (!find_user(host, arena, name, &user, err)) {
+        return false;
+    }
+    Groups groups = { 0 };
+    *out = (Account){ .name = user.name,
+                      .home = user.home,
+                      .shell = user.shell,
+                      .uid = user.uid,
+                      .gid = user.gid == HOST_KEEP_ID ? user.uid : user.gid };
+    pthread_mutex_lock(&host->lock);
+    push_group(arena, &groups, out->gid);
+    push_groups_of_files(host, arena, out->name, &groups);
+    pthread_mutex_unlock(&host->lock);
+    push_groups_of_name_service(host, arena, out->name, &groups);
+    out->groups = groups.items;
+    out->group_count = groups.len;
+    return true;
+}

@@ -1,0 +1,79 @@
+/* Removing whole trees, through descriptors, so that nobody who swaps a directory for a link
+ * meanwhile leads the removal elsewhere. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "sys/host_inner.h"
+
+enum {
+    DEPTH_MAX = 200 /* each level holds a descriptor */
+};
+
+static bool remove_at(int directory, const char *name, dev_t device, unsigned depth, Error *err);
+
+static bool remove_inside(int descriptor, dev_t device, unsigned depth, Error *err)
+{
+    DIR *stream = fdopendir(descriptor);
+    if (stream == NULL) {
+        memory_exhausted(sizeof(void *));
+    }
+    bool ok = true;
+    for (struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            ok = remove_at(dirfd(stream), entry->d_name, device, depth, err);
+        }
+    }
+    closedir(stream);
+    return ok;
+}
+
+static bool remove_at(int directory, const char *name, dev_t device, unsigned depth, Error *err)
+{
+    if (unlinkat(directory, name, 0) == 0 || errno == ENOENT) {
+        return true;
+    }
+    if (errno != EISDIR && errno != EPERM) {
+        return host_error(err, errno, str_from_c(name));
+    }
+    int number = errno;
+    int descriptor =
+        openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
+        return host_error(err, descriptor < 0 && errno == ENOTDIR ? number : errno,
+                          str_from_c(name));
+    }
+    if (device != 0 && status.st_dev != device) {
+        close(descriptor);
+        return error_set(err, ERROR_CONFLICT, "%s: something is mounted there", name);
+    }
+    if (depth == DEPTH_MAX) {
+        close(descriptor);
+        return error_set(err, ERROR_LIMIT, "%s: directories are nested too deep", name);
+    }
+    if (!remove_inside(descriptor, status.st_dev, depth + 1, err)) {
+        return error_wrap(err, "%s", name);
+    }
+    return unlinkat(directory, name, AT_REMOVEDIR) == 0 || errno == ENOENT ||
+           host_error(err, errno, str_from_c(name));
+}
+
+bool host_remove(Host *host, Str path, Error *err)
+{
+    HostEntry entry;
+    if (!host_open_entry(host, path, &entry, err)) {
+        return err->kind == ERROR_NOT_FOUND;
+    }
+    struct stat parent;
+    bool ok = fstat(entry.directory, &parent) == 0 || host_error(err, errno, path);
+    if (ok && !remove_at(entry.directory, entry.name, parent.st_dev, 0, err)) {
+        ok = error_wrap(err, "cannot remove '%" STR_FMT "'", STR_ARG(path));
+    }
+    if (ok && !host_flush_directory(host, entry.directory)) {
+        ok = host_error(err, errno, path);
+    }
+    host_entry_close(&entry);
+    return ok;
+}

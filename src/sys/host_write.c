@@ -1,0 +1,213 @@
+/* New content under an old name, at one moment.
+ *
+ * Where the file system can, the content is written to a file without any name (O_TMPFILE): a
+ * process that is killed meanwhile leaves nothing behind. A new name is then given directly; to
+ * replace one, a second name is given first and renamed over it. Elsewhere, and when a command
+ * has to look at the new content, a temporary name is used from the start. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/host_inner.h"
+
+enum {
+    NAME_TRIES = 16
+};
+
+void host_temp_name(char out[HOST_TEMP_NAME])
+{
+    snprintf(out, HOST_TEMP_NAME, ".eden-%016llx", (unsigned long long)random_seed());
+}
+
+/* The file while it is written. */
+typedef struct Draft {
+    HostEntry *entry;
+    int descriptor;
+    char name[HOST_TEMP_NAME]; /* empty: it has none */
+} Draft;
+
+static bool cannot_be_nameless(int number)
+{
+    return number == EOPNOTSUPP || number == EISDIR || number == EINVAL || number == ENOENT;
+}
+
+static bool draft_open_named(Draft *draft)
+{
+    for (int i = 0; i < NAME_TRIES; i++) {
+        host_temp_name(draft->name);
+        draft->descriptor = openat(draft->entry->directory, draft->name,
+                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (draft->descriptor >= 0) {
+            return true;
+        }
+        if (errno != EEXIST) {
+            break;
+        }
+    }
+    draft->name[0] = '\0';
+    return false;
+}
+
+static bool draft_open(Draft *draft, bool named)
+{
+    if (!named) {
+        draft->descriptor =
+            openat(draft->entry->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+        if (draft->descriptor >= 0 || !cannot_be_nameless(errno)) {
+            return draft->descriptor >= 0;
+        }
+    }
+    return draft_open_named(draft);
+}
+
+static void draft_drop(Draft *draft)
+{
+    if (draft->descriptor >= 0) {
+        close(draft->descriptor);
+    }
+    if (draft->name[0] != '\0') {
+        unlinkat(draft->entry->directory, draft->name, 0);
+    }
+}
+
+/* Whose the file shall be. What stands there passes its owner on, if nothing else is wanted. */
+static bool settle_owner(Host *host, Str path, const FileWrite *write, uid_t *uid, gid_t *gid,
+                         Error *err)
+{
+    *uid = write->uid;
+    *gid = write->gid;
+    if (*uid != HOST_KEEP_ID && *gid != HOST_KEEP_ID) {
+        return true;
+    }
+    FileInfo looked_up;
+    const FileInfo *before = write->before;
+    if (before == NULL) {
+        if (!host_stat(host, path, &looked_up, err)) {
+            return false;
+        }
+        before = &looked_up;
+    }
+    if (before->kind == FILE_REGULAR) {
+        *uid = *uid == HOST_KEEP_ID ? before->uid : *uid;
+        *gid = *gid == HOST_KEEP_ID ? before->gid : *gid;
+    }
+    return true;
+}
+
+static bool draft_fill(Host *host, Draft *draft, Str path, const FileWrite *write, Error *err)
+{
+    uid_t uid;
+    gid_t gid;
+    struct stat status;
+    if (!settle_owner(host, path, write, &uid, &gid, err)) {
+        return false;
+    }
+    if (!file_write_all(draft->descriptor, write->content, err)) {
+        return error_wrap(err, "%" STR_FMT, STR_ARG(path));
+    }
+    if (fstat(draft->descriptor, &status) != 0) {
+        return host_error(err, errno, path);
+    }
+    bool same_owner = (uid == HOST_KEEP_ID || uid == status.st_uid) &&
+                      (gid == HOST_KEEP_ID || gid == status.st_gid);
+    if (!same_owner && fchown(draft->descriptor, uid, gid) != 0) {
+        host_error(err, errno, path);
+        return error_wrap(err, "cannot set the owner");
+    }
+    /* After the owner, because changing that takes the set-id bits away. */
+    if ((status.st_mode & 07777) != write->mode && fchmod(draft->descriptor, write->mode) != 0) {
+        return host_error(err, errno, path);
+    }
+    return host_flush_file(host, draft->descriptor, status.st_dev) || host_error(err, errno, path);
+}
+
+static bool draft_check(const Draft *draft, Str path, const FileWrite *write, Error *err)
+{
+    char place[PATH_MAX];
+    size_t slash = str_find_last(path, STR("/"));
+    int len = snprintf(place, sizeof place, "%" STR_FMT "/%s", STR_ARG(str_slice(path, 0, slash)),
+                       draft->name);
+    if (len >= (int)sizeof place) {
+        return host_error(err, ENAMETOOLONG, path);
+    }
+    return write->check(write->check_context, str_from(place, (size_t)len), err);
+}
+
+/* Without the privilege that AT_EMPTY_PATH takes in older kernels, /proc leads to the file. */
+static bool give_name(const Draft *draft, const char *name)
+{
+    int directory = draft->entry->directory;
+    if (linkat(draft->descriptor, "", directory, name, AT_EMPTY_PATH) == 0) {
+        return true;
+    }
+    if (errno != ENOENT && errno != EPERM) {
+        return false;
+    }
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", draft->descriptor);
+    return linkat(AT_FDCWD, link, directory, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
+static bool draft_publish(Draft *draft)
+{
+    int directory = draft->entry->directory;
+    if (draft->name[0] == '\0') {
+        if (give_name(draft, draft->entry->name)) {
+            return true;
+        }
+        if (errno != EEXIST) {
+            return false;
+        }
+        host_temp_name(draft->name);
+        if (!give_name(draft, draft->name)) {
+            draft->name[0] = '\0';
+            return false;
+        }
+    }
+    if (renameat(directory, draft->name, directory, draft->entry->name) != 0) {
+        return false;
+    }
+    draft->name[0] = '\0';
+    return true;
+}
+
+static bool write_entry(Host *host, HostEntry *entry, Str path, const FileWrite *write, bool named,
+                        bool *again, Error *err)
+{
+    Draft draft = { .entry = entry, .descriptor = -1 };
+    if (!draft_open(&draft, named)) {
+        return host_error(err, errno, path);
+    }
+    bool ok = draft_fill(host, &draft, path, write, err);
+    if (ok && write->check != NULL) {
+        ok = draft_check(&draft, path, write, err);
+    }
+    if (ok && !draft_publish(&draft)) {
+        *again = !named && (errno == ENOENT || errno == EPERM || errno == EXDEV);
+        ok = host_error(err, errno, path);
+    }
+    draft_drop(&draft);
+    return ok;
+}
+
+bool host_write(Host *host, Str path, const FileWrite *write, Error *err)
+{
+    HostEntry entry;
+    if (!host_open_entry(host, path, &entry, err)) {
+        return false;
+    }
+    bool again = false;
+    bool ok = write_entry(host, &entry, path, write, write->check != NULL, &again, err);
+    if (!ok && again) {
+        /* A file without a name could not get one here: neither privilege nor /proc. */
+        ok = write_entry(host, &entry, path, write, true, &again, err);
+    }
+    if (ok && !host_flush_directory(host, entry.directory)) {
+        ok = host_error(err, errno, path);
+    }
+    host_entry_close(&entry);
+    return ok;
+}

@@ -1,0 +1,497 @@
+#include "sys/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "sys/clock.h"
+#include "sys/file_error.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
+#endif
+#endif
+#ifndef NO_SANITIZE
+#define NO_SANITIZE __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
+#endif
+
+/* --- The child ----------------------------------------------------------------------------- */
+
+/* Which of its preparations failed, for the message. */
+typedef enum ChildStage {
+    STAGE_ROOT,
+    STAGE_DIRECTORY,
+    STAGE_USER,
+    STAGE_EXEC,
+    STAGE_OTHER,
+} ChildStage;
+
+/* Everything the child needs, made ready by the parent: they share memory until exec, so the child
+ * makes raw system calls only and leaves its failure here. */
+typedef struct Child {
+    const ProcessSpec *spec;
+    const char *const *candidates; /* paths to try to execute; ends with NULL */
+    const char *const *env;
+    int descriptors[3];
+    ChildStage stage;
+    int failure; /* errno; 0: it runs */
+} Child;
+
+NO_SANITIZE static bool child_fail(Child *child, ChildStage stage)
+{
+    child->stage = stage;
+    child->failure = errno;
+    return false;
+}
+
+/* Handlers are this process's business; what is ignored would stay ignored in the program. */
+NO_SANITIZE static void child_reset_signals(void)
+{
+    struct sigaction standard = { .sa_handler = SIG_DFL };
+    for (int number = 1; number < NSIG; number++) {
+        sigaction(number, &standard, NULL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
+}
+
+/* glibc's wrappers would have every thread of the parent change its ids too. */
+NO_SANITIZE static bool child_become_user(Child *child)
+{
+    const ProcessSpec *spec = child->spec;
+    if (spec->uid == geteuid() && spec->uid != 0) {
+        return true; /* without privileges there is nothing to change, and no need to */
+    }
+    return (syscall(SYS_setgroups, (size_t)spec->group_count, spec->groups) == 0 &&
+            syscall(SYS_setresgid, spec->gid, spec->gid, spec->gid) == 0 &&
+            syscall(SYS_setresuid, spec->uid, spec->uid, spec->uid) == 0) ||
+           child_fail(child, STAGE_USER);
+}
+
+NO_SANITIZE static bool child_prepare(Child *child)
+{
+    const ProcessSpec *spec = child->spec;
+    setsid();
+    for (int i = 0; i < 3; i++) {
+        if (dup2(child->descriptors[i], i) < 0) {
+            return child_fail(child, STAGE_OTHER);
+        }
+    }
+    syscall(SYS_close_range, 3u, ~0u, 0u);
+    if (spec->root != NULL && (chroot(spec->root) != 0 || chdir("/") != 0)) {
+        return child_fail(child, STAGE_ROOT);
+    }
+    if (spec->set_umask) {
+        umask(spec->umask);
+    }
+    if (spec->as_user && !child_become_user(child)) {
+        return false;
+    }
+    /* As the user: a directory that he may not enter is his problem. */
+    if (spec->directory != NULL && chdir(spec->directory) != 0) {
+        return child_fail(child, STAGE_DIRECTORY);
+    }
+    return true;
+}
+
+NO_SANITIZE static int child_main(void *argument)
+{
+    Child *child = argument;
+    child_reset_signals();
+    if (!child_prepare(child)) {
+        _exit(127);
+    }
+    int failure = ENOENT;
+    for (const char *const *path = child->candidates; *path != NULL; path++) {
+        execve(*path, (char *const *)child->spec->argv, (char *const *)child->env);
+        /* A file that may not be executed hides none of the same name further on in PATH, but is
+         * what to tell when there is no other. */
+        if (errno != ENOENT && errno != ENOTDIR) {
+            failure = errno;
+        }
+        if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) {
+            break;
+        }
+    }
+    errno = failure;
+    child_fail(child, STAGE_EXEC);
+    _exit(127);
+}
+
+/* --- What the child needs ------------------------------------------------------------------- */
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static Str find_variable(const char *const *env, Str name)
+{
+    for (; *env != NULL; env++) {
+        Str entry = str_from_c(*env);
+        if (str_starts(entry, name) && entry.len > name.len && entry.data[name.len] == '=') {
+            return str_from_offset(entry, name.len + 1);
+        }
+    }
+    return STR_EMPTY;
+}
+
+typedef VEC(const char *) Texts;
+
+static const char *const *list_candidates(Arena *arena, const char *program, const char *const *env)
+{
+    Texts paths = { 0 };
+    if (strchr(program, '/') != NULL) {
+        VEC_PUSH(arena, &paths, program);
+    } else {
+        Str rest = find_variable(env, STR("PATH")), part;
+        rest = rest.len > 0 ? rest : STR(DEFAULT_PATH);
+        while (str_split_next(&rest, ':', &part)) {
+            if (part.len > 0) {
+                Str path = arena_format(arena, "%" STR_FMT "/%s", STR_ARG(part), program);
+                VEC_PUSH(arena, &paths, arena_copy_c(arena, path));
+            }
+        }
+    }
+    VEC_PUSH(arena, &paths, NULL);
+    return paths.items;
+}
+
+const char *const *process_environment(Arena *arena, const char *const *extra)
+{
+    Texts env = { 0 };
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        Str name = str_from_c(*entry);
+        name = str_slice(name, 0, str_find(name, STR("="), 0));
+        bool replaced = false;
+        for (const char *const *other = extra; other != NULL && *other != NULL; other++) {
+            Str text = str_from_c(*other);
+            replaced = replaced || (str_starts(text, name) && text.len > name.len &&
+                                    text.data[name.len] == '=');
+        }
+        if (!replaced) {
+            VEC_PUSH(arena, &env, *entry);
+        }
+    }
+    for (; extra != NULL && *extra != NULL; extra++) {
+        VEC_PUSH(arena, &env, *extra);
+    }
+    VEC_PUSH(arena, &env, NULL);
+    return env.items;
+}
+
+/* A descriptor below 3 would be overwritten while the child sets up its own. */
+static int lift(int descriptor)
+{
+    if (descriptor < 0 || descriptor > 2) {
+        return descriptor;
+    }
+    int lifted = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+    int number = errno;
+    close(descriptor);
+    errno = number;
+    return lifted;
+}
+
+/* Input is a file in memory: nobody has to feed it, and a child that does not read it breaks no
+ * pipe. */
+static int open_input(Str input)
+{
+    if (input.len == 0) {
+        return lift(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    }
+    int descriptor = lift(memfd_create("input", MFD_CLOEXEC));
+    for (size_t at = 0; descriptor >= 0 && at < input.len;) {
+        ssize_t put = pwrite(descriptor, input.data + at, input.len - at, (off_t)at);
+        if (put < 0 && errno != EINTR) {
+            int number = errno;
+            close(descriptor);
+            errno = number;
+            return -1;
+        }
+        at += put > 0 ? (size_t)put : 0;
+    }
+    return descriptor;
+}
+
+/* --- Output --------------------------------------------------------------------------------- */
+
+enum {
+    READ_PIECE = 32 << 10,
+    LINE_MAX_SHOWN = 4096
+};
+
+typedef struct Output {
+    int descriptor; /* -1: at its end */
+    Buf text;
+    bool cut;
+    Buf line; /* what is not yet a whole line, for the one who watches */
+} Output;
+
+static void tell_lines(const ProcessSpec *spec, Output *output, Str piece)
+{
+    Str part;
+    while (spec->line != NULL && piece.len > 0) {
+        size_t end = str_find(piece, STR("\n"), 0);
+        part = str_slice(piece, 0, end);
+        buf_put(&output->line, str_slice(part, 0, LINE_MAX_SHOWN - output->line.len));
+        if (end == STR_NOT_FOUND) {
+            return;
+        }
+        spec->line(spec->line_context, buf_str(&output->line));
+        buf_reset(&output->line);
+        piece = str_from_offset(piece, end + 1);
+    }
+}
+
+/* False when there is nothing more to read for now, or at all. */
+static bool output_read(const ProcessSpec *spec, Output *output)
+{
+    char piece[READ_PIECE];
+    ssize_t got = read(output->descriptor, piece, sizeof piece);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return false;
+    }
+    if (got <= 0) {
+        close(output->descriptor);
+        output->descriptor = -1;
+        return false;
+    }
+    size_t room = output->text.max - output->text.len;
+    output->cut = output->cut || (size_t)got > room;
+    buf_put(&output->text, str_slice(str_from(piece, (size_t)got), 0, room));
+    tell_lines(spec, output, str_from(piece, (size_t)got));
+    return true;
+}
+
+static void output_finish(const ProcessSpec *spec, Output *output)
+{
+    while (output->descriptor >= 0 && output_read(spec, output)) {
+    }
+    if (spec->line != NULL && output->line.len > 0) {
+        spec->line(spec->line_context, buf_str(&output->line));
+    }
+    if (output->descriptor >= 0) {
+        close(output->descriptor);
+    }
+    buf_clear(&output->line);
+}
+
+/* The text moves to the arena. Whole characters only: the cut may be inside of one. */
+static Str output_take(Arena *arena, Output *output)
+{
+    Str text = buf_str(&output->text);
+    if (output->cut) {
+        size_t len = text.len;
+        while (len > 0 && ((unsigned char)text.data[len - 1] & 0xc0) == 0x80) {
+            len--;
+        }
+        len -= len > 0 && (unsigned char)text.data[len - 1] >= 0xc0;
+        text.len = text.len - len < 4 ? len : text.len;
+    }
+    Str taken = arena_copy(arena, text);
+    buf_clear(&output->text);
+    return taken;
+}
+
+/* --- Life ----------------------------------------------------------------------------------- */
+
+enum {
+    STACK_SIZE = 64 << 10,
+    CANCEL_LOOK_MS = 50,
+    GRACE_MS = 2000
+};
+
+typedef struct Running {
+    pid_t pid;
+    int pidfd;
+    Output outputs[2];
+} Running;
+
+static bool tell_failure(const Child *child, Error *err)
+{
+    const ProcessSpec *spec = child->spec;
+    switch (child->stage) {
+    case STAGE_ROOT: return file_error(err, child->failure, spec->root);
+    case STAGE_DIRECTORY: return file_error(err, child->failure, spec->directory);
+    case STAGE_USER:
+        return error_set(err, ERROR_DENIED, "cannot run '%s' as user %u: %s", spec->argv[0],
+                         spec->uid, strerror(child->failure));
+    case STAGE_EXEC:
+        file_error(err, child->failure, spec->argv[0]);
+        return error_wrap(err, "cannot run");
+    case STAGE_OTHER: break;
+    }
+    return error_set(err, ERROR_OS, "cannot run '%s': %s", spec->argv[0], strerror(child->failure));
+}
+
+/* The calling thread stands still until the child has called exec or ended. Signals are blocked
+ * meanwhile: a handler must not run in the child, on the parent's memory. */
+static bool start(Child *child, Running *running, Error *err)
+{
+    char stack[STACK_SIZE] __attribute__((aligned(16)));
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+    running->pid = clone(child_main, stack + sizeof stack, flags, child, &running->pidfd);
+    int number = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (running->pid < 0) {
+        return error_set(err, ERROR_OS, "cannot start a process: %s", strerror(number));
+    }
+    if (child->failure != 0) {
+        siginfo_t info;
+        waitid(P_PIDFD, (id_t)running->pidfd, &info, WEXITED);
+        close(running->pidfd);
+        return tell_failure(child, err);
+    }
+    return true;
+}
+
+/* Everybody in the group, also those left when the program itself is gone. */
+static void end_group(const Running *running, int signal_number)
+{
+    kill(-running->pid, signal_number);
+}
+
+/* Waits for output or the end, at most until `deadline_us`. True when the program has ended. */
+static bool watch(const ProcessSpec *spec, Running *running, int64_t deadline_us)
+{
+    struct pollfd polled[3] = { { .fd = running->pidfd, .events = POLLIN },
+                                { .fd = running->outputs[0].descriptor, .events = POLLIN },
+                                { .fd = running->outputs[1].descriptor, .events = POLLIN } };
+    int64_t left_ms = (deadline_us - clock_monotonic_us() + 999) / 1000;
+    int64_t wait_ms = left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : left_ms;
+    if (spec->cancelled != NULL && wait_ms > CANCEL_LOOK_MS) {
+        wait_ms = CANCEL_LOOK_MS;
+    }
+    if (poll(polled, 3, (int)wait_ms) <= 0) {
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (polled[i + 1].revents != 0) {
+            output_read(spec, &running->outputs[i]);
+        }
+    }
+    return polled[0].revents != 0;
+}
+
+static bool is_cancelled(const ProcessSpec *spec)
+{
+    return spec->cancelled != NULL && atomic_load_explicit(spec->cancelled, memory_order_relaxed);
+}
+
+/* Runs until the program ended by itself, or was ended. */
+static ProcessEnding live(const ProcessSpec *spec, Running *running)
+{
+    int64_t start_us = clock_monotonic_us();
+    int64_t deadline_us = spec->timeout_ms <= 0 || spec->timeout_ms > (INT64_MAX - start_us) / 1000
+                              ? INT64_MAX
+                              : start_us + spec->timeout_ms * 1000;
+    while (!is_cancelled(spec) && clock_monotonic_us() < deadline_us) {
+        if (watch(spec, running, deadline_us)) {
+            return PROCESS_EXITED;
+        }
+    }
+    ProcessEnding ending = is_cancelled(spec) ? PROCESS_CANCELLED : PROCESS_TIMED_OUT;
+    end_group(running, SIGTERM);
+    ProcessSpec rest = *spec;
+    rest.cancelled = NULL;
+    deadline_us = clock_monotonic_us() + GRACE_MS * 1000;
+    while (clock_monotonic_us() < deadline_us && !watch(&rest, running, deadline_us)) {
+    }
+    end_group(running, SIGKILL);
+    return ending;
+}
+
+static void finish(Arena *arena, const ProcessSpec *spec, Running *running, ProcessEnding ending,
+                   ProcessResult *out)
+{
+    siginfo_t info = { 0 };
+    while (waitid(P_PIDFD, (id_t)running->pidfd, &info, WEXITED) != 0 && errno == EINTR) {
+    }
+    close(running->pidfd);
+    for (int i = 0; i < 2; i++) {
+        output_finish(spec, &running->outputs[i]);
+    }
+    *out = (ProcessResult){ .ending = ending,
+                            .out_cut = running->outputs[0].cut,
+                            .error_cut = running->outputs[1].cut };
+    out->out = output_take(arena, &running->outputs[0]);
+    out->error_out = output_take(arena, &running->outputs[1]);
+    if (info.si_code == CLD_EXITED) {
+        out->exit_code = info.si_status;
+    } else {
+        out->signal_number = info.si_status;
+        out->ending = ending == PROCESS_EXITED ? PROCESS_KILLED : ending;
+    }
+}
+
+static void close_all(int *descriptors, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (descriptors[i] >= 0) {
+            close(descriptors[i]);
+        }
+    }
+}
+
+bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Error *err)
+{
+    /* Standard input, then reading and writing end of the other two. */
+    int ends[5] = { -1, -1, -1, -1, -1 };
+    ends[0] = open_input(spec->input);
+    bool ok = ends[0] >= 0;
+    for (int i = 1; ok && i < 5; i += 2) {
+        ok = pipe2(&ends[i], O_CLOEXEC) == 0;
+        ends[i] = lift(ends[i]);
+        ends[i + 1] = lift(ends[i + 1]);
+        ok = ok && ends[i] >= 0 && ends[i + 1] >= 0 && fcntl(ends[i], F_SETFL, O_NONBLOCK) == 0;
+    }
+    if (!ok) {
+        error_set(err, ERROR_OS, "cannot run '%s': %s", spec->argv[0], strerror(errno));
+        close_all(ends, COUNT_OF(ends));
+        return false;
+    }
+    const char *const *env = spec->env != NULL ? spec->env : process_environment(arena, NULL);
+    Child child = { .spec = spec,
+                    .candidates = list_candidates(arena, spec->argv[0], env),
+                    .env = env,
+                    .descriptors = { ends[0], ends[2], ends[4] } };
+    Running running = { 0 };
+    ok = start(&child, &running, err);
+    int given[] = { ends[0], ends[2], ends[4] };
+    close_all(given, COUNT_OF(given));
+    if (!ok) {
+        close(ends[1]);
+        close(ends[3]);
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        running.outputs[i] = (Output){ .descriptor = ends[1 + 2 * i],
+                                       .text = buf_make(spec->output_max),
+                                       .line = buf_make(LINE_MAX_SHOWN) };
+    }
+    finish(arena, spec, &running, live(spec, &running), out);
+    return true;
+}
+
+Str process_signal_name(Arena *arena, int number)
+{
+    const char *name = sigabbrev_np(number);
+    return name != NULL ? arena_format(arena, "SIG%s", name)
+                        : arena_format(arena, "signal %d", number);
+}

@@ -1,0 +1,64 @@
+/* Running a program to its end.
+ *
+ * The child gets a session of its own, so that it has no terminal to ask questions on and can be
+ * ended together with everything that it started: at the timeout, or when the run is cancelled,
+ * its whole group gets SIGTERM and, after a moment, SIGKILL. A program that leaves something
+ * running in the background and exits is not waited for any longer, even when that something keeps
+ * the output open. Many threads may run programs at once. */
+#pragma once
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/own.h"
+#include "base/str.h"
+
+typedef void (*ProcessLine)(void *context, Str line);
+
+typedef struct ProcessSpec {
+    const char *const *argv; /* ends with NULL; argv[0] without '/' is looked for in PATH */
+    const char *const *env;  /* "NAME=value", ends with NULL; NULL: as this process has it */
+    Str input;               /* standard input; empty: none */
+    const char *root;        /* NULL: this process's; else changed to before all that follows */
+    const char *directory;   /* NULL: as it is, or "/" in another root */
+    bool as_user;            /* with the ids below; otherwise as this process */
+    uid_t uid;
+    gid_t gid;
+    const gid_t *groups;
+    uint32_t group_count;
+    bool set_umask;
+    mode_t umask;
+    int64_t timeout_ms;           /* 0: none */
+    size_t output_max;            /* of each of the two; what lies beyond is dropped */
+    const atomic_bool *cancelled; /* may be NULL */
+    ProcessLine line;             /* told every line of output as it comes; may be NULL */
+    void *line_context;
+} ProcessSpec;
+
+typedef enum ProcessEnding {
+    PROCESS_EXITED,    /* exit_code is set */
+    PROCESS_KILLED,    /* by signal_number, not by us */
+    PROCESS_TIMED_OUT, /* ended by us */
+    PROCESS_CANCELLED, /* ended by us */
+} ProcessEnding;
+
+typedef struct ProcessResult {
+    ProcessEnding ending;
+    int exit_code;
+    int signal_number;
+    Str out, error_out; /* in the arena */
+    bool out_cut, error_cut;
+} ProcessResult;
+
+/* False when it could not be started: ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS, with the program
+ * or directory in the text. However it ends after that is no failure here. */
+MUST_CHECK bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Error *err);
+
+/* The environment of this process, with the variables of `extra` ("NAME=value", ends with NULL) in
+ * place of those of the same name. For ProcessSpec.env. */
+const char *const *process_environment(Arena *arena, const char *const *extra);
+
+/* "SIGKILL", or "signal 40". */
+Str process_signal_name(Arena *arena, int number);

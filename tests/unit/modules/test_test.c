@@ -1,0 +1,76 @@
+#include "module_fixture.h"
+
+static void ok_changes_nothing(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "test.ok");
+    assert_true(run(fixture));
+    assert_false(fixture->outcome.changed);
+    assert_true(react(fixture));
+    assert_true(fixture->outcome.changed);
+}
+
+static void changed_changes(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "test.changed");
+    assert_true(run(fixture));
+    assert_true(fixture->outcome.changed);
+    assert_non_null(fixture->outcome.changes);
+}
+
+static void failed_fails_in_a_plan_too(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "test.failed");
+    set_text(fixture, "message", "so there");
+    assert_false(plan(fixture));
+    assert_string_equal(fixture->err.text, "so there");
+    assert_false(check(fixture));
+}
+
+static void a_step_ends_as_it_is_told(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "test.step");
+    set_text(fixture, "result", "ok");
+    set_text(fixture, "stdout", "hello");
+    assert_true(run(fixture));
+    assert_false(fixture->outcome.changed);
+    assert_str(fixture->outcome.out, "hello");
+    set_text(fixture, "result", "changed");
+    assert_true(run(fixture));
+    assert_true(fixture->outcome.changed);
+    set_text(fixture, "result", "false");
+    assert_false(plan(fixture));
+    assert_false(run(fixture));
+    set_param(fixture, "changed", value_bool(true));
+    assert_true(plan(fixture));
+    assert_true(fixture->outcome.changed);
+    assert_false(run(fixture));
+    assert_true(fixture->outcome.changed);
+}
+
+static void a_plan_does_not_sleep_and_a_cancelled_step_stops(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "test.step");
+    set_param(fixture, "sleep", value_int(INT64_MAX));
+    assert_true(plan(fixture));
+    atomic_bool cancelled = true;
+    fixture->call.cancelled = &cancelled;
+    assert_false(run(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_ROOT(ok_changes_nothing),
+        IN_ROOT(changed_changes),
+        IN_ROOT(failed_fails_in_a_plan_too),
+        IN_ROOT(a_step_ends_as_it_is_told),
+        IN_ROOT(a_plan_does_not_sleep_and_a_cancelled_step_stops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

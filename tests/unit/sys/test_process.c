@@ -1,0 +1,341 @@
+#include "sys/process.h"
+
+#include <ftw.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "unit.h"
+
+typedef struct Fixture {
+    Arena arena;
+    Error err;
+    ProcessResult result;
+    char folder[64];
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *fixture = calloc(1, sizeof *fixture);
+    arena_init(&fixture->arena, ARENA_UNLIMITED);
+    strcpy(fixture->folder, "/tmp/test_process.XXXXXX");
+    *state = fixture;
+    return mkdtemp(fixture->folder) == NULL || chmod(fixture->folder, 0755) != 0;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+    return remove(path);
+}
+
+static int tear_down(void **state)
+{
+    Fixture *fixture = *state;
+    int failed = nftw(fixture->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    arena_clear(&fixture->arena);
+    free(fixture);
+    return failed;
+}
+
+static bool run(Fixture *fixture, const ProcessSpec *spec)
+{
+    return process_run(&fixture->arena, spec, &fixture->result, &fixture->err);
+}
+
+static ProcessSpec shell(Fixture *fixture, const char *text)
+{
+    const char **argv = ARENA_ARRAY(&fixture->arena, const char *, 4);
+    argv[0] = "/bin/sh";
+    argv[1] = "-c";
+    argv[2] = text;
+    argv[3] = NULL;
+    return (ProcessSpec){ .argv = argv, .output_max = 1 << 20 };
+}
+
+static void gives_output_and_exit_code(void **state)
+{
+    Fixture *fixture = *state;
+    ProcessSpec spec = shell(fixture, "echo out; echo err >&2; exit 3");
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.ending, PROCESS_EXITED);
+    assert_int_equal(fixture->result.exit_code, 3);
+    assert_str(fixture->result.out, "out\n");
+    assert_str(fixture->result.error_out, "err\n");
+    spec = shell(fixture, "kill -9 $$");
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.ending, PROCESS_KILLED);
+    assert_int_equal(fixture->result.signal_number, SIGKILL);
+    assert_str(process_signal_name(&fixture->arena, SIGKILL), "SIGKILL");
+}
+
+static void a_program_is_found_in_the_path(void **state)
+{
+    Fixture *fixture = *state;
+    const char *argv[] = { "true", NULL };
+    ProcessSpec spec = { .argv = argv };
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.exit_code, 0);
+    argv[0] = "no-such-program-here";
+    assert_false(run(fixture, &spec));
+    assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
+    assert_string_equal(fixture->err.text,
+                        "cannot run: no-such-program-here: No such file or directory");
+    argv[0] = "/etc/passwd";
+    assert_false(run(fixture, &spec));
+    assert_int_equal(fixture->err.kind, ERROR_DENIED);
+    const char *env[] = { "PATH=/nowhere", NULL };
+    argv[0] = "true";
+    spec.env = env;
+    assert_false(run(fixture, &spec));
+}
+
+static void takes_input_of_any_length(void **state)
+{
+    Fixture *fixture = *state;
+    static char text[300000];
+    memset(text, 'x', sizeof text);
+    ProcessSpec spec = shell(fixture, "wc -c");
+    spec.input = str_from(text, sizeof text);
+    assert_true(run(fixture, &spec));
+    assert_str(fixture->result.out, "300000\n");
+    spec = shell(fixture, "true"); /* reads none of it */
+    spec.input = str_from(text, sizeof text);
+    assert_true(run(fixture, &spec));
+    spec = shell(fixture, "cat");
+    assert_true(run(fixture, &spec));
+    assert_str(fixture->result.out, "");
+}
+
+static void output_is_bounded(void **state)
+{
+    Fixture *fixture = *state;
+    ProcessSpec spec = shell(fixture, "head -c 500000 /dev/zero | tr '\\0' x; echo fine >&2");
+    spec.output_max = 1000;
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.exit_code, 0);
+    assert_int_equal(fixture->result.out.len, 1000);
+    assert_true(fixture->result.out_cut);
+    assert_false(fixture->result.error_cut);
+    assert_str(fixture->result.error_out, "fine\n");
+    spec = shell(fixture, "printf 'ab\\303\\244'");
+    spec.output_max = 3;
+    assert_true(run(fixture, &spec));
+    assert_str(fixture->result.out, "ab");
+}
+
+static void has_its_own_directory_environment_and_umask(void **state)
+{
+    Fixture *fixture = *state;
+    const char *extra[] = { "GREETING=hello", "HOME=/there", NULL };
+    ProcessSpec spec = shell(fixture, "pwd; echo $GREETING $HOME; umask");
+    spec.directory = "/usr";
+    spec.env = process_environment(&fixture->arena, extra);
+    spec.set_umask = true;
+    spec.umask = 027;
+    mode_t before = umask(022);
+    assert_true(run(fixture, &spec));
+    assert_str(fixture->result.out, "/usr\nhello /there\n0027\n");
+    assert_int_equal(umask(before), 022);
+    spec.directory = "/nowhere";
+    assert_false(run(fixture, &spec));
+    assert_string_equal(fixture->err.text, "/nowhere: No such file or directory");
+}
+
+static void runs_as_somebody_else(void **state)
+{
+    Fixture *fixture = *state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    gid_t groups[] = { 4001, 4002 };
+    ProcessSpec spec = shell(fixture, "id -u; id -g; id -G");
+    spec.as_user = true;
+    spec.uid = 4000;
+    spec.gid = 4001;
+    spec.groups = groups;
+    spec.group_count = 2;
+    assert_true(run(fixture, &spec));
+    assert_str(fixture->result.out, "4000\n4001\n4001 4002\n");
+    assert_int_equal(geteuid(), 0);
+}
+
+static void changes_its_root(void **state)
+{
+    Fixture *fixture = *state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    ProcessSpec spec = shell(fixture, "true");
+    spec.root = fixture->folder;
+    assert_false(run(fixture, &spec));
+    assert_string_equal(fixture->err.text, "cannot run: /bin/sh: No such file or directory");
+}
+
+static void cancel_when_ready(void *context, Str line)
+{
+    if (str_eq(line, STR("ready"))) {
+        atomic_store((atomic_bool *)context, true);
+    }
+}
+
+static void the_whole_group_ends(void **state)
+{
+    Fixture *fixture = *state;
+    atomic_bool cancelled = false;
+    ProcessSpec spec = shell(fixture, "sh -c 'trap \"\" TERM; echo $$ > pid; echo ready; while :; "
+                                      "do sleep 1; done' & wait");
+    spec.directory = fixture->folder;
+    spec.cancelled = &cancelled;
+    spec.line = cancel_when_ready;
+    spec.line_context = &cancelled;
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.ending, PROCESS_CANCELLED);
+    assert_int_equal(fixture->result.signal_number, SIGTERM);
+    char path[128];
+    snprintf(path, sizeof path, "%s/pid", fixture->folder);
+    FILE *file = fopen(path, "r");
+    int pid = 0;
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%d", &pid), 1);
+    fclose(file);
+    /* Nobody reaps what is orphaned at once, so what is dead may still be listed. */
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    for (int i = 0; i < 1000 && kill(pid, 0) == 0; i++) {
+        char state_letter = '?';
+        file = fopen(path, "r");
+        if (file == NULL || fscanf(file, "%*d (%*[^)]) %c", &state_letter) != 1 ||
+            state_letter == 'Z' || state_letter == 'X') {
+            pid = 0;
+        }
+        if (file != NULL) {
+            fclose(file);
+        }
+        if (pid == 0) {
+            break;
+        }
+        sched_yield();
+    }
+    assert_true(pid == 0 || kill(pid, 0) != 0);
+}
+
+static void ends_at_the_timeout(void **state)
+{
+    Fixture *fixture = *state;
+    ProcessSpec spec = shell(fixture, "exec sleep 1000");
+    spec.timeout_ms = 1;
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.ending, PROCESS_TIMED_OUT);
+}
+
+static void what_stays_in_the_background_is_not_waited_for(void **state)
+{
+    Fixture *fixture = *state;
+    ProcessSpec spec = shell(fixture, "sleep 1000 & echo $!");
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.ending, PROCESS_EXITED);
+    kill(atoi(arena_copy_c(&fixture->arena, fixture->result.out)), SIGKILL);
+}
+
+static void *set_flag(void *flag)
+{
+    atomic_store((atomic_bool *)flag, true);
+    return NULL;
+}
+
+static void ends_when_cancelled(void **state)
+{
+    Fixture *fixture = *state;
+    atomic_bool cancelled = false;
+    pthread_t thread;
+    ProcessSpec spec = shell(fixture, "sleep 1000");
+    spec.cancelled = &cancelled;
+    assert_int_equal(pthread_create(&thread, NULL, set_flag, &cancelled), 0);
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.ending, PROCESS_CANCELLED);
+    pthread_join(thread, NULL);
+}
+
+static void count_line(void *context, Str line)
+{
+    Buf *buf = context;
+    buf_put_char(buf, '[');
+    buf_put(buf, line);
+    buf_put_char(buf, ']');
+}
+
+static void tells_lines_as_they_come(void **state)
+{
+    Fixture *fixture = *state;
+    AUTO_CLEAR(Buf) lines = buf_make(1000);
+    ProcessSpec spec = shell(fixture, "printf 'one\\n\\ntw'; printf 'o\\nthree'");
+    spec.line = count_line;
+    spec.line_context = &lines;
+    assert_true(run(fixture, &spec));
+    assert_str(buf_str(&lines), "[one][][two][three]");
+}
+
+static void signals_and_descriptors_are_not_inherited(void **state)
+{
+    Fixture *fixture = *state;
+    signal(SIGPIPE, SIG_IGN);
+    int open_one = open("/dev/null", O_RDONLY);
+    ProcessSpec spec = shell(fixture, "grep SigIgn /proc/self/status; ls /proc/self/fd | wc -l");
+    assert_true(run(fixture, &spec));
+    /* ls has its own beside the three. */
+    assert_str(fixture->result.out, "SigIgn:\t0000000000000000\n4\n");
+    close(open_one);
+    signal(SIGPIPE, SIG_DFL);
+}
+
+static void *run_many(void *unused)
+{
+    Arena arena;
+    Error err;
+    ProcessResult result;
+    bool ok = true;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (int i = 0; ok && i < 20; i++) {
+        const char *argv[] = { "/bin/echo", "hi", NULL };
+        ProcessSpec spec = { .argv = argv, .output_max = 100, .timeout_ms = 60000 };
+        ok = process_run(&arena, &spec, &result, &err) && str_eq(result.out, STR("hi\n"));
+    }
+    arena_clear(&arena);
+    return ok ? NULL : (void *)"failed";
+}
+
+static void threads_run_programs_side_by_side(void **state)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, run_many, NULL), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(gives_output_and_exit_code),
+        IN_FOLDER(a_program_is_found_in_the_path),
+        IN_FOLDER(takes_input_of_any_length),
+        IN_FOLDER(output_is_bounded),
+        IN_FOLDER(has_its_own_directory_environment_and_umask),
+        IN_FOLDER(runs_as_somebody_else),
+        IN_FOLDER(changes_its_root),
+        IN_FOLDER(the_whole_group_ends),
+        IN_FOLDER(ends_at_the_timeout),
+        IN_FOLDER(what_stays_in_the_background_is_not_waited_for),
+        IN_FOLDER(ends_when_cancelled),
+        IN_FOLDER(tells_lines_as_they_come),
+        IN_FOLDER(signals_and_descriptors_are_not_inherited),
+        IN_FOLDER(threads_run_programs_side_by_side),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
