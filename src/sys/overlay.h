@@ -1,0 +1,52 @@
+/* This machine as a throwaway: the process goes on in a private copy of its file systems, where
+ * everything can be changed and nothing stays.
+ *
+ *     if (!overlay_enter(&settings, &overlay, err)) ...      in a child, before any thread
+ *     ... change what you like
+ *     if (!overlay_changes(overlay, arena, &list, err)) ...  what came of it
+ *
+ * Each file system of the disk (and each tmpfs) below / gets an overlay of its own, so that what is
+ * mounted apart is covered as well; kernel file systems (proc, sys, dev) are shared read-only where
+ * the kernel lets us. It all ends with the process. Needs the rights of root. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+
+typedef struct OverlaySettings {
+    const char *folder; /* an empty directory outside, for mounts that only this process sees */
+    bool network;       /* keep the network; else only a loopback of its own */
+} OverlaySettings;
+
+typedef struct Overlay Overlay;
+
+typedef enum OverlayChangeKind {
+    OVERLAY_CREATED,
+    OVERLAY_CHANGED,
+    OVERLAY_REMOVED,
+} OverlayChangeKind;
+const char *overlay_change_name(OverlayChangeKind kind);
+
+typedef struct OverlayChange {
+    Str path; /* as seen inside */
+    OverlayChangeKind kind;
+} OverlayChange;
+
+typedef struct OverlayChanges {
+    OverlayChange *items;
+    uint32_t count;
+    uint32_t cap;
+    bool cut; /* there are more than OVERLAY_CHANGES_MAX */
+} OverlayChanges;
+
+enum {
+    OVERLAY_CHANGES_MAX = 100000
+};
+
+/* The process, which must have no threads yet, is inside when it answers true. The overlay lives
+ * in `arena`. */
+MUST_CHECK bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out,
+                              Error *err);
+/* What differs from outside, sorted by path. A directory that only holds changes is none itself. */
+MUST_CHECK bool overlay_changes(Overlay *overlay, Arena *arena, OverlayChanges *out, Error *err);
