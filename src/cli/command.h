@@ -37,6 +37,7 @@ typedef struct Option {
     WordKind word;
     const char *choices;  /* "json|yaml": what the argument may be; NULL: anything */
     const char *fallback; /* value when not given; shown in help */
+    const char *alone;    /* the flag that the letter means when no argument follows it */
     const char *help;
 } Option;
 

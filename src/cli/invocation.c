@@ -174,6 +174,12 @@ static bool take_long(Invocation *invocation, char **argv, int argc, int *at)
     return add_given(invocation, option, value);
 }
 
+/* "-" is standard input and -1 a number: no option is a digit. */
+static bool looks_like_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0' && !ascii_is_digit(word[1]) && word[1] != '.';
+}
+
 /* -a, -ab, -ovalue, -o value */
 static bool take_short(Invocation *invocation, char **argv, int argc, int *at)
 {
@@ -195,6 +201,11 @@ static bool take_short(Invocation *invocation, char **argv, int argc, int *at)
         if (letter[1] != '\0') {
             return add_given(invocation, option, letter + 1);
         }
+        bool alone = *at + 1 >= argc || looks_like_option(argv[*at + 1]);
+        if (alone && option->alone != NULL) {
+            option = option_find(invocation->command, str_from_c(option->alone));
+            return add_given(invocation, option, NULL);
+        }
         if (*at + 1 >= argc) {
             usage_error(invocation, "-%c needs a %s", *letter, option->argument);
             return false;
@@ -202,12 +213,6 @@ static bool take_short(Invocation *invocation, char **argv, int argc, int *at)
         return add_given(invocation, option, argv[++*at]);
     }
     return true;
-}
-
-/* "-" is standard input and -1 a number: no option is a digit. */
-static bool looks_like_option(const char *word)
-{
-    return word[0] == '-' && word[1] != '\0' && !ascii_is_digit(word[1]) && word[1] != '.';
 }
 
 static bool parse_words(Invocation *invocation, int argc, char **argv)
