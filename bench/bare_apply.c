@@ -1,0 +1,97 @@
+/* The least that any program must do for the works of bench/apply: the physical limit.
+ *
+ *     bare_apply check FOLDER COUNT      each file: open, stat, read, close
+ *     bare_apply write FOLDER COUNT      each file: temporary file, owner, mode, rename
+ *     bare_apply spawn COUNT             each: /bin/true through /bin/sh, awaited
+ *
+ * Files are FOLDER/f0000 and so on, with the content that bench/apply gives them. */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    MODE = 0640,
+    TEXT_MAX = 4096
+};
+
+static _Noreturn void fail(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static size_t content(char *text, size_t size, int number)
+{
+    return (size_t)snprintf(text, size, "# managed\nname = f%04d\nnumber = %d\nend = yes\n", number,
+                            number);
+}
+
+static void check(int folder, int number)
+{
+    char name[32], wanted[TEXT_MAX], found[TEXT_MAX];
+    snprintf(name, sizeof name, "f%04d", number);
+    int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat info;
+    if (file < 0 || fstat(file, &info) != 0) {
+        fail(name);
+    }
+    ssize_t got = read(file, found, sizeof found);
+    close(file);
+    size_t size = content(wanted, sizeof wanted, number);
+    if (got != (ssize_t)size || memcmp(found, wanted, size) != 0 ||
+        (info.st_mode & 07777) != MODE) {
+        fail("not as wanted");
+    }
+}
+
+static void write_file(int folder, int number)
+{
+    char name[32], temporary[48], text[TEXT_MAX];
+    snprintf(name, sizeof name, "f%04d", number);
+    snprintf(temporary, sizeof temporary, ".f%04d.new", number);
+    size_t size = content(text, sizeof text, number);
+    int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0 || write(file, text, size) != (ssize_t)size || fchown(file, 0, 0) != 0 ||
+        fchmod(file, MODE) != 0 || close(file) != 0 ||
+        renameat(folder, temporary, folder, name) != 0) {
+        fail(name);
+    }
+}
+
+static void spawn(void)
+{
+    char *argv[] = { "/bin/sh", "-c", "true", NULL };
+    char *envp[] = { "PATH=/usr/bin:/bin", NULL };
+    pid_t pid;
+    int status;
+    if (posix_spawn(&pid, argv[0], NULL, NULL, argv, envp) != 0 ||
+        waitpid(pid, &status, 0) != pid || status != 0) {
+        fail("spawn");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "spawn") == 0) {
+        for (int i = 0; i < atoi(argv[2]); i++) {
+            spawn();
+        }
+        return 0;
+    }
+    if (argc != 4) {
+        return 64;
+    }
+    int folder = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        fail(argv[2]);
+    }
+    for (int i = 0; i < atoi(argv[3]); i++) {
+        (strcmp(argv[1], "check") == 0 ? check : write_file)(folder, i);
+    }
+    return 0;
+}
