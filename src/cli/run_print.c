@@ -1,0 +1,258 @@
+#include "cli/run_print.h"
+
+#include "base/str_map.h"
+#include "base/vec.h"
+#include "base/visible.h"
+
+enum {
+    CONCISE_LINES = 10,
+    OUTPUT_LINES = 20, /* the last lines of what a failed command wrote */
+    NAMES_SHOWN = 5    /* steps that share an error */
+};
+
+/* How each result is shown: past tense, and what a plan says instead. */
+typedef struct ResultRow {
+    const char *color;
+    const char *done;
+    const char *planned;
+} ResultRow;
+
+static const ResultRow rows[RESULT_COUNT] = {
+    [RESULT_PENDING] = { "2", "left", "left" },
+    [RESULT_OK] = { "32", "ok", "ok" },
+    [RESULT_CHANGED] = { "33", "changed", "change" },
+    [RESULT_FAILED] = { "31;1", "failed", "fail" },
+    [RESULT_SKIPPED] = { "2", "skipped", "skip" },
+    [RESULT_BLOCKED] = { "31", "blocked", "blocked" },
+    [RESULT_WAITING] = { "36", "waiting", "wait" },
+    [RESULT_UNKNOWN] = { "35", "unknown", "unknown" },
+};
+
+static void put_colored(Buf *out, const RunPrintStyle *style, const char *color, Str text)
+{
+    if (style->color) {
+        buf_put_format(out, "\033[%sm", color);
+    }
+    buf_put(out, text);
+    if (style->color) {
+        buf_put(out, STR("\033[0m"));
+    }
+}
+
+static bool next_line(Str *rest, Str *line)
+{
+    if (rest->len == 0) {
+        return false;
+    }
+    size_t end = str_find(*rest, STR("\n"), 0);
+    bool last = end == STR_NOT_FOUND;
+    *line = last ? *rest : str_slice(*rest, 0, end);
+    *rest = last ? STR_EMPTY : str_from_offset(*rest, end + 1);
+    return true;
+}
+
+static void put_diff(Buf *out, const RunPrintStyle *style, Str diff)
+{
+    uint32_t count = 0;
+    for (Str line; next_line(&diff, &line); count++) {
+        if (style->diff == DIFF_CONCISE && count == CONCISE_LINES) {
+            buf_put(out, STR("    ... (--diff=full shows all of it)\n"));
+            return;
+        }
+        const char *color = line.len == 0         ? "0"
+                            : line.data[0] == '+' ? "32"
+                            : line.data[0] == '-' ? "31"
+                            : line.data[0] == '@' ? "36"
+                                                  : "0";
+        buf_put(out, STR("    "));
+        Buf shown = buf_make(BUF_UNLIMITED);
+        visible_put(&shown, line);
+        put_colored(out, style, color, buf_str(&shown));
+        buf_clear(&shown);
+        buf_put_char(out, '\n');
+    }
+}
+
+/* The last lines of what a command wrote. */
+static void put_output(Buf *out, const char *name, Str text)
+{
+    if (text.len == 0) {
+        return;
+    }
+    size_t start = text.len, lines = 0;
+    while (start > 0 && lines < OUTPUT_LINES) {
+        start--;
+        lines += start > 0 && text.data[start - 1] == '\n';
+    }
+    Str rest = str_from_offset(text, start);
+    buf_put_format(out, "    %s:%s\n", name, start > 0 ? " ... (its last lines)" : "");
+    for (Str line; next_line(&rest, &line);) {
+        buf_put(out, STR("      "));
+        visible_put(out, line);
+        buf_put_char(out, '\n');
+    }
+}
+
+static void put_error(Buf *out, const RunPrintStyle *style, const Problem *error)
+{
+    Buf text = buf_make(BUF_UNLIMITED);
+    problem_print(error, (ProblemStyle){ .color = style->color }, &text);
+    Str rest = buf_str(&text);
+    for (Str line; next_line(&rest, &line);) {
+        buf_put(out, STR("    "));
+        buf_put(out, line);
+        buf_put_char(out, '\n');
+    }
+    buf_clear(&text);
+}
+
+static const char *result_word(const RunReport *report, StepResult result)
+{
+    return report->planning ? rows[result].planned : rows[result].done;
+}
+
+void run_print_step(const RunReport *report, uint32_t step, const RunPrintStyle *style, Buf *out)
+{
+    const StepReport *item = &report->items[step];
+    const Step *of = &report->steps->items[step];
+    StepResult result = item->status.result;
+    Buf word = buf_make(64);
+    buf_put_format(&word, "%-8s", result_word(report, result));
+    put_colored(out, style, rows[result].color, buf_str(&word));
+    buf_clear(&word);
+    buf_put_char(out, ' ');
+    visible_put(out, of->id);
+    buf_put_format(out, "  %s.%s", of->spec->module->name, of->spec->action->name);
+    if (cause_name(item->cause) != NULL && item->cause != CAUSE_NEW) {
+        buf_put_format(out, " (%s)", cause_name(item->cause));
+    }
+    Str why = item->reason.len > 0 ? item->reason : item->comment;
+    if (why.len > 0) {
+        buf_put(out, STR(": "));
+        visible_put(out, why);
+    }
+    if (item->status.reacted) {
+        buf_put(out, STR(", reacted to a change"));
+    }
+    buf_put_char(out, '\n');
+    if (style->diff != DIFF_NONE) {
+        put_diff(out, style, item->diff);
+    }
+    if (result == RESULT_FAILED) {
+        put_output(out, "stdout", item->out);
+        put_output(out, "stderr", item->error_out);
+        if (item->error != NULL) {
+            put_error(out, style, item->error);
+        }
+    }
+}
+
+static bool is_shown(const RunPrintStyle *style, const StepReport *item)
+{
+    StepResult result = item->status.result;
+    return style->all || (result != RESULT_OK && result != RESULT_SKIPPED) || item->status.changed;
+}
+
+/* Steps that ended badly for the same reason. */
+typedef struct Group {
+    Str message;
+    uint32_t count;
+    uint32_t first[NAMES_SHOWN];
+} Group;
+
+/* The errors that several steps share, each with their names. */
+static void put_shared_errors(const RunReport *report, Buf *out)
+{
+    Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    StrMap groups;
+    str_map_init(&groups, &arena);
+    for (uint32_t i = 0; i < report->steps->count; i++) {
+        const StepReport *item = &report->items[i];
+        Str message = item->status.result == RESULT_FAILED && item->error != NULL
+                          ? item->error->message
+                      : item->status.result == RESULT_BLOCKED ? item->reason
+                                                              : STR_EMPTY;
+        if (message.len == 0) {
+            continue;
+        }
+        Group *group = str_map_find(&groups, message);
+        if (group == NULL) {
+            group = ARENA_NEW(&arena, Group);
+            group->message = message;
+            str_map_put(&groups, message, group);
+        }
+        if (group->count < NAMES_SHOWN) {
+            group->first[group->count] = i;
+        }
+        group->count++;
+    }
+    uint32_t at = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&groups, &at)) != NULL;) {
+        const Group *group = entry->value;
+        if (group->count < 2) {
+            continue;
+        }
+        buf_put_format(out, "%u steps: ", group->count);
+        visible_put(out, group->message);
+        buf_put(out, STR("\n   "));
+        for (uint32_t i = 0; i < group->count && i < NAMES_SHOWN; i++) {
+            buf_put(out, i == 0 ? STR(" ") : STR(", "));
+            visible_put(out, report->steps->items[group->first[i]].id);
+        }
+        buf_put(out, group->count > NAMES_SHOWN ? STR(" ...\n") : STR("\n"));
+    }
+    arena_clear(&arena);
+}
+
+static void put_counts(const RunReport *report, const RunPrintStyle *style, Buf *out)
+{
+    static const StepResult order[] = { RESULT_FAILED,  RESULT_BLOCKED, RESULT_WAITING,
+                                        RESULT_CHANGED, RESULT_UNKNOWN, RESULT_OK,
+                                        RESULT_SKIPPED, RESULT_PENDING };
+    uint32_t counts[RESULT_COUNT];
+    run_report_count(report, counts);
+    bool first = true;
+    for (uint32_t i = 0; i < COUNT_OF(order); i++) {
+        StepResult result = order[i];
+        if (counts[result] == 0) {
+            continue;
+        }
+        buf_put(out, first ? STR(" ") : STR(", "));
+        first = false;
+        Buf text = buf_make(64);
+        buf_put_format(&text, "%u %s%s", counts[result],
+                       report->planning && result == RESULT_CHANGED ? "to " : "",
+                       result_word(report, result));
+        put_colored(out, style, rows[result].color, buf_str(&text));
+        buf_clear(&text);
+    }
+    if (first) {
+        buf_put(out, STR(" nothing to do"));
+    }
+}
+
+void run_print(const RunReport *report, const RunPrintStyle *style, Buf *out)
+{
+    for (uint32_t i = 0; i < report->steps->count; i++) {
+        if (is_shown(style, &report->items[i])) {
+            run_print_step(report, i, style, out);
+        }
+    }
+    put_shared_errors(report, out);
+    if (report->owed != NULL) {
+        for (uint32_t i = 0; i < report->owed->len; i++) {
+            buf_put(out, STR("owed: "));
+            visible_put(out, value_str(report->owed->items[i]));
+            buf_put_char(out, '\n');
+        }
+    }
+    if (report->interrupted) {
+        buf_put(out, STR("interrupted: the steps that were left did not start\n"));
+    }
+    buf_put_format(out, "%s on ", report->planning ? "plan" : "apply");
+    visible_put(out, report->node);
+    buf_put_char(out, ':');
+    put_counts(report, style, out);
+    buf_put_format(out, " in %.2f s\n", (double)report->duration_us / 1e6);
+}

@@ -1,0 +1,249 @@
+#include "cli/run_progress.h"
+
+#include "base/json_text.h"
+#include "base/visible.h"
+#include "sys/clock.h"
+
+enum {
+    ALIVE_US = 10000000, /* how often a plain view says that it still works */
+    NAMED = 3            /* steps named in the line of a terminal */
+};
+
+typedef enum Standing {
+    STANDING_IDLE,
+    STANDING_RUNS,
+    STANDING_WAITS,
+    STANDING_ENDED,
+} Standing;
+
+typedef struct Seen {
+    Standing standing;
+    int64_t since_us;
+    int64_t until_us; /* of a wait: when it is asked again */
+    Str why;
+    uint32_t place; /* in `busy`, while it runs or waits */
+} Seen;
+
+struct RunProgress {
+    Stream *stream;
+    ProgressMode mode;
+    const Steps *steps;
+    const StepReport *reports;
+    Seen *seen;
+    uint32_t *busy; /* steps that run or wait */
+    uint32_t busy_count;
+    uint32_t ended;
+    int64_t start_us, told_us;
+    bool line; /* the changing line is on the screen */
+};
+
+bool progress_mode_from_name(Str name, const Stream *stream, ProgressMode *out)
+{
+    static const struct {
+        const char *name;
+        ProgressMode mode;
+    } rows[] = {
+        { "tty", PROGRESS_TTY },
+        { "plain", PROGRESS_PLAIN },
+        { "json", PROGRESS_JSON },
+        { "none", PROGRESS_NONE },
+    };
+    if (str_eq_c(name, "auto")) {
+        *out = stream_is_terminal(stream) ? PROGRESS_TTY : PROGRESS_PLAIN;
+        return true;
+    }
+    for (uint32_t i = 0; i < COUNT_OF(rows); i++) {
+        if (str_eq_c(name, rows[i].name)) {
+            *out = rows[i].mode;
+            return true;
+        }
+    }
+    return false;
+}
+
+RunProgress *run_progress_new(Arena *arena, Stream *stream, ProgressMode mode, const Steps *steps)
+{
+    RunProgress *progress = ARENA_NEW(arena, RunProgress);
+    progress->stream = stream;
+    progress->mode = mode;
+    progress->steps = steps;
+    progress->seen = arena_alloc_zero(arena, (steps->count + 1) * sizeof(Seen));
+    progress->busy = ARENA_ARRAY(arena, uint32_t, steps->count + 1);
+    progress->start_us = progress->told_us = clock_monotonic_us();
+    return progress;
+}
+
+void run_progress_read(RunProgress *progress, const StepReport *reports)
+{
+    progress->reports = reports;
+}
+
+static double seconds(int64_t us)
+{
+    return (double)us / 1e6;
+}
+
+static void wipe_line(RunProgress *progress)
+{
+    if (progress->line) {
+        stream_put(progress->stream, STR("\r\033[K"));
+        progress->line = false;
+    }
+}
+
+/* A line of its own, with the step's name in it. */
+static void put_step(RunProgress *progress, uint32_t step, const char *what, Str why)
+{
+    Buf text = buf_make(BUF_UNLIMITED);
+    visible_put(&text, progress->steps->items[step].id);
+    if (why.len > 0) {
+        buf_put(&text, STR(": "));
+        visible_put(&text, why);
+    }
+    wipe_line(progress);
+    stream_put_format(progress->stream, "%7.1f s  %-8s %" STR_FMT "\n",
+                      seconds(clock_monotonic_us() - progress->start_us), what,
+                      STR_ARG(buf_str(&text)));
+    stream_flush(progress->stream);
+    buf_clear(&text);
+    progress->told_us = clock_monotonic_us();
+}
+
+static void put_json(RunProgress *progress, uint32_t step, const char *event, Str result, Str why)
+{
+    Buf text = buf_make(BUF_UNLIMITED);
+    buf_put_format(&text, "{\"format\":\"eden.progress/1\",\"event\":\"%s\",\"step\":", event);
+    json_text_put(&text, progress->steps->items[step].id);
+    if (result.len > 0) {
+        buf_put(&text, STR(",\"result\":"));
+        json_text_put(&text, result);
+    }
+    if (why.len > 0) {
+        buf_put(&text, STR(",\"reason\":"));
+        json_text_put(&text, why);
+    }
+    buf_put_format(&text, ",\"ms\":%lld}\n",
+                   (long long)(clock_monotonic_us() - progress->start_us) / 1000);
+    stream_put(progress->stream, buf_str(&text));
+    stream_flush(progress->stream);
+    buf_clear(&text);
+}
+
+static void set_standing(RunProgress *progress, uint32_t step, Standing standing)
+{
+    Seen *seen = &progress->seen[step];
+    bool was_busy = seen->standing == STANDING_RUNS || seen->standing == STANDING_WAITS;
+    bool busy = standing == STANDING_RUNS || standing == STANDING_WAITS;
+    if (busy && !was_busy) {
+        seen->place = progress->busy_count;
+        progress->busy[progress->busy_count++] = step;
+    } else if (was_busy && !busy) {
+        uint32_t last = progress->busy[--progress->busy_count];
+        progress->busy[seen->place] = last;
+        progress->seen[last].place = seen->place;
+    }
+    seen->standing = standing;
+    if (busy) {
+        seen->since_us = clock_monotonic_us();
+    }
+}
+
+static void started(void *context, uint32_t step, WorkPhase phase)
+{
+    RunProgress *progress = context;
+    set_standing(progress, step, STANDING_RUNS);
+    if (progress->mode == PROGRESS_JSON) {
+        put_json(progress, step, phase == PHASE_CHECK ? "check" : "start", STR_EMPTY, STR_EMPTY);
+    }
+}
+
+static void waits(void *context, uint32_t step, Str why, int64_t until_us)
+{
+    RunProgress *progress = context;
+    Seen *seen = &progress->seen[step];
+    bool news = !str_eq(seen->why, why);
+    set_standing(progress, step, STANDING_WAITS);
+    seen->why = why;
+    seen->until_us = until_us;
+    if (progress->mode == PROGRESS_JSON) {
+        put_json(progress, step, "wait", STR_EMPTY, why);
+    } else if (progress->mode == PROGRESS_PLAIN && news) {
+        put_step(progress, step, "waits", why);
+    }
+}
+
+static void ended(void *context, uint32_t step, WorkPhase phase)
+{
+    RunProgress *progress = context;
+    set_standing(progress, step, STANDING_ENDED);
+    if (phase == PHASE_CHECK || progress->reports == NULL) {
+        return;
+    }
+    progress->ended += phase == PHASE_RUN;
+    const StepReport *report = &progress->reports[step];
+    StepResult result = report->status.result;
+    Str why = report->error != NULL ? report->error->message : report->reason;
+    if (progress->mode == PROGRESS_JSON) {
+        put_json(progress, step, "end", str_from_c(step_result_name(result)), why);
+    } else if (result == RESULT_FAILED ||
+               (progress->mode == PROGRESS_PLAIN && result == RESULT_CHANGED)) {
+        put_step(progress, step, step_result_name(result), why);
+    }
+}
+
+/* The longest running ones first would need sorting; the first ones are long enough. */
+static void put_line(RunProgress *progress)
+{
+    int64_t now = clock_monotonic_us();
+    Buf text = buf_make(BUF_UNLIMITED);
+    buf_put_format(&text, "%u/%u  %.0f s", progress->ended, progress->steps->count,
+                   seconds(now - progress->start_us));
+    for (uint32_t i = 0; i < progress->busy_count && i < NAMED; i++) {
+        const Seen *seen = &progress->seen[progress->busy[i]];
+        buf_put(&text, i == 0 ? STR("  ") : STR(", "));
+        visible_put(&text, progress->steps->items[progress->busy[i]].id);
+        if (seen->standing == STANDING_WAITS) {
+            buf_put_format(&text, " waits, next try in %.0f s",
+                           seconds(seen->until_us > now ? seen->until_us - now : 0));
+        } else {
+            buf_put_format(&text, " %.0f s", seconds(now - seen->since_us));
+        }
+    }
+    if (progress->busy_count > NAMED) {
+        buf_put_format(&text, " and %u more", progress->busy_count - NAMED);
+    }
+    stream_put_format(progress->stream, "\r%" STR_FMT "\033[K", STR_ARG(buf_str(&text)));
+    stream_flush(progress->stream);
+    buf_clear(&text);
+    progress->line = true;
+}
+
+static void tick(void *context)
+{
+    RunProgress *progress = context;
+    int64_t now = clock_monotonic_us();
+    if (progress->mode == PROGRESS_TTY) {
+        put_line(progress);
+    } else if (progress->mode == PROGRESS_PLAIN && now - progress->told_us >= ALIVE_US &&
+               progress->busy_count > 0) {
+        const Seen *seen = &progress->seen[progress->busy[0]];
+        put_step(progress, progress->busy[0], seen->standing == STANDING_WAITS ? "waits" : "runs",
+                 seen->why);
+    }
+}
+
+RunView run_progress_view(RunProgress *progress)
+{
+    if (progress->mode == PROGRESS_NONE) {
+        return (RunView){ 0 };
+    }
+    return (RunView){
+        .context = progress, .started = started, .waits = waits, .ended = ended, .tick = tick
+    };
+}
+
+void run_progress_end(RunProgress *progress)
+{
+    wipe_line(progress);
+    stream_flush(progress->stream);
+}
