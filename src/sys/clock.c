@@ -10,6 +10,13 @@ int64_t clock_now_seconds(void)
     return now.tv_sec;
 }
 
+int64_t clock_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 int64_t clock_monotonic_us(void)
 {
     struct timespec now;

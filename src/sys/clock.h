@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 int64_t clock_now_seconds(void);  /* since 1970, UTC */
+int64_t clock_now_ms(void);       /* the same in milliseconds */
 int64_t clock_monotonic_us(void); /* for durations */
 /* Sleeps as long as asked for; false as soon as `cancelled` (may be NULL) is set. */
 bool clock_sleep_ms(int64_t duration_ms, const atomic_bool *cancelled);

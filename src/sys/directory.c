@@ -1,0 +1,274 @@
+#include "sys/directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/file_error.h"
+
+enum {
+    NAME_BYTES = 300,
+    NAME_TRIES = 16,
+    READ_PIECE = 16 << 10,
+};
+
+bool directory_error(Error *err, int number, const Directory *directory, const char *name)
+{
+    char path[NAME_BYTES + sizeof directory->path];
+    snprintf(path, sizeof path, "%s/%s", directory->path, name);
+    return file_error(err, number, path);
+}
+
+static bool open_at(int parent, const char *name, const char *path, Directory *out, Error *err)
+{
+    snprintf(out->path, sizeof out->path, "%s", path);
+    out->descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return out->descriptor >= 0 || file_error(err, errno, path);
+}
+
+bool directory_open(const char *path, Directory *out, Error *err)
+{
+    return open_at(AT_FDCWD, path, path, out, err);
+}
+
+/* Parents are made as readable as usual: only what is in the last one is ours alone. */
+static bool make_parents(const char *path, Error *err)
+{
+    char part[4096];
+    if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part) {
+        return file_error(err, ENAMETOOLONG, path);
+    }
+    for (char *slash = part; (slash = strchr(slash + 1, '/')) != NULL;) {
+        *slash = '\0';
+        if (mkdir(part, 0755) != 0 && errno != EEXIST) {
+            return file_error(err, errno, part);
+        }
+        *slash = '/';
+    }
+    return true;
+}
+
+bool directory_make(const char *path, Directory *out, Error *err)
+{
+    out->descriptor = -1;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        if (errno != ENOENT) {
+            return file_error(err, errno, path);
+        }
+        if (!make_parents(path, err)) {
+            return false;
+        }
+        if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+            return file_error(err, errno, path);
+        }
+    }
+    return directory_open(path, out, err);
+}
+
+bool directory_open_child(const Directory *directory, const char *name, Directory *out, Error *err)
+{
+    char path[NAME_BYTES + sizeof directory->path];
+    snprintf(path, sizeof path, "%s/%s", directory->path, name);
+    return open_at(directory->descriptor, name, path, out, err);
+}
+
+bool directory_make_child(const Directory *directory, const char *name, Directory *out, Error *err)
+{
+    out->descriptor = -1;
+    if (mkdirat(directory->descriptor, name, 0700) != 0 && errno != EEXIST) {
+        return directory_error(err, errno, directory, name);
+    }
+    return directory_open_child(directory, name, out, err);
+}
+
+void directory_close(Directory *directory)
+{
+    if (directory->descriptor >= 0) {
+        close(directory->descriptor);
+    }
+    directory->descriptor = -1;
+}
+
+static bool read_whole(int descriptor, Arena *arena, size_t max, Str *out, int *number)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) != 0) {
+        *number = errno;
+        return false;
+    }
+    if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > max) {
+        *number = S_ISREG(status.st_mode) ? EFBIG : EINVAL;
+        return false;
+    }
+    Buf text = buf_make_in(arena, max);
+    for (;;) {
+        size_t left = status.st_size > (off_t)text.len ? (size_t)status.st_size - text.len : 0;
+        size_t piece = left > 0 ? left : READ_PIECE;
+        piece = piece > max - text.len ? max - text.len : piece;
+        if (piece == 0) {
+            break;
+        }
+        if (!buf_reserve(&text, piece)) {
+            *number = EFBIG;
+            return false;
+        }
+        ssize_t got = read(descriptor, text.data + text.len, piece);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            *number = errno;
+            return false;
+        }
+        if (got == 0) {
+            break;
+        }
+        text.len += (size_t)got;
+    }
+    *out = buf_str(&text);
+    return true;
+}
+
+bool directory_read(const Directory *directory, Arena *arena, const char *name, size_t max,
+                    Str *out, Error *err)
+{
+    int descriptor =
+        openat(directory->descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) {
+        return directory_error(err, errno, directory, name);
+    }
+    int number = 0;
+    bool ok = read_whole(descriptor, arena, max, out, &number);
+    close(descriptor);
+    if (!ok && number == EFBIG) {
+        return error_set(err, ERROR_LIMIT, "%s/%s: larger than %zu bytes", directory->path, name,
+                         max);
+    }
+    return ok || directory_error(err, number, directory, name);
+}
+
+static int open_beside(const Directory *directory, const char *name, char *beside, size_t size)
+{
+    for (int i = 0; i < NAME_TRIES; i++) {
+        snprintf(beside, size, "%s.%016llx.new", name, (unsigned long long)random_seed());
+        int descriptor = openat(directory->descriptor, beside,
+                                O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (descriptor >= 0 || errno != EEXIST) {
+            return descriptor;
+        }
+    }
+    return -1;
+}
+
+bool directory_write(const Directory *directory, const char *name, Str text, bool sync, Error *err)
+{
+    char beside[NAME_BYTES];
+    int descriptor = open_beside(directory, name, beside, sizeof beside);
+    if (descriptor < 0) {
+        return directory_error(err, errno, directory, name);
+    }
+    bool ok =
+        file_write_all(descriptor, text, err) || error_wrap(err, "%s/%s", directory->path, name);
+    if (ok && sync && fsync(descriptor) != 0) {
+        ok = directory_error(err, errno, directory, name);
+    }
+    close(descriptor);
+    if (ok && renameat(directory->descriptor, beside, directory->descriptor, name) != 0) {
+        ok = directory_error(err, errno, directory, name);
+    }
+    if (!ok) {
+        unlinkat(directory->descriptor, beside, 0);
+        return false;
+    }
+    if (sync) {
+        (void)!fsync(directory->descriptor);
+    }
+    return true;
+}
+
+bool directory_remove(const Directory *directory, const char *name, Error *err)
+{
+    return unlinkat(directory->descriptor, name, 0) == 0 ||
+           directory_error(err, errno, directory, name);
+}
+
+bool directory_has(const Directory *directory, const char *name)
+{
+    return faccessat(directory->descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool directory_link(const Directory *directory, const char *name, const char *second)
+{
+    char beside[NAME_BYTES];
+    snprintf(beside, sizeof beside, "%s.%016llx.new", second, (unsigned long long)random_seed());
+    int at = directory->descriptor;
+    if (linkat(at, name, at, beside, 0) != 0) {
+        return false;
+    }
+    bool ok = renameat(at, beside, at, second) == 0;
+    /* When both names are of one file already, rename leaves the first as it is. */
+    unlinkat(at, beside, 0);
+    return ok;
+}
+
+void directory_sync(const Directory *directory)
+{
+    (void)!fsync(directory->descriptor);
+}
+
+bool directory_touch(const Directory *directory, const char *name)
+{
+    return utimensat(directory->descriptor, name, NULL, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    return str_compare(((const DirectoryEntry *)a)->name, ((const DirectoryEntry *)b)->name);
+}
+
+bool directory_list(const Directory *directory, Arena *arena, uint32_t max, DirectoryEntry **out,
+                    uint32_t *count, Error *err)
+{
+    int descriptor = openat(directory->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = descriptor < 0 ? NULL : fdopendir(descriptor);
+    if (stream == NULL) {
+        int number = errno;
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        return file_error(err, number, directory->path);
+    }
+    VEC(DirectoryEntry) found = { 0 };
+    bool ok = true;
+    for (struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
+        struct stat status;
+        if (fstatat(directory->descriptor, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(status.st_mode)) {
+            continue;
+        }
+        if (found.len == max) {
+            ok = error_set(err, ERROR_LIMIT, "%s: more than %u files", directory->path, max);
+            break;
+        }
+        Str name = str_from_c(entry->d_name);
+        name.data = arena_copy_c(arena, name);
+        int64_t mtime_ns = status.st_mtim.tv_sec * INT64_C(1000000000) + status.st_mtim.tv_nsec;
+        DirectoryEntry file = { name, status.st_size, mtime_ns };
+        VEC_PUSH(arena, &found, file);
+    }
+    closedir(stream);
+    if (found.len > 1) {
+        qsort(found.items, found.len, sizeof *found.items, compare_entries);
+    }
+    *out = found.items;
+    *count = found.len;
+    return ok;
+}

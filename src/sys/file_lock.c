@@ -1,0 +1,74 @@
+#include "sys/file_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "sys/file_error.h"
+
+enum {
+    HOLDER_MAX = 4096
+};
+
+/* A lock of the open file, not of the process: threads and children do not get in its way. */
+static int lock_command(int descriptor, int command, struct flock *lock)
+{
+    *lock = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    return fcntl(descriptor, command, lock);
+}
+
+static Str read_holder(int descriptor, Arena *arena)
+{
+    char text[HOLDER_MAX];
+    ssize_t len = pread(descriptor, text, sizeof text, 0);
+    return len > 0 ? arena_copy(arena, str_from(text, (size_t)len)) : STR_EMPTY;
+}
+
+bool file_lock_take(const Directory *directory, const char *name, Str holder, Arena *arena,
+                    FileLock *out, Str *found, Error *err)
+{
+    out->descriptor = -1;
+    *found = STR_EMPTY;
+    int descriptor =
+        openat(directory->descriptor, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (descriptor < 0) {
+        return directory_error(err, errno, directory, name);
+    }
+    struct flock lock;
+    if (lock_command(descriptor, F_OFD_SETLK, &lock) != 0) {
+        int number = errno;
+        bool held = number == EAGAIN || number == EACCES;
+        if (held) {
+            *found = read_holder(descriptor, arena);
+        }
+        close(descriptor);
+        return held ? error_set(err, ERROR_CONFLICT, "%s/%s is held", directory->path, name)
+                    : directory_error(err, number, directory, name);
+    }
+    /* What stands there is only for people: a full disk must not keep anybody from working. */
+    (void)!ftruncate(descriptor, 0);
+    (void)!pwrite(descriptor, holder.data, holder.len, 0);
+    out->descriptor = descriptor;
+    return true;
+}
+
+bool file_lock_is_held(const Directory *directory, const char *name)
+{
+    int descriptor = openat(directory->descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor < 0) {
+        return false;
+    }
+    struct flock lock;
+    bool held = lock_command(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(descriptor);
+    return held;
+}
+
+void file_lock_release(FileLock *lock)
+{
+    if (lock->descriptor >= 0) {
+        (void)!ftruncate(lock->descriptor, 0);
+        close(lock->descriptor);
+    }
+    lock->descriptor = -1;
+}
