@@ -1,0 +1,278 @@
+#include "model/debts.h"
+
+#include "base/utc.h"
+
+static const struct {
+    RequisiteKind kind;
+    const char *name;
+} kinds[] = {
+    { REQUISITE_WATCH, "watch" },
+    { REQUISITE_ONCHANGES, "onchanges" },
+    { REQUISITE_LISTEN, "listen" },
+};
+
+const char *debt_kind_name(RequisiteKind kind)
+{
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (kinds[i].kind == kind) {
+            return kinds[i].name;
+        }
+    }
+    return NULL;
+}
+
+bool debt_kind_from_name(Str name, RequisiteKind *out)
+{
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (str_eq_c(name, kinds[i].name)) {
+            *out = kinds[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+void debt_book_init(DebtBook *book, Arena *arena)
+{
+    *book = (DebtBook){ .arena = arena };
+    str_map_init(&book->by_step, arena);
+    str_map_init(&book->by_cause, arena);
+}
+
+static Debt *find(const DebtBook *book, Str step, Str cause, RequisiteKind kind)
+{
+    for (Debt *debt = str_map_find(&book->by_step, step); debt != NULL; debt = debt->next_owed) {
+        if (!debt->ended && debt->kind == kind && str_eq(debt->cause, cause)) {
+            return debt;
+        }
+    }
+    return NULL;
+}
+
+static void link_debt(DebtBook *book, Debt *debt)
+{
+    debt->next_owed = str_map_find(&book->by_step, debt->step);
+    str_map_put(&book->by_step, debt->step, debt);
+    debt->next_cause = str_map_find(&book->by_cause, debt->cause);
+    str_map_put(&book->by_cause, debt->cause, debt);
+    VEC_PUSH(book->arena, &book->all, debt);
+}
+
+static Debt *add(DebtBook *book, const Debt *given)
+{
+    Debt *debt = ARENA_NEW(book->arena, Debt);
+    *debt = (Debt){
+        .step = arena_copy(book->arena, given->step),
+        .cause = arena_copy(book->arena, given->cause),
+        .kind = given->kind,
+        .unit = arena_copy(book->arena, given->unit),
+        .run = given->run,
+        .boot = given->boot,
+        .at_ms = given->at_ms,
+        .state = given->state,
+    };
+    link_debt(book, debt);
+    return debt;
+}
+
+void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Debt *edges,
+                     uint32_t count)
+{
+    book->run = arena_copy(book->arena, run);
+    book->boot = arena_copy(book->arena, boot);
+    book->open = true;
+    /* A step may have thousands of edges: looking for each among the others would take forever. */
+    bool fresh = debt_book_count(book) == 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (fresh || find(book, edges[i].step, edges[i].cause, edges[i].kind) == NULL) {
+            Debt noted = edges[i];
+            noted.run = book->run;
+            noted.boot = book->boot;
+            noted.at_ms = at_ms;
+            noted.state = DEBT_NOTED;
+            add(book, &noted);
+        }
+    }
+}
+
+void debt_book_act(DebtBook *book, Str cause, int64_t at_ms)
+{
+    for (Debt *debt = str_map_find(&book->by_cause, cause); debt != NULL; debt = debt->next_cause) {
+        if (!debt->ended && debt->state == DEBT_NOTED) {
+            debt->state = DEBT_POSSIBLE;
+            debt->at_ms = at_ms;
+        }
+    }
+}
+
+void debt_book_done(DebtBook *book, Str cause, bool changed)
+{
+    for (Debt *debt = str_map_find(&book->by_cause, cause); debt != NULL; debt = debt->next_cause) {
+        if (debt->ended || debt->state == DEBT_OWED) {
+            continue; /* what an earlier change owes does not end because this one was none */
+        }
+        if (changed) {
+            debt->state = DEBT_OWED;
+        } else {
+            debt->ended = true;
+        }
+    }
+}
+
+void debt_book_pay(DebtBook *book, Str step)
+{
+    for (Debt *debt = str_map_find(&book->by_step, step); debt != NULL; debt = debt->next_owed) {
+        /* A change that is being made now comes after the reaction. */
+        if (debt->state != DEBT_POSSIBLE) {
+            debt->ended = true;
+        }
+    }
+}
+
+static void close_run(DebtBook *book, bool noted_count)
+{
+    for (uint32_t i = 0; i < book->all.len; i++) {
+        Debt *debt = book->all.items[i];
+        if (debt->state == DEBT_POSSIBLE || (debt->state == DEBT_NOTED && noted_count)) {
+            debt->state = DEBT_OWED;
+        } else if (debt->state == DEBT_NOTED) {
+            debt->ended = true;
+        }
+    }
+    book->open = false;
+}
+
+void debt_book_end(DebtBook *book)
+{
+    close_run(book, false);
+}
+
+void debt_book_recover(DebtBook *book, Str boot)
+{
+    if (book->open) {
+        close_run(book, !str_eq(book->boot, boot));
+    }
+}
+
+void debt_book_owe(DebtBook *book, const Debt *debt)
+{
+    if (find(book, debt->step, debt->cause, debt->kind) == NULL) {
+        Debt owed = *debt;
+        owed.state = DEBT_OWED;
+        owed.run = arena_copy(book->arena, debt->run);
+        owed.boot = arena_copy(book->arena, debt->boot);
+        add(book, &owed);
+    }
+}
+
+uint16_t debt_book_kinds(const DebtBook *book, Str step)
+{
+    uint16_t owed = 0;
+    for (const Debt *debt = str_map_find(&book->by_step, step); debt != NULL;
+         debt = debt->next_owed) {
+        if (!debt->ended && debt->state == DEBT_OWED) {
+            owed |= (uint16_t)(1u << debt->kind);
+        }
+    }
+    return owed;
+}
+
+const Debt *debt_book_next(const DebtBook *book, uint32_t *at, bool possible)
+{
+    while (*at < book->all.len) {
+        const Debt *debt = book->all.items[(*at)++];
+        if (!debt->ended &&
+            (debt->state == DEBT_OWED || (possible && debt->state == DEBT_POSSIBLE))) {
+            return debt;
+        }
+    }
+    return NULL;
+}
+
+uint32_t debt_book_count(const DebtBook *book)
+{
+    uint32_t count = 0;
+    for (uint32_t at = 0; debt_book_next(book, &at, false) != NULL;) {
+        count++;
+    }
+    return count;
+}
+
+/* A step may claim several things; the first unit is the one that its reaction restarts. */
+static Str unit_of(const Step *step)
+{
+    for (uint32_t i = 0; step->claims != NULL && i < step->claims->len; i++) {
+        Str claim = value_str(step->claims->items[i]);
+        if (str_starts(claim, STR("unit:"))) {
+            return str_from_offset(claim, STR("unit:").len);
+        }
+    }
+    return STR_EMPTY;
+}
+
+void debts_of_graph(Arena *arena, const Graph *graph, Debt **out, uint32_t *count)
+{
+    VEC(Debt) found = { 0 };
+    for (uint32_t i = 0; i < graph->edge_count; i++) {
+        const Edge *edge = &graph->edges[i];
+        if (debt_kind_name(edge->kind) != NULL) {
+            const Step *step = &graph->steps.items[edge->from];
+            Debt debt = {
+                .step = step->id,
+                .cause = graph->steps.items[edge->to].id,
+                .kind = edge->kind,
+                .unit = unit_of(step),
+            };
+            VEC_PUSH(arena, &found, debt);
+        }
+    }
+    *out = found.items;
+    *count = found.len;
+}
+
+DebtVerdict debt_judge(const Debt *debt, const DebtView *view)
+{
+    if (!view->in_site) {
+        return DEBT_LEFT_SITE;
+    }
+    if (debt->unit.len > 0) {
+        /* Whatever runs now was started after the machine was. */
+        bool rebooted = debt->boot.len > 0 && view->boot.len > 0 && !str_eq(debt->boot, view->boot);
+        if (rebooted || view->unit_started_ms > debt->at_ms) {
+            return DEBT_RESTARTED;
+        }
+    }
+    return DEBT_STANDS;
+}
+
+Str debt_notice(Arena *arena, const Debt *debt, DebtVerdict verdict)
+{
+    switch (verdict) {
+    case DEBT_LEFT_SITE:
+        return arena_format(arena, "'%" STR_FMT "' is no longer in the site", STR_ARG(debt->step));
+    case DEBT_RESTARTED:
+        return arena_format(arena, "'%" STR_FMT "' was restarted since", STR_ARG(debt->unit));
+    case DEBT_STANDS: break;
+    }
+    return arena_format(arena, "'%" STR_FMT "' owes its reaction to '%" STR_FMT "'",
+                        STR_ARG(debt->step), STR_ARG(debt->cause));
+}
+
+Value debt_value(Arena *arena, const Debt *debt)
+{
+    static const char *const states[] = {
+        [DEBT_NOTED] = "noted",
+        [DEBT_POSSIBLE] = "possible",
+        [DEBT_OWED] = "owed",
+    };
+    Map *map = map_new(arena, 7);
+    map_set_str(arena, map, STR("step"), value_string(debt->step));
+    map_set_str(arena, map, STR("kind"), value_string(str_from_c(debt_kind_name(debt->kind))));
+    map_set_str(arena, map, STR("cause"), value_string(debt->cause));
+    map_set_str(arena, map, STR("unit"),
+                debt->unit.len > 0 ? value_string(debt->unit) : value_null());
+    map_set_str(arena, map, STR("run"), value_string(debt->run));
+    map_set_str(arena, map, STR("since"), value_string(utc_text(arena, debt->at_ms)));
+    map_set_str(arena, map, STR("state"), value_string(str_from_c(states[debt->state])));
+    return value_map(map);
+}

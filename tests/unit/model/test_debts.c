@@ -1,0 +1,223 @@
+#include "model/debts.h"
+
+#include "unit.h"
+
+typedef struct Fixture {
+    Arena arena;
+    DebtBook book;
+} Fixture;
+
+static int set_up(void **state)
+{
+    static Fixture fixture;
+    arena_init(&fixture.arena, ARENA_UNLIMITED);
+    debt_book_init(&fixture.book, &fixture.arena);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_clear(&((Fixture *)*state)->arena);
+    return 0;
+}
+
+/* nginx watches conf and key; reload runs on changes of conf; mail listens to key. */
+static const Debt edges[] = {
+    { .step = { "nginx", 5 },
+      .cause = { "conf", 4 },
+      .kind = REQUISITE_WATCH,
+      .unit = { "nginx", 5 } },
+    { .step = { "nginx", 5 },
+      .cause = { "key", 3 },
+      .kind = REQUISITE_WATCH,
+      .unit = { "nginx", 5 } },
+    { .step = { "reload", 6 }, .cause = { "conf", 4 }, .kind = REQUISITE_ONCHANGES },
+    { .step = { "mail", 4 }, .cause = { "key", 3 }, .kind = REQUISITE_LISTEN },
+};
+
+enum {
+    WATCH = 1 << REQUISITE_WATCH,
+    ONCHANGES = 1 << REQUISITE_ONCHANGES,
+    LISTEN = 1 << REQUISITE_LISTEN,
+};
+
+static DebtBook *begin(void **state)
+{
+    DebtBook *book = &((Fixture *)*state)->book;
+    debt_book_begin(book, STR("r1"), STR("b1"), 1000, edges, COUNT_OF(edges));
+    return book;
+}
+
+static void a_change_owes_until_the_reaction(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("conf"), 2000);
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
+    debt_book_done(book, STR("conf"), true);
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
+    assert_int_equal(debt_book_kinds(book, STR("reload")), ONCHANGES);
+    assert_int_equal(debt_book_kinds(book, STR("mail")), 0);
+    debt_book_pay(book, STR("nginx"));
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
+    debt_book_end(book);
+    assert_int_equal(debt_book_count(book), 1);
+    uint32_t at = 0;
+    const Debt *left = debt_book_next(book, &at, false);
+    assert_str(left->step, "reload");
+    assert_str(left->run, "r1");
+    assert_int_equal(left->at_ms, 2000);
+    assert_null(debt_book_next(book, &at, true));
+}
+
+static void a_step_that_changed_nothing_owes_nothing(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("conf"), 2000);
+    debt_book_done(book, STR("conf"), false);
+    debt_book_end(book);
+    assert_int_equal(debt_book_count(book), 0);
+}
+
+static void an_effect_without_outcome_counts_as_a_change(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("key"), 2000);
+    debt_book_recover(book, STR("b1"));
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
+    assert_int_equal(debt_book_kinds(book, STR("mail")), LISTEN);
+    assert_int_equal(debt_book_kinds(book, STR("reload")), 0);
+    debt_book_recover(book, STR("b2"));
+    assert_int_equal(debt_book_count(book), 2);
+}
+
+static void after_a_power_failure_everything_not_known_counts(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("conf"), 2000);
+    debt_book_done(book, STR("conf"), false);
+    debt_book_recover(book, STR("b2"));
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH); /* of key */
+    assert_int_equal(debt_book_kinds(book, STR("reload")), 0);
+    assert_int_equal(debt_book_kinds(book, STR("mail")), LISTEN);
+}
+
+static void a_power_failure_does_not_revive_what_was_paid(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("conf"), 2000);
+    debt_book_done(book, STR("conf"), true);
+    debt_book_pay(book, STR("nginx"));
+    debt_book_recover(book, STR("b2"));
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
+    assert_int_equal(debt_book_kinds(book, STR("reload")), ONCHANGES);
+}
+
+static void a_later_run_without_change_does_not_end_an_older_debt(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("conf"), 2000);
+    debt_book_done(book, STR("conf"), true);
+    debt_book_end(book);
+    debt_book_begin(book, STR("r2"), STR("b1"), 3000, edges, COUNT_OF(edges));
+    debt_book_act(book, STR("conf"), 4000);
+    debt_book_done(book, STR("conf"), false);
+    debt_book_end(book);
+    assert_int_equal(debt_book_kinds(book, STR("reload")), ONCHANGES);
+    uint32_t at = 0;
+    assert_str(debt_book_next(book, &at, false)->run, "r1");
+    assert_int_equal(debt_book_count(book), 2);
+}
+
+static void a_reaction_does_not_pay_for_a_change_that_is_being_made(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("conf"), 2000);
+    debt_book_done(book, STR("conf"), true);
+    debt_book_act(book, STR("key"), 2100);
+    debt_book_pay(book, STR("nginx"));
+    debt_book_done(book, STR("key"), true);
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
+}
+
+static void a_debt_taken_over_is_owed_once(void **state)
+{
+    DebtBook *book = &((Fixture *)*state)->book;
+    Debt debt = edges[0];
+    debt.run = STR("r0");
+    debt_book_owe(book, &debt);
+    debt_book_owe(book, &debt);
+    assert_int_equal(debt_book_count(book), 1);
+    debt_book_begin(book, STR("r1"), STR("b1"), 1000, edges, COUNT_OF(edges));
+    debt_book_end(book);
+    assert_int_equal(debt_book_count(book), 1);
+}
+
+static void a_debt_ends_when_its_step_left_or_its_unit_was_restarted(void **state)
+{
+    Debt debt = edges[0];
+    debt.boot = STR("b1");
+    debt.at_ms = 2000;
+    DebtView view = { .in_site = true, .boot = STR("b1") };
+    assert_int_equal(debt_judge(&debt, &view), DEBT_STANDS);
+    view.unit_started_ms = 1999;
+    assert_int_equal(debt_judge(&debt, &view), DEBT_STANDS);
+    view.unit_started_ms = 2001;
+    assert_int_equal(debt_judge(&debt, &view), DEBT_RESTARTED);
+    view = (DebtView){ .in_site = true, .boot = STR("b2") };
+    assert_int_equal(debt_judge(&debt, &view), DEBT_RESTARTED);
+    view.in_site = false;
+    assert_int_equal(debt_judge(&debt, &view), DEBT_LEFT_SITE);
+    /* A command is not run by starting the machine. */
+    Debt command = edges[2];
+    command.boot = STR("b1");
+    view.in_site = true;
+    assert_int_equal(debt_judge(&command, &view), DEBT_STANDS);
+    Arena *arena = &((Fixture *)*state)->arena;
+    assert_str(debt_notice(arena, &debt, DEBT_RESTARTED), "'nginx' was restarted since");
+    assert_str(debt_notice(arena, &debt, DEBT_LEFT_SITE), "'nginx' is no longer in the site");
+}
+
+static void edges_that_can_owe_come_from_the_graph(void **state)
+{
+    Arena *arena = &((Fixture *)*state)->arena;
+    List *claims = list_new(arena, 2);
+    list_push(arena, claims, value_string(STR("path:/etc/x")));
+    list_push(arena, claims, value_string(STR("unit:nginx.service")));
+    Step steps[] = { { .id = STR("j#conf") }, { .id = STR("j#nginx"), .claims = claims } };
+    Edge all[] = {
+        { .from = 1, .to = 0, .kind = REQUISITE_REQUIRE },
+        { .from = 1, .to = 0, .kind = REQUISITE_WATCH },
+        { .from = 1, .to = 0, .kind = REQUISITE_ONFAIL },
+        { .from = 0, .to = 1, .kind = REQUISITE_LISTEN },
+    };
+    Graph graph = { .steps = { steps, 2 }, .edges = all, .edge_count = COUNT_OF(all) };
+    Debt *found;
+    uint32_t count;
+    debts_of_graph(arena, &graph, &found, &count);
+    assert_int_equal(count, 2);
+    assert_str(found[0].step, "j#nginx");
+    assert_str(found[0].cause, "j#conf");
+    assert_str(found[0].unit, "nginx.service");
+    assert_int_equal(found[1].kind, REQUISITE_LISTEN);
+    assert_str(found[1].unit, "");
+}
+
+#define BOOK_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOOK_TEST(a_change_owes_until_the_reaction),
+        BOOK_TEST(a_step_that_changed_nothing_owes_nothing),
+        BOOK_TEST(an_effect_without_outcome_counts_as_a_change),
+        BOOK_TEST(after_a_power_failure_everything_not_known_counts),
+        BOOK_TEST(a_power_failure_does_not_revive_what_was_paid),
+        BOOK_TEST(a_later_run_without_change_does_not_end_an_older_debt),
+        BOOK_TEST(a_reaction_does_not_pay_for_a_change_that_is_being_made),
+        BOOK_TEST(a_debt_taken_over_is_owed_once),
+        BOOK_TEST(a_debt_ends_when_its_step_left_or_its_unit_was_restarted),
+        BOOK_TEST(edges_that_can_owe_come_from_the_graph),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
