@@ -1,0 +1,167 @@
+#include "run/keep.h"
+
+#include <stdlib.h>
+
+#include "sys/sha256.h"
+
+enum {
+    LISTED_MAX = 1 << 20
+};
+
+bool keep_open(const Directory *state, bool sync, Keep *out, Error *err)
+{
+    out->sync = sync;
+    return directory_make_child(state, "keep", &out->folder, err);
+}
+
+void keep_close(Keep *keep)
+{
+    directory_close(&keep->folder);
+}
+
+bool keep_content(const Keep *keep, Str content, Arena *arena, Str *name, Error *err)
+{
+    char hex[SHA256_HEX + 1];
+    sha256_hex(content, hex);
+    /* One that is there already becomes young again. */
+    if (!directory_touch(&keep->folder, hex) &&
+        !directory_write(&keep->folder, hex, content, keep->sync, err)) {
+        return false;
+    }
+    *name = arena_copy(arena, str_from(hex, SHA256_HEX));
+    return true;
+}
+
+static bool is_name(Str name)
+{
+    bool ok = name.len == SHA256_HEX;
+    for (size_t i = 0; ok && i < name.len; i++) {
+        ok = ascii_hex_value(name.data[i]) >= 0 && ascii_lower(name.data[i]) == name.data[i];
+    }
+    return ok;
+}
+
+bool keep_get(const Keep *keep, Str name, Arena *arena, Str *content, Error *err)
+{
+    if (!is_name(name)) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no SHA-256", STR_ARG(name));
+    }
+    if (!directory_read(&keep->folder, arena, arena_copy_c(arena, name), KEEP_FILE_MAX, content,
+                        err)) {
+        return false;
+    }
+    char hex[SHA256_HEX + 1];
+    sha256_hex(*content, hex);
+    return str_eq_c(name, hex) ||
+           error_set(err, ERROR_INVALID, "the content kept as %s is damaged", hex);
+}
+
+/* --- Paths --------------------------------------------------------------------------------- */
+
+typedef struct Walk {
+    const Keep *keep;
+    Host *host;
+    KeepNote note;
+    void *context;
+    uint32_t entries;
+} Walk;
+
+static bool keep_one(Walk *walk, Arena *arena, Str path, const FileInfo *info, Error *err)
+{
+    KeptState state = {
+        .path = path,
+        .size = info->size,
+        .mode = info->mode,
+        .uid = info->uid,
+        .gid = info->gid,
+    };
+    switch (info->kind) {
+    case FILE_ABSENT: state.kind = STR("absent"); break;
+    case FILE_DIRECTORY: state.kind = STR("directory"); break;
+    case FILE_OTHER: state.kind = STR("other"); break;
+    case FILE_LINK:
+        state.kind = STR("link");
+        if (!host_read_link(walk->host, arena, path, &state.target, err)) {
+            return false;
+        }
+        break;
+    case FILE_REGULAR: {
+        state.kind = STR("file");
+        Str content;
+        if (info->size <= KEEP_FILE_MAX &&
+            (!host_read(walk->host, arena, path, KEEP_FILE_MAX, &content, err) ||
+             !keep_content(walk->keep, content, arena, &state.content, err))) {
+            return false;
+        }
+        break;
+    }
+    }
+    return walk->note(walk->context, &state, err);
+}
+
+static bool keep_tree(Walk *walk, Str path, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    FileInfo info;
+    if (!host_stat(walk->host, path, &info, err) || !keep_one(walk, &arena, path, &info, err)) {
+        return false;
+    }
+    Str *names;
+    uint32_t count;
+    if (info.kind != FILE_DIRECTORY || walk->entries >= KEEP_TREE_MAX) {
+        return true;
+    }
+    if (!host_list(walk->host, &arena, path, KEEP_TREE_MAX, &names, &count, err)) {
+        /* A huge directory is not worth keeping; that it was there is told. */
+        return err->kind == ERROR_LIMIT;
+    }
+    for (uint32_t i = 0; i < count && walk->entries < KEEP_TREE_MAX; i++) {
+        walk->entries++;
+        Str child = arena_format(&arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(path),
+                                 str_ends(path, STR("/")) ? "" : "/", STR_ARG(names[i]));
+        if (!keep_tree(walk, child, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool keep_path(const Keep *keep, Host *host, Str path, KeepNote note, void *context, Error *err)
+{
+    Walk walk = { .keep = keep, .host = host, .note = note, .context = context };
+    return keep_tree(&walk, path, err);
+}
+
+/* --- Bounds -------------------------------------------------------------------------------- */
+
+static int compare_ages(const void *a, const void *b)
+{
+    int64_t x = ((const DirectoryEntry *)a)->mtime_ns, y = ((const DirectoryEntry *)b)->mtime_ns;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+bool keep_prune(const Keep *keep, uint32_t files_max, int64_t bytes_max, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    DirectoryEntry *entries;
+    uint32_t count, files = 0;
+    int64_t bytes = 0;
+    if (!directory_list(&keep->folder, &arena, LISTED_MAX, &entries, &count, err)) {
+        return false;
+    }
+    if (count > 1) {
+        qsort(entries, count, sizeof *entries, compare_ages);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool whole = is_name(entries[i].name);
+        if (whole && files < files_max && bytes + entries[i].size <= bytes_max) {
+            files++;
+            bytes += entries[i].size;
+        } else if (!directory_remove(&keep->folder, entries[i].name.data, err)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,41 @@
+/* What was there before: contents that a run overwrites or removes, in the folder `keep` of the
+ * state directory, each under its SHA-256, so that equal ones are stored once. Bounded: the oldest
+ * go when there are too many. May be used by several threads. */
+#pragma once
+
+#include "run/journal_record.h"
+#include "sys/directory.h"
+#include "sys/host.h"
+
+enum {
+    KEEP_FILE_MAX = 64 << 20,   /* bytes of one content; a larger one is only told of */
+    KEEP_FILES_MAX = 10000,     /* contents kept */
+    KEEP_BYTES_MAX = 256 << 20, /* of all contents */
+    KEEP_TREE_MAX = 10000,      /* entries of one directory tree */
+};
+
+typedef struct Keep {
+    Directory folder;
+    bool sync; /* each content is on the disk before its path changes */
+} Keep;
+
+MUST_CHECK bool keep_open(const Directory *state, bool sync, Keep *out, Error *err);
+void keep_close(Keep *keep);
+DEFINE_AUTO_CLEAR(Keep, keep_close)
+
+/* Stores a content; its name goes to `name`. */
+MUST_CHECK bool keep_content(const Keep *keep, Str content, Arena *arena, Str *name, Error *err);
+/* Gives a content back; fails with ERROR_NOT_FOUND when it was dropped, and with ERROR_INVALID when
+ * it is damaged. */
+MUST_CHECK bool keep_get(const Keep *keep, Str name, Arena *arena, Str *content, Error *err);
+
+/* What stands at `path` of the host, its content kept. Of a directory, what is in it follows, as
+ * long as there are no more than KEEP_TREE_MAX entries. Each is handed to `note`, which journals
+ * it. */
+typedef bool (*KeepNote)(void *context, const KeptState *state, Error *err);
+MUST_CHECK bool keep_path(const Keep *keep, Host *host, Str path, KeepNote note, void *context,
+                          Error *err);
+
+/* Drops the oldest contents beyond the limits, and what interrupted writes left. For the end of a
+ * run that kept something. */
+MUST_CHECK bool keep_prune(const Keep *keep, uint32_t files_max, int64_t bytes_max, Error *err);

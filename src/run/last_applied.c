@@ -1,0 +1,225 @@
+#include "run/last_applied.h"
+
+#include "base/buf.h"
+#include "base/crc32c.h"
+
+/* The file: a line that says what it is, then one entry behind the other (two bytes of length, the
+ * id, sixteen bytes of digest), then the CRC-32C of all before. Little endian. */
+static const char file_name[] = "last-applied";
+static const char file_head[] = "eden last-applied 1\n";
+
+enum {
+    FILE_MAX = 64 << 20,
+    ID_MAX = 4096,
+    CHECKSUM = 4,
+    NESTED_MAX = 64,
+};
+
+/* --- Digests ------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    __uint128_t product = (__uint128_t)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xe7037ed1a0b428dbu);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static void take_word(Digest *digest, uint64_t word)
+{
+    digest->low = mix(digest->low ^ word, 0xa0761d6478bd642fu);
+    digest->high = mix(digest->high + word, digest->low ^ 0x589965cc75374cc3u);
+}
+
+static void take_text(Digest *digest, Str text)
+{
+    take_word(digest, text.len);
+    for (; text.len >= 8; text = str_from_offset(text, 8)) {
+        uint64_t word;
+        memcpy(&word, text.data, 8);
+        take_word(digest, word);
+    }
+    if (text.len > 0) {
+        uint64_t word = 0;
+        memcpy(&word, text.data, text.len);
+        take_word(digest, word);
+    }
+}
+
+/* What is nested too deep counts by its kind alone; a map counts in the order it is written. */
+static void take_value(Digest *digest, Value v, unsigned depth)
+{
+    take_word(digest, v.kind);
+    switch ((ValueKind)v.kind) {
+    case VALUE_BOOL: take_word(digest, v.boolean); return;
+    case VALUE_INT:
+    case VALUE_FLOAT: take_word(digest, v.payload); return;
+    case VALUE_STRING: take_text(digest, value_str(v)); return;
+    case VALUE_LIST:
+    case VALUE_TUPLE:
+        take_word(digest, v.list->len);
+        for (uint32_t i = 0; depth < NESTED_MAX && i < v.list->len; i++) {
+            take_value(digest, v.list->items[i], depth + 1);
+        }
+        return;
+    case VALUE_MAP:
+        take_word(digest, v.map->len);
+        for (uint32_t i = 0; depth < NESTED_MAX && i < v.map->len; i++) {
+            take_value(digest, v.map->entries[i].key, depth + 1);
+            take_value(digest, v.map->entries[i].value, depth + 1);
+        }
+        return;
+    case VALUE_NULL:
+    case VALUE_OBJECT:
+    case VALUE_UNDEFINED: return;
+    }
+}
+
+Digest digest_values(const Value *values, uint32_t count)
+{
+    Digest digest = { 0x243f6a8885a308d3u, 0x13198a2e03707344u };
+    take_word(&digest, count);
+    for (uint32_t i = 0; i < count; i++) {
+        take_value(&digest, values[i], 0);
+    }
+    return digest;
+}
+
+Digest digest_value(Value v)
+{
+    return digest_values(&v, 1);
+}
+
+/* --- The file ------------------------------------------------------------------------------ */
+
+static LastEntry *put(LastApplied *last, Str step, Digest wanted)
+{
+    LastEntry *entry = ARENA_NEW(last->arena, LastEntry);
+    *entry = (LastEntry){ .step = step, .wanted = wanted };
+    str_map_put(&last->steps, step, entry);
+    return entry;
+}
+
+/* False: it is damaged. */
+static bool parse(LastApplied *last, Str text)
+{
+    Str head = str_from(file_head, sizeof file_head - 1);
+    if (text.len < head.len + CHECKSUM || !str_starts(text, head)) {
+        return false;
+    }
+    uint32_t checksum;
+    memcpy(&checksum, text.data + text.len - CHECKSUM, CHECKSUM);
+    text.len -= CHECKSUM;
+    if (checksum != crc32c(text)) {
+        return false;
+    }
+    text = str_from_offset(text, head.len);
+    while (text.len > 0) {
+        uint16_t len;
+        Digest wanted;
+        if (text.len < sizeof len) {
+            return false;
+        }
+        memcpy(&len, text.data, sizeof len);
+        if (text.len < sizeof len + len + sizeof wanted) {
+            return false;
+        }
+        memcpy(&wanted, text.data + sizeof len + len, sizeof wanted);
+        put(last, str_slice(text, sizeof len, sizeof len + len), wanted);
+        text = str_from_offset(text, sizeof len + len + sizeof wanted);
+    }
+    return true;
+}
+
+bool last_applied_load(const Directory *state, Arena *arena, LastApplied *out, Problems *problems,
+                       Error *err)
+{
+    *out = (LastApplied){ .arena = arena };
+    str_map_init(&out->steps, arena);
+    Str text;
+    Error why;
+    if (!directory_read(state, arena, file_name, FILE_MAX, &text, &why)) {
+        if (why.kind == ERROR_NOT_FOUND) {
+            return true;
+        }
+        *err = why;
+        return false;
+    }
+    if (!parse(out, text)) {
+        str_map_init(&out->steps, arena);
+        out->changed = true;
+        problems_add_as(problems, SEVERITY_WARNING, "E0705", NULL, 0, 0,
+                        "%s/%s is damaged; every change counts as new", state->path, file_name);
+    }
+    return true;
+}
+
+bool last_applied_save(LastApplied *last, const Directory *state, Error *err)
+{
+    if (!last->changed) {
+        return true;
+    }
+    AUTO_CLEAR(Buf) text = buf_make(FILE_MAX);
+    buf_put_c(&text, file_head);
+    uint32_t at = 0;
+    for (const StrMapEntry *item; (item = str_map_next(&last->steps, &at)) != NULL;) {
+        const LastEntry *entry = item->value;
+        uint16_t len = (uint16_t)entry->step.len;
+        buf_put(&text, str_from((const char *)&len, sizeof len));
+        buf_put(&text, entry->step);
+        buf_put(&text, str_from((const char *)&entry->wanted, sizeof entry->wanted));
+    }
+    if (text.overflow) {
+        return error_set(err, ERROR_LIMIT, "%s/%s: more than %d MiB", state->path, file_name,
+                         FILE_MAX >> 20);
+    }
+    uint32_t checksum = crc32c(buf_str(&text));
+    buf_put(&text, str_from((const char *)&checksum, sizeof checksum));
+    /* Without waiting for the disk: losing it costs a word in a report, not a debt. */
+    if (!directory_write(state, file_name, buf_str(&text), false, err)) {
+        return false;
+    }
+    last->changed = false;
+    return true;
+}
+
+/* --- Steps --------------------------------------------------------------------------------- */
+
+/* The file has two bytes for a length; longer ids do not occur, and would never be found. */
+static Str id_of(Str step)
+{
+    return str_slice(step, 0, ID_MAX);
+}
+
+Cause last_applied_cause(LastApplied *last, Str step, Digest wanted)
+{
+    LastEntry *entry = str_map_find(&last->steps, id_of(step));
+    if (entry == NULL) {
+        return CAUSE_NEW;
+    }
+    entry->seen = true;
+    return digest_equal(entry->wanted, wanted) ? CAUSE_DRIFT : CAUSE_INTENT;
+}
+
+void last_applied_set(LastApplied *last, Str step, Digest wanted)
+{
+    LastEntry *entry = str_map_find(&last->steps, id_of(step));
+    if (entry == NULL) {
+        entry = put(last, arena_copy(last->arena, id_of(step)), wanted);
+        last->changed = true;
+    } else if (!digest_equal(entry->wanted, wanted)) {
+        entry->wanted = wanted;
+        last->changed = true;
+    }
+    entry->seen = true;
+}
+
+void last_applied_drop_unseen(LastApplied *last)
+{
+    uint32_t at = 0;
+    for (const StrMapEntry *item; (item = str_map_next(&last->steps, &at)) != NULL;) {
+        const LastEntry *entry = item->value;
+        if (!entry->seen) {
+            str_map_remove(&last->steps, item->key);
+            last->changed = true;
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/* What each step wanted when it was last in the state it wanted, to tell drift from intent: when a
+ * step finds something to change although it wants what it wanted then, the machine has moved;
+ * when it wants something else, the site has.
+ *
+ * One small file, read and written as a whole: a thousand steps take well under a millisecond.
+ * Loop thread only. */
+#pragma once
+
+#include "base/str_map.h"
+#include "lang/value.h"
+#include "run/report.h"
+#include "sys/directory.h"
+
+/* 128 bits that tell one value from another; not against intent. Zero: none. */
+typedef struct Digest {
+    uint64_t high, low;
+} Digest;
+
+/* The same for the same value on every machine and in every version that keeps the format. */
+Digest digest_value(Value v);
+Digest digest_values(const Value *values, uint32_t count);
+static inline bool digest_equal(Digest a, Digest b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
+typedef struct LastApplied {
+    Arena *arena;
+    StrMap steps; /* id to LastEntry */
+    bool changed; /* differs from the file */
+} LastApplied;
+
+typedef struct LastEntry {
+    Str step;
+    Digest wanted;
+    bool seen; /* looked up or set since loading */
+} LastEntry;
+
+/* An absent file is empty. A damaged one too, with a warning (E0705). */
+MUST_CHECK bool last_applied_load(const Directory *state, Arena *arena, LastApplied *out,
+                                  Problems *problems, Error *err);
+/* Writes it when it has changed. */
+MUST_CHECK bool last_applied_save(LastApplied *last, const Directory *state, Error *err);
+
+/* Why a step that found something to change did: CAUSE_NEW, CAUSE_INTENT or CAUSE_DRIFT. */
+Cause last_applied_cause(LastApplied *last, Str step, Digest wanted);
+/* The step is in the state it wants: after ok or changed, not after a failure. */
+void last_applied_set(LastApplied *last, Str step, Digest wanted);
+/* Forgets steps that were neither looked up nor set. After a run of the whole site only. */
+void last_applied_drop_unseen(LastApplied *last);

@@ -1,0 +1,200 @@
+#include "run/record.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/utc.h"
+#include "lang/json.h"
+#include "sys/clock.h"
+
+enum {
+    RECORD_MAX = 256 << 20, /* bytes */
+    LISTED_MAX = 1 << 20,
+    NESTED_MAX = 128,
+};
+
+static const char suffix[] = ".json";
+
+Str run_id_make(Arena *arena)
+{
+    Buf id = buf_make_in(arena, RECORD_ID_MAX);
+    Str now = utc_text(arena, clock_now_ms());
+    for (size_t i = 0; i < now.len && now.data[i] != 'Z'; i++) {
+        if (now.data[i] != '-' && now.data[i] != ':') {
+            buf_put_char(&id, now.data[i]);
+        }
+    }
+    buf_put_format(&id, "-%04x", (unsigned)(random_seed() & 0xffff));
+    return buf_str(&id);
+}
+
+void run_record_init(RunRecord *record, Arena *arena, Str id)
+{
+    *record = (RunRecord){ .arena = arena, .id = id, .sections = map_new(arena, 12) };
+    run_record_set(record, "format", value_string(STR("eden.record/1")));
+    run_record_set(record, "run", value_string(id));
+}
+
+void run_record_set(RunRecord *record, const char *section, Value value)
+{
+    map_set_str(record->arena, record->sections, str_from_c(section), value);
+}
+
+/* --- Secrets ------------------------------------------------------------------------------- */
+
+/* A copy in which secrets are hidden; what holds none is shared. */
+static Value hide(Arena *arena, Value v, unsigned depth)
+{
+    if (value_is_secret(v) || depth > NESTED_MAX) {
+        return value_string(STR("(secret)"));
+    }
+    if (value_is_sequence(v) && value_holds_secret(v)) {
+        List *list = list_new(arena, v.list->len);
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            list_push(arena, list, hide(arena, v.list->items[i], depth + 1));
+        }
+        return value_list(list);
+    }
+    if (v.kind == VALUE_MAP && value_holds_secret(v)) {
+        Map *map = map_new(arena, v.map->len);
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            map_set(arena, map, hide(arena, v.map->entries[i].key, depth + 1),
+                    hide(arena, v.map->entries[i].value, depth + 1));
+        }
+        return value_map(map);
+    }
+    return v;
+}
+
+/* --- Files --------------------------------------------------------------------------------- */
+
+/* What has no JSON form (a function, an undefined value) is told by its kind. */
+static bool replace(void *context, Value v, Value *out, Error *err)
+{
+    *out = value_string(str_from_c(value_kind_name(v.kind)));
+    return true;
+}
+
+static bool print(const RunRecord *record, Buf *text, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const JsonStyle style = { .replace = replace, .allow_nan = true };
+    return json_print(text, hide(&arena, value_map(record->sections), 0), &style, err);
+}
+
+static bool list_runs(const Directory *runs, Arena *arena, Str **ids, uint32_t *count, Error *err)
+{
+    DirectoryEntry *entries;
+    uint32_t found;
+    if (!directory_list(runs, arena, LISTED_MAX, &entries, &found, err)) {
+        return false;
+    }
+    *ids = ARENA_ARRAY(arena, Str, found + 1);
+    *count = 0;
+    for (uint32_t i = 0; i < found; i++) {
+        if (str_ends(entries[i].name, STR(".json"))) {
+            (*ids)[(*count)++] =
+                str_slice(entries[i].name, 0, entries[i].name.len - (sizeof suffix - 1));
+        }
+    }
+    return true;
+}
+
+static const char *file_of(Arena *arena, Str id)
+{
+    return arena_format(arena, "%" STR_FMT "%s%c", STR_ARG(id), suffix, '\0').data;
+}
+
+static bool drop_old(const Directory *runs, uint32_t kept, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str *ids;
+    uint32_t count;
+    if (!list_runs(runs, &arena, &ids, &count, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i + kept < count; i++) {
+        if (!directory_remove(runs, file_of(&arena, ids[i]), err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool run_record_save(const RunRecord *record, const Directory *state, uint32_t kept, Error *err)
+{
+    AUTO_CLEAR(Directory) runs = { .descriptor = -1 };
+    AUTO_CLEAR(Buf) text = buf_make(RECORD_MAX);
+    char name[RECORD_ID_MAX + sizeof suffix];
+    snprintf(name, sizeof name, "%" STR_FMT "%s", STR_ARG(record->id), suffix);
+    if (!print(record, &text, err) || !directory_make_child(state, "runs", &runs, err)) {
+        return false;
+    }
+    buf_put_char(&text, '\n');
+    return directory_write(&runs, name, buf_str(&text), false, err) && drop_old(&runs, kept, err);
+}
+
+bool run_records_list(const Directory *state, Arena *arena, Str **ids, uint32_t *count, Error *err)
+{
+    AUTO_CLEAR(Directory) runs = { .descriptor = -1 };
+    Error why;
+    if (!directory_open_child(state, "runs", &runs, &why)) {
+        *ids = NULL;
+        *count = 0;
+        if (why.kind == ERROR_NOT_FOUND) {
+            return true;
+        }
+        *err = why;
+        return false;
+    }
+    return list_runs(&runs, arena, ids, count, err);
+}
+
+static bool find_id(const Directory *state, Arena *arena, Str wanted, Str *out, Error *err)
+{
+    Str *ids;
+    uint32_t count, matches = 0;
+    *out = STR_EMPTY;
+    if (!run_records_list(state, arena, &ids, &count, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (wanted.len == 0 || str_eq(ids[i], wanted)) {
+            *out = ids[i];
+            matches = 1;
+            if (wanted.len > 0) {
+                break;
+            }
+        } else if (str_starts(ids[i], wanted)) {
+            *out = ids[i];
+            matches++;
+        }
+    }
+    if (matches == 0) {
+        return wanted.len == 0
+                   ? error_set(err, ERROR_NOT_FOUND, "no run is recorded in %s", state->path)
+                   : error_set(err, ERROR_NOT_FOUND, "no run '%" STR_FMT "' is recorded in %s",
+                               STR_ARG(wanted), state->path);
+    }
+    return matches == 1 || error_set(err, ERROR_CONFLICT, "%u runs begin with '%" STR_FMT "'",
+                                     matches, STR_ARG(wanted));
+}
+
+bool run_record_load(const Directory *state, Arena *arena, Str id, Value *out, Error *err)
+{
+    AUTO_CLEAR(Directory) runs = { .descriptor = -1 };
+    Str found, text;
+    if (!find_id(state, arena, id, &found, err) ||
+        !directory_open_child(state, "runs", &runs, err) ||
+        !directory_read(&runs, arena, file_of(arena, found), RECORD_MAX, &text, err)) {
+        return false;
+    }
+    const JsonOptions options = { .limits = { .size = RECORD_MAX,
+                                              .depth = json_options_default.limits.depth,
+                                              .nodes = UINT32_MAX },
+                                  .python_constants = true };
+    return json_parse_text(arena, text, &options, out, err) ||
+           error_wrap(err, "the record of run %" STR_FMT, STR_ARG(found));
+}
