@@ -2,12 +2,12 @@
 
 #include <stddef.h>
 
-#define MODULE(name) extern const Module module_##name;
+#define MODULE(name) extern const Module modules_##name;
 #include "modules/modules.def"
 #undef MODULE
 
 const Module *const modules[] = {
-#define MODULE(name) &module_##name,
+#define MODULE(name) &modules_##name,
 #include "modules/modules.def"
 #undef MODULE
     NULL,

@@ -122,7 +122,7 @@ static const Action actions[] = {
     { 0 },
 };
 
-const Module module_test = {
+const Module modules_test = {
     .name = "test",
     .help = "Steps that end as they are told, to try out requisites and conditions.",
     .id_param = "name",

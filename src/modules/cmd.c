@@ -1,0 +1,381 @@
+/* cmd.*: commands and scripts.
+ *
+ * A command that ran has changed something; one that its guards keep from running is ok. Guards
+ * are questions, which a plan asks too. As a reaction the command runs without being asked. */
+#include "modules/call.h"
+#include "modules/command.h"
+#include "sys/clock.h"
+
+static Command command_of(Call *call, Value command)
+{
+    return (Command){
+        .command = command,
+        .shell = call_str(call, "shell"),
+        .directory = call_str(call, "cwd"),
+        .env = call_param(call, "env"),
+        .user = call_str(call, "user"),
+        .input = call_str(call, "stdin"),
+        .umask = call_int(call, "umask", 0),
+        .has_umask = call_has(call, "umask"),
+        .timeout_ms = call_int(call, "timeout", 0),
+        .output_max = call_int(call, "output_limit", COMMAND_OUTPUT_MAX),
+    };
+}
+
+/* --- Guards --------------------------------------------------------------------------------- */
+
+static bool all_created(Call *call, bool *out, Error *err)
+{
+    Value paths = call_param(call, "creates");
+    *out = value_is_sequence(paths) && paths.list->len > 0;
+    for (uint32_t i = 0; *out && i < paths.list->len; i++) {
+        FileInfo info;
+        if (!host_stat(call->host, value_str(paths.list->items[i]), &info, err)) {
+            return error_wrap(err, "creates");
+        }
+        *out = info.kind != FILE_ABSENT;
+    }
+    return true;
+}
+
+/* Whether the guard of that name ended with 0. */
+static bool ask_guard(Call *call, const char *name, bool *out, Error *err)
+{
+    ProcessResult result;
+    Command guard = command_of(call, call_param(call, name));
+    guard.quiet = true;
+    guard.input = STR_EMPTY;
+    if (!command_run(call, &guard, &result, err)) {
+        return error_wrap(err, "%s", name);
+    }
+    if (result.ending != PROCESS_EXITED) {
+        command_failure(call, &guard, &result, err);
+        return error_wrap(err, "%s", name);
+    }
+    *out = result.exit_code == 0;
+    return true;
+}
+
+/* `*kept` is the guard that keeps the command from running; NULL: none. */
+static bool ask_guards(Call *call, const char **kept, Error *err)
+{
+    bool holds;
+    *kept = NULL;
+    if (!all_created(call, &holds, err)) {
+        return false;
+    }
+    if (holds) {
+        *kept = "creates";
+        return true;
+    }
+    if (call_has(call, "unless")) {
+        if (!ask_guard(call, "unless", &holds, err)) {
+            return false;
+        }
+        if (holds) {
+            *kept = "unless";
+            return true;
+        }
+    }
+    if (call_has(call, "onlyif")) {
+        if (!ask_guard(call, "onlyif", &holds, err)) {
+            return false;
+        }
+        *kept = holds ? NULL : "onlyif";
+    }
+    return true;
+}
+
+static bool cmd_check(Call *call, Outcome *outcome, Error *err)
+{
+    const char *kept;
+    if (!ask_guards(call, &kept, err)) {
+        if (!call->planning || err->kind == ERROR_INVALID) {
+            return false;
+        }
+        /* What the guard needs (a user, a directory, a program) may come with an earlier step. */
+        outcome->unknown = true;
+        outcome->changed = true;
+        outcome->comment = arena_copy(call->arena, str_from_c(err->text));
+        return true;
+    }
+    outcome->changed = kept == NULL;
+    if (kept != NULL) {
+        outcome->comment = arena_format(call->arena, "kept from running by '%s'", kept);
+    }
+    return true;
+}
+
+/* --- Running -------------------------------------------------------------------------------- */
+
+static bool is_success(Call *call, int exit_code)
+{
+    Value codes = call_param(call, "success_codes");
+    if (!value_is_sequence(codes)) {
+        return exit_code == 0;
+    }
+    for (uint32_t i = 0; i < codes.list->len; i++) {
+        int64_t code;
+        if (str_to_i64(value_str(codes.list->items[i]), &code) && code == exit_code) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool run_command(Call *call, const Command *command, Outcome *outcome, Error *err)
+{
+    ProcessResult result;
+    if (!command_run(call, command, &result, err)) {
+        return false;
+    }
+    host_forget_people(call->host);
+    outcome->changed = true;
+    outcome->out = result.out;
+    outcome->error_out = result.error_out;
+    if (result.ending == PROCESS_EXITED) {
+        outcome->has_exit_code = true;
+        outcome->exit_code = result.exit_code;
+    }
+    if (result.ending != PROCESS_EXITED || !is_success(call, result.exit_code)) {
+        return command_failure(call, command, &result, err);
+    }
+    outcome->comment =
+        result.out_cut || result.error_cut ? STR("ran; its output was cut") : STR("ran");
+    return true;
+}
+
+static bool run_apply(Call *call, Outcome *outcome, Error *err)
+{
+    Command command = command_of(call, call_param(call, "cmd"));
+    return run_command(call, &command, outcome, err);
+}
+
+/* A macro is the text without its last line end. */
+static Value text_value(Str out)
+{
+    return value_string(str_ends(out, STR("\n")) ? str_slice(out, 0, out.len - 1) : out);
+}
+
+static bool run_query(Call *call, Outcome *outcome, Error *err)
+{
+    if (!run_apply(call, outcome, err)) {
+        return false;
+    }
+    outcome->value = text_value(outcome->out);
+    return true;
+}
+
+/* --- Scripts -------------------------------------------------------------------------------- */
+
+static Value script_of(Call *call)
+{
+    static const char *const names[] = { "content", "template", "source" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (call_has(call, names[i])) {
+            return call_param(call, names[i]);
+        }
+    }
+    return value_missing();
+}
+
+static bool script_check(Call *call, Outcome *outcome, Error *err)
+{
+    if (value_is_missing(script_of(call))) {
+        return error_set(err, ERROR_INVALID, "needs one of 'source', 'template' and 'content'");
+    }
+    return cmd_check(call, outcome, err);
+}
+
+/* "#!/usr/bin/env -S python3 -u": the kernel knows a program and one argument. The program is called
+ * by us, so that the script may lie where nothing can be executed. */
+static void push_interpreter(Call *call, Str script, List *argv)
+{
+    Arena *arena = call->arena;
+    Str line = str_slice(script, 0, str_find(script, STR("\n"), 0));
+    if (!str_starts(line, STR("#!")) || call_has(call, "shell")) {
+        Str shell = call_str(call, "shell");
+        list_push(arena, argv, value_string(shell.len > 0 ? shell : STR("/bin/sh")));
+        return;
+    }
+    line = str_trim(str_from_offset(line, 2));
+    size_t space = 0;
+    while (space < line.len && !ascii_is_space(line.data[space])) {
+        space++;
+    }
+    list_push(arena, argv, value_string(str_slice(line, 0, space)));
+    Str argument = str_trim(str_from_offset(line, space));
+    if (argument.len > 0) {
+        list_push(arena, argv, value_string(argument));
+    }
+}
+
+static bool write_script(Call *call, Str script, Str path, Error *err)
+{
+    FileWrite write = { .content = script, .mode = 0700, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID };
+    Str user = call_str(call, "user");
+    if (user.len > 0 && !host_find_user(call->host, user, &write.uid, &write.gid, err)) {
+        return false;
+    }
+    return host_make_directory(call->host, STR("/tmp"), 01777, true, err) &&
+           host_write(call->host, path, &write, err);
+}
+
+static bool script_apply(Call *call, Outcome *outcome, Error *err)
+{
+    Arena *arena = call->arena;
+    Str script = value_str(script_of(call));
+    Str path = arena_format(arena, "/tmp/.eden-script-%016llx", (unsigned long long)random_seed());
+    List *argv = list_new(arena, 8);
+    push_interpreter(call, script, argv);
+    list_push(arena, argv, value_string(path));
+    Value args = call_param(call, "args");
+    for (uint32_t i = 0; value_is_sequence(args) && i < args.list->len; i++) {
+        list_push(arena, argv, args.list->items[i]);
+    }
+    if (!write_script(call, script, path, err)) {
+        return error_wrap(err, "cannot put the script down");
+    }
+    Command command = command_of(call, value_list(argv));
+    bool ok = run_command(call, &command, outcome, err);
+    Error removal;
+    if (!host_remove(call->host, path, &removal) && ok) {
+        *err = removal;
+        return error_wrap(err, "cannot take the script away");
+    }
+    return ok;
+}
+
+static bool script_query(Call *call, Outcome *outcome, Error *err)
+{
+    if (value_is_missing(script_of(call))) {
+        return error_set(err, ERROR_INVALID, "needs one of 'source', 'template' and 'content'");
+    }
+    if (!script_apply(call, outcome, err)) {
+        return false;
+    }
+    outcome->value = text_value(outcome->out);
+    return true;
+}
+
+/* --- Rows ----------------------------------------------------------------------------------- */
+
+static const ParamSpec *find_spec(const ParamSpec *specs, const char *name, uint32_t *at)
+{
+    for (*at = 0; specs[*at].name != NULL; ++*at) {
+        if (strcmp(specs[*at].name, name) == 0) {
+            return &specs[*at];
+        }
+    }
+    return NULL;
+}
+
+static void push_claim(Arena *arena, List *claims, const char *prefix, Value value)
+{
+    if (value_is_string(value) && value.len > 0) {
+        Str name = value_str(value);
+        list_push(arena, claims,
+                  value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(name))));
+    }
+}
+
+/* What a command creates is its to make; whom it runs as and where must be there before. */
+static void claim_all(Arena *arena, const ParamSpec *specs, const Value *params, List *claims)
+{
+    uint32_t at;
+    find_spec(specs, "creates", &at);
+    for (uint32_t i = 0; value_is_sequence(params[at]) && i < params[at].list->len; i++) {
+        push_claim(arena, claims, "path:", params[at].list->items[i]);
+    }
+    find_spec(specs, "user", &at);
+    push_claim(arena, claims, "needs:user:", params[at]);
+    find_spec(specs, "cwd", &at);
+    push_claim(arena, claims, "needs:path:", params[at]);
+}
+
+#define SHARED_PARAMS                                                                             \
+    { "name", PARAM_STRING, .help = "any text; requisites can find the step by it" },             \
+        { "creates", PARAM_STRINGS,                                                               \
+          .help = "paths; when all of them are there, it does not run" },                         \
+        { "unless", PARAM_COMMAND, .help = "a command; when that ends with 0, it does not run" }, \
+        { "onlyif", PARAM_COMMAND,                                                                \
+          .help = "a command; unless that ends with 0, it does not run" },                        \
+        { "cwd", PARAM_PATH, .help = "the directory to run in" },                                 \
+        { "env", PARAM_MAP, .help = "variables of its environment, beside those of eden" },       \
+        { "user", PARAM_STRING, .help = "whom to run as, by name or number" },                    \
+        { "stdin", PARAM_STRING, .help = "text to read from standard input" },                    \
+        { "umask", PARAM_MODE, .help = "permissions that new files do not get" },                 \
+        { "timeout", PARAM_DURATION, .help = "when to end it, with everything it started" },      \
+        { "output_limit", PARAM_INT, .fallback = "1048576",                                       \
+          .help = "how many bytes to keep of standard output, and of standard error" },           \
+    {                                                                                             \
+        "success_codes", PARAM_STRINGS, .fallback = "0", .help = "exit codes that mean success"   \
+    }
+
+static const ParamSpec run_params[] = {
+    { "cmd", PARAM_COMMAND, .required = true,
+      .help = "text for the shell, or a list of words that is run without one" },
+    { "shell", PARAM_STRING, .fallback = "/bin/sh", .help = "which shell a text is given to" },
+    SHARED_PARAMS,
+    { 0 },
+};
+
+static const ParamSpec script_params[] = {
+    { "source", PARAM_SITE_FILE, .help = "the script, a file below files/ of the site" },
+    { "template", PARAM_SITE_TEMPLATE, .help = "the script, a template below templates/" },
+    { "context", PARAM_MAP, .help = "variables for the template" },
+    { "content", PARAM_STRING, .help = "the script itself" },
+    { "args", PARAM_STRINGS, .help = "words to call it with" },
+    { "shell", PARAM_STRING, .help = "what to run it with; else its first line (#!), or /bin/sh" },
+    SHARED_PARAMS,
+    { 0 },
+};
+
+static void run_claims(Arena *arena, const Value *params, List *claims)
+{
+    claim_all(arena, run_params, params, claims);
+}
+
+static void script_claims(Arena *arena, const Value *params, List *claims)
+{
+    claim_all(arena, script_params, params, claims);
+}
+
+static const Action actions[] = {
+    { "run", "Run a command.", run_params, cmd_check, run_apply, run_apply, run_query, run_claims,
+      .repeats = true, .cost_ms = 100,
+      .text =
+          "A command that ran counts as changed. The guards 'creates', 'unless' and 'onlyif' keep\n"
+          "it from running when there is nothing to do; then the step is ok. A plan asks them "
+          "too.\n"
+          "As the reaction to a change (watch, listen) it runs without asking them.\n"
+          "\n"
+          "It has no terminal, and its input is empty unless 'stdin' gives one. At the timeout it\n"
+          "is ended together with everything it started. Below another root (--root) it runs with\n"
+          "that root as its own. As a macro it is what it printed, without the last line end.\n",
+      .example = "- name: make the cache\n"
+                 "  cmd.run:\n"
+                 "    - cmd: mkdir -p /var/cache/app && echo made\n"
+                 "    - creates: /var/cache/app\n"
+                 "    - timeout: 30s\n" },
+    { "script", "Run a script of the site.", script_params, script_check, script_apply,
+      script_apply, script_query, script_claims, .repeats = true, .cost_ms = 100,
+      .text =
+          "The script is put down in /tmp for the time that it runs. Everything else is as with\n"
+          "cmd.run.\n",
+      .example = "- name: set up the database\n"
+                 "  cmd.script:\n"
+                 "    - content: |\n"
+                 "        #!/bin/sh\n"
+                 "        echo \"setting up $1\" && touch /var/done\n"
+                 "    - args: [main]\n"
+                 "    - creates: /var/done\n" },
+    { 0 },
+};
+
+const Module modules_cmd = {
+    .name = "cmd",
+    .help = "Commands and scripts.",
+    .id_param = "name|cmd",
+    .actions = actions,
+};
