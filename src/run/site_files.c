@@ -127,7 +127,7 @@ static bool reader_exists(void *context, Str path)
 /* What cannot be listed has no files in it. */
 static void reader_list(void *context, Str folder, Arena *arena, List *paths)
 {
-    static const char *const suffixes[] = { ".yaml", NULL };
+    static const char *const suffixes[] = { "", NULL };
     const SiteFiles *files = context;
     Str root = arena_format(arena, "%s/%" STR_FMT, files->root, STR_ARG(folder));
     FileList list;

@@ -58,7 +58,7 @@ static void a_run_sees_one_version_of_every_file(void **state)
     assert_true(seen[1].missing);
 }
 
-static void a_reader_lists_documents_and_knows_what_is_there(void **state)
+static void a_reader_lists_files_and_knows_what_is_there(void **state)
 {
     Folder *folder = *state;
     folder_put(folder, "jobs/b.yaml", "");
@@ -70,7 +70,7 @@ static void a_reader_lists_documents_and_knows_what_is_there(void **state)
     List *paths = list_new(&folder->arena, 4);
     reader.list(reader.context, STR("jobs"), &folder->arena, paths);
     reader.list(reader.context, STR("nowhere"), &folder->arena, paths);
-    assert_int_equal(paths->len, 2);
+    assert_int_equal(paths->len, 3);
     assert_str(value_str(paths->items[0]), "jobs/a/c.yaml");
     assert_str(value_str(paths->items[1]), "jobs/b.yaml");
     assert_true(reader.exists(reader.context, STR("jobs/b.yaml")));
@@ -110,7 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(files_are_read_beneath_the_site),
         FOLDER_TEST(a_run_sees_one_version_of_every_file),
-        FOLDER_TEST(a_reader_lists_documents_and_knows_what_is_there),
+        FOLDER_TEST(a_reader_lists_files_and_knows_what_is_there),
         FOLDER_TEST(templates_come_from_their_folder),
         FOLDER_TEST(one_file_of_steps_can_stand_for_a_site),
     };

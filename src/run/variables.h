@@ -1,0 +1,86 @@
+/* The variables of a node: layers that are merged, and values that are rendered when asked for.
+ *
+ * Layers, each winning over those before:
+ *   - files of the site that variables/base.yaml names for this node, in its order; of an entry
+ *     with `paths` the first file that exists, with `merge: all` every one, the first listed
+ *     strongest;
+ *   - vars.d/ *.yaml in the folder of eden's settings, by name: data of the host, never templates;
+ *   - files given with -v, which may hold templates as those of the site may;
+ *   - -D KEY=TEXT and KEY:=JSON: text as it is, never templates.
+ * Maps merge deeply, everything else replaces. A key without value is as good as absent; an explicit
+ * `null` is a value.
+ *
+ * Text with templates in it is rendered the first time somebody wants it, and kept. What came out
+ * is never compiled again. Variables that need each other in a circle are a fault that shows the
+ * circle. */
+#pragma once
+
+#include "model/site.h"
+#include "run/renders.h"
+
+typedef struct Variables Variables;
+
+typedef struct VariablesLoad {
+    Arena *arena; /* holds the variables and what they render to */
+    Sources *sources;
+    Templates *templates;
+    Problems *problems;
+    Site *site;                     /* NULL: no layers of a site */
+    const SelectorSubject *subject; /* what selectors of the base file match */
+    Value path_scope;               /* a map: what templates in `paths` see */
+    const char *etc;                /* "/etc/eden"; NULL: no layers of the host */
+    const char *const *files;       /* of -v */
+    uint32_t file_count;
+    const char *const *defines; /* of -D */
+    uint32_t define_count;
+    Renders *renders; /* shared with macros */
+} VariablesLoad;
+
+/* All that is wrong with any layer is told. */
+MUST_CHECK bool variables_load(const VariablesLoad *load, Variables **out);
+
+/* What templates in values see; a map that is looked at only when one is rendered. */
+void variables_set_scope(Variables *variables, Value scope);
+/* `vars`: a lazy object, as long-lived as the variables. */
+Value variables_value(Variables *variables);
+
+/* Renders everything there is and tells what fails. What only the run can tell is no failure. */
+MUST_CHECK bool variables_check(Variables *variables);
+
+/* The value at a path of keys, "network.interfaces.0" or "sysctl['net.ipv4.ip_forward']". False
+ * with a problem when there is none, or it cannot be rendered. */
+MUST_CHECK bool variables_get(Variables *variables, Str path, Value *out);
+/* All of them, as one map. */
+MUST_CHECK bool variables_all(Variables *variables, Value *out);
+
+typedef enum LayerKind {
+    LAYER_SITE,
+    LAYER_HOST,
+    LAYER_FILE,
+    LAYER_DEFINE,
+} LayerKind;
+const char *layer_kind_name(LayerKind kind); /* "site", "host", "file", "define" */
+
+typedef struct VariableLayer {
+    LayerKind kind;
+    Value document; /* a map */
+    Value named_at; /* the entry of the base file; missing for the other kinds */
+} VariableLayer;
+
+/* The weakest first. */
+const VariableLayer *variables_layers(const Variables *variables, uint32_t *count);
+
+/* What one layer says about a path. */
+typedef struct VariableSaying {
+    const VariableLayer *layer;
+    Value key;   /* of the last part, with its place */
+    Value value; /* as written, with its place */
+    /* It has a say in the value: the last one, and maps that were merged with it. */
+    bool wins;
+    bool shadows; /* it holds no such path but something else on the way to it */
+} VariableSaying;
+
+/* Every layer that says something, the weakest first. False with a problem when none does, or the
+ * path cannot be read. */
+MUST_CHECK bool variables_why(Variables *variables, Str path, VariableSaying **out,
+                              uint32_t *count);

@@ -1,0 +1,361 @@
+#include "run/variables_layers.h"
+
+#include <stdio.h>
+
+#include "lang/json.h"
+#include "lang/yaml.h"
+#include "model/document_place.h"
+#include "sys/file.h"
+
+enum {
+    VARIABLES_FILE_MAX = 16 << 20,
+    VARIABLES_FILES_MAX = 1000
+};
+
+static bool tell_kind(const VariablesLoad *load, Value document)
+{
+    document_problem(load->problems, load->sources, SEVERITY_ERROR, "E0591", document,
+                     "variables must be a map of names to values, not a %s",
+                     value_kind_name((ValueKind)document.kind));
+    return false;
+}
+
+/* Names are texts: `80:` as a key could not be asked for. */
+static bool check_names(const VariablesLoad *load, const Map *map)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < map->len; i++) {
+        Value key = map->entries[i].key;
+        if (!value_is_string(key)) {
+            document_problem(load->problems, load->sources, SEVERITY_ERROR, "E0591", key,
+                             "the name of a variable must be text, not a %s",
+                             value_kind_name((ValueKind)key.kind));
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+static bool add_layer(const VariablesLoad *load, VariableLayers *layers, LayerKind kind,
+                      Value document, Value named_at)
+{
+    if (document.kind == VALUE_NULL) {
+        return true; /* an empty file */
+    }
+    if (document.kind != VALUE_MAP) {
+        return tell_kind(load, document);
+    }
+    if (!check_names(load, document.map)) {
+        return false;
+    }
+    VEC_PUSH(load->arena, layers,
+             ((VariableLayer){ .kind = kind, .document = document, .named_at = named_at }));
+    return true;
+}
+
+/* --- Paths ---------------------------------------------------------------------------------- */
+
+static Value plain_part(Str text)
+{
+    int64_t number;
+    return ascii_is_digit(text.data[0]) && str_to_i64(text, &number) ? value_int(number)
+                                                                     : value_string(text);
+}
+
+/* ['text'], ["text"] or [number]; `at` is behind the bracket. */
+static bool bracket_part(Str *rest, Value *part)
+{
+    Str text = str_from_offset(*rest, 1);
+    bool quoted = text.len > 0 && (text.data[0] == '\'' || text.data[0] == '"');
+    size_t end = quoted ? str_find(text, str_slice(text, 0, 1), 1) : str_find(text, STR("]"), 0);
+    if (end == STR_NOT_FOUND || end == 0) {
+        return false;
+    }
+    *part = quoted ? value_string(str_slice(text, 1, end)) : plain_part(str_slice(text, 0, end));
+    *rest = str_from_offset(text, end + quoted);
+    if (quoted && !str_starts(*rest, STR("]"))) {
+        return false;
+    }
+    *rest = str_from_offset(*rest, 1);
+    return true;
+}
+
+bool variable_path_next(Str *rest, Value *part, bool *wrong)
+{
+    *wrong = false;
+    if (rest->len == 0) {
+        return false;
+    }
+    if (rest->data[0] == '[') {
+        *wrong = !bracket_part(rest, part);
+        return !*wrong;
+    }
+    if (rest->data[0] == '.') {
+        *rest = str_from_offset(*rest, 1);
+    }
+    size_t end = 0;
+    while (end < rest->len && rest->data[end] != '.' && rest->data[end] != '[') {
+        end++;
+    }
+    if (end == 0) {
+        *wrong = true;
+        return false;
+    }
+    *part = plain_part(str_slice(*rest, 0, end));
+    *rest = str_from_offset(*rest, end);
+    return true;
+}
+
+const MapEntry *variable_find(const Map *map, Value part)
+{
+    const MapEntry *entry = map_find(map, part);
+    if (entry == NULL && part.kind == VALUE_INT) {
+        char text[24];
+        int len = snprintf(text, sizeof text, "%lld", (long long)part.integer);
+        entry = map_find_str(map, str_from(text, (size_t)len));
+    }
+    return entry;
+}
+
+/* --- Of the site ---------------------------------------------------------------------------- */
+
+static bool read_site_file(const VariablesLoad *load, VariableLayers *layers, Str path,
+                           Value named_at)
+{
+    Value document;
+    return site_read(load->site, path, named_at, &document) &&
+           add_layer(load, layers, LAYER_SITE, document, named_at);
+}
+
+static bool render_path(const VariablesLoad *load, const Dynamic *dynamic, Str *out)
+{
+    Rendered *rendered = renders_push(load->renders);
+    if (rendered == NULL) {
+        return false;
+    }
+    Value path;
+    DynamicOutcome outcome = dynamic_evaluate(dynamic, load->path_scope, load->sources, rendered,
+                                              load->arena, &path, load->problems);
+    renders_pop(load->renders);
+    if (outcome == DYNAMIC_OK && value_is_string(path) && path.len > 0) {
+        *out = value_str(path);
+        return true;
+    }
+    if (outcome != DYNAMIC_FAILED) {
+        document_problem(load->problems, load->sources, SEVERITY_ERROR, "E0592", dynamic->value,
+                         "a path of variables must be text that is known at load");
+    }
+    return false;
+}
+
+/* Those that exist, in the order they are listed; without `merge: all` the first of them. */
+static bool read_paths(const VariablesLoad *load, VariableLayers *layers, const SiteEntry *entry)
+{
+    const SiteReader *reader = &site_loaded_with(load->site)->reader;
+    Str *found = ARENA_ARRAY(load->arena, Str, entry->path_count);
+    Value *places = ARENA_ARRAY(load->arena, Value, entry->path_count);
+    uint32_t count = 0;
+    bool ok = true;
+    for (uint32_t i = 0; i < entry->path_count && (count == 0 || entry->merge_all); i++) {
+        Str path;
+        if (!render_path(load, &entry->paths[i], &path)) {
+            ok = false;
+            continue;
+        }
+        path = arena_format(load->arena, "variables/%" STR_FMT, STR_ARG(path));
+        if (reader->exists == NULL || reader->exists(reader->context, path)) {
+            places[count] = entry->paths[i].value;
+            found[count++] = path;
+        }
+    }
+    while (count-- > 0) {
+        ok = read_site_file(load, layers, found[count], places[count]) && ok;
+    }
+    return ok;
+}
+
+static bool read_entry(const VariablesLoad *load, VariableLayers *layers, const SiteEntry *entry)
+{
+    bool matches;
+    if (entry->selector == NULL || !selector_match(entry->selector, load->subject, &matches)) {
+        return false;
+    }
+    if (!matches) {
+        return true;
+    }
+    if (entry->path_count > 0) {
+        return read_paths(load, layers, entry);
+    }
+    Str path = arena_format(load->arena, "variables/%" STR_FMT ".yaml", STR_ARG(entry->name));
+    return read_site_file(load, layers, path, entry->place);
+}
+
+static bool read_site(const VariablesLoad *load, VariableLayers *layers)
+{
+    const SiteEntries *entries = site_variables(load->site);
+    bool ok = true;
+    for (uint32_t i = 0; i < entries->count; i++) {
+        ok = read_entry(load, layers, &entries->items[i]) && ok;
+    }
+    return ok;
+}
+
+/* --- Of the host and of the command line ---------------------------------------------------- */
+
+static bool tell_file(const VariablesLoad *load, const Error *err)
+{
+    problems_add(load->problems, "E0593", NULL, 0, 0, "%s", err->text);
+    return false;
+}
+
+static bool read_file(const VariablesLoad *load, VariableLayers *layers, LayerKind kind,
+                      const char *path)
+{
+    Str text;
+    Error err;
+    if (!file_read(load->arena, path, VARIABLES_FILE_MAX, &text, &err)) {
+        return tell_file(load, &err);
+    }
+    uint16_t source = sources_add(load->sources, str_from_c(path), text);
+    Value document;
+    bool ok;
+    if (str_ends(str_from_c(path), STR(".json"))) {
+        ok = json_parse(load->arena, load->sources, source, NULL, &document, load->problems);
+    } else {
+        YamlOptions options = yaml_options_default;
+        options.strict_tags = true;
+        ok = yaml_load(load->arena, load->sources, source, &options, &document, load->problems);
+    }
+    return ok && add_layer(load, layers, kind, document, value_missing());
+}
+
+static bool read_host(const VariablesLoad *load, VariableLayers *layers)
+{
+    static const char *const suffixes[] = { ".yaml", NULL };
+    Str folder = arena_format(load->arena, "%s/vars.d", load->etc);
+    const char *path = arena_copy_c(load->arena, folder);
+    if (!file_is_directory(path)) {
+        return true;
+    }
+    FileList list;
+    Error err;
+    if (!file_list(load->arena, path, suffixes, VARIABLES_FILES_MAX, &list, &err)) {
+        return tell_file(load, &err);
+    }
+    bool ok = true;
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (str_find(list.paths[i], STR("/"), folder.len + 1) == STR_NOT_FOUND) {
+            ok =
+                read_file(load, layers, LAYER_HOST, arena_copy_c(load->arena, list.paths[i])) && ok;
+        }
+    }
+    return ok;
+}
+
+static bool tell_define(const VariablesLoad *load, Str key)
+{
+    problems_add(load->problems, "E0593", NULL, 0, 0,
+                 "-D takes KEY=TEXT or KEY:=JSON, not '%" STR_FMT "'", STR_ARG(key));
+    return false;
+}
+
+/* The maps around `value` that the path `key` stands for: "network.mtu" sets one key in a map. */
+static bool nest_define(const VariablesLoad *load, Str key, uint16_t source, Value value,
+                        Value *out)
+{
+    Value part;
+    bool wrong;
+    if (!variable_path_next(&key, &part, &wrong) || !value_is_string(part)) {
+        return false;
+    }
+    part.source = source;
+    Value inner = value;
+    if (key.len > 0 && !nest_define(load, key, source, value, &inner)) {
+        return false;
+    }
+    Map *map = map_new(load->arena, 1);
+    map_set(load->arena, map, part, inner);
+    *out = value_map(map);
+    out->source = source;
+    return true;
+}
+
+/* KEY=TEXT or KEY:=JSON. The value may be a secret, so messages do not show it. */
+static bool read_define(const VariablesLoad *load, VariableLayers *layers, const char *word)
+{
+    Str text = str_from_c(word);
+    size_t equals = str_find(text, STR("="), 0);
+    bool typed = equals != STR_NOT_FOUND && equals > 0 && text.data[equals - 1] == ':';
+    Str key = str_slice(text, 0, equals == STR_NOT_FOUND ? text.len : equals - typed);
+    if (equals == STR_NOT_FOUND || key.len == 0) {
+        return tell_define(load, key);
+    }
+    Str name = arena_format(load->arena, "-D %" STR_FMT, STR_ARG(key));
+    Str given = str_from_offset(text, equals + 1);
+    uint16_t source = sources_add(load->sources, name, given);
+    Value value = value_string(given);
+    if (typed && !json_parse(load->arena, load->sources, source, NULL, &value, load->problems)) {
+        return false;
+    }
+    value.source = source;
+    value.start = 0;
+    value.span = (uint32_t)given.len;
+    Value document;
+    if (!nest_define(load, key, source, value, &document)) {
+        return tell_define(load, key);
+    }
+    return add_layer(load, layers, LAYER_DEFINE, document, value_missing());
+}
+
+bool variables_read_layers(const VariablesLoad *load, VariableLayers *out)
+{
+    *out = (VariableLayers){ 0 };
+    bool ok = load->site == NULL || read_site(load, out);
+    ok = (load->etc == NULL || read_host(load, out)) && ok;
+    for (uint32_t i = 0; i < load->file_count; i++) {
+        ok = read_file(load, out, LAYER_FILE, load->files[i]) && ok;
+    }
+    for (uint32_t i = 0; i < load->define_count; i++) {
+        ok = read_define(load, out, load->defines[i]) && ok;
+    }
+    return ok;
+}
+
+/* --- Merging -------------------------------------------------------------------------------- */
+
+bool variable_is_blank(const Sources *sources, Value value)
+{
+    return value.kind == VALUE_NULL && value.source != SOURCE_NONE &&
+           value_original(sources, value).len == 0;
+}
+
+static void merge(Arena *arena, const Sources *sources, Map *into, const Map *from)
+{
+    for (uint32_t i = 0; i < from->len; i++) {
+        const MapEntry *entry = &from->entries[i];
+        if (variable_is_blank(sources, entry->value)) {
+            continue;
+        }
+        MapEntry *known = map_find(into, entry->key);
+        if (entry->value.kind != VALUE_MAP) {
+            map_set(arena, into, entry->key, entry->value);
+            continue;
+        }
+        /* Always a copy: the map may be shared through an alias, and later layers go into it. */
+        bool both = known != NULL && known->value.kind == VALUE_MAP;
+        Value merged = entry->value;
+        merged.map = both ? known->value.map : map_new(arena, entry->value.map->len);
+        merged.flags |= both ? known->value.flags & VALUE_SECRET : 0;
+        merge(arena, sources, merged.map, entry->value.map);
+        map_set(arena, into, entry->key, merged);
+    }
+}
+
+Value variables_merge(Arena *arena, const Sources *sources, const VariableLayers *layers)
+{
+    Map *merged = map_new(arena, 16);
+    for (uint32_t i = 0; i < layers->len; i++) {
+        merge(arena, sources, merged, layers->items[i].document.map);
+    }
+    return value_map(merged);
+}
