@@ -58,13 +58,6 @@ static inline Chunk ends_word(Chunk chunk)
            within(chunk, 0x1c, ' ');
 }
 
-/* `ends` moved up by one byte; what stands before the first one ended a word. */
-static inline Chunk move_up(Chunk ends)
-{
-    return __builtin_shufflevector(chunk_all(-1), ends, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
-                                   26, 27, 28, 29, 30);
-}
-
 /* `starts`: -1 in the bytes that start a word. */
 static inline Chunk title(Chunk chunk, Chunk starts)
 {
@@ -85,7 +78,7 @@ bool ascii_copy_title(Str text, char *out)
     }
     bool short_text = text.len < CHUNK_BYTES;
     Chunk seen = short_text ? chunk_load_part(text.data, text.len) : chunk_load(text.data);
-    chunk_store(out, title(seen, move_up(ends_word(seen))));
+    chunk_store(out, title(seen, chunk_move_up(ends_word(seen), -1)));
     if (text.len > CHUNK_BYTES) {
         size_t last = text.len - CHUNK_BYTES;
         for (size_t at = CHUNK_BYTES; at < last; at += CHUNK_BYTES) {

@@ -98,7 +98,8 @@ static inline bool buf_put_padded(Buf *buf, const char *piece, size_t len)
     }
     char *to = buf->data + buf->len;
     buf->len += len;
-    memcpy(to, piece, BUF_SLACK);
+    bytes_copy_16(to, piece);
+    bytes_copy_16(to + 16, piece + 16);
     if (UNLIKELY(len > BUF_SLACK)) {
         memcpy(to + BUF_SLACK, piece + BUF_SLACK, len - BUF_SLACK);
     }

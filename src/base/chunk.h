@@ -89,6 +89,20 @@ static inline uint32_t chunk_bits(Chunk holds)
 #endif
 }
 
+/* Every byte one place further, with `first` in front; the last one falls out. */
+static inline Chunk chunk_move_up(Chunk chunk, int8_t first)
+{
+#ifdef __SSE2__
+    return (Chunk)_mm_slli_si128((__m128i)chunk, 1) | (Chunk){ first };
+#else
+    Chunk moved = { first };
+    for (unsigned i = 1; i < CHUNK_BYTES; i++) {
+        moved[i] = chunk[i - 1];
+    }
+    return moved;
+#endif
+}
+
 static inline bool chunk_is_ascii(Chunk chunk)
 {
     return chunk_bits(chunk) == 0;

@@ -68,6 +68,8 @@ uint32_t add_name(Compiler *c, Str text)
     t->names = grow(c->arena, t->names, t->name_count, &c->name_cap, sizeof(Name));
     Name *name = &t->names[t->name_count];
     *name = (Name){ .text = arena_copy(c->arena, text), .hash = hash_str(text), .hint = NO_HINT };
+    name->key_head = VALUE_HEAD(VALUE_STRING, 0, text.len);
+    name_ends(text.data, text.len, &name->first, &name->last);
     name->global = global_find(text);
     name->loop_attribute = (uint8_t)loop_attribute_from_name(text);
     for (int kind = 0; kind < VALUE_OBJECT; kind++) {
@@ -107,17 +109,29 @@ uint32_t add_data(Compiler *c, Str text)
     return t->data_count++;
 }
 
-uint32_t add_native(Compiler *c, const Native *native)
+uint32_t add_native_call(Compiler *c, const Native *native, uint32_t count, const Value *constants,
+                         uint32_t constant_count)
 {
     Template *t = c->template;
-    for (uint32_t i = t->native_count; i > 0 && i + 16 > t->native_count; i--) {
-        if (t->natives[i - 1] == native) {
-            return i - 1;
+    t->native_calls = grow(c->arena, t->native_calls, t->native_call_count, &c->native_call_cap,
+                           sizeof(NativeCall));
+    Value *copies = NULL;
+    if (constant_count > 0) {
+        uint32_t padded = (constant_count + 1) & ~1u;
+        copies = ARENA_ARRAY(c->arena, Value, padded);
+        for (uint32_t i = 0; i < constant_count; i++) {
+            copies[i] = value_copy(c->arena, constants[i]);
         }
+        copies[padded - 1] = constant_count < padded ? value_missing() : copies[padded - 1];
     }
-    t->natives = grow(c->arena, t->natives, t->native_count, &c->native_cap, sizeof(Native *));
-    t->natives[t->native_count] = native;
-    return t->native_count++;
+    t->native_calls[t->native_call_count] = (NativeCall){
+        .native = native,
+        .constants = copies,
+        .constant_count = constant_count,
+        .count = count,
+        .pushed = (count - constant_count) * (uint32_t)sizeof(Value),
+    };
+    return t->native_call_count++;
 }
 
 CallSite *add_site(Compiler *c, uint32_t *index)
@@ -325,10 +339,51 @@ static void compiler_init(Compiler *c, Template *template, Arena *scratch, Fault
     }
 }
 
+/* Lets the instructions point into the tables, which do not move any more. */
+static void link_function(const Function *function)
+{
+    const Template *t = function->template;
+    for (uint32_t i = 0; i < function->cost; i++) {
+        Instruction *ins = &function->code[i];
+        switch ((Opcode)ins->op) {
+        case INS_CONST: ins->constant = &t->constants[ins->c]; break;
+        case INS_LOAD_NAME:
+        case INS_EMIT_NAME:
+        case INS_GET_ATTR:
+        case INS_LOAD_ATTR:
+        case INS_EMIT_ATTR: ins->name = &t->names[ins->c]; break;
+        case INS_FILTER:
+        case INS_FILTER_EMIT:
+        case INS_TEST: ins->native_call = &t->native_calls[ins->c]; break;
+        case INS_CALL:
+        case INS_CALL_EMIT: ins->site = &t->sites[ins->c]; break;
+        case INS_EMIT_DATA:
+            ins->data = t->datas[ins->c].data;
+            ins->c = (uint32_t)t->datas[ins->c].len;
+            break;
+        default: break;
+        }
+    }
+}
+
+static void link_template(const Template *t)
+{
+    link_function(t->root);
+    for (uint32_t i = 0; i < t->function_count; i++) {
+        link_function(t->functions[i]);
+    }
+    for (uint32_t i = 0; i < t->block_count; i++) {
+        link_function(t->blocks[i].function);
+    }
+}
+
 /* Unknown filters and tests were only noted. The first mistake in the text is told first. */
 static bool finish(Compiler *c, bool compiled)
 {
     if (c->first_unknown == NULL) {
+        if (compiled) {
+            link_template(c->template);
+        }
         return compiled;
     }
     if (compiled) {

@@ -180,6 +180,11 @@ static bool place_arguments(const Native *native, const Arguments *args,
     return true;
 }
 
+static bool is_known(const Node *argument)
+{
+    return argument == NULL || argument->kind == NODE_CONST || argument->kind == NODE_DATA;
+}
+
 /* A filter or test on the value on top of the stack. */
 static bool compile_native(Compiler *c, const Level *level, const Node *node, const Native *native,
                            Opcode op)
@@ -192,19 +197,28 @@ static bool compile_native(Compiler *c, const Level *level, const Node *node, co
         }
         CallSite *call = &c->template->sites[site];
         call->native = native;
-        int passed =
-            (int)(call->positional + call->keyword_count) + call->dynamic + call->dynamic_keywords;
-        emit(c, op == INS_FILTER ? INS_FILTER_SITE : INS_TEST_SITE, 0, 0, site, -passed, node);
+        emit(c, op == INS_FILTER ? INS_FILTER_SITE : INS_TEST_SITE, 0, 0, site, -(int)call->width,
+             node);
         return true;
     }
     uint32_t count = native_param_count(native);
-    uint32_t pushed = 1;
-    for (uint32_t i = 1; i < count; i++, pushed++) {
+    uint32_t given = 1 + node->args.positional_count;
+    uint32_t pushed = count; /* up to the last one that is not known yet */
+    while (given <= count && pushed > 1 && is_known(places[pushed - 1])) {
+        pushed--;
+    }
+    for (uint32_t i = 1; i < pushed; i++) {
         if (places[i] == NULL) {
             emit(c, INS_CONST, 0, 0, add_constant(c, value_missing()), 1, node);
         } else if (!compile_expression(c, level, places[i])) {
             return false;
         }
+    }
+    Value known[NATIVE_PARAMS_MAX];
+    uint32_t known_count = count - pushed;
+    for (uint32_t i = 0; i < known_count; i++) {
+        const Node *place = places[pushed + i];
+        known[i] = place == NULL ? value_missing() : place->value;
     }
     uint32_t skipped = 1;
     for (const Node *arg = node->args.positional; arg != NULL; arg = arg->next, skipped++) {
@@ -218,7 +232,8 @@ static bool compile_native(Compiler *c, const Level *level, const Node *node, co
     if (pushed > UINT16_MAX) {
         return compile_fail(c, FAULT_LIMIT, node, "too many arguments");
     }
-    emit(c, op, 0, (uint16_t)pushed, add_native(c, native), 1 - (int)pushed, node);
+    uint32_t call = add_native_call(c, native, pushed + known_count, known, known_count);
+    emit(c, op, 0, (uint16_t)pushed, call, 1 - (int)pushed, node);
     return true;
 }
 
@@ -311,12 +326,15 @@ bool compile_call_arguments(Compiler *c, const Level *level, const Node *node,
         return false;
     }
     CallSite *call = add_site(c, site);
-    *call = (CallSite){ .positional = args->positional_count,
-                        .keyword_count = keyword_count,
-                        .keywords = keywords,
-                        .dynamic = args->dynamic != NULL,
-                        .dynamic_keywords = args->dynamic_keywords != NULL,
-                        .forwards_caller = caller != NULL };
+    bool dynamic = args->dynamic != NULL, dynamic_keywords = args->dynamic_keywords != NULL;
+    *call =
+        (CallSite){ .width = args->positional_count + keyword_count + dynamic + dynamic_keywords,
+                    .positional = args->positional_count,
+                    .keyword_count = keyword_count,
+                    .keywords = keywords,
+                    .dynamic = dynamic,
+                    .dynamic_keywords = dynamic_keywords,
+                    .places = ARENA_ARRAY(c->arena, uint16_t, keyword_count) };
     return true;
 }
 
@@ -339,9 +357,7 @@ bool compile_call(Compiler *c, const Level *level, const Node *node, Opcode op,
     if (!compile_call_arguments(c, level, node, caller, &site)) {
         return false;
     }
-    CallSite *call = &c->template->sites[site];
-    int passed =
-        (int)(call->positional + call->keyword_count) + call->dynamic + call->dynamic_keywords;
+    int passed = (int)c->template->sites[site].width;
     if (method) {
         uint32_t name = add_name(c, callee->name);
         c->template->sites[site].name = name;

@@ -115,27 +115,6 @@ static bool constant_text(const Level *level, const Node *node, Str *text)
     return false;
 }
 
-/* A filter whose input and arguments take no memory: its result can go straight to the output. */
-static bool arguments_are_simple(const Node *filter)
-{
-    const Arguments *args = &filter->args;
-    if (expression_allocates(filter->left) || args->dynamic != NULL ||
-        args->dynamic_keywords != NULL) {
-        return false;
-    }
-    for (const Node *arg = args->positional; arg != NULL; arg = arg->next) {
-        if (expression_allocates(arg)) {
-            return false;
-        }
-    }
-    for (const Keyword *keyword = args->keywords; keyword != NULL; keyword = keyword->next) {
-        if (expression_allocates(keyword->value)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool compile_output_value(Compiler *c, const Level *level, const Node *node)
 {
     uint8_t mode = (uint8_t)level->emit;
@@ -156,8 +135,7 @@ static bool compile_output_value(Compiler *c, const Level *level, const Node *no
             return true;
         }
     }
-    bool fuses = node->kind == NODE_FILTER && arguments_are_simple(node);
-    bool allocates = !fuses && expression_allocates(node);
+    bool allocates = expression_allocates(node);
     if (allocates) {
         emit(c, INS_MARK, 0, 0, 0, 0, node);
     }
@@ -170,13 +148,13 @@ static bool compile_output_value(Compiler *c, const Level *level, const Node *no
             return false;
         }
         Instruction *last = &c->unit->code[c->unit->count - 1];
-        if (fuses && last->op == INS_FILTER) {
+        if (node->kind == NODE_FILTER && last->op == INS_FILTER) {
             last->op = INS_FILTER_EMIT;
             last->a = mode;
             c->unit->stack--;
-        } else {
-            emit(c, INS_EMIT, mode, 0, 0, -1, node);
+            return true;
         }
+        emit(c, INS_EMIT, mode, 0, 0, -1, node);
     }
     if (allocates) {
         emit(c, INS_RELEASE, 0, 0, 0, 0, node);

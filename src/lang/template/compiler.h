@@ -66,8 +66,8 @@ typedef struct Compiler {
     Unit *unit;
     Map *name_index; /* text -> index into names */
     Map *string_index;
-    uint32_t name_cap, constant_cap, data_cap, site_cap, native_cap, function_cap, local_set_cap,
-        block_cap;
+    uint32_t name_cap, constant_cap, data_cap, site_cap, native_call_cap, function_cap,
+        local_set_cap, block_cap;
     NameSearch searches[SPECIAL_NAMES];
     Fault *first_unknown, *last_unknown; /* filters and tests that do not exist: told together */
     uint32_t unknown_count;
@@ -89,7 +89,9 @@ void patch_to_here(Compiler *c, uint32_t instruction);
 uint32_t add_name(Compiler *c, Str text);
 uint32_t add_constant(Compiler *c, Value value);
 uint32_t add_data(Compiler *c, Str text);
-uint32_t add_native(Compiler *c, const Native *native);
+/* `constants`: the last arguments of `count`. */
+uint32_t add_native_call(Compiler *c, const Native *native, uint32_t count, const Value *constants,
+                         uint32_t constant_count);
 CallSite *add_site(Compiler *c, uint32_t *index);
 uint32_t add_function(Compiler *c, Function *function);
 /* Every variable that is assigned in the scopes around: what an included template sees. Fails when

@@ -4,9 +4,6 @@
 
 bool emit_slow(Render *r, const Value *v, unsigned mode)
 {
-    if (LIKELY(v->kind == VALUE_INT && !r->secrets)) {
-        return buf_put_i64(r->out, v->integer) || render_out_of_output(r);
-    }
     if (v->kind == VALUE_FLOAT && !r->secrets) {
         number_put_repr(r->out, v->number);
         return !r->out->overflow || render_out_of_output(r);

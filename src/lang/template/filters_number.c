@@ -188,8 +188,8 @@ static bool filter_round(Render *r, const Args *args, Value *out)
         *out = value_int(rounded);
         return true;
     }
-    double x, rounded;
-    if (!value_to_float(r, v, &x)) {
+    double x = v.number, rounded;
+    if (v.kind != VALUE_FLOAT && !value_to_float(r, v, &x)) {
         return false;
     }
     if (!number_round(x, precision, method, &rounded)) {

@@ -156,12 +156,22 @@ typedef struct Join {
     bool escape; /* the result is markup: what is not, gets escaped */
 } Join;
 
-/* The usual case: texts of a list, nothing to look up and nothing to escape. */
-static bool join_list(Render *r, const List *list, Str between, Value *out)
+/* The bytes that a list of nothing but texts makes; SIZE_MAX for any other list. */
+static inline size_t joined_len(const List *list, Str between)
 {
-    if (!render_charge(r, list->len)) {
-        return false;
+    size_t len = list->len == 0 ? 0 : between.len * (list->len - 1);
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (UNLIKELY(list->items[i].kind != VALUE_STRING)) {
+            return SIZE_MAX;
+        }
+        len += list->items[i].len;
     }
+    return len;
+}
+
+/* Nothing to look up and nothing to escape. */
+static COLD bool join_any_list(Render *r, const List *list, Str between, Value *out)
+{
     Buf joined = render_buf(r);
     for (uint32_t i = 0; i < list->len && !joined.overflow; i++) {
         const Value *item = &list->items[i];
@@ -175,6 +185,33 @@ static bool join_list(Render *r, const List *list, Str between, Value *out)
         }
     }
     return render_take(r, &joined, out);
+}
+
+static bool join_list(Render *r, const List *list, Str between, Value *out)
+{
+    enum {
+        SHORT = 1024
+    };
+    if (!render_charge(r, list->len)) {
+        return false;
+    }
+    size_t len = list->len < SHORT ? joined_len(list, between) : SIZE_MAX;
+    if (UNLIKELY(len > SHORT)) {
+        return join_any_list(r, list, between, out);
+    }
+    char *joined = arena_alloc(r->arena, len);
+    char *to = joined;
+    for (uint32_t i = 0; i < list->len; i++) {
+        const Value *item = &list->items[i];
+        if (i > 0) {
+            bytes_copy(to, between.data, between.len);
+            to += between.len;
+        }
+        bytes_copy(to, item->text, item->len);
+        to += item->len;
+    }
+    *out = value_string(str_from(joined, len));
+    return true;
 }
 
 static bool join_items(Render *r, const Join *join, Value v, Value *out)

@@ -457,7 +457,9 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
         *out = *v; /* no more characters than bytes */
         return true;
     }
-    if (!op_length(r, *v, &have)) {
+    if (LIKELY(v->kind == VALUE_STRING)) {
+        have = (int64_t)utf8_count(str_from(v->text, v->len)); /* paid for by the caller */
+    } else if (!op_length(r, *v, &have)) {
         return false;
     }
     if (have <= length || have - length <= leeway) {
@@ -482,7 +484,7 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
         text.len = (size_t)(space - text.data);
     }
     Buf cut = render_buf_for(r, text.len + end.len);
-    buf_put(&cut, text);
+    buf_put_short(&cut, text);
     if (value_is_markup(*v) && !(arg_given(args, 3) && value_is_html(r, args->values[3]))) {
         escape_html(end, &cut);
     } else {

@@ -82,8 +82,7 @@ static ALWAYS_INLINE const Value *attr_quickly(const Value *owner, const Name *n
     if (LIKELY((owner->head & VALUE_HEAD(0xff, VALUE_SECRET, 0)) == VALUE_MAP &&
                name->hint < owner->map->len)) {
         const MapEntry *entry = &owner->map->entries[name->hint];
-        if (LIKELY(entry->key.kind == VALUE_STRING && entry->key.len == name->text.len &&
-                   bytes_equal(entry->key.text, name->text.data, name->text.len))) {
+        if (LIKELY(name_matches(name, &entry->key))) {
             return &entry->value;
         }
     }
@@ -160,6 +159,17 @@ static Frame *frame_out(Frame *frame, unsigned levels)
     return frame;
 }
 
+/* The arguments of a filter: what is on the stack and, behind it, what the program knows. */
+static ALWAYS_INLINE Value *native_arguments(const NativeCall *call, Value *sp)
+{
+    for (uint32_t i = 0; i < call->constant_count; i += 2) {
+        bytes_copy_16(&sp[i], &call->constants[i]);
+        bytes_copy_16((char *)&sp[i] + 16, (const char *)&call->constants[i] + 16);
+        bytes_copy_16((char *)&sp[i] + 32, (const char *)&call->constants[i] + 32);
+    }
+    return (Value *)((char *)sp - call->pushed);
+}
+
 static bool unpack(Render *r, Value v, uint32_t count, Value *out)
 {
     List *items;
@@ -219,6 +229,13 @@ static void export_variable(Render *r, Context *context, const Name *name, Value
     }
 }
 
+/* A frame is as large as the template's author wants it to be, and calls nest. */
+static bool frames_fit(Render *r)
+{
+    return LIKELY(r->rendered->frames.held <= r->settings->limits.memory) ||
+           render_out_of_memory(r);
+}
+
 /* The instructions, by label address: one indirect jump each, predicted one by one. */
 #define CASE(name) L_##name:
 #define NEXT       goto *labels[(++ip)->op]
@@ -234,7 +251,7 @@ static void export_variable(Render *r, Context *context, const Name *name, Value
         }                             \
     } while (0)
 
-static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
+bool interpret(Render *r, Frame *frame, Value *result)
 {
     static const void *const labels[] = {
 #define X(name) &&L_##name,
@@ -252,10 +269,17 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     Args args = { 0 };    /* of filters and tests: they have no others than those in their places */
     Value value;
     bool flag;
+    if (UNLIKELY(++r->depth > r->settings->limits.depth)) {
+        r->depth--;
+        return render_raise(r, FAULT_RECURSION, "maximum recursion depth exceeded");
+    }
+    const bool autoescape = r->autoescape;
+    r->autoescape = frame->context->autoescape;
+    TRY(render_charge(r, function->cost) && frames_fit(r));
     goto *labels[ip->op];
 
     CASE(CONST)
-    *sp++ = template->constants[ip->c];
+    *sp++ = *ip->constant;
     NEXT;
     CASE(LOAD)
     *sp++ = *slot_value(r, frame, ip->c, &value);
@@ -264,7 +288,7 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     *sp++ = *slot_value(r, frame_out(frame, ip->b), ip->c, &value);
     NEXT;
     CASE(LOAD_NAME)
-    *sp++ = *name_value(r, frame, ip->b, &template->names[ip->c], &value);
+    *sp++ = *name_value(r, frame, ip->b, ip->name, &value);
     NEXT;
     CASE(UNDEFINED)
     value = template->constants[ip->c];
@@ -299,16 +323,16 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     sp++;
     NEXT;
     CASE(GET_ATTR)
-    TRY(get_attr(r, &sp[-1], &template->names[ip->c], &sp[-1]));
+    TRY(get_attr(r, &sp[-1], ip->name, &sp[-1]));
     NEXT;
     CASE(LOAD_ATTR)
     {
-        const Value *found = attr_quickly(&slots[ip->b], &template->names[ip->c]);
+        const Value *found = attr_quickly(&slots[ip->b], ip->name);
         if (LIKELY(found != NULL)) {
             *sp++ = *found;
             NEXT;
         }
-        TRY(get_attr_slow(r, slot_value(r, frame, ip->b, &value), &template->names[ip->c], sp));
+        TRY(get_attr_slow(r, slot_value(r, frame, ip->b, &value), ip->name, sp));
         sp++;
         NEXT;
     }
@@ -421,12 +445,10 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     *sp++ = value;
     NEXT;
     CASE(FILTER_EMIT)
-    mark = arena_mark(r->arena);
-    escapes = r->escapes;
-    sp -= ip->b;
-    args.values = sp;
-    args.count = ip->b;
-    TRY(native_call_quickly(r, template->natives[ip->c], &args, &value) &&
+    args.values = native_arguments(ip->native_call, sp);
+    args.count = ip->native_call->count;
+    sp = args.values;
+    TRY(native_call_quickly(r, ip->native_call->native, &args, &value) &&
         emit_value(r, &value, ip->a) && (!arena_exceeded(r->arena) || render_out_of_memory(r)));
     if (LIKELY(r->escapes == escapes)) {
         arena_release(r->arena, mark);
@@ -434,15 +456,15 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     NEXT;
     CASE(FILTER)
     CASE(TEST)
-    sp -= ip->b;
-    args.values = sp;
-    args.count = ip->b;
-    TRY(native_call_quickly(r, template->natives[ip->c], &args, &value));
+    args.values = native_arguments(ip->native_call, sp);
+    args.count = ip->native_call->count;
+    sp = args.values;
+    TRY(native_call_quickly(r, ip->native_call->native, &args, &value));
     *sp++ = value;
     NEXT;
     CASE(FILTER_SITE)
     CASE(TEST_SITE)
-    sp -= invoke_width(&template->sites[ip->c]) + 1;
+    sp -= template->sites[ip->c].width + 1;
     TRY(invoke_native(r, &template->sites[ip->c], ip->op == INS_FILTER_SITE ? "filter" : "test", sp,
                       &value));
     *sp++ = value;
@@ -457,8 +479,8 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     NEXT;
     CASE(CALL)
     {
-        const CallSite *site = &template->sites[ip->c];
-        sp -= invoke_width(site) + 1;
+        CallSite *site = ip->site;
+        sp -= site->width + 1;
         if (is_macro(sp) && macro_takes((Macro *)sp->object, site)) {
             TRY(macro_call_site(r, (Macro *)sp->object, site, sp + 1, false, &value));
         } else {
@@ -470,8 +492,8 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     }
     CASE(CALL_EMIT)
     {
-        const CallSite *site = &template->sites[ip->c];
-        sp -= invoke_width(site) + 1;
+        CallSite *site = ip->site;
+        sp -= site->width + 1;
         if (is_macro(sp) && macro_takes((Macro *)sp->object, site) &&
             emit_escapes(r, ip->a) == r->autoescape) {
             TRY(macro_call_site(r, (Macro *)sp->object, site, sp + 1, true, NULL));
@@ -486,7 +508,7 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     {
         const CallSite *site = &template->sites[ip->c];
         bool emits = ip->op == INS_CALL_METHOD_EMIT;
-        sp -= invoke_width(site) + 1;
+        sp -= site->width + 1;
         TRY(invoke_method(r, site, &template->names[site->name], sp, emits, ip->a, &value));
         if (!emits) {
             *sp++ = value;
@@ -494,11 +516,8 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
         NEXT;
     }
     CASE(EMIT_DATA)
-    {
-        const Str *data = &template->datas[ip->c];
-        TRY(buf_put_padded(r->out, data->data, data->len) || render_out_of_output(r));
-        NEXT;
-    }
+    TRY(buf_put_padded(r->out, ip->data, ip->c) || render_out_of_output(r));
+    NEXT;
     CASE(EMIT)
     TRY(emit_value(r, --sp, ip->a));
     NEXT;
@@ -506,14 +525,13 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     TRY(emit_value(r, slot_value(r, frame, ip->c, &value), ip->a));
     NEXT;
     CASE(EMIT_NAME)
-    TRY(emit_value(r, name_value(r, frame, ip->b, &template->names[ip->c], &value), ip->a));
+    TRY(emit_value(r, name_value(r, frame, ip->b, ip->name, &value), ip->a));
     NEXT;
     CASE(EMIT_ATTR)
     {
-        const Value *found = attr_quickly(&slots[ip->b], &template->names[ip->c]);
+        const Value *found = attr_quickly(&slots[ip->b], ip->name);
         if (UNLIKELY(found == NULL)) {
-            TRY(get_attr_slow(r, slot_value(r, frame, ip->b, &value), &template->names[ip->c],
-                              &value));
+            TRY(get_attr_slow(r, slot_value(r, frame, ip->b, &value), ip->name, &value));
             found = &value;
         }
         TRY(emit_value(r, found, ip->a));
@@ -653,39 +671,16 @@ static bool run(Render *r, Frame *frame, Value *result, const Instruction **at)
     value = template->constants[ip->c];
     render_raise(r, (FaultClass)ip->a, "%" STR_FMT, STR_ARG(value_str(value)));
     goto failed;
-    CASE(RETURN)
-    return true;
     CASE(RETURN_VALUE)
     *result = *--sp;
+    CASE(RETURN)
+    r->autoescape = autoescape;
+    r->depth--;
     return true;
 
 failed:
-    *at = ip;
-    return false;
-}
-
-/* A frame is as large as the template's author wants it to be, and calls nest. */
-static bool frames_fit(Render *r)
-{
-    return LIKELY(r->rendered->frames.held <= r->settings->limits.memory) ||
-           render_out_of_memory(r);
-}
-
-bool interpret(Render *r, Frame *frame, Value *result)
-{
-    if (++r->depth > r->settings->limits.depth) {
-        r->depth--;
-        return render_raise(r, FAULT_RECURSION, "maximum recursion depth exceeded");
-    }
-    bool autoescape = r->autoescape;
-    r->autoescape = frame->context->autoescape;
-    const Instruction *at = NULL;
-    bool ok =
-        render_charge(r, frame->function->cost) && frames_fit(r) && run(r, frame, result, &at);
-    if (!ok) {
-        fault_locate(r, frame, at == NULL ? 0 : (uint32_t)(at - frame->function->code));
-    }
+    fault_locate(r, frame, (uint32_t)(ip - code));
     r->autoescape = autoescape;
     r->depth--;
-    return ok;
+    return false;
 }

@@ -3,12 +3,6 @@
 
 #include "lang/template/runtime.h"
 
-/* How many operands a call site takes, callee or owner not counted. */
-static inline uint32_t invoke_width(const CallSite *site)
-{
-    return site->positional + site->keyword_count + site->dynamic + site->dynamic_keywords;
-}
-
 /* Gathers what a call site left on the stack; `values` is the first positional argument. */
 bool invoke_gather(Render *r, const CallSite *site, Value *values, Args *out);
 

@@ -27,7 +27,7 @@ static int64_t loop_length(const Loop *loop)
     return loop->list != NULL ? loop->list->len : loop->count;
 }
 
-bool loop_advance(Render *r, Loop *loop, Value *item)
+bool loop_advance_slow(Render *r, Loop *loop, Value *item)
 {
     if (loop->list == NULL) {
         if (!iter_next(r, &loop->iter, item)) {

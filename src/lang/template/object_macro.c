@@ -29,12 +29,29 @@ static bool is_late_parameter(const Function *function, uint32_t given, Str name
     return false;
 }
 
+/* Whether the body uses `caller` without having a parameter of that name: those come first. */
+static bool takes_caller(const Function *function)
+{
+    return function->caller_slot != NO_SLOT && function->caller_slot >= function->param_count;
+}
+
+static bool raise_keyword(Render *r, const Function *function, Str name)
+{
+    if (str_eq(name, STR("caller"))) {
+        return render_raise(r, FAULT_TYPE,
+                            "macro %s was invoked with two values for the special caller "
+                            "argument. This is most likely a bug.",
+                            quoted_name(r, function));
+    }
+    return render_raise(r, FAULT_TYPE, "macro %s takes no keyword argument '%" STR_FMT "'",
+                        quoted_name(r, function), STR_ARG(name));
+}
+
 /* Keyword arguments that name no open parameter: for `kwargs`, `caller`, or nobody. */
 static bool bind_keywords(Render *r, const Function *function, Frame *frame, const Args *args)
 {
     Map *rest = function->kwargs_slot == NO_SLOT ? NULL : map_new(r->arena, 0);
-    bool implicit_caller =
-        function->caller_slot != NO_SLOT && !is_late_parameter(function, 0, STR("caller"));
+    bool implicit_caller = takes_caller(function);
     for (uint32_t i = 0; args->named != NULL && i < args->named->len; i++) {
         const MapEntry *entry = &args->named->entries[i];
         Str name = value_str(entry->key);
@@ -45,14 +62,8 @@ static bool bind_keywords(Render *r, const Function *function, Frame *frame, con
             frame->slots[function->caller_slot] = entry->value;
         } else if (rest != NULL) {
             map_set(r->arena, rest, entry->key, entry->value);
-        } else if (str_eq(name, STR("caller"))) {
-            return render_raise(r, FAULT_TYPE,
-                                "macro %s was invoked with two values for the special caller "
-                                "argument. This is most likely a bug.",
-                                quoted_name(r, function));
         } else {
-            return render_raise(r, FAULT_TYPE, "macro %s takes no keyword argument '%" STR_FMT "'",
-                                quoted_name(r, function), STR_ARG(name));
+            return raise_keyword(r, function, name);
         }
     }
     if (rest != NULL) {
@@ -94,22 +105,22 @@ static bool bind_macro(Render *r, const Function *function, Frame *frame, const 
     return true;
 }
 
-/* Runs the body in a frame whose parameters are set, and gives back the frame. */
-static bool macro_run(Render *r, Frame *frame, FrameMark mark, bool emit, Value *out)
+static COLD bool capture_macro(Render *r, Frame *frame, Value *out)
 {
-    if (emit) {
-        bool ok = interpret(r, frame, NULL);
-        frame_close(r, mark);
-        return ok;
-    }
     capture_begin(r);
-    bool ok = interpret(r, frame, NULL);
-    frame_close(r, mark);
-    if (!ok) {
+    if (!interpret(r, frame, NULL)) {
         capture_drop(r);
         return false;
     }
     return capture_end(r, out);
+}
+
+/* Runs the body in a frame whose parameters are set, and gives back the frame. */
+static inline bool macro_run(Render *r, Frame *frame, FrameMark mark, bool emit, Value *out)
+{
+    bool ok = LIKELY(emit) ? interpret(r, frame, NULL) : capture_macro(r, frame, out);
+    frame_close(r, mark);
+    return ok;
 }
 
 bool macro_call(Render *r, Macro *macro, const Args *args, bool emit, Value *out)
@@ -123,35 +134,48 @@ bool macro_call(Render *r, Macro *macro, const Args *args, bool emit, Value *out
     return macro_run(r, frame, mark, emit, out);
 }
 
-/* A keyword argument into its parameter, which no positional one has filled. */
-static bool bind_keyword(Render *r, const Function *function, Frame *frame, uint32_t positional,
-                         Str name, Value value)
+/* Finds the slots of a call's keywords: of parameters that no positional argument fills, and of
+ * `caller`. */
+static COLD bool bind_site(Render *r, const Function *function, CallSite *site)
 {
-    for (uint32_t i = positional; i < function->param_count; i++) {
-        if (str_eq(function->params[i].name, name)) {
-            frame->slots[i] = value;
-            return true;
+    for (uint32_t i = 0; i < site->keyword_count; i++) {
+        Str name = site->keywords[i];
+        uint32_t place = site->positional;
+        while (place < function->param_count && !str_eq(function->params[place].name, name)) {
+            place++;
+        }
+        if (place < function->param_count) {
+            site->places[i] = (uint16_t)place;
+        } else if (takes_caller(function) && str_eq(name, STR("caller"))) {
+            site->places[i] = function->caller_slot;
+        } else {
+            return raise_keyword(r, function, name);
         }
     }
-    return render_raise(r, FAULT_TYPE, "macro %s takes no keyword argument '%" STR_FMT "'",
-                        quoted_name(r, function), STR_ARG(name));
+    site->bound = function;
+    return true;
 }
 
-bool macro_call_site(Render *r, Macro *macro, const CallSite *site, const Value *values, bool emit,
+bool macro_call_site(Render *r, Macro *macro, CallSite *site, const Value *values, bool emit,
                      Value *out)
 {
     const Function *function = macro->function;
+    if (UNLIKELY(site->bound != function) && !bind_site(r, function, site)) {
+        return false;
+    }
     FrameMark mark;
-    Frame *frame = frame_open(r, function, macro->frame, macro->frame->context, &mark);
-    for (uint32_t i = 0; i < site->positional; i++) {
-        frame->slots[i] = values[i];
+    uint32_t positional = site->positional;
+    Frame *frame =
+        frame_open_for(r, function, macro->frame, macro->frame->context, positional, &mark);
+    Value *slots = frame->slots;
+    for (uint32_t i = 0; i < positional; i++) {
+        slots[i] = values[i];
     }
     for (uint32_t i = 0; i < site->keyword_count; i++) {
-        if (!bind_keyword(r, function, frame, site->positional, site->keywords[i],
-                          values[site->positional + i])) {
-            frame_close(r, mark);
-            return false;
-        }
+        slots[site->places[i]] = values[positional + i];
+    }
+    if (takes_caller(function) && value_is_missing(slots[function->caller_slot])) {
+        slots[function->caller_slot] = undefined_hint(r, "No caller defined");
     }
     return macro_run(r, frame, mark, emit, out);
 }

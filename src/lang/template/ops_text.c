@@ -442,21 +442,20 @@ bool op_escape(Render *r, Value v, Value *out)
     if (UNLIKELY(v.kind != VALUE_STRING)) {
         return escape_slow(r, v, out);
     }
-    uint8_t flags = VALUE_MARKUP | (v.flags & VALUE_SECRET);
-    size_t clean = find_escape(value_str(v));
-    if (clean == v.len) { /* nothing to escape, nothing to copy */
-        *out = (Value){ .head = VALUE_HEAD(VALUE_STRING, flags, v.len), .text = v.text };
+    uint64_t head = VALUE_HEAD(VALUE_STRING, VALUE_MARKUP | (v.flags & VALUE_SECRET), 0);
+    if (UNLIKELY(v.len > SHORT)) {
+        if (find_escape(value_str(v)) < v.len) {
+            return escape_slow(r, v, out);
+        }
+        /* Nothing to escape, nothing to copy. */
+        *out = (Value){ .head = head | VALUE_HEAD(0, 0, v.len), .text = v.text, .place = 0 };
         return true;
     }
     size_t room = ESCAPE_ROOM((size_t)v.len);
-    if (UNLIKELY(v.len > SHORT)) {
-        return escape_slow(r, v, out);
-    }
     char *copy = arena_alloc(r->arena, room);
-    bytes_copy(copy, v.text, clean);
-    size_t len = (size_t)(escape_to(copy + clean, str_from(v.text + clean, v.len - clean)) - copy);
+    size_t len = (size_t)(escape_to(copy, value_str(v)) - copy);
     arena_shrink(r->arena, copy, room, len);
-    *out = (Value){ .head = VALUE_HEAD(VALUE_STRING, flags, len), .text = copy };
+    *out = (Value){ .head = head | VALUE_HEAD(0, 0, len), .text = copy, .place = 0 };
     return true;
 }
 

@@ -9,7 +9,8 @@
 #include "lang/template/native.h"
 #include "lang/template/template.h"
 
-/* Operands: a (8 bits), b (16), c (32). "push" and "pop" are about the operand stack. */
+/* Operands: a (8 bits), b (16), c (32); what c stands for in a table of the template is also at
+ * hand by a pointer. "push" and "pop" are about the operand stack. */
 #define INSTRUCTIONS(X)                                                                       \
     X(CONST)      /* push constants[c] */                                                     \
     X(LOAD)       /* push slot c; an unset one as undefined */                                \
@@ -45,8 +46,8 @@
     X(BUILD_LIST)    /* pop c items */                                                        \
     X(BUILD_TUPLE)                                                                            \
     X(BUILD_DICT)  /* pop c pairs */                                                          \
-    X(FILTER)      /* pop b arguments standing in their places; natives[c] */                 \
-    X(FILTER_EMIT) /* as FILTER, writing the result and keeping nothing; a: EmitMode */       \
+    X(FILTER)      /* pop b arguments standing in their places; native_calls[c] */            \
+    X(FILTER_EMIT) /* FILTER, EMIT and RELEASE in one; a: EmitMode */                         \
     X(FILTER_SITE) /* filter with arguments as sites[c] says */                               \
     X(TEST)                                                                                   \
     X(TEST_SITE)                                                                              \
@@ -122,9 +123,16 @@ typedef struct Instruction {
     uint8_t a;
     uint16_t b;
     uint32_t c;
+    union { /* set when the tables of the template are complete */
+        const Value *constant;
+        struct Name *name;
+        const char *data; /* of EMIT_DATA, whose c is the length then */
+        const struct NativeCall *native_call;
+        struct CallSite *site;
+    };
 } Instruction;
 
-_Static_assert(sizeof(Instruction) == 8, "instructions stay small");
+_Static_assert(sizeof(Instruction) == 16, "instructions stay small");
 
 /* Where an instruction comes from, for errors. */
 typedef struct Origin {
@@ -156,6 +164,8 @@ typedef enum LoopAttribute {
 typedef struct Name {
     Str text;
     uint64_t hash;
+    uint64_t key_head;      /* kind and length of a key that is this name, as in Value.head */
+    uint64_t first, last;   /* its bytes at both ends, as many as name_matches() compares */
     uint32_t hint;          /* NO_HINT: found in no map yet, or `of_maps` */
     uint8_t loop_attribute; /* LoopAttribute */
     bool of_maps;           /* maps have an attribute of that name themselves, before any key */
@@ -163,17 +173,61 @@ typedef struct Name {
     const Native *methods[VALUE_OBJECT]; /* by kind of the owner */
 } Name;
 
+/* A filter or test, and those of its arguments that are known when compiling: the last ones, which
+ * follow what the stack holds. */
+typedef struct NativeCall {
+    const Native *native;
+    const Value *constants; /* readable by pairs */
+    uint32_t constant_count;
+    uint32_t count;  /* of all arguments */
+    uint32_t pushed; /* bytes of those on the stack */
+} NativeCall;
+
+static inline void name_ends(const char *text, size_t len, uint64_t *first, uint64_t *last)
+{
+    uint32_t low, high;
+    if (len >= 8) {
+        memcpy(first, text, 8);
+        memcpy(last, text + len - 8, 8);
+    } else if (len >= 4) {
+        memcpy(&low, text, 4);
+        memcpy(&high, text + len - 4, 4);
+        *first = low;
+        *last = high;
+    } else {
+        *first =
+            len == 0 ? 0 : (uint64_t)(unsigned char)text[0] << 8 | (unsigned char)text[len / 2];
+        *last = len == 0 ? 0 : (unsigned char)text[len - 1];
+    }
+}
+
+/* Whether the key of a map is the name; a name is compared with what it remembers of itself. */
+static ALWAYS_INLINE bool name_matches(const Name *name, const Value *key)
+{
+    if (UNLIKELY((key->head & VALUE_HEAD(0xff, 0, UINT32_MAX)) != name->key_head)) {
+        return false;
+    }
+    uint64_t first, last;
+    name_ends(key->text, name->text.len, &first, &last);
+    return LIKELY(first == name->first && last == name->last) &&
+           (LIKELY(name->text.len <= 16) ||
+            memcmp(key->text, name->text.data, name->text.len) == 0);
+}
+
 /* How a call passes its arguments. On the stack: callee or owner, positional ones, keyword
- * values, *args, **kwargs. */
+ * values, *args, **kwargs. Where the macro that was called last takes the keyword values is
+ * remembered, as the hints of names are. */
 typedef struct CallSite {
+    uint32_t width; /* operands, callee or owner not counted */
     uint32_t positional;
     uint32_t keyword_count;
     Str *keywords;
     bool dynamic;
     bool dynamic_keywords;
-    bool forwards_caller; /* a keyword "caller" is among them (call block) */
     const Native *native; /* of FILTER_SITE and TEST_SITE */
     uint32_t name;        /* of CALL_METHOD */
+    const struct Function *bound;
+    uint16_t *places; /* slots of `bound`, one for each keyword */
 } CallSite;
 
 typedef enum FunctionKind {
@@ -235,11 +289,11 @@ struct Template {
     Name *names;
     Str *datas; /* each with BUF_SLACK readable bytes behind it */
     CallSite *sites;
-    const Native **natives;
+    NativeCall *native_calls;
     LocalSet *local_sets;
     BlockEntry *blocks;
     TemplateUses uses;
-    uint32_t function_count, constant_count, name_count, data_count, site_count, native_count,
+    uint32_t function_count, constant_count, name_count, data_count, site_count, native_call_count,
         local_set_count, block_count;
 };
 

@@ -74,7 +74,15 @@ typedef struct Loop {
 
 bool loop_start(Render *r, Value iterable, Loop **out);
 /* The next item; false at the end or when failed. */
-bool loop_advance(Render *r, Loop *loop, Value *item);
+bool loop_advance_slow(Render *r, Loop *loop, Value *item);
+static inline bool loop_advance(Render *r, Loop *loop, Value *item)
+{
+    if (LIKELY(loop->list != NULL && loop->index + 1 < loop->list->len && !loop->secret)) {
+        *item = loop->list->items[++loop->index];
+        return true;
+    }
+    return loop_advance_slow(r, loop, item);
+}
 extern const ObjectType loop_type;
 LoopAttribute loop_attribute_from_name(Str name);
 /* The value of an attribute that is one. */
@@ -106,13 +114,13 @@ const Template *module_template(Value module);
 /* Runs a function to its end; output goes to r->out. `result` is used by expressions only. */
 bool interpret(Render *r, Frame *frame, Value *result);
 
-/* A frame of `function` with unset slots. Closing gives it back, unless functions that were made
- * inside still need it. */
+/* A frame of `function` with unset slots, but for the first `filled` ones, which the caller sets at
+ * once. Closing gives it back, unless functions that were made inside still need it. */
 typedef struct FrameMark {
     ArenaMark mark;
 } FrameMark;
-static inline Frame *frame_open(Render *r, const Function *function, Frame *outer, Context *context,
-                                FrameMark *mark)
+static inline Frame *frame_open_for(Render *r, const Function *function, Frame *outer,
+                                    Context *context, uint32_t filled, FrameMark *mark)
 {
     Arena *arena = function->captured ? r->arena : &r->rendered->frames;
     mark->mark = arena_mark(&r->rendered->frames);
@@ -127,10 +135,16 @@ static inline Frame *frame_open(Render *r, const Function *function, Frame *oute
     frame->block_depth = 0;
     frame->slots = (Value *)(frame + 1);
     frame->stack = frame->slots + function->slot_count;
-    for (uint32_t i = 0; i < function->slot_count; i++) {
+    for (uint32_t i = filled; i < function->slot_count; i++) {
         frame->slots[i] = value_missing();
     }
     return frame;
+}
+
+static inline Frame *frame_open(Render *r, const Function *function, Frame *outer, Context *context,
+                                FrameMark *mark)
+{
+    return frame_open_for(r, function, outer, context, 0, mark);
 }
 
 static inline void frame_close(Render *r, FrameMark mark)
@@ -148,11 +162,10 @@ static inline bool macro_takes(const Macro *macro, const CallSite *site)
 {
     const Function *function = macro->function;
     return !site->dynamic && !site->dynamic_keywords && function->varargs_slot == NO_SLOT &&
-           function->kwargs_slot == NO_SLOT && function->caller_slot == NO_SLOT &&
-           site->positional <= function->param_count;
+           function->kwargs_slot == NO_SLOT && site->positional <= function->param_count;
 }
 /* The call that macro_takes() allows; `values` are positional ones, then keyword values. */
-bool macro_call_site(Render *r, Macro *macro, const CallSite *site, const Value *values, bool emit,
+bool macro_call_site(Render *r, Macro *macro, CallSite *site, const Value *values, bool emit,
                      Value *out);
 
 /* Calls that produce template output. `emit`: written straight to r->out, `out` is untouched. */
