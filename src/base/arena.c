@@ -17,6 +17,7 @@ enum {
 struct ArenaChunk {
     ArenaChunk *older;
     size_t size; /* of the whole allocation, this header included */
+    bool sole;   /* made for one large block, which can grow by moving the chunk */
 };
 
 _Static_assert(sizeof(ArenaChunk) <= HEADER, "chunk header fits its room");
@@ -66,7 +67,8 @@ static void chunk_add(Arena *arena, size_t least)
     if (size > left) {
         size = left & ~(size_t)15;
     }
-    if (size < least + HEADER) {
+    bool sole = size < least + HEADER;
+    if (sole) {
         size = least + HEADER;
     }
     ArenaChunk *chunk = malloc(size);
@@ -75,6 +77,7 @@ static void chunk_add(Arena *arena, size_t least)
     }
     chunk->older = arena->chunk;
     chunk->size = size;
+    chunk->sole = sole;
     arena->chunk = chunk;
     arena->next = chunk_start(chunk);
     arena->end = (char *)chunk + size;
@@ -93,6 +96,7 @@ void arena_reset(Arena *arena)
     size_t budget = arena->budget;
     arena_clear(arena);
     kept->older = NULL;
+    kept->sole = false;
     *arena = (Arena){ .next = chunk_start(kept),
                       .end = (char *)kept + kept->size,
                       .chunk = kept,
@@ -139,6 +143,34 @@ void *arena_alloc_array(Arena *arena, size_t count, size_t size)
     return arena_alloc(arena, bytes);
 }
 
+/* Whether the block is the newest, and the only one that its chunk was made for. */
+static bool is_sole(const Arena *arena, const void *block, size_t size)
+{
+    return block != NULL && arena->chunk != NULL && arena->chunk->sole &&
+           block == chunk_start(arena->chunk) && (char *)block + rounded(size) == arena->next;
+}
+
+/* Moves the newest chunk, which has nothing but this block. A mark cannot point into it: it would
+ * have been taken before the block grew. */
+static void *grow_sole(Arena *arena, size_t new_rounded)
+{
+    ArenaChunk *chunk = arena->chunk;
+    size_t size = new_rounded + HEADER;
+    arena->held += size - chunk->size;
+    UNPOISON(chunk, chunk->size);
+    chunk = realloc(chunk, size);
+    if (chunk == NULL) {
+        memory_exhausted(size);
+    }
+    chunk->size = size;
+    arena->chunk = chunk;
+    arena->next = arena->end = (char *)chunk + size;
+    if (arena->held > arena->budget) {
+        arena->over_budget = true;
+    }
+    return chunk_start(chunk);
+}
+
 void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size)
 {
     BUG_IF(new_size < old_size);
@@ -155,6 +187,24 @@ void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size)
         memcpy(grown, old, old_size);
     }
     return grown;
+}
+
+void *arena_regrow(Arena *arena, void *old, size_t old_size, size_t new_size)
+{
+    BUG_IF(new_size < old_size);
+    return is_sole(arena, old, old_size) ? grow_sole(arena, rounded(new_size))
+                                         : arena_grow(arena, old, old_size, new_size);
+}
+
+bool arena_can_grow(const Arena *arena, const void *old, size_t old_size, size_t new_size)
+{
+    size_t free = (size_t)(arena->end - arena->next);
+    size_t left = arena->held < arena->budget ? arena->budget - arena->held : 0;
+    if (new_size <= FIRST_CHUNK || new_size <= free) {
+        return true;
+    }
+    size_t more = is_sole(arena, old, old_size) ? new_size - old_size : new_size;
+    return left > HEADER + 16 && more <= left - HEADER - 16;
 }
 
 void arena_release_slow(Arena *arena, ArenaMark mark)

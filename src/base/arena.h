@@ -80,6 +80,10 @@ static inline size_t arena_used(const Arena *arena)
 /* Grows the block `old` of `old_size` bytes to `new_size`, which is not smaller; in place when it
  * is the newest. `old` may be NULL when its size is 0. */
 void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size);
+/* The same for a block that nobody else points into: a large one is moved, not left behind. */
+void *arena_regrow(Arena *arena, void *old, size_t old_size, size_t new_size);
+/* Whether arena_regrow stays within the budget; to a small size it always may grow. */
+bool arena_can_grow(const Arena *arena, const void *old, size_t old_size, size_t new_size);
 
 /* Gives back the tail of the newest block; does nothing for an older one. */
 static inline void arena_shrink(Arena *arena, void *block, size_t old_size, size_t new_size)

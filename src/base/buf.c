@@ -18,6 +18,22 @@ void buf_clear(Buf *buf)
     *buf = buf_make_in(buf->arena, buf->max);
 }
 
+/* The next capacity of a buffer in an arena: the one wished for, or a smaller one that the budget
+ * allows, or 0. It still grows by a part of itself, so that filling it takes linear time. */
+static size_t capacity_within_budget(const Buf *buf, size_t wanted, size_t wished)
+{
+    size_t held = buf->data == NULL ? 0 : buf->cap + BUF_SLACK;
+    size_t little = buf->cap + buf->cap / 8;
+    const size_t sizes[] = { wished, little > wanted ? little : wanted };
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        if (sizes[i] <= wished &&
+            arena_can_grow(buf->arena, buf->data, held, sizes[i] + BUF_SLACK)) {
+            return sizes[i];
+        }
+    }
+    return 0;
+}
+
 bool buf_reserve_slow(Buf *buf, size_t extra)
 {
     if (buf->overflow || extra > buf->max || buf->len > buf->max - extra) {
@@ -34,9 +50,15 @@ bool buf_reserve_slow(Buf *buf, size_t extra)
     if (cap > SIZE_MAX - BUF_SLACK) {
         memory_exhausted(cap);
     }
+    if (buf->arena != NULL && buf->max < BUF_UNLIMITED) {
+        cap = capacity_within_budget(buf, wanted, cap);
+        if (cap == 0) {
+            return buf_overflow(buf);
+        }
+    }
     if (buf->arena != NULL) {
         size_t held = buf->data == NULL ? 0 : buf->cap + BUF_SLACK;
-        buf->data = arena_grow(buf->arena, buf->data, held, cap + BUF_SLACK);
+        buf->data = arena_regrow(buf->arena, buf->data, held, cap + BUF_SLACK);
     } else {
         char *data = realloc(buf->data, cap + BUF_SLACK);
         if (data == NULL) {

@@ -5,7 +5,7 @@
  * lie in the buffer itself. An append that would pass `max` leaves the bytes as they are and sets
  * `overflow`; later appends are ignored (`cap` falls to `len`, so that none has room), and a writer
  * checks once, at the end. A buffer made with buf_make_in grows inside an arena and needs no
- * clearing. */
+ * clearing; unless it is BUF_UNLIMITED, passing the arena's budget is an overflow as well. */
 #pragma once
 
 #include <stdarg.h>

@@ -128,6 +128,51 @@ static void growing_keeps_the_bytes(void **state)
     memset(huge, 0, 3 << 20);
 }
 
+static void a_large_block_grows_without_a_copy_left_behind(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str before = arena_copy(&arena, STR("before"));
+    ArenaMark mark = arena_mark(&arena);
+    size_t size = 100000;
+    char *block = arena_regrow(&arena, NULL, 0, size);
+    memset(block, 'x', size);
+    for (; size < 50 << 20; size *= 2) {
+        block = arena_regrow(&arena, block, size, size * 2);
+        assert_int_equal(block[0], 'x');
+        assert_int_equal(block[size - 1], 'x');
+        memset(block, 'x', size * 2);
+        assert_true(arena.held < size * 2 + 10000);
+    }
+    char *next = arena_alloc(&arena, 10); /* now it is not the newest any more */
+    memset(next, 'y', 10);
+    char *moved = arena_regrow(&arena, block, size, size + 1);
+    assert_ptr_not_equal(moved, block);
+    assert_int_equal(moved[size - 1], 'x');
+    assert_int_equal(next[9], 'y');
+    arena_release(&arena, mark);
+    assert_str(before, "before");
+    assert_int_equal(arena.held, 4096);
+}
+
+static void growth_knows_the_budget(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, 1 << 20);
+    assert_true(arena_can_grow(&arena, NULL, 0, 1000000));
+    assert_false(arena_can_grow(&arena, NULL, 0, 1 << 20)); /* the chunk needs some bytes too */
+    assert_false(arena_can_grow(&arena, NULL, 0, SIZE_MAX));
+    char *block = arena_regrow(&arena, NULL, 0, 600000);
+    assert_true(arena_can_grow(&arena, block, 600000, 1000000));
+    char *other = arena_alloc(&arena, 100);
+    assert_false(arena_can_grow(&arena, block, 600000, 1000000)); /* both would be held */
+    assert_true(arena_can_grow(&arena, other, 100, 4000));
+    assert_false(arena_exceeded(&arena));
+    arena_regrow(&arena, other, 100, 500000);
+    assert_true(arena_exceeded(&arena));
+    assert_true(arena_can_grow(&arena, NULL, 0, 4000)); /* a message, say */
+}
+
 static void shrinking_gives_the_tail_back(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -206,6 +251,8 @@ int main(void)
         cmocka_unit_test(try_alloc_is_exact_at_the_edge),
         cmocka_unit_test(a_mark_takes_everything_back),
         cmocka_unit_test(growing_keeps_the_bytes),
+        cmocka_unit_test(a_large_block_grows_without_a_copy_left_behind),
+        cmocka_unit_test(growth_knows_the_budget),
         cmocka_unit_test(shrinking_gives_the_tail_back),
         cmocka_unit_test(sizes_that_cannot_be_are_refused),
         cmocka_unit_test(texts_are_copied_and_formatted),

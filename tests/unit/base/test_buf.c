@@ -139,6 +139,31 @@ static void a_maximum_of_nothing_takes_nothing(void **state)
     assert_str(buf_str(&buf), "");
 }
 
+static void a_buffer_in_an_arena_keeps_to_its_budget(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, 32 << 20);
+    Buf outer = buf_make_in(&arena, 100 << 20), inner = buf_make_in(&arena, 100 << 20);
+    while (outer.len < 5 << 20) {
+        buf_put(&outer, STR("outer "));
+    }
+    while (!inner.overflow) {
+        buf_put(&inner, STR("inner "));
+    }
+    while (!outer.overflow) {
+        buf_put(&outer, STR("outer "));
+    }
+    assert_false(arena_exceeded(&arena));
+    assert_true(inner.len > 10 << 20);
+    assert_true(arena.held <= 32 << 20);
+    assert_true(str_ends(buf_str(&outer), STR("outer ")));
+
+    Buf own = buf_make_in(&arena, BUF_UNLIMITED); /* its writer knows why */
+    buf_put_repeat(&own, 'x', 40 << 20);
+    assert_false(own.overflow);
+    assert_true(arena_exceeded(&arena));
+}
+
 static void a_buffer_in_an_arena_needs_no_clearing(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -170,6 +195,7 @@ int main(void)
         cmocka_unit_test(the_maximum_can_be_reached_but_not_passed),
         cmocka_unit_test(after_an_overflow_nothing_more_goes_in),
         cmocka_unit_test(a_maximum_of_nothing_takes_nothing),
+        cmocka_unit_test(a_buffer_in_an_arena_keeps_to_its_budget),
         cmocka_unit_test(a_buffer_in_an_arena_needs_no_clearing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
