@@ -1,0 +1,289 @@
+#include "run/scope.h"
+
+#include "model/document_place.h"
+#include "run/scope_steps.h"
+
+enum {
+    WITH_ITEM = 1,
+    WITH_STEP = 2,
+    STEP_MAPS = 4
+};
+
+/* A map of names, and where in it the values stand that change from step to step. */
+typedef struct StepMap {
+    Map *map;
+    Value *item; /* NULL: not there */
+    Value *step;
+} StepMap;
+
+struct Scope {
+    ScopeLoad load;
+    Variables *variables;
+    Macros *macros;
+    SelectorSubject subject;
+    Map *early; /* before there are variables: for selectors and paths of theirs */
+    Map *base;  /* what variables, macros and selectors see */
+    Map *selecting;
+    StepsObject forbidden;
+    StepsObject steps;
+    StepObject own;
+    StepMap maps[STEP_MAPS];
+};
+
+/* --- Loading ---------------------------------------------------------------------------------- */
+
+static void put(Scope *scope, Map *map, Str name, Value value)
+{
+    map_set_str(scope->load.arena, map, name, value);
+}
+
+static void put_node(Scope *scope, Map *map, Value eden)
+{
+    const Node *node = scope->load.node;
+    Map *servers = map_new(scope->load.arena, 1);
+    map_set_str(scope->load.arena, servers, node->name, node->server);
+    Value servervars = value_map(servers);
+    value_freeze(servervars);
+    put(scope, map, STR("eden"), eden);
+    put(scope, map, STR("server"), node->server);
+    put(scope, map, STR("Server"), node->server);
+    put(scope, map, STR("servervars"), servervars);
+    if (scope->load.event.kind != VALUE_NULL) {
+        put(scope, map, STR("event"), scope->load.event);
+    }
+    if (scope->load.events.kind != VALUE_NULL) {
+        put(scope, map, STR("events"), scope->load.events);
+    }
+}
+
+static Map *eden_map(Scope *scope)
+{
+    Map *eden = map_new(scope->load.arena, 4);
+    put(scope, eden, STR("version"), value_string(str_from_c(scope->load.version)));
+    put(scope, eden, STR("node"), value_string(scope->load.node->name));
+    return eden;
+}
+
+static void put_base(Scope *scope, Map *map)
+{
+    Map *eden = eden_map(scope);
+    put(scope, eden, STR("servers_get_by_label"), macros_servers_get_by_label(scope->macros));
+    value_freeze(value_map(eden));
+    put_node(scope, map, value_map(eden));
+    put(scope, map, STR("vars"), variables_value(scope->variables));
+    put(scope, map, STR("variables"), variables_value(scope->variables));
+    put(scope, map, STR("macros"), macros_value(scope->macros));
+}
+
+static void make_step_map(Scope *scope, unsigned with)
+{
+    StepMap *made = &scope->maps[with];
+    made->map = map_new(scope->load.arena, 16);
+    put_base(scope, made->map);
+    put(scope, made->map, STR("steps"), steps_object_value(&scope->steps));
+    if ((with & WITH_ITEM) != 0) {
+        put(scope, made->map, STR("item"), value_null());
+    }
+    if ((with & WITH_STEP) != 0) {
+        put(scope, made->map, STR("step"), value_null());
+    }
+    /* Looked up once the map is complete: until then its entries move. */
+    if ((with & WITH_ITEM) != 0) {
+        made->item = &map_find_str(made->map, STR("item"))->value;
+    }
+    if ((with & WITH_STEP) != 0) {
+        made->step = &map_find_str(made->map, STR("step"))->value;
+    }
+}
+
+static DynamicOutcome select_evaluate(void *context, const Dynamic *expression, Value *out)
+{
+    Scope *scope = context;
+    Rendered *rendered = renders_push(scope->load.renders);
+    if (rendered == NULL) {
+        return DYNAMIC_FAILED;
+    }
+    DynamicOutcome outcome =
+        dynamic_evaluate(expression, value_map(scope->selecting), scope->load.sources, rendered,
+                         scope->load.arena, out, scope->load.problems);
+    renders_pop(scope->load.renders);
+    return outcome;
+}
+
+static bool load_variables(Scope *scope)
+{
+    const ScopeLoad *load = &scope->load;
+    VariablesLoad variables = { .arena = load->arena,
+                                .sources = load->sources,
+                                .templates = load->templates,
+                                .problems = load->problems,
+                                .site = load->site,
+                                .subject = &scope->subject,
+                                .path_scope = value_map(scope->early),
+                                .etc = load->etc,
+                                .files = load->files,
+                                .file_count = load->file_count,
+                                .defines = load->defines,
+                                .define_count = load->define_count,
+                                .renders = load->renders };
+    return variables_load(&variables, &scope->variables);
+}
+
+static bool load_macros(Scope *scope)
+{
+    const ScopeLoad *load = &scope->load;
+    List *servers = list_new(load->arena, 1);
+    list_push(load->arena, servers, load->node->server);
+    MacrosLoad macros = { .arena = load->arena,
+                          .sources = load->sources,
+                          .templates = load->templates,
+                          .problems = load->problems,
+                          .site = load->site,
+                          .subject = &scope->subject,
+                          .modules = load->modules,
+                          .ask = load->ask,
+                          .servers = value_list(servers),
+                          .renders = load->renders };
+    return macros_load(&macros, &scope->macros);
+}
+
+bool scope_load(const ScopeLoad *load, Scope **out)
+{
+    Scope *scope = ARENA_NEW(load->arena, Scope);
+    *out = scope;
+    scope->load = *load;
+    scope->subject = node_subject(load->node);
+    scope->subject.evaluate = select_evaluate;
+    scope->subject.context = scope;
+    steps_object_init(&scope->forbidden, STEPS_FORBIDDEN, load->arena);
+    steps_object_init(&scope->steps, STEPS_UNKNOWN, load->arena);
+    scope->early = map_new(load->arena, 8);
+    put_node(scope, scope->early, value_map(eden_map(scope)));
+    scope->selecting = scope->early;
+    bool ok = load_variables(scope);
+    ok = load_macros(scope) && ok;
+    scope->base = map_new(load->arena, 16);
+    put_base(scope, scope->base);
+    put(scope, scope->base, STR("steps"), steps_object_value(&scope->forbidden));
+    scope->selecting = scope->base;
+    variables_set_scope(scope->variables, value_map(scope->base));
+    macros_set_scope(scope->macros, value_map(scope->base));
+    for (unsigned with = 0; with < STEP_MAPS; with++) {
+        make_step_map(scope, with);
+    }
+    return ok;
+}
+
+Variables *scope_variables(Scope *scope)
+{
+    return scope->variables;
+}
+
+Macros *scope_macros(Scope *scope)
+{
+    return scope->macros;
+}
+
+const SelectorSubject *scope_subject(Scope *scope)
+{
+    return &scope->subject;
+}
+
+/* --- Evaluating ------------------------------------------------------------------------------- */
+
+static Value step_scope(Scope *scope, Value item, const StepObject *own)
+{
+    bool has_item = !value_is_missing(item);
+    StepMap *made = &scope->maps[(has_item ? WITH_ITEM : 0) | (own != NULL ? WITH_STEP : 0)];
+    if (has_item) {
+        value_freeze(item);
+        *made->item = item;
+    }
+    if (own != NULL) {
+        *made->step = value_object((Object *)&own->object);
+    }
+    return value_map(made->map);
+}
+
+static DynamicOutcome evaluate(Scope *scope, const Dynamic *dynamic, Value map, Arena *arena,
+                               Value *out, Problems *problems)
+{
+    if (dynamic_is_constant(dynamic)) {
+        *out = dynamic->value;
+        return DYNAMIC_OK;
+    }
+    Rendered *rendered = renders_push(scope->load.renders);
+    if (rendered == NULL) {
+        return DYNAMIC_FAILED;
+    }
+    DynamicOutcome outcome =
+        dynamic_evaluate(dynamic, map, scope->load.sources, rendered, arena, out, problems);
+    renders_pop(scope->load.renders);
+    return outcome;
+}
+
+DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Value item,
+                                      Arena *arena, Value *out, Problems *problems)
+{
+    Scope *scope = context;
+    return evaluate(scope, dynamic, step_scope(scope, item, NULL), arena, out, problems);
+}
+
+void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, bool planning)
+{
+    steps_object_set_run(&scope->steps, steps, reports, planning);
+}
+
+Value scope_of_step(Scope *scope, uint32_t step, bool own)
+{
+    scope->steps.asking = step;
+    if (own) {
+        step_object_init(&scope->own, &scope->steps, step);
+    }
+    return step_scope(scope, scope->steps.steps->items[step].item, own ? &scope->own : NULL);
+}
+
+DynamicOutcome scope_evaluate(Scope *scope, uint32_t step, const Dynamic *dynamic, bool own,
+                              Arena *arena, Value *out, Problems *problems)
+{
+    return evaluate(scope, dynamic, scope_of_step(scope, step, own), arena, out, problems);
+}
+
+static Value with_context(Value map, Value context, Arena *arena)
+{
+    if (context.kind != VALUE_MAP || context.map->len == 0) {
+        return map;
+    }
+    Map *all = map_new(arena, map.map->len + context.map->len);
+    for (uint32_t i = 0; i < map.map->len; i++) {
+        map_append(arena, all, map.map->entries[i].key, map.map->entries[i].value);
+    }
+    for (uint32_t i = 0; i < context.map->len; i++) {
+        map_set(arena, all, context.map->entries[i].key, context.map->entries[i].value);
+    }
+    return value_map(all);
+}
+
+DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value context, Value place,
+                                 Arena *arena, Value *out, Problems *problems)
+{
+    const Template *template;
+    Fault fault;
+    value_freeze(context);
+    Rendered *rendered = renders_push(scope->load.renders);
+    if (rendered == NULL) {
+        return DYNAMIC_FAILED;
+    }
+    bool ok =
+        templates_get(scope->load.templates, name, &template, &fault) &&
+        template_render(template, with_context(scope_of_step(scope, step, false), context, arena),
+                        rendered, &fault);
+    if (ok) {
+        *out = value_string(arena_copy(arena, buf_str(&rendered->text)));
+        out->flags |= rendered->secret_count > 0 ? VALUE_SECRET : 0;
+    } else if (fault.class != FAULT_UNKNOWN) {
+        document_add_fault(problems, scope->load.sources, &fault, place);
+    }
+    renders_pop(scope->load.renders);
+    return ok ? DYNAMIC_OK : fault.class == FAULT_UNKNOWN ? DYNAMIC_UNKNOWN : DYNAMIC_FAILED;
+}

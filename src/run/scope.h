@@ -1,0 +1,75 @@
+/* Everything that templates of a site see on this node, and evaluating in it.
+ *
+ *     eden        version, node, servers_get_by_label(selector)
+ *     server      this node: facts, name, fqdn, labels; also as Server (node.h)
+ *     servervars  what is known of every server of the run, by name
+ *     vars        variables.h; also as variables
+ *     macros      macros.h
+ *     event, events   what the run was started by, when it was
+ *     steps['x']  the results of steps: State StdOut StdErr ExitCode Changed Result Files, and
+ *                 value, reason, error, items; every spelling of these (stdout, exit_code)
+ *     item        of forEach
+ *     step        the own result, in conditions that are asked after the action
+ *
+ * Variables and macros see all of it down to `event`; expressions of selectors too, except while
+ * variables themselves are chosen.
+ *
+ * steps['x'] is the step x of the own job, or else of the run; one that is in several other jobs is
+ * an error. With forEach, steps['x[key]'] is an instance, steps['x'].items has all of them, by
+ * number and by key, and steps['x'] tells of them together. The output of a step that did not run
+ * is an error that says why; in a plan, the output of one that would change something is unknown
+ * (FAULT_UNKNOWN), as is everything about one whose result is unknown. */
+#pragma once
+
+#include "model/expand.h"
+#include "run/macros.h"
+#include "run/node.h"
+#include "run/report.h"
+#include "run/variables.h"
+
+typedef struct Scope Scope;
+
+typedef struct ScopeLoad {
+    Arena *arena; /* holds it all, and what variables and macros give */
+    Sources *sources;
+    Templates *templates; /* made with dynamic_template_settings() */
+    Problems *problems;
+    Renders *renders;
+    Site *site; /* NULL: no variables and macros of a site */
+    const Node *node;
+    const char *version;
+    ModuleTable modules;
+    MacroAsk ask;
+    const char *etc; /* NULL: no variables of the host */
+    const char *const *files;
+    uint32_t file_count;
+    const char *const *defines;
+    uint32_t define_count;
+    Value event, events; /* null: not given, and then undefined */
+} ScopeLoad;
+
+/* Loads variables and macros too. All that is wrong with any of them is told. */
+MUST_CHECK bool scope_load(const ScopeLoad *load, Scope **out);
+
+Variables *scope_variables(Scope *scope);
+Macros *scope_macros(Scope *scope);
+/* This node, for selectors, with expressions. */
+const SelectorSubject *scope_subject(Scope *scope);
+
+/* Before steps are known: for site_expand; `context` is the Scope. `steps` is unknown. */
+DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Value item,
+                                      Arena *arena, Value *out, Problems *problems);
+
+/* What `steps` tells of from now on. `reports` has one entry for each step and is looked at when
+ * a template asks. */
+void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, bool planning);
+
+/* The map that a step's templates are evaluated in. With `own`, `step` is there. Valid until the
+ * next call for this scope. */
+Value scope_of_step(Scope *scope, uint32_t step, bool own);
+DynamicOutcome scope_evaluate(Scope *scope, uint32_t step, const Dynamic *dynamic, bool own,
+                              Arena *arena, Value *out, Problems *problems);
+/* A file of the site's templates/ in the scope of a step, with `context` (a map, or null) on top.
+ * The text lives in `arena`. `place` is the parameter that names it. */
+DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value context, Value place,
+                                 Arena *arena, Value *out, Problems *problems);
