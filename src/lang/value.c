@@ -23,6 +23,23 @@ const char *value_python_name(Value v)
     return value_is_markup(v) ? "Markup" : names[v.kind];
 }
 
+bool value_is_true(Value v)
+{
+    switch ((ValueKind)v.kind) {
+    case VALUE_NULL:
+    case VALUE_UNDEFINED: return false;
+    case VALUE_BOOL: return v.boolean;
+    case VALUE_INT: return v.integer != 0;
+    case VALUE_FLOAT: return v.number != 0;
+    case VALUE_STRING: return v.len > 0;
+    case VALUE_LIST:
+    case VALUE_TUPLE: return v.list->len > 0;
+    case VALUE_MAP: return v.map->len > 0;
+    case VALUE_OBJECT: return true;
+    }
+    return true;
+}
+
 const char *value_kind_name(ValueKind kind)
 {
     BUG_IF((size_t)kind >= COUNT_OF(kind_names));

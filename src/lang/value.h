@@ -212,6 +212,10 @@ static inline Value value_with_secret(Value v)
     return v;
 }
 
+/* As Python has it: null, false, zero and what is empty are false. Objects are true, undefined ones
+ * false, whatever the template language says of them. */
+bool value_is_true(Value v);
+
 /* "null", "bool", "int", "float", "string", "list", "tuple", "map", "object", "undefined". */
 const char *value_kind_name(ValueKind kind);
 /* What Python calls the type: "NoneType", "str", "dict", ...; "object" for every object. */

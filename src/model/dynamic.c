@@ -99,6 +99,7 @@ static bool compile_string(Compiler *c, Value value, Dynamic *out)
     }
     if (!ok) {
         document_add_fault(c->problems, c->sources, &fault, value);
+        *out = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value };
     }
     return ok;
 }
@@ -173,6 +174,7 @@ bool dynamic_compile_expression(Arena *arena, Templates *templates, const Source
     if (!templates_compile_expression(templates, document_name(&c, value), text, &out->template,
                                       &fault)) {
         document_add_fault(problems, sources, &fault, value);
+        *out = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value };
         return false;
     }
     return true;

@@ -31,7 +31,8 @@ struct Dynamic {
  * and uses of `steps` are remembered. Whoever makes the Templates adds loader, globals, clock. */
 TemplateSettings dynamic_template_settings(void);
 
-/* Compiles what is in `value`. Faults become problems at their place in the document. */
+/* Compiles what is in `value`. Faults become problems at their place in the document; what has one
+ * is a constant then, so that callers can go on looking for problems. */
 bool dynamic_compile(Arena *arena, Templates *templates, const Sources *sources, Value value,
                      Dynamic *out, Problems *problems);
 /* For `condition:` and `expression:`, which hold a bare expression as text. A boolean or number

@@ -18,8 +18,8 @@ typedef struct SiteReader {
     Str root; /* put before paths in messages, as the user would write it; empty: nothing */
     /* The text lives as long as the site. ERROR_NOT_FOUND when there is no such file. */
     bool (*read)(void *context, Str path, Str *text, Error *err);
-    /* Pushes the paths of all .yaml files below a folder, such as "jobs", as strings, sorted; for
-     * "did you mean" and for checking all of a site. NULL: cannot tell. */
+    /* Pushes the paths of all files below a folder, such as "jobs", as strings, sorted; for "did
+     * you mean" and for checking all of a site. NULL: cannot tell. */
     void (*list)(void *context, Str folder, Arena *arena, List *paths);
     /* Whether there is such a file. NULL: cannot tell. */
     bool (*exists)(void *context, Str path);

@@ -86,6 +86,7 @@ typedef struct StepSpec {
     Str name;        /* as written or made from action and id; templates in it are not allowed */
     Value place;     /* the whole step; for messages */
     Value name_place;
+    Value action_place;
     const Module *module;
     const Action *action;
     Dynamic *params;     /* by position in the action's row */

@@ -1,0 +1,281 @@
+/* Parameters of an action as a site gives them: known, given once, of the right kind. */
+#include "model/document_place.h"
+#include "model/parse.h"
+
+bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
+{
+    Str text = STR_EMPTY;
+    (void)site_text(load, name, &text);
+    *out = (ActionCall){ .place = name };
+    if (module_table_find(load->modules, text, &out->module, &out->action)) {
+        return true;
+    }
+    bool bare = out->module != NULL && str_find(text, STR("."), 0) == STR_NOT_FOUND;
+    Problem *problem =
+        bare ? site_problem(load, "E0305", name, "'%s' is a module; an action of it must follow",
+                            out->module->name)
+             : site_problem(load, "E0305", name, "there is no action '%" STR_FMT "'",
+                            STR_ARG(str_slice(text, 0, 100)));
+    Str near;
+    if (!bare && module_table_suggest(load->modules, text, load->arena, &near)) {
+        problem->hint =
+            arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
+    } else if (out->module != NULL) {
+        Buf hint = buf_make_in(load->problems->arena, PROBLEM_MESSAGE_MAX);
+        for (const Action *action = out->module->actions; action->name != NULL; action++) {
+            buf_put_format(&hint, "%s%s.%s", hint.len == 0 ? "there is " : ", ", out->module->name,
+                           action->name);
+        }
+        problem->hint = buf_str(&hint);
+    }
+    out->action = NULL;
+    return false;
+}
+
+/* --- Values --------------------------------------------------------------------------------- */
+
+/* A file of the site that a parameter names must be there. */
+static bool check_site_file(const SiteLoad *load, Value given, const char *folder)
+{
+    Str name = STR_EMPTY;
+    if (!site_text(load, given, &name) || !document_is_name(name)) {
+        site_problem(load, "E0308", given, "this must be the path of a file below %s/ of the site",
+                     folder);
+        return false;
+    }
+    Str path = arena_format(load->arena, "%s/%" STR_FMT, folder, STR_ARG(name));
+    if (load->reader.exists == NULL || load->reader.exists(load->reader.context, path)) {
+        return true;
+    }
+    Problem *problem = site_problem(load, "E0301", given,
+                                    "there is no file '%" STR_FMT "' in the site", STR_ARG(path));
+    if (load->reader.list != NULL) {
+        List *paths = list_new(load->arena, 16);
+        load->reader.list(load->reader.context, str_from_c(folder), load->arena, paths);
+        Suggest suggest = suggest_make(name);
+        for (uint32_t i = 0; i < paths->len; i++) {
+            suggest_offer(&suggest,
+                          str_from_offset(value_str(paths->items[i]), strlen(folder) + 1));
+        }
+        site_suggest(load, problem, &suggest);
+    }
+    return false;
+}
+
+/* Compiled at load, so that its mistakes are told before anything runs. */
+static bool check_site_template(const SiteLoad *load, Value given)
+{
+    if (!check_site_file(load, given, "templates")) {
+        return false;
+    }
+    const Template *template;
+    Fault fault;
+    if (load->reader.exists == NULL ||
+        templates_get(load->templates, value_str(given), &template, &fault) ||
+        fault.class == FAULT_NOT_FOUND) {
+        return true;
+    }
+    document_add_fault(load->problems, load->sources, &fault, given);
+    return false;
+}
+
+/* [{file: STEP}, ..] */
+static bool check_published(const SiteLoad *load, Value given)
+{
+    bool ok = given.kind == VALUE_LIST;
+    for (uint32_t i = 0; ok && i < given.list->len; i++) {
+        Value item = given.list->items[i];
+        ok = item.kind == VALUE_MAP && item.map->len == 1 &&
+             value_is_string(item.map->entries[0].key) &&
+             str_eq(value_str(item.map->entries[0].key), STR("file")) &&
+             value_is_string(item.map->entries[0].value);
+    }
+    if (!ok) {
+        Problem *problem =
+            site_problem(load, "E0308", given, "this must be a list of steps that publish files");
+        problem->hint = STR("write '- file: NAME OF THE STEP'");
+    }
+    return ok;
+}
+
+static bool convert_constant(const SiteLoad *load, const ParamSpec *spec, Value given, Value *out)
+{
+    *out = given;
+    switch (spec->kind) {
+    case PARAM_SITE_FILE: return check_site_file(load, given, "files");
+    case PARAM_SITE_TEMPLATE: return check_site_template(load, given);
+    case PARAM_PUBLISHED: return check_published(load, given);
+    default: break;
+    }
+    Error err;
+    if (param_convert(load->arena, load->sources, spec, given, out, &err)) {
+        return true;
+    }
+    *out = value_missing();
+    site_problem(load, "E0308", given, "'%s' %s", spec->name, err.text);
+    return false;
+}
+
+/* Fallbacks are written in rows, by us: one that does not fit is a bug. */
+static Value fallback_of(const SiteLoad *load, const ParamSpec *spec)
+{
+    Value out = value_missing();
+    Error err;
+    if (spec->fallback != NULL &&
+        !param_convert(load->arena, NULL, spec, value_string(str_from_c(spec->fallback)), &out,
+                       &err)) {
+        BUG("fallback of '%s': %s", spec->name, err.text);
+    }
+    return out;
+}
+
+/* --- Keys ----------------------------------------------------------------------------------- */
+
+static void unknown_parameter(const SiteLoad *load, const FieldSet *others, const ActionCall *call,
+                              Value key, Str name)
+{
+    Problem *problem =
+        site_problem(load, "E0306", key, "'%s.%s' has no parameter '%" STR_FMT "'",
+                     call->module->name, call->action->name, STR_ARG(str_slice(name, 0, 100)));
+    Suggest suggest = suggest_make(name);
+    for (const ParamSpec *spec = call->action->params; spec != NULL && spec->name != NULL; spec++) {
+        suggest_offer(&suggest, str_from_c(spec->name));
+    }
+    if (others != NULL && others->offer != NULL) {
+        others->offer(others->context, &suggest);
+    }
+    site_suggest(load, problem, &suggest);
+}
+
+static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionCall *call,
+                           Value *values, const MapEntry *entry)
+{
+    Str name;
+    if (!site_text(load, entry->key, &name)) {
+        site_problem(load, "E0306", entry->key, "the name of a parameter is text, not %s",
+                     site_kind_words(entry->key));
+        return false;
+    }
+    int index = call->action == NULL ? -1 : action_param_index(call->action, name);
+    if (index < 0) {
+        if (others != NULL && others->take(others->context, entry)) {
+            return true;
+        }
+        if (call->action != NULL) {
+            unknown_parameter(load, others, call, entry->key, name);
+        }
+        return call->action == NULL;
+    }
+    if (entry->value.kind == VALUE_NULL) {
+        return true;
+    }
+    if ((call->params_set & (UINT64_C(1) << index)) != 0) {
+        site_problem(load, "E0310", entry->key, "the parameter '%s' is given twice",
+                     call->action->params[index].name);
+        return false;
+    }
+    call->params_set |= UINT64_C(1) << index;
+    Dynamic *param = &call->params[index];
+    if (!dynamic_compile(load->arena, load->templates, load->sources, entry->value, param,
+                         load->problems)) {
+        return false;
+    }
+    return !dynamic_is_constant(param) ||
+           convert_constant(load, &call->action->params[index], entry->value, &values[index]);
+}
+
+static bool read_entries(const SiteLoad *load, const FieldSet *others, ActionCall *call,
+                         Value *values, const Map *map)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < map->len; i++) {
+        ok = read_parameter(load, others, call, values, &map->entries[i]) && ok;
+    }
+    return ok;
+}
+
+static bool read_list(const SiteLoad *load, const FieldSet *others, ActionCall *call, Value *values,
+                      const List *list)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < list->len; i++) {
+        Value item = list->items[i];
+        if (item.kind == VALUE_NULL) {
+            continue;
+        }
+        if (item.kind != VALUE_MAP) {
+            Problem *problem = site_problem(load, "E0303", item,
+                                            "an entry of 'parameters' is a map with one key, not "
+                                            "%s",
+                                            site_kind_words(item));
+            problem->hint = STR("write '- NAME: VALUE'");
+            ok = false;
+        } else if (item.map->len > 1) {
+            Problem *problem = site_problem(load, "E0303", item.map->entries[1].key,
+                                            "an entry of 'parameters' is a map with one key, this "
+                                            "has %u",
+                                            item.map->len);
+            problem->hint = STR("put a '-' before it");
+            ok = false;
+        } else {
+            ok = read_entries(load, others, call, values, item.map) && ok;
+        }
+    }
+    return ok;
+}
+
+bool action_call_params(const SiteLoad *load, Value given, const FieldSet *others, ActionCall *call)
+{
+    uint32_t count = call->action == NULL ? 0 : action_param_count(call->action);
+    BUG_IF(count > ACTION_PARAMS_MAX);
+    call->params = ARENA_ARRAY(load->arena, Dynamic, count + 1);
+    Value *values = ARENA_ARRAY(load->arena, Value, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        call->params[i] = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value_null() };
+        values[i] = value_missing();
+    }
+    bool ok = true;
+    if (given.kind == VALUE_MAP) {
+        ok = read_entries(load, others, call, values, given.map);
+    } else if (given.kind == VALUE_LIST) {
+        ok = read_list(load, others, call, values, given.list);
+    } else if (given.kind != VALUE_NULL && !value_is_missing(given)) {
+        site_problem(load, "E0303", given,
+                     "parameters are a map, or a list of maps with one key "
+                     "each, not %s",
+                     site_kind_words(given));
+        ok = false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if ((call->params_set & (UINT64_C(1) << i)) == 0) {
+            values[i] = fallback_of(load, &call->action->params[i]);
+        }
+    }
+    call->values = values;
+    return ok;
+}
+
+Str action_call_id(const SiteLoad *load, const ActionCall *call)
+{
+    Str rest = str_from_c(action_id_params(call->module, call->action));
+    Str part;
+    while (str_split_next(&rest, '|', &part)) {
+        int index = action_param_index(call->action, part);
+        if (index < 0 || (call->params_set & (UINT64_C(1) << index)) == 0) {
+            continue;
+        }
+        Value given = call->params[index].value;
+        Str text;
+        if (site_text(load, given, &text)) {
+            return str_trim(text);
+        }
+        Buf joined = buf_make_in(load->arena, 1024);
+        for (uint32_t i = 0; value_is_sequence(given) && i < given.list->len; i++) {
+            if (site_text(load, given.list->items[i], &text)) {
+                buf_put_format(&joined, "%s%" STR_FMT, joined.len == 0 ? "" : ", ", STR_ARG(text));
+            }
+        }
+        return buf_str(&joined);
+    }
+    return STR_EMPTY;
+}

@@ -1,0 +1,159 @@
+#include "model/document.h"
+
+#include "lang/yaml.h"
+
+enum {
+    META_VERSION,
+    META_KIND,
+    META_NAME,
+    META_LABELS,
+    META_ANNOTATIONS,
+    META_UUID,
+    META_COUNT
+};
+
+static const Field metadata_fields[] = {
+    { "apiVersion", FIELD_TEXT, .choices = "v1alpha" },
+    { "kind", FIELD_NAME },
+    { "name", FIELD_NAME },
+    { "labels", FIELD_MAP },
+    { "annotations", FIELD_MAP },
+    { "uuid", FIELD_TEXT },
+    { 0 },
+};
+
+bool document_metadata(const SiteLoad *load, Value metadata, Value *name)
+{
+    Value given[META_COUNT];
+    FieldSet set = { .what = "'metadata'", .fields = metadata_fields };
+    bool ok = fields_read_all(load, &set, metadata, given);
+    *name = given[META_NAME];
+    return ok;
+}
+
+static bool is_wrapped(DocumentKind kind, const Map *map)
+{
+    bool has_metadata = map_find_str(map, STR("metadata")) != NULL;
+    bool has_spec = map_find_str(map, STR("spec")) != NULL;
+    return kind == DOCUMENT_FREE ? has_metadata && has_spec && map->len == 2
+                                 : has_metadata || has_spec;
+}
+
+bool document_unwrap(const SiteLoad *load, DocumentKind kind, Value root, Value *out)
+{
+    static const Field fields[] = {
+        { "metadata", FIELD_MAP },
+        { "spec", FIELD_ANY },
+        { 0 },
+    };
+    *out = root;
+    if (root.kind != VALUE_MAP || !is_wrapped(kind, root.map)) {
+        return true;
+    }
+    Value given[2];
+    FieldSet set = { .what = "a document with 'metadata' and 'spec'", .fields = fields };
+    bool ok = fields_read_all(load, &set, root, given);
+    Value name;
+    if (!value_is_missing(given[0])) {
+        ok = document_metadata(load, given[0], &name) && ok;
+    }
+    *out = value_is_missing(given[1]) ? value_null() : given[1];
+    return ok;
+}
+
+bool document_is_name(Str name)
+{
+    Str part;
+    if (name.len == 0 || name.len > 1024 || memchr(name.data, '\0', name.len) != NULL) {
+        return false;
+    }
+    while (str_split_next(&name, '/', &part)) {
+        if (part.len == 0 || str_eq(part, STR(".")) || str_eq(part, STR(".."))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The nearest file of the same folder, for a name that has none. */
+static void suggest_file(const SiteLoad *load, Problem *problem, Str path)
+{
+    size_t slash = str_find(path, STR("/"), 0);
+    if (load->reader.list == NULL || slash == STR_NOT_FOUND) {
+        return;
+    }
+    List *paths = list_new(load->arena, 16);
+    load->reader.list(load->reader.context, str_slice(path, 0, slash), load->arena, paths);
+    Str wanted = str_from_offset(path, slash + 1);
+    bool yaml = str_ends(wanted, STR(".yaml"));
+    Suggest suggest = suggest_make(str_slice(wanted, 0, wanted.len - (yaml ? 5 : 0)));
+    for (uint32_t i = 0; i < paths->len; i++) {
+        Str name = str_from_offset(value_str(paths->items[i]), slash + 1);
+        if (yaml && !str_ends(name, STR(".yaml"))) {
+            continue;
+        }
+        name.len -= yaml ? 5 : 0;
+        if (!str_eq(name, STR("base"))) {
+            suggest_offer(&suggest, name);
+        }
+    }
+    site_suggest(load, problem, &suggest);
+}
+
+static Str shown_path(const SiteLoad *load, Str path)
+{
+    Str root = load->reader.root;
+    if (root.len == 0) {
+        return path;
+    }
+    return arena_format(load->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(root),
+                        str_ends(root, STR("/")) ? "" : "/", STR_ARG(path));
+}
+
+static void not_read(const SiteLoad *load, Str path, Value named_at, const Error *err)
+{
+    bool named = named_at.source != SOURCE_NONE;
+    Problem *problem =
+        err->kind == ERROR_NOT_FOUND
+            ? site_problem(load, "E0301", named_at, "there is no file '%" STR_FMT "'",
+                           STR_ARG(shown_path(load, path)))
+            : site_problem(load, "E0301", named_at, "cannot read '%" STR_FMT "': %s",
+                           STR_ARG(shown_path(load, path)), err->text);
+    if (!named) {
+        problem->file = shown_path(load, path);
+    }
+    if (err->kind == ERROR_NOT_FOUND) {
+        suggest_file(load, problem, path);
+    }
+}
+
+void document_missing(const SiteLoad *load, Str path, Value named_at)
+{
+    not_read(load, path, named_at, &(Error){ .kind = ERROR_NOT_FOUND });
+}
+
+bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool optional,
+                   Value *out)
+{
+    *out = value_null();
+    Str text;
+    Error err;
+    if (!load->reader.read(load->reader.context, path, &text, &err)) {
+        if (optional && err.kind == ERROR_NOT_FOUND) {
+            return true;
+        }
+        not_read(load, path, named_at, &err);
+        return false;
+    }
+    uint16_t source = sources_add(load->sources, shown_path(load, path), text);
+    if (source == SOURCE_NONE) {
+        site_problem(load, "E0301", named_at, "these are too many files for one site");
+        return false;
+    }
+    YamlOptions options = yaml_options_default;
+    options.lint = load->lint;
+    options.strict_tags = true;
+    Value root;
+    return yaml_load(load->arena, load->sources, source, &options, &root, load->problems) &&
+           document_unwrap(load, kind, root, out);
+}

@@ -1,0 +1,23 @@
+/* Documents of a site: YAML, bare or wrapped as `metadata:` plus `spec:`. */
+#pragma once
+
+#include "model/fields.h"
+
+typedef enum DocumentKind {
+    DOCUMENT_KNOWN, /* its keys are known: `spec` alone means that it is wrapped */
+    DOCUMENT_FREE,  /* any keys (variables, macros): wrapped only with both, and nothing else */
+} DocumentKind;
+
+/* Reads the file; `*out` is what is in it, null when it is empty. A file that is not there is a
+ * problem at `named_at`; with `optional` it is null. `path` is relative to the site. */
+bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool optional,
+                   Value *out);
+/* Tells that the file is not there, with the nearest that is. */
+void document_missing(const SiteLoad *load, Str path, Value named_at);
+/* Takes the wrapping off. */
+bool document_unwrap(const SiteLoad *load, DocumentKind kind, Value root, Value *out);
+/* Reads `metadata:`; `*name` is missing when it has none. */
+bool document_metadata(const SiteLoad *load, Value metadata, Value *name);
+
+/* Whether a name can be a path below a folder of the site: no "..", no leading or double '/'. */
+bool document_is_name(Str name);

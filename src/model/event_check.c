@@ -1,0 +1,139 @@
+/* Documents beside jobs: the cluster's settings, triggers and reactions. They are checked as
+ * strictly as the rest; who acts on them reads them again. */
+#include "model/parse.h"
+
+bool config_check(const SiteLoad *load, Value document, SiteEntries *triggers)
+{
+    static const Field fields[] = {
+        { "config", FIELD_MAP },
+        { "events", FIELD_MAP },
+        { 0 },
+    };
+    static const Field config_fields[] = {
+        { "dataStore", FIELD_MAP },
+        { 0 },
+    };
+    static const Field store_fields[] = {
+        { "type", FIELD_NAME, .choices = "etcd|sqlite" },
+        { "count", FIELD_INT },
+        { 0 },
+    };
+    static const Field event_fields[] = {
+        { "triggers", FIELD_ANY },
+        { 0 },
+    };
+    *triggers = (SiteEntries){ 0 };
+    Value given[2], config[1], store[2], events[1];
+    bool ok = fields_read_all(load, &(FieldSet){ .what = "config.yaml", .fields = fields },
+                              document, given);
+    ok = fields_read_all(load, &(FieldSet){ .what = "'config'", .fields = config_fields }, given[0],
+                         config) &&
+         ok;
+    ok = fields_read_all(load, &(FieldSet){ .what = "'dataStore'", .fields = store_fields },
+                         config[0], store) &&
+         ok;
+    ok = fields_read_all(load, &(FieldSet){ .what = "'events'", .fields = event_fields }, given[1],
+                         events) &&
+         ok;
+    return site_entries_parse(load, ENTRY_TRIGGERS, events[0], triggers) && ok;
+}
+
+static bool trigger_check(const SiteLoad *load, Value given)
+{
+    static const Field fields[] = {
+        { "expression", FIELD_ANY, .required = true },
+        { "name", FIELD_NAME },
+        { 0 },
+    };
+    Value values[2];
+    Dynamic expression;
+    bool ok =
+        fields_read_all(load, &(FieldSet){ .what = "a trigger", .fields = fields }, given, values);
+    if (!value_is_missing(values[0])) {
+        ok = dynamic_compile_expression(load->arena, load->templates, load->sources, values[0],
+                                        &expression, load->problems) &&
+             ok;
+    }
+    return ok;
+}
+
+bool triggers_check(const SiteLoad *load, Value document)
+{
+    if (document.kind == VALUE_NULL) {
+        return true;
+    }
+    if (document.kind != VALUE_MAP) {
+        site_problem(load, "E0303", document, "triggers must be a map of names, not %s",
+                     site_kind_words(document));
+        return false;
+    }
+    bool ok = true;
+    for (uint32_t i = 0; i < document.map->len; i++) {
+        ok = trigger_check(load, document.map->entries[i].value) && ok;
+    }
+    return ok;
+}
+
+static bool limiter_check(const SiteLoad *load, Value given)
+{
+    static const Field fields[] = {
+        { "minOccurrences", FIELD_INT, .alias = "minOccurences" },
+        { "reReactDelay", FIELD_DURATION, .alias = "reReactDealy" },
+        { "waitForMore", FIELD_MAP },
+        { "groupBy", FIELD_ANY },
+        { 0 },
+    };
+    static const Field wait_fields[] = {
+        { "timeout", FIELD_DURATION },
+        { "resetTimeoutOnMore", FIELD_BOOL },
+        { 0 },
+    };
+    Value values[4], wait[2];
+    bool ok = fields_read_all(load, &(FieldSet){ .what = "'triggerLimiter'", .fields = fields },
+                              given, values);
+    return fields_read_all(load, &(FieldSet){ .what = "'waitForMore'", .fields = wait_fields },
+                           values[2], wait) &&
+           ok;
+}
+
+static bool reaction_check(const SiteLoad *load, Value given)
+{
+    static const Field fields[] = {
+        { "reaction", FIELD_MAP, .required = true },
+        { "triggerLimiter", FIELD_MAP },
+        { 0 },
+    };
+    static const Field reaction_fields[] = {
+        { "jobs", FIELD_ANY, .required = true },
+        { "conditions", FIELD_MAP },
+        { 0 },
+    };
+    Value values[2], reaction[2];
+    Condition when;
+    SiteEntries jobs;
+    bool ok =
+        fields_read_all(load, &(FieldSet){ .what = "a reaction", .fields = fields }, given, values);
+    if (!value_is_missing(values[0])) {
+        ok = fields_read_all(load, &(FieldSet){ .what = "'reaction'", .fields = reaction_fields },
+                             values[0], reaction) &&
+             ok;
+        ok = conditions_parse(load, reaction[1], &when, NULL, NULL) && ok;
+        ok = site_entries_parse(load, ENTRY_JOBS, reaction[0], &jobs) && ok;
+    }
+    return limiter_check(load, values[1]) && ok;
+}
+
+bool reactions_check(const SiteLoad *load, Value document)
+{
+    static const Field fields[] = {
+        { "reactions", FIELD_MAP },
+        { 0 },
+    };
+    Value given[1];
+    bool ok = fields_read_all(load, &(FieldSet){ .what = "a file of reactions", .fields = fields },
+                              document, given);
+    for (uint32_t i = 0; !value_is_missing(given[0]) && i < given[0].map->len; i++) {
+        ok = reaction_check(load, given[0].map->entries[i].value) && ok;
+    }
+    return ok;
+}

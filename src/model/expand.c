@@ -1,0 +1,484 @@
+#include "model/expand.h"
+
+#include "base/str_map.h"
+#include "model/site_jobs.h"
+#include "model/step_params.h"
+
+enum {
+    NESTING_MAX = 100, /* files of jobs and includes inside one another */
+    WAYS_MAX = 1000    /* ways to the same file under conditions */
+};
+
+typedef VEC(Step) StepList;
+typedef VEC(const Job *) JobList;
+typedef VEC(const JobGate *) GateList;
+typedef struct Reached Reached;
+typedef VEC(Reached *) ReachedList;
+
+/* A file that the walk has come to. */
+struct Reached {
+    JobFile *file;
+    bool inside; /* the walk is in it now */
+    bool open;   /* a way without conditions leads here */
+    uint32_t ways;
+    GateList gates;
+    ReachedList inner; /* the files that it names or includes and the node chose */
+    uint32_t mark;     /* of the last search that came by */
+};
+
+typedef struct Walk {
+    Site *site;
+    const SiteLoad *load;
+    const Expansion *expansion;
+    Arena *arena;
+    StrMap reached;
+    StepList steps;
+    JobList jobs;
+    ReachedList groups;
+    uint32_t depth;
+    bool ok;
+} Walk;
+
+/* --- Instances of a step -------------------------------------------------------------------- */
+
+static bool uses_steps(Walk *w, const Dynamic *dynamic)
+{
+    ArenaMark mark = arena_mark(w->arena);
+    List *names = list_new(w->arena, 1);
+    bool computed = false;
+    dynamic_steps_used(dynamic, w->arena, names, &computed);
+    bool uses = computed || names->len > 0;
+    arena_release(w->arena, mark);
+    return uses;
+}
+
+static DynamicOutcome evaluate(Walk *w, const Dynamic *dynamic, Value item, Value *out)
+{
+    if (dynamic_is_constant(dynamic)) {
+        *out = dynamic->value;
+        return DYNAMIC_OK;
+    }
+    if (w->expansion->evaluate == NULL || uses_steps(w, dynamic)) {
+        return DYNAMIC_UNKNOWN;
+    }
+    DynamicOutcome outcome = w->expansion->evaluate(w->expansion->context, dynamic, item, w->arena,
+                                                    out, w->load->problems);
+    w->ok = w->ok && outcome != DYNAMIC_FAILED;
+    return outcome;
+}
+
+/* What others may depend on is looked at before the run: ids, paths, who owns it. */
+static bool is_early(const ParamSpec *param, const char *id_params)
+{
+    Str name = str_from_c(param->name);
+    return param->kind == PARAM_PATH || id_params_hold(id_params, name) ||
+           str_eq(name, STR("owner")) || str_eq(name, STR("group")) || str_eq(name, STR("user"));
+}
+
+static void evaluate_early(Walk *w, Step *step)
+{
+    const StepSpec *spec = step->spec;
+    const char *id_params = action_id_params(spec->module, spec->action);
+    uint32_t count = action_param_count(spec->action);
+    Value *values = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const ParamSpec *param = &spec->action->params[i];
+        bool given = (spec->params_set & (UINT64_C(1) << i)) != 0;
+        if (!given || !value_is_missing(spec->values[i]) || dynamic_is_constant(&spec->params[i]) ||
+            !is_early(param, id_params)) {
+            continue;
+        }
+        Value value;
+        if (evaluate(w, &spec->params[i], step->item, &value) != DYNAMIC_OK ||
+            value.kind == VALUE_NULL) {
+            continue;
+        }
+        if (values == NULL) {
+            values = ARENA_ARRAY(w->arena, Value, count);
+            memcpy(values, spec->values, count * sizeof *values);
+            step->values = values;
+        }
+        Error err;
+        if (!param_convert(w->arena, w->load->sources, param, value, &values[i], &err)) {
+            values[i] = value_missing();
+            site_problem(w->load, "E0308", spec->params[i].value, "'%s' %s", param->name, err.text);
+            w->ok = false;
+        }
+    }
+}
+
+typedef VEC(Str) Ids;
+
+static void add_id(Walk *w, Ids *ids, Str id)
+{
+    for (uint32_t i = 0; i < ids->len; i++) {
+        if (str_eq(ids->items[i], id)) {
+            return;
+        }
+    }
+    VEC_PUSH(w->arena, ids, id);
+}
+
+/* As the module sees it and, where that differs, as it is written. */
+static void add_ids(Walk *w, Ids *ids, const Step *step, uint32_t param)
+{
+    const Dynamic *given = &step->spec->params[param];
+    Value value = step->values[param];
+    Str text;
+    if (value_is_sequence(value)) {
+        for (uint32_t i = 0; i < value.list->len; i++) {
+            add_id(w, ids, value_str(value.list->items[i]));
+        }
+    } else if (site_text(w->load, value, &text)) {
+        add_id(w, ids, text);
+        if (dynamic_is_constant(given) && site_text(w->load, given->value, &text)) {
+            add_id(w, ids, text);
+        }
+    }
+}
+
+static void find_ids(Walk *w, Step *step)
+{
+    const StepSpec *spec = step->spec;
+    Str rest = str_from_c(action_id_params(spec->module, spec->action));
+    Str name;
+    Ids ids = { 0 };
+    while (str_split_next(&rest, '|', &name)) {
+        int param = action_param_index(spec->action, name);
+        if (param >= 0 && !value_is_missing(step->values[param])) {
+            add_ids(w, &ids, step, (uint32_t)param);
+        }
+    }
+    step->ids = ids.items;
+    step->id_count = ids.len;
+}
+
+static void find_claims(Walk *w, Step *step)
+{
+    if (step->spec->action->claims == NULL) {
+        return;
+    }
+    List *claims = list_new(w->arena, 1);
+    step->spec->action->claims(w->arena, step->values, claims);
+    step->claims = claims->len > 0 ? claims : NULL;
+}
+
+static void add_instance(Walk *w, const StepSpec *spec, Value item, Str key)
+{
+    if (w->steps.len >= RUN_STEPS_MAX) {
+        if (w->steps.len == RUN_STEPS_MAX && w->ok) {
+            site_problem(w->load, "E0323", spec->name_place, "a run has at most %d steps",
+                         RUN_STEPS_MAX);
+        }
+        w->ok = false;
+        return;
+    }
+    Step step = { .index = w->steps.len, .spec = spec, .item = item, .values = spec->values };
+    step.name = spec->name;
+    if (spec->has_for_each && !value_is_missing(item)) {
+        step.key = key;
+        step.name =
+            arena_format(w->arena, "%" STR_FMT "[%" STR_FMT "]", STR_ARG(spec->name), STR_ARG(key));
+    }
+    step.id = arena_format(w->arena, "%" STR_FMT "#%" STR_FMT, STR_ARG(spec->job->name),
+                           STR_ARG(step.name));
+    if (spec->action != NULL) {
+        evaluate_early(w, &step);
+        find_ids(w, &step);
+        find_claims(w, &step);
+    }
+    VEC_PUSH(w->arena, &w->steps, step);
+}
+
+/* --- forEach -------------------------------------------------------------------------------- */
+
+/* Scalars are their own key, anything else goes by its position. */
+static Str key_of(Walk *w, Value item, uint32_t position)
+{
+    static const ParamSpec as_text = { "item", PARAM_STRING };
+    Value text;
+    Error err;
+    if (param_convert(w->arena, w->load->sources, &as_text, item, &text, &err)) {
+        return value_str(text);
+    }
+    return arena_format(w->arena, "%u", position);
+}
+
+static void add_keyed(Walk *w, const StepSpec *spec, StrMap *keys, Value item, Str key)
+{
+    if (str_map_put(keys, key, NULL)) {
+        add_instance(w, spec, item, key);
+        return;
+    }
+    site_problem(w->load, "E0316", spec->for_each.value,
+                 "'forEach' gives '%" STR_FMT "' twice, and both steps would have the same name",
+                 STR_ARG(str_slice(key, 0, 100)));
+    w->ok = false;
+}
+
+static void add_instances(Walk *w, const StepSpec *spec)
+{
+    if (!spec->has_for_each) {
+        add_instance(w, spec, value_missing(), STR_EMPTY);
+        return;
+    }
+    Value items;
+    DynamicOutcome outcome = evaluate(w, &spec->for_each, value_missing(), &items);
+    if (outcome == DYNAMIC_UNKNOWN && w->expansion->evaluate == NULL) {
+        add_instance(w, spec, value_missing(), STR_EMPTY);
+        return;
+    }
+    if (outcome == DYNAMIC_UNKNOWN) {
+        site_problem(w->load, "E0317", spec->for_each.value,
+                     "'forEach' must be known before the run, and this uses what only the run can "
+                     "tell");
+        w->ok = false;
+    }
+    if (outcome != DYNAMIC_OK) {
+        return;
+    }
+    StrMap keys;
+    str_map_init(&keys, w->arena);
+    if (value_is_sequence(items)) {
+        for (uint32_t i = 0; i < items.list->len; i++) {
+            add_keyed(w, spec, &keys, items.list->items[i], key_of(w, items.list->items[i], i));
+        }
+    } else if (items.kind == VALUE_MAP) {
+        for (uint32_t i = 0; i < items.map->len; i++) {
+            Map *item = map_new(w->arena, 2);
+            map_set_str(w->arena, item, STR("key"), items.map->entries[i].key);
+            map_set_str(w->arena, item, STR("value"), items.map->entries[i].value);
+            add_keyed(w, spec, &keys, value_map(item), key_of(w, items.map->entries[i].key, i));
+        }
+    } else {
+        site_problem(w->load, "E0316", spec->for_each.value,
+                     "'forEach' takes a list or a map, and this gives %s", site_kind_words(items));
+        w->ok = false;
+    }
+}
+
+/* --- Jobs ----------------------------------------------------------------------------------- */
+
+static void visit(Walk *w, Str name, Value named_at, const JobGate *gate, Reached *outer);
+
+static Reached *reach(Walk *w, Str name, Value named_at)
+{
+    Reached *reached = str_map_find(&w->reached, name);
+    if (reached != NULL) {
+        return reached;
+    }
+    JobFile *file = site_job_file(w->site, name, named_at);
+    if (file == NULL) {
+        return NULL;
+    }
+    reached = ARENA_NEW(w->arena, Reached);
+    reached->file = file;
+    str_map_put(&w->reached, file->job.name, reached);
+    return reached;
+}
+
+static void add_inner(Walk *w, Reached *outer, Reached *inner)
+{
+    for (uint32_t i = 0; outer != NULL && i < outer->inner.len; i++) {
+        if (outer->inner.items[i] == inner) {
+            return;
+        }
+    }
+    if (outer != NULL) {
+        VEC_PUSH(w->arena, &outer->inner, inner);
+    }
+}
+
+/* Whether the node is among those that the selector names. */
+static bool is_chosen(Walk *w, const Selector *selector)
+{
+    if (selector == NULL) {
+        return false; /* told when it was read */
+    }
+    bool matches = true;
+    if (w->expansion->subject != NULL &&
+        !selector_match(selector, w->expansion->subject, &matches)) {
+        w->ok = false;
+        return false;
+    }
+    return matches;
+}
+
+static void visit_entries(Walk *w, const SiteEntries *entries, const JobGate *gate, Reached *outer)
+{
+    for (uint32_t i = 0; i < entries->count; i++) {
+        const SiteEntry *entry = &entries->items[i];
+        if (!is_chosen(w, entry->selector)) {
+            continue;
+        }
+        const JobGate *inner = gate;
+        if (entry->when.given) {
+            JobGate *added = ARENA_NEW(w->arena, JobGate);
+            *added = (JobGate){ .when = entry->when, .outer = gate };
+            inner = added;
+        }
+        visit(w, entry->name, entry->place, inner, outer);
+    }
+}
+
+static void visit_includes(Walk *w, Reached *reached, const JobGate *gate, uint32_t before)
+{
+    const Job *job = &reached->file->job;
+    for (uint32_t i = 0; i < job->include_count; i++) {
+        if (job->includes[i].before == before) {
+            visit(w, job->includes[i].name, job->includes[i].place, gate, reached);
+        }
+    }
+}
+
+static void visit_steps(Walk *w, Reached *reached, const JobGate *gate, bool first)
+{
+    const Job *job = &reached->file->job;
+    for (uint32_t i = 0; i <= job->step_count; i++) {
+        if (job->include_count > 0) {
+            visit_includes(w, reached, gate, i);
+        }
+        if (first && i < job->step_count) {
+            add_instances(w, &job->steps[i]);
+        }
+    }
+}
+
+/* The first way adds the steps, later ones only their conditions. */
+static void visit(Walk *w, Str name, Value named_at, const JobGate *gate, Reached *outer)
+{
+    Reached *reached = reach(w, name, named_at);
+    if (reached == NULL) {
+        w->ok = false;
+        return;
+    }
+    add_inner(w, outer, reached);
+    if (reached->inside || reached->open) {
+        return; /* whatever holds for this way holds for the other one already */
+    }
+    if (w->depth >= NESTING_MAX || reached->ways >= WAYS_MAX) {
+        site_problem(w->load, "E0323", named_at,
+                     w->depth >= NESTING_MAX ? "jobs are nested too deeply here"
+                                             : "too many ways lead to this job");
+        w->ok = false;
+        return;
+    }
+    bool first = reached->ways++ == 0;
+    if (gate == NULL) {
+        reached->open = true;
+    } else {
+        VEC_PUSH(w->arena, &reached->gates, gate);
+    }
+    reached->inside = true;
+    w->depth++;
+    if (reached->file->is_group) {
+        if (first) {
+            VEC_PUSH(w->arena, &w->groups, reached);
+        }
+        visit_includes(w, reached, gate, 0);
+        visit_entries(w, &reached->file->entries, gate, reached);
+    } else {
+        if (first) {
+            VEC_PUSH(w->arena, &w->jobs, &reached->file->job);
+        }
+        visit_steps(w, reached, gate, first);
+    }
+    w->depth--;
+    reached->inside = false;
+}
+
+/* --- All of it ------------------------------------------------------------------------------ */
+
+static bool has_use(const StepSpec *spec, bool in)
+{
+    for (uint32_t i = 0; i < spec->requisite_count; i++) {
+        if (spec->requisites[i].kind == REQUISITE_USE && spec->requisites[i].in == in) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Steps that `use` others get their parameters from the graph, which then looks again. */
+static void check_complete(Walk *w)
+{
+    bool lent = false;
+    for (uint32_t i = 0; i < w->steps.len && !lent; i++) {
+        lent = has_use(w->steps.items[i].spec, true);
+    }
+    const StepSpec *checked = NULL;
+    for (uint32_t i = 0; i < w->steps.len && !lent; i++) {
+        const StepSpec *spec = w->steps.items[i].spec;
+        if (spec != checked && spec->action != NULL && !has_use(spec, false)) {
+            w->ok =
+                step_params_complete(spec, spec->params_set, w->load->sources, w->load->problems) &&
+                w->ok;
+        }
+        checked = spec;
+    }
+}
+
+/* All jobs that a group leads to. */
+static JobGroup group_of(Walk *w, Reached *group, uint32_t mark)
+{
+    JobList jobs = { 0 };
+    ReachedList queue = { 0 };
+    VEC_PUSH(w->arena, &queue, group);
+    group->mark = mark;
+    for (uint32_t i = 0; i < queue.len; i++) {
+        Reached *at = queue.items[i];
+        if (!at->file->is_group) {
+            VEC_PUSH(w->arena, &jobs, &at->file->job);
+        }
+        for (uint32_t k = 0; k < at->inner.len; k++) {
+            if (at->inner.items[k]->mark != mark) {
+                at->inner.items[k]->mark = mark;
+                VEC_PUSH(w->arena, &queue, at->inner.items[k]);
+            }
+        }
+    }
+    return (JobGroup){ group->file->job.name, jobs.items, jobs.len };
+}
+
+static void finish(Walk *w, Steps *out)
+{
+    uint32_t at = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&w->reached, &at)) != NULL;) {
+        Reached *reached = entry->value;
+        Job *job = &reached->file->job;
+        job->gates = reached->open ? NULL : reached->gates.items;
+        job->gate_count = reached->open ? 0 : reached->gates.len;
+    }
+    JobGroup *groups = ARENA_ARRAY(w->arena, JobGroup, w->groups.len + 1);
+    for (uint32_t i = 0; i < w->groups.len; i++) {
+        groups[i] = group_of(w, w->groups.items[i], i + 1);
+    }
+    *out = (Steps){ .items = w->steps.items,
+                    .count = w->steps.len,
+                    .jobs = w->jobs.items,
+                    .job_count = w->jobs.len,
+                    .groups = groups,
+                    .group_count = w->groups.len };
+}
+
+bool site_expand(Site *site, const Expansion *expansion, Steps *out)
+{
+    const SiteLoad *load = site_loaded_with(site);
+    Walk w = {
+        .site = site, .load = load, .expansion = expansion, .arena = load->arena, .ok = true
+    };
+    str_map_init(&w.reached, load->arena);
+    const Str *only = site_only_job(site);
+    if (only != NULL) {
+        visit(&w, *only, value_missing(), NULL, NULL);
+    } else if (expansion->only_count > 0) {
+        for (uint32_t i = 0; i < expansion->only_count; i++) {
+            visit(&w, expansion->only[i], value_missing(), NULL, NULL);
+        }
+    } else {
+        visit_entries(&w, site_jobs(site), NULL, NULL);
+    }
+    check_complete(&w);
+    finish(&w, out);
+    return w.ok && !site_failed(site);
+}

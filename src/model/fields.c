@@ -1,0 +1,264 @@
+#include "model/fields.h"
+
+#include "lang/number.h"
+#include "model/document_place.h"
+#include "model/duration.h"
+
+Problem *site_problem(const SiteLoad *load, const char *code, Value place, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Str message = arena_format_v(load->arena, format, args);
+    va_end(args);
+    return document_problem(load->problems, load->sources, SEVERITY_ERROR, code, place, "%" STR_FMT,
+                            STR_ARG(message));
+}
+
+Problem *site_hint(const SiteLoad *load, const char *code, Value place, const char *format, ...)
+{
+    if (!load->lint) {
+        return NULL;
+    }
+    va_list args;
+    va_start(args, format);
+    Str message = arena_format_v(load->arena, format, args);
+    va_end(args);
+    return document_problem(load->problems, load->sources, SEVERITY_HINT, code, place, "%" STR_FMT,
+                            STR_ARG(message));
+}
+
+void site_suggest(const SiteLoad *load, Problem *problem, const Suggest *suggest)
+{
+    Str near;
+    if (suggest_found(suggest, &near)) {
+        problem->hint =
+            arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
+    }
+}
+
+const char *site_kind_words(Value v)
+{
+    switch ((ValueKind)v.kind) {
+    case VALUE_NULL: return "nothing";
+    case VALUE_BOOL: return "true or false";
+    case VALUE_INT:
+    case VALUE_FLOAT: return "a number";
+    case VALUE_STRING: return "text";
+    case VALUE_LIST:
+    case VALUE_TUPLE: return "a list";
+    default: return "a map";
+    }
+}
+
+bool site_text(const SiteLoad *load, Value v, Str *out)
+{
+    if (value_is_string(v)) {
+        *out = value_str(v);
+        return true;
+    }
+    if (v.kind == VALUE_INT || v.kind == VALUE_FLOAT || v.kind == VALUE_BOOL) {
+        *out = value_original(load->sources, v);
+        return out->len > 0;
+    }
+    return false;
+}
+
+bool site_has_template(Str text)
+{
+    return str_find(text, STR("{{"), 0) != STR_NOT_FOUND ||
+           str_find(text, STR("{%"), 0) != STR_NOT_FOUND ||
+           str_find(text, STR("{#"), 0) != STR_NOT_FOUND;
+}
+
+uint32_t site_line(const SiteLoad *load, Value place)
+{
+    const Source *source = sources_get(load->sources, place.source);
+    return source == NULL ? 0 : source_place(source, place.start).line;
+}
+
+static int find_field(const SiteLoad *load, const Field *fields, Value key)
+{
+    Str name;
+    if (!site_text(load, key, &name)) {
+        return -1;
+    }
+    for (int i = 0; fields[i].name != NULL; i++) {
+        if (str_eq_c(name, fields[i].name)) {
+            return i;
+        }
+        if (fields[i].alias != NULL && str_eq_c(name, fields[i].alias)) {
+            Problem *hint = site_hint(load, "E0311", key, "'%s' is an old spelling of '%s'",
+                                      fields[i].alias, fields[i].name);
+            if (hint != NULL) {
+                hint->hint = arena_format(load->problems->arena, "write '%s'", fields[i].name);
+            }
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
+{
+    Str name = STR_EMPTY;
+    if (!site_text(load, key, &name)) {
+        site_problem(load, "E0302", key, "a key of %s is text, not %s", set->what,
+                     site_kind_words(key));
+        return;
+    }
+    Problem *problem = site_problem(load, "E0302", key, "%s has no key '%" STR_FMT "'", set->what,
+                                    STR_ARG(str_slice(name, 0, 100)));
+    Suggest suggest = suggest_make(name);
+    for (const Field *field = set->fields; field->name != NULL; field++) {
+        suggest_offer(&suggest, str_from_c(field->name));
+    }
+    if (set->offer != NULL) {
+        set->offer(set->context, &suggest);
+    }
+    site_suggest(load, problem, &suggest);
+}
+
+static bool wrong_kind(const SiteLoad *load, const Field *field, Value value, const char *wanted)
+{
+    site_problem(load, "E0303", value, "'%s' must be %s, not %s", field->name, wanted,
+                 site_kind_words(value));
+    return false;
+}
+
+static bool read_text(const SiteLoad *load, const Field *field, Value given, Value *out)
+{
+    Str text;
+    if (!site_text(load, given, &text)) {
+        return wrong_kind(load, field, given, "text");
+    }
+    if (str_trim(text).len == 0) {
+        site_problem(load, "E0303", given, "'%s' must not be empty", field->name);
+        return false;
+    }
+    if (field->kind == FIELD_NAME && site_has_template(text)) {
+        site_problem(load, "E0315", given, "'%s' cannot hold a template", field->name);
+        return false;
+    }
+    *out = given;
+    if (!value_is_string(given)) {
+        *out = value_string(text);
+        out->source = given.source;
+        out->place = given.place;
+    }
+    if (field->choices == NULL) {
+        return true;
+    }
+    Suggest suggest = suggest_make(text);
+    Str rest = str_from_c(field->choices);
+    Str choice;
+    while (str_split_next(&rest, '|', &choice)) {
+        if (str_eq(choice, text)) {
+            return true;
+        }
+        suggest_offer(&suggest, choice);
+    }
+    Problem *problem =
+        site_problem(load, "E0303", given, "'%s' must be one of %s, not '%" STR_FMT "'",
+                     field->name, field->choices, STR_ARG(str_slice(text, 0, 100)));
+    site_suggest(load, problem, &suggest);
+    return false;
+}
+
+static bool read_duration(const SiteLoad *load, const Field *field, Value given, Value *out)
+{
+    ParamSpec spec = { .name = field->name, .kind = PARAM_DURATION };
+    Error err;
+    if (!param_convert(load->arena, load->sources, &spec, given, out, &err)) {
+        site_problem(load, "E0303", given, "'%s' %s", field->name, err.text);
+        return false;
+    }
+    return true;
+}
+
+static bool read_value(const SiteLoad *load, const Field *field, Value given, Value *out)
+{
+    switch (field->kind) {
+    case FIELD_TEXT:
+    case FIELD_NAME: return read_text(load, field, given, out);
+    case FIELD_INT:
+        if (given.kind != VALUE_INT || given.integer < 0) {
+            return wrong_kind(load, field, given, "a whole number from 0");
+        }
+        break;
+    case FIELD_BOOL:
+        if (given.kind != VALUE_BOOL) {
+            return wrong_kind(load, field, given, "true or false");
+        }
+        break;
+    case FIELD_DURATION: return read_duration(load, field, given, out);
+    case FIELD_LIST:
+        if (given.kind != VALUE_LIST) {
+            return wrong_kind(load, field, given, "a list");
+        }
+        break;
+    case FIELD_MAP:
+        if (given.kind != VALUE_MAP) {
+            return wrong_kind(load, field, given, "a map");
+        }
+        break;
+    case FIELD_ANY: break;
+    }
+    *out = given;
+    return true;
+}
+
+bool fields_read(const SiteLoad *load, const FieldSet *set, Value map, Value *out)
+{
+    if (map.kind == VALUE_NULL || value_is_missing(map)) {
+        return true;
+    }
+    if (map.kind != VALUE_MAP) {
+        site_problem(load, "E0303", map, "%s must be a map, not %s", set->what,
+                     site_kind_words(map));
+        return false;
+    }
+    bool ok = true;
+    for (uint32_t i = 0; i < map.map->len; i++) {
+        const MapEntry *entry = &map.map->entries[i];
+        int field = find_field(load, set->fields, entry->key);
+        if (field < 0) {
+            if (set->take == NULL || !set->take(set->context, entry)) {
+                unknown_key(load, set, entry->key);
+                ok = false;
+            }
+        } else if (entry->value.kind == VALUE_NULL) {
+            continue;
+        } else if (!value_is_missing(out[field])) {
+            site_problem(load, "E0310", entry->key, "'%s' is given twice", set->fields[field].name);
+            ok = false;
+        } else {
+            ok = read_value(load, &set->fields[field], entry->value, &out[field]) && ok;
+        }
+    }
+    return ok;
+}
+
+void fields_clear(const Field *fields, Value *out)
+{
+    for (uint32_t i = 0; fields[i].name != NULL; i++) {
+        out[i] = value_missing();
+    }
+}
+
+bool fields_complete(const SiteLoad *load, const FieldSet *set, Value place, const Value *out)
+{
+    bool ok = true;
+    for (uint32_t i = 0; set->fields[i].name != NULL; i++) {
+        if (set->fields[i].required && value_is_missing(out[i])) {
+            site_problem(load, "E0304", place, "%s needs '%s'", set->what, set->fields[i].name);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+bool fields_read_all(const SiteLoad *load, const FieldSet *set, Value map, Value *out)
+{
+    fields_clear(set->fields, out);
+    return fields_read(load, set, map, out) && fields_complete(load, set, map, out);
+}

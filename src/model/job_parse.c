@@ -1,0 +1,147 @@
+/* A file below jobs/: steps, or further jobs. */
+#include "base/str_map.h"
+#include "model/parse.h"
+
+enum {
+    JOB_STEPS,
+    JOB_JOBS,
+    JOB_RUN_OPTIONS,
+    JOB_INCLUDE,
+    JOB_FIELDS
+};
+
+static const Field job_fields[] = {
+    { "steps", FIELD_LIST },
+    { "jobs", FIELD_ANY },
+    { "runOptions", FIELD_MAP },
+    { "include", FIELD_ANY },
+    { 0 },
+};
+
+typedef VEC(JobInclude) Includes;
+
+static bool include_add(const SiteLoad *load, Value name, uint32_t before, Includes *out)
+{
+    if (!value_is_string(name) || !document_is_name(value_str(name)) ||
+        site_has_template(value_str(name))) {
+        site_problem(load, "E0303", name,
+                     "'include' takes the names of jobs, without templates and '.yaml'");
+        return false;
+    }
+    VEC_PUSH(load->arena, out,
+             ((JobInclude){ .name = value_str(name), .place = name, .before = before }));
+    return true;
+}
+
+static bool includes_parse(const SiteLoad *load, Value given, uint32_t before, Includes *out)
+{
+    if (given.kind != VALUE_LIST) {
+        return include_add(load, given, before, out);
+    }
+    bool ok = true;
+    for (uint32_t i = 0; i < given.list->len; i++) {
+        ok = include_add(load, given.list->items[i], before, out) && ok;
+    }
+    return ok;
+}
+
+/* `- include: NAME` among the steps; false in `*is_include` when it is a step. */
+static bool take_include(const SiteLoad *load, Value step, uint32_t before, Includes *out,
+                         bool *is_include)
+{
+    const Value *given = value_get(step, STR("include"));
+    *is_include = given != NULL && given->kind != VALUE_NULL;
+    if (!*is_include) {
+        return true;
+    }
+    if (step.map->len > 1) {
+        site_problem(load, "E0302", step.map->entries[0].key,
+                     "an entry with 'include' has no other keys");
+        return false;
+    }
+    return includes_parse(load, *given, before, out);
+}
+
+/* Names must differ within a file, because references are made of them. */
+static bool check_name(const SiteLoad *load, StrMap *names, const StepSpec *spec)
+{
+    const StepSpec *other = str_map_find(names, spec->name);
+    if (spec->name.len == 0) {
+        return true;
+    }
+    if (other == NULL) {
+        str_map_put(names, spec->name, (StepSpec *)spec);
+        return true;
+    }
+    Problem *problem =
+        site_problem(load, "E0309", spec->name_place,
+                     "two steps of this file are called '%" STR_FMT "'", STR_ARG(spec->name));
+    problem->hint = arena_format(load->problems->arena, "the other one is in line %u",
+                                 site_line(load, other->name_place));
+    return false;
+}
+
+static bool steps_parse(const SiteLoad *load, Value given, const RunOptions *base,
+                        Includes *includes, Job *job)
+{
+    uint32_t count = given.list->len;
+    job->steps = ARENA_ARRAY(load->arena, StepSpec, count + 1);
+    StrMap names;
+    str_map_init(&names, load->arena);
+    bool ok = true;
+    for (uint32_t i = 0; i < count; i++) {
+        Value item = given.list->items[i];
+        bool is_include = false;
+        if (item.kind == VALUE_NULL) {
+            continue;
+        }
+        if (item.kind == VALUE_MAP) {
+            ok = take_include(load, item, job->step_count, includes, &is_include) && ok;
+        }
+        if (is_include) {
+            continue;
+        }
+        StepSpec *spec = &job->steps[job->step_count];
+        ok = step_parse(load, item, base, spec) && ok;
+        spec->job = job;
+        spec->number = job->step_count;
+        ok = check_name(load, &names, spec) && ok;
+        job->step_count++;
+    }
+    return ok;
+}
+
+bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, JobFile *out)
+{
+    *out = (JobFile){ .job = { .name = name, .path = path } };
+    Value given[JOB_FIELDS];
+    FieldSet set = { .what = "a job", .fields = job_fields };
+    if (document.kind == VALUE_LIST) {
+        Problem *problem = site_problem(load, "E0303", document, "a job must be a map, not a list");
+        problem->span = 1;
+        problem->hint = STR("put the steps below 'steps:'");
+        return false;
+    }
+    bool ok = fields_read_all(load, &set, document, given);
+    RunOptions base = { 0 };
+    ok = run_options_parse(load, given[JOB_RUN_OPTIONS], &base) && ok;
+    Includes includes = { 0 };
+    if (!value_is_missing(given[JOB_INCLUDE])) {
+        ok = includes_parse(load, given[JOB_INCLUDE], 0, &includes) && ok;
+    }
+    if (!value_is_missing(given[JOB_JOBS])) {
+        out->is_group = true;
+        if (!value_is_missing(given[JOB_STEPS])) {
+            site_problem(load, "E0322", given[JOB_JOBS],
+                         "a job holds either 'steps' or 'jobs', not both");
+            ok = false;
+        }
+        ok = site_entries_parse(load, ENTRY_JOBS, given[JOB_JOBS], &out->entries) && ok;
+    }
+    if (!value_is_missing(given[JOB_STEPS])) {
+        ok = steps_parse(load, given[JOB_STEPS], &base, &includes, &out->job) && ok;
+    }
+    out->job.includes = includes.items;
+    out->job.include_count = includes.len;
+    return ok;
+}

@@ -1,0 +1,70 @@
+/* The parts of documents, from values to what step.h and site.h say. For this folder only. Each
+ * function tells all that is wrong and answers false then. */
+#pragma once
+
+#include "base/vec.h"
+#include "model/document.h"
+
+/* `{condition: .., retry: {interval, limit}}` */
+bool condition_parse(const SiteLoad *load, Value given, Condition *out);
+/* `{when, success, continue}` of a step; `when` alone for a job (the others NULL). */
+bool conditions_parse(const SiteLoad *load, Value given, Condition *when, Condition *success,
+                      Condition *proceed);
+
+/* `{interval, limit}`, for run options also `until`. */
+bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retry *out);
+
+/* Overrides what is in `out` with what is given. */
+bool run_options_parse(const SiteLoad *load, Value given, RunOptions *out);
+
+typedef VEC(Requisite) Requisites;
+
+/* Whether a key is one of require, watch_in, onfail_all ... */
+bool requisite_key_is(Str key);
+void requisite_keys_offer(Suggest *suggest);
+bool requisite_parse(const SiteLoad *load, const MapEntry *entry, Requisites *out);
+
+/* What an action is called with. */
+typedef struct ActionCall {
+    const Module *module;
+    const Action *action; /* NULL: not known; parameters are then left aside */
+    Value place;          /* of the action's name */
+    Dynamic *params;
+    uint64_t params_set;
+    const Value *values;
+} ActionCall;
+
+/* Finds the action by its name. */
+bool action_call_find(const SiteLoad *load, Value name, ActionCall *out);
+/* A map of parameters, or a list of one-key maps. Keys that are no parameters go to `take`, as in
+ * FieldSet; NULL: all others are wrong. */
+bool action_call_params(const SiteLoad *load, Value given, const FieldSet *others,
+                        ActionCall *call);
+/* The ids as written, entries of a list with ", " between them; empty when there are none. */
+Str action_call_id(const SiteLoad *load, const ActionCall *call);
+
+/* One step; `base` has the file's run options. False also when it is to be left out. */
+bool step_parse(const SiteLoad *load, Value given, const RunOptions *base, StepSpec *out);
+
+/* selector: [{name, ..}, ..]; or a list of these, for every node. */
+typedef enum EntryKind {
+    ENTRY_VARIABLES,
+    ENTRY_MACROS,
+    ENTRY_JOBS,
+    ENTRY_TRIGGERS,
+} EntryKind;
+bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteEntries *out);
+
+/* A file below jobs/: steps, or jobs. */
+typedef struct JobFile {
+    Job job;
+    bool is_group;       /* it holds jobs */
+    SiteEntries entries; /* of a group */
+} JobFile;
+bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, JobFile *out);
+
+/* Documents beside jobs, which are only checked here. */
+bool macros_check(const SiteLoad *load, Value document);
+bool triggers_check(const SiteLoad *load, Value document);
+bool reactions_check(const SiteLoad *load, Value document);
+bool config_check(const SiteLoad *load, Value document, SiteEntries *triggers);

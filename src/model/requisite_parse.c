@@ -1,0 +1,167 @@
+#include "model/parse.h"
+
+typedef struct RequisiteKey {
+    const char *name;
+    RequisiteKind kind;
+    bool any, all, in;
+} RequisiteKey;
+
+static const RequisiteKey keys[] = {
+    { "require", REQUISITE_REQUIRE },
+    { "require_any", REQUISITE_REQUIRE, .any = true },
+    { "require_in", REQUISITE_REQUIRE, .in = true },
+    { "watch", REQUISITE_WATCH },
+    { "watch_any", REQUISITE_WATCH, .any = true },
+    { "watch_in", REQUISITE_WATCH, .in = true },
+    { "prereq", REQUISITE_PREREQ },
+    { "prereq_in", REQUISITE_PREREQ, .in = true },
+    { "onchanges", REQUISITE_ONCHANGES },
+    { "onchanges_any", REQUISITE_ONCHANGES, .any = true },
+    { "onchanges_in", REQUISITE_ONCHANGES, .in = true },
+    { "onfail", REQUISITE_ONFAIL },
+    { "onfail_any", REQUISITE_ONFAIL, .any = true },
+    { "onfail_all", REQUISITE_ONFAIL, .all = true },
+    { "onfail_in", REQUISITE_ONFAIL, .in = true },
+    { "listen", REQUISITE_LISTEN },
+    { "listen_in", REQUISITE_LISTEN, .in = true },
+    { "use", REQUISITE_USE },
+    { "use_in", REQUISITE_USE, .in = true },
+};
+
+static const RequisiteKey *find_key(Str name)
+{
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        if (str_eq_c(name, keys[i].name)) {
+            return &keys[i];
+        }
+    }
+    return NULL;
+}
+
+bool requisite_key_is(Str key)
+{
+    return find_key(key) != NULL;
+}
+
+void requisite_keys_offer(Suggest *suggest)
+{
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        suggest_offer(suggest, str_from_c(keys[i].name));
+    }
+}
+
+static void unknown_module(const SiteLoad *load, Value key, Str name)
+{
+    Problem *problem = site_problem(load, "E0314", key,
+                                    "'%" STR_FMT "' is no module; a reference is 'step: NAME', "
+                                    "'job: NAME' or 'MODULE: NAME'",
+                                    STR_ARG(str_slice(name, 0, 100)));
+    Suggest suggest = suggest_make(name);
+    suggest_offer(&suggest, STR("step"));
+    suggest_offer(&suggest, STR("job"));
+    for (ModuleTable table = load->modules; *table != NULL; table++) {
+        suggest_offer(&suggest, str_from_c((*table)->name));
+    }
+    const Module *module;
+    const Action *action;
+    if (module_table_find(load->modules, name, &module, &action)) {
+        problem->hint = arena_format(load->problems->arena, "did you mean '%s'?", module->name);
+    } else {
+        site_suggest(load, problem, &suggest);
+    }
+}
+
+static bool reference_parse(const SiteLoad *load, const MapEntry *entry, Requisite *out)
+{
+    Str kind;
+    if (!site_text(load, entry->key, &kind)) {
+        site_problem(load, "E0312", entry->key,
+                     "a reference starts with 'step', 'job' or the name "
+                     "of a module");
+        return false;
+    }
+    if (str_eq(kind, STR("step"))) {
+        out->reference = REFERENCE_STEP;
+    } else if (str_eq(kind, STR("job"))) {
+        out->reference = REFERENCE_JOB;
+    } else if (module_table_find_module(load->modules, kind) != NULL) {
+        out->reference = REFERENCE_MODULE;
+        out->module = kind;
+    } else {
+        unknown_module(load, entry->key, kind);
+        return false;
+    }
+    out->place = entry->value;
+    if (!site_text(load, entry->value, &out->pattern) || out->pattern.len == 0) {
+        bool absent = entry->value.kind == VALUE_NULL;
+        site_problem(load, "E0312", absent ? entry->key : entry->value,
+                     "a reference names one step, id or job as text, not %s",
+                     site_kind_words(entry->value));
+        return false;
+    }
+    if (site_has_template(out->pattern)) {
+        site_problem(load, "E0315", entry->value, "a reference cannot hold a template");
+        return false;
+    }
+    return true;
+}
+
+static bool item_parse(const SiteLoad *load, const RequisiteKey *key, Value item, Requisites *out)
+{
+    if (item.kind != VALUE_MAP) {
+        Problem *problem =
+            site_problem(load, "E0312", item, "an entry of '%s' is a map with one key, not %s",
+                         key->name, site_kind_words(item));
+        if (value_is_string(item)) {
+            problem->hint = arena_format(load->problems->arena, "write '- step: %" STR_FMT "'",
+                                         STR_ARG(str_slice(value_str(item), 0, 100)));
+        }
+        return false;
+    }
+    if (item.map->len != 1) {
+        Problem *problem = site_problem(
+            load, "E0312", item.map->len > 1 ? item.map->entries[1].key : item,
+            "an entry of '%s' is a map with one key, this has %u", key->name, item.map->len);
+        if (item.map->len > 1) {
+            problem->hint = STR("put a '-' before it");
+        }
+        return false;
+    }
+    Requisite requisite = { .kind = key->kind, .any = key->any, .all = key->all, .in = key->in };
+    if (!reference_parse(load, &item.map->entries[0], &requisite)) {
+        return false;
+    }
+    VEC_PUSH(load->arena, out, requisite);
+    return true;
+}
+
+bool requisite_parse(const SiteLoad *load, const MapEntry *entry, Requisites *out)
+{
+    Str name = STR_EMPTY;
+    (void)site_text(load, entry->key, &name);
+    const RequisiteKey *key = find_key(name);
+    BUG_IF(key == NULL);
+    if (entry->value.kind == VALUE_NULL) {
+        return true;
+    }
+    if (entry->value.kind != VALUE_LIST) {
+        Problem *problem =
+            site_problem(load, "E0312", entry->value, "'%s' must be a list of references, not %s",
+                         key->name, site_kind_words(entry->value));
+        if (entry->value.kind == VALUE_MAP && entry->value.map->len > 0) {
+            Str first = STR("step");
+            (void)site_text(load, entry->value.map->entries[0].key, &first);
+            problem->hint = arena_format(load->problems->arena, "write '- %" STR_FMT ": ...'",
+                                         STR_ARG(str_slice(first, 0, 100)));
+        } else if (value_is_string(entry->value)) {
+            problem->hint = arena_format(load->problems->arena, "write '- step: %" STR_FMT "'",
+                                         STR_ARG(str_slice(value_str(entry->value), 0, 100)));
+        }
+        return false;
+    }
+    bool ok = true;
+    for (uint32_t i = 0; i < entry->value.list->len; i++) {
+        ok = item_parse(load, key, entry->value.list->items[i], out) && ok;
+    }
+    return ok;
+}

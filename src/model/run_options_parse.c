@@ -1,0 +1,148 @@
+#include "model/parse.h"
+
+static bool percent_parse(const SiteLoad *load, Value given, int64_t *out)
+{
+    Str text;
+    if (given.kind == VALUE_INT) {
+        *out = given.integer;
+    } else if (!site_text(load, given, &text) || !str_ends(text, STR("%")) ||
+               !str_to_i64(str_slice(text, 0, text.len - 1), out)) {
+        *out = 0;
+    }
+    if (*out < 1 || *out > 100) {
+        site_problem(load, "E0303", given, "'percent' must be a whole number from 1 to 100");
+        return false;
+    }
+    return true;
+}
+
+static bool serialize_parse(const SiteLoad *load, Value given, Serialize *out)
+{
+    enum {
+        COUNT,
+        PERCENT,
+        FAIL_AFTER,
+        MAX_FAILURES,
+        FIELD_COUNT
+    };
+    static const Field fields[] = {
+        { "count", FIELD_INT },
+        { "percent", FIELD_ANY },
+        { "failAfterAllTargetsRan", FIELD_BOOL },
+        { "maxFailures", FIELD_INT },
+        { 0 },
+    };
+    Value values[FIELD_COUNT];
+    FieldSet set = { .what = "'serialize'", .fields = fields };
+    bool ok = fields_read_all(load, &set, given, values);
+    *out = (Serialize){ .given = true, .max_failures = -1 };
+    bool has_count = !value_is_missing(values[COUNT]);
+    bool has_percent = !value_is_missing(values[PERCENT]);
+    if (ok && has_count == has_percent) {
+        site_problem(load, "E0304", given,
+                     has_count ? "'serialize' takes either 'count' or 'percent', not both"
+                               : "'serialize' needs 'count' or 'percent'");
+        ok = false;
+    }
+    if (has_count) {
+        out->count = values[COUNT].integer;
+        if (out->count == 0) {
+            site_problem(load, "E0303", values[COUNT], "'count' must be a whole number from 1");
+            ok = false;
+        }
+    }
+    if (has_percent) {
+        ok = percent_parse(load, values[PERCENT], &out->percent) && ok;
+    }
+    out->fail_after_all_ran = !value_is_missing(values[FAIL_AFTER]) && values[FAIL_AFTER].boolean;
+    if (!value_is_missing(values[MAX_FAILURES])) {
+        out->max_failures = values[MAX_FAILURES].integer;
+    }
+    return ok;
+}
+
+static bool hosts_parse(const SiteLoad *load, Value given, RunOptions *out)
+{
+    bool one = given.kind != VALUE_LIST;
+    uint32_t count = one ? 1 : given.list->len;
+    const Selector **targets = ARENA_ARRAY(load->arena, const Selector *, count + 1);
+    bool ok = true;
+    for (uint32_t i = 0; i < count; i++) {
+        ok = selector_parse(load->arena, load->templates, load->sources,
+                            one ? given : given.list->items[i], &targets[i], load->problems) &&
+             ok;
+    }
+    out->targets = targets;
+    out->target_count = count;
+    return ok;
+}
+
+static bool target_parse(const SiteLoad *load, Value given, RunOptions *out)
+{
+    static const Field fields[] = {
+        { "hosts", FIELD_ANY },
+        { "limit", FIELD_INT },
+        { 0 },
+    };
+    Value values[2];
+    FieldSet set = { .what = "'target'", .fields = fields };
+    bool ok = fields_read_all(load, &set, given, values);
+    out->targets = NULL;
+    out->target_count = 0;
+    out->target_limit = value_is_missing(values[1]) ? 0 : values[1].integer;
+    if (!value_is_missing(values[0])) {
+        ok = hosts_parse(load, values[0], out) && ok;
+    }
+    return ok;
+}
+
+enum {
+    RUN_SYNC,
+    RUN_SERIALIZE,
+    RUN_TARGET,
+    RUN_TIMEOUT,
+    RUN_RETRY,
+    RUN_CONSISTENCY,
+    RUN_FAIL_AFTER,
+    RUN_COUNT
+};
+
+static const Field run_fields[] = {
+    { "sync", FIELD_BOOL },
+    { "serialize", FIELD_MAP },
+    { "target", FIELD_MAP },
+    { "timeout", FIELD_DURATION },
+    { "retry", FIELD_MAP },
+    { "consistency", FIELD_NAME, .choices = "consistent|eventual" },
+    { "failAfterAllTargetsRan", FIELD_BOOL },
+    { 0 },
+};
+
+bool run_options_parse(const SiteLoad *load, Value given, RunOptions *out)
+{
+    Value values[RUN_COUNT];
+    FieldSet set = { .what = "'runOptions'", .fields = run_fields };
+    bool ok = fields_read_all(load, &set, given, values);
+    if (!value_is_missing(values[RUN_SYNC])) {
+        out->sync = values[RUN_SYNC].boolean;
+    }
+    if (!value_is_missing(values[RUN_SERIALIZE])) {
+        ok = serialize_parse(load, values[RUN_SERIALIZE], &out->serialize) && ok;
+    }
+    if (!value_is_missing(values[RUN_TARGET])) {
+        ok = target_parse(load, values[RUN_TARGET], out) && ok;
+    }
+    if (!value_is_missing(values[RUN_TIMEOUT])) {
+        out->timeout_ms = values[RUN_TIMEOUT].integer;
+    }
+    if (!value_is_missing(values[RUN_RETRY])) {
+        ok = retry_parse(load, values[RUN_RETRY], true, &out->retry) && ok;
+    }
+    if (!value_is_missing(values[RUN_CONSISTENCY])) {
+        out->eventual = str_eq(value_str(values[RUN_CONSISTENCY]), STR("eventual"));
+    }
+    if (!value_is_missing(values[RUN_FAIL_AFTER])) {
+        out->fail_after_all_ran = values[RUN_FAIL_AFTER].boolean;
+    }
+    return ok;
+}

@@ -1,0 +1,353 @@
+#include "model/selector.h"
+
+#include "base/glob.h"
+#include "model/document_place.h"
+
+typedef enum SelectorKind {
+    SELECTOR_NAME, /* a node's name like `pattern` */
+    SELECTOR_LABEL,
+    SELECTOR_EXPRESSION,
+    SELECTOR_NOT,
+    SELECTOR_AND,
+    SELECTOR_OR,
+} SelectorKind;
+
+struct Selector {
+    SelectorKind kind;
+    Str text;
+    Str label;
+    Str pattern;
+    Dynamic expression;
+    const Selector *left, *right;
+};
+
+/* --- Reading -------------------------------------------------------------------------------- */
+
+typedef struct Parser {
+    Arena *arena;
+    Templates *templates;
+    const Sources *sources;
+    Problems *problems;
+    Value place; /* the text as a value of its document */
+    Str text;
+    size_t at;
+    uint32_t depth;
+} Parser;
+
+/* Complains about `length` bytes from `at`; returns the problem, for a hint. */
+PRINTF_LIKE(4, 5)
+static Problem *complain(Parser *p, size_t at, size_t length, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Str message = arena_format_v(p->arena, format, args);
+    va_end(args);
+    uint32_t start = document_offset(p->sources, p->place, at);
+    uint32_t end = document_offset(p->sources, p->place, at + length);
+    return problems_add(p->problems, "E0501", sources_get(p->sources, p->place.source), start,
+                        end > start ? end - start : 0, "%" STR_FMT, STR_ARG(message));
+}
+
+static void skip_space(Parser *p)
+{
+    while (p->at < p->text.len && ascii_is_space(p->text.data[p->at])) {
+        p->at++;
+    }
+}
+
+/* Whether the word stands at `at`, not as a part of a longer one. */
+static bool word_at(const Parser *p, size_t at, Str word)
+{
+    if (!str_starts(str_from_offset(p->text, at), word)) {
+        return false;
+    }
+    size_t end = at + word.len;
+    return end == p->text.len || ascii_is_space(p->text.data[end]) || p->text.data[end] == '(' ||
+           p->text.data[end] == '!';
+}
+
+static bool take_word(Parser *p, Str word)
+{
+    skip_space(p);
+    if (!word_at(p, p->at, word)) {
+        return false;
+    }
+    p->at += word.len;
+    return true;
+}
+
+/* A term ends before `and`, `or` or a closing parenthesis that it did not open; quotes and
+ * brackets protect these. */
+static Str take_term(Parser *p)
+{
+    size_t start = p->at;
+    uint32_t open = 0;
+    char quote = 0;
+    for (; p->at < p->text.len; p->at++) {
+        char c = p->text.data[p->at];
+        if (quote != 0) {
+            quote = c == quote ? 0 : quote;
+        } else if (c == '\'' || c == '"') {
+            quote = c;
+        } else if (c == '(' || c == '[' || c == '{') {
+            open++;
+        } else if (c == ')' || c == ']' || c == '}') {
+            if (open == 0 && c == ')') {
+                break;
+            }
+            open -= open > 0;
+        } else if (ascii_is_space(c) && open == 0 &&
+                   (word_at(p, p->at + 1, STR("and")) || word_at(p, p->at + 1, STR("or")))) {
+            break;
+        }
+    }
+    return str_trim(str_slice(p->text, start, p->at));
+}
+
+static Selector *new_selector(Parser *p, SelectorKind kind)
+{
+    Selector *selector = ARENA_NEW(p->arena, Selector);
+    selector->kind = kind;
+    return selector;
+}
+
+/* Names of nodes and labels, and their patterns. */
+static bool is_plain(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (!ascii_is_name(c) && (unsigned char)c < 0x80 &&
+            memchr("-./:*?[]!^@+~%", c, 14) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const Selector *parse_expression(Parser *p, Str term)
+{
+    Selector *selector = new_selector(p, SELECTOR_EXPRESSION);
+    selector->expression = (Dynamic){ .kind = DYNAMIC_EXPRESSION, .value = p->place };
+    const Source *source = sources_get(p->sources, p->place.source);
+    Fault fault;
+    if (!templates_compile_expression(p->templates, source == NULL ? STR_EMPTY : source->name, term,
+                                      &selector->expression.template, &fault)) {
+        document_add_fault(p->problems, p->sources, &fault, p->place);
+        return NULL;
+    }
+    return selector;
+}
+
+static const Selector *parse_label(Parser *p, size_t start, Str term, size_t equals)
+{
+    Selector *selector = new_selector(p, SELECTOR_LABEL);
+    bool negated = equals > 0 && term.data[equals - 1] == '!';
+    selector->label = str_slice(term, 0, equals - negated);
+    selector->pattern = str_from_offset(term, equals + 1);
+    if (selector->label.len == 0 || glob_is_pattern(selector->label)) {
+        complain(p, start, term.len, "a selector by label starts with the label's name");
+        return NULL;
+    }
+    if (!negated) {
+        return selector;
+    }
+    Selector *not = new_selector(p, SELECTOR_NOT);
+    not ->left = selector;
+    return not ;
+}
+
+static const Selector *parse_term(Parser *p)
+{
+    size_t start = p->at;
+    Str term = take_term(p);
+    if (term.len == 0) {
+        complain(p, start, 1,
+                 start >= p->text.len ? "the selector ends where a name, a label or an "
+                                        "expression must follow"
+                                      : "a name, a label or an expression must stand "
+                                        "here");
+        return NULL;
+    }
+    size_t equals = str_find(term, STR("="), 0);
+    bool compares =
+        equals != STR_NOT_FOUND && equals + 1 < term.len && term.data[equals + 1] == '=';
+    if (equals != STR_NOT_FOUND && !compares && is_plain(str_slice(term, 0, equals)) &&
+        is_plain(str_from_offset(term, equals + 1))) {
+        return parse_label(p, start, term, equals);
+    }
+    if (is_plain(term)) {
+        Selector *selector = new_selector(p, SELECTOR_NAME);
+        selector->pattern = term;
+        return selector;
+    }
+    if (str_find(term, STR(","), 0) != STR_NOT_FOUND &&
+        str_find(term, STR("("), 0) == STR_NOT_FOUND &&
+        str_find(term, STR("["), 0) == STR_NOT_FOUND) {
+        Problem *problem = complain(p, start, term.len, "a selector has no commas");
+        problem->hint = STR("write 'or' or 'and' between its parts");
+        return NULL;
+    }
+    return parse_expression(p, term);
+}
+
+static const Selector *parse_or(Parser *p);
+
+static const Selector *parse_group(Parser *p)
+{
+    size_t opening = p->at++;
+    const Selector *inner = parse_or(p);
+    if (inner == NULL) {
+        return NULL;
+    }
+    skip_space(p);
+    if (p->at >= p->text.len || p->text.data[p->at] != ')') {
+        complain(p, opening, 1, "this parenthesis is never closed");
+        return NULL;
+    }
+    p->at++;
+    return inner;
+}
+
+static const Selector *parse_not(Parser *p)
+{
+    skip_space(p);
+    if (p->depth >= SELECTOR_DEPTH_MAX) {
+        complain(p, p->at, 1, "the selector is nested too deeply");
+        return NULL;
+    }
+    p->depth++;
+    const Selector *selector;
+    bool bang = p->at < p->text.len && p->text.data[p->at] == '!';
+    if (bang || take_word(p, STR("not"))) {
+        p->at += bang;
+        Selector *not = new_selector(p, SELECTOR_NOT);
+        not ->left = parse_not(p);
+        selector = not ->left == NULL ? NULL : not ;
+    } else if (p->at < p->text.len && p->text.data[p->at] == '(') {
+        selector = parse_group(p);
+    } else {
+        selector = parse_term(p);
+    }
+    p->depth--;
+    return selector;
+}
+
+static const Selector *join(Parser *p, SelectorKind kind, const Selector *left,
+                            const Selector *right)
+{
+    Selector *both = new_selector(p, kind);
+    both->left = left;
+    both->right = right;
+    return left == NULL || right == NULL ? NULL : both;
+}
+
+static const Selector *parse_and(Parser *p)
+{
+    const Selector *left = parse_not(p);
+    while (left != NULL && take_word(p, STR("and"))) {
+        left = join(p, SELECTOR_AND, left, parse_not(p));
+    }
+    return left;
+}
+
+static const Selector *parse_or(Parser *p)
+{
+    const Selector *left = parse_and(p);
+    while (left != NULL && take_word(p, STR("or"))) {
+        left = join(p, SELECTOR_OR, left, parse_and(p));
+    }
+    return left;
+}
+
+bool selector_parse(Arena *arena, Templates *templates, const Sources *sources, Value text,
+                    const Selector **out, Problems *problems)
+{
+    Parser p = { .arena = arena,
+                 .templates = templates,
+                 .sources = sources,
+                 .problems = problems,
+                 .place = text };
+    *out = NULL;
+    if (!value_is_string(text)) {
+        document_problem(problems, sources, SEVERITY_ERROR, "E0501", text,
+                         "a selector is text, not a %s", value_kind_name((ValueKind)text.kind));
+        return false;
+    }
+    p.text = value_str(text);
+    if (p.text.len > SELECTOR_TEXT_MAX) {
+        complain(&p, 0, 1, "the selector is longer than %d bytes", SELECTOR_TEXT_MAX);
+        return false;
+    }
+    const Selector *selector = parse_or(&p);
+    if (selector == NULL) {
+        return false;
+    }
+    skip_space(&p);
+    if (p.at < p.text.len) {
+        complain(&p, p.at, 1, "this parenthesis was never opened");
+        return false;
+    }
+    ((Selector *)selector)->text = p.text;
+    *out = selector;
+    return true;
+}
+
+Str selector_text(const Selector *selector)
+{
+    return selector->text;
+}
+
+/* --- Matching ------------------------------------------------------------------------------- */
+
+static bool has_label(const Selector *selector, const SelectorSubject *subject)
+{
+    if (subject->labels == NULL) {
+        return false;
+    }
+    const MapEntry *entry = map_find_str(subject->labels, selector->label);
+    return entry != NULL && value_is_string(entry->value) &&
+           glob_match(selector->pattern, value_str(entry->value));
+}
+
+/* Recurses at most as deep as the text is long, which SELECTOR_TEXT_MAX bounds. */
+bool selector_match(const Selector *selector, const SelectorSubject *subject, bool *out)
+{
+    bool right;
+    switch (selector->kind) {
+    case SELECTOR_NAME:
+        *out = glob_match(selector->pattern, subject->name) ||
+               (subject->fqdn.len > 0 && glob_match(selector->pattern, subject->fqdn));
+        return true;
+    case SELECTOR_LABEL: *out = has_label(selector, subject); return true;
+    case SELECTOR_NOT:
+        if (!selector_match(selector->left, subject, out)) {
+            return false;
+        }
+        *out = !*out;
+        return true;
+    case SELECTOR_AND:
+    case SELECTOR_OR:
+        if (!selector_match(selector->left, subject, out)) {
+            return false;
+        }
+        if (*out == (selector->kind == SELECTOR_OR)) {
+            return true;
+        }
+        if (!selector_match(selector->right, subject, &right)) {
+            return false;
+        }
+        *out = right;
+        return true;
+    default: break;
+    }
+    Value value;
+    *out = false;
+    if (subject->evaluate == NULL) {
+        return true;
+    }
+    if (subject->evaluate(subject->context, &selector->expression, &value) != DYNAMIC_OK) {
+        return false;
+    }
+    *out = value_is_true(value);
+    return true;
+}

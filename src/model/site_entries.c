@@ -1,0 +1,138 @@
+/* Base files: for which nodes, what. */
+#include "model/parse.h"
+
+typedef VEC(SiteEntry) EntryList;
+
+enum {
+    ENTRY_NAME,
+    ENTRY_FIRST, /* what the others mean depends on the kind */
+    ENTRY_SECOND,
+    ENTRY_FIELDS
+};
+
+static const Field variables_fields[] = {
+    { "name", FIELD_NAME, .required = true },
+    { "paths", FIELD_LIST },
+    { "merge", FIELD_NAME, .choices = "first|all" },
+    { 0 },
+};
+static const Field plain_fields[] = {
+    { "name", FIELD_NAME, .required = true },
+    { 0 },
+};
+static const Field job_fields[] = {
+    { "name", FIELD_NAME, .required = true },
+    { "conditions", FIELD_MAP },
+    { 0 },
+};
+
+static const struct {
+    const char *what;
+    const Field *fields;
+} kinds[] = {
+    [ENTRY_VARIABLES] = { "an entry of 'files'", variables_fields },
+    [ENTRY_MACROS] = { "an entry of 'macros'", plain_fields },
+    [ENTRY_JOBS] = { "an entry of 'jobs'", job_fields },
+    [ENTRY_TRIGGERS] = { "an entry of 'triggers'", plain_fields },
+};
+
+static bool paths_parse(const SiteLoad *load, const List *given, SiteEntry *out)
+{
+    out->paths = ARENA_ARRAY(load->arena, Dynamic, given->len + 1);
+    bool ok = true;
+    for (uint32_t i = 0; i < given->len; i++) {
+        if (!value_is_string(given->items[i])) {
+            site_problem(load, "E0303", given->items[i], "a path must be text, not %s",
+                         site_kind_words(given->items[i]));
+            ok = false;
+            continue;
+        }
+        ok = dynamic_compile(load->arena, load->templates, load->sources, given->items[i],
+                             &out->paths[out->path_count++], load->problems) &&
+             ok;
+    }
+    return ok;
+}
+
+static bool entry_parse(const SiteLoad *load, EntryKind kind, Value given, const Selector *selector,
+                        EntryList *out)
+{
+    Value values[ENTRY_FIELDS];
+    FieldSet set = { .what = kinds[kind].what, .fields = kinds[kind].fields };
+    if (value_is_string(given)) {
+        Problem *problem =
+            site_problem(load, "E0303", given, "%s must be a map, not text", kinds[kind].what);
+        problem->hint = arena_format(load->problems->arena, "write '- name: %" STR_FMT "'",
+                                     STR_ARG(str_slice(value_str(given), 0, 100)));
+        return false;
+    }
+    bool ok = fields_read_all(load, &set, given, values);
+    if (value_is_missing(values[ENTRY_NAME])) {
+        return false;
+    }
+    SiteEntry entry = { .selector = selector,
+                        .name = str_trim(value_str(values[ENTRY_NAME])),
+                        .place = values[ENTRY_NAME] };
+    if (!document_is_name(entry.name)) {
+        site_problem(load, "E0303", entry.place,
+                     "a name is the path of a file without '.yaml', and leads nowhere else");
+        return false;
+    }
+    if (kind == ENTRY_JOBS && !value_is_missing(values[ENTRY_FIRST])) {
+        ok = conditions_parse(load, values[ENTRY_FIRST], &entry.when, NULL, NULL) && ok;
+    }
+    if (kind == ENTRY_VARIABLES && !value_is_missing(values[ENTRY_FIRST])) {
+        ok = paths_parse(load, values[ENTRY_FIRST].list, &entry) && ok;
+    }
+    if (kind == ENTRY_VARIABLES && !value_is_missing(values[ENTRY_SECOND])) {
+        entry.merge_all = str_eq(value_str(values[ENTRY_SECOND]), STR("all"));
+    }
+    VEC_PUSH(load->arena, out, entry);
+    return ok;
+}
+
+static bool list_parse(const SiteLoad *load, EntryKind kind, Value given, const Selector *selector,
+                       EntryList *out)
+{
+    if (given.kind == VALUE_NULL) {
+        return true;
+    }
+    if (given.kind != VALUE_LIST) {
+        site_problem(load, "E0303", given, "below a selector stands a list, not %s",
+                     site_kind_words(given));
+        return false;
+    }
+    bool ok = true;
+    for (uint32_t i = 0; i < given.list->len; i++) {
+        ok = entry_parse(load, kind, given.list->items[i], selector, out) && ok;
+    }
+    return ok;
+}
+
+bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteEntries *out)
+{
+    EntryList entries = { 0 };
+    bool ok = true;
+    if (given.kind == VALUE_MAP) {
+        for (uint32_t i = 0; i < given.map->len; i++) {
+            const MapEntry *entry = &given.map->entries[i];
+            const Selector *selector;
+            ok = selector_parse(load->arena, load->templates, load->sources, entry->key, &selector,
+                                load->problems) &&
+                 ok;
+            ok = list_parse(load, kind, entry->value, selector, &entries) && ok;
+        }
+    } else if (given.kind == VALUE_LIST) {
+        Value every = value_string(STR("*"));
+        const Selector *selector;
+        ok = selector_parse(load->arena, load->templates, load->sources, every, &selector,
+                            load->problems) &&
+             list_parse(load, kind, given, selector, &entries);
+    } else if (given.kind != VALUE_NULL && !value_is_missing(given)) {
+        site_problem(load, "E0303", given, "this must be a map from selectors to lists, not %s",
+                     site_kind_words(given));
+        ok = false;
+    }
+    *out = (SiteEntries){ entries.items, entries.len };
+    return ok;
+}

@@ -1,0 +1,64 @@
+#include "model/step_params.h"
+
+#include "model/document_place.h"
+
+static bool is_set(uint64_t set, uint32_t index)
+{
+    return (set & (UINT64_C(1) << index)) != 0;
+}
+
+static DynamicOutcome convert(const StepSpec *spec, uint32_t index, const Sources *sources,
+                              Arena *arena, Value value, Value *out, Problems *problems)
+{
+    const ParamSpec *param = &spec->action->params[index];
+    Error err;
+    if (param_convert(arena, sources, param, value, out, &err)) {
+        return DYNAMIC_OK;
+    }
+    document_problem(problems, sources, SEVERITY_ERROR, "E0308", spec->params[index].value,
+                     "'%s' %s", param->name, err.text);
+    return DYNAMIC_FAILED;
+}
+
+DynamicOutcome step_params_evaluate(const Step *step, StepEvaluate evaluate, void *context,
+                                    const Sources *sources, Arena *arena, Value *out,
+                                    Problems *problems)
+{
+    const StepSpec *spec = step->spec;
+    uint32_t count = action_param_count(spec->action);
+    DynamicOutcome outcome = DYNAMIC_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = step->values[i];
+        if (!value_is_missing(out[i]) || !is_set(spec->params_set, i)) {
+            continue;
+        }
+        Value value;
+        DynamicOutcome of_param = evaluate(context, &spec->params[i], &value);
+        if (of_param == DYNAMIC_OK && value.kind == VALUE_NULL) {
+            continue; /* without value it is absent, as in a document */
+        }
+        if (of_param == DYNAMIC_OK) {
+            of_param = convert(spec, i, sources, arena, value, &out[i], problems);
+        }
+        if (of_param == DYNAMIC_FAILED || outcome == DYNAMIC_OK) {
+            outcome = of_param;
+        }
+    }
+    return outcome;
+}
+
+bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sources *sources,
+                          Problems *problems)
+{
+    bool ok = true;
+    uint32_t count = action_param_count(spec->action);
+    for (uint32_t i = 0; i < count; i++) {
+        if (spec->action->params[i].required && !is_set(params_set, i)) {
+            document_problem(problems, sources, SEVERITY_ERROR, "E0307", spec->action_place,
+                             "'%s.%s' needs the parameter '%s'", spec->module->name,
+                             spec->action->name, spec->action->params[i].name);
+            ok = false;
+        }
+    }
+    return ok;
+}

@@ -1,0 +1,279 @@
+#include "model/document_place.h"
+#include "model/parse.h"
+
+enum {
+    STEP_NAME,
+    STEP_ACTION,
+    STEP_PARAMETERS,
+    STEP_CONDITIONS,
+    STEP_RUN_OPTIONS,
+    STEP_ORDER,
+    STEP_FOR_EACH,
+    STEP_METADATA,
+    STEP_SPEC,
+    STEP_FIELDS
+};
+
+static const Field step_fields[] = {
+    { "name", FIELD_NAME },      { "action", FIELD_NAME },
+    { "parameters", FIELD_ANY }, { "conditions", FIELD_MAP },
+    { "runOptions", FIELD_MAP }, { "order", FIELD_ANY },
+    { "forEach", FIELD_ANY },    { "metadata", FIELD_MAP },
+    { "spec", FIELD_MAP },       { 0 },
+};
+
+enum {
+    NAME_MAX_BYTES = 1024
+};
+
+/* A step while its keys are collected. */
+typedef struct Builder {
+    const SiteLoad *load;
+    Value given[STEP_FIELDS];
+    Value short_action; /* the key of `some.action: [..]`; missing: none */
+    Value short_parameters;
+    Requisites requisites;
+    bool ok;
+} Builder;
+
+/* Keys that stand on the step or among its parameters. */
+static bool take_requisite(Builder *b, const MapEntry *entry, Str name)
+{
+    if (!requisite_key_is(name)) {
+        return false;
+    }
+    b->ok = requisite_parse(b->load, entry, &b->requisites) && b->ok;
+    return true;
+}
+
+static bool take_step_key(void *context, const MapEntry *entry)
+{
+    Builder *b = context;
+    Str name;
+    if (!site_text(b->load, entry->key, &name)) {
+        return false;
+    }
+    if (take_requisite(b, entry, name)) {
+        return true;
+    }
+    if (str_find(name, STR("."), 0) == STR_NOT_FOUND) {
+        return false;
+    }
+    if (!value_is_missing(b->short_action)) {
+        site_problem(b->load, "E0310", entry->key, "a step has one action, this is a second one");
+        b->ok = false;
+        return true;
+    }
+    b->short_action = entry->key;
+    b->short_parameters = entry->value;
+    return true;
+}
+
+static bool take_parameter_key(void *context, const MapEntry *entry)
+{
+    Builder *b = context;
+    Str name;
+    if (!site_text(b->load, entry->key, &name)) {
+        return false;
+    }
+    if (str_eq(name, STR("order"))) {
+        if (!value_is_missing(b->given[STEP_ORDER])) {
+            site_problem(b->load, "E0310", entry->key, "'order' is given twice");
+            b->ok = false;
+        } else if (entry->value.kind != VALUE_NULL) {
+            b->given[STEP_ORDER] = entry->value;
+        }
+        return true;
+    }
+    return take_requisite(b, entry, name);
+}
+
+static void offer_requisites(void *context, Suggest *suggest)
+{
+    requisite_keys_offer(suggest);
+}
+
+static void read_keys(Builder *b, Value given)
+{
+    FieldSet set = { .what = "a step",
+                     .fields = step_fields,
+                     .take = take_step_key,
+                     .offer = offer_requisites,
+                     .context = b };
+    fields_clear(step_fields, b->given);
+    b->ok = fields_read(b->load, &set, given, b->given) && b->ok;
+    Value spec = b->given[STEP_SPEC];
+    if (!value_is_missing(spec)) {
+        b->given[STEP_SPEC] = value_missing();
+        b->ok = fields_read(b->load, &set, spec, b->given) && b->ok;
+    }
+    Value name = value_missing();
+    if (!value_is_missing(b->given[STEP_METADATA])) {
+        b->ok = document_metadata(b->load, b->given[STEP_METADATA], &name) && b->ok;
+    }
+    if (!value_is_missing(name) && !value_is_missing(b->given[STEP_NAME])) {
+        site_problem(b->load, "E0310", name, "the step has a name already");
+        b->ok = false;
+    } else if (!value_is_missing(name)) {
+        b->given[STEP_NAME] = name;
+    }
+}
+
+/* The action and where its parameters are: `action` and `parameters`, or the short form. */
+static bool read_action(Builder *b, Value step, ActionCall *call)
+{
+    Value name = b->given[STEP_ACTION];
+    Value parameters = b->given[STEP_PARAMETERS];
+    *call = (ActionCall){ 0 };
+    if (!value_is_missing(b->short_action)) {
+        if (!value_is_missing(name)) {
+            site_problem(b->load, "E0310", b->short_action,
+                         "a step has one action, this is a second one");
+            b->ok = false;
+        } else if (!value_is_missing(parameters)) {
+            site_problem(b->load, "E0310", parameters,
+                         "the parameters stand below the action already");
+            b->ok = false;
+        } else {
+            name = b->short_action;
+            parameters = b->short_parameters;
+        }
+    }
+    bool found = false;
+    if (value_is_missing(name)) {
+        if (b->ok) {
+            Problem *problem = site_problem(b->load, "E0304", step, "a step needs 'action'");
+            problem->hint = STR("such as 'action: cmd.run'");
+        }
+    } else {
+        found = action_call_find(b->load, name, call);
+    }
+    FieldSet others = { .take = take_parameter_key, .offer = offer_requisites, .context = b };
+    return action_call_params(b->load, parameters, &others, call) && found;
+}
+
+static bool read_order(const SiteLoad *load, Value given, StepSpec *out)
+{
+    out->order = ORDER_NONE;
+    if (value_is_missing(given)) {
+        return true;
+    }
+    Str word = value_is_string(given) ? value_str(given) : STR_EMPTY;
+    if (str_eq(word, STR("first"))) {
+        out->order = ORDER_FIRST;
+    } else if (str_eq(word, STR("last"))) {
+        out->order = ORDER_LAST;
+    } else if (given.kind == VALUE_INT && given.integer >= 0) {
+        out->order = ORDER_NUMBER;
+        out->order_number = given.integer;
+    } else {
+        site_problem(load, "E0303", given, "'order' must be first, last or a whole number from 0");
+        return false;
+    }
+    return true;
+}
+
+static bool read_for_each(const SiteLoad *load, Value given, StepSpec *out)
+{
+    out->for_each = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value_null() };
+    if (value_is_missing(given)) {
+        return true;
+    }
+    out->has_for_each = true;
+    if (!dynamic_compile(load->arena, load->templates, load->sources, given, &out->for_each,
+                         load->problems)) {
+        return false;
+    }
+    bool walks = out->for_each.kind == DYNAMIC_EXPRESSION || given.kind == VALUE_LIST ||
+                 given.kind == VALUE_MAP;
+    if (!walks) {
+        Problem *problem = site_problem(load, "E0316", given,
+                                        "'forEach' takes a list, a map, or a template that gives "
+                                        "one, not %s",
+                                        site_kind_words(given));
+        if (value_is_string(given)) {
+            problem->hint = STR("a single '{{ expression }}' keeps its type");
+        }
+        out->has_for_each = false;
+    }
+    return walks;
+}
+
+static bool read_name(const SiteLoad *load, Value given, const ActionCall *call, Value step,
+                      StepSpec *out)
+{
+    out->name_place = value_is_missing(given) ? call->place : given;
+    if (!value_is_missing(given)) {
+        out->name = str_trim(value_str(given));
+    } else if (call->action != NULL) {
+        Str id = action_call_id(load, call);
+        out->name = arena_format(load->arena, "%s.%s%s%" STR_FMT, call->module->name,
+                                 call->action->name, id.len > 0 ? " " : "", STR_ARG(id));
+    } else {
+        out->name_place = step;
+        out->name = STR_EMPTY;
+    }
+    if (out->name.len > NAME_MAX_BYTES) {
+        if (value_is_missing(given)) {
+            out->name.len = NAME_MAX_BYTES;
+            return true;
+        }
+        site_problem(load, "E0303", given, "a name has at most %d bytes", NAME_MAX_BYTES);
+        return false;
+    }
+    return true;
+}
+
+/* watch and listen need a reaction, or they say more than they do. */
+static void hint_at_reactions(const SiteLoad *load, const StepSpec *spec)
+{
+    if (spec->action == NULL || spec->action->react != NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < spec->requisite_count; i++) {
+        const Requisite *requisite = &spec->requisites[i];
+        bool watch = requisite->kind == REQUISITE_WATCH;
+        if (!requisite->in && (watch || requisite->kind == REQUISITE_LISTEN)) {
+            Problem *hint = site_hint(
+                load, "E0320", requisite->place, "'%s.%s' does not react to changes: here '%s' %s",
+                spec->module->name, spec->action->name, watch ? "watch" : "listen",
+                watch ? "equals 'require'" : "does nothing");
+            if (hint != NULL && watch) {
+                hint->hint = STR("write 'require'");
+            }
+        }
+    }
+}
+
+bool step_parse(const SiteLoad *load, Value given, const RunOptions *base, StepSpec *out)
+{
+    Builder b = { .load = load,
+                  .short_action = value_missing(),
+                  .short_parameters = value_missing(),
+                  .ok = true };
+    *out = (StepSpec){ .place = given, .run = *base };
+    if (given.kind != VALUE_MAP) {
+        site_problem(load, "E0303", given, "a step must be a map, not %s", site_kind_words(given));
+        return false;
+    }
+    read_keys(&b, given);
+    ActionCall call;
+    bool ok = read_action(&b, given, &call);
+    out->action_place = call.place;
+    out->module = call.module;
+    out->action = call.action;
+    out->params = call.params;
+    out->params_set = call.params_set;
+    out->values = call.values;
+    ok = read_name(load, b.given[STEP_NAME], &call, given, out) && ok;
+    ok = conditions_parse(load, b.given[STEP_CONDITIONS], &out->when, &out->success,
+                          &out->proceed) &&
+         ok;
+    ok = run_options_parse(load, b.given[STEP_RUN_OPTIONS], &out->run) && ok;
+    ok = read_order(load, b.given[STEP_ORDER], out) && ok;
+    ok = read_for_each(load, b.given[STEP_FOR_EACH], out) && ok;
+    out->requisites = b.requisites.items;
+    out->requisite_count = b.requisites.len;
+    hint_at_reactions(load, out);
+    return ok && b.ok;
+}
