@@ -28,7 +28,7 @@ bool keep_content(const Keep *keep, Str content, Arena *arena, Str *name, Error 
         !directory_write(&keep->folder, hex, content, keep->sync, err)) {
         return false;
     }
-    *name = arena_copy(arena, str_from(hex, SHA256_HEX));
+    *name = str_from(arena_copy_c(arena, str_from(hex, SHA256_HEX)), SHA256_HEX);
     return true;
 }
 

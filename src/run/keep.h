@@ -23,7 +23,7 @@ MUST_CHECK bool keep_open(const Directory *state, bool sync, Keep *out, Error *e
 void keep_close(Keep *keep);
 DEFINE_AUTO_CLEAR(Keep, keep_close)
 
-/* Stores a content; its name goes to `name`. */
+/* Stores a content; its name, with a NUL behind it, goes to `name`. */
 MUST_CHECK bool keep_content(const Keep *keep, Str content, Arena *arena, Str *name, Error *err);
 /* Gives a content back; fails with ERROR_NOT_FOUND when it was dropped, and with ERROR_INVALID when
  * it is damaged. */

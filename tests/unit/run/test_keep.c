@@ -1,0 +1,144 @@
+#include "run/keep.h"
+
+#include "scratch.h"
+
+typedef struct World {
+    Scratch *scratch;
+    Directory state;
+    Keep keep;
+    Host *host;
+    Buf noted;
+} World;
+
+static World open_world(void **state)
+{
+    World world = { .scratch = *state };
+    Error err;
+    assert_true(directory_make(scratch_place(world.scratch, "state"), &world.state, &err));
+    assert_true(keep_open(&world.state, true, &world.keep, &err));
+    mkdir(scratch_place(world.scratch, "root"), 0755);
+    assert_true(host_open(scratch_place(world.scratch, "root"), &world.host, &err));
+    world.noted = buf_make_in(&world.scratch->arena, BUF_UNLIMITED);
+    return world;
+}
+
+static void close_world(World *world)
+{
+    host_close(world->host);
+    keep_close(&world->keep);
+    directory_close(&world->state);
+}
+
+static bool note(void *context, const KeptState *state, Error *err)
+{
+    World *world = context;
+    buf_put_format(&world->noted, "%" STR_FMT " %" STR_FMT " %o %" STR_FMT " %.4s\n",
+                   STR_ARG(state->kind), STR_ARG(state->path), state->mode, STR_ARG(state->target),
+                   state->content.len > 0 ? state->content.data : "-");
+    return true;
+}
+
+static uint32_t count_kept(World *world)
+{
+    DirectoryEntry *entries;
+    uint32_t count;
+    Error err;
+    assert_true(
+        directory_list(&world->keep.folder, &world->scratch->arena, 1000, &entries, &count, &err));
+    return count;
+}
+
+static void equal_contents_are_kept_once_and_come_back(void **state)
+{
+    World world = open_world(state);
+    Arena *arena = &world.scratch->arena;
+    Error err;
+    Str one, two, three, back;
+    assert_true(keep_content(&world.keep, STR("hello\n"), arena, &one, &err));
+    assert_true(keep_content(&world.keep, STR("hello\n"), arena, &two, &err));
+    assert_true(keep_content(&world.keep, STR_EMPTY, arena, &three, &err));
+    assert_str(one, "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
+    assert_true(str_eq(one, two));
+    assert_int_equal(count_kept(&world), 2);
+    assert_true(keep_get(&world.keep, one, arena, &back, &err));
+    assert_str(back, "hello\n");
+    assert_true(keep_get(&world.keep, three, arena, &back, &err));
+    assert_str(back, "");
+    close_world(&world);
+}
+
+static void what_is_damaged_or_not_there_is_not_given_back(void **state)
+{
+    World world = open_world(state);
+    Arena *arena = &world.scratch->arena;
+    Error err;
+    Str name, back;
+    assert_true(keep_content(&world.keep, STR("hello\n"), arena, &name, &err));
+    assert_true(directory_write(&world.keep.folder, name.data, STR("other"), false, &err));
+    assert_false(keep_get(&world.keep, name, arena, &back, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_false(keep_get(&world.keep, STR("../../etc/passwd"), arena, &back, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    char zeros[65];
+    memset(zeros, '0', 64);
+    assert_false(keep_get(&world.keep, str_from(zeros, 64), arena, &back, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    close_world(&world);
+}
+
+static void paths_are_noted_with_all_that_is_in_them(void **state)
+{
+    World world = open_world(state);
+    Error err;
+    scratch_put(world.scratch, "root/etc/motd", "hello\n");
+    scratch_put(world.scratch, "root/etc/sub/a", "");
+    scratch_link(world.scratch, "root/etc/zone", "/usr/there");
+    chmod(scratch_place(world.scratch, "root/etc/motd"), 0640);
+    assert_true(keep_path(&world.keep, world.host, STR("/etc/none"), note, &world, &err));
+    assert_true(keep_path(&world.keep, world.host, STR("/etc"), note, &world, &err));
+    assert_str(buf_str(&world.noted), "absent /etc/none 0  -\n"
+                                      "directory /etc 755  -\n"
+                                      "file /etc/motd 640  5891\n"
+                                      "directory /etc/sub 755  -\n"
+                                      "file /etc/sub/a 644  e3b0\n"
+                                      "link /etc/zone 777 /usr/there -\n");
+    close_world(&world);
+}
+
+static void the_oldest_go_when_there_are_too_many(void **state)
+{
+    World world = open_world(state);
+    Arena *arena = &world.scratch->arena;
+    Error err;
+    Str names[4];
+    for (int i = 0; i < 4; i++) {
+        Str content = arena_format(arena, "content %d", i);
+        assert_true(keep_content(&world.keep, content, arena, &names[i], &err));
+        struct timespec times[2] = { { .tv_sec = 1000 + i }, { .tv_sec = 1000 + i } };
+        assert_int_equal(utimensat(world.keep.folder.descriptor, names[i].data, times, 0), 0);
+    }
+    assert_true(directory_write(&world.keep.folder, "half.new", STR("interrupted"), false, &err));
+    /* Asked for again, the oldest is young. */
+    assert_true(keep_content(&world.keep, STR("content 0"), arena, &names[0], &err));
+    assert_true(keep_prune(&world.keep, 2, 1000, &err));
+    assert_int_equal(count_kept(&world), 2);
+    assert_true(directory_has(&world.keep.folder, names[0].data));
+    assert_true(directory_has(&world.keep.folder, names[3].data));
+    assert_true(keep_prune(&world.keep, 2, 9, &err));
+    assert_int_equal(count_kept(&world), 1);
+    close_world(&world);
+}
+
+#define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
+
+int main(void)
+{
+    umask(022);
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(equal_contents_are_kept_once_and_come_back),
+        SCRATCH_TEST(what_is_damaged_or_not_there_is_not_given_back),
+        SCRATCH_TEST(paths_are_noted_with_all_that_is_in_them),
+        SCRATCH_TEST(the_oldest_go_when_there_are_too_many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+#include "run/lock.h"
+
+#include "scratch.h"
+
+static void the_second_one_is_told_who_holds_it(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err = { 0 };
+    Problems problems;
+    problems_init(&problems, &scratch->arena);
+    assert_true(directory_open(scratch->path, &directory, &err));
+    FileLock first, second;
+    assert_false(run_lock_is_held(&directory));
+    assert_true(run_lock_take(&directory, STR("eden apply 'my site'"), &first, &problems, &err));
+    assert_true(run_lock_is_held(&directory));
+    assert_int_equal(problems.count, 0);
+    assert_false(run_lock_take(&directory, STR("eden apply"), &second, &problems, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_int_equal(error_kind_exit_code(err.kind), 5);
+    assert_str(problems.items[0].code, "E0701");
+    char expected[128];
+    snprintf(expected, sizeof expected,
+             "another run goes on: pid %d ('eden apply 'my site'') since 20", (int)getpid());
+    assert_true(str_starts(problems.items[0].message, str_from_c(expected)));
+    file_lock_release(&second);
+    file_lock_release(&first);
+    assert_false(run_lock_is_held(&directory));
+    assert_true(run_lock_take(&directory, STR("eden apply"), &second, &problems, &err));
+    file_lock_release(&second);
+}
+
+static void the_lock_goes_with_a_killed_process(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    Problems problems;
+    problems_init(&problems, &scratch->arena);
+    assert_true(directory_open(scratch->path, &directory, &err));
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        FileLock lock;
+        bool taken = run_lock_take(&directory, STR("doomed"), &lock, &problems, &err);
+        (void)!write(ready[1], taken ? "y" : "n", 1);
+        pause();
+        _exit(0);
+    }
+    char answer;
+    assert_int_equal(read(ready[0], &answer, 1), 1);
+    assert_int_equal(answer, 'y');
+    assert_true(run_lock_is_held(&directory));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(ready[0]);
+    close(ready[1]);
+    assert_false(run_lock_is_held(&directory));
+    /* What it wrote is still there, and nobody minds. */
+    FileLock lock;
+    assert_true(run_lock_take(&directory, STR("next"), &lock, &problems, &err));
+    file_lock_release(&lock);
+}
+
+static void a_holder_that_says_nothing_is_told_without_details(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    Problems problems;
+    problems_init(&problems, &scratch->arena);
+    assert_true(directory_open(scratch->path, &directory, &err));
+    FileLock first, second;
+    Str found;
+    assert_true(file_lock_take(&directory, "lock", STR("garbage {"), &scratch->arena, &first,
+                               &found, &err));
+    assert_false(run_lock_take(&directory, STR("x"), &second, &problems, &err));
+    assert_str(problems.items[0].message, "another run goes on; it has just started");
+    file_lock_release(&first);
+}
+
+#define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(the_second_one_is_told_who_holds_it),
+        SCRATCH_TEST(the_lock_goes_with_a_killed_process),
+        SCRATCH_TEST(a_holder_that_says_nothing_is_told_without_details),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+#include "sys/directory.h"
+
+#include "scratch.h"
+
+static void directories_are_made_with_their_parents_for_the_owner_alone(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) made = { .descriptor = -1 }, child = { .descriptor = -1 };
+    Error err;
+    const char *path = scratch_place(scratch, "var/lib/eden");
+    assert_false(directory_open(path, &made, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_true(directory_make(path, &made, &err));
+    assert_true(directory_make_child(&made, "keep", &child, &err));
+    directory_close(&child);
+    assert_true(directory_make_child(&made, "keep", &child, &err));
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+    scratch_put(scratch, "file", "");
+    Directory none;
+    assert_false(directory_make(scratch_place(scratch, "file/below"), &none, &err));
+}
+
+static void files_are_replaced_whole_and_for_the_owner_alone(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    Str text;
+    assert_true(directory_open(scratch->path, &directory, &err));
+    assert_true(directory_write(&directory, "a", STR("one"), true, &err));
+    assert_true(directory_write(&directory, "a", STR("two"), false, &err));
+    assert_true(directory_read(&directory, &scratch->arena, "a", 3, &text, &err));
+    assert_str(text, "two");
+    assert_false(directory_read(&directory, &scratch->arena, "a", 2, &text, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+    assert_false(directory_read(&directory, &scratch->arena, "b", 2, &text, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    struct stat status;
+    assert_int_equal(stat(scratch_place(scratch, "a"), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    scratch_link(scratch, "link", "a");
+    assert_false(directory_read(&directory, &scratch->arena, "link", 100, &text, &err));
+    /* A folder in its place cannot be replaced, and nothing is left beside it. */
+    assert_int_equal(mkdir(scratch_place(scratch, "folder"), 0755), 0);
+    assert_false(directory_write(&directory, "folder", STR("x"), false, &err));
+    DirectoryEntry *entries;
+    uint32_t count;
+    assert_true(directory_list(&directory, &scratch->arena, 10, &entries, &count, &err));
+    assert_int_equal(count, 1);
+    assert_str(entries[0].name, "a");
+    assert_int_equal(entries[0].size, 3);
+    assert_true(directory_write(&directory, "b", STR_EMPTY, false, &err));
+    assert_false(directory_list(&directory, &scratch->arena, 1, &entries, &count, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+}
+
+static void a_second_name_stays_with_the_old_content(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    Str text;
+    assert_true(directory_open(scratch->path, &directory, &err));
+    assert_false(directory_link(&directory, "a", "a.1"));
+    assert_true(directory_write(&directory, "a", STR("one"), false, &err));
+    assert_true(directory_link(&directory, "a", "a.1"));
+    assert_true(directory_link(&directory, "a", "a.1"));
+    assert_true(directory_write(&directory, "a", STR("two"), false, &err));
+    assert_true(directory_read(&directory, &scratch->arena, "a.1", 10, &text, &err));
+    assert_str(text, "one");
+    assert_true(directory_touch(&directory, "a"));
+    assert_true(directory_remove(&directory, "a", &err));
+    assert_false(directory_has(&directory, "a"));
+    assert_false(directory_touch(&directory, "a"));
+    assert_false(directory_remove(&directory, "a", &err));
+    DirectoryEntry *entries;
+    uint32_t count;
+    assert_true(directory_list(&directory, &scratch->arena, 10, &entries, &count, &err));
+    assert_int_equal(count, 1);
+}
+
+#define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(directories_are_made_with_their_parents_for_the_owner_alone),
+        SCRATCH_TEST(files_are_replaced_whole_and_for_the_owner_alone),
+        SCRATCH_TEST(a_second_name_stays_with_the_old_content),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
