@@ -1,0 +1,48 @@
+/* The actions of module file, one file each. A row is a macro's worth of functions and parameters;
+ * file.c puts them into the table. */
+#pragma once
+
+#include "modules/call.h"
+
+extern const ParamSpec managed_params[];
+bool managed_check(Call *call, Outcome *outcome, Error *err);
+bool managed_apply(Call *call, Outcome *outcome, Error *err);
+void managed_claims(Arena *arena, const Value *params, List *claims);
+
+extern const ParamSpec content_params[];
+bool content_check(Call *call, Outcome *outcome, Error *err);
+bool content_query(Call *call, Outcome *outcome, Error *err);
+extern const ParamSpec contents_params[];
+bool contents_check(Call *call, Outcome *outcome, Error *err);
+bool contents_query(Call *call, Outcome *outcome, Error *err);
+void content_claims(Arena *arena, const Value *params, List *claims);
+
+extern const ParamSpec directory_params[];
+bool directory_check(Call *call, Outcome *outcome, Error *err);
+bool directory_apply(Call *call, Outcome *outcome, Error *err);
+void directory_claims(Arena *arena, const Value *params, List *claims);
+
+extern const ParamSpec symlink_params[];
+bool symlink_check(Call *call, Outcome *outcome, Error *err);
+bool symlink_apply(Call *call, Outcome *outcome, Error *err);
+void symlink_claims(Arena *arena, const Value *params, List *claims);
+
+extern const ParamSpec absent_params[];
+bool absent_check(Call *call, Outcome *outcome, Error *err);
+bool absent_apply(Call *call, Outcome *outcome, Error *err);
+void absent_claims(Arena *arena, const Value *params, List *claims);
+
+extern const ParamSpec line_params[];
+bool line_check(Call *call, Outcome *outcome, Error *err);
+bool line_apply(Call *call, Outcome *outcome, Error *err);
+void line_claims(Arena *arena, const Value *params, List *claims);
+
+extern const ParamSpec block_params[];
+bool block_check(Call *call, Outcome *outcome, Error *err);
+bool block_apply(Call *call, Outcome *outcome, Error *err);
+void block_claims(Arena *arena, const Value *params, List *claims);
+
+extern const ParamSpec copy_params[];
+bool copy_check(Call *call, Outcome *outcome, Error *err);
+bool copy_apply(Call *call, Outcome *outcome, Error *err);
+void copy_claims(Arena *arena, const Value *params, List *claims);

@@ -1,0 +1,203 @@
+/* file.content and file.contents: what is in files, for other steps and for macros.
+ *
+ * What not everybody may read is a secret from here on: the keys of a cluster do not show up in
+ * the diff of the step that places them. */
+#include "modules/file/actions.h"
+#include "modules/file/target.h"
+
+enum {
+    PUBLISHED_FILES_MAX = 10000,
+    PUBLISHED_BYTES_MAX = 64 << 20,
+    DEPTH_MAX = 64
+};
+
+const ParamSpec content_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "a file, or a directory" },
+    { "recursive", PARAM_BOOL, .fallback = "false", .help = "all files of the directory" },
+    { 0 },
+};
+
+const ParamSpec contents_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
+    { 0 },
+};
+
+void content_claims(Arena *arena, const Value *params, List *claims)
+{
+    if (value_is_string(params[0]) && params[0].len > 0) {
+        Str name = value_str(params[0]);
+        list_push(arena, claims,
+                  value_string(arena_format(arena, "needs:path:%" STR_FMT, STR_ARG(name))));
+    }
+}
+
+static Value secret_unless_public(Value value, mode_t mode)
+{
+    return (mode & S_IROTH) != 0 ? value : value_with_secret(value);
+}
+
+/* What an earlier step will write cannot be read in a plan. */
+static bool tolerate_absence(const Call *call, Outcome *outcome, Error *err)
+{
+    if (!call->planning || err->kind != ERROR_NOT_FOUND) {
+        return false;
+    }
+    outcome->unknown = true;
+    return true;
+}
+
+static bool not_found(Str path, Error *err)
+{
+    return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT ": No such file or directory",
+                     STR_ARG(path));
+}
+
+/* --- One text ------------------------------------------------------------------------------- */
+
+bool contents_query(Call *call, Outcome *outcome, Error *err)
+{
+    Str path = call_str(call, "name"), text;
+    FileInfo info;
+    if (!host_read(call->host, call->arena, path, FILE_CONTENT_MAX, &text, err) ||
+        !host_stat(call->host, path, &info, err)) {
+        return false;
+    }
+    /* The mode of a link says nothing about what it leads to. */
+    outcome->value = info.kind == FILE_LINK ? value_string(text)
+                                            : secret_unless_public(value_string(text), info.mode);
+    return true;
+}
+
+bool contents_check(Call *call, Outcome *outcome, Error *err)
+{
+    if (!contents_query(call, outcome, err)) {
+        return tolerate_absence(call, outcome, err);
+    }
+    outcome->out = value_str(outcome->value);
+    outcome->state = STR("present");
+    return true;
+}
+
+/* --- Files to publish ----------------------------------------------------------------------- */
+
+typedef struct Reading {
+    Call *call;
+    List *files;
+    size_t bytes;
+} Reading;
+
+static void publish(Reading *reading, Str name, const FileInfo *info, Str content, bool single)
+{
+    Arena *arena = reading->call->arena;
+    Map *file = map_new(arena, 4);
+    map_set_str(arena, file, STR("path"), value_string(name));
+    map_set_str(arena, file, STR("mode"), value_int(info->mode));
+    map_set_str(arena, file, STR("content"),
+                secret_unless_public(value_string(content), info->mode));
+    map_set_str(arena, file, STR("single"), value_bool(single));
+    list_push(arena, reading->files, value_map(file));
+}
+
+static bool read_one(Reading *reading, Str path, Str name, bool single, Error *err)
+{
+    FileInfo info;
+    Str content;
+    Call *call = reading->call;
+    if (!host_look(call->host, call->arena, path, PUBLISHED_BYTES_MAX - reading->bytes, &info,
+                   &content, err)) {
+        return false;
+    }
+    if (info.kind != FILE_REGULAR) {
+        return true; /* links and such mean nothing on another machine */
+    }
+    if ((size_t)info.size > PUBLISHED_BYTES_MAX - reading->bytes ||
+        reading->files->len == PUBLISHED_FILES_MAX) {
+        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": too much to be published", STR_ARG(path));
+    }
+    reading->bytes += content.len;
+    publish(reading, name, &info, content, single);
+    return true;
+}
+
+static Str join(Arena *arena, Str directory, Str name)
+{
+    return directory.len == 0
+               ? name
+               : arena_format(arena, "%" STR_FMT "/%" STR_FMT,
+                              STR_ARG(str_eq(directory, STR("/")) ? STR_EMPTY : directory),
+                              STR_ARG(name));
+}
+
+static bool read_tree(Reading *reading, Str path, Str prefix, unsigned depth, Error *err)
+{
+    Call *call = reading->call;
+    Str *names;
+    uint32_t count;
+    if (depth == DEPTH_MAX) {
+        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": nested too deep", STR_ARG(path));
+    }
+    if (!host_list(call->host, call->arena, path, PUBLISHED_FILES_MAX, &names, &count, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        FileInfo info;
+        Str inner = join(call->arena, path, names[i]), name = join(call->arena, prefix, names[i]);
+        if (!host_stat(call->host, inner, &info, err)) {
+            return false;
+        }
+        bool ok = info.kind == FILE_DIRECTORY ? read_tree(reading, inner, name, depth + 1, err)
+                                              : read_one(reading, inner, name, false, err);
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_all(Call *call, List **out, Error *err)
+{
+    Str path = call_str(call, "name");
+    Reading reading = { .call = call, .files = list_new(call->arena, 4) };
+    FileInfo info;
+    if (!host_stat(call->host, path, &info, err)) {
+        return false;
+    }
+    *out = reading.files;
+    switch (info.kind) {
+    case FILE_ABSENT: return not_found(path, err);
+    case FILE_DIRECTORY:
+        return call_bool(call, "recursive")
+                   ? read_tree(&reading, path, STR_EMPTY, 0, err)
+                   : error_set(err, ERROR_INVALID,
+                               "%" STR_FMT " is a directory: say 'recursive: true'", STR_ARG(path));
+    case FILE_REGULAR: {
+        Str name = str_from_offset(path, str_find_last(path, STR("/")) + 1);
+        return read_one(&reading, path, name, true, err);
+    }
+    default:
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a file", STR_ARG(path),
+                         file_kind_name(info.kind));
+    }
+}
+
+bool content_check(Call *call, Outcome *outcome, Error *err)
+{
+    if (!read_all(call, &outcome->files, err)) {
+        outcome->files = NULL;
+        return tolerate_absence(call, outcome, err);
+    }
+    outcome->state = STR("present");
+    outcome->comment = arena_format(call->arena, "read %u file%s", outcome->files->len,
+                                    outcome->files->len == 1 ? "" : "s");
+    return true;
+}
+
+bool content_query(Call *call, Outcome *outcome, Error *err)
+{
+    List *files;
+    if (!read_all(call, &files, err)) {
+        return false;
+    }
+    outcome->value = value_list(files);
+    return true;
+}

@@ -1,0 +1,62 @@
+/* file.copy: a file with the content of another one on the same machine. */
+#include "modules/file/actions.h"
+#include "modules/file/target.h"
+
+const ParamSpec copy_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "the path of the copy" },
+    { "source", PARAM_PATH, .required = true, .help = "the path of the file to copy" },
+    FILE_WRITE_PARAMS,
+    { 0 },
+};
+
+bool copy_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str source = call_str(call, "source"), content;
+    FileInfo info;
+    Target *target = ARENA_NEW(call->arena, Target);
+    if (!target_wish(call, call_str(call, "name"), target, err)) {
+        return false;
+    }
+    if (!host_look(call->host, call->arena, source, FILE_CONTENT_MAX, &info, &content, err)) {
+        return false;
+    }
+    if (info.kind == FILE_ABSENT && call->planning) {
+        outcome->changed = true; /* an earlier step may bring it */
+        outcome->unknown = true;
+        return true;
+    }
+    if (info.kind == FILE_ABSENT) {
+        return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT ": No such file or directory",
+                         STR_ARG(source));
+    }
+    if (info.kind != FILE_REGULAR) {
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a file", STR_ARG(source),
+                         file_kind_name(info.kind));
+    }
+    if (info.size > FILE_CONTENT_MAX) {
+        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %d bytes", STR_ARG(source),
+                         FILE_CONTENT_MAX);
+    }
+    Value value = value_string(content);
+    target_set_content(target, (info.mode & S_IROTH) != 0 ? value : value_with_secret(value));
+    if (!target->has_mode) {
+        target->has_mode = true;
+        target->mode = info.mode;
+    }
+    return target_check_one(call, target, outcome, err);
+}
+
+bool copy_apply(Call *call, Outcome *outcome, Error *err)
+{
+    return target_apply_one(call, outcome, err);
+}
+
+void copy_claims(Arena *arena, const Value *params, List *claims)
+{
+    target_claims(arena, copy_params, params, claims);
+    if (value_is_string(params[1])) {
+        Str source = value_str(params[1]);
+        list_push(arena, claims,
+                  value_string(arena_format(arena, "needs:path:%" STR_FMT, STR_ARG(source))));
+    }
+}

@@ -1,0 +1,246 @@
+/* file.directory: a directory with this owner and mode, all that is in it likewise with `recurse`,
+ * and nothing in it but what the site manages with `clean`. */
+#include "base/glob.h"
+#include "base/vec.h"
+#include "modules/file/actions.h"
+#include "modules/file/target.h"
+
+enum {
+    ENTRIES_MAX = 100000,
+    DEPTH_MAX = 128
+};
+
+const ParamSpec directory_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "the path of the directory" },
+    FILE_OWNER_PARAMS,
+    { "parents", PARAM_BOOL, .fallback = "true", .help = "make missing directories above" },
+    { "recurse", PARAM_BOOL, .fallback = "false",
+      .help = "owner and group also for all that is in it, mode for the directories" },
+    { "file_mode", PARAM_MODE, .help = "with 'recurse': permissions of the files" },
+    { "clean", PARAM_BOOL, .fallback = "false",
+      .help = "remove what no step of this run takes care of" },
+    { "keep", PARAM_STRINGS,
+      .help = "with 'clean': what stays nevertheless, relative paths with wildcards" },
+    { 0 },
+};
+
+typedef enum ChangeKind {
+    CHANGE_MAKE,
+    CHANGE_REMOVE,
+    CHANGE_OWNER,
+    CHANGE_MODE,
+} ChangeKind;
+
+typedef struct Change {
+    ChangeKind kind;
+    Str path;
+    mode_t mode;
+} Change;
+
+typedef struct Changes {
+    Target wish;
+    VEC(Change) list;
+    uint32_t entries; /* looked at */
+} Changes;
+
+static void push_change(Call *call, Changes *changes, ChangeKind kind, Str path, mode_t mode)
+{
+    VEC_PUSH(call->arena, &changes->list, (Change){ kind, path, mode });
+}
+
+/* The first change of each kind tells how it was; the rest is counted. */
+static void plan_attributes(Call *call, Changes *changes, Str path, const FileInfo *info,
+                            bool has_mode, mode_t mode)
+{
+    const Target *wish = &changes->wish;
+    bool other_owner = (wish->uid != HOST_KEEP_ID && wish->uid != info->uid) ||
+                       (wish->gid != HOST_KEEP_ID && wish->gid != info->gid);
+    bool other_mode = has_mode && info->kind != FILE_LINK && info->mode != mode;
+    if (other_owner) {
+        push_change(call, changes, CHANGE_OWNER, path, 0);
+    }
+    if (other_mode || (other_owner && has_mode && (mode & 06000) != 0)) {
+        push_change(call, changes, CHANGE_MODE, path, mode);
+    }
+}
+
+static bool is_kept(Call *call, Str relative)
+{
+    Value keep = call_param(call, "keep");
+    for (uint32_t i = 0; value_is_sequence(keep) && i < keep.list->len; i++) {
+        if (glob_match(value_str(keep.list->items[i]), relative)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool plan_inside(Call *call, Changes *changes, Str path, unsigned depth, Error *err);
+
+static bool plan_entry(Call *call, Changes *changes, Str path, unsigned depth, Error *err)
+{
+    FileInfo info;
+    Str name = call_str(call, "name");
+    Str relative = str_from_offset(path, str_eq(name, STR("/")) ? 1 : name.len + 1);
+    if (++changes->entries > ENTRIES_MAX) {
+        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": too much in it", STR_ARG(name));
+    }
+    if (!host_stat(call->host, path, &info, err)) {
+        return false;
+    }
+    if (call_bool(call, "clean") && !is_kept(call, relative) && !call_is_claimed(call, path)) {
+        push_change(call, changes, CHANGE_REMOVE, path, 0);
+        return true;
+    }
+    if (call_bool(call, "recurse")) {
+        bool is_directory = info.kind == FILE_DIRECTORY;
+        bool has_mode = is_directory ? changes->wish.has_mode : call_has(call, "file_mode");
+        mode_t mode = is_directory ? changes->wish.mode : (mode_t)call_int(call, "file_mode", 0);
+        plan_attributes(call, changes, path, &info, has_mode, mode);
+    }
+    return info.kind != FILE_DIRECTORY || (call_bool(call, "clean") && is_kept(call, relative)) ||
+           plan_inside(call, changes, path, depth + 1, err);
+}
+
+static bool plan_inside(Call *call, Changes *changes, Str path, unsigned depth, Error *err)
+{
+    Str *names;
+    uint32_t count;
+    if (depth == DEPTH_MAX) {
+        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": nested too deep", STR_ARG(path));
+    }
+    if (!host_list(call->host, call->arena, path, ENTRIES_MAX, &names, &count, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        Str inner =
+            arena_format(call->arena, "%" STR_FMT "/%" STR_FMT,
+                         STR_ARG(str_eq(path, STR("/")) ? STR_EMPTY : path), STR_ARG(names[i]));
+        if (!plan_entry(call, changes, inner, depth, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Telling -------------------------------------------------------------------------------- */
+
+static void tell_itself(Call *call, const Changes *changes, const FileInfo *info, Outcome *outcome)
+{
+    Arena *arena = call->arena;
+    const Target *wish = &changes->wish;
+    bool is_new = info->kind == FILE_ABSENT;
+    if (is_new) {
+        outcome_change(call, outcome, "state", value_string(STR("absent")),
+                       value_string(STR("present")));
+    }
+    if (wish->owner.len > 0 && (is_new || info->uid != wish->uid)) {
+        outcome_change(call, outcome, "owner",
+                       is_new ? value_missing()
+                              : value_string(host_user_name(call->host, arena, info->uid)),
+                       value_string(wish->owner));
+    }
+    if (wish->group.len > 0 && (is_new || info->gid != wish->gid)) {
+        outcome_change(call, outcome, "group",
+                       is_new ? value_missing()
+                              : value_string(host_group_name(call->host, arena, info->gid)),
+                       value_string(wish->group));
+    }
+    if (wish->has_mode && (is_new || info->mode != wish->mode)) {
+        outcome_change(call, outcome, "mode",
+                       is_new ? value_missing() : mode_value(arena, info->mode),
+                       mode_value(arena, wish->mode));
+    }
+}
+
+static void tell_inside(Call *call, const Changes *changes, uint32_t first, Outcome *outcome)
+{
+    static const char *const names[] = { [CHANGE_MAKE] = "made",
+                                         [CHANGE_REMOVE] = "removed",
+                                         [CHANGE_OWNER] = "other owner",
+                                         [CHANGE_MODE] = "other mode" };
+    for (uint32_t i = first; i < changes->list.len; i++) {
+        const Change *change = &changes->list.items[i];
+        outcome_change(call, outcome, arena_copy_c(call->arena, change->path), value_missing(),
+                       value_string(str_from_c(names[change->kind])));
+    }
+}
+
+bool directory_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str path = call_str(call, "name");
+    FileInfo info;
+    Changes *changes = ARENA_NEW(call->arena, Changes);
+    if (!target_wish_attributes(call, &changes->wish, err) ||
+        !host_stat(call->host, path, &info, err)) {
+        return false;
+    }
+    if (info.kind != FILE_ABSENT && info.kind != FILE_DIRECTORY) {
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
+                         STR_ARG(path), file_kind_name(info.kind));
+    }
+    const Target *wish = &changes->wish;
+    if (info.kind == FILE_ABSENT) {
+        mode_t mode = wish->has_mode ? wish->mode : DIRECTORY_MODE_NEW;
+        push_change(call, changes, CHANGE_MAKE, path, mode);
+        if (wish->uid != HOST_KEEP_ID || wish->gid != HOST_KEEP_ID) {
+            push_change(call, changes, CHANGE_OWNER, path, 0);
+        }
+    } else {
+        plan_attributes(call, changes, path, &info, wish->has_mode, wish->mode);
+    }
+    uint32_t own = changes->list.len;
+    if (info.kind == FILE_DIRECTORY && (call_bool(call, "recurse") || call_bool(call, "clean")) &&
+        !plan_inside(call, changes, path, 0, err)) {
+        return false;
+    }
+    outcome->state = STR("present");
+    outcome->found = changes;
+    outcome->changed = changes->list.len > 0 || wish->people_missing;
+    if (own > 0 || wish->people_missing) {
+        tell_itself(call, changes, &info, outcome);
+    }
+    tell_inside(call, changes, own, outcome);
+    outcome->comment = !outcome->changed          ? STR_EMPTY
+                       : info.kind == FILE_ABSENT ? STR("created")
+                                                  : STR("updated");
+    return true;
+}
+
+/* --- Doing it ------------------------------------------------------------------------------- */
+
+static bool carry_out(Call *call, const Changes *changes, const Change *change, Error *err)
+{
+    switch (change->kind) {
+    case CHANGE_MAKE:
+        return host_make_directory(call->host, change->path, change->mode,
+                                   call_bool(call, "parents"), err);
+    case CHANGE_REMOVE: return host_remove(call->host, change->path, err);
+    case CHANGE_OWNER:
+        return host_set_owner(call->host, change->path, changes->wish.uid, changes->wish.gid, err);
+    case CHANGE_MODE: return host_set_mode(call->host, change->path, change->mode, err);
+    }
+    return true;
+}
+
+bool directory_apply(Call *call, Outcome *outcome, Error *err)
+{
+    const Changes *changes = outcome->found;
+    for (uint32_t i = 0; i < changes->list.len; i++) {
+        const Change *change = &changes->list.items[i];
+        if ((change->kind == CHANGE_MAKE || change->kind == CHANGE_REMOVE) &&
+            !call_keep(call, change->path, err)) {
+            return false;
+        }
+        if (!carry_out(call, changes, change, err)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    return true;
+}
+
+void directory_claims(Arena *arena, const Value *params, List *claims)
+{
+    target_claims(arena, directory_params, params, claims);
+}

@@ -1,0 +1,148 @@
+#include "modules/file/edit.h"
+
+#include "lang/pattern.h"
+
+static void split_lines(Edit *edit, Str text)
+{
+    Str line;
+    edit->ends_line = text.len == 0 || text.data[text.len - 1] == '\n';
+    if (text.len > 0 && edit->ends_line) {
+        text.len--;
+        VEC_RESERVE(edit->call->arena, &edit->lines, 1);
+    } else if (text.len == 0) {
+        return;
+    }
+    for (;;) {
+        size_t end = str_find(text, STR("\n"), 0);
+        line = str_slice(text, 0, end);
+        VEC_PUSH(edit->call->arena, &edit->lines, line);
+        if (end == STR_NOT_FOUND) {
+            return;
+        }
+        text = str_from_offset(text, end + 1);
+    }
+}
+
+bool edit_wants_absence(const Edit *edit)
+{
+    return str_eq(call_str(edit->call, "state"), STR("absent"));
+}
+
+static bool settle_absent_file(Edit *edit, Outcome *outcome, Error *err)
+{
+    Call *call = edit->call;
+    Str path = edit->target->path;
+    if (edit_wants_absence(edit)) {
+        edit->skipped = true;
+        return true;
+    }
+    if (call_bool(call, "create")) {
+        return true;
+    }
+    if (call->planning) {
+        /* An earlier step may bring it. */
+        edit->skipped = true;
+        outcome->changed = true;
+        outcome->unknown = true;
+        return true;
+    }
+    return error_set(err, ERROR_NOT_FOUND,
+                     "%" STR_FMT ": No such file or directory; 'create: true' makes it",
+                     STR_ARG(path));
+}
+
+bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err)
+{
+    *edit = (Edit){ .call = call, .target = ARENA_NEW(call->arena, Target) };
+    Target *target = edit->target;
+    if (!target_wish(call, call_str(call, "name"), target, err) ||
+        !host_look(call->host, call->arena, target->path, FILE_CONTENT_MAX, &target->before,
+                   &target->old, err)) {
+        return false;
+    }
+    if (target->before.kind == FILE_ABSENT) {
+        return settle_absent_file(edit, outcome, err);
+    }
+    if (target->before.kind != FILE_REGULAR) {
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a file",
+                         STR_ARG(target->path), file_kind_name(target->before.kind));
+    }
+    if (target->before.size > FILE_CONTENT_MAX) {
+        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %d bytes",
+                         STR_ARG(target->path), FILE_CONTENT_MAX);
+    }
+    split_lines(edit, target->old);
+    return true;
+}
+
+/* The first or last line that the pattern of that parameter finds; `*found` false: none. */
+static bool find_line(Edit *edit, const char *name, bool last, uint32_t *at, bool *found,
+                      Error *err)
+{
+    AUTO(Pattern) *pattern = NULL;
+    *found = false;
+    if (!pattern_new(call_str(edit->call, name), &pattern, err)) {
+        return error_wrap(err, "%s", name);
+    }
+    for (uint32_t i = 0; i < edit->lines.len && (last || !*found); i++) {
+        bool matches;
+        if (!pattern_find(pattern, edit->lines.items[i], &matches, err)) {
+            return error_wrap(err, "%s", name);
+        }
+        if (matches) {
+            *at = i;
+            *found = true;
+        }
+    }
+    return true;
+}
+
+bool edit_find_place(Edit *edit, uint32_t *out, Error *err)
+{
+    bool found = false;
+    *out = edit->lines.len;
+    if (call_has(edit->call, "after")) {
+        if (!find_line(edit, "after", true, out, &found, err)) {
+            return false;
+        }
+        *out += found;
+    }
+    if (!found && call_has(edit->call, "before")) {
+        return find_line(edit, "before", false, out, &found, err);
+    }
+    return true;
+}
+
+void edit_insert(Edit *edit, uint32_t at, Str line)
+{
+    VEC_PUSH(edit->call->arena, &edit->lines, STR_EMPTY);
+    memmove(&edit->lines.items[at + 1], &edit->lines.items[at],
+            (edit->lines.len - 1 - at) * sizeof(Str));
+    edit->lines.items[at] = line;
+}
+
+void edit_remove(Edit *edit, uint32_t at, uint32_t count)
+{
+    memmove(&edit->lines.items[at], &edit->lines.items[at + count],
+            (edit->lines.len - at - count) * sizeof(Str));
+    edit->lines.len -= count;
+}
+
+bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err)
+{
+    Buf text = buf_make_in(edit->call->arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < edit->lines.len; i++) {
+        buf_put(&text, edit->lines.items[i]);
+        buf_put_char(&text, '\n');
+    }
+    /* A file without a last line end stays so, unless something else changes. */
+    Str content = buf_str(&text);
+    if (!edit->ends_line && content.len == edit->target->old.len + 1 &&
+        str_starts(content, edit->target->old)) {
+        content = edit->target->old;
+    }
+    Value value = value_string(content);
+    target_set_content(edit->target, secret ? value_with_secret(value) : value);
+    edit->target->old_known = true;
+    return target_check_one(edit->call, edit->target, outcome, err);
+}

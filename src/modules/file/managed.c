@@ -1,0 +1,168 @@
+/* file.managed: a file with this content, owner and mode; or, from what another step published, a
+ * whole tree of them. */
+#include "modules/file/actions.h"
+#include "modules/file/target.h"
+
+const ParamSpec managed_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
+    { "content", PARAM_STRING, .help = "what is in it" },
+    { "template", PARAM_SITE_TEMPLATE, .help = "what is in it, a template below templates/" },
+    { "context", PARAM_MAP, .help = "variables for the template" },
+    { "source", PARAM_SITE_FILE, .help = "what is in it, a file below files/ of the site" },
+    { "from", PARAM_PUBLISHED, .help = "what file.content of another step has published" },
+    { "replace", PARAM_BOOL, .fallback = "true",
+      .help = "false: a file that is there keeps its content" },
+    FILE_WRITE_PARAMS,
+    { 0 },
+};
+
+typedef struct Managed {
+    Target *items;
+    uint32_t count;
+} Managed;
+
+/* Which parameter gives the content; NULL: none does. */
+static bool choose_source(Call *call, const char **out, Error *err)
+{
+    static const char *const names[] = { "content", "template", "source", "from" };
+    *out = NULL;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (!call_has(call, names[i])) {
+            continue;
+        }
+        if (*out != NULL) {
+            return error_set(err, ERROR_INVALID, "'%s' and '%s' both say what is in the file", *out,
+                             names[i]);
+        }
+        *out = names[i];
+    }
+    return true;
+}
+
+/* Published paths are relative and stay below the name. */
+static bool is_safe(Str path)
+{
+    Str part;
+    if (path.len == 0 || path.data[0] == '/') {
+        return false;
+    }
+    while (str_split_next(&path, '/', &part)) {
+        if (part.len == 0 || str_eq(part, STR(".")) || str_eq(part, STR(".."))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool wish_published(Call *call, Value entry, bool alone, Target *target, Error *err)
+{
+    const Value *path = value_get(entry, STR("path"));
+    const Value *mode = value_get(entry, STR("mode"));
+    const Value *content = value_get(entry, STR("content"));
+    const Value *single = value_get(entry, STR("single"));
+    if (path == NULL || !value_is_string(*path) || content == NULL || !value_is_string(*content) ||
+        !is_safe(value_str(*path))) {
+        return error_set(err, ERROR_INVALID, "what was published is no file");
+    }
+    Str place = call_str(call, "name");
+    FileInfo info = { .kind = FILE_ABSENT };
+    bool is_single = alone && single != NULL && single->kind == VALUE_BOOL && single->boolean;
+    if (is_single && !host_stat(call->host, place, &info, err)) {
+        return false;
+    }
+    if (!is_single || info.kind == FILE_DIRECTORY) {
+        place = arena_format(call->arena, "%" STR_FMT "/%" STR_FMT,
+                             STR_ARG(str_eq(place, STR("/")) ? STR_EMPTY : place),
+                             STR_ARG(value_str(*path)));
+    }
+    if (!target_wish(call, place, target, err)) {
+        return false;
+    }
+    target_set_content(target, *content);
+    target->parents = true;
+    if (!target->has_mode && mode != NULL && mode->kind == VALUE_INT) {
+        target->has_mode = true;
+        target->mode = (mode_t)mode->integer & 07777;
+    }
+    return true;
+}
+
+static bool wish_all(Call *call, Managed *managed, Error *err)
+{
+    const char *source;
+    if (!choose_source(call, &source, err)) {
+        return false;
+    }
+    Value from = call_param(call, "from");
+    bool published = value_is_sequence(from);
+    managed->count = published ? from.list->len : 1;
+    managed->items = ARENA_ARRAY(call->arena, Target, managed->count + 1);
+    for (uint32_t i = 0; published && i < managed->count; i++) {
+        if (!wish_published(call, from.list->items[i], managed->count == 1, &managed->items[i],
+                            err)) {
+            return error_wrap(err, "from");
+        }
+    }
+    if (published) {
+        return true;
+    }
+    Target *target = &managed->items[0];
+    if (!target_wish(call, call_str(call, "name"), target, err)) {
+        return false;
+    }
+    if (source != NULL) {
+        target_set_content(target, call_param(call, source));
+    }
+    return true;
+}
+
+/* With `replace: false` the content counts only while there is no file. */
+static bool keep_what_is_there(Call *call, Target *target, Error *err)
+{
+    FileInfo info;
+    if (call_bool(call, "replace") || !target->has_content) {
+        return true;
+    }
+    if (!host_stat(call->host, target->path, &info, err)) {
+        return false;
+    }
+    target->has_content = info.kind != FILE_REGULAR;
+    return true;
+}
+
+bool managed_check(Call *call, Outcome *outcome, Error *err)
+{
+    AUTO_CLEAR(Buf) diff = buf_make(BUF_UNLIMITED);
+    Managed *managed = ARENA_NEW(call->arena, Managed);
+    if (!wish_all(call, managed, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < managed->count; i++) {
+        if (!keep_what_is_there(call, &managed->items[i], err) ||
+            !target_compare(call, &managed->items[i], managed->count > 1, outcome, &diff, err)) {
+            return false;
+        }
+    }
+    if (diff.len > 0) {
+        outcome->diff = arena_copy(call->arena, buf_str(&diff));
+    }
+    outcome->state = STR("present");
+    outcome->found = managed;
+    return true;
+}
+
+bool managed_apply(Call *call, Outcome *outcome, Error *err)
+{
+    Managed *managed = outcome->found;
+    for (uint32_t i = 0; i < managed->count; i++) {
+        if (!target_apply(call, &managed->items[i], outcome, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void managed_claims(Arena *arena, const Value *params, List *claims)
+{
+    target_claims(arena, managed_params, params, claims);
+}

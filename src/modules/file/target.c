@@ -1,0 +1,371 @@
+#include "modules/file/target.h"
+
+#include "base/text_diff.h"
+#include "base/utf8.h"
+#include "modules/command.h"
+#include "sys/sha256.h"
+
+enum {
+    DIFF_MAX = 1 << 20 /* bytes; larger texts are told of by size and hash */
+};
+
+/* --- What is wanted ------------------------------------------------------------------------- */
+
+static bool tolerate_missing(const Call *call, Target *target, Error *err)
+{
+    if (call->planning && err->kind == ERROR_NOT_FOUND) {
+        target->people_missing = true;
+        return true;
+    }
+    return false;
+}
+
+bool target_wish_attributes(Call *call, Target *target, Error *err)
+{
+    target->owner = call_str(call, "owner");
+    target->group = call_str(call, "group");
+    target->uid = HOST_KEEP_ID;
+    target->gid = HOST_KEEP_ID;
+    if (target->owner.len > 0 &&
+        !host_find_user(call->host, target->owner, &target->uid, NULL, err) &&
+        !tolerate_missing(call, target, err)) {
+        return false;
+    }
+    if (target->group.len > 0 && !host_find_group(call->host, target->group, &target->gid, err) &&
+        !tolerate_missing(call, target, err)) {
+        return false;
+    }
+    target->has_mode = call_has(call, "mode");
+    target->mode = (mode_t)call_int(call, "mode", 0);
+    return true;
+}
+
+static bool read_backup(Call *call, Target *target, Error *err)
+{
+    Str given = call_str(call, "backup");
+    if (str_eq(given, STR("true")) || str_eq(given, STR("yes"))) {
+        given = STR(".bak");
+    } else if (str_eq(given, STR("false")) || str_eq(given, STR("no"))) {
+        given = STR_EMPTY;
+    }
+    target->backup = given;
+    return str_find(given, STR("/"), 0) == STR_NOT_FOUND ||
+           error_set(err, ERROR_INVALID, "'backup' is the end of a name, without '/'");
+}
+
+bool target_wish(Call *call, Str path, Target *target, Error *err)
+{
+    *target = (Target){ .path = path, .new_mode = FILE_MODE_NEW };
+    target->parents = call_bool(call, "parents");
+    target->validate = call_param(call, "validate");
+    return target_wish_attributes(call, target, err) && read_backup(call, target, err);
+}
+
+void target_set_content(Target *target, Value content)
+{
+    target->has_content = true;
+    target->content = value_str(content);
+    target->secret = value_is_secret(content);
+    target->new_mode = target->secret ? FILE_MODE_SECRET : target->new_mode;
+}
+
+/* --- What is there -------------------------------------------------------------------------- */
+
+Value mode_value(Arena *arena, mode_t mode)
+{
+    return value_string(arena_format(arena, "%04o", mode));
+}
+
+static bool is_text(Str content)
+{
+    return (content.len == 0 || memchr(content.data, '\0', content.len) == NULL) &&
+           utf8_is_valid(content);
+}
+
+static Str describe(Arena *arena, Str content, int64_t size, bool known)
+{
+    if (!known) {
+        return arena_format(arena, "%lld bytes", (long long)size);
+    }
+    char digits[SHA256_HEX + 1];
+    sha256_hex(content, digits);
+    return arena_format(arena, "%zu bytes, sha256 %s", content.len, digits);
+}
+
+static void put_diff(Call *call, const Target *target, Buf *diff)
+{
+    bool is_new = target->before.kind == FILE_ABSENT;
+    if (target->secret) {
+        buf_put_format(diff, "%" STR_FMT ": changed (secret)\n", STR_ARG(target->path));
+        return;
+    }
+    if (target->old_known && target->old.len <= DIFF_MAX && target->content.len <= DIFF_MAX &&
+        is_text(target->old) && is_text(target->content)) {
+        text_diff(target->old, target->content, is_new ? STR("/dev/null") : target->path,
+                  target->path, diff);
+        return;
+    }
+    Str before = is_new
+                     ? STR("absent")
+                     : describe(call->arena, target->old, target->before.size, target->old_known);
+    Str after = describe(call->arena, target->content, 0, true);
+    buf_put_format(diff, "%" STR_FMT ": %" STR_FMT " -> %" STR_FMT "\n", STR_ARG(target->path),
+                   STR_ARG(before), STR_ARG(after));
+}
+
+static bool look(Call *call, Target *target, Error *err)
+{
+    if (target->old_known) {
+        return true;
+    }
+    if (!target->has_content) {
+        return host_stat(call->host, target->path, &target->before, err);
+    }
+    size_t max = target->content.len > DIFF_MAX ? target->content.len : DIFF_MAX;
+    if (!host_look(call->host, call->arena, target->path, max, &target->before, &target->old,
+                   err)) {
+        return false;
+    }
+    target->old_known = target->before.kind != FILE_REGULAR || (size_t)target->before.size <= max;
+    return true;
+}
+
+static bool refuse_kind(const Target *target, Error *err)
+{
+    FileKind kind = target->before.kind;
+    return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a file", STR_ARG(target->path),
+                     file_kind_name(kind));
+}
+
+static void tell_attributes(Call *call, const Target *target, Outcome *outcome)
+{
+    Arena *arena = call->arena;
+    const FileInfo *before = &target->before;
+    bool is_new = before->kind == FILE_ABSENT;
+    if (target->owner.len > 0 && (is_new || before->uid != target->uid)) {
+        Value old =
+            is_new ? value_missing() : value_string(host_user_name(call->host, arena, before->uid));
+        outcome_change(call, outcome, "owner", old, value_string(target->owner));
+    }
+    if (target->group.len > 0 && (is_new || before->gid != target->gid)) {
+        Value old = is_new ? value_missing()
+                           : value_string(host_group_name(call->host, arena, before->gid));
+        outcome_change(call, outcome, "group", old, value_string(target->group));
+    }
+    if (is_new) {
+        mode_t mode = target->has_mode ? target->mode : target->new_mode;
+        outcome_change(call, outcome, "mode", value_missing(), mode_value(arena, mode));
+    } else if (target->set_mode) {
+        outcome_change(call, outcome, "mode", mode_value(arena, before->mode),
+                       mode_value(arena, target->mode));
+    }
+}
+
+static void tell_one(Call *call, const Target *target, Outcome *outcome)
+{
+    FileKind kind = target->before.kind;
+    if (kind != FILE_REGULAR) {
+        outcome_change(call, outcome, "state", value_string(str_from_c(file_kind_name(kind))),
+                       value_string(STR("present")));
+    } else if (target->write) {
+        outcome_change(call, outcome, "size", value_int(target->before.size),
+                       value_int((int64_t)target->content.len));
+    }
+    tell_attributes(call, target, outcome);
+    outcome->comment = kind == FILE_ABSENT ? STR("created") : STR("updated");
+}
+
+static void tell_of_many(Call *call, const Target *target, Outcome *outcome)
+{
+    const char *path = arena_copy_c(call->arena, target->path);
+    FileKind kind = target->before.kind;
+    outcome_change(
+        call, outcome, path, value_string(str_from_c(file_kind_name(kind))),
+        value_string(target->write && kind == FILE_REGULAR ? STR("other content") : STR("file")));
+}
+
+bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, Buf *diff,
+                    Error *err)
+{
+    ArenaMark mark = arena_mark(call->arena);
+    bool looked = target->old_known;
+    if (!look(call, target, err)) {
+        return false;
+    }
+    const FileInfo *before = &target->before;
+    if (before->kind == FILE_DIRECTORY || before->kind == FILE_OTHER ||
+        (before->kind == FILE_LINK && !target->has_content)) {
+        return refuse_kind(target, err);
+    }
+    bool same_content =
+        before->kind == FILE_REGULAR &&
+        (!target->has_content || (target->old_known && str_eq(target->old, target->content)));
+    target->write = !same_content;
+    if (before->kind == FILE_REGULAR) {
+        target->set_owner = (target->uid != HOST_KEEP_ID && target->uid != before->uid) ||
+                            (target->gid != HOST_KEEP_ID && target->gid != before->gid);
+        target->set_mode = target->has_mode && target->mode != before->mode;
+    }
+    if (same_content) {
+        target->old = STR_EMPTY;
+        if (!looked) {
+            arena_release(call->arena, mark); /* a thousand unchanged files keep nothing */
+        }
+    }
+    if (!target->write && !target->set_owner && !target->set_mode && !target->people_missing) {
+        return true;
+    }
+    outcome->changed = true;
+    if (target->write) {
+        put_diff(call, target, diff);
+    }
+    if (several) {
+        tell_of_many(call, target, outcome);
+    } else {
+        tell_one(call, target, outcome);
+    }
+    return true;
+}
+
+/* --- Doing it ------------------------------------------------------------------------------- */
+
+static bool validate(void *context, Str path, Error *err)
+{
+    struct {
+        Call *call;
+        Value command;
+    } *asked = context;
+    Command command = { .command = command_with_path(asked->call->arena, asked->command, path),
+                        .quiet = true };
+    ProcessResult result;
+    if (!command_run(asked->call, &command, &result, err)) {
+        return error_wrap(err, "validate");
+    }
+    if (result.ending == PROCESS_EXITED && result.exit_code == 0) {
+        return true;
+    }
+    if (result.error_out.len == 0) {
+        result.error_out = result.out;
+    }
+    command_failure(asked->call, &command, &result, err);
+    return error_wrap(err, "validate");
+}
+
+static bool save_backup(Call *call, const Target *target, Error *err)
+{
+    if (target->backup.len == 0 || target->before.kind != FILE_REGULAR) {
+        return true;
+    }
+    Str path = arena_format(call->arena, "%" STR_FMT "%" STR_FMT, STR_ARG(target->path),
+                            STR_ARG(target->backup));
+    FileWrite write = { .mode = target->before.mode,
+                        .uid = target->before.uid,
+                        .gid = target->before.gid };
+    return (call_keep(call, path, err) &&
+            host_read(call->host, call->arena, target->path, FILE_CONTENT_MAX, &write.content,
+                      err) &&
+            host_write(call->host, path, &write, err)) ||
+           error_wrap(err, "backup");
+}
+
+static bool write_file(Call *call, const Target *target, Error *err)
+{
+    bool exists = target->before.kind == FILE_REGULAR;
+    struct {
+        Call *call;
+        Value command;
+    } asked = { call, target->validate };
+    FileWrite write = {
+        .content = target->content,
+        .mode = target->has_mode ? target->mode
+                : exists         ? target->before.mode
+                                 : target->new_mode,
+        .uid = target->uid,
+        .gid = target->gid,
+        .before = &target->before,
+        .check = value_is_missing(target->validate) ? NULL : validate,
+        .check_context = &asked,
+    };
+    if (host_write(call->host, target->path, &write, err)) {
+        return true;
+    }
+    size_t slash = str_find_last(target->path, STR("/"));
+    if (!target->parents || err->kind != ERROR_NOT_FOUND || slash == 0 || exists) {
+        return false;
+    }
+    return host_make_directory(call->host, str_slice(target->path, 0, slash), DIRECTORY_MODE_NEW,
+                               true, err) &&
+           host_write(call->host, target->path, &write, err);
+}
+
+bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err)
+{
+    if (!target->write && !target->set_owner && !target->set_mode) {
+        return true;
+    }
+    if (!call_keep(call, target->path, err)) {
+        return false;
+    }
+    if (target->write) {
+        if (!save_backup(call, target, err) || !write_file(call, target, err)) {
+            return false;
+        }
+        outcome->changed = true;
+        return true;
+    }
+    if (target->set_owner) {
+        if (!host_set_owner(call->host, target->path, target->uid, target->gid, err)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    /* A new owner takes the set-id bits away, so the mode comes after it. */
+    bool again = target->set_owner && target->has_mode && (target->mode & 06000) != 0;
+    if (target->set_mode || again) {
+        if (!host_set_mode(call->host, target->path, target->mode, err)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    return true;
+}
+
+bool target_check_one(Call *call, Target *target, Outcome *outcome, Error *err)
+{
+    AUTO_CLEAR(Buf) diff = buf_make(BUF_UNLIMITED);
+    if (!target_compare(call, target, false, outcome, &diff, err)) {
+        return false;
+    }
+    if (diff.len > 0) {
+        outcome->diff = arena_copy(call->arena, buf_str(&diff));
+    }
+    outcome->state = STR("present");
+    outcome->found = target;
+    return true;
+}
+
+bool target_apply_one(Call *call, Outcome *outcome, Error *err)
+{
+    return target_apply(call, outcome->found, outcome, err);
+}
+
+/* --- Claims --------------------------------------------------------------------------------- */
+
+static void claim(Arena *arena, const ParamSpec *specs, const Value *params, const char *name,
+                  const char *prefix, List *claims)
+{
+    for (uint32_t i = 0; specs[i].name != NULL; i++) {
+        if (strcmp(specs[i].name, name) == 0 && value_is_string(params[i]) && params[i].len > 0) {
+            Str text = value_str(params[i]);
+            list_push(arena, claims,
+                      value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(text))));
+        }
+    }
+}
+
+void target_claims(Arena *arena, const ParamSpec *specs, const Value *params, List *claims)
+{
+    claim(arena, specs, params, "name", "path:", claims);
+    claim(arena, specs, params, "owner", "needs:user:", claims);
+    claim(arena, specs, params, "group", "needs:group:", claims);
+}

@@ -1,0 +1,78 @@
+/* A file as a step wants it, beside what is there: what all actions that write files share.
+ *
+ * check: target_wish() reads the parameters of FILE_WRITE_PARAMS, the action says which content,
+ * target_compare() looks at the file and describes the difference. apply: target_apply(). */
+#pragma once
+
+#include "base/buf.h"
+#include "modules/call.h"
+
+#define FILE_OWNER_PARAMS                                                            \
+    { "owner", PARAM_STRING, .help = "whom it belongs to, by name or number" },      \
+        { "group", PARAM_STRING, .help = "its group, by name or number" },           \
+    {                                                                                \
+        "mode", PARAM_MODE, .help = "its permissions, octal however they are quoted" \
+    }
+
+#define FILE_WRITE_PARAMS                                                                        \
+    FILE_OWNER_PARAMS,                                                                           \
+        { "parents", PARAM_BOOL, .fallback = "true", .help = "make missing directories above" }, \
+        { "backup", PARAM_STRING,                                                                \
+          .help = "keep the former content beside it; true, or the end of that file's name" },   \
+    {                                                                                            \
+        "validate", PARAM_COMMAND,                                                               \
+            .help = "a command that must like the new content before it is used; %s is its path" \
+    }
+
+enum {
+    FILE_MODE_NEW = 0644,
+    FILE_MODE_SECRET = 0600,
+    DIRECTORY_MODE_NEW = 0755,
+    FILE_CONTENT_MAX = 64 << 20, /* bytes that are read of one file */
+};
+
+typedef struct Target {
+    /* Wanted. */
+    Str path;
+    bool has_content;
+    Str content;
+    bool secret; /* the content must not be shown */
+    bool has_mode;
+    mode_t mode;
+    mode_t new_mode; /* for a file that is not there yet */
+    uid_t uid;       /* HOST_KEEP_ID: as it is */
+    gid_t gid;
+    Str owner, group;    /* as written */
+    bool people_missing; /* of a plan: one of them is not there yet */
+    bool parents;
+    Str backup;     /* suffix; empty: none */
+    Value validate; /* missing: none */
+
+    /* Found. */
+    FileInfo before;
+    Str old; /* the old content, as far as it was read */
+    bool old_known;
+    bool write, set_owner, set_mode;
+} Target;
+
+/* Owner, group and mode. In a plan, somebody who is not there yet is no failure. */
+MUST_CHECK bool target_wish_attributes(Call *call, Target *target, Error *err);
+/* These, and all the rest of FILE_WRITE_PARAMS. */
+MUST_CHECK bool target_wish(Call *call, Str path, Target *target, Error *err);
+void target_set_content(Target *target, Value content);
+
+/* Looks, and says in `target` and `outcome` what is to change; `several`: this is one of many. The
+ * diff goes to `diff`. With `target->old_known` the old content was read by the caller. */
+MUST_CHECK bool target_compare(Call *call, Target *target, bool several, Outcome *outcome,
+                               Buf *diff, Error *err);
+MUST_CHECK bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err);
+
+/* The whole check and apply of an action with one target, which is `outcome->found`. */
+MUST_CHECK bool target_check_one(Call *call, Target *target, Outcome *outcome, Error *err);
+bool target_apply_one(Call *call, Outcome *outcome, Error *err);
+
+/* "0644" */
+Value mode_value(Arena *arena, mode_t mode);
+
+/* The claims of an action whose path is `name`: that path, and the owner and group it needs. */
+void target_claims(Arena *arena, const ParamSpec *specs, const Value *params, List *claims);
