@@ -68,7 +68,7 @@ typedef struct Graph {
     Vertex *vertices; /* the first `steps.count` are the runs, in the order of steps */
     uint32_t vertex_count;
     uint32_t *check_of; /* by step: its check vertex, or VERTEX_NONE */
-    uint32_t *next;     /* vertices that wait for a vertex, each once */
+    uint32_t *next;     /* vertices that wait for a vertex; one with two reasons is there twice */
     uint32_t *next_start;
     uint32_t *order;    /* all vertices, as mode `ansible` takes them */
     uint32_t *position; /* the reverse: of each vertex in `order` */
@@ -101,6 +101,8 @@ bool graph_find(const Graph *graph, Str name, uint32_t *out);
 /* How to call `step` in a message about `near`: by name when both are of one job, else by id. */
 Str graph_call(const Graph *graph, uint32_t step, uint32_t near);
 
+/* For each vertex, the cost of the longest chain that starts with it, in milliseconds. */
+uint64_t *graph_chain_costs(const Graph *graph, Arena *arena);
 /* The longest chain of runs that wait for each other, first to last, weighed by what actions say
  * of their cost. Steps beside it can run meanwhile. */
 Numbers graph_critical_path(const Graph *graph, Arena *arena);

@@ -1,0 +1,229 @@
+#include "model/graph.h"
+
+#include "base/enum_names.h"
+#include "model/graph_builder.h"
+
+static const char *const origin_names[] = {
+    [EDGE_WRITTEN] = "written",     [EDGE_WRITTEN_IN] = "written in", [EDGE_RESULT] = "result",
+    [EDGE_CONDITION] = "condition", [EDGE_CLAIM] = "claim",           [EDGE_NEED] = "need",
+};
+
+const char *edge_origin_name(EdgeOrigin origin)
+{
+    return enum_names_get(origin_names, COUNT_OF(origin_names), (size_t)origin, "EdgeOrigin");
+}
+
+/* By `from`, keeping the order of each step's edges, and the first of equal ones alone. Returns
+ * where each step's start. */
+static uint32_t *sort_edges(Arena *arena, EdgeVec *edges, uint32_t step_count)
+{
+    uint32_t *start = arena_alloc_zero(arena, ((size_t)step_count + 2) * sizeof *start);
+    for (uint32_t i = 0; i < edges->len; i++) {
+        start[edges->items[i].from + 2]++;
+    }
+    for (uint32_t i = 2; i < step_count + 2; i++) {
+        start[i] += start[i - 1];
+    }
+    Edge *sorted = ARENA_ARRAY(arena, Edge, edges->len);
+    for (uint32_t i = 0; i < edges->len; i++) {
+        sorted[start[edges->items[i].from + 1]++] = edges->items[i];
+    }
+    /* Now start[i] is where step i's begin. Of what was seen last under each target, one bit for
+     * each kind with its forms says whether it is there already. */
+    uint32_t *seen_by = ARENA_ARRAY(arena, uint32_t, step_count);
+    uint32_t *seen = ARENA_ARRAY(arena, uint32_t, step_count);
+    memset(seen_by, 0xff, step_count * sizeof *seen_by);
+    uint32_t kept = 0;
+    uint32_t at = 0;
+    for (uint32_t step = 0; step < step_count; step++) {
+        uint32_t end = start[step + 1];
+        start[step] = kept;
+        for (; at < end; at++) {
+            const Edge *edge = &sorted[at];
+            uint32_t bit = 1u << (edge->kind * 4 + (edge->any ? 1 : 0) + (edge->all ? 2 : 0));
+            if (seen_by[edge->to] != step) {
+                seen_by[edge->to] = step;
+                seen[edge->to] = 0;
+            }
+            if ((seen[edge->to] & bit) == 0) {
+                seen[edge->to] |= bit;
+                sorted[kept++] = *edge;
+            }
+        }
+    }
+    start[step_count] = kept;
+    edges->items = sorted;
+    edges->cap = edges->len;
+    edges->len = kept;
+    return start;
+}
+
+_Static_assert(REQUISITE_KINDS * 4 <= 32, "sort_edges has a bit for each kind and form");
+
+static void sort_hard(GraphBuilder *builder)
+{
+    builder->hard_start = sort_edges(builder->scratch, &builder->hard, builder->graph->steps.count);
+}
+
+/* Whether the vertices of an edge's two ends are in one knot, in any of their pairs. */
+static bool in_knot(const Graph *graph, const uint32_t *knot, const Edge *edge)
+{
+    uint32_t from_check = graph->check_of[edge->from];
+    uint32_t to_check = graph->check_of[edge->to];
+    return knot[edge->from] == knot[edge->to] ||
+           (from_check != VERTEX_NONE && knot[from_check] == knot[edge->to]) ||
+           (from_check != VERTEX_NONE && to_check != VERTEX_NONE &&
+            knot[from_check] == knot[to_check]);
+}
+
+static uint32_t *positions(Arena *arena, const uint32_t *order, uint32_t count)
+{
+    uint32_t *position = ARENA_ARRAY(arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        position[order[i]] = i;
+    }
+    return position;
+}
+
+/* Claims follow the file, requisites may not: where the two meet in a circle, the requisites (and
+ * the claims that are not part of it) give the order, and all claims follow that one. */
+static Net bend_claims(GraphBuilder *builder, const Net *knotted)
+{
+    Graph *graph = builder->graph;
+    Arena *scratch = builder->scratch;
+    uint32_t *knot, *sizes;
+    net_knots(knotted, scratch, &knot, &sizes);
+    bool *left_out = arena_alloc_zero(scratch, builder->soft.len);
+    for (uint32_t i = 0; i < builder->soft.len; i++) {
+        left_out[i] = in_knot(graph, knot, &builder->soft.items[i]);
+    }
+    Net net = graph_make_net(builder, &builder->soft, left_out, NULL);
+    uint32_t *order = graph_order_net(scratch, graph, &net);
+    uint32_t *position = positions(scratch, order, graph->vertex_count);
+    builder->soft = (EdgeVec){ 0 };
+    graph_add_claims(builder, position, false);
+    return graph_make_net(builder, &builder->soft, NULL, position);
+}
+
+static Net add_claims(GraphBuilder *builder, Net net)
+{
+    graph_add_claims(builder, builder->graph->rank, true);
+    if (builder->soft.len == 0) {
+        return net;
+    }
+    Net with = graph_make_net(builder, &builder->soft, NULL, NULL);
+    if (net_sort(&with, builder->scratch, NULL)) {
+        return with;
+    }
+    return bend_claims(builder, &with);
+}
+
+static void keep_edges(GraphBuilder *builder)
+{
+    Graph *graph = builder->graph;
+    Arena *arena = builder->arena;
+    for (uint32_t i = 0; i < builder->soft.len; i++) {
+        VEC_PUSH(builder->scratch, &builder->hard, builder->soft.items[i]);
+    }
+    if (builder->soft.len > 0) {
+        sort_hard(builder);
+    }
+    graph->edge_count = builder->hard.len;
+    graph->edges = ARENA_ARRAY(arena, Edge, graph->edge_count);
+    memcpy(graph->edges, builder->hard.items, graph->edge_count * sizeof *graph->edges);
+    graph->edge_start = ARENA_ARRAY(arena, uint32_t, graph->steps.count + 1);
+    memcpy(graph->edge_start, builder->hard_start,
+           (graph->steps.count + 1) * sizeof *graph->edge_start);
+
+    NetPair *pairs = ARENA_ARRAY(builder->scratch, NetPair, graph->edge_count);
+    for (uint32_t i = 0; i < graph->edge_count; i++) {
+        pairs[i] = (NetPair){ .target = graph->edges[i].to, .waiter = i };
+    }
+    Net in = net_make(arena, graph->steps.count, pairs, graph->edge_count);
+    graph->in_edges = in.next;
+    graph->in_start = in.start;
+}
+
+static bool build(GraphBuilder *builder)
+{
+    Graph *graph = builder->graph;
+    uint32_t errors = builder->problems->errors;
+    builder->index = step_index_new(builder->scratch, &graph->steps);
+    graph_add_requisites(builder);
+    sort_hard(builder);
+    graph_check_use_cycles(builder);
+    graph_apply_use(builder);
+    graph_add_implicit(builder);
+    sort_hard(builder);
+    graph->rank = graph_rank_steps(builder->arena, &graph->steps);
+    graph_make_vertices(builder);
+    Net net = graph_make_net(builder, &builder->soft, NULL, NULL);
+    if (!graph_check_cycles(builder, &net) || builder->problems->errors > errors) {
+        return false;
+    }
+    net = add_claims(builder, net);
+    keep_edges(builder);
+    graph->next = net.next;
+    graph->next_start = net.start;
+    graph->order = graph_order_net(builder->arena, graph, &net);
+    graph->position = positions(builder->arena, graph->order, graph->vertex_count);
+    return builder->problems->errors == errors;
+}
+
+bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph **out,
+                 Problems *problems)
+{
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    Graph *graph = ARENA_NEW(arena, Graph);
+    graph->steps = *steps;
+    graph->steps.items = ARENA_ARRAY(arena, Step, steps->count);
+    memcpy(graph->steps.items, steps->items, steps->count * sizeof *steps->items);
+    graph->sources = sources;
+    GraphBuilder builder = {
+        .arena = arena, .scratch = &scratch, .graph = graph, .problems = problems
+    };
+    bool built = build(&builder);
+    *out = built ? graph : NULL;
+    return built;
+}
+
+Edges graph_edges(const Graph *graph, uint32_t step)
+{
+    uint32_t start = graph->edge_start[step];
+    return (Edges){ &graph->edges[start], graph->edge_start[step + 1] - start };
+}
+
+Numbers graph_edges_to(const Graph *graph, uint32_t step)
+{
+    uint32_t start = graph->in_start[step];
+    return (Numbers){ &graph->in_edges[start], graph->in_start[step + 1] - start };
+}
+
+Numbers graph_next(const Graph *graph, uint32_t vertex)
+{
+    uint32_t start = graph->next_start[vertex];
+    return (Numbers){ &graph->next[start], graph->next_start[vertex + 1] - start };
+}
+
+bool graph_find(const Graph *graph, Str name, uint32_t *out)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < graph->steps.count; i++) {
+        if (str_eq(graph->steps.items[i].id, name)) {
+            *out = i;
+            return true;
+        }
+        if (str_eq(graph->steps.items[i].name, name)) {
+            *out = i;
+            found++;
+        }
+    }
+    return found == 1;
+}
+
+Str graph_call(const Graph *graph, uint32_t step, uint32_t near)
+{
+    const Step *steps = graph->steps.items;
+    return steps[step].spec->job == steps[near].spec->job ? steps[step].name : steps[step].id;
+}

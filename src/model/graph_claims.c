@@ -1,0 +1,195 @@
+/* Order between steps that share a resource without saying so.
+ *
+ * Steps that claim the same name form a chain in file order. A step that needs a resource (its
+ * owner, its group, the directories above its path) follows the one that claims it, wherever that
+ * stands; with regard to further claims of that resource it keeps file order. Taking a resource
+ * away ("drops:") is no reason to come before those that need it. */
+#include <stdlib.h>
+
+#include "base/str_map.h"
+#include "model/graph_builder.h"
+
+enum {
+    PARENTS_MAX = 64 /* directories above a path that are looked at */
+};
+
+typedef struct Claimant {
+    uint32_t at; /* place in the order; the claims of one resource are sorted by it */
+    uint32_t step;
+    bool drops;
+} Claimant;
+
+typedef struct Resource {
+    Str name;
+    VEC(Claimant) claims;
+    uint32_t made; /* the first claim that does not drop it */
+} Resource;
+
+typedef struct Claim {
+    Str resource;
+    bool drops, needs;
+} Claim;
+
+static Claim claim_parse(Value value)
+{
+    Claim claim = { .resource = value_str(value) };
+    if (str_starts(claim.resource, STR("needs:"))) {
+        claim.needs = true;
+        claim.resource = str_from_offset(claim.resource, 6);
+    } else if (str_starts(claim.resource, STR("drops:"))) {
+        claim.drops = true;
+        claim.resource = str_from_offset(claim.resource, 6);
+    }
+    /* "path:/" keeps its slash, "path:/srv/" does not. */
+    while (str_starts(claim.resource, STR("path:")) && claim.resource.len > 6 &&
+           str_ends(claim.resource, STR("/"))) {
+        claim.resource.len--;
+    }
+    return claim;
+}
+
+/* "path:/srv/www" to "path:/srv", "path:/srv" to "path:/"; false for others. */
+static bool parent_of(Str resource, Str *parent)
+{
+    if (!str_starts(resource, STR("path:/")) || resource.len <= 6) {
+        return false;
+    }
+    size_t slash = str_find_last(resource, STR("/"));
+    *parent = str_slice(resource, 0, slash <= 5 ? 6 : slash);
+    return true;
+}
+
+static void add_claimant(Arena *arena, StrMap *resources, Claim claim, Claimant claimant)
+{
+    Resource *resource = str_map_find(resources, claim.resource);
+    if (resource == NULL) {
+        resource = ARENA_NEW(arena, Resource);
+        resource->name = claim.resource;
+        str_map_put(resources, claim.resource, resource);
+    }
+    if (resource->claims.len == 0 || VEC_LAST(&resource->claims).step != claimant.step) {
+        VEC_PUSH(arena, &resource->claims, claimant);
+    }
+}
+
+static int compare_claimants(const void *a, const void *b)
+{
+    uint32_t x = ((const Claimant *)a)->at, y = ((const Claimant *)b)->at;
+    return (x > y) - (x < y);
+}
+
+static void push_soft(GraphBuilder *builder, uint32_t from, uint32_t to, EdgeOrigin origin,
+                      Str resource)
+{
+    if (from == to) {
+        return;
+    }
+    graph_builder_push(builder, &builder->soft,
+                       (Edge){ .from = from,
+                               .to = to,
+                               .kind = REQUISITE_ORDER,
+                               .origin = (uint8_t)origin,
+                               .detail = resource,
+                               .place = &graph_step(builder->graph, from)->spec->place });
+}
+
+static void add_chain(GraphBuilder *builder, Resource *resource)
+{
+    Claimant *claims = resource->claims.items;
+    bool sorted = true;
+    for (uint32_t i = 1; i < resource->claims.len; i++) {
+        sorted &= claims[i - 1].at < claims[i].at;
+    }
+    if (!sorted) {
+        qsort(claims, resource->claims.len, sizeof *claims, compare_claimants);
+    }
+    while (resource->made < resource->claims.len && claims[resource->made].drops) {
+        resource->made++;
+    }
+    for (uint32_t i = 1; i < resource->claims.len; i++) {
+        push_soft(builder, claims[i].step, claims[i - 1].step, EDGE_CLAIM, resource->name);
+    }
+}
+
+/* How many claims stand before `at`. */
+static uint32_t claims_before(const Resource *resource, uint32_t at)
+{
+    uint32_t low = 0, high = resource->claims.len;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (resource->claims.items[middle].at < at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void add_need(GraphBuilder *builder, uint32_t step, uint32_t at, const Resource *resource,
+                     bool hoist)
+{
+    const Claimant *claims = resource->claims.items;
+    uint32_t before = claims_before(resource, at);
+    uint32_t after = before;
+    if (after < resource->claims.len && claims[after].step == step) {
+        after++; /* a step that claims what it needs stands between the others */
+    } else if (hoist && after == resource->made && after < resource->claims.len) {
+        before = ++after; /* nothing before the step makes what it needs, and the next one does */
+    }
+    if (before > 0) {
+        push_soft(builder, step, claims[before - 1].step, EDGE_NEED, resource->name);
+    }
+    if (after < resource->claims.len) {
+        push_soft(builder, claims[after].step, step, EDGE_NEED, resource->name);
+    }
+}
+
+static void add_needs(GraphBuilder *builder, const StrMap *resources, const Step *step, uint32_t at,
+                      bool hoist)
+{
+    for (uint32_t i = 0; i < step->claims->len; i++) {
+        Claim claim = claim_parse(step->claims->items[i]);
+        Resource *resource = claim.needs ? str_map_find(resources, claim.resource) : NULL;
+        if (resource != NULL) {
+            add_need(builder, step->index, at, resource, hoist);
+        }
+        Str parent;
+        for (uint32_t depth = 0; depth < PARENTS_MAX && parent_of(claim.resource, &parent);
+             depth++) {
+            claim.resource = parent;
+            resource = str_map_find(resources, parent);
+            if (resource != NULL) {
+                add_need(builder, step->index, at, resource, hoist);
+            }
+        }
+    }
+}
+
+void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist)
+{
+    const Steps *steps = &builder->graph->steps;
+    StrMap resources;
+    str_map_init(&resources, builder->scratch);
+    bool needs = false;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const List *claims = steps->items[i].claims;
+        for (uint32_t j = 0; claims != NULL && j < claims->len; j++) {
+            Claim claim = claim_parse(claims->items[j]);
+            needs |= claim.needs || str_starts(claim.resource, STR("path:"));
+            if (!claim.needs) {
+                add_claimant(builder->scratch, &resources, claim,
+                             (Claimant){ .at = at[i], .step = i, .drops = claim.drops });
+            }
+        }
+    }
+    uint32_t walk = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&resources, &walk)) != NULL;) {
+        add_chain(builder, entry->value);
+    }
+    for (uint32_t i = 0; needs && i < steps->count; i++) {
+        if (steps->items[i].claims != NULL) {
+            add_needs(builder, &resources, &steps->items[i], at[i], hoist);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+/* Telling of requisites that go round in a circle, with the whole way. */
+#include "model/graph_builder.h"
+
+enum {
+    WAY_START_MAX = 1100, /* bytes of the way that are shown when it is too long for a message */
+    WAY_END_MAX = 500
+};
+
+/* One step of the way: `from` waits for `to`. */
+typedef struct Hop {
+    uint32_t from, to;
+    const Edge *edge; /* reversed: from `to` to `from`, a prereq seen from its target */
+    bool reversed;
+} Hop;
+
+/* The kinds are given as a set of 1 << RequisiteKind. */
+static const Edge *find_edge(const GraphBuilder *builder, uint32_t from, uint32_t to,
+                             unsigned kinds)
+{
+    for (uint32_t i = builder->hard_start[from]; i < builder->hard_start[from + 1]; i++) {
+        const Edge *edge = &builder->hard.items[i];
+        if (edge->to == to && (kinds >> edge->kind & 1) != 0) {
+            return edge;
+        }
+    }
+    return NULL;
+}
+
+static Hop make_hop(const GraphBuilder *builder, uint32_t from, uint32_t to, bool to_check)
+{
+    const unsigned prereq = 1u << REQUISITE_PREREQ;
+    const unsigned plain = ~(prereq | 1u << REQUISITE_LISTEN | 1u << REQUISITE_USE);
+    Hop hop = { .from = from, .to = to };
+    hop.edge = to_check || from == to ? find_edge(builder, from, to, prereq) : NULL;
+    hop.edge = hop.edge != NULL ? hop.edge : find_edge(builder, from, to, plain);
+    if (hop.edge == NULL) {
+        hop.edge = find_edge(builder, to, from, prereq);
+        hop.reversed = true;
+    }
+    BUG_IF(hop.edge == NULL);
+    return hop;
+}
+
+static void print_hop(const GraphBuilder *builder, const Hop *hop, bool one_job, Buf *out)
+{
+    const Step *to = graph_step(builder->graph, hop->to);
+    const Edge *edge = hop->edge;
+    const char *kind = requisite_kind_name((RequisiteKind)edge->kind);
+    if (hop->reversed) {
+        buf_put_format(out, " <-%s- ", kind);
+    } else if (edge->origin == EDGE_RESULT || edge->origin == EDGE_CONDITION) {
+        buf_put_c(out, edge->origin == EDGE_RESULT ? " -uses the result of-> "
+                                                   : " -has a condition on-> ");
+    } else {
+        buf_put_format(out, " -%s%s%s-> ", kind,
+                       edge->any   ? "_any"
+                       : edge->all ? "_all"
+                                   : "",
+                       edge->origin == EDGE_WRITTEN_IN ? " (written there as _in)" : "");
+    }
+    Str name = one_job ? to->name : to->id;
+    buf_put_format(out, "'%" STR_FMT "'", STR_ARG(name));
+}
+
+/* All of it, or its two ends when it is too long for a message. */
+static Str print_way(const GraphBuilder *builder, const Hop *hops, uint32_t count)
+{
+    Arena *arena = builder->scratch;
+    bool one_job = true;
+    for (uint32_t i = 0; i < count; i++) {
+        one_job &= graph_step(builder->graph, hops[i].to)->spec->job ==
+                   graph_step(builder->graph, hops[0].to)->spec->job;
+    }
+    const Step *first = graph_step(builder->graph, hops[0].from);
+    Buf start = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put_format(&start, "'%" STR_FMT "'", STR_ARG(one_job ? first->name : first->id));
+    uint32_t shown = 0;
+    while (shown < count && start.len < WAY_START_MAX) {
+        print_hop(builder, &hops[shown++], one_job, &start);
+    }
+    if (shown == count) {
+        return buf_str(&start);
+    }
+    Buf end = buf_make_in(arena, BUF_UNLIMITED);
+    uint32_t last = count;
+    while (last > shown && end.len < WAY_END_MAX) {
+        Buf hop = buf_make_in(arena, BUF_UNLIMITED);
+        print_hop(builder, &hops[--last], one_job, &hop);
+        Buf joined = buf_make_in(arena, BUF_UNLIMITED);
+        buf_put(&joined, buf_str(&hop));
+        buf_put(&joined, buf_str(&end));
+        end = joined;
+    }
+    if (last > shown) {
+        buf_put_format(&start, " ... %u more ...", last - shown);
+    }
+    buf_put(&start, buf_str(&end));
+    return buf_str(&start);
+}
+
+static void tell(GraphBuilder *builder, const char *code, const char *what, const Hop *hops,
+                 uint32_t count)
+{
+    const Value *place = hops[0].edge->place;
+    Str way = print_way(builder, hops, count);
+    const Source *source = sources_get(builder->graph->sources, place->source);
+    Problem *problem = problems_add(builder->problems, code, source, place->start, place->span,
+                                    "%s: %" STR_FMT, what, STR_ARG(way));
+    problem->hint = count == 1 ? STR("a step cannot wait for itself") : STR("one of these must go");
+}
+
+/* The smallest member of each knot with more than one, or that waits for itself. */
+static uint32_t knot_heads(const Net *net, Arena *arena, uint32_t **heads)
+{
+    uint32_t *knot, *sizes;
+    uint32_t knots = net_knots(net, arena, &knot, &sizes);
+    bool *told = arena_alloc_zero(arena, knots + 1);
+    *heads = ARENA_ARRAY(arena, uint32_t, knots);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < net->count; i++) {
+        bool circular = sizes[knot[i]] > 1;
+        for (uint32_t j = net->start[i]; j < net->start[i + 1] && !circular; j++) {
+            circular = net->next[j] == i;
+        }
+        if (circular && !told[knot[i]]) {
+            told[knot[i]] = true;
+            (*heads)[count++] = i;
+        }
+    }
+    return count;
+}
+
+bool graph_check_cycles(GraphBuilder *builder, const Net *net)
+{
+    if (net_sort(net, builder->scratch, NULL)) {
+        return true;
+    }
+    uint32_t *heads;
+    uint32_t count = knot_heads(net, builder->scratch, &heads);
+    bool *told = arena_alloc_zero(builder->scratch, builder->graph->steps.count);
+    for (uint32_t i = 0; i < count && i < PROBLEMS_MAX; i++) {
+        if (told[builder->graph->vertices[heads[i]].step]) {
+            continue; /* the checks of the same steps */
+        }
+        uint32_t *circle;
+        uint32_t len = net_circle(net, heads[i], builder->scratch, &circle);
+        Hop *hops = ARENA_ARRAY(builder->scratch, Hop, len);
+        uint32_t hop_count = 0;
+        for (uint32_t j = 0; j < len; j++) {
+            Vertex from = builder->graph->vertices[circle[j]];
+            Vertex to = builder->graph->vertices[circle[(j + 1) % len]];
+            told[from.step] = true;
+            /* From a step's run to its own check is no step of the way. */
+            if (from.step != to.step || len == 1) {
+                hops[hop_count++] = make_hop(builder, from.step, to.step, to.check);
+            }
+        }
+        tell(builder, "E0403", "requisites form a circle", hops, hop_count);
+    }
+    return false;
+}
+
+bool graph_check_use_cycles(GraphBuilder *builder)
+{
+    VEC(NetPair) pairs = { 0 };
+    for (uint32_t i = 0; i < builder->hard.len; i++) {
+        const Edge *edge = &builder->hard.items[i];
+        if (edge->kind == REQUISITE_USE) {
+            VEC_PUSH(builder->scratch, &pairs,
+                     (NetPair){ .target = edge->to, .waiter = edge->from });
+        }
+    }
+    if (pairs.len == 0) {
+        return true;
+    }
+    Net net = net_make(builder->scratch, builder->graph->steps.count, pairs.items, pairs.len);
+    if (net_sort(&net, builder->scratch, NULL)) {
+        return true;
+    }
+    uint32_t *heads;
+    uint32_t count = knot_heads(&net, builder->scratch, &heads);
+    for (uint32_t i = 0; i < count && i < PROBLEMS_MAX; i++) {
+        uint32_t *circle;
+        uint32_t len = net_circle(&net, heads[i], builder->scratch, &circle);
+        Hop *hops = ARENA_ARRAY(builder->scratch, Hop, len);
+        for (uint32_t j = 0; j < len; j++) {
+            hops[j] = (Hop){ .from = circle[j], .to = circle[(j + 1) % len] };
+            hops[j].edge = find_edge(builder, hops[j].from, hops[j].to, 1u << REQUISITE_USE);
+        }
+        tell(builder, "E0404", "'use' forms a circle", hops, len);
+    }
+    return false;
+}

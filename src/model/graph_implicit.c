@@ -1,0 +1,172 @@
+/* Edges that nobody wrote as a requisite: a step that uses the result of another comes after it.
+ *
+ * In a parameter the other must also have gone well, unless the step is there for its failure. In
+ * a condition only the order counts: conditions are asked to find out how something went. */
+#include "model/graph_builder.h"
+
+typedef struct Use {
+    Reference reference;
+    const Value *place;
+    bool in_condition;
+    bool self_allowed; /* asked after the action, when the own result is there too */
+} Use;
+
+/* Of a StepSpec; the instances of a forEach share it. */
+typedef struct Uses {
+    const StepSpec *spec;
+    VEC(Use) items;
+    bool computed;
+} Uses;
+
+static void add_used(Arena *arena, const Dynamic *dynamic, Use use, Uses *uses)
+{
+    if (dynamic_is_constant(dynamic)) {
+        return;
+    }
+    List *names = list_new(arena, 4);
+    bool computed = false;
+    dynamic_steps_used(dynamic, arena, names, &computed);
+    uses->computed |= computed;
+    for (uint32_t i = 0; i < names->len; i++) {
+        use.reference = (Reference){ .kind = REFERENCE_STEP,
+                                     .pattern = value_str(names->items[i]),
+                                     .literal = true };
+        use.place = &dynamic->value;
+        VEC_PUSH(arena, &uses->items, use);
+    }
+}
+
+/* from: [{file: STEP}], or one such map alone. */
+static void add_published(Arena *arena, const Dynamic *dynamic, Uses *uses)
+{
+    Value value = dynamic->value;
+    const Value *entries = value.kind == VALUE_LIST ? value.list->items : &dynamic->value;
+    uint32_t count = value.kind == VALUE_LIST ? value.list->len : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        if (entries[i].kind != VALUE_MAP || entries[i].map->len != 1) {
+            continue;
+        }
+        const MapEntry *entry = &entries[i].map->entries[0];
+        if (!value_is_string(entry->key) || !value_is_string(entry->value) ||
+            (dynamic->kind != DYNAMIC_CONSTANT &&
+             str_find(value_str(entry->value), STR("{{"), 0) != STR_NOT_FOUND)) {
+            continue;
+        }
+        bool by_step = str_eq(value_str(entry->key), STR("step"));
+        Use use = { .reference = { .kind = by_step ? REFERENCE_STEP : REFERENCE_MODULE,
+                                   .module = value_str(entry->key),
+                                   .pattern = value_str(entry->value),
+                                   .literal = true },
+                    .place = &entry->value };
+        VEC_PUSH(arena, &uses->items, use);
+    }
+}
+
+static void add_condition(Arena *arena, const Condition *condition, bool self_allowed, Uses *uses)
+{
+    if (condition->given) {
+        add_used(arena, &condition->test,
+                 (Use){ .in_condition = true, .self_allowed = self_allowed }, uses);
+    }
+}
+
+static void uses_of(Arena *arena, const StepSpec *spec, Uses *uses)
+{
+    *uses = (Uses){ .spec = spec };
+    uint32_t count = action_param_count(spec->action);
+    for (uint32_t i = 0; i < count; i++) {
+        if ((spec->params_set >> i & 1) == 0) {
+            continue;
+        }
+        add_used(arena, &spec->params[i], (Use){ 0 }, uses);
+        if (spec->action->params[i].kind == PARAM_PUBLISHED) {
+            add_published(arena, &spec->params[i], uses);
+        }
+    }
+    add_condition(arena, &spec->when, false, uses);
+    for (uint32_t i = 0; i < spec->job->gate_count; i++) {
+        for (const JobGate *gate = spec->job->gates[i]; gate != NULL; gate = gate->outer) {
+            add_condition(arena, &gate->when, false, uses);
+        }
+    }
+    add_condition(arena, &spec->success, true, uses);
+    add_condition(arena, &spec->proceed, true, uses);
+    if (spec->run.retry.given) {
+        add_used(arena, &spec->run.retry.until, (Use){ .in_condition = true, .self_allowed = true },
+                 uses);
+    }
+}
+
+/* Marks in `named` the steps that each step has under `onfail`, one step after the other. */
+static uint32_t mark_onfail(const EdgeVec *edges, uint32_t at, uint32_t step, uint32_t *named,
+                            bool *any)
+{
+    *any = false;
+    for (; at < edges->len && edges->items[at].from == step; at++) {
+        uint8_t kind = edges->items[at].kind;
+        *any |= kind != REQUISITE_USE && kind != REQUISITE_LISTEN;
+        if (kind == REQUISITE_ONFAIL) {
+            named[edges->items[at].to] = step;
+        }
+    }
+    return at;
+}
+
+static bool add_use(GraphBuilder *builder, const Step *step, const Use *use,
+                    const uint32_t *onfail_of)
+{
+    if (!graph_resolve(builder, step->index, &use->reference, use->place)) {
+        return true;
+    }
+    Edge edge = { .from = step->index,
+                  .origin = use->in_condition ? EDGE_CONDITION : EDGE_RESULT,
+                  .detail = use->reference.pattern,
+                  .place = use->place };
+    for (uint32_t i = 0; i < builder->found.len; i++) {
+        edge.to = builder->found.items[i];
+        if (edge.to == step->index && use->self_allowed) {
+            continue;
+        }
+        bool order_only = use->in_condition || onfail_of[edge.to] == step->index;
+        edge.kind = order_only ? REQUISITE_ORDER : REQUISITE_REQUIRE;
+        if (!graph_builder_push(builder, &builder->hard, edge)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void graph_add_implicit(GraphBuilder *builder)
+{
+    const Steps *steps = &builder->graph->steps;
+    EdgeVec written = builder->hard; /* sorted; what is added goes behind it */
+    uint32_t *onfail_of = ARENA_ARRAY(builder->scratch, uint32_t, steps->count);
+    memset(onfail_of, 0xff, steps->count * sizeof *onfail_of);
+    Uses uses = { 0 };
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const Step *step = &steps->items[i];
+        bool any;
+        uint32_t first = at;
+        /* Pushing may move builder->hard, but what `written` points to stays in the arena. */
+        at = mark_onfail(&written, first, i, onfail_of, &any);
+        if (uses.spec != step->spec) {
+            uses_of(builder->scratch, step->spec, &uses);
+        }
+        if (uses.computed && !any) {
+            const Value *place = &step->spec->name_place;
+            place = place->source == SOURCE_NONE ? &step->spec->place : place;
+            Problem *problem = problems_add(
+                builder->problems, "E0406", sources_get(builder->graph->sources, place->source),
+                place->start, place->span,
+                "'%" STR_FMT "' computes the name of the step whose result it uses",
+                STR_ARG(step->name));
+            problem->hint = STR("say by a requisite which steps come before it");
+        }
+        for (uint32_t j = 0; j < uses.items.len; j++) {
+            if (!add_use(builder, step, &uses.items.items[j], onfail_of)) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+/* From references to edges. */
+#include "model/graph_builder.h"
+
+bool graph_builder_push(GraphBuilder *builder, EdgeVec *edges, Edge edge)
+{
+    if (builder->hard.len + builder->soft.len >= GRAPH_EDGES_MAX) {
+        if (!builder->too_many) {
+            problems_add(builder->problems, "E0405",
+                         sources_get(builder->graph->sources, edge.place->source),
+                         edge.place->start, edge.place->span,
+                         "the requisites come to more than %d pairs of steps", GRAPH_EDGES_MAX);
+        }
+        builder->too_many = true;
+        return false;
+    }
+    VEC_PUSH(builder->scratch, edges, edge);
+    return true;
+}
+
+static const Source *source_of(const GraphBuilder *builder, const Value *place)
+{
+    return sources_get(builder->graph->sources, place->source);
+}
+
+static Str reference_text(const Reference *reference, Arena *arena)
+{
+    switch (reference->kind) {
+    case REFERENCE_JOB:
+        return arena_format(arena, "job named '%" STR_FMT "'", STR_ARG(reference->pattern));
+    case REFERENCE_MODULE:
+        return arena_format(arena, "step with '%" STR_FMT ": %" STR_FMT "'",
+                            STR_ARG(reference->module), STR_ARG(reference->pattern));
+    case REFERENCE_STEP: break;
+    }
+    return arena_format(arena, "step named '%" STR_FMT "'", STR_ARG(reference->pattern));
+}
+
+static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *reference,
+                         const Value *place)
+{
+    Problem *problem = problems_add(builder->problems, "E0401", source_of(builder, place),
+                                    place->start, place->span, "no %" STR_FMT " in this run",
+                                    STR_ARG(reference_text(reference, builder->scratch)));
+    Str nearest;
+    uint32_t near;
+    if (!step_index_suggest(builder->index, step, reference, &nearest, &near)) {
+        return;
+    }
+    Arena *arena = builder->problems->arena;
+    const Value *there = near == UINT32_MAX ? NULL : &graph_step(builder->graph, near)->spec->place;
+    const Source *source = there == NULL ? NULL : source_of(builder, there);
+    if (source != NULL) {
+        const Value *name = &graph_step(builder->graph, near)->spec->name_place;
+        const Value *shown = name->source == there->source ? name : there;
+        unsigned line = source_place(source, shown->start).line;
+        bool same = source == source_of(builder, place);
+        problem->hint = same ? arena_format(arena, "did you mean '%" STR_FMT "' (line %u)?",
+                                            STR_ARG(nearest), line)
+                             : arena_format(arena, "did you mean '%" STR_FMT "' (%" STR_FMT ":%u)?",
+                                            STR_ARG(nearest), STR_ARG(source->name), line);
+    } else {
+        problem->hint = arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
+    }
+}
+
+static void tell_ambiguous(GraphBuilder *builder, const Reference *reference, const Value *place)
+{
+    enum {
+        SHOWN = 5
+    };
+    Buf list = buf_make_in(builder->scratch, 4096);
+    const Job *last = NULL;
+    uint32_t jobs = 0;
+    const Step *first = graph_step(builder->graph, builder->found.items[0]);
+    for (uint32_t i = 0; i < builder->found.len; i++) {
+        const Step *step = graph_step(builder->graph, builder->found.items[i]);
+        if (step->spec->job == last) {
+            continue;
+        }
+        last = step->spec->job;
+        if (jobs++ < SHOWN) {
+            buf_put_format(&list, "%s'%" STR_FMT "'", jobs > 1 ? ", " : "", STR_ARG(last->name));
+        }
+    }
+    Problem *problem = problems_add(
+        builder->problems, "E0402", source_of(builder, place), place->start, place->span,
+        "%u jobs have a step named '%" STR_FMT "': %" STR_FMT "%s", jobs,
+        STR_ARG(reference->pattern), STR_ARG(buf_str(&list)), jobs > SHOWN ? " ..." : "");
+    problem->hint =
+        arena_format(builder->problems->arena, "name the job too: '%" STR_FMT "#%" STR_FMT "'",
+                     STR_ARG(first->spec->job->name), STR_ARG(reference->pattern));
+}
+
+bool graph_resolve(GraphBuilder *builder, uint32_t step, const Reference *reference,
+                   const Value *place)
+{
+    switch (step_index_find(builder->index, step, reference, builder->scratch, &builder->found)) {
+    case FIND_OK: return true;
+    case FIND_NOTHING: tell_missing(builder, step, reference, place); break;
+    case FIND_AMBIGUOUS: tell_ambiguous(builder, reference, place); break;
+    }
+    return false;
+}
+
+static Str written_text(const Requisite *requisite, Arena *arena)
+{
+    switch (requisite->reference) {
+    case REFERENCE_JOB: return arena_format(arena, "job: %" STR_FMT, STR_ARG(requisite->pattern));
+    case REFERENCE_MODULE:
+        return arena_format(arena, "%" STR_FMT ": %" STR_FMT, STR_ARG(requisite->module),
+                            STR_ARG(requisite->pattern));
+    case REFERENCE_STEP: break;
+    }
+    return requisite->pattern;
+}
+
+static bool add_requisite(GraphBuilder *builder, uint32_t step, const Requisite *requisite)
+{
+    Reference reference = { .kind = requisite->reference,
+                            .module = requisite->module,
+                            .pattern = requisite->pattern };
+    if (!graph_resolve(builder, step, &reference, &requisite->place)) {
+        return true;
+    }
+    Edge edge = { .kind = (uint8_t)requisite->kind,
+                  .origin = requisite->in ? EDGE_WRITTEN_IN : EDGE_WRITTEN,
+                  .any = requisite->any,
+                  .all = requisite->all,
+                  .detail = written_text(requisite, builder->arena),
+                  .place = &requisite->place };
+    for (uint32_t i = 0; i < builder->found.len; i++) {
+        uint32_t other = builder->found.items[i];
+        edge.from = requisite->in ? other : step;
+        edge.to = requisite->in ? step : other;
+        if (!graph_builder_push(builder, &builder->hard, edge)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void graph_add_requisites(GraphBuilder *builder)
+{
+    const Steps *steps = &builder->graph->steps;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const StepSpec *spec = steps->items[i].spec;
+        for (uint32_t j = 0; j < spec->requisite_count; j++) {
+            if (!add_requisite(builder, i, &spec->requisites[j])) {
+                return;
+            }
+        }
+    }
+}

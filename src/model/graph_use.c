@@ -1,0 +1,100 @@
+/* `use`: parameters of another step, where this one does not say otherwise. Never its id, never
+ * its requisites, and never what that one got by `use` itself. */
+#include "model/graph_builder.h"
+#include "model/step_params.h"
+
+typedef struct UseCopy {
+    StepSpec *spec;
+    Value *spec_values;
+    Value *step_values;
+} UseCopy;
+
+static Value *values_copy(Arena *arena, const Value *values, uint32_t count)
+{
+    Value *copy = ARENA_ARRAY(arena, Value, count);
+    for (uint32_t i = 0; i < count; i++) {
+        copy[i] = values == NULL ? value_missing() : values[i];
+    }
+    return copy;
+}
+
+static UseCopy copy_make(Arena *arena, Step *step)
+{
+    uint32_t count = action_param_count(step->spec->action);
+    UseCopy copy = { .spec = arena_alloc(arena, sizeof *copy.spec),
+                     .spec_values = values_copy(arena, step->spec->values, count),
+                     .step_values = values_copy(arena, step->values, count) };
+    *copy.spec = *step->spec;
+    copy.spec->params = ARENA_ARRAY(arena, Dynamic, count);
+    for (uint32_t i = 0; i < count; i++) {
+        copy.spec->params[i] =
+            (step->spec->params_set >> i & 1) != 0 ? step->spec->params[i] : (Dynamic){ 0 };
+    }
+    copy.spec->values = copy.spec_values;
+    step->spec = copy.spec;
+    step->values = copy.step_values;
+    return copy;
+}
+
+/* Values that the load found are taken over where the parameter is of the same kind there; others
+ * are made from the template when the step runs. */
+static void take_param(UseCopy *copy, const Step *from, uint32_t there, uint32_t here)
+{
+    const ParamSpec *a = &from->spec->action->params[there];
+    const ParamSpec *b = &copy->spec->action->params[here];
+    copy->spec->params[here] = from->spec->params[there];
+    copy->spec->params_set |= (uint64_t)1 << here;
+    bool same = a->kind == b->kind && a->choices == b->choices;
+    copy->spec_values[here] =
+        same && from->spec->values != NULL ? from->spec->values[there] : value_missing();
+    copy->step_values[here] = same && from->values != NULL ? from->values[there] : value_missing();
+}
+
+static void take_params(UseCopy *copy, const Step *from)
+{
+    const char *their_ids = action_id_params(from->spec->module, from->spec->action);
+    const char *own_ids = action_id_params(copy->spec->module, copy->spec->action);
+    uint32_t count = action_param_count(from->spec->action);
+    for (uint32_t i = 0; i < count; i++) {
+        Str name = str_from_c(from->spec->action->params[i].name);
+        if ((from->spec->params_set >> i & 1) == 0 || id_params_hold(their_ids, name) ||
+            id_params_hold(own_ids, name)) {
+            continue;
+        }
+        int here = action_param_index(copy->spec->action, name);
+        if (here >= 0 && (copy->spec->params_set >> here & 1) == 0) {
+            take_param(copy, from, i, (uint32_t)here);
+        }
+    }
+}
+
+void graph_apply_use(GraphBuilder *builder)
+{
+    Step *steps = builder->graph->steps.items;
+    const EdgeVec *edges = &builder->hard;
+    /* What is copied is what was written, so the steps as they were stay at hand. */
+    Step *before = NULL;
+    for (uint32_t i = 0; i < edges->len;) {
+        uint32_t from = edges->items[i].from;
+        uint32_t end = i;
+        bool uses = false;
+        for (; end < edges->len && edges->items[end].from == from; end++) {
+            uses |= edges->items[end].kind == REQUISITE_USE;
+        }
+        if (uses) {
+            if (before == NULL) {
+                before = ARENA_ARRAY(builder->scratch, Step, builder->graph->steps.count);
+                memcpy(before, steps, builder->graph->steps.count * sizeof *before);
+            }
+            UseCopy copy = copy_make(builder->arena, &steps[from]);
+            for (; i < end; i++) {
+                if (edges->items[i].kind == REQUISITE_USE) {
+                    take_params(&copy, &before[edges->items[i].to]);
+                }
+            }
+            step_params_complete(copy.spec, copy.spec->params_set, builder->graph->sources,
+                                 builder->problems);
+        }
+        i = end;
+    }
+}

@@ -1,0 +1,415 @@
+#include "model/step_index.h"
+
+#include "base/glob.h"
+#include "base/hash.h"
+#include "base/str_map.h"
+#include "base/suggest.h"
+
+enum {
+    NONE = UINT32_MAX
+};
+
+/* Steps under one key, as a list through `hits`. */
+typedef struct Slot {
+    const Job *job;       /* NULL: of all jobs */
+    const Module *module; /* NULL: of all modules, by name only */
+    Str text;             /* name or id; data is NULL in a free slot */
+    uint64_t hash;
+    uint32_t first, last; /* in `hits` */
+} Slot;
+
+typedef struct Hit {
+    uint32_t step;
+    uint32_t next; /* NONE: the last one */
+    bool by_name;
+} Hit;
+
+typedef struct JobSteps {
+    Str name;
+    StepVec steps;
+} JobSteps;
+
+struct StepIndex {
+    const Steps *steps;
+    Slot *slots;
+    uint64_t mask;
+    VEC(Hit) hits;
+    StepVec all;
+    StrMap jobs; /* name to JobSteps, groups of jobs too */
+    VEC(const Module *) modules;
+};
+
+static uint64_t slot_hash(const Job *job, const Module *module, Str text)
+{
+    return hash_mix(hash_str(text), (uint64_t)(uintptr_t)job * 31 + (uint64_t)(uintptr_t)module);
+}
+
+static Slot *slot_find(const StepIndex *index, const Job *job, const Module *module, Str text)
+{
+    uint64_t hash = slot_hash(job, module, text);
+    for (uint64_t at = hash;; at++) {
+        Slot *slot = &index->slots[at & index->mask];
+        if (slot->text.data == NULL) {
+            return slot;
+        }
+        if (slot->hash == hash && slot->job == job && slot->module == module &&
+            str_eq(slot->text, text)) {
+            return slot;
+        }
+    }
+}
+
+static void slot_add(StepIndex *index, Arena *arena, const Job *job, const Module *module, Str text,
+                     uint32_t step, bool by_name)
+{
+    Slot *slot = slot_find(index, job, module, text);
+    if (slot->text.data == NULL) {
+        slot->job = job;
+        slot->module = module;
+        slot->text = text;
+        slot->hash = slot_hash(job, module, text);
+        slot->first = slot->last = NONE;
+    } else if (index->hits.items[slot->last].step == step) {
+        return; /* its name is its id, or it names a package twice */
+    }
+    uint32_t hit = index->hits.len;
+    VEC_PUSH(arena, &index->hits, (Hit){ .step = step, .next = NONE, .by_name = by_name });
+    if (slot->first == NONE) {
+        slot->first = hit;
+    } else {
+        index->hits.items[slot->last].next = hit;
+    }
+    slot->last = hit;
+}
+
+static void add_name(StepIndex *index, Arena *arena, const Step *step, Str name)
+{
+    const Job *job = step->spec->job;
+    const Module *module = step->spec->module;
+    slot_add(index, arena, job, NULL, name, step->index, true);
+    slot_add(index, arena, NULL, NULL, name, step->index, true);
+    slot_add(index, arena, job, module, name, step->index, true);
+    slot_add(index, arena, NULL, module, name, step->index, true);
+}
+
+static void add_module(StepIndex *index, Arena *arena, const Module *module)
+{
+    for (uint32_t i = 0; i < index->modules.len; i++) {
+        if (index->modules.items[i] == module) {
+            return;
+        }
+    }
+    VEC_PUSH(arena, &index->modules, module);
+}
+
+static JobSteps *job_steps(StepIndex *index, Arena *arena, Str name)
+{
+    JobSteps *job = str_map_find(&index->jobs, name);
+    if (job == NULL) {
+        job = ARENA_NEW(arena, JobSteps);
+        job->name = name;
+        str_map_put(&index->jobs, name, job);
+    }
+    return job;
+}
+
+static void add_jobs(StepIndex *index, Arena *arena)
+{
+    const Steps *steps = index->steps;
+    str_map_init(&index->jobs, arena);
+    for (uint32_t i = 0; i < steps->job_count; i++) {
+        job_steps(index, arena, steps->jobs[i]->name);
+    }
+    JobSteps *last = NULL;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        Str name = steps->items[i].spec->job->name;
+        if (last == NULL || !str_eq(last->name, name)) {
+            last = job_steps(index, arena, name);
+        }
+        VEC_PUSH(arena, &last->steps, i);
+        VEC_PUSH(arena, &index->all, i);
+    }
+    for (uint32_t i = 0; i < steps->group_count; i++) {
+        const JobGroup *group = &steps->groups[i];
+        JobSteps *all = job_steps(index, arena, group->name);
+        for (uint32_t j = 0; j < group->job_count; j++) {
+            const JobSteps *part = job_steps(index, arena, group->jobs[j]->name);
+            for (uint32_t k = 0; part != all && k < part->steps.len; k++) {
+                VEC_PUSH(arena, &all->steps, part->steps.items[k]);
+            }
+        }
+    }
+}
+
+StepIndex *step_index_new(Arena *arena, const Steps *steps)
+{
+    StepIndex *index = ARENA_NEW(arena, StepIndex);
+    index->steps = steps;
+    size_t keys = 0;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        keys += 8 + 2 * (size_t)steps->items[i].id_count;
+    }
+    size_t slots = 64;
+    while (slots < keys + keys / 2) {
+        slots *= 2;
+    }
+    index->slots = arena_alloc_zero(arena, slots * sizeof *index->slots);
+    index->mask = slots - 1;
+    VEC_RESERVE(arena, &index->hits, keys);
+
+    const Module *last = NULL;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const Step *step = &steps->items[i];
+        add_name(index, arena, step, step->name);
+        if (step->spec->has_for_each) {
+            add_name(index, arena, step, step->spec->name);
+        }
+        for (uint32_t j = 0; j < step->id_count; j++) {
+            slot_add(index, arena, step->spec->job, step->spec->module, step->ids[j], i, false);
+            slot_add(index, arena, NULL, step->spec->module, step->ids[j], i, false);
+        }
+        if (step->spec->module != last) {
+            last = step->spec->module;
+            add_module(index, arena, last);
+        }
+    }
+    add_jobs(index, arena);
+    return index;
+}
+
+/* "file" or "file.managed" to the module and, in the second form, the action. */
+static const Module *module_find(const StepIndex *index, Str name, Str *action)
+{
+    size_t dot = str_find(name, STR("."), 0);
+    *action = dot == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(name, dot + 1);
+    Str module = str_slice(name, 0, dot == STR_NOT_FOUND ? name.len : dot);
+    for (uint32_t i = 0; i < index->modules.len; i++) {
+        if (str_eq_c(module, index->modules.items[i]->name)) {
+            return index->modules.items[i];
+        }
+    }
+    return NULL;
+}
+
+typedef struct Search {
+    const StepIndex *index;
+    Arena *arena;
+    const Step *asker;
+    const Module *module; /* NULL: any, by name only */
+    Str action;           /* empty: any */
+    Str pattern;
+    StepVec *found;
+    bool by_id; /* one of them was found by its id */
+} Search;
+
+static bool action_fits(const Search *search, const Step *step)
+{
+    return search->action.len == 0 || str_eq_c(search->action, step->spec->action->name);
+}
+
+static void take_exact(Search *search, const Job *job, Str text)
+{
+    const Slot *slot = slot_find(search->index, job, search->module, text);
+    if (slot->text.data == NULL) {
+        return;
+    }
+    for (uint32_t at = slot->first; at != NONE; at = search->index->hits.items[at].next) {
+        const Hit *hit = &search->index->hits.items[at];
+        if (action_fits(search, &search->index->steps->items[hit->step])) {
+            VEC_PUSH(search->arena, search->found, hit->step);
+            search->by_id |= !hit->by_name;
+        }
+    }
+}
+
+static bool glob_fits(const Search *search, const Step *step, Str pattern)
+{
+    if (glob_match(pattern, step->name) ||
+        (step->spec->has_for_each && glob_match(pattern, step->spec->name))) {
+        return true;
+    }
+    for (uint32_t i = 0; search->module != NULL && i < step->id_count; i++) {
+        if (glob_match(pattern, step->ids[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take_glob(Search *search, const StepVec *among, Str pattern)
+{
+    for (uint32_t i = 0; i < among->len; i++) {
+        const Step *step = &search->index->steps->items[among->items[i]];
+        if (step != search->asker &&
+            (search->module == NULL ||
+             (step->spec->module == search->module && action_fits(search, step))) &&
+            glob_fits(search, step, pattern)) {
+            VEC_PUSH(search->arena, search->found, step->index);
+        }
+    }
+}
+
+/* "job#name": the job is named, so nothing else is searched. A name may hold '#' as well. */
+static void take_qualified(Search *search, bool glob)
+{
+    size_t at = str_find(search->pattern, STR("#"), 0);
+    for (; at != STR_NOT_FOUND && search->found->len == 0;
+         at = str_find(search->pattern, STR("#"), at + 1)) {
+        const JobSteps *job = str_map_find(&search->index->jobs, str_slice(search->pattern, 0, at));
+        Str name = str_from_offset(search->pattern, at + 1);
+        if (job == NULL || job->steps.len == 0) {
+            continue;
+        }
+        if (glob) {
+            take_glob(search, &job->steps, name);
+        } else {
+            take_exact(search, search->index->steps->items[job->steps.items[0]].spec->job, name);
+        }
+    }
+}
+
+static FindResult find_job(const StepIndex *index, uint32_t step, Str pattern, Arena *arena,
+                           StepVec *found)
+{
+    bool any = false;
+    bool glob = glob_is_pattern(pattern);
+    const JobSteps *exact = glob ? NULL : str_map_find(&index->jobs, pattern);
+    uint32_t at = 0;
+    for (StrMapEntry *entry; glob && (entry = str_map_next(&index->jobs, &at)) != NULL;) {
+        if (glob_match(pattern, entry->key)) {
+            any = true;
+            const JobSteps *job = entry->value;
+            for (uint32_t i = 0; i < job->steps.len; i++) {
+                if (job->steps.items[i] != step) {
+                    VEC_PUSH(arena, found, job->steps.items[i]);
+                }
+            }
+        }
+    }
+    for (uint32_t i = 0; exact != NULL && i < exact->steps.len; i++) {
+        if (exact->steps.items[i] != step) {
+            VEC_PUSH(arena, found, exact->steps.items[i]);
+        }
+    }
+    return any || exact != NULL ? FIND_OK : FIND_NOTHING;
+}
+
+/* A step that means an id which it has too means the others that have it. */
+static void drop_self(Search *search)
+{
+    StepVec *found = search->found;
+    if (found->len < 2) {
+        return;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < found->len; i++) {
+        if (found->items[i] != search->asker->index) {
+            found->items[kept++] = found->items[i];
+        }
+    }
+    found->len = kept;
+}
+
+static bool of_several_jobs(const Search *search)
+{
+    const Step *steps = search->index->steps->items;
+    for (uint32_t i = 1; i < search->found->len; i++) {
+        if (steps[search->found->items[i]].spec->job != steps[search->found->items[0]].spec->job) {
+            return true;
+        }
+    }
+    return false;
+}
+
+FindResult step_index_find(const StepIndex *index, uint32_t step, const Reference *reference,
+                           Arena *arena, StepVec *found)
+{
+    found->len = 0;
+    if (reference->kind == REFERENCE_JOB) {
+        return find_job(index, step, reference->pattern, arena, found);
+    }
+    Search search = { .index = index,
+                      .arena = arena,
+                      .asker = &index->steps->items[step],
+                      .pattern = reference->pattern,
+                      .found = found };
+    if (reference->kind == REFERENCE_MODULE) {
+        search.module = module_find(index, reference->module, &search.action);
+        if (search.module == NULL) {
+            return FIND_NOTHING;
+        }
+    }
+    const Job *own = search.asker->spec->job;
+    bool glob = !reference->literal && glob_is_pattern(search.pattern);
+    /* A name as written comes first: a step may well be called "install [web]". */
+    take_exact(&search, own, search.pattern);
+    if (found->len == 0 && glob) {
+        take_glob(&search, &((JobSteps *)str_map_find(&index->jobs, own->name))->steps,
+                  search.pattern);
+    }
+    if (found->len > 0) {
+        drop_self(&search);
+        return FIND_OK;
+    }
+    take_exact(&search, NULL, search.pattern);
+    if (found->len > 0) {
+        /* An id means all that have it; a name that several jobs use means none of them. */
+        return !search.by_id && of_several_jobs(&search) ? FIND_AMBIGUOUS : FIND_OK;
+    }
+    take_qualified(&search, glob);
+    if (found->len == 0 && glob) {
+        take_glob(&search, &index->all, search.pattern);
+    }
+    return found->len > 0 ? FIND_OK : FIND_NOTHING;
+}
+
+/* Offers the names, or ids, of the steps of `job` or, when it is NULL, of all. */
+static void offer_steps(const StepIndex *index, const Job *job, const Module *module,
+                        Suggest *suggest)
+{
+    for (uint32_t i = 0; i < index->steps->count && suggest->offers < SUGGEST_OFFERS_MAX; i++) {
+        const Step *step = &index->steps->items[i];
+        if ((job != NULL && step->spec->job != job) ||
+            (module != NULL && step->spec->module != module)) {
+            continue;
+        }
+        suggest_offer(suggest, step->spec->name);
+        for (uint32_t j = 0; module != NULL && j < step->id_count; j++) {
+            suggest_offer(suggest, step->ids[j]);
+        }
+    }
+}
+
+static uint32_t step_with(const StepIndex *index, const Job *job, const Module *module, Str text)
+{
+    const Slot *slot = slot_find(index, job, module, text);
+    return slot->text.data == NULL ? NONE : index->hits.items[slot->first].step;
+}
+
+bool step_index_suggest(const StepIndex *index, uint32_t step, const Reference *reference, Str *out,
+                        uint32_t *near)
+{
+    Suggest suggest = suggest_make(reference->pattern);
+    *near = NONE;
+    if (reference->kind == REFERENCE_JOB) {
+        uint32_t at = 0;
+        for (StrMapEntry *entry; (entry = str_map_next(&index->jobs, &at)) != NULL;) {
+            suggest_offer(&suggest, entry->key);
+        }
+        return suggest_found(&suggest, out);
+    }
+    Str action;
+    const Module *module =
+        reference->kind == REFERENCE_MODULE ? module_find(index, reference->module, &action) : NULL;
+    const Job *own = index->steps->items[step].spec->job;
+    offer_steps(index, own, module, &suggest);
+    if (!suggest_found(&suggest, out)) {
+        own = NULL;
+        offer_steps(index, NULL, module, &suggest);
+    }
+    if (!suggest_found(&suggest, out)) {
+        return false;
+    }
+    *near = step_with(index, own, module, *out);
+    return true;
+}
