@@ -1,0 +1,463 @@
+#include "model/decide.h"
+
+#include "base/enum_names.h"
+
+DEFINE_ENUM_NAMES(
+    StepResult, step_result, [RESULT_PENDING] = "pending", [RESULT_OK] = "ok",
+    [RESULT_CHANGED] = "changed", [RESULT_FAILED] = "failed", [RESULT_SKIPPED] = "skipped",
+    [RESULT_BLOCKED] = "blocked", [RESULT_WAITING] = "waiting", [RESULT_UNKNOWN] = "unknown")
+
+static const char *const phase_names[] = {
+    [PHASE_CHECK] = "check",
+    [PHASE_RUN] = "run",
+    [PHASE_REACT] = "react",
+};
+
+const char *work_phase_name(WorkPhase phase)
+{
+    return enum_names_get(phase_names, COUNT_OF(phase_names), (size_t)phase, "WorkPhase");
+}
+
+static const char *const decision_names[] = {
+    [DECIDE_RUN] = "run",   [DECIDE_SKIP] = "skip",       [DECIDE_BLOCK] = "block",
+    [DECIDE_WAIT] = "wait", [DECIDE_UNKNOWN] = "unknown",
+};
+
+const char *decision_kind_name(DecisionKind kind)
+{
+    return enum_names_get(decision_names, COUNT_OF(decision_names), (size_t)kind, "DecisionKind");
+}
+
+#define KIND(kind) ((uint16_t)(1u << (kind)))
+
+enum {
+    TRIGGERS = 1 << REQUISITE_WATCH | 1 << REQUISITE_ONCHANGES | 1 << REQUISITE_LISTEN
+};
+
+/* What the targets of one kind come to. A kind in two forms (require and require_any) is two of
+ * these. Each points to the first edge that is so. */
+typedef struct Group {
+    uint32_t count;
+    uint32_t met; /* targets that allow it: went well, changed, failed, as the kind asks */
+    uint32_t unknowns;
+    const Edge *fired;
+    const Edge *bad;     /* failed or blocked */
+    const Edge *waiting; /* or without a result */
+    const Edge *unknown;
+    const Edge *last;
+} Group;
+
+enum {
+    FORM_PLAIN,
+    FORM_ANY,
+    FORM_ALL,
+    FORMS
+};
+
+typedef struct Decider {
+    const Graph *graph;
+    const StepStatus *statuses;
+    Work work;
+    bool planning;
+    Arena *arena;
+    Group groups[REQUISITE_KINDS][FORMS];
+    const Edge *before_bad; /* a step that has this one as prereq, and failed or is blocked */
+    const Edge *before_waiting;
+    uint16_t fired;  /* triggers of which a target changed, whatever became of it then */
+    uint16_t failed; /* those of them whose changed target then failed */
+    Decision decision;
+} Decider;
+
+/* What a target counts as. Only where a check is decided may it have none yet. */
+static StepResult seen(const StepStatus *status)
+{
+    return status->result != RESULT_PENDING ? status->result : status->pending;
+}
+
+static void set_first(const Edge **slot, const Edge *edge)
+{
+    if (*slot == NULL) {
+        *slot = edge;
+    }
+}
+
+static void group_add(Decider *decider, const Edge *edge)
+{
+    const StepStatus *status = &decider->statuses[edge->to];
+    bool prereq = edge->kind == REQUISITE_PREREQ;
+    StepResult result = prereq ? status->pending : seen(status);
+    if (result == RESULT_PENDING && decider->work.phase == PHASE_CHECK) {
+        return; /* it can only come later */
+    }
+    Group *group = &decider->groups[edge->kind][edge->any   ? FORM_ANY
+                                                : edge->all ? FORM_ALL
+                                                            : FORM_PLAIN];
+    group->count++;
+    group->last = edge;
+    if ((KIND(edge->kind) & TRIGGERS) != 0 && status->changed) {
+        decider->fired |= KIND(edge->kind);
+        decider->failed |= result == RESULT_FAILED ? KIND(edge->kind) : 0;
+    }
+    bool fires = false, met = false;
+    switch (result) {
+    case RESULT_PENDING:
+    case RESULT_WAITING: set_first(&group->waiting, edge); break;
+    case RESULT_UNKNOWN:
+        set_first(&group->unknown, edge);
+        group->unknowns++;
+        met = edge->kind == REQUISITE_REQUIRE;
+        /* Where this is no plan, what may change counts as what will. */
+        fires = prereq && !decider->planning;
+        break;
+    case RESULT_FAILED:
+    case RESULT_BLOCKED:
+        set_first(&group->bad, edge);
+        fires = edge->kind == REQUISITE_ONFAIL && result == RESULT_FAILED;
+        break;
+    case RESULT_CHANGED:
+        met = edge->kind == REQUISITE_REQUIRE || edge->kind == REQUISITE_WATCH;
+        fires = edge->kind != REQUISITE_ONFAIL;
+        break;
+    case RESULT_OK:
+    case RESULT_SKIPPED:
+        met = edge->kind == REQUISITE_REQUIRE || edge->kind == REQUISITE_WATCH;
+        break;
+    }
+    group->met += met || fires;
+    if (fires) {
+        set_first(&group->fired, edge);
+    }
+}
+
+/* A step that others have as prereq follows them as if it required them. */
+static void add_before(Decider *decider)
+{
+    if (decider->graph->check_of[decider->work.step] == VERTEX_NONE) {
+        return;
+    }
+    Numbers edges = graph_edges_to(decider->graph, decider->work.step);
+    for (uint32_t i = 0; i < edges.count; i++) {
+        const Edge *edge = graph_edge(decider->graph, edges.items[i]);
+        if (edge->kind != REQUISITE_PREREQ) {
+            continue;
+        }
+        StepResult result = decider->statuses[edge->from].result;
+        if (result == RESULT_FAILED || result == RESULT_BLOCKED) {
+            set_first(&decider->before_bad, edge);
+        } else if (result == RESULT_PENDING || result == RESULT_WAITING) {
+            set_first(&decider->before_waiting, edge);
+        }
+    }
+}
+
+static Str call(const Decider *decider, uint32_t step)
+{
+    return graph_call(decider->graph, step, decider->work.step);
+}
+
+static bool answer(Decider *decider, DecisionKind kind, const Edge *because, Str reason)
+{
+    decider->decision.kind = kind;
+    decider->decision.because = because;
+    decider->decision.reason = reason;
+    return true;
+}
+
+static const char *has_result(StepResult result)
+{
+    switch (result) {
+    case RESULT_FAILED: return "failed";
+    case RESULT_BLOCKED: return "is blocked";
+    case RESULT_SKIPPED: return "was skipped";
+    case RESULT_UNKNOWN: return "cannot be told before the run";
+    case RESULT_WAITING: return "is waiting";
+    case RESULT_CHANGED: return "changed";
+    case RESULT_OK: return "did not change";
+    case RESULT_PENDING: break;
+    }
+    return "has not run yet";
+}
+
+static const char *verb(const Edge *edge)
+{
+    switch ((RequisiteKind)edge->kind) {
+    case REQUISITE_WATCH: return "watches";
+    case REQUISITE_PREREQ: return "is to run before";
+    default: break;
+    }
+    return edge->origin == EDGE_RESULT ? "uses the result of" : "requires";
+}
+
+/* "requires 'a', which failed" */
+static Str tell_target(const Decider *decider, const Edge *edge)
+{
+    const StepStatus *status = &decider->statuses[edge->to];
+    bool prereq = edge->kind == REQUISITE_PREREQ;
+    Str name = call(decider, edge->to);
+    return arena_format(decider->arena, "%s '%" STR_FMT "', which %s", verb(edge), STR_ARG(name),
+                        has_result(prereq ? status->pending : seen(status)));
+}
+
+static Str tell_before(const Decider *decider, const Edge *edge)
+{
+    Str name = call(decider, edge->from);
+    return arena_format(decider->arena, "'%" STR_FMT "' has it as prereq and %s", STR_ARG(name),
+                        has_result(decider->statuses[edge->from].result));
+}
+
+/* Blocked: a kind that needs all of its targets has a bad one, or one that needs some has none. */
+static bool decide_block(Decider *decider)
+{
+    static const uint8_t kinds[] = { REQUISITE_REQUIRE, REQUISITE_WATCH, REQUISITE_PREREQ };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        for (int form = 0; form < FORMS; form++) {
+            const Group *group = &decider->groups[kinds[i]][form];
+            if (group->bad == NULL) {
+                continue;
+            }
+            bool one_is_enough = form == FORM_ANY || kinds[i] == REQUISITE_PREREQ;
+            bool could = group->waiting != NULL || group->unknown != NULL;
+            bool has_one = kinds[i] == REQUISITE_PREREQ ? group->fired != NULL : group->met > 0;
+            if (one_is_enough && (has_one || could)) {
+                continue;
+            }
+            return answer(decider, DECIDE_BLOCK, group->bad, tell_target(decider, group->bad));
+        }
+    }
+    if (decider->before_bad != NULL) {
+        return answer(decider, DECIDE_BLOCK, decider->before_bad,
+                      tell_before(decider, decider->before_bad));
+    }
+    return false;
+}
+
+static bool decide_wait(Decider *decider)
+{
+    for (int kind = 0; kind < REQUISITE_KINDS; kind++) {
+        for (int form = 0; form < FORMS; form++) {
+            const Edge *edge = decider->groups[kind][form].waiting;
+            if (edge != NULL && kind != REQUISITE_LISTEN && kind != REQUISITE_USE) {
+                Str name = call(decider, edge->to);
+                return answer(
+                    decider, DECIDE_WAIT, edge,
+                    arena_format(decider->arena, "waits for '%" STR_FMT "'", STR_ARG(name)));
+            }
+        }
+    }
+    if (decider->before_waiting != NULL) {
+        Str name = call(decider, decider->before_waiting->from);
+        return answer(decider, DECIDE_WAIT, decider->before_waiting,
+                      arena_format(decider->arena, "waits for '%" STR_FMT "'", STR_ARG(name)));
+    }
+    return false;
+}
+
+/* Whether the trigger of this kind and form has gone off. */
+static bool is_fired(const Group *group, int form)
+{
+    return form == FORM_ALL ? group->met == group->count : group->fired != NULL;
+}
+
+static bool is_owed(const Decider *decider, RequisiteKind kind)
+{
+    return (decider->statuses[decider->work.step].owed & KIND(kind)) != 0;
+}
+
+static Str tell_skip(const Decider *decider, RequisiteKind kind, const Group *group)
+{
+    const char *what = kind == REQUISITE_ONCHANGES ? "changed"
+                       : kind == REQUISITE_ONFAIL  ? "failed"
+                                                   : "is going to change";
+    if (group->count > 1) {
+        return arena_format(decider->arena, "%s of the %u steps that it has under '%s' %s",
+                            kind == REQUISITE_ONFAIL && group->fired ? "not all" : "none",
+                            group->count, requisite_kind_name(kind), what);
+    }
+    Str name = call(decider, group->last->to);
+    StepResult result = kind == REQUISITE_PREREQ ? decider->statuses[group->last->to].pending
+                                                 : seen(&decider->statuses[group->last->to]);
+    if (kind == REQUISITE_PREREQ && result == RESULT_OK) {
+        return arena_format(decider->arena, "'%" STR_FMT "' is not going to change", STR_ARG(name));
+    }
+    if (kind == REQUISITE_ONFAIL && (result == RESULT_OK || result == RESULT_CHANGED)) {
+        return arena_format(decider->arena, "'%" STR_FMT "' did not fail", STR_ARG(name));
+    }
+    return arena_format(decider->arena, "'%" STR_FMT "' %s", STR_ARG(name), has_result(result));
+}
+
+/* Skipped: a trigger did not go off, and no unknown target could still be its cause. */
+static bool decide_skip(Decider *decider)
+{
+    static const uint8_t kinds[] = { REQUISITE_ONCHANGES, REQUISITE_ONFAIL, REQUISITE_PREREQ };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        for (int form = 0; form < FORMS; form++) {
+            const Group *group = &decider->groups[kinds[i]][form];
+            bool could = group->unknowns > 0 &&
+                         (form != FORM_ALL || group->met + group->unknowns == group->count);
+            if (group->count == 0 || is_fired(group, form) || could ||
+                is_owed(decider, (RequisiteKind)kinds[i])) {
+                continue;
+            }
+            return answer(decider, DECIDE_SKIP, group->last,
+                          tell_skip(decider, (RequisiteKind)kinds[i], group));
+        }
+    }
+    return false;
+}
+
+static bool decide_unknown(Decider *decider)
+{
+    static const uint8_t kinds[] = { REQUISITE_ONCHANGES, REQUISITE_ONFAIL, REQUISITE_PREREQ,
+                                     REQUISITE_WATCH };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        for (int form = 0; form < FORMS; form++) {
+            const Group *group = &decider->groups[kinds[i]][form];
+            if (group->unknown == NULL || is_fired(group, form) ||
+                is_owed(decider, (RequisiteKind)kinds[i])) {
+                continue;
+            }
+            Str name = call(decider, group->unknown->to);
+            return answer(
+                decider, DECIDE_UNKNOWN, group->unknown,
+                arena_format(decider->arena, "depends on what '%" STR_FMT "' does", STR_ARG(name)));
+        }
+    }
+    return false;
+}
+
+static void decide_run(Decider *decider)
+{
+    static const struct {
+        uint8_t kind;
+        const char *what;
+    } reasons[] = { { REQUISITE_WATCH, "changed" },
+                    { REQUISITE_ONCHANGES, "changed" },
+                    { REQUISITE_ONFAIL, "failed" },
+                    { REQUISITE_PREREQ, "is going to change" } };
+    answer(decider, DECIDE_RUN, NULL, STR_EMPTY);
+    for (size_t i = 0; i < COUNT_OF(reasons) && decider->decision.because == NULL; i++) {
+        for (int form = 0; form < FORMS; form++) {
+            const Edge *edge = decider->groups[reasons[i].kind][form].fired;
+            if (edge != NULL) {
+                Str name = call(decider, edge->to);
+                answer(decider, DECIDE_RUN, edge,
+                       arena_format(decider->arena, "'%" STR_FMT "' %s", STR_ARG(name),
+                                    reasons[i].what));
+                break;
+            }
+        }
+    }
+    if (decider->decision.because == NULL &&
+        (is_owed(decider, REQUISITE_WATCH) || is_owed(decider, REQUISITE_ONCHANGES))) {
+        decider->decision.reason = STR("owed from an earlier run");
+    }
+}
+
+/* The reaction at the end belongs to a step that could have run: one that failed may be mended by
+ * it, one that is blocked must not be touched, one that chose not to run is left in peace. */
+static bool may_react(StepResult own)
+{
+    return own == RESULT_OK || own == RESULT_CHANGED || own == RESULT_FAILED ||
+           own == RESULT_UNKNOWN;
+}
+
+typedef struct Listen {
+    const Edge *fired;
+    const Edge *failed; /* it changed, and then failed */
+    bool unknown, owed;
+} Listen;
+
+static Listen listen_look(const Graph *graph, uint32_t step, const StepStatus *statuses)
+{
+    Listen listen = { .owed = (statuses[step].owed & KIND(REQUISITE_LISTEN)) != 0 };
+    Edges edges = graph_edges(graph, step);
+    for (uint32_t i = 0; i < edges.count; i++) {
+        const Edge *edge = &edges.items[i];
+        if (edge->kind != REQUISITE_LISTEN) {
+            continue;
+        }
+        const StepStatus *status = &statuses[edge->to];
+        if (status->result == RESULT_CHANGED) {
+            set_first(&listen.fired, edge);
+        } else if (status->result == RESULT_FAILED && status->changed) {
+            set_first(&listen.failed, edge);
+        }
+        listen.unknown |= status->result == RESULT_UNKNOWN;
+    }
+    return listen;
+}
+
+static Decision decide_reaction(const Graph *graph, uint32_t step, const StepStatus *statuses,
+                                Arena *arena)
+{
+    Listen listen = listen_look(graph, step, statuses);
+    StepResult own = statuses[step].result;
+    Decision decision = { .kind = DECIDE_SKIP, .because = listen.fired };
+    if (listen.owed || ((listen.fired != NULL || listen.failed != NULL) && own != RESULT_SKIPPED)) {
+        decision.owes = KIND(REQUISITE_LISTEN);
+    }
+    if (listen.fired != NULL || listen.owed) {
+        decision.kind = may_react(own) ? DECIDE_RUN : DECIDE_SKIP;
+        decision.react = decision.kind == DECIDE_RUN;
+    } else if (listen.unknown && may_react(own)) {
+        decision.kind = DECIDE_UNKNOWN;
+    }
+    if (listen.fired != NULL) {
+        Str name = graph_call(graph, listen.fired->to, step);
+        decision.reason = arena_format(arena, "'%" STR_FMT "' changed", STR_ARG(name));
+    } else if (listen.owed) {
+        decision.reason = STR("owed from an earlier run");
+    } else {
+        decision.reason = STR("nothing that it listens to changed");
+    }
+    return decision;
+}
+
+bool decide_reacts(const Graph *graph, uint32_t step, const StepStatus *statuses)
+{
+    Listen listen = listen_look(graph, step, statuses);
+    return (listen.owed || listen.fired != NULL || listen.unknown) &&
+           may_react(statuses[step].result);
+}
+
+Decision decide(const Graph *graph, Work work, const StepStatus *statuses, bool planning,
+                Arena *arena)
+{
+    if (work.phase == PHASE_REACT) {
+        return decide_reaction(graph, work.step, statuses, arena);
+    }
+    Decider decider = {
+        .graph = graph, .statuses = statuses, .work = work, .planning = planning, .arena = arena
+    };
+    Edges edges = graph_edges(graph, work.step);
+    for (uint32_t i = 0; i < edges.count; i++) {
+        if (edges.items[i].kind != REQUISITE_USE && edges.items[i].kind != REQUISITE_LISTEN) {
+            group_add(&decider, &edges.items[i]);
+        }
+    }
+    if (work.phase == PHASE_RUN) {
+        add_before(&decider);
+    }
+    if (!decide_block(&decider) && !decide_wait(&decider) && !decide_skip(&decider) &&
+        !decide_unknown(&decider)) {
+        decide_run(&decider);
+        decider.decision.react = decider.groups[REQUISITE_WATCH][FORM_PLAIN].fired != NULL ||
+                                 decider.groups[REQUISITE_WATCH][FORM_ANY].fired != NULL ||
+                                 is_owed(&decider, REQUISITE_WATCH);
+    }
+    /* What is skipped chose so, unless its cause did change and then failed. */
+    bool skipped = decider.decision.kind == DECIDE_SKIP;
+    decider.decision.owes =
+        (skipped ? decider.failed : decider.fired) | (statuses[work.step].owed & TRIGGERS);
+    return decider.decision;
+}
+
+uint16_t decide_triggers(const Graph *graph, uint32_t step)
+{
+    uint16_t kinds = 0;
+    Numbers edges = graph_edges_to(graph, step);
+    for (uint32_t i = 0; i < edges.count; i++) {
+        kinds |= KIND(graph_edge(graph, edges.items[i])->kind) & TRIGGERS;
+    }
+    return kinds;
+}
