@@ -1,0 +1,516 @@
+#include "model/schedule.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/enum_names.h"
+#include "base/vec.h"
+
+DEFINE_ENUM_NAMES(
+    OrderMode,
+    order_mode, [MODE_ANSIBLE] = "ansible", [MODE_JUSTDOIT] = "justdoit", [MODE_GENIUS] = "genius")
+
+typedef enum VertexState {
+    VERTEX_WAITS, /* for others */
+    VERTEX_READY,
+    VERTEX_RUNS,
+    VERTEX_PARKED,
+    VERTEX_DONE,
+} VertexState;
+
+/* Points that all of some vertices pass before any of some others starts. They take the place of
+ * an edge from each to each. */
+typedef enum Barrier {
+    BARRIER_FIRST,   /* `order: first` before the rest */
+    BARRIER_LAST,    /* the rest before `order: last` */
+    BARRIER_SOURCES, /* mode genius: repositories before packages */
+    BARRIERS
+} Barrier;
+
+typedef VEC(uint32_t) VertexVec;
+
+/* Vertices by urgency, the smallest number on top. */
+typedef struct ReadyHeap {
+    uint32_t *items;
+    uint32_t len;
+} ReadyHeap;
+
+struct Schedule {
+    Arena *arena;
+    const Graph *graph;
+    OrderMode mode;
+    uint32_t workers;
+    StepStatus *statuses;
+    uint8_t *state;       /* VertexState */
+    uint32_t *waits;      /* of each vertex: how many it still waits for, barriers included */
+    uint8_t *feeds;       /* of each vertex: barriers that wait for it, as bits */
+    bool *holds;          /* a worker */
+    uint32_t *urgency;    /* of each vertex, each another one; small goes first */
+    uint32_t *of_urgency; /* the reverse */
+    uint32_t barrier_waits[BARRIERS];
+    VertexVec gated[BARRIERS]; /* vertices behind each barrier */
+    /* What is ready, apart by whether it takes a worker. */
+    ReadyHeap ready, ready_free;
+    VertexVec passing; /* done, their waiters not told yet */
+    uint32_t done;
+    uint32_t running, held, parked;
+    VertexVec listeners; /* steps, in the order in which they react */
+    uint32_t listener;   /* the next to look at */
+    bool reacting;
+};
+
+static void heap_push(ReadyHeap *heap, uint32_t item)
+{
+    uint32_t at = heap->len++;
+    while (at > 0 && heap->items[(at - 1) / 2] > item) {
+        heap->items[at] = heap->items[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap->items[at] = item;
+}
+
+static uint32_t heap_pop(ReadyHeap *heap)
+{
+    uint32_t top = heap->items[0];
+    uint32_t item = heap->items[--heap->len];
+    uint32_t at = 0;
+    for (;;) {
+        uint32_t child = at * 2 + 1;
+        if (child >= heap->len) {
+            break;
+        }
+        if (child + 1 < heap->len && heap->items[child + 1] < heap->items[child]) {
+            child++;
+        }
+        if (heap->items[child] >= item) {
+            break;
+        }
+        heap->items[at] = heap->items[child];
+        at = child;
+    }
+    heap->items[at] = item;
+    return top;
+}
+
+static const Action *action_of(const Schedule *schedule, uint32_t vertex)
+{
+    return graph_step(schedule->graph, schedule->graph->vertices[vertex].step)->spec->action;
+}
+
+static bool takes_worker(const Schedule *schedule, uint32_t vertex)
+{
+    return schedule->mode == MODE_ANSIBLE || schedule->graph->vertices[vertex].check ||
+           !action_of(schedule, vertex)->waits;
+}
+
+static void make_ready(Schedule *schedule, uint32_t vertex)
+{
+    schedule->state[vertex] = VERTEX_READY;
+    heap_push(takes_worker(schedule, vertex) ? &schedule->ready : &schedule->ready_free,
+              schedule->urgency[vertex]);
+}
+
+/* One thing less that it waits for. A step whose check failed has its result already. */
+static void release(Schedule *schedule, uint32_t vertex)
+{
+    BUG_IF(schedule->waits[vertex] == 0);
+    if (--schedule->waits[vertex] > 0) {
+        return;
+    }
+    Vertex v = schedule->graph->vertices[vertex];
+    if (!v.check && schedule->statuses[v.step].result != RESULT_PENDING) {
+        VEC_PUSH(schedule->arena, &schedule->passing, vertex);
+    } else {
+        make_ready(schedule, vertex);
+    }
+}
+
+static void pass_barrier(Schedule *schedule, Barrier barrier)
+{
+    for (uint32_t i = 0; i < schedule->gated[barrier].len; i++) {
+        release(schedule, schedule->gated[barrier].items[i]);
+    }
+}
+
+/* Tells those that wait for `vertex`, and for all that thereby pass at once. */
+static void pass(Schedule *schedule, uint32_t vertex)
+{
+    VEC_PUSH(schedule->arena, &schedule->passing, vertex);
+    while (schedule->passing.len > 0) {
+        uint32_t done = VEC_POP(&schedule->passing);
+        schedule->state[done] = VERTEX_DONE;
+        schedule->done++;
+        Numbers next = graph_next(schedule->graph, done);
+        for (uint32_t i = 0; i < next.count; i++) {
+            release(schedule, next.items[i]);
+        }
+        for (int barrier = 0; barrier < BARRIERS; barrier++) {
+            if ((schedule->feeds[done] >> barrier & 1) != 0 &&
+                --schedule->barrier_waits[barrier] == 0) {
+                pass_barrier(schedule, (Barrier)barrier);
+            }
+        }
+    }
+}
+
+/* --- Before the run ------------------------------------------------------------------------- */
+
+/* True for what is marked and for all that it waits for, or (`forward`) that waits for it. */
+static void spread(const Graph *graph, bool *marked, bool forward)
+{
+    for (uint32_t i = 0; i < graph->vertex_count; i++) {
+        uint32_t vertex = graph->order[forward ? i : graph->vertex_count - 1 - i];
+        Numbers next = graph_next(graph, vertex);
+        for (uint32_t j = 0; j < next.count; j++) {
+            if (forward) {
+                marked[next.items[j]] |= marked[vertex];
+            } else {
+                marked[vertex] |= marked[next.items[j]];
+            }
+        }
+    }
+}
+
+static void feed(Schedule *schedule, Barrier barrier, uint32_t vertex)
+{
+    schedule->feeds[vertex] |= (uint8_t)(1u << barrier);
+    schedule->barrier_waits[barrier]++;
+}
+
+static void gate(Schedule *schedule, Barrier barrier, uint32_t vertex)
+{
+    schedule->waits[vertex]++;
+    VEC_PUSH(schedule->arena, &schedule->gated[barrier], vertex);
+}
+
+/* The vertices of steps with this order, or of actions with this stage. */
+static bool mark_order(const Graph *graph, OrderKind order, bool *marked)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < graph->vertex_count; i++) {
+        marked[i] = graph_step(graph, graph->vertices[i].step)->spec->order == order;
+        any |= marked[i];
+    }
+    return any;
+}
+
+static bool mark_stage(const Graph *graph, ActionStage stage, bool *marked)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < graph->vertex_count; i++) {
+        marked[i] = graph_step(graph, graph->vertices[i].step)->spec->action->stage == stage;
+        any |= marked[i];
+    }
+    return any;
+}
+
+/* Who waits at which barrier. None of them closes a circle: what a barrier waits for never waits
+ * for those behind it, neither by the graph nor by the barriers before. */
+static void set_barriers(Schedule *schedule, Arena *scratch)
+{
+    const Graph *graph = schedule->graph;
+    uint32_t count = graph->vertex_count;
+    bool *first = arena_alloc_zero(scratch, count); /* with all that they wait for */
+    bool *last = arena_alloc_zero(scratch, count);
+    bool *late = arena_alloc_zero(scratch, count);    /* last, and all that waits for them */
+    bool *sources = arena_alloc_zero(scratch, count); /* with all that they wait for */
+    if (mark_order(graph, ORDER_FIRST, first)) {
+        spread(graph, first, false);
+        for (uint32_t i = 0; i < count; i++) {
+            if (first[i]) {
+                feed(schedule, BARRIER_FIRST, i);
+            } else {
+                gate(schedule, BARRIER_FIRST, i);
+            }
+        }
+    }
+    if (mark_order(graph, ORDER_LAST, last)) {
+        for (uint32_t i = 0; i < count; i++) {
+            last[i] = last[i] && !first[i];
+            late[i] = last[i];
+        }
+        spread(graph, late, true);
+        for (uint32_t i = 0; i < count; i++) {
+            if (last[i]) {
+                gate(schedule, BARRIER_LAST, i);
+            } else if (!late[i]) {
+                feed(schedule, BARRIER_LAST, i);
+            }
+        }
+    }
+    if (schedule->mode == MODE_GENIUS && mark_stage(graph, STAGE_SOURCES, sources)) {
+        for (uint32_t i = 0; i < count; i++) {
+            sources[i] = sources[i] && !late[i];
+        }
+        spread(graph, sources, false);
+        for (uint32_t i = 0; i < count; i++) {
+            if (sources[i]) {
+                feed(schedule, BARRIER_SOURCES, i);
+            } else if (!first[i] && action_of(schedule, i)->stage == STAGE_PACKAGES) {
+                gate(schedule, BARRIER_SOURCES, i);
+            }
+        }
+    }
+    for (int barrier = 0; barrier < BARRIERS; barrier++) {
+        if (schedule->barrier_waits[barrier] == 0) {
+            for (uint32_t i = 0; i < schedule->gated[barrier].len; i++) {
+                schedule->waits[schedule->gated[barrier].items[i]]--;
+            }
+            schedule->gated[barrier].len = 0;
+        }
+    }
+}
+
+typedef struct Urgent {
+    uint64_t chain; /* cost of the longest chain from here to an end */
+    uint32_t vertex;
+    uint32_t position;
+} Urgent;
+
+static int compare_urgent(const void *a, const void *b)
+{
+    const Urgent *x = a, *y = b;
+    if (x->chain != y->chain) {
+        return x->chain > y->chain ? -1 : 1;
+    }
+    return x->position < y->position ? -1 : 1;
+}
+
+static void set_urgency(Schedule *schedule, Arena *scratch)
+{
+    const Graph *graph = schedule->graph;
+    if (schedule->mode != MODE_GENIUS) {
+        memcpy(schedule->urgency, graph->position, graph->vertex_count * sizeof(uint32_t));
+        memcpy(schedule->of_urgency, graph->order, graph->vertex_count * sizeof(uint32_t));
+        return;
+    }
+    uint64_t *chains = graph_chain_costs(graph, scratch);
+    Urgent *urgent = ARENA_ARRAY(scratch, Urgent, graph->vertex_count);
+    for (uint32_t i = 0; i < graph->vertex_count; i++) {
+        urgent[i] = (Urgent){ .chain = chains[i], .vertex = i, .position = graph->position[i] };
+    }
+    qsort(urgent, graph->vertex_count, sizeof *urgent, compare_urgent);
+    for (uint32_t i = 0; i < graph->vertex_count; i++) {
+        schedule->urgency[urgent[i].vertex] = i;
+        schedule->of_urgency[i] = urgent[i].vertex;
+    }
+}
+
+static void find_listeners(Schedule *schedule)
+{
+    const Graph *graph = schedule->graph;
+    for (uint32_t i = 0; i < graph->vertex_count; i++) {
+        Vertex vertex = graph->vertices[graph->order[i]];
+        Edges edges = graph_edges(graph, vertex.step);
+        for (uint32_t j = 0; !vertex.check && j < edges.count; j++) {
+            if (edges.items[j].kind == REQUISITE_LISTEN) {
+                VEC_PUSH(schedule->arena, &schedule->listeners, vertex.step);
+                break;
+            }
+        }
+    }
+}
+
+/* Once everything ran: moves on to the next step that shall react. */
+static void find_reaction(Schedule *schedule)
+{
+    if (schedule->done < schedule->graph->vertex_count || schedule->running > 0) {
+        return;
+    }
+    while (schedule->listener < schedule->listeners.len &&
+           !decide_reacts(schedule->graph, schedule->listeners.items[schedule->listener],
+                          schedule->statuses)) {
+        schedule->listener++;
+    }
+}
+
+Schedule *schedule_new(Arena *arena, const Graph *graph, OrderMode mode, uint32_t workers)
+{
+    BUG_IF(workers == 0);
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    uint32_t count = graph->vertex_count;
+    Schedule *schedule = ARENA_NEW(arena, Schedule);
+    schedule->arena = arena;
+    schedule->graph = graph;
+    schedule->mode = mode;
+    schedule->workers = mode == MODE_ANSIBLE ? 1 : workers;
+    schedule->statuses = arena_alloc_zero(arena, graph->steps.count * sizeof(StepStatus));
+    schedule->state = arena_alloc_zero(arena, count);
+    schedule->waits = arena_alloc_zero(arena, count * sizeof(uint32_t));
+    schedule->feeds = arena_alloc_zero(arena, count);
+    schedule->holds = arena_alloc_zero(arena, count * sizeof(bool));
+    schedule->urgency = ARENA_ARRAY(arena, uint32_t, count);
+    schedule->of_urgency = ARENA_ARRAY(arena, uint32_t, count);
+    schedule->ready.items = ARENA_ARRAY(arena, uint32_t, count);
+    schedule->ready_free.items = ARENA_ARRAY(arena, uint32_t, count);
+    VEC_RESERVE(arena, &schedule->passing, count);
+    for (uint32_t i = 0; i < graph->next_start[count]; i++) {
+        schedule->waits[graph->next[i]]++;
+    }
+    set_barriers(schedule, &scratch);
+    set_urgency(schedule, &scratch);
+    find_listeners(schedule);
+    for (uint32_t i = 0; i < count; i++) {
+        if (schedule->waits[i] == 0) {
+            make_ready(schedule, i);
+        }
+    }
+    find_reaction(schedule);
+    return schedule;
+}
+
+void schedule_set_owed(Schedule *schedule, uint32_t step, uint16_t owed)
+{
+    schedule->statuses[step].owed = owed;
+}
+
+/* --- While it runs -------------------------------------------------------------------------- */
+
+static uint32_t vertex_of(const Schedule *schedule, Work work)
+{
+    return work.phase == PHASE_CHECK ? schedule->graph->check_of[work.step] : work.step;
+}
+
+static void start(Schedule *schedule, uint32_t vertex, bool holds, Work *out)
+{
+    Vertex v = schedule->graph->vertices[vertex];
+    schedule->state[vertex] = VERTEX_RUNS;
+    schedule->holds[vertex] = holds;
+    schedule->held += holds;
+    schedule->running++;
+    *out = (Work){ .step = v.step, .phase = v.check ? PHASE_CHECK : PHASE_RUN };
+}
+
+static bool next_reaction(Schedule *schedule, Work *out)
+{
+    if (schedule->done < schedule->graph->vertex_count || schedule->running > 0 ||
+        schedule->listener == schedule->listeners.len) {
+        return false;
+    }
+    *out = (Work){ .step = schedule->listeners.items[schedule->listener++], .phase = PHASE_REACT };
+    schedule->reacting = true;
+    schedule->running++;
+    return true;
+}
+
+bool schedule_next(Schedule *schedule, Work *out)
+{
+    if (schedule->ready_free.len > 0) {
+        start(schedule, schedule->of_urgency[heap_pop(&schedule->ready_free)], false, out);
+        return true;
+    }
+    if (schedule->ready.len > 0 && schedule->held < schedule->workers) {
+        start(schedule, schedule->of_urgency[heap_pop(&schedule->ready)], true, out);
+        return true;
+    }
+    return next_reaction(schedule, out);
+}
+
+uint32_t schedule_join(Schedule *schedule, Work first, Work *out, uint32_t max)
+{
+    const Action *action = graph_step(schedule->graph, first.step)->spec->action;
+    if (schedule->mode != MODE_GENIUS || action->merge == NULL || first.phase != PHASE_RUN) {
+        return 0;
+    }
+    /* Taken off in order of urgency; what does not join goes back. */
+    ReadyHeap *ready =
+        takes_worker(schedule, first.step) ? &schedule->ready : &schedule->ready_free;
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    uint32_t *rest = ARENA_ARRAY(&scratch, uint32_t, ready->len);
+    uint32_t rest_len = 0, joined = 0;
+    while (ready->len > 0 && joined < max) {
+        uint32_t urgency = heap_pop(ready);
+        uint32_t vertex = schedule->of_urgency[urgency];
+        if (action_of(schedule, vertex) == action && !schedule->graph->vertices[vertex].check) {
+            start(schedule, vertex, false, &out[joined++]);
+        } else {
+            rest[rest_len++] = urgency;
+        }
+    }
+    for (uint32_t i = 0; i < rest_len; i++) {
+        heap_push(ready, rest[i]);
+    }
+    return joined;
+}
+
+static void stop(Schedule *schedule, uint32_t vertex)
+{
+    BUG_IF(schedule->state[vertex] != VERTEX_RUNS);
+    schedule->held -= schedule->holds[vertex];
+    schedule->holds[vertex] = false;
+    schedule->running--;
+}
+
+static void keep_status(Schedule *schedule, Work work, const StepStatus *status)
+{
+    StepStatus *kept = &schedule->statuses[work.step];
+    if (work.phase == PHASE_CHECK) {
+        BUG_IF(status->pending == RESULT_PENDING);
+        kept->pending = status->pending;
+        kept->result = status->pending == RESULT_FAILED ? RESULT_FAILED : RESULT_PENDING;
+        return;
+    }
+    BUG_IF(status->result == RESULT_PENDING);
+    kept->result = status->result;
+    kept->changed = status->changed;
+    kept->reacted = status->reacted;
+}
+
+void schedule_done(Schedule *schedule, Work work, const StepStatus *status)
+{
+    keep_status(schedule, work, status);
+    if (work.phase == PHASE_REACT) {
+        BUG_IF(!schedule->reacting);
+        schedule->reacting = false;
+        schedule->running--;
+        find_reaction(schedule);
+        return;
+    }
+    uint32_t vertex = vertex_of(schedule, work);
+    if (schedule->state[vertex] == VERTEX_PARKED) {
+        schedule->parked--;
+    } else {
+        stop(schedule, vertex);
+    }
+    pass(schedule, vertex);
+    find_reaction(schedule);
+}
+
+void schedule_park(Schedule *schedule, Work work)
+{
+    uint32_t vertex = vertex_of(schedule, work);
+    stop(schedule, vertex);
+    schedule->state[vertex] = VERTEX_PARKED;
+    schedule->parked++;
+}
+
+void schedule_requeue(Schedule *schedule, Work work)
+{
+    uint32_t vertex = vertex_of(schedule, work);
+    BUG_IF(schedule->state[vertex] != VERTEX_PARKED);
+    schedule->parked--;
+    make_ready(schedule, vertex);
+}
+
+bool schedule_is_finished(const Schedule *schedule)
+{
+    return schedule->done == schedule->graph->vertex_count && schedule->running == 0 &&
+           schedule->listener == schedule->listeners.len;
+}
+
+const StepStatus *schedule_statuses(const Schedule *schedule)
+{
+    return schedule->statuses;
+}
+
+uint32_t schedule_running(const Schedule *schedule)
+{
+    return schedule->running;
+}
+
+uint32_t schedule_parked(const Schedule *schedule)
+{
+    return schedule->parked;
+}
