@@ -104,21 +104,29 @@ static uint32_t document_line(const Sources *sources, Value document, size_t sta
 static void add_origins(Problems *problems, const Sources *sources, Problem *problem,
                         const Fault *fault, Value document)
 {
-    const Source *source = sources_get(sources, document.source);
+    uint32_t last = 0;
+    Str last_name = STR_EMPTY;
     for (const FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {
+        Value at = origin->document.kind != VALUE_NULL ? origin->document : document;
+        const Source *source = sources_get(sources, at.source);
         uint32_t line = origin->line;
-        if (source != NULL && value_is_string(document) &&
-            str_eq(origin->template_name, source->name)) {
-            line = document_line(sources, document, 0, line);
+        if (source != NULL && value_is_string(at) && str_eq(origin->template_name, source->name)) {
+            line = document_line(sources, at, 0, line);
         }
+        /* What calls itself is told once. */
+        if (line == last && str_eq(origin->template_name, last_name)) {
+            continue;
+        }
+        last = line;
+        last_name = origin->template_name;
         problem_add_origin(problems->arena, problem,
                            arena_copy(problems->arena, origin->template_name), line);
     }
 }
 
-static void add_fault(Problems *problems, const Sources *sources, const Fault *fault,
-                      Value document)
+static void add_fault(Problems *problems, const Sources *sources, const Fault *fault, Value asked)
 {
+    Value document = asked;
     if (fault->document.kind != VALUE_NULL) {
         document = fault->document;
     }
@@ -144,7 +152,7 @@ static void add_fault(Problems *problems, const Sources *sources, const Fault *f
         fault->class == FAULT_NOT_FOUND ? "there is no template '%" STR_FMT "'" : "%" STR_FMT,
         STR_ARG(fault->message));
     problem->hint = arena_copy(problems->arena, fault->hint);
-    add_origins(problems, sources, problem, fault, document);
+    add_origins(problems, sources, problem, fault, asked);
     for (const FaultLoop *loop = fault->loops; loop != NULL; loop = loop->next) {
         Str note = arena_format(problems->arena, "in item %llu%s%" STR_FMT "%s of the loop",
                                 (unsigned long long)loop->index + 1, loop->item.len > 0 ? ", " : "",

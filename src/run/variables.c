@@ -172,11 +172,28 @@ static Var *lazy_find(LazyMap *map, Value key)
     return entry == NULL ? NULL : &map->vars[entry - map->written->entries];
 }
 
+/* Undefined, and says what there is none of. */
+static Value no_variable(Render *r, LazyMap *map, Value key)
+{
+    Undefined *undefined = ARENA_NEW(r->arena, Undefined);
+    undefined->owner = value_object(&map->object);
+    undefined->key = key;
+    Buf text = render_buf(r);
+    buf_put(&text, STR("there is no variable '"));
+    put_path(map, &text);
+    buf_put_format(&text, ".%" STR_FMT "'", STR_ARG(value_str(key)));
+    undefined->hint = buf_str(&text);
+    return (Value){ .kind = VALUE_UNDEFINED, .undefined = undefined };
+}
+
 static bool lazy_get_item(Render *r, Object *object, Value key, Value *out, bool *found)
 {
     LazyMap *map = (LazyMap *)object;
     Var *var = lazy_find(map, key);
-    *found = var != NULL;
+    *found = var != NULL || (value_is_string(key) && !value_is_secret(key));
+    if (var == NULL && *found) {
+        *out = no_variable(r, map, key);
+    }
     return var == NULL || var_get(r, map->owner, var, out);
 }
 

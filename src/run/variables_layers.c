@@ -259,27 +259,6 @@ static bool tell_define(const VariablesLoad *load, Str key)
     return false;
 }
 
-/* The maps around `value` that the path `key` stands for: "network.mtu" sets one key in a map. */
-static bool nest_define(const VariablesLoad *load, Str key, uint16_t source, Value value,
-                        Value *out)
-{
-    Value part;
-    bool wrong;
-    if (!variable_path_next(&key, &part, &wrong) || !value_is_string(part)) {
-        return false;
-    }
-    part.source = source;
-    Value inner = value;
-    if (key.len > 0 && !nest_define(load, key, source, value, &inner)) {
-        return false;
-    }
-    Map *map = map_new(load->arena, 1);
-    map_set(load->arena, map, part, inner);
-    *out = value_map(map);
-    out->source = source;
-    return true;
-}
-
 /* KEY=TEXT or KEY:=JSON. The value may be a secret, so messages do not show it. */
 static bool read_define(const VariablesLoad *load, VariableLayers *layers, const char *word)
 {
@@ -300,10 +279,12 @@ static bool read_define(const VariablesLoad *load, VariableLayers *layers, const
     value.source = source;
     value.start = 0;
     value.span = (uint32_t)given.len;
-    Value document;
-    if (!nest_define(load, key, source, value, &document)) {
-        return tell_define(load, key);
-    }
+    Map *map = map_new(load->arena, 1);
+    Value name_given = value_string(key);
+    name_given.source = source;
+    map_set(load->arena, map, name_given, value);
+    Value document = value_map(map);
+    document.source = source;
     return add_layer(load, layers, LAYER_DEFINE, document, value_missing());
 }
 

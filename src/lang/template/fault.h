@@ -50,6 +50,7 @@ const char *fault_class_code(FaultClass class);
 typedef struct FaultOrigin {
     Str template_name;
     uint32_t line;
+    Value document; /* as that of the fault, for a render around the one that failed */
     struct FaultOrigin *next;
 } FaultOrigin;
 

@@ -14,7 +14,11 @@ bool render_raise_inside(Render *r, const Fault *fault, Value document)
     FaultOrigin **end = &kept->origin;
     for (const FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {
         *end = ARENA_NEW(r->arena, FaultOrigin);
-        **end = (FaultOrigin){ .template_name = origin->template_name, .line = origin->line };
+        **end = *origin;
+        (*end)->next = NULL;
+        if (origin->document.kind == VALUE_NULL) {
+            (*end)->document = document;
+        }
         end = &(*end)->next;
     }
     kept->loops = NULL;
