@@ -1,6 +1,7 @@
 #include "cli/help_markdown.h"
 
 #include "cli/help_text.h"
+#include "cli/subject_action.h"
 
 static void put_block(const char *language, const char *text, Buf *out)
 {
@@ -105,6 +106,7 @@ void help_markdown_subject(const Subject *subject, Buf *out)
                    STR_ARG(subject->name));
     switch (subject->kind) {
     case SUBJECT_COMMAND: put_command(subject->command, out); return;
+    case SUBJECT_ACTION: subject_action_markdown(subject, out); return;
     case SUBJECT_CODE:
         buf_put_format(out, "**%s**\n\n", subject->code->title);
         put_text(subject->code->text, out);

@@ -1,4 +1,5 @@
 #include "cli/help_text.h"
+#include "cli/subject_action.h"
 
 #include "lang/template/native_describe.h"
 
@@ -90,9 +91,9 @@ void help_write_overview(Buf *out)
     for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
         write_row(topic->name, topic->help, out);
     }
-    buf_put_c(out,
-              "\n'eden help COMMAND' and 'eden help TOPIC' tell more; 'eden explain NAME' tells "
-              "about\none filter, test, function, method, or problem code such as E0204.\n");
+    buf_put_c(
+        out, "\n'eden help COMMAND' and 'eden help TOPIC' tell more; 'eden explain NAME' tells "
+             "about\none action, filter, test, function, method, or problem code such as E0204.\n");
 }
 
 void help_write_command(const Command *command, Buf *out)
@@ -142,6 +143,7 @@ void help_write_subject(const Subject *subject, Buf *out)
 {
     switch (subject->kind) {
     case SUBJECT_COMMAND: help_write_command(subject->command, out); return;
+    case SUBJECT_ACTION: subject_action_text(subject, out); return;
     case SUBJECT_CODE:
         buf_put_format(out, "%s: %s\n\n%s", subject->code->name, subject->code->title,
                        subject->code->text);

@@ -4,12 +4,16 @@
 
 #include "base/bug.h"
 #include "base/suggest.h"
+#include "cli/subject_action.h"
 #include "lang/template/methods.h"
 #include "lang/template/native_describe.h"
 
 const SubjectTopic subject_topics[] = {
     { SUBJECT_COMMAND, "command", "commands", "Commands", "what eden can do",
       "'eden help COMMAND' tells all about one of them." },
+    { SUBJECT_ACTION, "action", "actions", "Actions", "what a step of a site can do",
+      "A step names one action and gives it parameters. Requisites and conditions can stand on\n"
+      "every step; no parameter has a name of theirs." },
     { SUBJECT_FILTER, "filter", "filters", "Filters", "what may stand behind '|' in a template",
       "A filter changes the value before it: {{ name | upper }}, {{ list | join(', ') }}. The "
       "value\n"
@@ -92,6 +96,7 @@ void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out)
             VEC_PUSH(arena, out, subject);
         }
         return;
+    case SUBJECT_ACTION: subjects_add_actions(arena, out); return;
     case SUBJECT_CODE:
         for (const Code *code = codes; code->name != NULL; code++) {
             Subject subject = { .kind = kind, .name = str_from_c(code->name), .code = code };
@@ -119,11 +124,15 @@ static void add_all(Arena *arena, Subjects *out)
     }
 }
 
-/* A method answers to its own name too, without the type. */
+/* A method answers to its own name too, without the type; an action to that of its module. */
 static bool answers_to(const Subject *subject, Str name)
 {
     switch (subject->kind) {
     case SUBJECT_CODE: return code_find(name) == subject->code;
+    case SUBJECT_ACTION:
+        return str_eq(subject->name, name) ||
+               (str_starts(subject->name, name) && name.len < subject->name.len &&
+                subject->name.data[name.len] == '.');
     case SUBJECT_METHOD:
         return str_eq(subject->name, name) || str_eq_c(name, subject->native->name);
     default: return str_eq(subject->name, name);
@@ -177,6 +186,7 @@ void subject_put_signature(const Subject *subject, Buf *out)
         }
         return;
     }
+    case SUBJECT_ACTION:
     case SUBJECT_CODE:
     case SUBJECT_EXIT_CODE: buf_put(out, subject->name); return;
     }
@@ -186,6 +196,7 @@ const char *subject_help(const Subject *subject)
 {
     switch (subject->kind) {
     case SUBJECT_COMMAND: return subject->command->help;
+    case SUBJECT_ACTION: return subject->action->help;
     case SUBJECT_CODE: return subject->code->title;
     case SUBJECT_EXIT_CODE: return subject->exit->title;
     default: return subject->native->help;

@@ -10,9 +10,11 @@
 #include "cli/exit_codes.h"
 #include "lang/template/native.h"
 #include "lang/value.h"
+#include "model/module.h"
 
 typedef enum SubjectKind {
     SUBJECT_COMMAND,
+    SUBJECT_ACTION,
     SUBJECT_FILTER,
     SUBJECT_TEST,
     SUBJECT_GLOBAL,
@@ -39,6 +41,7 @@ typedef struct Subject {
     Str name; /* "upper", "str.upper", "E0204", "render", "64" */
     union {
         const Command *command;
+        const Action *action;
         const Native *native;
         const Code *code;
         const ExitRow *exit;

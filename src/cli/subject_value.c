@@ -1,4 +1,5 @@
 #include "cli/subject_value.h"
+#include "cli/subject_action.h"
 
 static void set(Arena *arena, Map *map, const char *key, Value value)
 {
@@ -103,6 +104,7 @@ Value subject_value(Arena *arena, const Subject *subject)
     set(arena, map, "name", value_string(subject->name));
     switch (subject->kind) {
     case SUBJECT_COMMAND: describe_command(arena, map, subject->command); break;
+    case SUBJECT_ACTION: subject_action_describe(arena, subject, map); break;
     case SUBJECT_FILTER:
     case SUBJECT_TEST:
     case SUBJECT_GLOBAL:

@@ -69,3 +69,22 @@ def test_without_a_name_everything_is_listed(eden):
         assert f"{title}\n" in text
     listed = {entry["name"] for entry in json.loads(eden("explain", "-o", "json").stdout)}
     assert listed == set(names(eden))
+
+
+def test_an_action_is_explained_from_its_row(eden):
+    text = eden("explain", "cmd.run").stdout
+    assert text.startswith("action cmd.run\n")
+    assert "  cmd           command, required" in text
+    assert "example:\n    - name:" in text
+
+
+def test_a_module_stands_for_all_of_its_actions(eden):
+    names = eden("explain", "test", "-o", "name").stdout.split()
+    assert "test.ok" in names and "test.failed" in names
+
+
+def test_the_description_of_an_action_has_its_parameters(eden):
+    (action,) = json.loads(eden("explain", "test.step", "-o", "json").stdout)
+    assert action["kind"] == "action"
+    result = next(row for row in action["parameters"] if row["name"] == "result")
+    assert "changed" in result["choices"] and not result["required"]
