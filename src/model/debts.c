@@ -84,25 +84,34 @@ void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Deb
     /* A step may have thousands of edges: looking for each among the others would take forever. */
     bool fresh = debt_book_count(book) == 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (fresh || find(book, edges[i].step, edges[i].cause, edges[i].kind) == NULL) {
+        Debt *known = fresh ? NULL : find(book, edges[i].step, edges[i].cause, edges[i].kind);
+        if (known == NULL) {
             Debt noted = edges[i];
             noted.run = book->run;
             noted.boot = book->boot;
             noted.at_ms = at_ms;
             noted.state = DEBT_NOTED;
-            add(book, &noted);
+            known = add(book, &noted);
         }
+        known->edge = true;
     }
 }
 
 void debt_book_act(DebtBook *book, Str cause, int64_t at_ms)
 {
     for (Debt *debt = str_map_find(&book->by_cause, cause); debt != NULL; debt = debt->next_cause) {
-        if (!debt->ended && debt->state == DEBT_NOTED) {
+        if (!debt->ended && debt->edge && debt->state != DEBT_OWED) {
             debt->state = DEBT_POSSIBLE;
             debt->at_ms = at_ms;
         }
     }
+}
+
+/* What is an edge of the open run stays, because its cause may change something once more. */
+static void settle(Debt *debt)
+{
+    debt->state = DEBT_SETTLED;
+    debt->ended = !debt->edge;
 }
 
 void debt_book_done(DebtBook *book, Str cause, bool changed)
@@ -114,7 +123,7 @@ void debt_book_done(DebtBook *book, Str cause, bool changed)
         if (changed) {
             debt->state = DEBT_OWED;
         } else {
-            debt->ended = true;
+            settle(debt);
         }
     }
 }
@@ -123,8 +132,8 @@ void debt_book_pay(DebtBook *book, Str step)
 {
     for (Debt *debt = str_map_find(&book->by_step, step); debt != NULL; debt = debt->next_owed) {
         /* A change that is being made now comes after the reaction. */
-        if (debt->state != DEBT_POSSIBLE) {
-            debt->ended = true;
+        if (!debt->ended && debt->state != DEBT_POSSIBLE) {
+            settle(debt);
         }
     }
 }
@@ -135,9 +144,10 @@ static void close_run(DebtBook *book, bool noted_count)
         Debt *debt = book->all.items[i];
         if (debt->state == DEBT_POSSIBLE || (debt->state == DEBT_NOTED && noted_count)) {
             debt->state = DEBT_OWED;
-        } else if (debt->state == DEBT_NOTED) {
+        } else if (debt->state != DEBT_OWED) {
             debt->ended = true;
         }
+        debt->edge = false;
     }
     book->open = false;
 }
@@ -264,6 +274,7 @@ Value debt_value(Arena *arena, const Debt *debt)
         [DEBT_NOTED] = "noted",
         [DEBT_POSSIBLE] = "possible",
         [DEBT_OWED] = "owed",
+        [DEBT_SETTLED] = "settled",
     };
     Map *map = map_new(arena, 7);
     map_set_str(arena, map, STR("step"), value_string(debt->step));

@@ -27,6 +27,7 @@ typedef enum DebtState {
     DEBT_NOTED,    /* an edge of the open run; nothing has happened */
     DEBT_POSSIBLE, /* the change is being made */
     DEBT_OWED,
+    DEBT_SETTLED, /* paid, or there was no change; the cause may change something again */
 } DebtState;
 
 typedef struct Debt Debt;
@@ -39,7 +40,8 @@ struct Debt {
     Str boot;           /* during which the change was made */
     int64_t at_ms;      /* when it was made, or the run began */
     DebtState state;
-    bool ended;       /* paid or dropped: no longer in the book */
+    bool edge;        /* of the open run, and not only left from an earlier one */
+    bool ended;       /* no longer in the book */
     Debt *next_owed;  /* of the same step */
     Debt *next_cause; /* of the same cause */
 };

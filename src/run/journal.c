@@ -312,8 +312,11 @@ bool journal_commit(Journal *journal, Error *err)
 
 bool journal_end(Journal *journal, Str result, Error *err)
 {
+    bool written = journal->written;
+    journal->written = false;
+    journal->begun = false;
     debt_book_end(&journal->book);
-    if (!journal->written) {
+    if (!written) {
         return true;
     }
     JournalRecord record = {
@@ -322,7 +325,5 @@ bool journal_end(Journal *journal, Str result, Error *err)
     if (!add(journal, &record, err) || !sync_if_owing(journal, err)) {
         return false;
     }
-    journal->written = false;
-    journal->begun = false;
     return journal->file.size <= JOURNAL_LONG || shorten(journal, err);
 }

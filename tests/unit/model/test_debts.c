@@ -140,6 +140,35 @@ static void a_reaction_does_not_pay_for_a_change_that_is_being_made(void **state
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
 }
 
+static void a_cause_may_change_again_after_the_reaction(void **state)
+{
+    DebtBook *book = begin(state);
+    for (int i = 0; i < 3; i++) {
+        debt_book_act(book, STR("conf"), 2000 + i);
+        debt_book_done(book, STR("conf"), true);
+        assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
+        debt_book_pay(book, STR("nginx"));
+        assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
+    }
+    debt_book_act(book, STR("conf"), 3000);
+    debt_book_recover(book, STR("b1"));
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
+}
+
+static void an_edge_that_is_no_longer_there_owes_nothing_anew(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("conf"), 2000);
+    debt_book_done(book, STR("conf"), true);
+    debt_book_end(book);
+    debt_book_begin(book, STR("r2"), STR("b1"), 3000, &edges[3], 1);
+    debt_book_pay(book, STR("nginx"));
+    debt_book_act(book, STR("conf"), 4000);
+    debt_book_done(book, STR("conf"), true);
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
+    assert_int_equal(debt_book_kinds(book, STR("reload")), ONCHANGES);
+}
+
 static void a_debt_taken_over_is_owed_once(void **state)
 {
     DebtBook *book = &((Fixture *)*state)->book;
@@ -215,6 +244,8 @@ int main(void)
         BOOK_TEST(a_power_failure_does_not_revive_what_was_paid),
         BOOK_TEST(a_later_run_without_change_does_not_end_an_older_debt),
         BOOK_TEST(a_reaction_does_not_pay_for_a_change_that_is_being_made),
+        BOOK_TEST(a_cause_may_change_again_after_the_reaction),
+        BOOK_TEST(an_edge_that_is_no_longer_there_owes_nothing_anew),
         BOOK_TEST(a_debt_taken_over_is_owed_once),
         BOOK_TEST(a_debt_ends_when_its_step_left_or_its_unit_was_restarted),
         BOOK_TEST(edges_that_can_owe_come_from_the_graph),
