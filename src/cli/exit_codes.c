@@ -8,13 +8,19 @@ const ExitRow exit_rows[] = {
       "A file cannot be read or is wrong, a template fails, the output cannot be written. "
       "Standard\n"
       "error says what; with -o json the problems are on standard output." },
+    { "2", "something changed, or would", "Only with --detailed-exitcode; nothing failed." },
     { "3", "nothing matched",
       "The command had nothing to work on, such as a directory without YAML files. It does not\n"
       "count as success: a misspelled path must not look like a passed check." },
     { "4", "denied", "The system does not permit to write where the command was told to." },
+    { "5", "somebody else was there",
+      "Another run holds the lock of this node, or a saved plan no longer fits the machine or the\n"
+      "site. Nothing was done." },
+    { "6", "changes and failures", "Only with --detailed-exitcode." },
     { "64", "wrong usage",
       "The command line cannot be understood: an unknown command or option, a missing or wrong\n"
       "argument. Nothing was done." },
+    { "124", "the time was up", "Steps still waited for their conditions after --max-wait." },
     { "130", "interrupted", "Ctrl-C, or another SIGINT." },
     { 0 },
 };

@@ -4,9 +4,13 @@
 enum ExitCode {
     EXIT_OK = 0,
     EXIT_FAILED = 1,
+    EXIT_CHANGES = 2, /* with --detailed-exitcode */
     EXIT_NOT_MATCHED = 3,
     EXIT_DENIED = 4,
+    EXIT_CONFLICT = 5, /* a lock is held, or a plan is stale */
+    EXIT_CHANGES_AND_FAILURES = 6,
     EXIT_USAGE = 64,
+    EXIT_TIMED_OUT = 124,
     EXIT_INTERRUPTED = 130,
 };
 

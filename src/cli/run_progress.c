@@ -28,7 +28,7 @@ struct RunProgress {
     Stream *stream;
     ProgressMode mode;
     const Steps *steps;
-    const StepReport *reports;
+    const Run *run;
     Seen *seen;
     uint32_t *busy; /* steps that run or wait */
     uint32_t busy_count;
@@ -61,9 +61,11 @@ bool progress_mode_from_name(Str name, const Stream *stream, ProgressMode *out)
     return false;
 }
 
-RunProgress *run_progress_new(Arena *arena, Stream *stream, ProgressMode mode, const Steps *steps)
+RunProgress *run_progress_new(Arena *arena, Stream *stream, ProgressMode mode, const Run *run)
 {
+    const Steps *steps = run_steps(run);
     RunProgress *progress = ARENA_NEW(arena, RunProgress);
+    progress->run = run;
     progress->stream = stream;
     progress->mode = mode;
     progress->steps = steps;
@@ -71,11 +73,6 @@ RunProgress *run_progress_new(Arena *arena, Stream *stream, ProgressMode mode, c
     progress->busy = ARENA_ARRAY(arena, uint32_t, steps->count + 1);
     progress->start_us = progress->told_us = clock_monotonic_us();
     return progress;
-}
-
-void run_progress_read(RunProgress *progress, const StepReport *reports)
-{
-    progress->reports = reports;
 }
 
 static double seconds(int64_t us)
@@ -176,11 +173,11 @@ static void ended(void *context, uint32_t step, WorkPhase phase)
 {
     RunProgress *progress = context;
     set_standing(progress, step, STANDING_ENDED);
-    if (phase == PHASE_CHECK || progress->reports == NULL) {
+    if (phase == PHASE_CHECK) {
         return;
     }
     progress->ended += phase == PHASE_RUN;
-    const StepReport *report = &progress->reports[step];
+    const StepReport *report = &run_reports(progress->run)[step];
     StepResult result = report->status.result;
     Str why = report->error != NULL ? report->error->message : report->reason;
     if (progress->mode == PROGRESS_JSON) {

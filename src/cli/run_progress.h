@@ -1,7 +1,7 @@
 /* What runs now, how long, and what waits for what; on standard error while a run goes on. */
 #pragma once
 
-#include "run/executor.h"
+#include "run/run.h"
 #include "sys/stream.h"
 
 typedef enum ProgressMode {
@@ -16,8 +16,6 @@ typedef struct RunProgress RunProgress;
 /* "auto" looks at the stream. False for an unknown name. */
 bool progress_mode_from_name(Str name, const Stream *stream, ProgressMode *out);
 
-RunProgress *run_progress_new(Arena *arena, Stream *stream, ProgressMode mode, const Steps *steps);
-/* Where the results of steps can be read; known once the executor is made. */
-void run_progress_read(RunProgress *progress, const StepReport *reports);
+RunProgress *run_progress_new(Arena *arena, Stream *stream, ProgressMode mode, const Run *run);
 RunView run_progress_view(RunProgress *progress);
 void run_progress_end(RunProgress *progress); /* takes the changing line away */

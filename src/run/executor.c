@@ -48,7 +48,7 @@ typedef struct Running {
 struct Executor {
     ExecutorSettings settings;
     Arena *arena;
-    Problems *problems;
+    Problems problems; /* of what is evaluated now; see fresh_problems */
     Schedule *schedule;
     Pool *pool;
     StepRun *runs;
@@ -107,13 +107,9 @@ static const Step *step_of(const Executor *executor, uint32_t step)
 static Str scrub(Executor *executor, Str text)
 {
     const ExecutorWorld *world = &executor->settings.world;
-    const Scrubber *scrubber = world->scrubber != NULL ? world->scrubber(world->context) : NULL;
-    if (text.len == 0 || scrubber == NULL) {
-        return arena_copy(executor->arena, text);
-    }
-    Buf clean = buf_make_in(executor->arena, BUF_UNLIMITED);
-    scrubber_apply(scrubber, text, &clean);
-    return buf_str(&clean);
+    return text.len > 0 && world->scrub != NULL
+               ? world->scrub(world->context, text, executor->arena)
+               : arena_copy(executor->arena, text);
 }
 
 static Value scrub_value(Executor *executor, Value value)
@@ -141,16 +137,19 @@ static Value scrub_value(Executor *executor, Value value)
     return value;
 }
 
-/* The problem just added becomes the step's error. It is copied, because the list may move. */
+/* A list of its own for each evaluation: thousands of steps may fail, and each has its error. */
+static Problems *fresh_problems(Executor *executor)
+{
+    problems_init(&executor->problems, executor->arena);
+    return &executor->problems;
+}
+
+/* The first problem becomes the step's error. */
 static void take_error(Executor *executor, uint32_t step)
 {
-    const Problems *problems = executor->problems;
-    if (problems->count > 0) {
-        Problem *error = ARENA_NEW(executor->arena, Problem);
-        *error = problems->items[problems->count - 1];
-        error->message = scrub(executor, error->message);
-        executor->reports[step].error = error;
-    }
+    Problem *error = &executor->problems.items[0];
+    error->message = scrub(executor, error->message);
+    executor->reports[step].error = error;
 }
 
 PRINTF_LIKE(4, 5)
@@ -163,7 +162,7 @@ static void add_error(Executor *executor, uint32_t step, const char *code, const
     buf_put_format_v(&text, format, args);
     va_end(args);
     Value place = value_is_missing(spec->name_place) ? spec->place : spec->name_place;
-    problems_add(executor->problems, code,
+    problems_add(fresh_problems(executor), code,
                  sources_get(executor->settings.graph->sources, place.source), place.start,
                  place.span, "%" STR_FMT, STR_ARG(scrub(executor, buf_str(&text))));
     take_error(executor, step);
@@ -177,7 +176,7 @@ static void end_work(Executor *executor, Work work, const Value *params)
     schedule_done(executor->schedule, work, &report->status);
     const ExecutorSettings *settings = &executor->settings;
     if (work.phase != PHASE_CHECK && settings->world.ended != NULL) {
-        settings->world.ended(settings->world.context, work.step, params);
+        settings->world.ended(settings->world.context, work, params);
     }
     if (settings->view.ended != NULL) {
         settings->view.ended(settings->view.context, work.step, work.phase);
@@ -188,7 +187,7 @@ static void end_work(Executor *executor, Work work, const Value *params)
 static void end_without(Executor *executor, Work work, StepResult result, Str reason)
 {
     StepRun *run = &executor->runs[work.step];
-    if (work.phase == PHASE_CHECK && result != RESULT_FAILED) {
+    if (work.phase == PHASE_CHECK) {
         run->status.pending = result;
     } else if (work.phase != PHASE_REACT) {
         run->status.result = result;
@@ -248,7 +247,7 @@ static Answer ask(Executor *executor, uint32_t step, const Dynamic *test, bool o
     const ExecutorWorld *world = &executor->settings.world;
     Value value;
     switch (world->evaluate(world->context, step, test, own, executor->arena, &value,
-                            executor->problems)) {
+                            fresh_problems(executor))) {
     case DYNAMIC_OK: break;
     case DYNAMIC_UNKNOWN: return ANSWER_UNKNOWN;
     case DYNAMIC_FAILED: take_error(executor, step); return ANSWER_FAILED;
@@ -296,9 +295,23 @@ static void end_well(Executor *executor, Work work, const Value *params)
     end_work(executor, work, params);
 }
 
+/* A reaction at the end: what had been ok before has changed now. */
+static void end_reaction(Executor *executor, Work work, const Value *params)
+{
+    StepRun *run = &executor->runs[work.step];
+    if (run->status.changed && run->status.result == RESULT_OK) {
+        run->status.result = RESULT_CHANGED;
+    }
+    end_work(executor, work, params);
+}
+
 static void end_failed(Executor *executor, Work work, const Value *params)
 {
-    executor->runs[work.step].status.result = RESULT_FAILED;
+    StepStatus *status = &executor->runs[work.step].status;
+    status->result = RESULT_FAILED;
+    if (work.phase == PHASE_CHECK) {
+        status->pending = RESULT_FAILED;
+    }
     end_work(executor, work, params);
 }
 
@@ -432,6 +445,7 @@ static void finish(Executor *executor, Running *running)
     fill_report(executor, running);
     run->status.changed = run->status.changed || (outcome->changed && work.phase != PHASE_CHECK);
     run->status.reacted = run->status.reacted || task->reacted;
+    report->status.changed = run->status.changed; /* for conditions about the own result */
     bool would_change = outcome->changed || task->applied;
     if (would_change && report->cause == CAUSE_NONE && executor->settings.world.cause != NULL) {
         report->cause =
@@ -462,7 +476,7 @@ static void finish(Executor *executor, Running *running)
         run->status.result = RESULT_UNKNOWN;
     }
     if (work.phase == PHASE_REACT) {
-        end_work(executor, work, params);
+        end_reaction(executor, work, params);
         return;
     }
     ask_about_result(executor, work, params);
@@ -501,7 +515,7 @@ static void start_action(Executor *executor, Work work)
     Task *task = &running->task;
     Value *params = ARENA_ARRAY(&task->arena, Value, action_param_count(action) + 1);
     switch (settings->world.params(settings->world.context, work.step, &task->arena, params,
-                                   executor->problems)) {
+                                   fresh_problems(executor))) {
     case DYNAMIC_OK: break;
     case DYNAMIC_UNKNOWN:
         if (settings->planning) {
@@ -560,6 +574,7 @@ static void start_step(Executor *executor, Work work)
     StepRun *run = &executor->runs[work.step];
     const ExecutorWorld *world = &executor->settings.world;
     if (world->targeted != NULL && !world->targeted(world->context, work.step)) {
+        executor->reports[work.step].declined = true;
         end_without(executor, work, RESULT_SKIPPED, STR("its target does not include this node"));
         return;
     }
@@ -585,6 +600,7 @@ static void start_step(Executor *executor, Work work)
     }
     Str text = condition_text(which);
     if (!which->retry.given) {
+        executor->reports[work.step].declined = true;
         end_without(executor, work, RESULT_SKIPPED,
                     arena_format(executor->arena, "condition is false: %" STR_FMT, STR_ARG(text)));
         return;
@@ -624,10 +640,14 @@ static void start(Executor *executor, Work work)
     case DECIDE_RUN: break;
     }
     run->reacts = decision.react;
-    if (work.phase == PHASE_REACT) {
-        start_action(executor, work);
-    } else {
+    if (work.phase != PHASE_REACT) {
         start_step(executor, work);
+    } else if (executor->settings.planning) {
+        run->status.changed = true;
+        executor->reports[work.step].reason = STR("would react to a change of what it listens to");
+        end_reaction(executor, work, NULL);
+    } else {
+        start_action(executor, work);
     }
 }
 
@@ -714,13 +734,12 @@ void executor_run(Executor *executor)
     executor->end_us = clock_monotonic_us();
 }
 
-Executor *executor_new(Arena *arena, const ExecutorSettings *settings, Problems *problems)
+Executor *executor_new(Arena *arena, const ExecutorSettings *settings)
 {
     uint32_t count = settings->graph->steps.count;
     Executor *executor = ARENA_NEW(arena, Executor);
     executor->settings = *settings;
     executor->arena = arena;
-    executor->problems = problems;
     executor->schedule = schedule_new(arena, settings->graph, settings->order, settings->workers);
     executor->pool = pool_new(THREADS_MAX);
     executor->runs = arena_alloc_zero(arena, (count + 1) * sizeof(StepRun));

@@ -5,7 +5,6 @@
  * outside comes as a table of functions, so that a run without a site can be tested. */
 #pragma once
 
-#include "lang/scrub.h"
 #include "run/report.h"
 #include "run/task.h"
 
@@ -24,17 +23,17 @@ typedef struct ExecutorWorld {
     DynamicOutcome (*evaluate)(void *context, uint32_t step, const Dynamic *dynamic, bool own,
                                Arena *arena, Value *out, Problems *problems);
     /* The parameters of a step, evaluated and converted, in the order of the row. Problems are
-     * added for what is wrong; a secret among them is added to `secrets`. */
+     * added for what is wrong. */
     DynamicOutcome (*params)(void *context, uint32_t step, Arena *arena, Value *out,
                              Problems *problems);
     /* Whether runOptions.target lets this node run the step. NULL: it does. */
     bool (*targeted)(void *context, uint32_t step);
     /* Why the step would change something, given its parameters. NULL: CAUSE_NONE. */
     Cause (*cause)(void *context, uint32_t step, const Value *params);
-    /* The step has a result: it is in the reports. NULL: nobody wants to know. */
-    void (*ended)(void *context, uint32_t step, const Value *params);
-    /* Takes secrets out of what is told. NULL: there are none. */
-    const Scrubber *(*scrubber)(void *context);
+    /* The step has a result, or its reaction ended: it is in the reports. `params` may be NULL. */
+    void (*ended)(void *context, Work work, const Value *params);
+    /* Takes secrets out of what is told; the result is in `arena`. NULL: there are none. */
+    Str (*scrub)(void *context, Str text, Arena *arena);
 } ExecutorWorld;
 
 typedef struct ExecutorSettings {
@@ -54,8 +53,8 @@ typedef struct ExecutorSettings {
 
 typedef struct Executor Executor;
 
-/* `arena` holds the reports. Problems get the errors of steps too. */
-Executor *executor_new(Arena *arena, const ExecutorSettings *settings, Problems *problems);
+/* `arena` holds the reports. */
+Executor *executor_new(Arena *arena, const ExecutorSettings *settings);
 void executor_free(Executor *executor);
 DEFINE_AUTO(Executor, executor_free)
 

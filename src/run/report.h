@@ -17,7 +17,8 @@ const char *cause_name(Cause cause); /* NULL for CAUSE_NONE */
 typedef struct StepReport {
     StepStatus status;
     Cause cause;
-    Str reason; /* why it was skipped, blocked, waits, or reacted; empty: nothing to tell */
+    Str reason;    /* why it was skipped, blocked, waits, or reacted; empty: nothing to tell */
+    bool declined; /* skipped by its own condition or target: it then owes nothing */
     const Problem *error; /* why it failed; NULL: it did not */
     uint32_t run_order;   /* from 1; 0: it did not run */
     uint32_t tries;       /* how often the action was started */

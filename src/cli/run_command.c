@@ -1,0 +1,181 @@
+#include "cli/run_command.h"
+
+#include "cli/output.h"
+#include "cli/run_junit.h"
+#include "cli/run_print.h"
+#include "cli/run_progress.h"
+#include "model/duration.h"
+#include "modules/modules.h"
+#include "sys/signals.h"
+
+enum {
+    WORKERS_MAX = 256
+};
+
+/* All values of an option that may be given several times. */
+static const char **given_texts(const Invocation *invocation, const char *name, uint32_t *count)
+{
+    const char **texts = ARENA_ARRAY(invocation->arena, const char *, invocation->given_count + 1);
+    *count = 0;
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        if (strcmp(invocation->given[i].option->name, name) == 0) {
+            texts[(*count)++] = invocation->given[i].value;
+        }
+    }
+    return texts;
+}
+
+static bool get_order(const Invocation *invocation, RunConfig *out)
+{
+    const char *order = invocation_text(invocation, "order");
+    const char *workers = invocation_text(invocation, "workers");
+    const char *wait = invocation_text(invocation, "max-wait");
+    int64_t number = 1;
+    if (order != NULL) {
+        (void)order_mode_from_name(str_from_c(order), &out->order); /* one of the choices */
+    }
+    if (workers != NULL &&
+        (!str_to_i64(str_from_c(workers), &number) || number < 1 || number > WORKERS_MAX)) {
+        usage_error(invocation, "--workers takes a number from 1 to %d, not '%s'", WORKERS_MAX,
+                    workers);
+        return false;
+    }
+    out->workers = (uint32_t)number;
+    out->max_wait_us = -1;
+    if (wait != NULL) {
+        int64_t ms;
+        if (!duration_parse(str_from_c(wait), &ms)) {
+            usage_error(invocation, "--max-wait takes a time such as '5m', not '%s'", wait);
+            return false;
+        }
+        out->max_wait_us = ms * 1000;
+    }
+    return true;
+}
+
+bool run_config_get(const Invocation *invocation, RunConfig *out)
+{
+    *out = (RunConfig){
+        .path = invocation->args[0],
+        .root = invocation_text(invocation, "root"),
+        .state = invocation_text(invocation, "state-dir"),
+        .etc = invocation_text(invocation, "config-dir"),
+        .node = invocation_text(invocation, "node"),
+        .modules = modules,
+        .command = arena_format(invocation->arena, "eden %s %s", invocation->command->name,
+                                invocation->args[0]),
+    };
+    if (!inputs_check_defines(invocation)) {
+        return false;
+    }
+    out->labels = given_texts(invocation, "label", &out->label_count);
+    out->var_files = given_texts(invocation, "vars", &out->var_file_count);
+    out->defines = given_texts(invocation, "define", &out->define_count);
+    const char **jobs = given_texts(invocation, "job", &out->job_count);
+    Str *names = ARENA_ARRAY(invocation->arena, Str, out->job_count + 1);
+    for (uint32_t i = 0; i < out->job_count; i++) {
+        names[i] = str_from_c(jobs[i]);
+    }
+    out->jobs = names;
+    return get_order(invocation, out);
+}
+
+static RunPrintStyle print_style(const Invocation *invocation)
+{
+    const char *diff = invocation_text(invocation, "diff");
+    return (RunPrintStyle){
+        .color = invocation->color_err && stream_is_terminal(invocation->out),
+        .all = invocation_flag(invocation, "verbose"),
+        .diff = strcmp(diff, "none") == 0      ? DIFF_NONE
+                : strcmp(diff, "concise") == 0 ? DIFF_CONCISE
+                                               : DIFF_FULL,
+    };
+}
+
+/* Errors of steps stand in the report; warnings about the site go to standard error. */
+static void print_report(Invocation *invocation, Inputs *inputs, const RunReport *report)
+{
+    if (invocation_prints(invocation, "text")) {
+        RunPrintStyle style = print_style(invocation);
+        AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+        run_print(report, &style, &text);
+        stream_put(invocation->out, buf_str(&text));
+        (void)inputs_report(inputs, invocation);
+    } else {
+        (void)output_value(inputs, invocation, OUTPUT_LINE,
+                           run_report_value(report, invocation->arena));
+    }
+}
+
+static int exit_code(const Invocation *invocation, const RunReport *report)
+{
+    uint32_t counts[RESULT_COUNT];
+    run_report_count(report, counts);
+    bool failed = counts[RESULT_FAILED] + counts[RESULT_BLOCKED] > 0;
+    bool changed = counts[RESULT_CHANGED] + counts[RESULT_UNKNOWN] > 0;
+    bool detailed = invocation_flag(invocation, "detailed-exitcode");
+    if (report->interrupted) {
+        return EXIT_INTERRUPTED;
+    }
+    if (failed) {
+        return detailed && changed ? EXIT_CHANGES_AND_FAILURES : EXIT_FAILED;
+    }
+    if (report->timed_out) {
+        return EXIT_TIMED_OUT;
+    }
+    return detailed && changed ? EXIT_CHANGES : EXIT_OK;
+}
+
+static int tell_error(Invocation *invocation, Inputs *inputs, const Error *err)
+{
+    if (inputs->problems.errors == 0) {
+        problems_add(&inputs->problems, "E0710", NULL, 0, 0, "%s", err->text);
+    }
+    (void)inputs_report(inputs, invocation);
+    return error_kind_exit_code(err->kind);
+}
+
+static int perform(Invocation *invocation, Inputs *inputs, Run *run)
+{
+    ProgressMode mode;
+    (void)progress_mode_from_name(str_from_c(invocation_text(invocation, "progress")),
+                                  invocation->err, &mode);
+    RunProgress *progress = run_progress_new(invocation->arena, invocation->err, mode, run);
+    RunView view = run_progress_view(progress);
+    Error err;
+    int interrupts;
+    if (!signals_open(&interrupts, &err)) {
+        return tell_error(invocation, inputs, &err);
+    }
+    bool ok = run_perform(run, &view, interrupts, &err);
+    run_progress_end(progress);
+    signals_close(interrupts);
+    if (!ok) {
+        return tell_error(invocation, inputs, &err);
+    }
+    const RunReport *report = run_report(run);
+    print_report(invocation, inputs, report);
+    const char *junit = invocation_text(invocation, "junit");
+    if (junit != NULL && !run_junit_write(report, junit, &err)) {
+        return tell_error(invocation, inputs, &err);
+    }
+    return exit_code(invocation, report);
+}
+
+int run_command(Invocation *invocation, RunConfig *config)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    AUTO(Run) *run = NULL;
+    if (!run_load(invocation->arena, config, &inputs.sources, &inputs.problems, &run)) {
+        return inputs_report(&inputs, invocation);
+    }
+    if (run_steps(run)->count == 0) {
+        (void)inputs_report(&inputs, invocation);
+        stream_put_format(invocation->err,
+                          "eden: no step of '%s' is for this node ('%" STR_FMT "')\n", config->path,
+                          STR_ARG(run_node(run)->name));
+        return EXIT_NOT_MATCHED;
+    }
+    return perform(invocation, &inputs, run);
+}

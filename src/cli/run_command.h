@@ -1,0 +1,91 @@
+/* What `plan`, `apply` and other commands that load a site share: options, and what becomes of
+ * them. */
+#pragma once
+
+#include "cli/inputs.h"
+#include "run/run.h"
+
+/* Where the site is found and what it sees. */
+#define SITE_OPTIONS                                                                    \
+    { .name = "vars",                                                                   \
+      .letter = 'v',                                                                    \
+      .argument = "FILE",                                                               \
+      .repeats = true,                                                                  \
+      .word = WORD_FILE,                                                                \
+      .alone = "verbose",                                                               \
+      .help = "variables from a YAML or JSON file; later ones win. Alone: --verbose" }, \
+        { .name = "define",                                                             \
+          .letter = 'D',                                                                \
+          .argument = "KEY=VALUE",                                                      \
+          .repeats = true,                                                              \
+          .help = "one variable as text; KEY:=JSON for another type" },                 \
+        { .name = "job",                                                                \
+          .letter = 'j',                                                                \
+          .argument = "NAME",                                                           \
+          .repeats = true,                                                              \
+          .help = "only this job, whatever jobs/base.yaml says" },                      \
+        { .name = "label",                                                              \
+          .letter = 'l',                                                                \
+          .argument = "KEY=VALUE",                                                      \
+          .repeats = true,                                                              \
+          .help = "a label of this node, for selectors" },                              \
+        { .name = "node", .argument = "NAME", .help = "the name of this node" },        \
+        { .name = "root",                                                               \
+          .argument = "DIR",                                                            \
+          .word = WORD_DIRECTORY,                                                       \
+          .fallback = "/",                                                              \
+          .help = "act on what lies below DIR, such as an image" },                     \
+        { .name = "state-dir",                                                          \
+          .argument = "DIR",                                                            \
+          .word = WORD_DIRECTORY,                                                       \
+          .fallback = "/var/lib/eden",                                                  \
+          .help = "where the journal and records of runs are" },                        \
+        { .name = "config-dir",                                                         \
+          .argument = "DIR",                                                            \
+          .word = WORD_DIRECTORY,                                                       \
+          .fallback = "/etc/eden",                                                      \
+          .help = "where node.yaml and vars.d of this node are" },                      \
+    {                                                                                   \
+        .name = "verbose", .help = "show also what did not change"                      \
+    }
+
+/* How steps are ordered and shown. */
+#define RUN_OPTIONS                                                                         \
+    { .name = "order",                                                                      \
+      .argument = "MODE",                                                                   \
+      .choices = "ansible|justdoit|genius",                                                 \
+      .fallback = "ansible",                                                                \
+      .help = "one after another, all that may at once, or that with a plan" },             \
+        { .name = "workers",                                                                \
+          .argument = "N",                                                                  \
+          .fallback = "16",                                                                 \
+          .help = "how many steps act at once, except in order 'ansible'" },                \
+        { .name = "max-wait",                                                               \
+          .argument = "TIME",                                                               \
+          .help = "how long steps may wait for their conditions; then exit 124" },          \
+        { .name = "diff",                                                                   \
+          .argument = "HOW",                                                                \
+          .choices = "full|concise|none",                                                   \
+          .fallback = "full",                                                               \
+          .help = "how much of a change is shown" },                                        \
+        { .name = "progress",                                                               \
+          .argument = "HOW",                                                                \
+          .choices = "auto|tty|plain|json|none",                                            \
+          .fallback = "auto",                                                               \
+          .help = "what is told on standard error meanwhile" },                             \
+        { .name = "detailed-exitcode",                                                      \
+          .help = "exit 2 when there are changes, 6 with failures too" },                   \
+        { .name = "junit",                                                                  \
+          .argument = "FILE",                                                               \
+          .word = WORD_FILE,                                                                \
+          .help = "write the results as JUnit XML too" },                                   \
+    {                                                                                       \
+        .name = "output", .letter = 'o', .argument = "FORMAT", .choices = "text|json|yaml", \
+        .fallback = "text", .help = "what is printed on standard output"                    \
+    }
+
+/* All but what the command itself decides. False when an option is wrong, and it was told. */
+MUST_CHECK bool run_config_get(const Invocation *invocation, RunConfig *out);
+
+/* Loads, performs, prints. Returns the exit code. */
+int run_command(Invocation *invocation, RunConfig *config);

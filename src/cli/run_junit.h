@@ -1,0 +1,7 @@
+/* The results of a run in the form that build servers read. */
+#pragma once
+
+#include "base/error.h"
+#include "run/report.h"
+
+MUST_CHECK bool run_junit_write(const RunReport *report, const char *path, Error *err);

@@ -1,0 +1,62 @@
+/* One run on this node, from a path to results: what `plan`, `apply` and their kin stand on.
+ *
+ *     Run *run;
+ *     if (!run_load(arena, &config, &sources, &problems, &run)) ...   nothing is touched yet
+ *     if (!run_perform(run, &view, err)) ...        (apply) lock held, state directory unusable
+ *     const RunReport *report = run_report(run);
+ *
+ * Loading reads the site, facts, variables and macros, chooses the jobs of this node, expands them
+ * into steps and puts these in order. Everything wrong with any of it is in `problems`. */
+#pragma once
+
+#include "model/site.h"
+#include "run/executor.h"
+#include "run/macros.h"
+#include "run/node.h"
+#include "run/site_files.h"
+#include "run/variables.h"
+
+typedef struct RunConfig {
+    const char *path;  /* a site's folder, or a file of steps */
+    const char *root;  /* what is changed: "/" or another root */
+    const char *state; /* "/var/lib/eden" */
+    const char *etc;   /* "/etc/eden" */
+    const char *node;  /* its name; NULL: found out */
+    const char *const *labels;
+    uint32_t label_count;
+    const char *const *var_files;
+    uint32_t var_file_count;
+    const char *const *defines;
+    uint32_t define_count;
+    const Str *jobs; /* only these; none: those of jobs/base.yaml */
+    uint32_t job_count;
+    bool planning;
+    OrderMode order;
+    uint32_t workers;
+    int64_t max_wait_us; /* negative: for ever */
+    ModuleTable modules;
+    Str command; /* for whoever finds the lock taken */
+} RunConfig;
+
+typedef struct Run Run;
+
+MUST_CHECK bool run_load(Arena *arena, const RunConfig *config, Sources *sources,
+                         Problems *problems, Run **out);
+void run_free(Run *run); /* NULL is fine */
+DEFINE_AUTO(Run, run_free)
+
+const Graph *run_graph(const Run *run);
+const Steps *run_steps(const Run *run);
+const Node *run_node(const Run *run);
+Site *run_site(Run *run);
+Variables *run_variables(Run *run);
+Value run_facts(const Run *run);
+/* SHA-256 of all that was read of the site, as text: equal sites have equal ones. */
+Str run_site_digest(Run *run);
+
+/* Plans, or applies. What becomes of single steps is no failure here. Fails with ERROR_CONFLICT
+ * when another run holds the lock, and when the state directory or the root cannot be used. */
+MUST_CHECK bool run_perform(Run *run, const RunView *view, int interrupts, Error *err);
+/* For views: filled in step by step while the run goes on. NULL before run_perform. */
+const StepReport *run_reports(const Run *run);
+const RunReport *run_report(const Run *run);

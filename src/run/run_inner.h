@@ -1,0 +1,46 @@
+/* What the files of a run share: run_load.c, run_params.c, run_perform.c. Nobody else's. */
+#pragma once
+
+#include "lang/scrub.h"
+#include "run/last_applied.h"
+#include "run/run.h"
+#include "run/scope.h"
+#include "sys/host.h"
+
+struct Run {
+    RunConfig config;
+    Arena *arena;
+    Sources *sources;
+    Problems *problems;
+    SiteFiles *files;
+    Templates *templates;
+    TemplateLimits limits;
+    Renders renders;
+    Site *site;
+    Value facts;
+    Node node;
+    Scope *scope;
+    Host *host;
+    Steps steps;
+    Graph *graph;
+    Str digest;
+    Str *claimed; /* paths that steps manage, sorted */
+    uint32_t claimed_count;
+
+    /* While it goes on. */
+    Executor *executor;
+    LastApplied last;
+    SecretSet secrets;
+    Scrubber *scrubber;
+    uint32_t secrets_known; /* how many the scrubber was made of */
+    bool too_secret;        /* there are more than a scrubber can look for: nothing is shown */
+    RunReport report;
+};
+
+/* The parameters of a step, in the order of its row: evaluated, converted, and files, templates and
+ * published files of the site put in their places. */
+DynamicOutcome run_params(Run *run, const Step *step, Arena *arena, Value *out, Problems *problems);
+/* The report of a step that has ended, NULL before. For results as variables. */
+const StepReport *run_result_of(const Run *run, uint32_t step);
+/* Whether a step manages `path` or something below it. */
+bool run_is_claimed(const Run *run, Str path);

@@ -1,0 +1,249 @@
+/* Loading: from a path to a graph of steps. Nothing is touched. */
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "facts/facts.h"
+#include "run/run_inner.h"
+#include "sys/clock.h"
+#include "sys/sha256.h"
+
+static void add_error(Run *run, const char *code, const Error *err)
+{
+    problems_add(run->problems, code, NULL, 0, 0, "%s", err->text);
+}
+
+static bool load_facts(Run *run)
+{
+    Error err;
+    FactWorld world;
+    if (!fact_world_open(run->config.root, &world, &err)) {
+        add_error(run, "E0714", &err);
+        return false;
+    }
+    run->facts = facts_collect(&world, run->arena, NULL, 0, run->problems);
+    fact_world_close(&world);
+    value_freeze(run->facts);
+    return true;
+}
+
+static bool load_site(Run *run)
+{
+    Error err;
+    Str file;
+    if (!site_files_open(run->arena, run->config.path, &run->files, &file, &err)) {
+        add_error(run, "E0001", &err);
+        return false;
+    }
+    TemplateSettings settings = dynamic_template_settings();
+    settings.load = site_files_load_template;
+    settings.load_context = run->files;
+    settings.now = clock_now_seconds();
+    settings.seed = random_seed();
+    run->templates = templates_new(&settings);
+    renders_init(&run->renders, &settings.limits);
+    SiteLoad load = { .arena = run->arena,
+                      .sources = run->sources,
+                      .templates = run->templates,
+                      .modules = run->config.modules,
+                      .reader = site_files_reader(run->files),
+                      .problems = run->problems };
+    return file.len > 0 ? site_load_file(&load, file, &run->site) : site_load(&load, &run->site);
+}
+
+static bool load_node(Run *run)
+{
+    const RunConfig *config = &run->config;
+    NodeOptions options = { .etc = config->etc,
+                            .name = config->node,
+                            .labels = config->labels,
+                            .label_count = config->label_count,
+                            .facts = run->facts };
+    return node_load(run->arena, run->sources, &options, &run->node, run->problems);
+}
+
+static bool load_scope(Run *run)
+{
+    const RunConfig *config = &run->config;
+    ScopeLoad load = { .arena = run->arena,
+                       .sources = run->sources,
+                       .templates = run->templates,
+                       .problems = run->problems,
+                       .renders = &run->renders,
+                       .site = run->site,
+                       .node = &run->node,
+                       .version = EDEN_VERSION,
+                       .modules = config->modules,
+                       .ask = { run->host, macro_ask_host },
+                       .etc = config->etc,
+                       .files = config->var_files,
+                       .file_count = config->var_file_count,
+                       .defines = config->defines,
+                       .define_count = config->define_count,
+                       .event = value_null(),
+                       .events = value_null() };
+    return scope_load(&load, &run->scope);
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return str_compare(*(const Str *)a, *(const Str *)b);
+}
+
+/* The paths that steps claim, sorted. */
+static void collect_claims(Run *run)
+{
+    VEC(Str) paths = { 0 };
+    for (uint32_t i = 0; i < run->graph->steps.count; i++) {
+        const List *claims = run->graph->steps.items[i].claims;
+        for (uint32_t j = 0; claims != NULL && j < claims->len; j++) {
+            Str claim = value_str(claims->items[j]);
+            if (str_starts(claim, STR("path:"))) {
+                VEC_PUSH(run->arena, &paths, str_from_offset(claim, STR("path:").len));
+            }
+        }
+    }
+    run->claimed = paths.items;
+    run->claimed_count = paths.len;
+    if (paths.len > 0) {
+        qsort(paths.items, paths.len, sizeof(Str), compare_paths);
+    }
+}
+
+bool run_is_claimed(const Run *run, Str path)
+{
+    uint32_t low = 0, high = run->claimed_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (str_compare(run->claimed[middle], path) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    /* Those that start with the path follow it, though not all at once: "/a", "/a-b", "/a/b". */
+    for (; low < run->claimed_count && str_starts(run->claimed[low], path); low++) {
+        Str claim = run->claimed[low];
+        if (claim.len == path.len || claim.data[path.len] == '/') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool load_steps(Run *run)
+{
+    Expansion expansion = { .subject = scope_subject(run->scope),
+                            .evaluate = scope_evaluate_at_load,
+                            .context = run->scope,
+                            .only = run->config.jobs,
+                            .only_count = run->config.job_count };
+    if (!site_expand(run->site, &expansion, &run->steps) ||
+        !graph_build(run->arena, &run->steps, run->sources, &run->graph, run->problems)) {
+        return false;
+    }
+    collect_claims(run);
+    return true;
+}
+
+static bool load_host(Run *run)
+{
+    Error err;
+    if (!host_open(run->config.root, &run->host, &err)) {
+        add_error(run, "E0714", &err);
+        return false;
+    }
+    return true;
+}
+
+bool run_load(Arena *arena, const RunConfig *config, Sources *sources, Problems *problems,
+              Run **out)
+{
+    Run *run = ARENA_NEW(arena, Run);
+    run->config = *config;
+    run->arena = arena;
+    run->sources = sources;
+    run->problems = problems;
+    secret_set_init(&run->secrets, arena);
+    *out = run;
+    return load_host(run) && load_facts(run) && load_site(run) && load_node(run) &&
+           load_scope(run) && load_steps(run);
+}
+
+void run_free(Run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+    executor_free(run->executor);
+    scrubber_free(run->scrubber);
+    renders_clear(&run->renders);
+    templates_free(run->templates);
+    host_close(run->host);
+}
+
+const Graph *run_graph(const Run *run)
+{
+    return run->graph;
+}
+
+const Steps *run_steps(const Run *run)
+{
+    return &run->graph->steps;
+}
+
+const Node *run_node(const Run *run)
+{
+    return &run->node;
+}
+
+Site *run_site(Run *run)
+{
+    return run->site;
+}
+
+Variables *run_variables(Run *run)
+{
+    return scope_variables(run->scope);
+}
+
+Value run_facts(const Run *run)
+{
+    return run->facts;
+}
+
+Str run_site_digest(Run *run)
+{
+    if (run->digest.len > 0) {
+        return run->digest;
+    }
+    uint32_t count;
+    const SiteFile *files = site_files_seen(run->files, &count);
+    Buf list = buf_make_in(run->arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < count; i++) {
+        char hex[SHA256_HEX + 1] = "missing";
+        if (!files[i].missing) {
+            sha256_hex(files[i].text, hex);
+        }
+        buf_put_format(&list, "%s %" STR_FMT "\n", hex, STR_ARG(files[i].path));
+    }
+    char *hex = arena_alloc(run->arena, SHA256_HEX + 1);
+    sha256_hex(buf_str(&list), hex);
+    run->digest = str_from(hex, SHA256_HEX);
+    return run->digest;
+}
+
+const StepReport *run_reports(const Run *run)
+{
+    return run->executor == NULL ? NULL : executor_reports(run->executor);
+}
+
+const StepReport *run_result_of(const Run *run, uint32_t step)
+{
+    const StepReport *reports = run_reports(run);
+    return reports == NULL || reports[step].status.result == RESULT_PENDING ? NULL : &reports[step];
+}
+
+const RunReport *run_report(const Run *run)
+{
+    return run->report.items == NULL ? NULL : &run->report;
+}

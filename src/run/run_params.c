@@ -1,0 +1,143 @@
+/* Parameters: what a site wrote, as modules get it. */
+#include "model/step_params.h"
+#include "run/run_inner.h"
+
+typedef struct Evaluation {
+    Run *run;
+    const Step *step;
+    Arena *arena;
+    Problems *problems;
+} Evaluation;
+
+static DynamicOutcome evaluate(void *context, const Dynamic *dynamic, Value *out)
+{
+    const Evaluation *evaluation = context;
+    return scope_evaluate(evaluation->run->scope, evaluation->step->index, dynamic, false,
+                          evaluation->arena, out, evaluation->problems);
+}
+
+/* The place of a parameter as it is written in the site. */
+static Value place_of(const Step *step, uint32_t param)
+{
+    const StepSpec *spec = step->spec;
+    return (spec->params_set >> param & 1) != 0 ? spec->params[param].value : spec->place;
+}
+
+PRINTF_LIKE(4, 5)
+static DynamicOutcome fail_at(const Evaluation *evaluation, Value place, const char *code,
+                              const char *format, ...)
+{
+    Buf text = buf_make_in(evaluation->arena, PROBLEM_MESSAGE_MAX);
+    va_list args;
+    va_start(args, format);
+    buf_put_format_v(&text, format, args);
+    va_end(args);
+    problems_add(evaluation->problems, code, sources_get(evaluation->run->sources, place.source),
+                 place.start, place.span, "%" STR_FMT, STR_ARG(buf_str(&text)));
+    return DYNAMIC_FAILED;
+}
+
+/* A path below a folder of the site; no way leads out of it, because site_files sees to that. */
+static Str site_path(Arena *arena, const char *folder, Str path)
+{
+    return arena_format(arena, "%s/%" STR_FMT, folder, STR_ARG(path));
+}
+
+static DynamicOutcome read_file(const Evaluation *evaluation, Value place, Value *value)
+{
+    Error err;
+    Str content;
+    Str path = site_path(evaluation->arena, "files", value_str(*value));
+    if (!site_files_read(evaluation->run->files, path, &content, &err)) {
+        return fail_at(evaluation, place, "E0605", "%s", err.text);
+    }
+    *value = value_string(content);
+    return DYNAMIC_OK;
+}
+
+/* With `context` of the step on top of its scope. */
+static DynamicOutcome render_template(const Evaluation *evaluation, const Value *params,
+                                      Value place, Value *value)
+{
+    int at = action_param_index(evaluation->step->spec->action, STR("context"));
+    Value context = at >= 0 && params[at].kind == VALUE_MAP ? params[at] : value_null();
+    Value text = value_missing();
+    DynamicOutcome outcome =
+        scope_render_file(evaluation->run->scope, evaluation->step->index, value_str(*value),
+                          context, place, evaluation->arena, &text, evaluation->problems);
+    *value = text;
+    return outcome;
+}
+
+/* [{file: STEP}] to what those steps published. */
+static DynamicOutcome collect_published(const Evaluation *evaluation, Value place, Value *value)
+{
+    Run *run = evaluation->run;
+    List *files = list_new(evaluation->arena, 4);
+    for (uint32_t i = 0; value->kind == VALUE_LIST && i < value->list->len; i++) {
+        const Value *name = value_get(value->list->items[i], STR("file"));
+        uint32_t step;
+        if (name == NULL || !value_is_string(*name)) {
+            return fail_at(evaluation, place, "E0606", "an entry of 'from' is {file: STEP}");
+        }
+        if (!graph_find(run->graph, value_str(*name), &step)) {
+            return fail_at(evaluation, *name, "E0606", "there is no step '%" STR_FMT "'",
+                           STR_ARG(value_str(*name)));
+        }
+        const StepReport *report = run_result_of(run, step);
+        if (report == NULL || report->files == NULL) {
+            if (run->config.planning) {
+                *value = value_missing();
+                return DYNAMIC_UNKNOWN;
+            }
+            return fail_at(evaluation, *name, "E0606", "step '%" STR_FMT "' published no files",
+                           STR_ARG(value_str(*name)));
+        }
+        for (uint32_t j = 0; j < report->files->len; j++) {
+            list_push(evaluation->arena, files, report->files->items[j]);
+        }
+    }
+    *value = value_list(files);
+    return DYNAMIC_OK;
+}
+
+static DynamicOutcome resolve(const Evaluation *evaluation, Value *params, uint32_t at)
+{
+    const ParamSpec *spec = &evaluation->step->spec->action->params[at];
+    Value place = place_of(evaluation->step, at);
+    if (value_is_missing(params[at])) {
+        return DYNAMIC_OK;
+    }
+    switch (spec->kind) {
+    case PARAM_SITE_FILE: return read_file(evaluation, place, &params[at]);
+    case PARAM_SITE_TEMPLATE: return render_template(evaluation, params, place, &params[at]);
+    case PARAM_PUBLISHED: return collect_published(evaluation, place, &params[at]);
+    default: return DYNAMIC_OK;
+    }
+}
+
+/* Secrets in the parameters are to be hidden in whatever comes back. */
+static void note_secrets(Run *run, const Value *params, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        Error err;
+        if (value_holds_secret(params[i]) &&
+            !secret_set_add_value(&run->secrets, value_copy(run->arena, params[i]), &err)) {
+            run->too_secret = true;
+        }
+    }
+}
+
+DynamicOutcome run_params(Run *run, const Step *step, Arena *arena, Value *out, Problems *problems)
+{
+    Evaluation evaluation = { run, step, arena, problems };
+    DynamicOutcome outcome =
+        step_params_evaluate(step, evaluate, &evaluation, run->sources, arena, out, problems);
+    uint32_t count = action_param_count(step->spec->action);
+    for (uint32_t i = 0; i < count && outcome != DYNAMIC_FAILED; i++) {
+        DynamicOutcome resolved = resolve(&evaluation, out, i);
+        outcome = resolved == DYNAMIC_OK ? outcome : resolved;
+    }
+    note_secrets(run, out, count);
+    return outcome;
+}

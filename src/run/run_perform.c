@@ -1,0 +1,408 @@
+/* Performing: lock, journal, debts, executor, records. */
+#include <stdatomic.h>
+
+#include "model/debts.h"
+#include "run/journal.h"
+#include "run/keep.h"
+#include "run/lock.h"
+#include "run/record.h"
+#include "run/run_inner.h"
+
+/* What an apply holds open; a plan has none of it. */
+typedef struct Books {
+    Run *run;
+    Directory state;
+    FileLock lock;
+    bool locked;
+    Journal *journal;
+    Keep keep;
+    bool keeps;
+    Str id;
+    atomic_bool unwritten; /* a record behind an effect could not be written */
+} Books;
+
+/* What follows an effect cannot undo it. When its record cannot be written, the effect counts as a
+ * change and its debts stay: the next run pays them. That is told once, at the end. */
+static void note_written(Books *books, bool ok)
+{
+    if (!ok) {
+        atomic_store(&books->unwritten, true);
+    }
+}
+
+/* --- Services for modules: called from workers ----------------------------------------------- */
+
+typedef struct Note {
+    Journal *journal;
+    Str step;
+} Note;
+
+static bool note_kept(void *context, const KeptState *state, Error *err)
+{
+    const Note *note = context;
+    return journal_kept(note->journal, note->step, state, err);
+}
+
+static bool keep_before(void *context, Call *call, Str path, Error *err)
+{
+    Books *books = context;
+    Note note = { books->journal, graph_step(books->run->graph, call->step)->id };
+    return keep_path(&books->keep, call->host, path, note_kept, &note, err);
+}
+
+static bool is_claimed(void *context, Call *call, Str path)
+{
+    const Books *books = context;
+    return run_is_claimed(books->run, path);
+}
+
+static bool before_effect(void *context, uint32_t step, const Outcome *found, Error *err)
+{
+    Books *books = context;
+    const Step *of = graph_step(books->run->graph, step);
+    return journal_act(books->journal, of->id, str_from_c(of->spec->action->name), err);
+}
+
+static void after_effect(void *context, uint32_t step, const Outcome *outcome, bool ok)
+{
+    Books *books = context;
+    Error err;
+    note_written(books, journal_done(books->journal, graph_step(books->run->graph, step)->id,
+                                     !ok                ? STR("failed")
+                                     : outcome->changed ? STR("changed")
+                                                        : STR("ok"),
+                                     outcome->changed, &err));
+}
+
+/* --- What the executor asks ------------------------------------------------------------------ */
+
+typedef struct World {
+    Run *run;
+    Books *books; /* NULL in a plan */
+} World;
+
+static DynamicOutcome world_evaluate(void *context, uint32_t step, const Dynamic *dynamic, bool own,
+                                     Arena *arena, Value *out, Problems *problems)
+{
+    Run *run = ((World *)context)->run;
+    return scope_evaluate(run->scope, step, dynamic, own, arena, out, problems);
+}
+
+static DynamicOutcome world_params(void *context, uint32_t step, Arena *arena, Value *out,
+                                   Problems *problems)
+{
+    Run *run = ((World *)context)->run;
+    return run_params(run, graph_step(run->graph, step), arena, out, problems);
+}
+
+/* Whether runOptions.target lets this node run it: any of the hosts, and the limit is for runs of
+ * many nodes. */
+static bool world_targeted(void *context, uint32_t step)
+{
+    Run *run = ((World *)context)->run;
+    const RunOptions *options = &graph_step(run->graph, step)->spec->run;
+    bool matches = options->target_count == 0;
+    for (uint32_t i = 0; i < options->target_count && !matches; i++) {
+        if (!selector_match(options->targets[i], scope_subject(run->scope), &matches)) {
+            return false;
+        }
+    }
+    return matches;
+}
+
+static Digest wanted(const Run *run, uint32_t step, const Value *params)
+{
+    const Action *action = graph_step(run->graph, step)->spec->action;
+    return digest_values(params, action_param_count(action));
+}
+
+static Cause world_cause(void *context, uint32_t step, const Value *params)
+{
+    Run *run = ((World *)context)->run;
+    const Step *of = graph_step(run->graph, step);
+    if (params == NULL || of->spec->action->repeats) {
+        return CAUSE_NONE;
+    }
+    return last_applied_cause(&run->last, of->id, wanted(run, step, params));
+}
+
+static void pay_debts(Books *books, const Step *step, Work work, const StepReport *report)
+{
+    Error err;
+    uint16_t kinds = debt_book_kinds(journal_debts(books->journal), step->id);
+    StepResult result = report->status.result;
+    bool listens = (kinds & 1 << REQUISITE_LISTEN) != 0;
+    if (kinds == 0) {
+        return;
+    }
+    if (report->declined) {
+        note_written(books, journal_paid(books->journal, step->id,
+                                         STR("its own condition skipped it"), &err));
+    } else if ((result == RESULT_OK || result == RESULT_CHANGED) &&
+               (work.phase == PHASE_REACT ? report->status.reacted : !listens)) {
+        note_written(books, journal_paid(books->journal, step->id, STR_EMPTY, &err));
+    }
+}
+
+static void world_ended(void *context, Work work, const Value *params)
+{
+    const World *world = context;
+    Run *run = world->run;
+    const Step *step = graph_step(run->graph, work.step);
+    const StepReport *report = &executor_reports(run->executor)[work.step];
+    StepResult result = report->status.result;
+    if (world->books == NULL) {
+        return;
+    }
+    if (params != NULL && !step->spec->action->repeats &&
+        (result == RESULT_OK || result == RESULT_CHANGED)) {
+        last_applied_set(&run->last, step->id, wanted(run, work.step, params));
+    }
+    pay_debts(world->books, step, work, report);
+}
+
+/* Made anew when a step brought a secret that was not known. */
+static void update_scrubber(Run *run)
+{
+    if (run->secrets.texts.count != run->secrets_known) {
+        Error err;
+        scrubber_free(run->scrubber);
+        run->scrubber = NULL;
+        run->secrets_known = run->secrets.texts.count;
+        run->too_secret = run->too_secret || !scrubber_new(&run->secrets, &run->scrubber, &err);
+    }
+}
+
+static Str world_scrub(void *context, Str text, Arena *arena)
+{
+    Run *run = ((World *)context)->run;
+    update_scrubber(run);
+    if (run->too_secret) {
+        return STR("(not shown: there are too many secrets to look for)");
+    }
+    if (run->scrubber == NULL) {
+        return arena_copy(arena, text);
+    }
+    Buf clean = buf_make_in(arena, BUF_UNLIMITED);
+    scrubber_apply(run->scrubber, text, &clean);
+    return buf_str(&clean);
+}
+
+/* --- Debts ----------------------------------------------------------------------------------- */
+
+/* What steps of this run owe, and the end of debts whose steps have left the site. */
+static uint16_t *find_debts(Run *run, const DebtBook *book, Books *books)
+{
+    uint16_t *owed = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof *owed);
+    if (debt_book_count(book) == 0) {
+        return owed;
+    }
+    for (uint32_t i = 0; i < run->steps.count; i++) {
+        owed[i] = debt_book_kinds(book, graph_step(run->graph, i)->id);
+    }
+    uint32_t at = 0;
+    for (const Debt *debt; books != NULL && run->config.job_count == 0 &&
+                           (debt = debt_book_next(book, &at, false)) != NULL;) {
+        uint32_t step;
+        if (graph_find(run->graph, debt->step, &step)) {
+            continue;
+        }
+        Error err;
+        Str notice = debt_notice(run->arena, debt, DEBT_LEFT_SITE);
+        problems_add_as(run->problems, SEVERITY_WARNING, "E0711", NULL, 0, 0, "%" STR_FMT,
+                        STR_ARG(notice));
+        note_written(books, journal_paid(books->journal, debt->step, notice, &err));
+    }
+    return owed;
+}
+
+static List *list_debts(Run *run, const DebtBook *book)
+{
+    List *list = NULL;
+    uint32_t at = 0;
+    for (const Debt *debt; (debt = debt_book_next(book, &at, false)) != NULL;) {
+        if (list == NULL) {
+            list = list_new(run->arena, 4);
+        }
+        list_push(run->arena, list, debt_value(run->arena, debt));
+    }
+    return list;
+}
+
+/* --- Opening and closing --------------------------------------------------------------------- */
+
+static Str boot_id(const Run *run)
+{
+    const Value *id = value_get(run->facts, STR("boot_id"));
+    return id != NULL && value_is_string(*id) ? value_str(*id) : STR_EMPTY;
+}
+
+static bool books_open(Books *books, Error *err)
+{
+    Run *run = books->run;
+    if (!directory_make(run->config.state, &books->state, err) ||
+        !run_lock_take(&books->state, run->config.command, &books->lock, run->problems, err)) {
+        return false;
+    }
+    books->locked = true;
+    if (!journal_open(&books->state, boot_id(run), &books->journal, run->problems, err) ||
+        !keep_open(&books->state, false, &books->keep, err)) {
+        return false;
+    }
+    books->keeps = true;
+    return true;
+}
+
+static void books_close(Books *books)
+{
+    if (books->keeps) {
+        keep_close(&books->keep);
+    }
+    journal_close(books->journal);
+    if (books->locked) {
+        file_lock_release(&books->lock);
+    }
+    directory_close(&books->state);
+}
+
+static bool load_last_applied(Run *run, Error *err)
+{
+    run->last = (LastApplied){ .arena = run->arena };
+    str_map_init(&run->last.steps, run->arena);
+    AUTO_CLEAR(Directory) state = { .descriptor = -1 };
+    Error missing;
+    return !directory_open(run->config.state, &state, &missing) ||
+           last_applied_load(&state, run->arena, &run->last, run->problems, err);
+}
+
+static void save_record(Run *run, const Books *books)
+{
+    Error err;
+    RunRecord record;
+    run_record_init(&record, run->arena, books->id);
+    run_record_set(&record, "facts", run->facts);
+    run_record_set(&record, "run", run_report_value(&run->report, run->arena));
+    Map *site = map_new(run->arena, 2);
+    map_set_str(run->arena, site, STR("path"), value_string(str_from_c(run->config.path)));
+    map_set_str(run->arena, site, STR("digest"), value_string(run_site_digest(run)));
+    run_record_set(&record, "site", value_map(site));
+    if (!run_record_save(&record, &books->state, RECORDS_KEPT, &err)) {
+        problems_add_as(run->problems, SEVERITY_WARNING, "E0712", NULL, 0, 0,
+                        "the record of this run could not be written: %s", err.text);
+    }
+}
+
+/* After the last step: effects first, then the word that the run is over. */
+static bool books_finish(Books *books, Error *err)
+{
+    Run *run = books->run;
+    if (run->config.job_count == 0 && !run->report.interrupted) {
+        last_applied_drop_unseen(&run->last);
+    }
+    if (!host_sync(run->host, err) || !last_applied_save(&run->last, &books->state, err)) {
+        return false;
+    }
+    save_record(run, books);
+    if (atomic_load(&books->unwritten)) {
+        problems_add_as(run->problems, SEVERITY_WARNING, "E0715", NULL, 0, 0,
+                        "not everything could be written to the journal in '%s'",
+                        run->config.state);
+    }
+    Str result = str_from_c(step_result_name(run_report_result(&run->report)));
+    return journal_end(books->journal, result, err) &&
+           keep_prune(&books->keep, KEEP_FILES_MAX, KEEP_BYTES_MAX, err);
+}
+
+static void fill_report(Run *run)
+{
+    run->report = (RunReport){ .planning = run->config.planning,
+                               .interrupted = executor_was_interrupted(run->executor),
+                               .timed_out = executor_timed_out(run->executor),
+                               .node = run->node.name,
+                               .order = run->config.order,
+                               .steps = &run->graph->steps,
+                               .items = (StepReport *)executor_reports(run->executor),
+                               .duration_us = executor_duration_us(run->executor) };
+}
+
+static void execute(Run *run, Books *books, const RunView *view, int interrupts,
+                    const uint16_t *owed)
+{
+    World world = { run, books };
+    CallServices services = { .context = books, .keep = keep_before, .is_claimed = is_claimed };
+    TaskJournal journal = { books, before_effect, after_effect };
+    ExecutorSettings settings = { .graph = run->graph,
+                                  .order = run->config.order,
+                                  .workers = run->config.workers,
+                                  .planning = run->config.planning,
+                                  .max_wait_us = run->config.max_wait_us,
+                                  .host = run->host,
+                                  .services = books != NULL ? &services : NULL,
+                                  .journal = books != NULL ? &journal : NULL,
+                                  .world = { .context = &world,
+                                             .evaluate = world_evaluate,
+                                             .params = world_params,
+                                             .targeted = world_targeted,
+                                             .cause = world_cause,
+                                             .ended = world_ended,
+                                             .scrub = world_scrub },
+                                  .view = *view,
+                                  .interrupts = interrupts,
+                                  .owed = owed };
+    run->executor = executor_new(run->arena, &settings);
+    scope_set_run(run->scope, &run->graph->steps, executor_reports(run->executor),
+                  run->config.planning);
+    executor_run(run->executor);
+    fill_report(run);
+}
+
+static bool plan(Run *run, const RunView *view, int interrupts)
+{
+    DebtBook book;
+    Error err;
+    AUTO_CLEAR(Directory) state = { .descriptor = -1 };
+    debt_book_init(&book, run->arena);
+    if (directory_open(run->config.state, &state, &err) &&
+        !journal_read(&state, run->arena, &book, &err)) {
+        problems_add_as(run->problems, SEVERITY_WARNING, "E0713", NULL, 0, 0,
+                        "what is owed cannot be read: %s", err.text);
+    }
+    execute(run, NULL, view, interrupts, find_debts(run, &book, NULL));
+    run->report.owed = list_debts(run, &book);
+    return true;
+}
+
+static bool apply(Run *run, Books *books, const RunView *view, int interrupts, Error *err)
+{
+    Debt *edges;
+    uint32_t edge_count;
+    if (!books_open(books, err)) {
+        return false;
+    }
+    books->id = run_id_make(run->arena);
+    debts_of_graph(run->arena, run->graph, &edges, &edge_count);
+    const uint16_t *owed = find_debts(run, journal_debts(books->journal), books);
+    journal_begin(books->journal, &(JournalRun){ .id = books->id,
+                                                 .site = run_site_digest(run),
+                                                 .command = run->config.command,
+                                                 .edges = edges,
+                                                 .edge_count = edge_count });
+    host_set_sync(run->host, SYNC_LATER);
+    execute(run, books, view, interrupts, owed);
+    run->report.owed = list_debts(run, journal_debts(books->journal));
+    return books_finish(books, err);
+}
+
+bool run_perform(Run *run, const RunView *view, int interrupts, Error *err)
+{
+    if (!load_last_applied(run, err)) {
+        return false;
+    }
+    if (run->config.planning) {
+        return plan(run, view, interrupts);
+    }
+    Books books = { .run = run, .state = { .descriptor = -1 } };
+    bool ok = apply(run, &books, view, interrupts, err);
+    books_close(&books);
+    return ok;
+}
