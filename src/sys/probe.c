@@ -1,0 +1,251 @@
+#include "sys/probe.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "sys/clock.h"
+#include "sys/name_service.h"
+
+enum {
+    CANCEL_LOOK_MS = 50,
+    ANSWER_MAX = 256, /* the status line is all that counts */
+    ADDRESSES_MAX = 16
+};
+
+typedef struct Address {
+    struct sockaddr_storage socket;
+    socklen_t len;
+} Address;
+
+typedef VEC(Address) Addresses;
+
+typedef struct Waiting {
+    int64_t deadline_us;
+    const atomic_bool *cancelled;
+} Waiting;
+
+static bool push_address(Arena *arena, Addresses *addresses, Str text, uint16_t port)
+{
+    Address address = { 0 };
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&address.socket;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address.socket;
+    const char *name = arena_copy_c(arena, text);
+    if (inet_pton(AF_INET, name, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        address.len = sizeof *v4;
+    } else if (inet_pton(AF_INET6, name, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(port);
+        address.len = sizeof *v6;
+    } else {
+        return false;
+    }
+    if (addresses->len < ADDRESSES_MAX) {
+        VEC_PUSH(arena, addresses, address);
+    }
+    return true;
+}
+
+/* "93.184.216.34   STREAM example.org" and so on. */
+static bool resolve(Arena *arena, Str host, uint16_t port, Addresses *out, Error *err)
+{
+    Str answer, line;
+    if (push_address(arena, out, host, port)) {
+        return true;
+    }
+    if (str_eq_ignore_case(host, STR("localhost"))) {
+        return push_address(arena, out, STR("127.0.0.1"), port) &&
+               push_address(arena, out, STR("::1"), port);
+    }
+    if (!name_service_ask(arena, "ahosts", host, &answer, err)) {
+        return err->kind == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_NOT_FOUND, "there is no host '%" STR_FMT "'",
+                               STR_ARG(host))
+                   : error_wrap(err, "host '%" STR_FMT "'", STR_ARG(host));
+    }
+    while (str_split_next(&answer, '\n', &line)) {
+        if (str_find(line, STR("STREAM"), 0) != STR_NOT_FOUND) {
+            push_address(arena, out, str_slice(line, 0, str_find(line, STR(" "), 0)), port);
+        }
+    }
+    return out->len > 0 ||
+           error_set(err, ERROR_NOT_FOUND, "'%" STR_FMT "' has no address", STR_ARG(host));
+}
+
+/* Until the socket can be read or written. */
+static bool wait_for(int socket, short events, const Waiting *waiting, Error *err)
+{
+    for (;;) {
+        int64_t left_ms = (waiting->deadline_us - clock_monotonic_us() + 999) / 1000;
+        if (left_ms <= 0) {
+            return error_set(err, ERROR_TIMEOUT, "no answer in time");
+        }
+        if (waiting->cancelled != NULL &&
+            atomic_load_explicit(waiting->cancelled, memory_order_relaxed)) {
+            return error_set(err, ERROR_UNAVAILABLE, "cancelled while it was waiting");
+        }
+        struct pollfd polled = { .fd = socket, .events = events };
+        if (poll(&polled, 1, left_ms < CANCEL_LOOK_MS ? (int)left_ms : CANCEL_LOOK_MS) > 0) {
+            return true;
+        }
+    }
+}
+
+static bool refused(Error *err, int number)
+{
+    return error_set(err, ERROR_UNAVAILABLE, "nobody answers: %s", strerror(number));
+}
+
+static bool connect_one(const Address *address, const Waiting *waiting, int *out, Error *err)
+{
+    int family = address->socket.ss_family;
+    int descriptor = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) {
+        return refused(err, errno);
+    }
+    bool ok = connect(descriptor, (const struct sockaddr *)&address->socket, address->len) == 0;
+    if (!ok && errno == EINPROGRESS) {
+        int number = 0;
+        socklen_t len = sizeof number;
+        ok = wait_for(descriptor, POLLOUT, waiting, err);
+        if (ok && getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &len) == 0 && number != 0) {
+            ok = refused(err, number);
+        }
+    } else if (!ok) {
+        refused(err, errno);
+    }
+    if (!ok) {
+        close(descriptor);
+        return false;
+    }
+    *out = descriptor;
+    return true;
+}
+
+static bool connect_any(Arena *arena, Str host, uint16_t port, const Waiting *waiting, int *out,
+                        Error *err)
+{
+    Addresses addresses = { 0 };
+    if (!resolve(arena, host, port, &addresses, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < addresses.len; i++) {
+        if (connect_one(&addresses.items[i], waiting, out, err)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Waiting waiting_until(int64_t timeout_ms, const atomic_bool *cancelled)
+{
+    int64_t now = clock_monotonic_us();
+    return (Waiting){ .deadline_us = timeout_ms > (INT64_MAX - now) / 1000
+                                         ? INT64_MAX
+                                         : now + timeout_ms * 1000,
+                      .cancelled = cancelled };
+}
+
+bool probe_port(Arena *arena, Str host, uint16_t port, int64_t timeout_ms,
+                const atomic_bool *cancelled, Error *err)
+{
+    Waiting waiting = waiting_until(timeout_ms, cancelled);
+    int descriptor;
+    if (!connect_any(arena, host, port, &waiting, &descriptor, err)) {
+        return false;
+    }
+    close(descriptor);
+    return true;
+}
+
+/* --- HTTP ----------------------------------------------------------------------------------- */
+
+static bool send_all(int descriptor, Str text, const Waiting *waiting, Error *err)
+{
+    while (text.len > 0) {
+        ssize_t put = send(descriptor, text.data, text.len, MSG_NOSIGNAL);
+        if (put >= 0) {
+            text = str_from_offset(text, (size_t)put);
+        } else if (errno != EAGAIN && errno != EINTR) {
+            return refused(err, errno);
+        } else if (!wait_for(descriptor, POLLOUT, waiting, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first line of the answer. */
+static bool receive_line(Arena *arena, int descriptor, const Waiting *waiting, Str *out, Error *err)
+{
+    char *text = arena_alloc(arena, ANSWER_MAX);
+    size_t len = 0;
+    while (len < ANSWER_MAX && memchr(text, '\n', len) == NULL) {
+        if (!wait_for(descriptor, POLLIN, waiting, err)) {
+            return false;
+        }
+        ssize_t got = recv(descriptor, text + len, ANSWER_MAX - len, 0);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+            continue;
+        }
+        if (got <= 0) {
+            return got < 0 ? refused(err, errno)
+                           : error_set(err, ERROR_UNAVAILABLE, "the answer ends too early");
+        }
+        len += (size_t)got;
+    }
+    *out = str_from(text, len);
+    return true;
+}
+
+/* "HTTP/1.1 200 OK" */
+static bool parse_status(Str line, int *status, Error *err)
+{
+    int64_t number;
+    if (!str_starts(line, STR("HTTP/1.")) || line.len < 12 || line.data[8] != ' ' ||
+        !str_to_i64(str_slice(line, 9, 12), &number) || number < 100) {
+        return error_set(err, ERROR_UNAVAILABLE, "the answer is not HTTP");
+    }
+    *status = (int)number;
+    return true;
+}
+
+static bool has_control(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if ((unsigned char)text.data[i] <= ' ' || text.data[i] == 0x7f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool probe_http(Arena *arena, Str host, uint16_t port, Str path, int64_t timeout_ms,
+                const atomic_bool *cancelled, int *status, Error *err)
+{
+    Waiting waiting = waiting_until(timeout_ms, cancelled);
+    int descriptor;
+    Str line = STR_EMPTY;
+    if (has_control(path) || has_control(host) || !str_starts(path, STR("/"))) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no path to ask for", STR_ARG(path));
+    }
+    if (!connect_any(arena, host, port, &waiting, &descriptor, err)) {
+        return false;
+    }
+    bool v6 = str_find(host, STR(":"), 0) != STR_NOT_FOUND;
+    Str request = arena_format(arena,
+                               "GET %" STR_FMT " HTTP/1.1\r\nHost: %s%" STR_FMT "%s:%u\r\n"
+                               "User-Agent: eden\r\nAccept: */*\r\nConnection: close\r\n\r\n",
+                               STR_ARG(path), v6 ? "[" : "", STR_ARG(host), v6 ? "]" : "", port);
+    bool ok = send_all(descriptor, request, &waiting, err) &&
+              receive_line(arena, descriptor, &waiting, &line, err) &&
+              parse_status(line, status, err);
+    close(descriptor);
+    return ok;
+}
