@@ -33,7 +33,7 @@ test: ## build and run every test; unit tests and fuzz corpora also under ASan a
 	$(MESON_TEST) -C build
 	@tools/setup-build build-asan -Dtests=enabled -Db_sanitize=address,undefined
 	$(NINJA) -C build-asan
-	$(MESON_TEST) -C build-asan --suite unit --suite fuzz-replay
+	$(MESON_TEST) -C build-asan --suite unit --suite contract --suite fuzz-replay
 
 .PHONY: check
 check: ## what CI runs beside the tests: gcc and clang -Werror, sanitizers, format, lint, layers

@@ -91,7 +91,7 @@ static const Action actions[] = {
       .example = "- name: keep the defaults at hand\n"
                  "  file.copy:\n"
                  "    - name: /etc/app.conf\n"
-                 "    - source: /usr/share/app/app.conf\n" },
+                 "    - source: /etc/app.conf.default\n" },
     { 0 },
 };
 
