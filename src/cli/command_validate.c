@@ -1,7 +1,8 @@
-/* eden validate: is it YAML, JSON, a template? All problems of all files at once. */
+/* eden validate: is it a site, YAML, JSON, a template? All problems of all files at once. */
 #include "base/visible.h"
 #include "cli/hide.h"
 #include "cli/inputs.h"
+#include "cli/site_check.h"
 #include "cli/template_inputs.h"
 #include "sys/file.h"
 
@@ -59,10 +60,21 @@ static void check_file(Checked *checked, const char *path)
     List *documents;
     if (kind != NULL && kind->template) {
         check_template(&checked->inputs, path);
+    } else if (site_check_is_steps(path)) {
+        site_check_steps(&checked->inputs, path);
     } else {
         (void)!inputs_load_all(&checked->inputs, path, INPUT_CHECKED, &documents);
     }
     checked->count++;
+}
+
+static Str path_below(const char *folder, Str path)
+{
+    size_t lead = strlen(folder);
+    while (lead < path.len && path.data[lead] == '/') {
+        lead++;
+    }
+    return str_from_offset(path, lead);
 }
 
 static void check_path(Checked *checked, const char *path)
@@ -78,8 +90,14 @@ static void check_path(Checked *checked, const char *path)
         inputs_add_file_error(&checked->inputs, &err);
         return;
     }
+    bool site = site_check_is_site(path);
+    if (site) {
+        site_check(&checked->inputs, path);
+    }
     for (uint32_t i = 0; i < files.count; i++) {
-        if (kind_of(files.paths[i]) != NULL) {
+        if (site && site_check_covers(path_below(path, files.paths[i]))) {
+            checked->count++;
+        } else if (kind_of(files.paths[i]) != NULL) {
             check_file(checked, files.paths[i].data);
         } else if (checked->skipped_count++ < SKIPPED_SHOWN) {
             checked->skipped[checked->skipped_count - 1] = files.paths[i];
@@ -161,7 +179,14 @@ const Command command_validate = {
     .word = WORD_FILE,
     .help = "Check files and say all that is wrong with them.",
     .text =
-        "Directories are searched for YAML and JSON (.yaml, .yml, .json) and templates (.j2,\n"
+        "A directory with jobs/base.yaml is a site: its documents are checked strictly, with "
+        "every\n"
+        "action, parameter, selector and reference, reached by a node or not; a file of steps in "
+        "the\n"
+        "same way.\n"
+        "\n"
+        "Other directories are searched for YAML and JSON (.yaml, .yml, .json) and templates "
+        "(.j2,\n"
         ".jinja, .jinja2, and .sls of Salt); hidden files are left out, others are named as\n"
         "skipped. Templates are compiled, not rendered: mistakes in their syntax and unknown\n"
         "filters are found, missing variables and included templates are not. Hints about words\n"

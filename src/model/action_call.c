@@ -1,5 +1,4 @@
 /* Parameters of an action as a site gives them: known, given once, of the right kind. */
-#include "model/document_place.h"
 #include "model/parse.h"
 
 bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
@@ -62,21 +61,11 @@ static bool check_site_file(const SiteLoad *load, Value given, const char *folde
     return false;
 }
 
-/* Compiled at load, so that its mistakes are told before anything runs. */
 static bool check_site_template(const SiteLoad *load, Value given)
 {
-    if (!check_site_file(load, given, "templates")) {
-        return false;
-    }
-    const Template *template;
-    Fault fault;
-    if (load->reader.exists == NULL ||
-        templates_get(load->templates, value_str(given), &template, &fault) ||
-        fault.class == FAULT_NOT_FOUND) {
-        return true;
-    }
-    document_add_fault(load->problems, load->sources, &fault, given);
-    return false;
+    return check_site_file(load, given, "templates") &&
+           (load->reader.exists == NULL || !value_is_string(given) ||
+            document_check_template(load, value_str(given)));
 }
 
 /* [{file: STEP}, ..] */

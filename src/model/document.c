@@ -1,6 +1,7 @@
 #include "model/document.h"
 
 #include "lang/yaml.h"
+#include "model/document_place.h"
 
 enum {
     META_VERSION,
@@ -156,4 +157,36 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
     Value root;
     return yaml_load(load->arena, load->sources, source, &options, &root, load->problems) &&
            document_unwrap(load, kind, root, out);
+}
+
+static bool is_told(const Problems *problems, const Problem *problem)
+{
+    for (uint32_t i = 0; i < problems->count; i++) {
+        const Problem *other = &problems->items[i];
+        if (other->line == problem->line && other->column == problem->column &&
+            str_eq(other->code, problem->code) && str_eq(other->file, problem->file)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool document_check_template(const SiteLoad *load, Str name)
+{
+    const Template *template;
+    Fault fault;
+    if (templates_get(load->templates, name, &template, &fault) || fault.class == FAULT_NOT_FOUND) {
+        return true;
+    }
+    Problems found;
+    problems_init(&found, load->arena);
+    document_add_fault(&found, load->sources, &fault, value_null());
+    Str path = arena_format(load->arena, "templates/%" STR_FMT, STR_ARG(name));
+    for (uint32_t i = 0; i < found.count; i++) {
+        found.items[i].file = shown_path(load, path);
+        if (!is_told(load->problems, &found.items[i])) {
+            problems_take(load->problems, &found.items[i]);
+        }
+    }
+    return false;
 }

@@ -14,6 +14,9 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
                    Value *out);
 /* Tells that the file is not there, with the nearest that is. */
 void document_missing(const SiteLoad *load, Str path, Value named_at);
+/* Compiles a template below templates/, so that its mistakes are told before anything runs; each of
+ * them once. */
+bool document_check_template(const SiteLoad *load, Str name);
 /* Takes the wrapping off. */
 bool document_unwrap(const SiteLoad *load, DocumentKind kind, Value root, Value *out);
 /* Reads `metadata:`; `*name` is missing when it has none. */

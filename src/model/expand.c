@@ -335,7 +335,7 @@ static void visit_steps(Walk *w, Reached *reached, const JobGate *gate, bool fir
 {
     const Job *job = &reached->file->job;
     for (uint32_t i = 0; i <= job->step_count; i++) {
-        if (job->include_count > 0) {
+        if (job->include_count > 0 && !w->expansion->alone) {
             visit_includes(w, reached, gate, i);
         }
         if (first && i < job->step_count) {
@@ -399,7 +399,8 @@ static bool has_use(const StepSpec *spec, bool in)
     return false;
 }
 
-/* Steps that `use` others get their parameters from the graph, which then looks again. */
+/* Steps that `use` others get their parameters from the graph, which then looks again; at all of
+ * them where a step lends its own to others, because only the graph knows to whom. */
 static void check_complete(Walk *w)
 {
     bool lent = false;

@@ -12,6 +12,7 @@ typedef struct Expansion {
     DynamicOutcome (*evaluate)(void *context, const Dynamic *dynamic, Value item, Arena *arena,
                                Value *out, Problems *problems);
     void *context;
+    bool alone; /* leave out what jobs include: for a file without its site */
     /* Only these jobs (--job), with what they hold and include, whatever base files say; 0: those
      * of jobs/base.yaml. */
     const Str *only;

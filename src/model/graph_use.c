@@ -68,6 +68,22 @@ static void take_params(UseCopy *copy, const Step *from)
     }
 }
 
+/* Where steps lend parameters to others (use_in), nobody has looked yet whether the rest lacks
+ * some: see expand.c. Steps that got any were looked at. */
+static void check_others(GraphBuilder *builder, const Step *before)
+{
+    const Steps *steps = &builder->graph->steps;
+    const StepSpec *checked = NULL;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const StepSpec *spec = steps->items[i].spec;
+        if (spec == before[i].spec && spec != checked) {
+            step_params_complete(spec, spec->params_set, builder->graph->sources,
+                                 builder->problems);
+        }
+        checked = spec;
+    }
+}
+
 void graph_apply_use(GraphBuilder *builder)
 {
     Step *steps = builder->graph->steps.items;
@@ -96,5 +112,8 @@ void graph_apply_use(GraphBuilder *builder)
                                  builder->problems);
         }
         i = end;
+    }
+    if (before != NULL) {
+        check_others(builder, before);
     }
 }

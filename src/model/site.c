@@ -191,6 +191,17 @@ static void check_named(Site *site, const SiteEntries *entries, const char *fold
     }
 }
 
+static void check_templates(Site *site)
+{
+    const SiteLoad *load = &site->load;
+    List *paths = list_new(load->arena, 16);
+    load->reader.list(load->reader.context, STR("templates"), load->arena, paths);
+    for (uint32_t i = 0; i < paths->len; i++) {
+        Str name = str_from_offset(value_str(paths->items[i]), strlen("templates/"));
+        site->failed = !document_check_template(load, name) || site->failed;
+    }
+}
+
 static void check_jobs(Site *site)
 {
     const SiteLoad *load = &site->load;
@@ -229,6 +240,7 @@ bool site_check_all(Site *site)
             check_folder(site, &folders[i]);
         }
         check_jobs(site);
+        check_templates(site);
     }
     check_references(site);
     check_named(site, &site->variables, "variables");

@@ -1,0 +1,160 @@
+#include "cli/site_check.h"
+
+#include "lang/yaml.h"
+#include "model/expand.h"
+#include "model/graph.h"
+#include "modules/modules.h"
+#include "run/site_files.h"
+#include "sys/file.h"
+
+static const char *const folders[] = { "jobs", "variables", "macros", "events", "reactions" };
+
+static bool is_below(Str path, Str folder)
+{
+    return str_starts(path, folder) && path.len > folder.len && path.data[folder.len] == '/';
+}
+
+/* One of the files by which everything else is found makes a folder a site; jobs/base.yaml alone
+ * must be there, but its absence is better told than taken for something else. */
+bool site_check_is_site(const char *path)
+{
+    static const char *const bases[] = { "jobs/base.yaml", "variables/base.yaml",
+                                         "macros/base.yaml" };
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    bool found = false;
+    for (size_t i = 0; !found && i < COUNT_OF(bases); i++) {
+        Str text;
+        Error err;
+        found = file_read_beneath(&scratch, path, str_from_c(bases[i]), SITE_FILE_MAX, &text, &err);
+    }
+    return found;
+}
+
+bool site_check_covers(Str path)
+{
+    bool covered = str_eq(path, STR("config.yaml")) || is_below(path, STR("templates"));
+    for (size_t i = 0; str_ends(path, STR(".yaml")) && i < COUNT_OF(folders); i++) {
+        covered = covered || is_below(path, str_from_c(folders[i]));
+    }
+    return covered;
+}
+
+typedef struct Opened {
+    SiteFiles *files;
+    Str file; /* empty: a site */
+    Templates *templates;
+    SiteLoad load;
+} Opened;
+
+static bool open_site(Inputs *inputs, const char *path, Opened *out)
+{
+    Error err;
+    if (!site_files_open(inputs->arena, path, &out->files, &out->file, &err)) {
+        inputs_add_file_error(inputs, &err);
+        return false;
+    }
+    TemplateSettings settings = dynamic_template_settings();
+    settings.load = site_files_load_template;
+    settings.load_context = out->files;
+    out->templates = templates_new(&settings);
+    out->load = (SiteLoad){ .arena = inputs->arena,
+                            .sources = &inputs->sources,
+                            .templates = out->templates,
+                            .modules = modules,
+                            .reader = site_files_reader(out->files),
+                            .lint = true,
+                            .problems = &inputs->problems };
+    return true;
+}
+
+/* Without a node nobody knows which jobs meet, so that a name in several of them proves nothing.
+ * A reference that no job answers is wrong on every node, and so is a circle: where its jobs do
+ * not meet, their references lead nowhere. */
+static bool holds_everywhere(const Problem *problem)
+{
+    return !str_eq(problem->code, STR("E0402"));
+}
+
+static void check_references(Inputs *inputs, const Steps *steps, bool all_meet)
+{
+    Problems found;
+    problems_init(&found, inputs->arena);
+    Graph *graph;
+    if (graph_build(inputs->arena, steps, &inputs->sources, &graph, &found)) {
+        return;
+    }
+    for (uint32_t i = 0; i < found.count; i++) {
+        if (all_meet || holds_everywhere(&found.items[i])) {
+            problems_take(&inputs->problems, &found.items[i]);
+        }
+    }
+}
+
+void site_check(Inputs *inputs, const char *path)
+{
+    Opened opened;
+    if (!open_site(inputs, path, &opened)) {
+        return;
+    }
+    Site *site;
+    Steps steps;
+    bool ok = site_load(&opened.load, &site);
+    ok = site_check_all(site) && ok;
+    ok = site_expand(site, &(Expansion){ 0 }, &steps) && ok;
+    if (ok) {
+        check_references(inputs, &steps, false);
+    }
+    templates_free(opened.templates);
+}
+
+bool site_check_is_steps(const char *path)
+{
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    Sources sources;
+    sources_init(&sources, &scratch);
+    Problems ignored;
+    problems_init(&ignored, &scratch);
+    Str text;
+    Error err;
+    if (strcmp(path, "-") == 0 || !str_ends(str_from_c(path), STR(".yaml")) ||
+        !file_read(&scratch, path, SITE_FILE_MAX, &text, &err)) {
+        return false;
+    }
+    uint16_t source = sources_add(&sources, str_from_c(path), text);
+    Value root;
+    if (!yaml_load(&scratch, &sources, source, NULL, &root, &ignored)) {
+        return false;
+    }
+    const Value *spec = value_get(root, STR("spec"));
+    return value_get(root, STR("steps")) != NULL ||
+           (spec != NULL && value_get(*spec, STR("steps")) != NULL);
+}
+
+/* A file of a site's jobs may name what only the whole site has. */
+static bool is_part_of_site(const char *path)
+{
+    Str text = str_from_c(path);
+    return str_starts(text, STR("jobs/")) || str_find(text, STR("/jobs/"), 0) != STR_NOT_FOUND;
+}
+
+void site_check_steps(Inputs *inputs, const char *path)
+{
+    Opened opened;
+    if (!open_site(inputs, path, &opened)) {
+        return;
+    }
+    bool part = is_part_of_site(path);
+    if (part) {
+        opened.load.reader.exists = NULL;
+    }
+    Site *site;
+    Steps steps;
+    bool ok = site_load_file(&opened.load, opened.file, &site);
+    ok = site_expand(site, &(Expansion){ .alone = part }, &steps) && ok;
+    if (ok && !part) {
+        check_references(inputs, &steps, true);
+    }
+    templates_free(opened.templates);
+}

@@ -1,0 +1,17 @@
+/* Sites and files of steps as `eden validate` sees them: without a node. */
+#pragma once
+
+#include "cli/inputs.h"
+
+/* Whether the folder is a site. */
+bool site_check_is_site(const char *path);
+/* Whether a file of that folder, given as a path below it, is one that site_check looks at. */
+bool site_check_covers(Str path);
+/* Reads and checks all documents and templates of the site, and references between steps. */
+void site_check(Inputs *inputs, const char *path);
+
+/* Whether the file holds steps. */
+bool site_check_is_steps(const char *path);
+/* Checks it on its own. When it is one of a site's jobs, names of other jobs and of files are not
+ * looked up: the whole site can be given for that. */
+void site_check_steps(Inputs *inputs, const char *path);

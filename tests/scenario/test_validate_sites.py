@@ -1,0 +1,97 @@
+"""`eden validate` on whole sites: everything wrong is told at once, with its place."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Writes files of a site: `site({"jobs/base.yaml": ..})` gives its folder."""
+
+    def write(files):
+        for name, text in files.items():
+            path = tmp_path / "site" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return tmp_path / "site"
+
+    return write
+
+
+def problems(eden, path):
+    result = eden("validate", str(path), "-o", "json")
+    found = json.loads(result.stdout)["problems"]
+    assert result.returncode == (1 if any(p["severity"] == "error" for p in found) else 0)
+    return [
+        (p["code"], p["file"].removeprefix(str(path) + "/"), p["line"], p["column"], p["hint"])
+        for p in found
+    ]
+
+
+BASE = {
+    "jobs/base.yaml": "jobs:\n  '*':\n    - name: web\n",
+    "jobs/web.yaml": "steps:\n- name: greet\n  cmd.run:\n    - cmd: echo hello\n",
+}
+
+
+def test_a_site_that_is_right_has_no_problems(eden, site):
+    result = eden("validate", str(site(BASE)))
+    assert (result.returncode, result.stdout, result.stderr) == (0, "2 files ok\n", "")
+
+
+def test_mistakes_of_several_documents_are_told_together(eden, site):
+    path = site(
+        {
+            "jobs/base.yaml": "jobs:\n  '*':\n    - name: wep\n    - name: web\n",
+            "jobs/web.yaml": "steps:\n- name: greet\n  cmd.run:\n    - cnd: echo\n"
+            "- cmd.runn: {cmd: ls}\n",
+            "jobs/nobody.yaml": "step: []\n",
+            "variables/base.yaml": "files: {'*': [{name: common}]}\n",
+            "variables/common.yaml": "a: \"{{ b | uper }}\"\n",
+            "templates/motd": "{% if %}",
+        }
+    )
+    assert sorted(problems(eden, path), key=lambda found: found[1:4]) == [
+        ("E0301", "jobs/base.yaml", 3, 13, "did you mean 'web'?"),
+        ("E0302", "jobs/nobody.yaml", 1, 1, "did you mean 'steps'?"),
+        ("E0307", "jobs/web.yaml", 3, 3, None),
+        ("E0306", "jobs/web.yaml", 4, 7, "did you mean 'cmd'?"),
+        ("E0305", "jobs/web.yaml", 5, 3, "did you mean 'cmd.run'?"),
+        ("E0201", "templates/motd", 1, 7, None),
+        ("E0202", "variables/common.yaml", 1, 12, "did you mean 'upper'?"),
+    ]
+
+
+def test_references_to_nothing_are_found_without_a_node(eden, site):
+    path = site(
+        BASE
+        | {
+            "jobs/base.yaml": "jobs:\n  role=web: [{name: web}]\n  role=db: [{name: db}]\n",
+            "jobs/db.yaml": "steps:\n- name: dump\n  cmd.run: {cmd: dump}\n"
+            "  require:\n    - step: greet\n    - step: gret\n",
+        }
+    )
+    (found,) = problems(eden, path)
+    assert found[:4] == ("E0401", "jobs/db.yaml", 6, 13)
+    assert found[4].startswith("did you mean 'greet' (")
+
+
+def test_a_file_of_steps_is_checked_alone(eden, tmp_path):
+    path = tmp_path / "steps.yaml"
+    path.write_text(
+        "steps:\n"
+        "- name: a\n  cmd.run: {cmd: ls}\n  require: [{step: b}]\n"
+        "- name: b\n  cmd.run: {cmd: ls}\n  require: [{step: a}]\n"
+    )
+    (found,) = problems(eden, path)
+    assert found[0] == "E0403"
+
+
+def test_hints_do_not_fail(eden, tmp_path):
+    path = tmp_path / "steps.yaml"
+    path.write_text(
+        "steps:\n- name: a\n  cmd.run: {cmd: ls}\n  conditions: {when: {condition: '{{ 1 }}'}}\n"
+    )
+    (found,) = problems(eden, path)
+    assert found[0] == "E0318"
