@@ -10,13 +10,12 @@ enum {
 };
 
 /* Steps under one key, as a list through `hits`. */
-typedef struct Slot {
-    const Job *job;       /* NULL: of all jobs */
-    const Module *module; /* NULL: of all modules, by name only */
-    Str text;             /* name or id; data is NULL in a free slot */
-    uint64_t hash;
+typedef struct Entry {
+    const Job *job; /* NULL: of all jobs */
+    Str text;       /* name or id */
+    uint32_t hash;
     uint32_t first, last; /* in `hits` */
-} Slot;
+} Entry;
 
 typedef struct Hit {
     uint32_t step;
@@ -31,65 +30,70 @@ typedef struct JobSteps {
 
 struct StepIndex {
     const Steps *steps;
-    Slot *slots;
-    uint64_t mask;
+    uint32_t *slots; /* position in `entries` + 1; 0 is free */
+    uint32_t mask;
+    VEC(Entry) entries;
     VEC(Hit) hits;
     StepVec all;
     StrMap jobs; /* name to JobSteps, groups of jobs too */
     VEC(const Module *) modules;
 };
 
-static uint64_t slot_hash(const Job *job, const Module *module, Str text)
+static uint32_t key_hash(const Job *job, Str text)
 {
-    return hash_mix(hash_str(text), (uint64_t)(uintptr_t)job * 31 + (uint64_t)(uintptr_t)module);
+    return (uint32_t)hash_u64(hash_str(text) + (uint64_t)(uintptr_t)job);
 }
 
-static Slot *slot_find(const StepIndex *index, const Job *job, const Module *module, Str text)
+/* The slot of the key, or the free one where it would go. */
+static uint32_t *slot_find(const StepIndex *index, const Job *job, Str text, uint32_t hash)
 {
-    uint64_t hash = slot_hash(job, module, text);
-    for (uint64_t at = hash;; at++) {
-        Slot *slot = &index->slots[at & index->mask];
-        if (slot->text.data == NULL) {
+    for (uint32_t at = hash;; at++) {
+        uint32_t *slot = &index->slots[at & index->mask];
+        if (*slot == 0) {
             return slot;
         }
-        if (slot->hash == hash && slot->job == job && slot->module == module &&
-            str_eq(slot->text, text)) {
+        const Entry *entry = &index->entries.items[*slot - 1];
+        if (entry->hash == hash && entry->job == job && str_eq(entry->text, text)) {
             return slot;
         }
     }
 }
 
-static void slot_add(StepIndex *index, Arena *arena, const Job *job, const Module *module, Str text,
-                     uint32_t step, bool by_name)
+static const Entry *entry_find(const StepIndex *index, const Job *job, Str text)
 {
-    Slot *slot = slot_find(index, job, module, text);
-    if (slot->text.data == NULL) {
-        slot->job = job;
-        slot->module = module;
-        slot->text = text;
-        slot->hash = slot_hash(job, module, text);
-        slot->first = slot->last = NONE;
-    } else if (index->hits.items[slot->last].step == step) {
+    uint32_t slot = *slot_find(index, job, text, key_hash(job, text));
+    return slot == 0 ? NULL : &index->entries.items[slot - 1];
+}
+
+static void add_key(StepIndex *index, Arena *arena, const Job *job, Str text, uint32_t step,
+                    bool by_name)
+{
+    uint32_t hash = key_hash(job, text);
+    uint32_t *slot = slot_find(index, job, text, hash);
+    if (*slot == 0) {
+        VEC_PUSH(arena, &index->entries,
+                 (Entry){ .job = job, .text = text, .hash = hash, .first = NONE, .last = NONE });
+        *slot = index->entries.len;
+    }
+    Entry *entry = &index->entries.items[*slot - 1];
+    if (entry->last != NONE && index->hits.items[entry->last].step == step) {
         return; /* its name is its id, or it names a package twice */
     }
     uint32_t hit = index->hits.len;
     VEC_PUSH(arena, &index->hits, (Hit){ .step = step, .next = NONE, .by_name = by_name });
-    if (slot->first == NONE) {
-        slot->first = hit;
+    if (entry->first == NONE) {
+        entry->first = hit;
     } else {
-        index->hits.items[slot->last].next = hit;
+        index->hits.items[entry->last].next = hit;
     }
-    slot->last = hit;
+    entry->last = hit;
 }
 
-static void add_name(StepIndex *index, Arena *arena, const Step *step, Str name)
+/* In its own job and in the run. */
+static void add_text(StepIndex *index, Arena *arena, const Step *step, Str text, bool by_name)
 {
-    const Job *job = step->spec->job;
-    const Module *module = step->spec->module;
-    slot_add(index, arena, job, NULL, name, step->index, true);
-    slot_add(index, arena, NULL, NULL, name, step->index, true);
-    slot_add(index, arena, job, module, name, step->index, true);
-    slot_add(index, arena, NULL, module, name, step->index, true);
+    add_key(index, arena, step->spec->job, text, step->index, by_name);
+    add_key(index, arena, NULL, text, step->index, by_name);
 }
 
 static void add_module(StepIndex *index, Arena *arena, const Module *module)
@@ -147,26 +151,27 @@ StepIndex *step_index_new(Arena *arena, const Steps *steps)
     index->steps = steps;
     size_t keys = 0;
     for (uint32_t i = 0; i < steps->count; i++) {
-        keys += 8 + 2 * (size_t)steps->items[i].id_count;
+        keys += 2 + 2 * (size_t)steps->items[i].spec->has_for_each +
+                2 * (size_t)steps->items[i].id_count;
     }
-    size_t slots = 64;
+    uint32_t slots = 64;
     while (slots < keys + keys / 2) {
         slots *= 2;
     }
     index->slots = arena_alloc_zero(arena, slots * sizeof *index->slots);
     index->mask = slots - 1;
+    VEC_RESERVE(arena, &index->entries, keys);
     VEC_RESERVE(arena, &index->hits, keys);
 
     const Module *last = NULL;
     for (uint32_t i = 0; i < steps->count; i++) {
         const Step *step = &steps->items[i];
-        add_name(index, arena, step, step->name);
+        add_text(index, arena, step, step->name, true);
         if (step->spec->has_for_each) {
-            add_name(index, arena, step, step->spec->name);
+            add_text(index, arena, step, step->spec->name, true);
         }
         for (uint32_t j = 0; j < step->id_count; j++) {
-            slot_add(index, arena, step->spec->job, step->spec->module, step->ids[j], i, false);
-            slot_add(index, arena, NULL, step->spec->module, step->ids[j], i, false);
+            add_text(index, arena, step, step->ids[j], false);
         }
         if (step->spec->module != last) {
             last = step->spec->module;
@@ -202,20 +207,21 @@ typedef struct Search {
     bool by_id; /* one of them was found by its id */
 } Search;
 
-static bool action_fits(const Search *search, const Step *step)
+static bool module_fits(const Search *search, const Step *step)
 {
-    return search->action.len == 0 || str_eq_c(search->action, step->spec->action->name);
+    return search->module == NULL ||
+           (step->spec->module == search->module &&
+            (search->action.len == 0 || str_eq_c(search->action, step->spec->action->name)));
 }
 
 static void take_exact(Search *search, const Job *job, Str text)
 {
-    const Slot *slot = slot_find(search->index, job, search->module, text);
-    if (slot->text.data == NULL) {
-        return;
-    }
-    for (uint32_t at = slot->first; at != NONE; at = search->index->hits.items[at].next) {
+    const Entry *entry = entry_find(search->index, job, text);
+    for (uint32_t at = entry == NULL ? NONE : entry->first; at != NONE;) {
         const Hit *hit = &search->index->hits.items[at];
-        if (action_fits(search, &search->index->steps->items[hit->step])) {
+        at = hit->next;
+        if ((hit->by_name || search->module != NULL) &&
+            module_fits(search, &search->index->steps->items[hit->step])) {
             VEC_PUSH(search->arena, search->found, hit->step);
             search->by_id |= !hit->by_name;
         }
@@ -240,9 +246,7 @@ static void take_glob(Search *search, const StepVec *among, Str pattern)
 {
     for (uint32_t i = 0; i < among->len; i++) {
         const Step *step = &search->index->steps->items[among->items[i]];
-        if (step != search->asker &&
-            (search->module == NULL ||
-             (step->spec->module == search->module && action_fits(search, step))) &&
+        if (step != search->asker && module_fits(search, step) &&
             glob_fits(search, step, pattern)) {
             VEC_PUSH(search->arena, search->found, step->index);
         }
@@ -380,12 +384,6 @@ static void offer_steps(const StepIndex *index, const Job *job, const Module *mo
     }
 }
 
-static uint32_t step_with(const StepIndex *index, const Job *job, const Module *module, Str text)
-{
-    const Slot *slot = slot_find(index, job, module, text);
-    return slot->text.data == NULL ? NONE : index->hits.items[slot->first].step;
-}
-
 bool step_index_suggest(const StepIndex *index, uint32_t step, const Reference *reference, Str *out,
                         uint32_t *near)
 {
@@ -410,6 +408,7 @@ bool step_index_suggest(const StepIndex *index, uint32_t step, const Reference *
     if (!suggest_found(&suggest, out)) {
         return false;
     }
-    *near = step_with(index, own, module, *out);
+    const Entry *entry = entry_find(index, own, *out);
+    *near = entry == NULL ? NONE : index->hits.items[entry->first].step;
     return true;
 }
