@@ -27,6 +27,11 @@ static const char **given_texts(const Invocation *invocation, const char *name, 
 
 static bool get_order(const Invocation *invocation, RunConfig *out)
 {
+    out->workers = 1;
+    out->max_wait_us = -1;
+    if (option_find(invocation->command, STR("order")) == NULL) {
+        return true; /* a command that loads a site and runs nothing */
+    }
     const char *order = invocation_text(invocation, "order");
     const char *workers = invocation_text(invocation, "workers");
     const char *wait = invocation_text(invocation, "max-wait");
@@ -41,7 +46,6 @@ static bool get_order(const Invocation *invocation, RunConfig *out)
         return false;
     }
     out->workers = (uint32_t)number;
-    out->max_wait_us = -1;
     if (wait != NULL) {
         int64_t ms;
         if (!duration_parse(str_from_c(wait), &ms)) {

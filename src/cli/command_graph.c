@@ -1,0 +1,69 @@
+/* eden graph: which steps wait for which. */
+#include "base/bug.h"
+#include "cli/run_command.h"
+#include "model/graph_print.h"
+
+static int graph_run(Invocation *invocation)
+{
+    RunConfig config;
+    GraphFormat format;
+    if (!run_config_get(invocation, &config)) {
+        return EXIT_USAGE;
+    }
+    bool known = graph_format_from_name(str_from_c(invocation_text(invocation, "output")), &format);
+    BUG_IF(!known);
+    config.planning = true;
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    AUTO(Run) *run = NULL;
+    if (!run_load(invocation->arena, &config, &inputs.sources, &inputs.problems, &run)) {
+        return inputs_report(&inputs, invocation);
+    }
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    graph_print(run_graph(run), format, invocation->arena, &text);
+    stream_put(invocation->out, buf_str(&text));
+    (void)inputs_report(&inputs, invocation);
+    if (run_steps(run)->count == 0) {
+        stream_put_format(invocation->err,
+                          "eden: no step of '%s' is for this node ('%" STR_FMT "')\n", config.path,
+                          STR_ARG(run_node(run)->name));
+        return EXIT_NOT_MATCHED;
+    }
+    return EXIT_OK;
+}
+
+static const Option options[] = {
+    SITE_OPTIONS,
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "tree|dot|svg|json",
+      .fallback = "tree",
+      .help = "how to print it" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden graph site/", "the order of a run, and why it is so" },
+    { "eden graph site/ -o svg > site.svg", "a picture" },
+    { "eden graph site/ --label role=web -o dot | dot -Tpdf > web.pdf", "with Graphviz" },
+    { 0 },
+};
+
+const Command command_graph = {
+    .name = "graph",
+    .group = GROUP_AUTHOR,
+    .args = "PATH",
+    .args_min = 1,
+    .args_max = 1,
+    .word = WORD_FILE,
+    .help = "Show which steps wait for which.",
+    .text = "PATH is a site, or one file of steps. Shows the steps of this node in the order that\n"
+            "one after another takes them, and below each what it depends on: requisites as they\n"
+            "are written, and those that follow from results that a step uses, from resources\n"
+            "that several steps manage, and from directories and owners that must be there first.\n"
+            "The critical path, the longest chain, is marked. Nothing is checked or changed.",
+    .options = options,
+    .examples = examples,
+    .run = graph_run,
+};
