@@ -252,7 +252,8 @@ bool number_parse_int(Str s, int base, int64_t *out, bool *overflow)
     return parse_digits(digits, base, negative, false, out, overflow);
 }
 
-/* Python reads the decimal digits and the white space of all scripts. */
+/* Python reads the decimal digits and the white space of all scripts. What follows a character that
+ * belongs to no number is left out: no more than that character is needed to see it. */
 static Str to_ascii(Str s, Buf *plain)
 {
     if (utf8_is_ascii(s)) {
@@ -261,11 +262,14 @@ static Str to_ascii(Str s, Buf *plain)
     for (size_t at = 0; at < s.len;) {
         uint32_t code = utf8_next(s, &at);
         unsigned flags = code < 0x80 ? 0 : unicode_flags(code);
-        buf_put_char(plain, code < 0x80 ? (char)code
-                            : (flags & UNICODE_DECIMAL) != 0
-                                ? (char)('0' + unicode_decimal_value(code))
-                            : (flags & UNICODE_SPACE) != 0 ? ' '
-                                                           : '?');
+        char c = code < 0x80                      ? (char)code
+                 : (flags & UNICODE_DECIMAL) != 0 ? (char)('0' + unicode_decimal_value(code))
+                 : (flags & UNICODE_SPACE) != 0   ? ' '
+                                                  : '?';
+        buf_put_char(plain, c);
+        if (c == '?') {
+            break;
+        }
     }
     return buf_str(plain);
 }

@@ -4,7 +4,13 @@
 
 static uint32_t run_find(uint32_t code)
 {
-    uint32_t low = 0, high = unicode_run_count;
+    uint32_t low = unicode_run_index[UNICODE_INDEXED >> UNICODE_BLOCK_BITS];
+    uint32_t high = unicode_run_count;
+    if (LIKELY(code < UNICODE_INDEXED)) {
+        uint32_t block = code >> UNICODE_BLOCK_BITS;
+        low = unicode_run_index[block];
+        high = unicode_run_index[block + 1] + 1u;
+    }
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         if (unicode_runs[middle] >> UNICODE_RECORD_BITS <= code) {

@@ -8,7 +8,9 @@
 enum {
     /* A record with this bit has a mapping of several code points in unicode_specials. */
     UNICODE_SPECIAL = 1 << 13,
-    UNICODE_RECORD_BITS = 10
+    UNICODE_RECORD_BITS = 10,
+    UNICODE_BLOCK_BITS = 7,
+    UNICODE_INDEXED = 0x20000
 };
 
 typedef struct UnicodeRecord {
@@ -27,5 +29,7 @@ extern const UnicodeRecord unicode_records[];
 /* Ascending: first code point of a run in the upper bits, number of its record below. */
 extern const uint32_t unicode_runs[];
 extern const uint32_t unicode_run_count;
+/* The run that each block of code points begins in, up to and with that of UNICODE_INDEXED. */
+extern const uint16_t unicode_run_index[];
 extern const UnicodeSpecial unicode_specials[]; /* ascending by code */
 extern const uint32_t unicode_special_count;
