@@ -130,6 +130,14 @@ CASES = {
         {"t.j2": "{{ ('a' * 5000 ~ 'b') is match('(a+)+$') }}"},
         "error[E0213]: matching '(a+)+$' takes too long",
     ),
+    "a pattern that runs over a long text from every place": (
+        {"t.j2": "{{ ('a' * 1000000) is search('a+[bc]') }}"},
+        "error[E0213]: matching 'a+[bc]' takes too long",
+    ),
+    "a pattern that takes a while, without end": (
+        {"t.j2": "{% for i in range(10**12) %}{{ ('a' * 12 ~ 'b') is match('(a+)+$') }}{% endfor %}"},
+        "error[E0213]: the template used up its limit of 52428800 steps",
+    ),
 }
 
 

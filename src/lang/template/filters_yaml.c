@@ -150,7 +150,7 @@ static bool load_documents(Render *r, Value v, List **out)
     if (v.kind != VALUE_STRING) {
         return render_raise(r, FAULT_TYPE, "the YAML text must be str, not %s", op_type_name(v));
     }
-    if (!op_charge_bytes(r, v.len)) {
+    if (!render_charge(r, v.len / 8)) {
         return false;
     }
     Sources sources;

@@ -12,7 +12,7 @@ static bool all_of(Render *r, const Args *args, unsigned flags, Value *out)
         all = unicode_is(utf8_next(text, &at), flags);
     }
     *out = value_bool(all);
-    return render_charge(r, text.len / 16);
+    return render_charge(r, text.len / 8);
 }
 
 static bool str_isalnum(Render *r, const Args *args, Value *out)
@@ -50,7 +50,7 @@ static bool str_isidentifier(Render *r, const Args *args, Value *out)
         all = unicode_is(utf8_next(text, &at), UNICODE_NAME_PART);
     }
     *out = value_bool(all);
-    return render_charge(r, text.len / 16);
+    return render_charge(r, text.len / 8);
 }
 
 /* At least one character of the wanted case, and none of the other or of title case. */
@@ -64,7 +64,7 @@ static bool one_case(Render *r, const Args *args, unsigned wanted, unsigned othe
         wrong = (flags & (other | UNICODE_TITLE)) != 0;
     }
     *out = value_bool(any && !wrong);
-    return render_charge(r, text.len / 16);
+    return render_charge(r, text.len / 8);
 }
 
 static bool str_islower(Render *r, const Args *args, Value *out)
@@ -110,7 +110,7 @@ static bool str_istitle(Render *r, const Args *args, Value *out)
         any = any || in_word;
     }
     *out = value_bool(any && !wrong);
-    return render_charge(r, text.len / 16);
+    return render_charge(r, text.len / 8);
 }
 
 /* clang-format off */

@@ -12,19 +12,60 @@ struct Regex {
     Str pattern;
     unsigned flags;
     uint32_t groups;
+    uint32_t item_cost;  /* steps that looking at one item of the pattern may take */
+    bool has_references; /* to groups, which are compared byte by byte */
 };
 
 enum {
     CACHE_SIZE = 16,
     PATTERN_MAX = 64 * 1024,
     NAME_MAX_BYTES = 128,
-    /* Work of a match, counted by PCRE2 in steps of its own. Most patterns need fewer than the
-     * first; every further try costs the template ten times as much. */
-    FIRST_WORK = 20000,
-    MOST_WORK = 20000000,
-    WORK_PER_STEP = 10,
+    MATCH_COST = 8,        /* steps for setting a match up */
+    MOST_STEPS = 10000000, /* for one match */
+    BYTES_PER_STEP = 16,   /* that one item of a pattern runs over */
     HEAP_KIB = 20 * 1024,
 };
+
+/* What a match costs. PCRE2's own limit counts how often it has to choose; how far "a+" runs before
+ * each choice it does not, and that can be the whole text. So the pattern calls back before each of
+ * its items, and how far the last ones ran is charged together with their number. */
+typedef struct MatchCost {
+    Render *r;
+    const Regex *regex;
+    uint64_t steps;
+    size_t position;
+} MatchCost;
+
+static int charge_item(pcre2_callout_block *at, void *context)
+{
+    MatchCost *cost = context;
+    size_t now = at->current_position, before = cost->position;
+    uint64_t bytes = now > before ? now - before : before - now;
+    if (cost->regex->has_references) {
+        bytes += now - (now < at->start_match ? now : at->start_match);
+    }
+    uint64_t steps = cost->regex->item_cost * (1 + bytes / BYTES_PER_STEP);
+    cost->position = now;
+    cost->steps += steps;
+    return cost->steps <= MOST_STEPS && render_charge(cost->r, steps) ? 0 : PCRE2_ERROR_CALLOUT;
+}
+
+/* The largest number in braces: so many characters an item may take before it fails. */
+static uint32_t largest_count(Str pattern)
+{
+    uint32_t largest = 0;
+    for (size_t at = 0; at < pattern.len;) {
+        uint32_t count = 0;
+        at++;
+        if (pattern.data[at - 1] == '{') {
+            for (; at < pattern.len && ascii_is_digit(pattern.data[at]) && count < 65536; at++) {
+                count = count * 10 + (uint32_t)(pattern.data[at] - '0');
+            }
+        }
+        largest = count > largest ? count : largest;
+    }
+    return largest;
+}
 
 /* Part of the render: compiled patterns, the oldest replaced first. */
 struct RegexCache {
@@ -93,7 +134,7 @@ static bool compile(Render *r, Str pattern, unsigned flags, Regex *out)
         pcre2_general_context_create(arena_malloc, arena_free_nothing, r->arena);
     pcre2_compile_context *context = pcre2_compile_context_create(memory);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
-    uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C;
+    uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT;
     options |= (flags & REGEX_IGNORE_CASE) != 0 ? PCRE2_CASELESS : 0;
     options |= (flags & REGEX_MULTILINE) != 0 ? PCRE2_MULTILINE | PCRE2_ALT_CIRCUMFLEX : 0;
     Str text = translate(r, pattern);
@@ -103,7 +144,14 @@ static bool compile(Render *r, Str pattern, unsigned flags, Regex *out)
     if (out->code == NULL) {
         return raise_pattern(r, pattern, code, offset);
     }
+    uint32_t references, behind;
     pcre2_pattern_info(out->code, PCRE2_INFO_CAPTURECOUNT, &out->groups);
+    pcre2_pattern_info(out->code, PCRE2_INFO_BACKREFMAX, &references);
+    pcre2_pattern_info(out->code, PCRE2_INFO_MAXLOOKBEHIND, &behind);
+    out->has_references = references > 0;
+    /* A long pattern may be one class of many characters. */
+    out->item_cost =
+        1 + (uint32_t)(pattern.len / 256) + (largest_count(pattern) + behind) / BYTES_PER_STEP;
     return true;
 }
 
@@ -155,8 +203,8 @@ static bool match_groups(Render *r, pcre2_match_data *data, const Regex *regex, 
 
 static bool raise_match(Render *r, const Regex *regex, int code)
 {
-    if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT ||
-        code == PCRE2_ERROR_HEAPLIMIT) {
+    if (code == PCRE2_ERROR_CALLOUT || code == PCRE2_ERROR_MATCHLIMIT ||
+        code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT) {
         return render_raise(r, FAULT_LIMIT, "matching '%" STR_FMT "' takes too long",
                             STR_ARG(regex->pattern));
     }
@@ -172,22 +220,17 @@ bool regex_match(Render *r, const Regex *regex, Str text, size_t from, RegexAnch
     options |= not_empty ? PCRE2_NOTEMPTY_ATSTART : 0;
     /* Text was checked where it came in; only a first match from 0 looks again, to be safe. */
     options |= from > 0 ? PCRE2_NO_UTF_CHECK : 0;
+    if (!render_charge(r, MATCH_COST)) {
+        return false;
+    }
     pcre2_match_data *data = pcre2_match_data_create(regex->groups + 1, NULL);
     pcre2_match_context *context = pcre2_match_context_create(NULL);
+    MatchCost cost = { .r = r, .regex = regex, .position = from };
     pcre2_set_heap_limit(context, HEAP_KIB);
-    uint64_t work = FIRST_WORK + 4 * (uint64_t)(text.len - from);
-    uint64_t price = 1 + (text.len - from) / 64;
-    int code = PCRE2_ERROR_MATCHLIMIT;
-    while (code == PCRE2_ERROR_MATCHLIMIT && render_charge(r, price)) {
-        pcre2_set_match_limit(context, work > UINT32_MAX ? UINT32_MAX : (uint32_t)work);
-        code = pcre2_match(regex->code, (PCRE2_SPTR)(text.data == NULL ? "" : text.data), text.len,
+    pcre2_set_match_limit(context, UINT32_MAX);
+    pcre2_set_callout(context, charge_item, &cost);
+    int code = pcre2_match(regex->code, (PCRE2_SPTR)(text.data == NULL ? "" : text.data), text.len,
                            from, options, data, context);
-        if (work >= MOST_WORK) {
-            break;
-        }
-        work *= 10;
-        price = work / WORK_PER_STEP;
-    }
     *found = code >= 0;
     bool done = !render_failed(r) &&
                 (code >= 0 || code == PCRE2_ERROR_NOMATCH || raise_match(r, regex, code));
