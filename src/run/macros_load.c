@@ -55,14 +55,20 @@ static void add_queries(Macros *macros)
 
 /* --- Definitions ----------------------------------------------------------------------------- */
 
-static void read_param(Reading *r, Macro *macro, Value key, Value value)
+typedef struct ActionName {
+    Macro *macro;
+    Str name; /* "cmd.run" */
+} ActionName;
+
+static void read_param(Reading *r, const ActionName *of, Value key, Value value)
 {
+    Macro *macro = of->macro;
     const Action *action = macro->action;
     Str name = value_is_string(key) ? value_str(key) : STR_EMPTY;
     int place = action_param_index(action, name);
     if (place < 0) {
         Problem *problem = tell(r, key, "%" STR_FMT " has no parameter '%" STR_FMT "'",
-                                STR_ARG(macro->name), STR_ARG(name));
+                                STR_ARG(of->name), STR_ARG(name));
         Suggest near = suggest_make(name);
         for (const ParamSpec *spec = action->params; spec->name != NULL; spec++) {
             suggest_offer(&near, str_from_c(spec->name));
@@ -93,24 +99,24 @@ static void read_param(Reading *r, Macro *macro, Value key, Value value)
     }
 }
 
-static void read_param_map(Reading *r, Macro *macro, const Map *map)
+static void read_param_map(Reading *r, const ActionName *of, const Map *map)
 {
     for (uint32_t i = 0; i < map->len; i++) {
-        read_param(r, macro, map->entries[i].key, map->entries[i].value);
+        read_param(r, of, map->entries[i].key, map->entries[i].value);
     }
 }
 
 /* A map, or a list of maps of one key. */
-static void read_params(Reading *r, Macro *macro, Value params)
+static void read_params(Reading *r, const ActionName *of, Value params)
 {
-    macro->params = ARENA_ARRAY(r->load->arena, Dynamic, ACTION_PARAMS_MAX);
+    of->macro->params = ARENA_ARRAY(r->load->arena, Dynamic, ACTION_PARAMS_MAX);
     if (params.kind == VALUE_MAP) {
-        read_param_map(r, macro, params.map);
+        read_param_map(r, of, params.map);
     } else if (params.kind == VALUE_LIST) {
         for (uint32_t i = 0; i < params.list->len; i++) {
             Value item = params.list->items[i];
             if (item.kind == VALUE_MAP) {
-                read_param_map(r, macro, item.map);
+                read_param_map(r, of, item.map);
             } else {
                 tell(r, item, "a parameter is written 'name: value'");
             }
@@ -154,7 +160,7 @@ static void read_action(Reading *r, Macro *macro, Value name, Value params)
         return;
     }
     macro->action = action;
-    read_params(r, macro, params);
+    read_params(r, &(ActionName){ macro, value_str(name) }, params);
     check_required(r, macro, name);
 }
 

@@ -264,6 +264,33 @@ static Value with_context(Value map, Value context, Arena *arena)
     return value_map(all);
 }
 
+/* The path of a file of templates, as the user would write it; documents have theirs already. */
+static Str shown_name(const Scope *scope, Str name, Arena *arena)
+{
+    for (uint32_t i = 0; i < scope->load.sources->count; i++) {
+        if (str_eq(scope->load.sources->items[i]->name, name)) {
+            return name;
+        }
+    }
+    Str root =
+        scope->load.site == NULL ? STR_EMPTY : site_loaded_with(scope->load.site)->reader.root;
+    return arena_format(arena, "%" STR_FMT "%stemplates/%" STR_FMT, STR_ARG(root),
+                        root.len > 0 ? "/" : "", STR_ARG(name));
+}
+
+static void tell_fault(const Scope *scope, Fault *fault, Value place, Problems *problems)
+{
+    Arena *arena = problems->arena;
+    fault->template_name = shown_name(scope, fault->template_name, arena);
+    for (FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {
+        origin->template_name = shown_name(scope, origin->template_name, arena);
+    }
+    for (FaultLoop *loop = fault->loops; loop != NULL; loop = loop->next) {
+        loop->template_name = shown_name(scope, loop->template_name, arena);
+    }
+    document_add_fault(problems, scope->load.sources, fault, place);
+}
+
 DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value context, Value place,
                                  Arena *arena, Value *out, Problems *problems)
 {
@@ -282,7 +309,7 @@ DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value co
         *out = value_string(arena_copy(arena, buf_str(&rendered->text)));
         out->flags |= rendered->secret_count > 0 ? VALUE_SECRET : 0;
     } else if (fault.class != FAULT_UNKNOWN) {
-        document_add_fault(problems, scope->load.sources, &fault, place);
+        tell_fault(scope, &fault, place, problems);
     }
     renders_pop(scope->load.renders);
     return ok ? DYNAMIC_OK : fault.class == FAULT_UNKNOWN ? DYNAMIC_UNKNOWN : DYNAMIC_FAILED;

@@ -282,6 +282,12 @@ static Value text_or_null(Str text)
 static Value step_object_new(Render *r, const StepObject *from, const uint32_t *step);
 static Value items_new(Render *r, const StepObject *of);
 
+static Value no_items(Render *r, const StepObject *object)
+{
+    return undefined_hint(r, "step '%" STR_FMT "' has no items, because it has no forEach",
+                          STR_ARG(step_of(object, 0)->name));
+}
+
 static bool get_field(Render *r, StepObject *object, Field field, Value *out)
 {
     bool one = object->count == 1;
@@ -313,7 +319,7 @@ static bool get_field(Render *r, StepObject *object, Field field, Value *out)
                                                                   : value_null();
         render_note_given(r, *out);
         return true;
-    default: *out = items_new(r, object); return true;
+    default: *out = object->group ? items_new(r, object) : no_items(r, object); return true;
     }
     return check_all(r, object, check_ended);
 }
@@ -321,9 +327,8 @@ static bool get_field(Render *r, StepObject *object, Field field, Value *out)
 static bool step_get_attr(Render *r, Object *object, Str name, Value *out, bool *found)
 {
     Field field = field_find(name);
-    StepObject *step = (StepObject *)object;
-    *found = field < FIELD_COUNT && (field != FIELD_ITEMS || step->group);
-    return !*found || get_field(r, step, field, out);
+    *found = field < FIELD_COUNT;
+    return !*found || get_field(r, (StepObject *)object, field, out);
 }
 
 static bool step_get_item(Render *r, Object *object, Value key, Value *out, bool *found)

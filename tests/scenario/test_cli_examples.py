@@ -12,7 +12,9 @@ FILES = {
     "site.yaml": "site: example\nport: 80\n",
     "fleet.yaml": "nodes:\n  - {name: web1, role: web}\n  - {name: db1, role: db}\n",
     "facts.json": '{"kernel": "6.1"}\n',
-    "site/main.yaml": "jobs: [base]\n",
+    "site/jobs/base.yaml": "jobs: {}\n",
+    "site/variables/base.yaml": "files: {'*': [{name: common}]}\n",
+    "site/variables/common.yaml": "network: {mtu: 9000}\n",
     "jobs/base.yaml": "- name: install\n",
 }
 # Stand-ins for programs that an example pipes from or to.
@@ -37,7 +39,7 @@ def examples():
 @pytest.mark.parametrize("command", examples())
 def test_the_example_works(eden_path, tmp_path, command):
     for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     for folder in ("bin", ".zfunc", ".config/fish/completions", ".local/share/man/man1"):
         (tmp_path / folder).mkdir(parents=True)

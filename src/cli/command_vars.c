@@ -1,0 +1,440 @@
+/* eden vars: the variables of a site on this node, and where they come from. */
+#include "cli/output.h"
+#include "cli/table.h"
+#include "facts/facts.h"
+#include "lang/json.h"
+#include "lang/yaml.h"
+#include "modules/modules.h"
+#include "run/scope.h"
+#include "run/site_files.h"
+#include "sys/clock.h"
+#include "sys/host.h"
+
+/* Everything that variables need, from the options; cleared at the end. */
+typedef struct World {
+    Invocation *invocation;
+    Inputs inputs;
+    Host *host;
+    SiteFiles *files;
+    Templates *templates;
+    Renders renders;
+    Site *site;
+    Node node;
+    Scope *scope;
+} World;
+
+static const char **given(const Invocation *invocation, const char *name, uint32_t *count)
+{
+    const char **texts = ARENA_ARRAY(invocation->arena, const char *, invocation->given_count + 1);
+    *count = 0;
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        if (strcmp(invocation->given[i].option->name, name) == 0) {
+            texts[(*count)++] = invocation->given[i].value;
+        }
+    }
+    return texts;
+}
+
+static bool tell_error(World *world, const Error *err)
+{
+    inputs_add_file_error(&world->inputs, err);
+    return false;
+}
+
+static bool open_site(World *world, const char *path)
+{
+    Arena *arena = world->invocation->arena;
+    Str file;
+    Error err;
+    if (!host_open(invocation_text(world->invocation, "root"), &world->host, &err) ||
+        !site_files_open(arena, path, &world->files, &file, &err)) {
+        return tell_error(world, &err);
+    }
+    TemplateSettings settings = dynamic_template_settings();
+    settings.load = site_files_load_template;
+    settings.load_context = world->files;
+    settings.now = clock_now_seconds();
+    world->templates = templates_new(&settings);
+    renders_init(&world->renders, &settings.limits);
+    SiteLoad load = { .arena = arena,
+                      .sources = &world->inputs.sources,
+                      .templates = world->templates,
+                      .modules = modules,
+                      .reader = site_files_reader(world->files),
+                      .problems = &world->inputs.problems };
+    return file.len > 0 ? site_load_file(&load, file, &world->site)
+                        : site_load(&load, &world->site);
+}
+
+static bool load_node(World *world)
+{
+    const Invocation *invocation = world->invocation;
+    FactWorld machine;
+    Error err;
+    if (!fact_world_open(invocation_text(invocation, "root"), &machine, &err)) {
+        return tell_error(world, &err);
+    }
+    NodeOptions options = { .etc = invocation_text(invocation, "config-dir"),
+                            .name = invocation_text(invocation, "node"),
+                            .facts = facts_collect(&machine, invocation->arena, NULL, 0,
+                                                   &world->inputs.problems) };
+    fact_world_close(&machine);
+    options.labels = given(invocation, "label", &options.label_count);
+    return node_load(invocation->arena, &world->inputs.sources, &options, &world->node,
+                     &world->inputs.problems);
+}
+
+static bool load_scope(World *world)
+{
+    Invocation *invocation = world->invocation;
+    ScopeLoad load = { .arena = invocation->arena,
+                       .sources = &world->inputs.sources,
+                       .templates = world->templates,
+                       .problems = &world->inputs.problems,
+                       .renders = &world->renders,
+                       .site = world->site,
+                       .node = &world->node,
+                       .version = EDEN_VERSION,
+                       .modules = modules,
+                       .ask = { world->host, macro_ask_host },
+                       .etc = invocation_text(invocation, "config-dir") };
+    load.files = given(invocation, "vars", &load.file_count);
+    load.defines = given(invocation, "define", &load.define_count);
+    return scope_load(&load, &world->scope);
+}
+
+static void world_clear(World *world)
+{
+    renders_clear(&world->renders);
+    templates_free(world->templates);
+    host_close(world->host);
+}
+
+/* --- Printing --------------------------------------------------------------------------------- */
+
+static bool hides(const World *world, Value value)
+{
+    return value_holds_secret(value) && !invocation_flag(world->invocation, "show-secrets");
+}
+
+/* The same with "(secret)" in the place of what is one. */
+static Value shown(const World *world, Value value)
+{
+    Arena *arena = world->invocation->arena;
+    if (!hides(world, value)) {
+        return value;
+    }
+    if (value_is_secret(value)) {
+        return value_string(STR("(secret)"));
+    }
+    if (value.kind == VALUE_MAP) {
+        Map *map = map_new(arena, value.map->len);
+        for (uint32_t i = 0; i < value.map->len; i++) {
+            map_append(arena, map, shown(world, value.map->entries[i].key),
+                       shown(world, value.map->entries[i].value));
+        }
+        return value_map(map);
+    }
+    List *list = list_new(arena, value.list->len);
+    for (uint32_t i = 0; i < value.list->len; i++) {
+        list_push(arena, list, shown(world, value.list->items[i]));
+    }
+    return value_list(list);
+}
+
+/* On one line, cut where it gets long. */
+static Str brief(const World *world, Value value)
+{
+    enum {
+        BRIEF_MAX = 60
+    };
+    Arena *arena = world->invocation->arena;
+    value = shown(world, value);
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    Error err;
+    if (value_is_string(value)) {
+        buf_put(&text, value_str(value));
+    } else if (!json_print(&text, value, &(JsonStyle){ .spaced = true }, &err)) {
+        return STR("...");
+    }
+    Str all = buf_str(&text);
+    size_t end = str_find(all, STR("\n"), 0);
+    bool cut = end != STR_NOT_FOUND && end + 1 < all.len;
+    end = end == STR_NOT_FOUND ? all.len : end;
+    if (end > BRIEF_MAX) {
+        end = BRIEF_MAX;
+        while (end > 0 && ((unsigned char)all.data[end] & 0xc0) == 0x80) {
+            end--;
+        }
+        cut = true;
+    }
+    return cut ? arena_format(arena, "%" STR_FMT "...", STR_ARG(str_slice(all, 0, end)))
+               : str_slice(all, 0, end);
+}
+
+static Str place_text(const World *world, Value at)
+{
+    const Source *source = sources_get(&world->inputs.sources, at.source);
+    if (source == NULL) {
+        return STR("-");
+    }
+    if (str_starts(source->name, STR("-D"))) {
+        return source->name;
+    }
+    return arena_format(world->invocation->arena, "%" STR_FMT ":%u", STR_ARG(source->name),
+                        source_place(source, at.start).line);
+}
+
+static void set(World *world, Map *map, const char *key, Value value)
+{
+    map_set_str(world->invocation->arena, map, str_from_c(key), value);
+}
+
+static void set_place(World *world, Map *map, Value at)
+{
+    const Source *source = sources_get(&world->inputs.sources, at.source);
+    Place place = source == NULL ? (Place){ 0 } : source_place(source, at.start);
+    set(world, map, "file", source == NULL ? value_null() : value_string(source->name));
+    set(world, map, "line", source == NULL ? value_null() : value_int(place.line));
+    set(world, map, "column", source == NULL ? value_null() : value_int(place.column));
+}
+
+static int print_value(World *world, Value value)
+{
+    Invocation *invocation = world->invocation;
+    value = shown(world, value);
+    if (!invocation_prints(invocation, "text")) {
+        return output_value(&world->inputs, invocation, OUTPUT_LINES, value);
+    }
+    Buf text = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    Error err;
+    if (value_is_string(value)) {
+        buf_put(&text, value_str(value));
+        if (!str_ends(value_str(value), STR("\n"))) {
+            buf_put_char(&text, '\n');
+        }
+    } else if (!yaml_print(&text, value, NULL, &err)) {
+        (void)tell_error(world, &err);
+        return inputs_report(&world->inputs, invocation);
+    }
+    stream_put(invocation->out, buf_str(&text));
+    return inputs_report(&world->inputs, invocation);
+}
+
+/* --- The three of it -------------------------------------------------------------------------- */
+
+static int vars_get(World *world, Str key)
+{
+    Value value;
+    if (!variables_get(scope_variables(world->scope), key, &value)) {
+        return inputs_report(&world->inputs, world->invocation);
+    }
+    return print_value(world, value);
+}
+
+static Value winning_place(World *world, Str name)
+{
+    VariableSaying *sayings;
+    uint32_t count;
+    Str path = arena_format(world->invocation->arena, "['%" STR_FMT "']", STR_ARG(name));
+    if (!variables_why(scope_variables(world->scope), path, &sayings, &count) || count == 0) {
+        return value_null();
+    }
+    return sayings[count - 1].value;
+}
+
+static int vars_list(World *world)
+{
+    static const char *const headings[] = { "VARIABLE", "VALUE", "FROM", NULL };
+    Invocation *invocation = world->invocation;
+    Value all;
+    bool ok = variables_all(scope_variables(world->scope), &all);
+    if (!ok || !invocation_prints(invocation, "text")) {
+        return ok ? print_value(world, all) : inputs_report(&world->inputs, invocation);
+    }
+    Table table;
+    table_init(&table, invocation->arena, headings);
+    for (uint32_t i = 0; i < all.map->len; i++) {
+        Str name = value_str(all.map->entries[i].key);
+        table_add(&table, name);
+        table_add(&table, brief(world, all.map->entries[i].value));
+        table_add(&table, place_text(world, winning_place(world, name)));
+    }
+    table_print(&table, invocation->out);
+    return inputs_report(&world->inputs, invocation);
+}
+
+static const char *saying_word(const VariableSaying *saying)
+{
+    return !saying->wins                     ? "overridden"
+           : saying->shadows                 ? "hides it"
+           : saying->value.kind == VALUE_MAP ? "merged"
+                                             : "wins";
+}
+
+static void print_why(World *world, Str key, const VariableSaying *sayings, uint32_t count,
+                      const Value *value)
+{
+    static const char *const headings[] = { "FROM", "SAYS", "", "BECAUSE OF", NULL };
+    Invocation *invocation = world->invocation;
+    if (value != NULL) {
+        Str line = arena_format(invocation->arena, "%" STR_FMT " = %" STR_FMT "\n\n", STR_ARG(key),
+                                STR_ARG(brief(world, *value)));
+        stream_put(invocation->out, line);
+    }
+    Table table;
+    table_init(&table, invocation->arena, headings);
+    for (uint32_t i = 0; i < count; i++) {
+        table_add(&table, place_text(world, sayings[i].value));
+        table_add(&table, brief(world, sayings[i].value));
+        table_add(&table, str_from_c(saying_word(&sayings[i])));
+        table_add(&table, sayings[i].layer->kind == LAYER_SITE
+                              ? place_text(world, sayings[i].layer->named_at)
+                              : STR("-"));
+    }
+    table_print(&table, invocation->out);
+}
+
+static Value why_value(World *world, Str key, const VariableSaying *sayings, uint32_t count,
+                       const Value *value)
+{
+    Arena *arena = world->invocation->arena;
+    List *layers = list_new(arena, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const VariableSaying *saying = &sayings[i];
+        Map *map = map_new(arena, 8);
+        set(world, map, "kind", value_string(str_from_c(layer_kind_name(saying->layer->kind))));
+        set_place(world, map, saying->value);
+        set(world, map, "value", shown(world, saying->value));
+        set(world, map, "wins", value_bool(saying->wins));
+        set(world, map, "hides", value_bool(saying->shadows));
+        Value from = value_null();
+        if (saying->layer->kind == LAYER_SITE) {
+            Map *named = map_new(arena, 3);
+            set_place(world, named, saying->layer->named_at);
+            from = value_map(named);
+        }
+        set(world, map, "from", from);
+        list_push(arena, layers, value_map(map));
+    }
+    Map *why = map_new(arena, 4);
+    set(world, why, "format", value_string(STR("eden.vars/1")));
+    set(world, why, "key", value_string(key));
+    set(world, why, "value", value == NULL ? value_null() : shown(world, *value));
+    set(world, why, "layers", value_list(layers));
+    return value_map(why);
+}
+
+/* The layers are told also when the value cannot be rendered: they help to find out why. */
+static int vars_why(World *world, Str key)
+{
+    Variables *variables = scope_variables(world->scope);
+    VariableSaying *sayings;
+    uint32_t count;
+    if (!variables_why(variables, key, &sayings, &count)) {
+        return inputs_report(&world->inputs, world->invocation);
+    }
+    Value value;
+    const Value *known = variables_get(variables, key, &value) ? &value : NULL;
+    if (invocation_prints(world->invocation, "text")) {
+        print_why(world, key, sayings, count, known);
+    } else if (known != NULL) {
+        return output_value(&world->inputs, world->invocation, OUTPUT_LINES,
+                            why_value(world, key, sayings, count, known));
+    }
+    return inputs_report(&world->inputs, world->invocation);
+}
+
+static int run_verb(World *world, const char *verb, const char *key)
+{
+    if (strcmp(verb, "list") == 0) {
+        return vars_list(world);
+    }
+    return strcmp(verb, "get") == 0 ? vars_get(world, str_from_c(key))
+                                    : vars_why(world, str_from_c(key));
+}
+
+static int vars_run(Invocation *invocation)
+{
+    const char *verb = invocation->args[0];
+    bool keyed = strcmp(verb, "list") != 0;
+    if (keyed && invocation->arg_count < 2) {
+        return usage_error(invocation, "'vars %s' needs the name of a variable", verb);
+    }
+    if (!keyed && invocation->arg_count > 2) {
+        return usage_error(invocation, "'vars list' takes a site and nothing else");
+    }
+    if (!inputs_check_defines(invocation)) {
+        return EXIT_USAGE;
+    }
+    uint32_t path = keyed ? 2 : 1;
+    World world = { .invocation = invocation };
+    inputs_init(&world.inputs, invocation->arena);
+    bool ok = open_site(&world, invocation->arg_count > path ? invocation->args[path] : ".");
+    ok = ok && load_node(&world) && load_scope(&world);
+    int code = ok ? run_verb(&world, verb, keyed ? invocation->args[1] : NULL)
+                  : inputs_report(&world.inputs, invocation);
+    world_clear(&world);
+    return code;
+}
+
+static const Option options[] = {
+    VARIABLE_OPTIONS,
+    { .name = "label",
+      .letter = 'l',
+      .argument = "KEY=VALUE",
+      .repeats = true,
+      .help = "a label of this node, for selectors" },
+    { .name = "node", .argument = "NAME", .help = "the name of this node" },
+    { .name = "root",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .fallback = "/",
+      .help = "facts and macros are about what lies below DIR" },
+    { .name = "config-dir",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .fallback = "/etc/eden",
+      .help = "where node.yaml and vars.d of this node are" },
+    { .name = "show-secrets", .help = "print secret values too" },
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json|yaml",
+      .fallback = "text",
+      .help = "how to print" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden vars list site", "all variables of this node, and the file each is from" },
+    { "eden vars get network.mtu site", "one value, rendered" },
+    { "eden vars why network.mtu site --label role=web",
+      "what every layer says about it, and which one wins" },
+    { 0 },
+};
+
+const Command command_vars = {
+    .name = "vars",
+    .group = GROUP_AUTHOR,
+    .args = "get|list|why [KEY] [SITE]",
+    .args_min = 1,
+    .args_max = 3,
+    .word = WORD_DIRECTORY,
+    .choices = "get|list|why",
+    .help = "Show the variables of a node, and where they come from.",
+    .text =
+        "'get' and 'why' take the name of a variable; keys of maps follow behind dots, those with\n"
+        "other characters in brackets: sysctl['fs.file-max']. SITE is a folder, the current one\n"
+        "when it is left out.\n"
+        "\n"
+        "Layers win over those before them: files of the site in the order of "
+        "variables/base.yaml,\n"
+        "then vars.d/*.yaml of the node, files of -v, and -D. Maps merge, everything else "
+        "replaces.\n"
+        "Values of vars.d and -D are never templates; all others may use server, eden, vars and\n"
+        "macros.",
+    .options = options,
+    .examples = examples,
+    .run = vars_run,
+};

@@ -1,0 +1,128 @@
+"""eden vars: the variables of a node, and where each value is from."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A site whose variables come from two files, on a node that adds one."""
+    files = {
+        "site/jobs/base.yaml": "jobs: {}\n",
+        "site/variables/base.yaml": (
+            "files:\n  '*':\n    - name: common\n  'role=web':\n    - name: web\n"
+        ),
+        "site/variables/common.yaml": (
+            "net:\n  port: 80\n  mtu: 1500\n"
+            "url: http://{{ vars.host }}:{{ vars.net.port }}\n"
+            "host: web\n"
+            "motd: |\n  hello\n"
+            "password: !secret hush-hush\n"
+            "conn: db://{{ vars.password }}@x\n"
+        ),
+        "site/variables/web.yaml": "net: {port: 8080}\n",
+        "etc/vars.d/local.yaml": "host: '{{ as it is }}'\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def vars_of(eden, site):
+    def run(*args):
+        return eden("vars", *args, "--config-dir", site / "etc")
+
+    return run
+
+
+def test_get_prints_text_as_it_is_and_the_rest_as_yaml(vars_of):
+    assert vars_of("get", "motd", "site").stdout == "hello\n"
+    assert vars_of("get", "url", "site").stdout == "http://{{ as it is }}:80\n"
+    assert vars_of("get", "net", "site").stdout == "port: 80\nmtu: 1500\n"
+    assert vars_of("get", "net.port", "site", "-l", "role=web").stdout == "8080\n"
+    assert json.loads(vars_of("get", "net", "site", "-o", "json").stdout) == {"port": 80, "mtu": 1500}
+
+
+def test_a_site_is_looked_for_in_the_current_folder(eden, site):
+    assert eden("vars", "get", "net.mtu", cwd=site / "site").stdout == "1500\n"
+
+
+def test_list_names_the_file_of_each(vars_of):
+    done = vars_of("list", "site")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[0] == ["VARIABLE", "VALUE", "FROM"]
+    assert ["host", "{{", "as", "it", "is", "}}"] == lines[3][:6]
+    assert lines[3][6].endswith("etc/vars.d/local.yaml:1")
+    assert lines[2][0] == "url" and lines[2][-1] == "site/variables/common.yaml:4"
+    assert done.returncode == 0
+
+
+def test_why_names_every_layer_and_the_winner(vars_of):
+    done = vars_of("why", "net.port", "site", "-l", "role=web", "-D", 'net:={"port": 9}')
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "net.port = 9",
+        "",
+        "FROM                          SAYS              BECAUSE OF",
+        "site/variables/common.yaml:2  80    overridden  site/variables/base.yaml:3",
+        "site/variables/web.yaml:1     8080  overridden  site/variables/base.yaml:5",
+        "-D net                        9     wins        -",
+    ]
+
+
+def test_why_as_json(vars_of):
+    done = vars_of("why", "net", "site", "-l", "role=web", "-o", "json")
+    why = json.loads(done.stdout)
+    assert why["format"] == "eden.vars/1"
+    assert why["value"] == {"port": 8080, "mtu": 1500}
+    assert [(layer["file"], layer["line"], layer["wins"]) for layer in why["layers"]] == [
+        ("site/variables/common.yaml", 2, True),
+        ("site/variables/web.yaml", 1, True),
+    ]
+    assert why["layers"][1]["from"] == {
+        "file": "site/variables/base.yaml",
+        "line": 5,
+        "column": 13,
+    }
+
+
+def test_secrets_are_shown_only_on_demand(vars_of):
+    for args in (["list", "site"], ["get", "conn", "site"], ["why", "password", "site"]):
+        for output in ("text", "json"):
+            done = vars_of(*args, "-o", output)
+            assert done.returncode == 0
+            assert "hush" not in done.stdout + done.stderr
+    assert vars_of("get", "conn", "site", "--show-secrets").stdout == "db://hush-hush@x\n"
+
+
+def test_an_unknown_variable_has_a_hint(vars_of):
+    done = vars_of("get", "net.prot", "site")
+    assert done.returncode == 1
+    assert "error[E0594]: there is no variable 'net.prot'" in done.stderr
+    assert "did you mean 'port'?" in done.stderr
+
+
+def test_circles_are_problems_with_places(vars_of, site):
+    (site / "site/variables/web.yaml").write_text("a: '{{ vars.b }}'\nb: '{{ vars.a }}'\n")
+    done = vars_of("list", "site", "-l", "role=web", "-o", "json")
+    assert done.returncode == 1
+    problems = json.loads(done.stdout)["problems"]
+    assert [(p["code"], p["line"], p["message"]) for p in problems] == [
+        ("E0212", 2, "variables need one another in a circle: vars.a -> vars.b -> vars.a")
+    ]
+
+
+def test_a_missing_file_is_told_where_it_is_named(vars_of, site):
+    (site / "site/variables/web.yaml").unlink()
+    done = vars_of("list", "site", "--label", "role=web")
+    assert done.returncode == 1
+    assert "--> site/variables/base.yaml:5:13" in done.stderr
+
+
+@pytest.mark.parametrize("args", [["get"], ["list", "a", "b"], ["drop", "x"], []])
+def test_wrong_words_are_usage_errors(vars_of, args):
+    assert vars_of(*args).returncode == 64

@@ -1,0 +1,175 @@
+/* A site in a folder, on a node that tests choose, with modules that do nothing but answer. */
+#pragma once
+
+#include "modules/call.h"
+#include "run/folder.h"
+#include "run/scope.h"
+#include "run/site_files.h"
+
+typedef struct SiteWorld {
+    Folder *folder;
+    SiteFiles *files_on_disk;
+    Templates *templates;
+    Renders renders;
+    Site *site;
+    Node node;
+    Scope *scope;
+    unsigned asked;         /* how often an action was asked */
+    const char *labels[4];  /* NULL ends them */
+    const char *defines[4]; /* -D */
+    const char *files[4];   /* -v */
+} SiteWorld;
+
+/* test.echo answers its `text`, test.fails fails. */
+static bool echo_query(Call *call, Outcome *outcome, Error *err)
+{
+    outcome->value = call->params[0];
+    if (call->params[1].kind == VALUE_INT) {
+        outcome->value = value_int(call->params[1].integer * 10);
+    }
+    return true;
+}
+
+static bool fails_query(Call *call, Outcome *outcome, Error *err)
+{
+    return error_set(err, ERROR_OS, "the disk is on fire");
+}
+
+static const ParamSpec echo_params[] = {
+    { .name = "text", .kind = PARAM_STRING, .fallback = "nothing", .help = "." },
+    { .name = "number", .kind = PARAM_INT, .help = "." },
+    { 0 },
+};
+static const ParamSpec no_params[] = { { 0 } };
+static const Action asked_actions[] = {
+    { .name = "echo", .help = ".", .params = echo_params, .query = echo_query },
+    { .name = "fails", .help = ".", .params = no_params, .query = fails_query },
+    { .name = "mute", .help = ".", .params = no_params },
+    { 0 },
+};
+static const Module asked_module = { .name = "test", .help = ".", .actions = asked_actions };
+static const Module *const asked_modules[] = { &asked_module, NULL };
+
+static bool world_ask(void *context, const Action *action, const Value *params, Arena *arena,
+                      Value *out, Error *err)
+{
+    SiteWorld *world = context;
+    world->asked++;
+    return macro_ask_host(NULL, action, params, arena, out, err);
+}
+
+static uint32_t count_texts(const char *const *texts)
+{
+    uint32_t count = 0;
+    while (count < 4 && texts[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static inline int world_setup(void **state)
+{
+    SiteWorld *world = test_calloc(1, sizeof *world);
+    void *folder = NULL;
+    folder_setup(&folder);
+    world->folder = folder;
+    folder_put(folder, "jobs/base.yaml", "jobs: {}\n");
+    Str file;
+    Error err;
+    assert_true(site_files_open(&world->folder->arena, world->folder->path, &world->files_on_disk,
+                                &file, &err));
+    TemplateSettings settings = dynamic_template_settings();
+    settings.load = site_files_load_template;
+    settings.load_context = world->files_on_disk;
+    world->templates = templates_new(&settings);
+    renders_init(&world->renders, &settings.limits);
+    *state = world;
+    return 0;
+}
+
+static inline int world_teardown(void **state)
+{
+    SiteWorld *world = *state;
+    void *folder = world->folder;
+    renders_clear(&world->renders);
+    templates_free(world->templates);
+    folder_teardown(&folder);
+    test_free(world);
+    return 0;
+}
+
+#define WORLD_TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+/* Files of the site are at the top of the folder, those of the node in "etc". */
+static inline bool world_load(SiteWorld *world)
+{
+    Folder *folder = world->folder;
+    Arena *arena = &folder->arena;
+    Map *facts = map_new(arena, 4);
+    map_set_str(arena, facts, STR("name"), value_string(STR("web01")));
+    map_set_str(arena, facts, STR("fqdn"), value_string(STR("web01.example.com")));
+    map_set_str(arena, facts, STR("os"), value_string(STR("debian")));
+    NodeOptions options = { .etc = folder_path(folder, "etc"),
+                            .labels = world->labels,
+                            .label_count = count_texts(world->labels),
+                            .facts = value_map(facts) };
+    SiteLoad site = { .arena = arena,
+                      .sources = &folder->sources,
+                      .templates = world->templates,
+                      .modules = asked_modules,
+                      .reader = site_files_reader(world->files_on_disk),
+                      .problems = &folder->problems };
+    if (!node_load(arena, &folder->sources, &options, &world->node, &folder->problems) ||
+        !site_load(&site, &world->site)) {
+        return false;
+    }
+    ScopeLoad load = { .arena = arena,
+                       .sources = &folder->sources,
+                       .templates = world->templates,
+                       .problems = &folder->problems,
+                       .renders = &world->renders,
+                       .site = world->site,
+                       .node = &world->node,
+                       .version = "1.2",
+                       .modules = asked_modules,
+                       .ask = { world, world_ask },
+                       .etc = options.etc,
+                       .files = world->files,
+                       .file_count = count_texts(world->files),
+                       .defines = world->defines,
+                       .define_count = count_texts(world->defines) };
+    return scope_load(&load, &world->scope);
+}
+
+static inline void put_variables(SiteWorld *world, const char *text)
+{
+    folder_put(world->folder, "variables/base.yaml", "files: {'*': [{name: common}]}\n");
+    folder_put(world->folder, "variables/common.yaml", text);
+}
+
+static inline void put_macros(SiteWorld *world, const char *text)
+{
+    folder_put(world->folder, "macros/base.yaml", "macros: {'*': [{name: all}]}\n");
+    folder_put(world->folder, "macros/all.yaml", text);
+}
+
+/* An expression as a step would hold it, at load: as JSON, "?" when unknown, or "!problems". */
+static inline Str world_eval(SiteWorld *world, const char *expression)
+{
+    Folder *folder = world->folder;
+    Dynamic dynamic;
+    Value value;
+    problems_init(&folder->problems, &folder->arena);
+    DynamicOutcome outcome = dynamic_compile_expression(
+                                 &folder->arena, world->templates, &folder->sources,
+                                 value_string(str_from_c(expression)), &dynamic, &folder->problems)
+                                 ? scope_evaluate_at_load(world->scope, &dynamic, value_missing(),
+                                                          &folder->arena, &value, &folder->problems)
+                                 : DYNAMIC_FAILED;
+    if (outcome == DYNAMIC_UNKNOWN) {
+        return STR("?");
+    }
+    return outcome == DYNAMIC_OK ? folder_json(folder, value)
+                                 : arena_format(&folder->arena, "!%" STR_FMT,
+                                                STR_ARG(folder->problems.items[0].message));
+}

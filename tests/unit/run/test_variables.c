@@ -1,0 +1,282 @@
+/* Layers, merging, lazy values and circles; as DESIGN has it for sites. */
+#include "run/variables.h"
+
+#include "run/site_world.h"
+
+static Str get(SiteWorld *world, const char *path)
+{
+    Value value;
+    problems_init(&world->folder->problems, &world->folder->arena);
+    return variables_get(scope_variables(world->scope), str_from_c(path), &value)
+               ? folder_json(world->folder, value)
+               : folder_problems(world->folder);
+}
+
+static void later_layers_win_and_maps_merge(void **state)
+{
+    SiteWorld *world = *state;
+    folder_put(world->folder, "variables/base.yaml",
+               "files:\n"
+               "  '*': [{name: one}]\n"
+               "  'role=web': [{name: two}]\n"
+               "  'role=db': [{name: none}]\n"
+               "  web*: [{name: three}]\n");
+    folder_put(world->folder, "variables/one.yaml",
+               "map: {a: 1, deep: {x: 1, y: 2}, list: [1, 2]}\nscalar: 1\nturns: {into: 1}\n");
+    folder_put(world->folder, "variables/two.yaml",
+               "map: {a: 2, deep: {y: 3}, list: [9]}\nturns: scalar\nblank: kept\n");
+    folder_put(world->folder, "variables/three.yaml",
+               "map: {deep: {z: 4}, a: }\nblank:\nnil: null\nscalar: ~\n");
+    world->labels[0] = "role=web";
+    assert_true(world_load(world));
+    assert_str(get(world, "map"), "{\"a\":2,\"deep\":{\"x\":1,\"y\":3,\"z\":4},\"list\":[9]}");
+    assert_str(get(world, "turns"), "\"scalar\"");
+    assert_str(get(world, "blank"), "\"kept\"");
+    assert_str(get(world, "nil"), "null");
+    assert_str(get(world, "scalar"), "null");
+}
+
+static void of_paths_the_first_that_exists_counts(void **state)
+{
+    SiteWorld *world = *state;
+    folder_put(
+        world->folder, "variables/base.yaml",
+        "files:\n"
+        "  '*':\n"
+        "    - name: net\n"
+        "      paths: ['net/{{ server.fqdn }}.yaml', 'net/{{ server.os }}.yaml', net/all.yaml]\n"
+        "    - name: more\n"
+        "      merge: all\n"
+        "      paths: [net/none.yaml, 'net/{{ server.os }}.yaml', net/all.yaml]\n"
+        "    - name: absent\n"
+        "      paths: [net/none.yaml]\n");
+    folder_put(world->folder, "variables/net/debian.yaml", "a: debian\n");
+    folder_put(world->folder, "variables/net/all.yaml", "a: all\nb: all\n");
+    assert_true(world_load(world));
+    assert_str(get(world, "a"), "\"debian\"");
+    assert_str(get(world, "b"), "\"all\"");
+    uint32_t count;
+    const VariableLayer *layers = variables_layers(scope_variables(world->scope), &count);
+    assert_int_equal(count, 3);
+    /* With merge: all the first listed is the strongest, so it comes last. */
+    assert_str(sources_get(&world->folder->sources, layers[1].document.source)->name,
+               folder_path(world->folder, "variables/net/all.yaml"));
+}
+
+static void a_named_file_must_be_there(void **state)
+{
+    SiteWorld *world = *state;
+    folder_put(world->folder, "variables/base.yaml", "files: {'*': [{name: one}, {name: two}]}\n");
+    folder_put(world->folder, "variables/two.yaml", "[1]\n");
+    assert_false(world_load(world));
+    assert_int_equal(world->folder->problems.count, 2);
+    assert_str(world->folder->problems.items[1].message,
+               "variables must be a map of names to values, not a list");
+}
+
+static void the_host_and_the_command_line_come_last(void **state)
+{
+    SiteWorld *world = *state;
+    put_variables(world, "a: site\nb: site\nc: site\nd: site\n");
+    folder_put(world->folder, "etc/vars.d/10.yaml", "b: ten\nc: '{{ host }}'\nd: ten\n");
+    folder_put(world->folder, "etc/vars.d/20.yaml", "b: twenty\n");
+    folder_put(world->folder, "etc/vars.d/sub/30.yaml", "b: no\n");
+    folder_put(world->folder, "etc/vars.d/notes.txt", "b: no\n");
+    folder_put(world->folder, "file.yaml", "d: 'file {{ vars.a }}'\ne: file\nf: file\n");
+    folder_put(world->folder, "file.json", "{\"e\": {\"j\": 1}}");
+    world->files[0] = folder_path(world->folder, "file.yaml");
+    world->files[1] = folder_path(world->folder, "file.json");
+    world->defines[0] = "f={{ text }}";
+    world->defines[1] = "g:={\"n\": [1, null]}";
+    assert_true(world_load(world));
+    assert_str(get(world, "a"), "\"site\"");
+    assert_str(get(world, "b"), "\"twenty\"");
+    assert_str(get(world, "c"), "\"{{ host }}\"");
+    assert_str(get(world, "d"), "\"file site\"");
+    assert_str(get(world, "e"), "{\"j\":1}");
+    assert_str(get(world, "f"), "\"{{ text }}\"");
+    assert_str(get(world, "g"), "{\"n\":[1,null]}");
+}
+
+static void values_use_one_another_in_any_order(void **state)
+{
+    SiteWorld *world = *state;
+    put_variables(world,
+                  "url: http://{{ vars.host }}:{{ variables.net.port }}/\n"
+                  "host: '{{ server.name }}.{{ vars.net.domain }}'\n"
+                  "net: {port: '{{ 8000 + 80 }}', domain: example.com, all: [1, '{{ 2 }}']}\n"
+                  "self: {a: 1, b: '{{ vars.self.a + 1 }}'}\n"
+                  "copy: '{{ vars.net }}'\n"
+                  "block: |\n  {{ vars.self.b }}\n"
+                  "text: |\n  is {{ vars.self.b }}\n"
+                  "node: '{{ eden.node }} {{ eden.version }} {{ Server.Spec.FQDN }}'\n");
+    assert_true(world_load(world));
+    assert_true(variables_check(scope_variables(world->scope)));
+    assert_str(get(world, "url"), "\"http://web01.example.com:8080/\"");
+    assert_str(get(world, "net.port"), "8080");
+    assert_str(get(world, "net.all.1"), "2");
+    assert_str(get(world, "copy"), "{\"port\":8080,\"domain\":\"example.com\",\"all\":[1,2]}");
+    assert_str(get(world, "self.b"), "2");
+    assert_str(get(world, "block"), "2");
+    assert_str(get(world, "text"), "\"is 2\\n\"");
+    assert_str(get(world, "node"), "\"web01 1.2 web01.example.com\"");
+    assert_str(world_eval(world, "vars.net.items() | list | length"), "3");
+    assert_str(world_eval(world, "vars.net.port + 1"), "8081");
+    assert_str(world_eval(world, "vars | length"), "8");
+    assert_str(world_eval(world, "vars.nt.port"), "!there is no variable 'vars.nt'");
+    assert_str(world->folder->problems.items[0].hint, "did you mean 'net'?");
+    assert_str(world_eval(world, "vars.nt is defined or vars.net.x | default(5)"), "5");
+}
+
+static void only_what_is_asked_for_is_rendered(void **state)
+{
+    SiteWorld *world = *state;
+    put_variables(world, "good: '{{ 1 + 1 }}'\nbad: '{{ vars.absent }}'\n"
+                         "map: {good: 3, bad: '{{ vars.bad }}'}\n");
+    assert_true(world_load(world));
+    assert_str(world_eval(world, "vars.good + vars.map.good"), "5");
+    assert_str(world_eval(world, "'bad' in vars and 'bad' in vars.map"), "true");
+    assert_str(world_eval(world, "vars.map"), "!there is no variable 'vars.absent'");
+}
+
+static void what_came_out_is_not_compiled_again(void **state)
+{
+    SiteWorld *world = *state;
+    put_variables(world, "brace: \"{{ '{' ~ '{ 1 + 1 }' ~ '}' }}\"\nuse: '<{{ vars.brace }}>'\n");
+    assert_true(world_load(world));
+    assert_str(get(world, "brace"), "\"{{ 1 + 1 }}\"");
+    assert_str(get(world, "use"), "\"<{{ 1 + 1 }}>\"");
+}
+
+static void circles_are_shown_with_their_way(void **state)
+{
+    SiteWorld *world = *state;
+    put_variables(world, "a: '{{ vars.b }}'\nb: 'x{{ vars.c.d }}'\nc:\n  d: '{{ vars.a }}'\n"
+                         "outside: '{{ vars.a }}'\nself: '{{ vars.self }}'\n");
+    assert_true(world_load(world));
+    assert_false(variables_check(scope_variables(world->scope)));
+    assert_str(folder_problems(world->folder),
+               "variables/common.yaml:4:15 variables need one another in a circle: vars.a -> "
+               "vars.b -> vars.c.d -> vars.a\n"
+               "variables/common.yaml:6:16 variables need one another in a circle: vars.self -> "
+               "vars.self\n");
+}
+
+static void what_fails_is_told_once_at_its_place(void **state)
+{
+    SiteWorld *world = *state;
+    put_variables(world, "a: '{{ vars.b }}'\nb: '{{ 1 / 0 }}'\nc: '{{ vars.b ~ vars.a }}'\n"
+                         "d: \"{{ steps['x'].StdOut }}\"\n");
+    assert_true(world_load(world));
+    assert_false(variables_check(scope_variables(world->scope)));
+    assert_str(folder_problems(world->folder),
+               "variables/common.yaml:2:10 division by zero\n"
+               "variables/common.yaml:4:13 variables and macros cannot use the results of steps\n");
+}
+
+static void templates_that_cannot_be_read_are_all_told(void **state)
+{
+    SiteWorld *world = *state;
+    put_variables(world, "a: '{{ 1 + }}'\nb: {c: ['{% if %}']}\nd: fine\n");
+    assert_false(world_load(world));
+    assert_int_equal(world->folder->problems.count, 2);
+    assert_int_equal(world->folder->problems.items[1].line, 2);
+}
+
+static void secrets_stay_secret(void **state)
+{
+    SiteWorld *world = *state;
+    put_variables(world, "password: !secret hush-hush\nconn: 'db://{{ vars.password }}@x'\n");
+    assert_true(world_load(world));
+    Value value;
+    assert_true(variables_get(scope_variables(world->scope), STR("conn"), &value));
+    assert_true(value_is_secret(value));
+}
+
+static void a_long_chain_ends_in_an_error(void **state)
+{
+    SiteWorld *world = *state;
+    Buf text = buf_make_in(&world->folder->arena, BUF_UNLIMITED);
+    for (unsigned i = 0; i < 300; i++) {
+        buf_put_format(&text, "v%u: '{{ vars.v%u }}'\n", i, i + 1);
+    }
+    buf_put_format(&text, "v300: 1\n");
+    put_variables(world, arena_copy_c(&world->folder->arena, buf_str(&text)));
+    assert_true(world_load(world));
+    assert_non_null(strstr(arena_copy_c(&world->folder->arena, get(world, "v0")),
+                           "more than 100 variables and macros wait for one another"));
+    assert_str(get(world, "v250"), "1");
+}
+
+static Str why(SiteWorld *world, const char *path)
+{
+    VariableSaying *sayings;
+    uint32_t count;
+    problems_init(&world->folder->problems, &world->folder->arena);
+    if (!variables_why(scope_variables(world->scope), str_from_c(path), &sayings, &count)) {
+        return folder_problems(world->folder);
+    }
+    Buf out = buf_make_in(&world->folder->arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < count; i++) {
+        const Source *source = sources_get(&world->folder->sources, sayings[i].value.source);
+        buf_put_format(&out, "%s:%u%s%s ", layer_kind_name(sayings[i].layer->kind),
+                       source_place(source, sayings[i].value.start).line,
+                       sayings[i].wins ? "+" : "", sayings[i].shadows ? "!" : "");
+    }
+    return buf_str(&out);
+}
+
+static void every_layer_is_told_with_its_line(void **state)
+{
+    SiteWorld *world = *state;
+    put_variables(world, "a: 1\nmap:\n  k: 1\n  l: [5]\nlost: {x: 1}\nmade: \"{{ {'x': 1} }}\"\n");
+    folder_put(world->folder, "etc/vars.d/1.yaml", "map: {k: 2}\nlost: 5\n");
+    world->defines[0] = "a=2";
+    world->defines[1] = "map:={\"m\": 1}";
+    assert_true(world_load(world));
+    assert_str(why(world, "a"), "site:1 define:1+ ");
+    assert_str(why(world, "map"), "site:3+ host:1+ define:1+ ");
+    assert_str(why(world, "map.k"), "site:3 host:1+ ");
+    assert_str(why(world, "map.l[0]"), "site:4+ ");
+    assert_str(why(world, "lost"), "site:5 host:2+ ");
+    assert_str(why(world, "made.x"), "site:6+ ");
+    assert_str(why(world, "zork"), ":0:0 there is no variable 'zork'\n");
+    assert_str(why(world, "lost.x"), "site:5 host:2+! ");
+    assert_str(why(world, "a..b"),
+               ":0:0 'a..b' is no path of keys, such as network.mtu or sysctl['fs.file-max']\n");
+}
+
+static void paths_reach_any_key(void **state)
+{
+    SiteWorld *world = *state;
+    put_variables(world, "sysctl: {fs.file-max: 1, 80: eighty, '81': text}\nlist: [[1, {a: 2}]]\n");
+    assert_true(world_load(world));
+    assert_str(get(world, "sysctl['fs.file-max']"), "1");
+    assert_str(get(world, "vars.sysctl[\"fs.file-max\"]"), "1");
+    assert_str(get(world, "sysctl.80"), "\"eighty\"");
+    assert_str(get(world, "sysctl.81"), "\"text\"");
+    assert_str(get(world, "list[0][1].a"), "2");
+    assert_str(get(world, "list.0.1.b"), ":0:0 there is no variable 'list.0.1.b'\n");
+    assert_str(get(world, "list.7"), ":0:0 there is no variable 'list.7'\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(later_layers_win_and_maps_merge),
+        WORLD_TEST(of_paths_the_first_that_exists_counts),
+        WORLD_TEST(a_named_file_must_be_there),
+        WORLD_TEST(the_host_and_the_command_line_come_last),
+        WORLD_TEST(values_use_one_another_in_any_order),
+        WORLD_TEST(only_what_is_asked_for_is_rendered),
+        WORLD_TEST(what_came_out_is_not_compiled_again),
+        WORLD_TEST(circles_are_shown_with_their_way),
+        WORLD_TEST(what_fails_is_told_once_at_its_place),
+        WORLD_TEST(templates_that_cannot_be_read_are_all_told),
+        WORLD_TEST(secrets_stay_secret),
+        WORLD_TEST(a_long_chain_ends_in_an_error),
+        WORLD_TEST(every_layer_is_told_with_its_line),
+        WORLD_TEST(paths_reach_any_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
