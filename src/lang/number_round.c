@@ -61,12 +61,12 @@ static bool round_quickly(double x, size_t places, double *out)
     }
     int64_t below = (int64_t)scaled; /* floor() without a call */
     below -= (double)below > scaled;
-    double whole = (double)below;
-    double distance = scaled - whole - 0.5; /* exact: both are near each other */
+    double distance = scaled - (double)below - 0.5; /* exact: both are near each other */
     if (fabs(distance) <= 1e-6) {
         return false;
     }
-    *out = copysign((distance > 0 ? whole + 1 : whole) / powers[places], x);
+    below += distance > 0; /* as likely as not: no branch */
+    *out = copysign((double)below / powers[places], x);
     return true;
 }
 

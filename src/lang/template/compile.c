@@ -127,7 +127,7 @@ uint32_t add_native_call(Compiler *c, const Native *native, uint32_t count, cons
     t->native_calls[t->native_call_count] = (NativeCall){
         .native = native,
         .constants = copies,
-        .constant_count = constant_count,
+        .constant_pairs = (constant_count + 1) / 2,
         .count = count,
         .pushed = (count - constant_count) * (uint32_t)sizeof(Value),
     };

@@ -115,7 +115,8 @@ static bool constant_text(const Level *level, const Node *node, Str *text)
     return false;
 }
 
-static bool compile_output_value(Compiler *c, const Level *level, const Node *node)
+/* `marked`: whether a MARK stands before it already, with nothing but outputs in between. */
+static bool compile_output_value(Compiler *c, const Level *level, const Node *node, bool *marked)
 {
     uint8_t mode = (uint8_t)level->emit;
     const Node *base = node->kind == NODE_ATTRIBUTE ? node->left : node;
@@ -136,8 +137,9 @@ static bool compile_output_value(Compiler *c, const Level *level, const Node *no
         }
     }
     bool allocates = expression_allocates(node);
-    if (allocates) {
+    if (allocates && !*marked) {
         emit(c, INS_MARK, 0, 0, 0, 0, node);
+        *marked = true;
     }
     if (node->kind == NODE_CALL) {
         if (!compile_call(c, level, node, INS_CALL_EMIT, NULL)) {
@@ -180,13 +182,14 @@ static bool compile_output(Compiler *c, const Level *level, const Node *node)
     }
     bool checked = output_is_checked(c, level);
     uint32_t end = checked ? emit(c, INS_JUMP_EXTENDED, 0, 0, 0, 0, node) : 0;
+    bool marked = false;
     for (const Node *item = node->items; item != NULL; item = item->next) {
         Str text;
         if (constant_text(level, item, &text)) {
             if (text.len > 0) {
                 emit(c, INS_EMIT_DATA, 0, 0, add_data(c, text), 0, item);
             }
-        } else if (!compile_output_value(c, level, item)) {
+        } else if (!compile_output_value(c, level, item, &marked)) {
             return false;
         }
     }

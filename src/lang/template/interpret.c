@@ -162,12 +162,16 @@ static Frame *frame_out(Frame *frame, unsigned levels)
 /* The arguments of a filter: what is on the stack and, behind it, what the program knows. */
 static ALWAYS_INLINE Value *native_arguments(const NativeCall *call, Value *sp)
 {
-    for (uint32_t i = 0; i < call->constant_count; i += 2) {
-        bytes_copy_16(&sp[i], &call->constants[i]);
-        bytes_copy_16((char *)&sp[i] + 16, (const char *)&call->constants[i] + 16);
-        bytes_copy_16((char *)&sp[i] + 32, (const char *)&call->constants[i] + 32);
+    Value *first = (Value *)((char *)sp - call->pushed);
+    const char *from = (const char *)call->constants;
+    for (uint32_t pairs = call->constant_pairs; pairs > 0; pairs--) {
+        bytes_copy_16(sp, from);
+        bytes_copy_16((char *)sp + 16, from + 16);
+        bytes_copy_16((char *)sp + 32, from + 32);
+        from += 2 * sizeof(Value);
+        sp += 2;
     }
-    return (Value *)((char *)sp - call->pushed);
+    return first;
 }
 
 static bool unpack(Render *r, Value v, uint32_t count, Value *out)
@@ -243,6 +247,16 @@ static bool frames_fit(Render *r)
     do {                      \
         ip = code + (target); \
         goto *labels[ip->op]; \
+    } while (0)
+/* The mark serves several outputs in a row. What lasts, and all before it, stays behind a new one. */
+#define RELEASE_TO_MARK                      \
+    do {                                     \
+        if (LIKELY(r->escapes == escapes)) { \
+            arena_release(r->arena, mark);   \
+        } else {                             \
+            mark = arena_mark(r->arena);     \
+            escapes = r->escapes;            \
+        }                                    \
     } while (0)
 #define TRY(condition)                \
     do {                              \
@@ -450,9 +464,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     sp = args.values;
     TRY(native_call_quickly(r, ip->native_call->native, &args, &value) &&
         emit_value(r, &value, ip->a) && (!arena_exceeded(r->arena) || render_out_of_memory(r)));
-    if (LIKELY(r->escapes == escapes)) {
-        arena_release(r->arena, mark);
-    }
+    RELEASE_TO_MARK;
     NEXT;
     CASE(FILTER)
     CASE(TEST)
@@ -543,9 +555,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     NEXT;
     CASE(RELEASE)
     TRY(!arena_exceeded(r->arena) || render_out_of_memory(r));
-    if (LIKELY(r->escapes == escapes)) {
-        arena_release(r->arena, mark);
-    }
+    RELEASE_TO_MARK;
     NEXT;
     CASE(CAPTURE)
     capture_begin(r);

@@ -283,28 +283,25 @@ static size_t find_escape(Str text)
 #define ESCAPE_ROOM(len) (5 * (len) + BUF_SLACK)
 static char *escape_to(char *to, Str text)
 {
-    const char *from = text.data, *text_end = from + text.len;
-    while (from < text_end) {
-        size_t left = (size_t)(text_end - from);
-        Chunk chunk = LIKELY(left >= CHUNK_BYTES) ? chunk_load(from) : chunk_load_part(from, left);
+    for (size_t at = 0; at < text.len; at += CHUNK_BYTES) {
+        const char *from = text.data + at;
+        size_t count = text.len - at < CHUNK_BYTES ? text.len - at : CHUNK_BYTES;
+        Chunk chunk = count == CHUNK_BYTES ? chunk_load(from) : chunk_load_part(from, count);
         chunk_store(to, chunk);
-        const char *end = LIKELY(left >= CHUNK_BYTES) ? from + CHUNK_BYTES : text_end;
-        const char *start = from;
+        size_t done = 0;
+        unsigned __int128 rest; /* of the chunk: shifted, as its end cannot be read past */
+        memcpy(&rest, &chunk, sizeof rest);
         for (uint32_t bits = escape_bits(chunk); bits != 0; bits &= bits - 1) {
-            const char *hit = start + __builtin_ctz(bits);
-            const Entity *entity = entity_of(*hit);
-            to += hit - from;
+            size_t hit = (size_t)__builtin_ctz(bits);
+            const Entity *entity = entity_of(from[hit]);
+            to += hit - done;
             memcpy(to, entity, sizeof *entity);
             to += entity->len;
-            from = hit + 1;
-            if (LIKELY(text_end - from >= CHUNK_BYTES)) {
-                chunk_store(to, chunk_load(from));
-            } else {
-                bytes_copy(to, from, (size_t)(end - from));
-            }
+            rest = rest >> 8 * (hit - done) >> 8;
+            memcpy(to, &rest, sizeof rest);
+            done = hit + 1;
         }
-        to += end - from;
-        from = end;
+        to += count - done;
     }
     return to;
 }

@@ -177,8 +177,8 @@ typedef struct Name {
  * follow what the stack holds. */
 typedef struct NativeCall {
     const Native *native;
-    const Value *constants; /* readable by pairs */
-    uint32_t constant_count;
+    const Value *constants; /* copied by pairs: one more than they are when that is odd */
+    uint32_t constant_pairs;
     uint32_t count;  /* of all arguments */
     uint32_t pushed; /* bytes of those on the stack */
 } NativeCall;
@@ -207,11 +207,13 @@ static ALWAYS_INLINE bool name_matches(const Name *name, const Value *key)
     if (UNLIKELY((key->head & VALUE_HEAD(0xff, 0, UINT32_MAX)) != name->key_head)) {
         return false;
     }
+    size_t len = name->text.len;
     uint64_t first, last;
-    name_ends(key->text, name->text.len, &first, &last);
-    return LIKELY(first == name->first && last == name->last) &&
-           (LIKELY(name->text.len <= 16) ||
-            memcmp(key->text, name->text.data, name->text.len) == 0);
+    name_ends(key->text, len, &first, &last);
+    if (UNLIKELY(first != name->first || last != name->last)) {
+        return false;
+    }
+    return LIKELY(len <= 16) || memcmp(key->text, name->text.data, len) == 0;
 }
 
 /* How a call passes its arguments. On the stack: callee or owner, positional ones, keyword
