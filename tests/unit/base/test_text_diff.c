@@ -60,8 +60,7 @@ static void apply(Str old_text, Str diff, Buf *out)
     while (diff.len > 0 && str_split_next(&diff, '\n', &line)) {
         if (line.data[0] == '@') {
             uint64_t start = strtoull(line.data + 4, NULL, 10);
-            bool none = strstr(line.data, ",0 +") != NULL &&
-                        strstr(line.data, ",0 +") < line.data + line.len;
+            bool none = str_find(line, STR(",0 +"), 0) != STR_NOT_FOUND;
             for (uint64_t end = none ? start + 1 : start; number < end; number++) {
                 size_t next = str_find(old_text, STR("\n"), at) + 1;
                 buf_put(out, str_slice(old_text, at, next));
