@@ -1,15 +1,51 @@
 /* eden apply: bring this machine into the state that a site describes. */
 #include "cli/run_command.h"
+#include "cli/run_try.h"
+#include "run/plan_file.h"
+#include "sys/file.h"
+
+enum {
+    PLAN_MAX = 256 << 20 /* bytes of a saved plan */
+};
+
+/* PATH may be a plan that was saved: what it says takes the place of the options. */
+static bool read_plan(const Invocation *invocation, RunConfig *config, Value *plan, bool *found,
+                      Error *err)
+{
+    Str text;
+    *found = false;
+    if (file_is_directory(config->path) ||
+        !file_read(invocation->arena, config->path, PLAN_MAX, &text, err) || !plan_file_is(text)) {
+        return true; /* a site, or what is wrong with it is told later */
+    }
+    *found = true;
+    return plan_file_config(invocation->arena, text, plan, config, err);
+}
 
 static int apply_run(Invocation *invocation)
 {
     RunConfig config;
-    return run_config_get(invocation, &config) ? run_command(invocation, &config) : EXIT_USAGE;
+    Value plan;
+    bool planned;
+    Error err;
+    if (!run_config_get(invocation, &config)) {
+        return EXIT_USAGE;
+    }
+    if (!read_plan(invocation, &config, &plan, &planned, &err)) {
+        return usage_error(invocation, "%s: %s", config.path, err.text);
+    }
+    if (invocation_flag(invocation, "try")) {
+        return run_try(invocation, &config);
+    }
+    RunOrder order = { .plan = planned ? &plan : NULL };
+    return run_command(invocation, &config, &order);
 }
 
 static const Option options[] = {
     SITE_OPTIONS,
     RUN_OPTIONS,
+    { .name = "try", .help = "for real, in a throwaway copy of this machine" },
+    { .name = "network", .help = "with --try: keep the network" },
     { 0 },
 };
 
@@ -17,6 +53,7 @@ static const Example examples[] = {
     { "eden apply site/", "bring this node where the site wants it" },
     { "eden apply site/ --order justdoit", "all at once that requisites allow" },
     { "eden apply steps.yaml --root /srv/image -D version=1.4", "one file of steps, on an image" },
+    { "eden apply site/ --try", "see every file that it would change, commands included" },
     { 0 },
 };
 
@@ -28,13 +65,21 @@ const Command command_apply = {
     .args_max = 1,
     .word = WORD_FILE,
     .help = "Bring this machine into the state that a site describes.",
-    .text = "PATH is a site, or one file of steps. Steps run in the order that their requisites\n"
-            "ask for; each looks first and acts only where something differs. A step that fails\n"
-            "blocks those that require it, and the rest goes on.\n"
-            "\n"
-            "What was there before a change is kept below --state-dir, and so is what a change\n"
-            "owes, such as the restart of a service: when a run ends too early, the next one pays\n"
-            "it ('eden owed'). Ctrl-C stops between steps, a second one also what runs.\n",
+    .text =
+        "PATH is a site, or one file of steps. Steps run in the order that their requisites\n"
+        "ask for; each looks first and acts only where something differs. A step that fails\n"
+        "blocks those that require it, and the rest goes on.\n"
+        "\n"
+        "What was there before a change is kept below --state-dir, and so is what a change\n"
+        "owes, such as the restart of a service: when a run ends too early, the next one pays\n"
+        "it ('eden owed'). Ctrl-C stops between steps, a second one also what runs.\n"
+        "\n"
+        "PATH may also be a plan that 'eden plan --out' saved. It is refused (exit 5) when the\n"
+        "site or the machine has moved since.\n"
+        "\n"
+        "With --try everything is done for real, commands too, in a private overlay of this\n"
+        "machine's file systems without network. What changed is told and thrown away. It\n"
+        "needs the rights of root.\n",
     .options = options,
     .examples = examples,
     .run = apply_run,

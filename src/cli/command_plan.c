@@ -8,12 +8,17 @@ static int plan_run(Invocation *invocation)
         return EXIT_USAGE;
     }
     config.planning = true;
-    return run_command(invocation, &config);
+    RunOrder order = { .out = invocation_text(invocation, "out") };
+    return run_command(invocation, &config, &order);
 }
 
 static const Option options[] = {
     SITE_OPTIONS,
     RUN_OPTIONS,
+    { .name = "out",
+      .argument = "FILE",
+      .word = WORD_FILE,
+      .help = "save the plan, for 'eden apply FILE'" },
     { 0 },
 };
 
@@ -22,6 +27,7 @@ static const Example examples[] = {
     { "eden plan site/ --label role=web --root /srv/image",
       "for another role, below another root" },
     { "eden plan steps.yaml --detailed-exitcode -o json", "exit 2 when something would change" },
+    { "eden plan site/ --out today.plan && eden apply today.plan", "do that, or nothing" },
     { 0 },
 };
 
@@ -33,9 +39,14 @@ const Command command_plan = {
     .args_max = 1,
     .word = WORD_FILE,
     .help = "Show what an apply would change.",
-    .text = "PATH is a site, or one file of steps. Every step is checked and nothing is touched.\n"
-            "What only a run can tell, such as the output of a command, is unknown, and so is\n"
-            "what depends on it.\n",
+    .text =
+        "PATH is a site, or one file of steps. Every step is checked and nothing is touched.\n"
+        "What only a run can tell, such as the output of a command, is unknown, and so is\n"
+        "what depends on it.\n"
+        "\n"
+        "A plan that was saved with --out can be applied as long as neither the site nor what\n"
+        "the steps found on the machine has moved; otherwise 'eden apply' refuses it (exit 5).\n"
+        "The file holds what was given with -D.\n",
     .options = options,
     .examples = examples,
     .run = plan_run,

@@ -4,8 +4,11 @@
 #include "cli/run_junit.h"
 #include "cli/run_print.h"
 #include "cli/run_progress.h"
+#include "lang/json.h"
 #include "model/duration.h"
 #include "modules/modules.h"
+#include "run/plan_file.h"
+#include "sys/file.h"
 #include "sys/signals.h"
 
 enum {
@@ -166,10 +169,44 @@ static int perform(Invocation *invocation, Inputs *inputs, Run *run)
     return exit_code(invocation, report);
 }
 
-int run_command(Invocation *invocation, RunConfig *config)
+/* Plans once more and compares. Nothing has been touched when this says no. */
+static bool check_plan(Invocation *invocation, const RunConfig *config, const Value *plan,
+                       Inputs *inputs, int *code)
+{
+    RunConfig planning = *config;
+    planning.planning = true;
+    AUTO(Run) *run = NULL;
+    Error err;
+    RunView view = { 0 };
+    if (!run_load(invocation->arena, &planning, &inputs->sources, &inputs->problems, &run)) {
+        *code = inputs_report(inputs, invocation);
+        return false;
+    }
+    if (!run_perform(run, &view, -1, &err) || !plan_file_matches(*plan, run, &err)) {
+        *code = tell_error(invocation, inputs, &err);
+        return false;
+    }
+    return true;
+}
+
+static bool save_plan(const Invocation *invocation, Run *run, const char *path, Error *err)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    if (!json_print(&text, plan_file_value(run, invocation->arena), NULL, err)) {
+        return false;
+    }
+    buf_put_char(&text, '\n');
+    return file_write_atomic(path, buf_str(&text), err);
+}
+
+int run_command(Invocation *invocation, const RunConfig *config, const RunOrder *order)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
+    int code = EXIT_OK;
+    if (order->plan != NULL && !check_plan(invocation, config, order->plan, &inputs, &code)) {
+        return code;
+    }
     AUTO(Run) *run = NULL;
     if (!run_load(invocation->arena, config, &inputs.sources, &inputs.problems, &run)) {
         return inputs_report(&inputs, invocation);
@@ -181,5 +218,11 @@ int run_command(Invocation *invocation, RunConfig *config)
                           STR_ARG(run_node(run)->name));
         return EXIT_NOT_MATCHED;
     }
-    return perform(invocation, &inputs, run);
+    code = perform(invocation, &inputs, run);
+    Error err;
+    if (order->out != NULL && run_report(run) != NULL &&
+        !save_plan(invocation, run, order->out, &err)) {
+        return tell_error(invocation, &inputs, &err);
+    }
+    return code;
 }

@@ -87,5 +87,10 @@
 /* All but what the command itself decides. False when an option is wrong, and it was told. */
 MUST_CHECK bool run_config_get(const Invocation *invocation, RunConfig *out);
 
-/* Loads, performs, prints. Returns the exit code. */
-int run_command(Invocation *invocation, RunConfig *config);
+/* Loads, performs, prints. Returns the exit code. With `out` (--out of plan) a plan is saved there;
+ * with `plan`, a saved one, an apply is refused when something has moved since. */
+typedef struct RunOrder {
+    const char *out;
+    const Value *plan;
+} RunOrder;
+int run_command(Invocation *invocation, const RunConfig *config, const RunOrder *order);

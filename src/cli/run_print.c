@@ -232,6 +232,18 @@ static void put_counts(const RunReport *report, const RunPrintStyle *style, Buf 
     }
 }
 
+static void put_owed(const RunReport *report, Buf *out)
+{
+    for (uint32_t i = 0; report->owed != NULL && i < report->owed->len; i++) {
+        Value debt = report->owed->items[i];
+        buf_put(out, STR("owed     "));
+        visible_put(out, value_str(*value_get(debt, STR("step"))));
+        buf_put(out, STR(": did not react to the change of "));
+        visible_put(out, value_str(*value_get(debt, STR("cause"))));
+        buf_put(out, STR(" yet; the next apply makes up for it\n"));
+    }
+}
+
 void run_print(const RunReport *report, const RunPrintStyle *style, Buf *out)
 {
     for (uint32_t i = 0; i < report->steps->count; i++) {
@@ -240,13 +252,7 @@ void run_print(const RunReport *report, const RunPrintStyle *style, Buf *out)
         }
     }
     put_shared_errors(report, out);
-    if (report->owed != NULL) {
-        for (uint32_t i = 0; i < report->owed->len; i++) {
-            buf_put(out, STR("owed: "));
-            visible_put(out, value_str(report->owed->items[i]));
-            buf_put_char(out, '\n');
-        }
-    }
+    put_owed(report, out);
     if (report->interrupted) {
         buf_put(out, STR("interrupted: the steps that were left did not start\n"));
     }

@@ -42,7 +42,7 @@ typedef struct RunReport {
     const Steps *steps;
     StepReport *items; /* one for each step */
     int64_t duration_us;
-    List *owed; /* debts that are left: texts; NULL: none */
+    List *owed; /* debts that are left, as debt_value() has them; NULL: none */
 } RunReport;
 
 enum {

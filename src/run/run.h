@@ -45,6 +45,7 @@ MUST_CHECK bool run_load(Arena *arena, const RunConfig *config, Sources *sources
 void run_free(Run *run); /* NULL is fine */
 DEFINE_AUTO(Run, run_free)
 
+const RunConfig *run_config(const Run *run);
 const Graph *run_graph(const Run *run);
 const Steps *run_steps(const Run *run);
 const Node *run_node(const Run *run);

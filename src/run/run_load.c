@@ -181,6 +181,11 @@ void run_free(Run *run)
     host_close(run->host);
 }
 
+const RunConfig *run_config(const Run *run)
+{
+    return &run->config;
+}
+
 const Graph *run_graph(const Run *run)
 {
     return run->graph;

@@ -248,8 +248,13 @@ bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out,
     if (!mount_all(overlay, settings->folder, inside, err)) {
         return false;
     }
-    if (chroot(inside) != 0 || chdir("/") != 0) {
-        return file_error(err, errno, inside);
+    /* Relative paths mean what they meant outside. */
+    char *here = getcwd(NULL, 0);
+    bool moved = chroot(inside) == 0 && chdir(here == NULL ? "/" : here) == 0;
+    int number = errno;
+    free(here);
+    if (!moved) {
+        return file_error(err, number, inside);
     }
     if (!settings->network) {
         raise_loopback();

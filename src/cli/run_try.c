@@ -1,0 +1,69 @@
+#include "cli/run_try.h"
+
+#include "base/visible.h"
+#include "sys/overlay.h"
+#include "sys/throwaway.h"
+
+typedef struct Try {
+    Invocation *invocation;
+    const RunConfig *config;
+} Try;
+
+static int fail(const Invocation *invocation, const Error *err)
+{
+    stream_put_format(invocation->err, "eden: cannot try: %s\n", err->text);
+    return error_kind_exit_code(err->kind);
+}
+
+/* Without what eden itself writes, into its state directory. */
+static void print_changes(const Invocation *invocation, const char *state,
+                          const OverlayChanges *changes)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < changes->count; i++) {
+        if (str_starts(changes->items[i].path, str_from_c(state))) {
+            continue;
+        }
+        buf_put_format(&text, "  %-8s ", overlay_change_name(changes->items[i].kind));
+        visible_put(&text, changes->items[i].path);
+        buf_put_char(&text, '\n');
+        shown++;
+    }
+    stream_put_format(invocation->err, "%u paths would differ:\n", shown);
+    if (changes->cut) {
+        buf_put(&text, STR("  and more\n"));
+    }
+    stream_put(invocation->err, buf_str(&text));
+}
+
+/* In a process of its own, with everything that it changes. */
+static int inside(void *context, const char *folder)
+{
+    const Try *attempt = context;
+    Invocation *invocation = attempt->invocation;
+    OverlaySettings settings = { .folder = folder,
+                                 .network = invocation_flag(invocation, "network") };
+    Overlay *overlay;
+    OverlayChanges changes;
+    Error err;
+    if (!overlay_enter(invocation->arena, &settings, &overlay, &err)) {
+        return fail(invocation, &err);
+    }
+    int code = run_command(invocation, attempt->config, &(RunOrder){ 0 });
+    if (!overlay_changes(overlay, invocation->arena, &changes, &err)) {
+        return fail(invocation, &err);
+    }
+    print_changes(invocation, attempt->config->state, &changes);
+    (void)stream_flush(invocation->out);
+    (void)stream_flush(invocation->err);
+    return code;
+}
+
+int run_try(Invocation *invocation, const RunConfig *config)
+{
+    Error err;
+    int code;
+    Try attempt = { invocation, config };
+    return throwaway_run(inside, &attempt, &code, &err) ? code : fail(invocation, &err);
+}

@@ -1,0 +1,172 @@
+#include "run/plan_file.h"
+
+#include "lang/json.h"
+#include "run/last_applied.h"
+#include "sys/clock.h"
+
+#define PLAN_FORMAT "eden.plan/1"
+
+static void put(Arena *arena, Map *map, const char *key, Value value)
+{
+    map_append(arena, map, value_string(str_from_c(key)), value);
+}
+
+static Value texts(Arena *arena, const char *const *items, uint32_t count)
+{
+    List *list = list_new(arena, count);
+    for (uint32_t i = 0; i < count; i++) {
+        list_push(arena, list, value_string(str_from_c(items[i])));
+    }
+    return value_list(list);
+}
+
+/* What its check found, in a few digits. */
+static Value observed(Arena *arena, const StepReport *report)
+{
+    Value parts[] = {
+        report->changes != NULL ? value_map(report->changes) : value_null(),
+        value_string(report->diff),
+        value_string(report->comment),
+    };
+    Digest digest = digest_values(parts, COUNT_OF(parts));
+    return value_string(arena_format(arena, "%016llx%016llx", (unsigned long long)digest.high,
+                                     (unsigned long long)digest.low));
+}
+
+static Value step_values(Arena *arena, const RunReport *report)
+{
+    List *steps = list_new(arena, report->steps->count);
+    for (uint32_t i = 0; i < report->steps->count; i++) {
+        const StepReport *item = &report->items[i];
+        Map *map = map_new(arena, 3);
+        put(arena, map, "id", value_string(report->steps->items[i].id));
+        put(arena, map, "result", value_string(str_from_c(step_result_name(item->status.result))));
+        put(arena, map, "observed", observed(arena, item));
+        list_push(arena, steps, value_map(map));
+    }
+    return value_list(steps);
+}
+
+Value plan_file_value(Run *run, Arena *arena)
+{
+    const RunConfig *config = run_config(run);
+    const RunReport *report = run_report(run);
+    Map *map = map_new(arena, 12);
+    put(arena, map, "format", value_string(STR(PLAN_FORMAT)));
+    put(arena, map, "at", value_int(clock_now_seconds()));
+    put(arena, map, "node", value_string(report->node));
+    put(arena, map, "site", value_string(run_site_digest(run)));
+    put(arena, map, "path", value_string(str_from_c(config->path)));
+    put(arena, map, "root", value_string(str_from_c(config->root)));
+    put(arena, map, "order", value_string(str_from_c(order_mode_name(config->order))));
+    List *jobs = list_new(arena, config->job_count);
+    for (uint32_t i = 0; i < config->job_count; i++) {
+        list_push(arena, jobs, value_string(config->jobs[i]));
+    }
+    put(arena, map, "jobs", value_list(jobs));
+    put(arena, map, "labels", texts(arena, config->labels, config->label_count));
+    put(arena, map, "vars", texts(arena, config->var_files, config->var_file_count));
+    put(arena, map, "defines", texts(arena, config->defines, config->define_count));
+    put(arena, map, "steps", step_values(arena, report));
+    return value_map(map);
+}
+
+bool plan_file_is(Str text)
+{
+    enum {
+        HEAD = 64
+    };
+    Str head = str_slice(text, 0, text.len < HEAD ? text.len : HEAD);
+    return str_starts(head, STR("{")) && str_find(head, STR(PLAN_FORMAT), 0) != STR_NOT_FOUND;
+}
+
+static bool get_text(Arena *arena, Value plan, const char *key, const char **out)
+{
+    const Value *value = value_get(plan, str_from_c(key));
+    if (value == NULL || !value_is_string(*value)) {
+        return false;
+    }
+    *out = arena_copy_c(arena, value_str(*value));
+    return true;
+}
+
+static bool get_texts(Arena *arena, Value plan, const char *key, const char *const **out,
+                      uint32_t *count)
+{
+    const Value *value = value_get(plan, str_from_c(key));
+    if (value == NULL || value->kind != VALUE_LIST) {
+        return false;
+    }
+    const char **items = ARENA_ARRAY(arena, const char *, value->list->len + 1);
+    for (uint32_t i = 0; i < value->list->len; i++) {
+        if (!value_is_string(value->list->items[i])) {
+            return false;
+        }
+        items[i] = arena_copy_c(arena, value_str(value->list->items[i]));
+    }
+    *out = items;
+    *count = value->list->len;
+    return true;
+}
+
+bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config, Error *err)
+{
+    const char *order = NULL, *const *jobs = NULL;
+    if (!json_parse_text(arena, text, NULL, plan, err) ||
+        !get_text(arena, *plan, "path", &config->path) ||
+        !get_text(arena, *plan, "root", &config->root) ||
+        !get_text(arena, *plan, "node", &config->node) ||
+        !get_text(arena, *plan, "order", &order) ||
+        !order_mode_from_name(str_from_c(order), &config->order) ||
+        !get_texts(arena, *plan, "jobs", &jobs, &config->job_count) ||
+        !get_texts(arena, *plan, "labels", &config->labels, &config->label_count) ||
+        !get_texts(arena, *plan, "vars", &config->var_files, &config->var_file_count) ||
+        !get_texts(arena, *plan, "defines", &config->defines, &config->define_count)) {
+        return error_set(err, ERROR_INVALID, "the saved plan is damaged");
+    }
+    Str *names = ARENA_ARRAY(arena, Str, config->job_count + 1);
+    for (uint32_t i = 0; i < config->job_count; i++) {
+        names[i] = str_from_c(jobs[i]);
+    }
+    config->jobs = names;
+    return true;
+}
+
+static bool same(Value a, const char *key, Value b)
+{
+    const Value *first = value_get(a, str_from_c(key));
+    const Value *second = value_get(b, str_from_c(key));
+    return first != NULL && second != NULL && value_is_string(*first) && value_is_string(*second) &&
+           str_eq(value_str(*first), value_str(*second));
+}
+
+bool plan_file_matches(Value plan, Run *run, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Value now = plan_file_value(run, &arena);
+    if (!same(plan, "node", now)) {
+        return error_set(err, ERROR_CONFLICT, "the plan was made for another node");
+    }
+    if (!same(plan, "site", now)) {
+        return error_set(err, ERROR_CONFLICT, "the site has changed since the plan was made");
+    }
+    const Value *before = value_get(plan, STR("steps"));
+    const Value *after = value_get(now, STR("steps"));
+    if (before == NULL || before->kind != VALUE_LIST || before->list->len != after->list->len) {
+        return error_set(err, ERROR_CONFLICT, "the plan has other steps than the site has now");
+    }
+    uint32_t moved = 0;
+    Str first = STR_EMPTY;
+    for (uint32_t i = 0; i < after->list->len; i++) {
+        Value a = before->list->items[i], b = after->list->items[i];
+        if (!same(a, "id", b) || !same(a, "result", b) || !same(a, "observed", b)) {
+            first = moved++ == 0 ? value_str(*value_get(b, STR("id"))) : first;
+        }
+    }
+    return moved == 0 ||
+           error_set(err, ERROR_CONFLICT,
+                     "the machine has moved since the plan was made: step '%" STR_FMT "'%s would "
+                     "not do what the plan says",
+                     STR_ARG(first), moved == 1 ? "" : " and others");
+}

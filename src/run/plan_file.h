@@ -1,0 +1,23 @@
+/* A plan that was saved, to be applied only if nothing has moved since.
+ *
+ *     {"format":"eden.plan/1","at":..,"node":..,"site":DIGEST,"path":..,"root":..,"order":..,
+ *      "jobs":[..],"labels":[..],"vars":[..],"defines":[..],
+ *      "steps":[{"id":..,"result":..,"observed":DIGEST}]}
+ *
+ * `observed` stands for what the check of a step found and would change. Values given with -D are
+ * in the file as they were given, so it is for its owner alone. */
+#pragma once
+
+#include "run/run.h"
+
+/* The plan of a run that was planned. */
+Value plan_file_value(Run *run, Arena *arena);
+
+/* Whether the text of a file looks like a saved plan. */
+bool plan_file_is(Str text);
+/* What it was made with, in place of what the command line would say. Fails with ERROR_INVALID. */
+MUST_CHECK bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config,
+                                 Error *err);
+/* Compares it with a run that was planned just now. Fails with ERROR_CONFLICT and names what has
+ * moved first: the site, or steps. */
+MUST_CHECK bool plan_file_matches(Value plan, Run *run, Error *err);
