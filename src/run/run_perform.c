@@ -224,7 +224,7 @@ static List *list_debts(Run *run, const DebtBook *book)
         if (list == NULL) {
             list = list_new(run->arena, 4);
         }
-        list_push(run->arena, list, debt_value(run->arena, debt));
+        list_push(run->arena, list, value_copy(run->arena, debt_value(run->arena, debt)));
     }
     return list;
 }
