@@ -161,7 +161,8 @@ bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error 
 static bool replace_link(const HostEntry *entry, const char *target)
 {
     char name[HOST_TEMP_NAME];
-    host_temp_name(name);
+    host_temp_name(entry->name, name);
+    unlinkat(entry->directory, name, 0); /* of one who was killed */
     if (symlinkat(target, entry->directory, name) != 0) {
         return false;
     }

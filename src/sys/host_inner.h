@@ -62,8 +62,8 @@ void host_entry_close(HostEntry *entry);
 bool host_flush_file(Host *host, int descriptor, dev_t device);
 bool host_flush_directory(Host *host, int directory);
 
-/* A name that nobody uses, for what is not ready to be seen. */
+/* The name beside `name` for what is not ready to be seen; always the same. */
 enum {
     HOST_TEMP_NAME = 32
 };
-void host_temp_name(char out[HOST_TEMP_NAME]);
+void host_temp_name(const char *name, char out[HOST_TEMP_NAME]);

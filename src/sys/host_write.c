@@ -3,13 +3,15 @@
  * Where the file system can, the content is written to a file without any name (O_TMPFILE): a
  * process that is killed meanwhile leaves nothing behind. A new name is then given directly; to
  * replace one, a second name is given first and renamed over it. Elsewhere, and when a command
- * has to look at the new content, a temporary name is used from the start. */
+ * has to look at the new content, a temporary name is used from the start.
+ *
+ * The temporary name follows from the name itself: what a killed process left there is in the way
+ * of the next one that writes the same file, which takes it away. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/host_inner.h"
 
@@ -17,9 +19,14 @@ enum {
     NAME_TRIES = 16
 };
 
-void host_temp_name(char out[HOST_TEMP_NAME])
+/* FNV-1a: the same in every run. */
+void host_temp_name(const char *name, char out[HOST_TEMP_NAME])
 {
-    snprintf(out, HOST_TEMP_NAME, ".eden-%016llx", (unsigned long long)random_seed());
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name != '\0'; name++) {
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    }
+    snprintf(out, HOST_TEMP_NAME, ".eden-%016llx", (unsigned long long)hash);
 }
 
 /* The file while it is written. */
@@ -36,14 +43,15 @@ static bool cannot_be_nameless(int number)
 
 static bool draft_open_named(Draft *draft)
 {
+    int directory = draft->entry->directory;
+    host_temp_name(draft->entry->name, draft->name);
     for (int i = 0; i < NAME_TRIES; i++) {
-        host_temp_name(draft->name);
-        draft->descriptor = openat(draft->entry->directory, draft->name,
+        draft->descriptor = openat(directory, draft->name,
                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (draft->descriptor >= 0) {
             return true;
         }
-        if (errno != EEXIST) {
+        if (errno != EEXIST || (unlinkat(directory, draft->name, 0) != 0 && errno != ENOENT)) {
             break;
         }
     }
@@ -151,19 +159,49 @@ static bool give_name(const Draft *draft, const char *name)
     return linkat(AT_FDCWD, link, directory, name, AT_SYMLINK_FOLLOW) == 0;
 }
 
-static bool draft_publish(Draft *draft)
+/* A second name for the nameless file, to be renamed over the old one. */
+static bool give_temp_name(Draft *draft)
 {
-    int directory = draft->entry->directory;
-    if (draft->name[0] == '\0') {
-        if (give_name(draft, draft->entry->name)) {
+    host_temp_name(draft->entry->name, draft->name);
+    for (int i = 0; i < NAME_TRIES; i++) {
+        if (give_name(draft, draft->name)) {
             return true;
         }
-        if (errno != EEXIST) {
+        if (errno != EEXIST ||
+            (unlinkat(draft->entry->directory, draft->name, 0) != 0 && errno != ENOENT)) {
+            break;
+        }
+    }
+    draft->name[0] = '\0';
+    return false;
+}
+
+/* Two who write the same file at once share the temporary name. Claims keep that from happening
+ * within a run; this keeps a half written file of somebody else from getting the final name. */
+static bool is_still_ours(const Draft *draft)
+{
+    struct stat named, own;
+    if (fstatat(draft->entry->directory, draft->name, &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstat(draft->descriptor, &own) != 0) {
+        return false;
+    }
+    errno = EBUSY;
+    return named.st_ino == own.st_ino && named.st_dev == own.st_dev;
+}
+
+static bool draft_publish(Draft *draft, bool replaces)
+{
+    int directory = draft->entry->directory;
+    if (draft->name[0] != '\0') {
+        if (!is_still_ours(draft)) {
+            draft->name[0] = '\0';
             return false;
         }
-        host_temp_name(draft->name);
-        if (!give_name(draft, draft->name)) {
-            draft->name[0] = '\0';
+    } else {
+        if (!replaces && give_name(draft, draft->entry->name)) {
+            return true;
+        }
+        if ((!replaces && errno != EEXIST) || !give_temp_name(draft)) {
             return false;
         }
     }
@@ -185,7 +223,8 @@ static bool write_entry(Host *host, HostEntry *entry, Str path, const FileWrite 
     if (ok && write->check != NULL) {
         ok = draft_check(&draft, path, write, err);
     }
-    if (ok && !draft_publish(&draft)) {
+    bool replaces = write->before != NULL && write->before->kind != FILE_ABSENT;
+    if (ok && !draft_publish(&draft, replaces)) {
         *again = !named && (errno == ENOENT || errno == EPERM || errno == EXDEV);
         ok = host_error(err, errno, path);
     }
@@ -205,7 +244,8 @@ bool host_write(Host *host, Str path, const FileWrite *write, Error *err)
         /* A file without a name could not get one here: neither privilege nor /proc. */
         ok = write_entry(host, &entry, path, write, true, &again, err);
     }
-    if (ok && !host_flush_directory(host, entry.directory)) {
+    /* For a later sync, host_flush_file has noted the same file system already. */
+    if (ok && host->sync == SYNC_EACH && !host_flush_directory(host, entry.directory)) {
         ok = host_error(err, errno, path);
     }
     host_entry_close(&entry);

@@ -375,6 +375,32 @@ static void a_check_sees_the_content_before_anybody_else(void **state)
     assert_int_equal(count_in(fixture, "/"), 1);
 }
 
+/* What a killed process has left is taken away by the next one that writes the file. */
+static void leftovers_go_with_the_next_write(void **state)
+{
+    Fixture *fixture = *state;
+    char *seen = NULL;
+    FileWrite write = { .content = STR("new"),
+                        .mode = 0644,
+                        .uid = HOST_KEEP_ID,
+                        .gid = HOST_KEEP_ID,
+                        .check = refuse,
+                        .check_context = &seen };
+    assert_false(host_write(fixture->host, STR("/a"), &write, &fixture->err));
+    char *left = seen;
+    assert_true(write_text(fixture, "/a", "old", 0644));
+    assert_true(write_text(fixture, left, "half writ", 0600));
+    assert_int_equal(count_in(fixture, "/"), 2);
+    assert_true(write_text(fixture, "/a", "new", 0644));
+    assert_int_equal(count_in(fixture, "/"), 1);
+    assert_true(write_text(fixture, left, "half writ", 0600));
+    assert_false(host_write(fixture->host, STR("/a"), &write, &fixture->err));
+    free(seen);
+    free(left);
+    assert_int_equal(count_in(fixture, "/"), 1);
+    assert_string_equal(text_of(fixture, "/a"), "new");
+}
+
 static bool set_as_nobody(Fixture *fixture)
 {
     FileInfo info;
@@ -529,6 +555,7 @@ int main(void)
         IN_ROOT(a_failed_write_changes_nothing),
         IN_ROOT(a_full_disk_leaves_the_old_file_alone),
         IN_ROOT(a_check_sees_the_content_before_anybody_else),
+        IN_ROOT(leftovers_go_with_the_next_write),
         IN_ROOT(somebody_else_writes_only_where_he_may),
         IN_ROOT(people_come_from_the_files_of_the_root),
         IN_ROOT(a_new_user_is_found_and_a_changed_one_after_forgetting),
