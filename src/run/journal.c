@@ -270,7 +270,6 @@ bool journal_act(Journal *journal, Str step, Str action, Error *err)
 
 bool journal_kept(Journal *journal, Str step, const KeptState *kept, Error *err)
 {
-    BUG_IF(!journal->written);
     return add(journal,
                &(JournalRecord){
                    .kind = JOURNAL_KEPT, .at_ms = clock_now_ms(), .step = step, .kept = *kept },
@@ -279,30 +278,30 @@ bool journal_kept(Journal *journal, Str step, const KeptState *kept, Error *err)
 
 bool journal_done(Journal *journal, Str step, Str result, bool changed, Error *err)
 {
+    JournalRecord record = { .kind = JOURNAL_DONE,
+                             .at_ms = clock_now_ms(),
+                             .step = step,
+                             .result = result,
+                             .changed = changed };
     pthread_mutex_lock(&journal->mutex);
     BUG_IF(!journal->written);
     debt_book_done(&journal->book, step, changed);
+    bool ok = add(journal, &record, err);
     pthread_mutex_unlock(&journal->mutex);
-    return add(journal,
-               &(JournalRecord){ .kind = JOURNAL_DONE,
-                                 .at_ms = clock_now_ms(),
-                                 .step = step,
-                                 .result = result,
-                                 .changed = changed },
-               err);
+    return ok;
 }
 
 bool journal_paid(Journal *journal, Str step, Str reason, Error *err)
 {
+    JournalRecord record = {
+        .kind = JOURNAL_PAID, .at_ms = clock_now_ms(), .step = step, .reason = reason
+    };
     pthread_mutex_lock(&journal->mutex);
     bool owed = debt_book_kinds(&journal->book, step) != 0;
     debt_book_pay(&journal->book, step);
+    bool ok = !owed || add(journal, &record, err);
     pthread_mutex_unlock(&journal->mutex);
-    return !owed ||
-           add(journal,
-               &(JournalRecord){
-                   .kind = JOURNAL_PAID, .at_ms = clock_now_ms(), .step = step, .reason = reason },
-               err);
+    return ok;
 }
 
 bool journal_commit(Journal *journal, Error *err)

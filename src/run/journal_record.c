@@ -8,6 +8,7 @@
 enum {
     CHECKSUM_DIGITS = 8,
     PREFIX = CHECKSUM_DIGITS + 1,
+    RECORD_USUAL = 300, /* bytes that few records need more of */
 };
 
 static const char *const kind_names[] = {
@@ -18,17 +19,25 @@ static const char *const kind_names[] = {
 
 /* --- Writing ------------------------------------------------------------------------------- */
 
+static void put_key(Buf *out, const char *key)
+{
+    buf_put_short(out, STR(",\""));
+    buf_put_short(out, str_from_c(key));
+    buf_put_short(out, STR("\":"));
+}
+
 static void put_text(Buf *out, const char *key, Str text)
 {
     if (text.len > 0) {
-        buf_put_format(out, ",\"%s\":", key);
+        put_key(out, key);
         json_text_put(out, text);
     }
 }
 
 static void put_number(Buf *out, const char *key, int64_t number)
 {
-    buf_put_format(out, ",\"%s\":%lld", key, (long long)number);
+    put_key(out, key);
+    buf_put_i64(out, number);
 }
 
 static void put_debt(Buf *out, const Debt *debt)
@@ -90,7 +99,8 @@ static void put_fields(Buf *out, const JournalRecord *record)
     put_text(out, "result", record->result);
     put_text(out, "reason", record->reason);
     if (record->kind == JOURNAL_DONE) {
-        buf_put_format(out, ",\"changed\":%s", record->changed ? "true" : "false");
+        put_key(out, "changed");
+        buf_put_c(out, record->changed ? "true" : "false");
     }
     if (record->kind == JOURNAL_KEPT) {
         put_kept(out, &record->kept);
@@ -100,9 +110,12 @@ static void put_fields(Buf *out, const JournalRecord *record)
 void journal_record_put(const JournalRecord *record, Buf *out)
 {
     size_t start = out->len;
+    buf_reserve(out, RECORD_USUAL);
     buf_put_repeat(out, '0', PREFIX);
-    buf_put_format(out, "{\"t\":\"%s\",\"at\":%lld", kind_names[record->kind],
-                   (long long)record->at_ms);
+    buf_put_c(out, "{\"t\":\"");
+    buf_put_c(out, kind_names[record->kind]);
+    buf_put_char(out, '"');
+    put_number(out, "at", record->at_ms);
     put_fields(out, record);
     buf_put_char(out, '}');
     if (!out->overflow) {

@@ -1,5 +1,7 @@
 #include "run/journal.h"
 
+#include <pthread.h>
+
 #include "base/crc32c.h"
 #include "scratch.h"
 
@@ -335,6 +337,61 @@ static void records_of_later_versions_are_skipped(void **state)
     close_world(&world);
 }
 
+enum {
+    THREADS = 4,
+    ROUNDS = 200,
+};
+
+typedef struct Worker {
+    pthread_t thread;
+    Journal *journal;
+    Str step;
+    bool ok;
+} Worker;
+
+static void *work(void *argument)
+{
+    Worker *worker = argument;
+    Error err;
+    KeptState absent = { .path = STR("/etc/new"), .kind = STR("absent") };
+    worker->ok = true;
+    for (int i = 0; i < ROUNDS; i++) {
+        worker->ok &= journal_act(worker->journal, worker->step, STR("file.managed"), &err) &&
+                      journal_kept(worker->journal, worker->step, &absent, &err) &&
+                      journal_done(worker->journal, worker->step, STR("changed"), true, &err) &&
+                      journal_paid(worker->journal, STR("web#nginx"), STR_EMPTY, &err);
+    }
+    return NULL;
+}
+
+static void workers_write_at_the_same_time(void **state)
+{
+    World world = open_world(state);
+    Error err;
+    open_journal(&world, "b1");
+    journal_begin(world.journal, &run);
+    static const char *const steps[THREADS] = { "web#conf", "web#key", "web#other", "web#more" };
+    Worker workers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (Worker){ .journal = world.journal, .step = str_from_c(steps[i]) };
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+        assert_true(workers[i].ok);
+    }
+    DebtBook book;
+    debt_book_init(&book, &world.scratch->arena);
+    JournalScan scan = journal_scan(content(&world), &book);
+    assert_int_equal(scan.damaged, 0);
+    assert_true(scan.records > 3 * THREADS * ROUNDS);
+    /* Who reads it comes to the same as who wrote it. */
+    assert_int_equal(debt_book_kinds(&book, STR("web#nginx")), owed(&world, "web#nginx"));
+    assert_int_equal(debt_book_count(&book), debt_book_count(journal_debts(world.journal)));
+    assert_true(journal_end(world.journal, STR("changed"), &err));
+    close_world(&world);
+}
+
 static void looking_needs_no_lock_and_changes_nothing(void **state)
 {
     World world = open_world(state);
@@ -372,6 +429,7 @@ int main(void)
         SCRATCH_TEST(the_journal_stays_short),
         SCRATCH_TEST(what_was_there_before_reads_back),
         SCRATCH_TEST(records_of_later_versions_are_skipped),
+        SCRATCH_TEST(workers_write_at_the_same_time),
         SCRATCH_TEST(looking_needs_no_lock_and_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
