@@ -12,13 +12,15 @@ FILES = {
     "site.yaml": "site: example\nport: 80\n",
     "fleet.yaml": "nodes:\n  - {name: web1, role: web}\n  - {name: db1, role: db}\n",
     "facts.json": '{"kernel": "6.1"}\n',
-    "site/jobs/base.yaml": "jobs: {}\n",
+    "site/jobs/base.yaml": "jobs:\n  '*':\n    - name: greet\n",
+    "site/jobs/greet.yaml": "steps:\n- name: greet\n  action: test.ok\n",
     "site/variables/base.yaml": "files: {'*': [{name: common}]}\n",
     "site/variables/common.yaml": "network: {mtu: 9000}\n",
     "jobs/base.yaml": "- name: install\n",
 }
 # Stand-ins for programs that an example pipes from or to.
 PROGRAMS = {
+    "dot": "#!/bin/sh\ncat\n",
     "kubectl": "#!/bin/sh\necho '{\"items\": [{\"name\": \"node1\"}]}'\n",
     "man": "#!/bin/sh\ntest \"$*\" = '-l -' && cat\n",
 }
