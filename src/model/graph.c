@@ -178,7 +178,9 @@ bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph
     Graph *graph = ARENA_NEW(arena, Graph);
     graph->steps = *steps;
     graph->steps.items = ARENA_ARRAY(arena, Step, steps->count);
-    memcpy(graph->steps.items, steps->items, steps->count * sizeof *steps->items);
+    if (steps->count > 0) {
+        memcpy(graph->steps.items, steps->items, steps->count * sizeof *steps->items);
+    }
     graph->sources = sources;
     GraphBuilder builder = {
         .arena = arena, .scratch = &scratch, .graph = graph, .problems = problems
