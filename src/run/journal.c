@@ -197,6 +197,14 @@ const DebtBook *journal_debts(const Journal *journal)
     return &journal->book;
 }
 
+uint16_t journal_owed(Journal *journal, Str step)
+{
+    pthread_mutex_lock(&journal->mutex);
+    uint16_t kinds = debt_book_kinds(&journal->book, step);
+    pthread_mutex_unlock(&journal->mutex);
+    return kinds;
+}
+
 /* --- Writing ------------------------------------------------------------------------------- */
 
 static bool add(Journal *journal, JournalRecord *record, Error *err)

@@ -37,6 +37,8 @@ DEFINE_AUTO(Journal, journal_close)
 
 /* What is owed. Valid until the journal is closed, and not to be read while workers act. */
 const DebtBook *journal_debts(const Journal *journal);
+/* What one step owes, as debt_book_kinds; at any time, from any thread. */
+uint16_t journal_owed(Journal *journal, Str step);
 
 typedef struct JournalRun {
     Str id;

@@ -129,7 +129,7 @@ static Cause world_cause(void *context, uint32_t step, const Value *params)
 static void pay_debts(Books *books, const Step *step, Work work, const StepReport *report)
 {
     Error err;
-    uint16_t kinds = debt_book_kinds(journal_debts(books->journal), step->id);
+    uint16_t kinds = journal_owed(books->journal, step->id);
     StepResult result = report->status.result;
     bool listens = (kinds & 1 << REQUISITE_LISTEN) != 0;
     if (kinds == 0) {

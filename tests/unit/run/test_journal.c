@@ -356,6 +356,7 @@ static void *work(void *argument)
     KeptState absent = { .path = STR("/etc/new"), .kind = STR("absent") };
     worker->ok = true;
     for (int i = 0; i < ROUNDS; i++) {
+        (void)journal_owed(worker->journal, STR("web#nginx"));
         worker->ok &= journal_act(worker->journal, worker->step, STR("file.managed"), &err) &&
                       journal_kept(worker->journal, worker->step, &absent, &err) &&
                       journal_done(worker->journal, worker->step, STR("changed"), true, &err) &&
