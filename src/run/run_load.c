@@ -165,8 +165,13 @@ bool run_load(Arena *arena, const RunConfig *config, Sources *sources, Problems 
     run->problems = problems;
     secret_set_init(&run->secrets, arena);
     *out = run;
-    return load_host(run) && load_facts(run) && load_site(run) && load_node(run) &&
-           load_scope(run) && load_steps(run);
+    if (!load_host(run) || !load_facts(run) || !load_site(run) || !load_node(run)) {
+        return false;
+    }
+    /* A variable that does not render is told before anything is touched, used or not, and together
+     * with what is wrong with the steps. */
+    bool ok = load_scope(run) && variables_check(scope_variables(run->scope));
+    return load_steps(run) && ok;
 }
 
 void run_free(Run *run)

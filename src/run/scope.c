@@ -21,8 +21,9 @@ struct Scope {
     Variables *variables;
     Macros *macros;
     SelectorSubject subject;
-    Map *early; /* before there are variables: for selectors and paths of theirs */
-    Map *base;  /* what variables, macros and selectors see */
+    bool incomplete; /* something of it could not be read, which was told */
+    Map *early;      /* before there are variables: for selectors and paths of theirs */
+    Map *base;       /* what variables, macros and selectors see */
     Map *selecting;
     StepsObject forbidden;
     StepsObject steps;
@@ -171,6 +172,7 @@ bool scope_load(const ScopeLoad *load, Scope **out)
     for (unsigned with = 0; with < STEP_MAPS; with++) {
         make_step_map(scope, with);
     }
+    scope->incomplete = !ok;
     return ok;
 }
 
@@ -226,6 +228,12 @@ DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Val
                                       Arena *arena, Value *out, Problems *problems)
 {
     Scope *scope = context;
+    Problems untold;
+    if (scope->incomplete) {
+        /* That a variable is missing is no news where its file could not be read. */
+        problems_init(&untold, arena);
+        problems = &untold;
+    }
     return evaluate(scope, dynamic, step_scope(scope, item, NULL), arena, out, problems);
 }
 

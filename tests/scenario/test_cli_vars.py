@@ -126,3 +126,24 @@ def test_a_missing_file_is_told_where_it_is_named(vars_of, site):
 @pytest.mark.parametrize("args", [["get"], ["list", "a", "b"], ["drop", "x"], []])
 def test_wrong_words_are_usage_errors(vars_of, args):
     assert vars_of(*args).returncode == 64
+
+
+def test_a_plan_tells_of_variables_and_steps_together(eden, site):
+    (site / "site/jobs/base.yaml").write_text("jobs: {'*': [{name: one}]}\n")
+    (site / "site/jobs/one.yaml").write_text("steps: [{name: x, test.oj: []}]\n")
+    (site / "site/variables/web.yaml").write_text("never_used: '{{ vars.absent }}'\n")
+    done = eden("plan", "site", "-l", "role=web", "--config-dir", site / "etc",
+                "--state-dir", site / "state", "-o", "json")
+    assert done.returncode == 1
+    assert sorted(p["code"] for p in json.loads(done.stdout)["problems"]) == ["E0204", "E0305"]
+
+
+def test_a_missing_file_of_variables_is_not_told_again_by_its_users(eden, site):
+    (site / "site/jobs/base.yaml").write_text("jobs: {'*': [{name: one}]}\n")
+    (site / "site/jobs/one.yaml").write_text(
+        "steps: [{name: x, forEach: '{{ vars.hosts }}', test.ok: []}]\n"
+    )
+    (site / "site/variables/common.yaml").unlink()
+    done = eden("plan", "site", "--config-dir", site / "etc", "--state-dir", site / "state",
+                "-o", "json")
+    assert [p["code"] for p in json.loads(done.stdout)["problems"]] == ["E0301"]
