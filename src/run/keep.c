@@ -11,6 +11,7 @@ enum {
 bool keep_open(const Directory *state, bool sync, Keep *out, Error *err)
 {
     out->sync = sync;
+    atomic_init(&out->stored, false);
     return directory_make_child(state, "keep", &out->folder, err);
 }
 
@@ -19,14 +20,16 @@ void keep_close(Keep *keep)
     directory_close(&keep->folder);
 }
 
-bool keep_content(const Keep *keep, Str content, Arena *arena, Str *name, Error *err)
+bool keep_content(Keep *keep, Str content, Arena *arena, Str *name, Error *err)
 {
     char hex[SHA256_HEX + 1];
     sha256_hex(content, hex);
     /* One that is there already becomes young again. */
-    if (!directory_touch(&keep->folder, hex) &&
-        !directory_write(&keep->folder, hex, content, keep->sync, err)) {
-        return false;
+    if (!directory_touch(&keep->folder, hex)) {
+        if (!directory_write(&keep->folder, hex, content, keep->sync, err)) {
+            return false;
+        }
+        atomic_store(&keep->stored, true);
     }
     *name = str_from(arena_copy_c(arena, str_from(hex, SHA256_HEX)), SHA256_HEX);
     return true;
@@ -59,7 +62,7 @@ bool keep_get(const Keep *keep, Str name, Arena *arena, Str *content, Error *err
 /* --- Paths --------------------------------------------------------------------------------- */
 
 typedef struct Walk {
-    const Keep *keep;
+    Keep *keep;
     Host *host;
     KeepNote note;
     void *context;
@@ -127,7 +130,7 @@ static bool keep_tree(Walk *walk, Str path, Error *err)
     return true;
 }
 
-bool keep_path(const Keep *keep, Host *host, Str path, KeepNote note, void *context, Error *err)
+bool keep_path(Keep *keep, Host *host, Str path, KeepNote note, void *context, Error *err)
 {
     Walk walk = { .keep = keep, .host = host, .note = note, .context = context };
     return keep_tree(&walk, path, err);
@@ -143,6 +146,9 @@ static int compare_ages(const void *a, const void *b)
 
 bool keep_prune(const Keep *keep, uint32_t files_max, int64_t bytes_max, Error *err)
 {
+    if (!atomic_load(&keep->stored)) {
+        return true;
+    }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     DirectoryEntry *entries;

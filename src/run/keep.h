@@ -3,6 +3,8 @@
  * go when there are too many. May be used by several threads. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "run/journal_record.h"
 #include "sys/directory.h"
 #include "sys/host.h"
@@ -16,7 +18,8 @@ enum {
 
 typedef struct Keep {
     Directory folder;
-    bool sync; /* each content is on the disk before its path changes */
+    bool sync;          /* each content is on the disk before its path changes */
+    atomic_bool stored; /* something new came in */
 } Keep;
 
 MUST_CHECK bool keep_open(const Directory *state, bool sync, Keep *out, Error *err);
@@ -24,7 +27,7 @@ void keep_close(Keep *keep);
 DEFINE_AUTO_CLEAR(Keep, keep_close)
 
 /* Stores a content; its name, with a NUL behind it, goes to `name`. */
-MUST_CHECK bool keep_content(const Keep *keep, Str content, Arena *arena, Str *name, Error *err);
+MUST_CHECK bool keep_content(Keep *keep, Str content, Arena *arena, Str *name, Error *err);
 /* Gives a content back; fails with ERROR_NOT_FOUND when it was dropped, and with ERROR_INVALID when
  * it is damaged. */
 MUST_CHECK bool keep_get(const Keep *keep, Str name, Arena *arena, Str *content, Error *err);
@@ -33,9 +36,9 @@ MUST_CHECK bool keep_get(const Keep *keep, Str name, Arena *arena, Str *content,
  * long as there are no more than KEEP_TREE_MAX entries. Each is handed to `note`, which journals
  * it. */
 typedef bool (*KeepNote)(void *context, const KeptState *state, Error *err);
-MUST_CHECK bool keep_path(const Keep *keep, Host *host, Str path, KeepNote note, void *context,
+MUST_CHECK bool keep_path(Keep *keep, Host *host, Str path, KeepNote note, void *context,
                           Error *err);
 
-/* Drops the oldest contents beyond the limits, and what interrupted writes left. For the end of a
- * run that kept something. */
+/* Drops the oldest contents beyond the limits, and what interrupted writes left; does nothing when
+ * nothing was stored since it was opened. For the end of a run. */
 MUST_CHECK bool keep_prune(const Keep *keep, uint32_t files_max, int64_t bytes_max, Error *err);
