@@ -57,7 +57,7 @@ static void a_port_that_answers_is_fine(void **state)
     Fixture *fixture = *state;
     Server server = { 0 };
     server_open(&server);
-    assert_int_equal(listen(server.listener, 5), 0);
+    assert_int_equal(listen(server.listener, 1000), 0);
     use_wait(fixture, server.port);
     assert_true(run(fixture));
     assert_false(fixture->outcome.changed);
@@ -99,7 +99,7 @@ static void http_is_asked_until_the_status_is_right(void **state)
                                            "HTTP/1.1 200 OK\r\n\r\nfine", NULL };
     Server server = { .answers = answers };
     server_open(&server);
-    assert_int_equal(listen(server.listener, 5), 0);
+    assert_int_equal(listen(server.listener, 1000), 0);
     assert_int_equal(pthread_create(&server.thread, NULL, serve, &server), 0);
     use_wait(fixture, server.port);
     set_text(fixture, "path", "/health?x=1");
