@@ -8,6 +8,7 @@
 #include "model/duration.h"
 #include "modules/modules.h"
 #include "run/plan_file.h"
+#include "run/state_path.h"
 #include "sys/file.h"
 #include "sys/signals.h"
 
@@ -65,7 +66,8 @@ bool run_config_get(const Invocation *invocation, RunConfig *out)
     *out = (RunConfig){
         .path = invocation->args[0],
         .root = invocation_text(invocation, "root"),
-        .state = invocation_text(invocation, "state-dir"),
+        .state = state_path(invocation->arena, invocation_text(invocation, "state-dir"),
+                            invocation_text(invocation, "root")),
         .etc = invocation_text(invocation, "config-dir"),
         .node = invocation_text(invocation, "node"),
         .modules = modules,

@@ -30,11 +30,12 @@ static void print_changes(const Invocation *invocation, const char *state,
         buf_put_char(&text, '\n');
         shown++;
     }
-    stream_put_format(invocation->err, "%u paths would differ:\n", shown);
+    Stream *out = invocation_prints(invocation, "text") ? invocation->out : invocation->err;
+    stream_put_format(out, "%u paths would differ:\n", shown);
     if (changes->cut) {
         buf_put(&text, STR("  and more\n"));
     }
-    stream_put(invocation->err, buf_str(&text));
+    stream_put(out, buf_str(&text));
 }
 
 /* In a process of its own, with everything that it changes. */

@@ -73,4 +73,4 @@ def test_an_unknown_topic_is_a_usage_error_with_a_suggestion(eden):
 
 def test_exit_codes_are_those_of_the_reference(eden):
     codes = {entry["name"] for entry in json.loads(eden("help", "exit-codes", "-o", "json").stdout)}
-    assert codes == {"0", "1", "3", "4", "64", "130"}
+    assert codes == {"0", "1", "2", "3", "4", "5", "6", "64", "124", "130"}
