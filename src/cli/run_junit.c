@@ -39,7 +39,7 @@ static void put_case(Buf *out, const Step *step, const StepReport *report)
         buf_put(out, STR("<failure"));
         put_attribute(out, "message", report->error != NULL ? report->error->message : STR_EMPTY);
         buf_put_char(out, '>');
-        put_text(out, report->error_out);
+        put_text(out, report->shown_error_out);
         buf_put(out, STR("</failure>"));
     } else if (result == RESULT_BLOCKED || result == RESULT_WAITING) {
         buf_put(out, STR("<error"));

@@ -139,8 +139,8 @@ void run_print_step(const RunReport *report, uint32_t step, const RunPrintStyle 
         put_diff(out, style, item->diff);
     }
     if (result == RESULT_FAILED) {
-        put_output(out, "stdout", item->out);
-        put_output(out, "stderr", item->error_out);
+        put_output(out, "stdout", item->shown_out);
+        put_output(out, "stderr", item->shown_error_out);
         if (item->error != NULL) {
             put_error(out, style, item->error);
         }

@@ -384,19 +384,42 @@ static void ask_about_result(Executor *executor, Work work, const Value *params)
     }
 }
 
+/* What a command wrote, as it is for later steps, and without secrets for everybody else. */
+static Str keep_output(Executor *executor, Str text, Str *shown, StepReport *report)
+{
+    Str kept = arena_copy(executor->arena, str_slice(text, 0, OUTPUT_KEPT));
+    *shown = scrub(executor, kept);
+    if (!str_eq(*shown, kept)) {
+        report->secret_out = true;
+    }
+    return kept;
+}
+
+static void learn_secrets(Executor *executor, const Outcome *outcome)
+{
+    const ExecutorWorld *world = &executor->settings.world;
+    if (world->learn != NULL) {
+        world->learn(world->context, outcome->value);
+        if (outcome->files != NULL) {
+            world->learn(world->context, value_list(outcome->files));
+        }
+    }
+}
+
 /* What the module said, without secrets and in memory that lasts. */
 static void fill_report(Executor *executor, Running *running)
 {
     StepReport *report = &executor->reports[running->work.step];
     const Outcome *outcome = &running->task.outcome;
+    learn_secrets(executor, outcome);
     report->duration_us += running->task.duration_us;
     report->changes =
         outcome->changes == NULL ? NULL : scrub_value(executor, value_map(outcome->changes)).map;
     report->diff = scrub(executor, outcome->diff);
     report->comment = scrub(executor, outcome->comment);
     report->state = arena_copy(executor->arena, outcome->state);
-    report->out = scrub(executor, str_slice(outcome->out, 0, OUTPUT_KEPT));
-    report->error_out = scrub(executor, str_slice(outcome->error_out, 0, OUTPUT_KEPT));
+    report->out = keep_output(executor, outcome->out, &report->shown_out, report);
+    report->error_out = keep_output(executor, outcome->error_out, &report->shown_error_out, report);
     report->exit_code = outcome->exit_code;
     report->has_exit_code = outcome->has_exit_code;
     report->value = value_copy(executor->arena, outcome->value);

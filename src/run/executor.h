@@ -32,6 +32,8 @@ typedef struct ExecutorWorld {
     Cause (*cause)(void *context, uint32_t step, const Value *params);
     /* The step has a result, or its reaction ended: it is in the reports. `params` may be NULL. */
     void (*ended)(void *context, Work work, const Value *params);
+    /* A value that came back from a module: its secrets are to be hidden too. NULL: as it may be. */
+    void (*learn)(void *context, Value value);
     /* Takes secrets out of what is told; the result is in `arena`. NULL: there are none. */
     Str (*scrub)(void *context, Str text, Arena *arena);
 } ExecutorWorld;

@@ -93,8 +93,8 @@ static Value step_value(const Step *step, const StepReport *report, Arena *arena
         value_map(report->changes != NULL ? report->changes : map_new(arena, 0)));
     put(arena, map, "diff", text_or_null(report->diff));
     put(arena, map, "state", value_string(step_report_state(report)));
-    put(arena, map, "stdout", value_string(report->out));
-    put(arena, map, "stderr", value_string(report->error_out));
+    put(arena, map, "stdout", value_string(report->shown_out));
+    put(arena, map, "stderr", value_string(report->shown_error_out));
     put(arena, map, "exit_code",
         report->has_exit_code ? value_int(report->exit_code) : value_null());
     put(arena, map, "reacted", value_bool(report->status.reacted));

@@ -23,10 +23,13 @@ typedef struct StepReport {
     uint32_t run_order;   /* from 1; 0: it did not run */
     uint32_t tries;       /* how often the action was started */
     int64_t duration_us;
-    /* As the module said; see Outcome in modules/call.h. Without secrets. */
+    /* As the module said; see Outcome in modules/call.h. Without secrets, except for `out` and
+     * `error_out`, which later steps may need as they are; `shown` ones are for everybody else. */
     Map *changes;
     Str diff, comment, state;
     Str out, error_out;
+    Str shown_out, shown_error_out;
+    bool secret_out; /* `out` or `error_out` holds a secret */
     int exit_code;
     bool has_exit_code;
     Value value;

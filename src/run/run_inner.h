@@ -40,6 +40,8 @@ struct Run {
 /* The parameters of a step, in the order of its row: evaluated, converted, and files, templates and
  * published files of the site put in their places. */
 DynamicOutcome run_params(Run *run, const Step *step, Arena *arena, Value *out, Problems *problems);
+/* Secrets in the value are hidden in whatever is told from now on. */
+void run_learn_secrets(Run *run, Value value);
 /* The report of a step that has ended, NULL before. For results as variables. */
 const StepReport *run_result_of(const Run *run, uint32_t step);
 /* Whether a step manages `path` or something below it. */

@@ -116,15 +116,12 @@ static DynamicOutcome resolve(const Evaluation *evaluation, Value *params, uint3
     }
 }
 
-/* Secrets in the parameters are to be hidden in whatever comes back. */
-static void note_secrets(Run *run, const Value *params, uint32_t count)
+void run_learn_secrets(Run *run, Value value)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        Error err;
-        if (value_holds_secret(params[i]) &&
-            !secret_set_add_value(&run->secrets, value_copy(run->arena, params[i]), &err)) {
-            run->too_secret = true;
-        }
+    Error err;
+    if (value_holds_secret(value) &&
+        !secret_set_add_value(&run->secrets, value_copy(run->arena, value), &err)) {
+        run->too_secret = true;
     }
 }
 
@@ -138,6 +135,8 @@ DynamicOutcome run_params(Run *run, const Step *step, Arena *arena, Value *out, 
         DynamicOutcome resolved = resolve(&evaluation, out, i);
         outcome = resolved == DYNAMIC_OK ? outcome : resolved;
     }
-    note_secrets(run, out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        run_learn_secrets(run, out[i]);
+    }
     return outcome;
 }

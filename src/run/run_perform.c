@@ -173,6 +173,11 @@ static void update_scrubber(Run *run)
     }
 }
 
+static void world_learn(void *context, Value value)
+{
+    run_learn_secrets(((World *)context)->run, value);
+}
+
 static Str world_scrub(void *context, Str text, Arena *arena)
 {
     Run *run = ((World *)context)->run;
@@ -345,6 +350,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                                              .targeted = world_targeted,
                                              .cause = world_cause,
                                              .ended = world_ended,
+                                             .learn = world_learn,
                                              .scrub = world_scrub },
                                   .view = *view,
                                   .interrupts = interrupts,

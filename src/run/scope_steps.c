@@ -198,6 +198,7 @@ static bool put_output(Render *r, const StepObject *object, bool errors, Value *
     if (object->count == 1) {
         const StepReport *report = report_of(object, 0);
         *out = value_string(errors ? report->error_out : report->out);
+        out->flags |= report->secret_out ? VALUE_SECRET : 0;
         return true;
     }
     Buf all = render_buf(r);
