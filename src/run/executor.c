@@ -14,6 +14,7 @@
 
 enum {
     THREADS_MAX = 256,    /* also those whose action only waits */
+    LOOK_US = 5000,       /* how often interrupts are looked for */
     TICK_US = 200000,     /* how often the view is asked to show that time passes */
     OUTPUT_KEPT = 1 << 20 /* bytes of a command's output that a report keeps */
 };
@@ -57,6 +58,7 @@ struct Executor {
     VEC(Running *) spares; /* tasks to be used again, with the memory of their arenas */
     uint32_t ran;          /* steps that were started */
     int64_t start_us, end_us;
+    int64_t looked_us; /* when interrupts were looked for */
     bool interrupted, timed_out;
     atomic_bool cancelled;
 };
@@ -676,12 +678,15 @@ static void start(Executor *executor, Work work)
 
 /* --- The loop -------------------------------------------------------------------------------- */
 
+/* Looks for interrupts, unless it did so a moment ago: thousands of steps may take no longer. */
 static void take_interrupts(Executor *executor)
 {
     int number;
-    if (executor->settings.interrupts < 0) {
+    int64_t now = clock_monotonic_us();
+    if (executor->settings.interrupts < 0 || now < executor->looked_us + LOOK_US) {
         return;
     }
+    executor->looked_us = now;
     for (uint32_t count = signals_take(executor->settings.interrupts, &number); count > 0;
          count--) {
         if (executor->interrupted) {
