@@ -50,10 +50,11 @@ check: ## what CI runs beside the tests: gcc and clang -Werror, sanitizers, form
 	tools/check-tidy build-clang $(JOBS)
 
 .PHONY: bench
-bench: ## measure eden beside python3-jinja2, PyYAML, libyaml and jansson
+bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, CFEngine, Puppet and Ansible
 	@tools/install-packages build bench
 	@tools/setup-build build
 	bench/run
+	bench/apply
 
 .PHONY: docs
 docs: build ## write docs/reference from the rows of commands, filters, codes and so on
