@@ -35,8 +35,11 @@ static bool react(Task *task, Error *err)
     if (action->react == NULL) {
         return true;
     }
+    if (!before(task, err)) {
+        return false;
+    }
     bool changed = task->outcome.changed;
-    bool ok = before(task, err) && action->react(&task->call, &task->outcome, err);
+    bool ok = action->react(&task->call, &task->outcome, err);
     after(task, ok);
     task->outcome.changed = task->outcome.changed || changed;
     task->reacted = ok;

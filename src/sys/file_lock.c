@@ -2,12 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sys/file_error.h"
 
 enum {
-    HOLDER_MAX = 4096
+    HOLDER_MAX = 4096,
+    TRIES = 50,
+    TRY_NS = 5000000
 };
 
 /* A lock of the open file, not of the process: threads and children do not get in its way. */
@@ -15,6 +18,24 @@ static int lock_command(int descriptor, int command, struct flock *lock)
 {
     *lock = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
     return fcntl(descriptor, command, lock);
+}
+
+/* A child that has not called exec yet has the open file too, for a moment. When its parent was
+ * killed meanwhile, the lock is free only then: nobody is to be told of a holder who is gone. */
+static bool take(int descriptor)
+{
+    struct flock lock;
+    for (int i = 0; i < TRIES; i++) {
+        if (lock_command(descriptor, F_OFD_SETLK, &lock) == 0) {
+            return true;
+        }
+        if (errno != EAGAIN && errno != EACCES) {
+            return false;
+        }
+        nanosleep(&(struct timespec){ .tv_nsec = TRY_NS }, NULL);
+    }
+    errno = EAGAIN;
+    return false;
 }
 
 static Str read_holder(int descriptor, Arena *arena)
@@ -34,10 +55,9 @@ bool file_lock_take(const Directory *directory, const char *name, Str holder, Ar
     if (descriptor < 0) {
         return directory_error(err, errno, directory, name);
     }
-    struct flock lock;
-    if (lock_command(descriptor, F_OFD_SETLK, &lock) != 0) {
+    if (!take(descriptor)) {
         int number = errno;
-        bool held = number == EAGAIN || number == EACCES;
+        bool held = number == EAGAIN;
         if (held) {
             *found = read_holder(descriptor, arena);
         }

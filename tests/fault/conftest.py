@@ -7,10 +7,36 @@ import subprocess
 import pytest
 
 
+BUILD = pathlib.Path(
+    os.environ.get("EDEN_BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))
+)
+
+
+@pytest.fixture(scope="session")
+def eden_path():
+    return os.environ.get("EDEN", str(BUILD / "eden"))
+
+
+@pytest.fixture(scope="session")
+def moment_path():
+    """The library that kills a program at a chosen system call."""
+    return BUILD / "tests" / "fault" / "libmoment.so"
+
+
 @pytest.fixture(scope="session")
 def writer_path():
-    build = os.environ.get("EDEN_BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))
-    return pathlib.Path(build) / "tests" / "fault" / "journal_writer"
+    return BUILD / "tests" / "fault" / "journal_writer"
+
+
+@pytest.fixture(scope="session")
+def privileged():
+    """What to put before a command that needs the rights of root, such as chroot."""
+    if os.geteuid() == 0:
+        return []
+    prefix = ["unshare", "--user", "--map-root-user"]
+    if subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("neither root nor a user namespace here")
+    return prefix
 
 
 @pytest.fixture

@@ -1,0 +1,71 @@
+"""`kill -9` at any moment of an apply: nothing torn, nothing owed forgotten, and the next converges."""
+
+import os
+import random
+import subprocess
+
+import pytest
+
+from world import ORDERS, World
+
+AT_CALLS = 300  # moments between system calls, and in the middle of writes
+AT_LINES = 30  # moments from outside, while it tells what it does
+
+
+@pytest.fixture
+def world(eden_path, privileged, tmp_path):
+    return World(eden_path, tmp_path, privileged)
+
+
+def count_calls(world, library, order):
+    counted = world.folder / "count"
+    env = world.environment(LD_PRELOAD=str(library), EDEN_KILL_COUNT=str(counted))
+    subprocess.run(world.command(order, "--progress", "none"), env=env, check=True,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+    return int(counted.read_text())
+
+
+def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(world, moment_path):
+    chance = random.Random(3)
+    moments = {}
+    for order in ORDERS:
+        moments[order] = count_calls(world, moment_path, order)
+        world.check_converged()
+        world.next()
+    assert min(moments.values()) > 50
+    killed = 0
+    for round in range(AT_CALLS):
+        order = ORDERS[round % len(ORDERS)]
+        at = chance.randrange(1, moments[order] + 1)
+        env = world.environment(LD_PRELOAD=str(moment_path), EDEN_KILL_AT=str(at))
+        done = subprocess.run(world.command(order, "--progress", "none"), env=env,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        assert done.returncode in (0, -9), (order, at)
+        killed += done.returncode == -9
+        try:
+            world.check_interrupted(world.version - 1)
+            world.converge(chance.choice(ORDERS))
+        except AssertionError as why:
+            raise AssertionError(f"killed in {order} at call {at}: {why}") from why
+        world.next()
+    assert killed > AT_CALLS * 0.9
+
+
+def test_killed_from_outside_while_it_tells_what_it_does(world):
+    chance = random.Random(4)
+    world.converge()
+    killed = 0
+    for round in range(AT_LINES):
+        world.next()
+        running = subprocess.Popen(
+            world.command(ORDERS[round % len(ORDERS)], "--progress", "plain", "-o", "json"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=world.environment(),
+        )  # fmt: skip
+        # It goes on while we count, so the moment is chance beyond the count, too.
+        os.read(running.stderr.fileno(), chance.randrange(1, 500))
+        running.kill()
+        running.stderr.close()
+        killed += running.wait() == -9
+        world.check_interrupted(world.version - 1)
+        world.converge(chance.choice(ORDERS))
+    assert killed > AT_LINES / 3
