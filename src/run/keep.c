@@ -160,6 +160,8 @@ bool keep_prune(const Keep *keep, uint32_t files_max, int64_t bytes_max, Error *
     if (count > 1) {
         qsort(entries, count, sizeof *entries, compare_ages);
     }
+    int64_t share = directory_disk_size(&keep->folder) / KEEP_SHARE;
+    bytes_max = share < bytes_max ? share : bytes_max;
     for (uint32_t i = 0; i < count; i++) {
         bool whole = is_name(entries[i].name);
         if (whole && files < files_max && bytes + entries[i].size <= bytes_max) {

@@ -13,6 +13,7 @@ enum {
     KEEP_FILE_MAX = 64 << 20,   /* bytes of one content; a larger one is only told of */
     KEEP_FILES_MAX = 10000,     /* contents kept */
     KEEP_BYTES_MAX = 256 << 20, /* of all contents */
+    KEEP_SHARE = 8,             /* of the disk, at most one part in so many */
     KEEP_TREE_MAX = 10000,      /* entries of one directory tree */
 };
 

@@ -83,6 +83,11 @@ static bool print(const RunRecord *record, Buf *text, Error *err)
     return json_print(text, hide(&arena, value_map(record->sections), 0), &style, err);
 }
 
+static bool is_record(const DirectoryEntry *entry)
+{
+    return str_ends(entry->name, str_from_c(suffix));
+}
+
 static bool list_runs(const Directory *runs, Arena *arena, Str **ids, uint32_t *count, Error *err)
 {
     DirectoryEntry *entries;
@@ -93,7 +98,7 @@ static bool list_runs(const Directory *runs, Arena *arena, Str **ids, uint32_t *
     *ids = ARENA_ARRAY(arena, Str, found + 1);
     *count = 0;
     for (uint32_t i = 0; i < found; i++) {
-        if (str_ends(entries[i].name, STR(".json"))) {
+        if (is_record(&entries[i])) {
             (*ids)[(*count)++] =
                 str_slice(entries[i].name, 0, entries[i].name.len - (sizeof suffix - 1));
         }
@@ -106,17 +111,28 @@ static const char *file_of(Arena *arena, Str id)
     return arena_format(arena, "%" STR_FMT "%s%c", STR_ARG(id), suffix, '\0').data;
 }
 
-static bool drop_old(const Directory *runs, uint32_t kept, Error *err)
+/* Of those that there are, the last `kept` stay, as far as they fit in `bytes`. */
+static bool drop_old(const Directory *runs, uint32_t kept, int64_t bytes, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str *ids;
+    DirectoryEntry *entries;
     uint32_t count;
-    if (!list_runs(runs, &arena, &ids, &count, err)) {
+    if (!directory_list(runs, &arena, LISTED_MAX, &entries, &count, err)) {
         return false;
     }
-    for (uint32_t i = 0; i + kept < count; i++) {
-        if (!directory_remove(runs, file_of(&arena, ids[i]), err)) {
+    for (uint32_t i = count; i-- > 0;) {
+        const DirectoryEntry *entry = &entries[i];
+        if (!is_record(entry)) {
+            continue;
+        }
+        if (kept > 0 && entry->size <= bytes) {
+            kept--;
+            bytes -= entry->size;
+            continue;
+        }
+        kept = 0; /* without a gap: what is older goes too */
+        if (!directory_remove(runs, entry->name.data, err)) {
             return false;
         }
     }
@@ -133,7 +149,11 @@ bool run_record_save(const RunRecord *record, const Directory *state, uint32_t k
         return false;
     }
     buf_put_char(&text, '\n');
-    return directory_write(&runs, name, buf_str(&text), false, err) && drop_old(&runs, kept, err);
+    directory_drop_drafts(&runs);
+    /* Before it is written: on a full disk, the old ones make room. */
+    int64_t bytes = directory_disk_size(&runs) / RECORDS_SHARE - (int64_t)text.len;
+    return drop_old(&runs, kept > 0 ? kept - 1 : 0, bytes, err) &&
+           directory_write(&runs, name, buf_str(&text), false, err);
 }
 
 bool run_records_list(const Directory *state, Arena *arena, Str **ids, uint32_t *count, Error *err)

@@ -13,6 +13,7 @@
 
 enum {
     RECORDS_KEPT = 20,
+    RECORDS_SHARE = 16, /* of the disk, at most one part in so many */
     RECORD_ID_MAX = 64,
 };
 
@@ -28,7 +29,7 @@ Str run_id_make(Arena *arena);
 void run_record_init(RunRecord *record, Arena *arena, Str id);
 /* Sets a section, "facts" and so on; borrowed until the record is saved. */
 void run_record_set(RunRecord *record, const char *section, Value value);
-/* Writes the record and drops the oldest beyond `kept`. */
+/* Writes the record and drops the oldest beyond `kept`, or beyond their share of the disk. */
 MUST_CHECK bool run_record_save(const RunRecord *record, const Directory *state, uint32_t kept,
                                 Error *err);
 

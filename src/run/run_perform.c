@@ -250,6 +250,7 @@ static bool books_open(Books *books, Error *err)
         return false;
     }
     books->locked = true;
+    directory_drop_drafts(&books->state);
     if (!journal_open(&books->state, boot_id(run), &books->journal, run->problems, err) ||
         !keep_open(&books->state, false, &books->keep, err)) {
         return false;
@@ -280,6 +281,11 @@ static bool load_last_applied(Run *run, Error *err)
            last_applied_load(&state, run->arena, &run->last, run->problems, err);
 }
 
+static void warn(Run *run, const char *code, const char *what, const char *why)
+{
+    problems_add_as(run->problems, SEVERITY_WARNING, code, NULL, 0, 0, "%s: %s", what, why);
+}
+
 static void save_record(Run *run, const Books *books)
 {
     Error err;
@@ -292,8 +298,7 @@ static void save_record(Run *run, const Books *books)
     map_set_str(run->arena, site, STR("digest"), value_string(run_site_digest(run)));
     run_record_set(&record, "site", value_map(site));
     if (!run_record_save(&record, &books->state, RECORDS_KEPT, &err)) {
-        problems_add_as(run->problems, SEVERITY_WARNING, "E0712", NULL, 0, 0,
-                        "the record of this run could not be written: %s", err.text);
+        warn(run, "E0712", "the record of this run could not be written", err.text);
     }
 }
 
@@ -304,18 +309,25 @@ static bool books_finish(Books *books, Error *err)
     if (run->config.job_count == 0 && !run->report.interrupted) {
         last_applied_drop_unseen(&run->last);
     }
-    if (!host_sync(run->host, err) || !last_applied_save(&run->last, &books->state, err)) {
+    if (!host_sync(run->host, err)) {
         return false;
     }
+    /* What is there from earlier runs goes first: the disk may be full. The run has been carried
+     * out, whatever of this fails. */
+    Error why;
+    if (!keep_prune(&books->keep, KEEP_FILES_MAX, KEEP_BYTES_MAX, &why)) {
+        warn(run, "E0716", "what was kept of earlier runs could not be cleared", why.text);
+    }
     save_record(run, books);
-    if (atomic_load(&books->unwritten)) {
-        problems_add_as(run->problems, SEVERITY_WARNING, "E0715", NULL, 0, 0,
-                        "not everything could be written to the journal in '%s'",
-                        run->config.state);
+    if (!last_applied_save(&run->last, &books->state, &why)) {
+        warn(run, "E0717", "what was applied could not be noted", why.text);
     }
     Str result = str_from_c(step_result_name(run_report_result(&run->report)));
-    return journal_end(books->journal, result, err) &&
-           keep_prune(&books->keep, KEEP_FILES_MAX, KEEP_BYTES_MAX, err);
+    note_written(books, journal_end(books->journal, result, &why));
+    if (atomic_load(&books->unwritten)) {
+        warn(run, "E0715", "not everything could be written to the journal", run->config.state);
+    }
+    return true;
 }
 
 static void fill_report(Run *run)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -198,6 +199,31 @@ bool directory_remove(const Directory *directory, const char *name, Error *err)
 {
     return unlinkat(directory->descriptor, name, 0) == 0 ||
            directory_error(err, errno, directory, name);
+}
+
+void directory_drop_drafts(const Directory *directory)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    DirectoryEntry *entries;
+    uint32_t count;
+    Error err;
+    if (!directory_list(directory, &arena, UINT32_MAX, &entries, &count, &err)) {
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (str_ends(entries[i].name, STR(".new"))) {
+            unlinkat(directory->descriptor, entries[i].name.data, 0);
+        }
+    }
+}
+
+int64_t directory_disk_size(const Directory *directory)
+{
+    struct statvfs status;
+    return fstatvfs(directory->descriptor, &status) == 0 && status.f_blocks > 0
+               ? (int64_t)(status.f_blocks * status.f_frsize)
+               : INT64_MAX;
 }
 
 bool directory_has(const Directory *directory, const char *name)

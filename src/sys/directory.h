@@ -32,6 +32,10 @@ MUST_CHECK bool directory_read(const Directory *directory, Arena *arena, const c
 MUST_CHECK bool directory_write(const Directory *directory, const char *name, Str text, bool sync,
                                 Error *err);
 MUST_CHECK bool directory_remove(const Directory *directory, const char *name, Error *err);
+/* Takes away what writers left that were killed. Nobody may be writing there. */
+void directory_drop_drafts(const Directory *directory);
+/* Bytes of the whole file system that it is on; INT64_MAX when that cannot be told. */
+int64_t directory_disk_size(const Directory *directory);
 bool directory_has(const Directory *directory, const char *name);
 /* Gives the file a second name, taking it from another file; false where the file system has no
  * links or there is no such file. */

@@ -87,10 +87,10 @@ int openat64(int directory, const char *path, int flags, ...)
     return (int)syscall(SYS_openat, directory, path, flags, mode);
 }
 
-#define PASS(name, parameters, ...)               \
-    int name parameters                           \
-    {                                             \
-        pass();                                   \
+#define PASS(name, parameters, ...)                   \
+    int name parameters                               \
+    {                                                 \
+        pass();                                       \
         return (int)syscall(SYS_##name, __VA_ARGS__); \
     }
 

@@ -72,14 +72,18 @@ def make_shell(root):
 
 
 class World:
-    def __init__(self, eden, folder, prefix=()):
+    """`disk` holds the root and what eden keeps; `folder` the rest."""
+
+    def __init__(self, eden, folder, prefix=(), disk=None, lines=LINES):
         self.eden = eden
         self.folder = pathlib.Path(folder)
-        self.root = self.folder / "root"
+        self.disk = pathlib.Path(disk or folder)
+        self.root = self.disk / "root"
         self.root.mkdir()
+        self.state = self.disk / "state"
         self.prefix = list(prefix)
         self.version = 0
-        self.lines = LINES
+        self.lines = lines
         self.site = self.folder / "steps.yaml"
         make_shell(self.root)
         self.next()
@@ -91,7 +95,7 @@ class World:
 
     def command(self, order, *options):
         return [*self.prefix, self.eden, "apply", str(self.site), "--root", str(self.root),
-                "--state-dir", str(self.folder / "state"), "--config-dir",
+                "--state-dir", str(self.state), "--config-dir",
                 str(self.folder / "none"), "--order", order, *options]  # fmt: skip
 
     def environment(self, **more):
@@ -101,19 +105,27 @@ class World:
                 env.setdefault(name, os.environ[name])
         return env
 
-    def apply(self, order="ansible"):
+    def try_apply(self, order="ansible"):
+        """The exit code and the report; None when the run could not start at all."""
         done = subprocess.run(
             self.command(order, "-o", "json", "--progress", "none"),
             capture_output=True, text=True, env=self.environment(),
         )  # fmt: skip
         assert done.stdout, (done.returncode, done.stderr)
         report = json.loads(done.stdout)
-        assert report["format"] == "eden.run/1", report
-        return done.returncode, report
+        self.problems = report.get("problems")
+        for step in report.get("steps", []):
+            step.pop("diff")  # long, and not looked at
+        return (done.returncode, report) if report["format"] == "eden.run/1" else None
+
+    def apply(self, order="ansible"):
+        ended = self.try_apply(order)
+        assert ended is not None, self.problems
+        return ended
 
     def owed(self):
         done = subprocess.run(
-            [self.eden, "owed", "--state-dir", self.folder / "state", "-o", "json"],
+            [self.eden, "owed", "--state-dir", self.state, "-o", "json"],
             capture_output=True, text=True, env=self.environment(), check=True,
         )  # fmt: skip
         return {debt["step"].split("#")[1] for debt in json.loads(done.stdout)["owed"]}
@@ -156,6 +168,8 @@ class World:
         assert self.owed() == set()
         left = {path.name for path in (self.root / "etc").iterdir()}
         assert left == {*FILES}, "temporary files are left behind"
+        drafts = [path for path in self.state.rglob("*.new")]
+        assert drafts == [], "half written files are left behind"
 
     def converge(self, order="ansible"):
         code, report = self.apply(order)
