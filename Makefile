@@ -22,7 +22,7 @@ build: ## build the program as build/eden
 	$(NINJA) -C build eden
 
 .PHONY: demo
-demo: build ## render the shipped example and show what eden can do
+demo: build ## render and apply the shipped examples and show what eden can do
 	@tools/demo build/eden
 
 .PHONY: test

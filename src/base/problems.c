@@ -154,6 +154,24 @@ static bool stands_behind(const Problem *a, const Problem *b)
            (a->line > b->line || (a->line == b->line && a->column > b->column));
 }
 
+void problems_withdraw(Problems *problems, const char *code, const Source *source, uint32_t offset)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; source != NULL && i < problems->count; i++) {
+        const Problem *problem = &problems->items[i];
+        bool withdrawn = problem->severity != SEVERITY_ERROR && str_eq_c(problem->code, code) &&
+                         str_eq(problem->file, source->name);
+        if (withdrawn) {
+            Place place = source_place(source, offset);
+            withdrawn = problem->line == place.line && problem->column == place.column;
+        }
+        if (!withdrawn) {
+            problems->items[kept++] = *problem;
+        }
+    }
+    problems->count = source != NULL ? kept : problems->count;
+}
+
 void problems_sort(Problems *problems)
 {
     for (uint32_t i = 1; i < problems->count; i++) {

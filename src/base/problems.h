@@ -80,6 +80,8 @@ Problem *problems_add_as(Problems *problems, Severity severity, const char *code
                          ...);
 /* Adds a copy of a problem of another list that is as long-lived; its strings are borrowed. */
 void problems_take(Problems *problems, const Problem *problem);
+/* Takes back what a reader who knew less had to say about this place, unless it is an error. */
+void problems_withdraw(Problems *problems, const char *code, const Source *source, uint32_t offset);
 /* Puts the problems of each file in the order of their places; files stay in their order. */
 void problems_sort(Problems *problems);
 /* Adds one step outward to how we came to the place. `file` is borrowed. */

@@ -99,6 +99,8 @@ static void check_path(Checked *checked, const char *path)
             checked->count++;
         } else if (kind_of(files.paths[i]) != NULL) {
             check_file(checked, files.paths[i].data);
+        } else if (site && !site_check_expects(path_below(path, files.paths[i]))) {
+            continue; /* what is sent to nodes, a README: no business of the language */
         } else if (checked->skipped_count++ < SKIPPED_SHOWN) {
             checked->skipped[checked->skipped_count - 1] = files.paths[i];
         }

@@ -6,8 +6,9 @@
 
 enum {
     CONCISE_LINES = 10,
-    OUTPUT_LINES = 20, /* the last lines of what a failed command wrote */
-    NAMES_SHOWN = 5    /* steps that share an error */
+    OUTPUT_LINES = 20,  /* the last lines of what a failed command wrote */
+    CHANGES_SHOWN = 20, /* of one step */
+    NAMES_SHOWN = 5     /* steps that share an error */
 };
 
 /* How each result is shown: past tense, and what a plan says instead. */
@@ -73,6 +74,39 @@ static void put_diff(Buf *out, const RunPrintStyle *style, Str diff)
     }
 }
 
+static bool is_told(const StepReport *item, Str what, const Value *old)
+{
+    bool said_before = str_eq(what, STR("state")) || str_eq(what, STR("size"));
+    return !said_before && (old != NULL || item->diff.len == 0);
+}
+
+/* What a diff does not show: modes and owners, links, what a directory loses. */
+static void put_changes(Buf *out, const StepReport *item)
+{
+    uint32_t told = 0;
+    for (uint32_t i = 0; item->changes != NULL && i < item->changes->len; i++) {
+        const MapEntry *entry = &item->changes->entries[i];
+        const Value *old = value_get(entry->value, STR("old"));
+        const Value *new = value_get(entry->value, STR("new"));
+        if (new == NULL || !value_is_string(*new) || (old != NULL && !value_is_string(*old)) ||
+            !is_told(item, value_str(entry->key), old) || told++ >= CHANGES_SHOWN) {
+            continue;
+        }
+        buf_put(out, STR("    "));
+        visible_put(out, value_str(entry->key));
+        buf_put(out, STR(": "));
+        if (old != NULL) {
+            visible_put(out, value_str(*old));
+            buf_put(out, STR(" -> "));
+        }
+        visible_put(out, value_str(*new));
+        buf_put_char(out, '\n');
+    }
+    if (told > CHANGES_SHOWN) {
+        buf_put_format(out, "    ... and %u more\n", told - CHANGES_SHOWN);
+    }
+}
+
 /* The last lines of what a command wrote. */
 static void put_output(Buf *out, const char *name, Str text)
 {
@@ -132,11 +166,12 @@ void run_print_step(const RunReport *report, uint32_t step, const RunPrintStyle 
         visible_put(out, why);
     }
     if (item->status.reacted) {
-        buf_put(out, STR(", reacted to a change"));
+        buf_put(out, why.len > 0 ? STR(", reacted to a change") : STR(": reacted to a change"));
     }
     buf_put_char(out, '\n');
     if (style->diff != DIFF_NONE) {
         put_diff(out, style, item->diff);
+        put_changes(out, item);
     }
     if (result == RESULT_FAILED) {
         put_output(out, "stdout", item->shown_out);

@@ -40,6 +40,15 @@ bool site_check_covers(Str path)
     return covered;
 }
 
+bool site_check_expects(Str path)
+{
+    bool expected = false;
+    for (size_t i = 0; i < COUNT_OF(folders); i++) {
+        expected = expected || is_below(path, str_from_c(folders[i]));
+    }
+    return expected;
+}
+
 typedef struct Opened {
     SiteFiles *files;
     Str file; /* empty: a site */

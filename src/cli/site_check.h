@@ -7,6 +7,8 @@
 bool site_check_is_site(const char *path);
 /* Whether a file of that folder, given as a path below it, is one that site_check looks at. */
 bool site_check_covers(Str path);
+/* Whether only documents belong there, so that anything else may be a mistake. */
+bool site_check_expects(Str path);
 /* Reads and checks all documents and templates of the site, and references between steps. */
 void site_check(Inputs *inputs, const char *path);
 

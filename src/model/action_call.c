@@ -98,6 +98,10 @@ static bool convert_constant(const SiteLoad *load, const ParamSpec *spec, Value 
     }
     Error err;
     if (param_convert(load->arena, load->sources, spec, given, out, &err)) {
+        if (spec->kind == PARAM_MODE) { /* 0644 means here what it means elsewhere */
+            problems_withdraw(load->problems, "E0132", sources_get(load->sources, given.source),
+                              given.start);
+        }
         return true;
     }
     *out = value_missing();

@@ -459,7 +459,8 @@ static void finish(Walk *w, Steps *out)
                     .jobs = w->jobs.items,
                     .job_count = w->jobs.len,
                     .groups = groups,
-                    .group_count = w->groups.len };
+                    .group_count = w->groups.len,
+                    .without_node = w->expansion->subject == NULL };
 }
 
 bool site_expand(Site *site, const Expansion *expansion, Steps *out)

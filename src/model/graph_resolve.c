@@ -35,6 +35,23 @@ static Str reference_text(const Reference *reference, Arena *arena)
     return arena_format(arena, "step named '%" STR_FMT "'", STR_ARG(reference->pattern));
 }
 
+/* Without a node nobody knows what '/etc/{{ item }}.conf' comes to: it may be what was meant. */
+static bool may_be_unknown_id(const GraphBuilder *builder, const Reference *reference)
+{
+    const Steps *steps = &builder->graph->steps;
+    if (!steps->without_node || reference->kind != REFERENCE_MODULE) {
+        return false;
+    }
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const StepSpec *spec = steps->items[i].spec;
+        if (spec->module != NULL && str_eq_c(reference->module, spec->module->name) &&
+            steps->items[i].id_count == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *reference,
                          const Value *place)
 {
@@ -96,7 +113,11 @@ bool graph_resolve(GraphBuilder *builder, uint32_t step, const Reference *refere
 {
     switch (step_index_find(builder->index, step, reference, builder->scratch, &builder->found)) {
     case FIND_OK: return true;
-    case FIND_NOTHING: tell_missing(builder, step, reference, place); break;
+    case FIND_NOTHING:
+        if (!may_be_unknown_id(builder, reference)) {
+            tell_missing(builder, step, reference, place);
+        }
+        break;
     case FIND_AMBIGUOUS: tell_ambiguous(builder, reference, place); break;
     }
     return false;

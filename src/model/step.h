@@ -162,4 +162,6 @@ typedef struct Steps {
     uint32_t job_count;
     const JobGroup *groups;
     uint32_t group_count;
+    bool
+        without_node; /* templates in ids stayed as they are: such a step may be anybody's target */
 } Steps;

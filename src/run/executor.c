@@ -466,13 +466,14 @@ static void finish(Executor *executor, Running *running)
     Task *task = &running->task;
     const Outcome *outcome = &task->outcome;
     const Value *params = task->call.params;
+    /* A reaction answers to somebody else's change: it is neither drift nor intent of its own. */
+    bool differed = task->applied || (outcome->changed && !task->reacted);
     plan_reaction(executor, running);
     fill_report(executor, running);
     run->status.changed = run->status.changed || (outcome->changed && work.phase != PHASE_CHECK);
     run->status.reacted = run->status.reacted || task->reacted;
     report->status.changed = run->status.changed; /* for conditions about the own result */
-    bool would_change = outcome->changed || task->applied;
-    if (would_change && report->cause == CAUSE_NONE && executor->settings.world.cause != NULL) {
+    if (differed && report->cause == CAUSE_NONE && executor->settings.world.cause != NULL) {
         report->cause =
             executor->settings.world.cause(executor->settings.world.context, work.step, params);
     }

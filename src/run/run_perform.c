@@ -346,7 +346,11 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                     const uint16_t *owed)
 {
     World world = { run, books };
-    CallServices services = { .context = books, .keep = keep_before, .is_claimed = is_claimed };
+    /* A plan keeps no books, but what other steps take care of counts there too. */
+    Books none = { .run = run };
+    CallServices services = { .context = books != NULL ? books : &none,
+                              .keep = books != NULL ? keep_before : NULL,
+                              .is_claimed = is_claimed };
     TaskJournal journal = { books, before_effect, after_effect };
     ExecutorSettings settings = { .graph = run->graph,
                                   .order = run->config.order,
@@ -354,7 +358,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                                   .planning = run->config.planning,
                                   .max_wait_us = run->config.max_wait_us,
                                   .host = run->host,
-                                  .services = books != NULL ? &services : NULL,
+                                  .services = &services,
                                   .journal = books != NULL ? &journal : NULL,
                                   .world = { .context = &world,
                                              .evaluate = world_evaluate,

@@ -42,6 +42,14 @@ def test_it_is_explained(newcomer):
     assert "Ensure that the machine has this name." in shown.stdout
 
 
+def test_the_reference_and_the_names_have_it(newcomer, root):
+    page = newcomer("help", "actions", "-o", "markdown").stdout
+    assert "## hostname.set\n" in page
+    assert "| `name` | text, required | the name |" in page
+    assert "hostname.set" in newcomer("explain", "-o", "name").stdout.split()
+    assert "hostname.set" not in (root / "docs/reference/actions.md").read_text()
+
+
 def test_its_example_changes_once(newcomer, tmp_path):
     (tmp_path / "root" / "etc").mkdir(parents=True)
     (tmp_path / "root" / "etc" / "hostname").write_text("old\n")
