@@ -8,6 +8,7 @@
 
 #include "base/bug.h"
 #include "base/vec.h"
+#include "run/timers.h"
 #include "sys/clock.h"
 #include "sys/pool.h"
 #include "sys/signals.h"
@@ -36,11 +37,6 @@ typedef struct StepRun {
     Value *params; /* of the last try; in the run's arena only while it waits */
 } StepRun;
 
-typedef struct Timer {
-    int64_t due_us;
-    Work work;
-} Timer;
-
 typedef struct Running {
     Task task; /* first: what the pool gives back */
     Work work;
@@ -54,7 +50,7 @@ struct Executor {
     Pool *pool;
     StepRun *runs;
     StepReport *reports;
-    VEC(Timer) timers;     /* a heap, the earliest first */
+    Timers timers;
     VEC(Running *) spares; /* tasks to be used again, with the memory of their arenas */
     uint32_t ran;          /* steps that were started */
     int64_t start_us, end_us;
@@ -62,42 +58,6 @@ struct Executor {
     bool interrupted, timed_out;
     atomic_bool cancelled;
 };
-
-/* --- Timers ---------------------------------------------------------------------------------- */
-
-static void timer_add(Executor *executor, Timer timer)
-{
-    VEC_PUSH(executor->arena, &executor->timers, timer);
-    Timer *items = executor->timers.items;
-    uint32_t at = executor->timers.len - 1;
-    while (at > 0 && items[(at - 1) / 2].due_us > timer.due_us) {
-        items[at] = items[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    items[at] = timer;
-}
-
-static Timer timer_take(Executor *executor)
-{
-    Timer *items = executor->timers.items;
-    Timer first = items[0];
-    Timer last = items[--executor->timers.len];
-    uint32_t count = executor->timers.len, at = 0;
-    for (uint32_t child = 1; child < count; child = 2 * at + 1) {
-        if (child + 1 < count && items[child + 1].due_us < items[child].due_us) {
-            child++;
-        }
-        if (items[child].due_us >= last.due_us) {
-            break;
-        }
-        items[at] = items[child];
-        at = child;
-    }
-    if (count > 0) {
-        items[at] = last;
-    }
-    return first;
-}
 
 /* --- Ends ------------------------------------------------------------------------------------ */
 
@@ -206,7 +166,7 @@ static void park(Executor *executor, Work work, Stage stage, int64_t interval_ms
     executor->runs[work.step].stage = stage;
     executor->reports[work.step].reason = why;
     schedule_park(executor->schedule, work);
-    timer_add(executor, (Timer){ due_us, work });
+    timers_add(&executor->timers, executor->arena, (Timer){ due_us, work });
     const RunView *view = &executor->settings.view;
     if (view->waits != NULL) {
         view->waits(view->context, work.step, why, due_us);
@@ -700,9 +660,9 @@ static void take_interrupts(Executor *executor)
 /* Puts what is due back into the order; everything, when the run was interrupted. */
 static void wake(Executor *executor, int64_t now)
 {
-    while (executor->timers.len > 0 &&
-           (executor->interrupted || executor->timers.items[0].due_us <= now)) {
-        schedule_requeue(executor->schedule, timer_take(executor).work);
+    while (!timers_are_empty(&executor->timers) &&
+           (executor->interrupted || timers_due_us(&executor->timers) <= now)) {
+        schedule_requeue(executor->schedule, timers_take(&executor->timers).work);
     }
 }
 
@@ -710,8 +670,8 @@ static void wake(Executor *executor, int64_t now)
 static void give_up_waiting(Executor *executor)
 {
     executor->timed_out = true;
-    while (executor->timers.len > 0) {
-        Work work = timer_take(executor).work;
+    while (!timers_are_empty(&executor->timers)) {
+        Work work = timers_take(&executor->timers).work;
         executor->runs[work.step].status.result = RESULT_WAITING;
         end_work(executor, work, NULL);
     }
@@ -720,10 +680,11 @@ static void give_up_waiting(Executor *executor)
 static int64_t next_wake(const Executor *executor, int64_t now, int64_t deadline)
 {
     int64_t due = now + TICK_US;
-    if (executor->timers.len > 0 && executor->timers.items[0].due_us < due) {
-        due = executor->timers.items[0].due_us;
+    if (!timers_are_empty(&executor->timers) && timers_due_us(&executor->timers) < due) {
+        due = timers_due_us(&executor->timers);
     }
-    if (deadline >= 0 && deadline < due) {
+    /* The deadline is for those that wait; what still runs at that time is waited for. */
+    if (deadline >= 0 && deadline < due && !timers_are_empty(&executor->timers)) {
         due = deadline;
     }
     return due > now ? (due - now + 999) / 1000 : 0;
@@ -753,7 +714,7 @@ void executor_run(Executor *executor)
         }
         now = clock_monotonic_us();
         wake(executor, now);
-        if (deadline >= 0 && now >= deadline && executor->timers.len > 0) {
+        if (deadline >= 0 && now >= deadline && !timers_are_empty(&executor->timers)) {
             give_up_waiting(executor);
         }
         if (settings->view.tick != NULL) {
