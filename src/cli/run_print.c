@@ -8,7 +8,8 @@ enum {
     CONCISE_LINES = 10,
     OUTPUT_LINES = 20,  /* the last lines of what a failed command wrote */
     CHANGES_SHOWN = 20, /* of one step */
-    NAMES_SHOWN = 5     /* steps that share an error */
+    NAMES_SHOWN = 5,    /* steps that share an error */
+    LEFT_SHOWN = 20     /* steps that did not start */
 };
 
 /* How each result is shown: past tense, and what a plan says instead. */
@@ -279,6 +280,26 @@ static void put_owed(const RunReport *report, Buf *out)
     }
 }
 
+static void put_left(const RunReport *report, Buf *out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < report->steps->count; i++) {
+        count += report->items[i].left;
+    }
+    buf_put_format(out, "interrupted: %u step%s did not start", count, count == 1 ? "" : "s");
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < report->steps->count && shown < LEFT_SHOWN; i++) {
+        if (report->items[i].left) {
+            buf_put(out, shown++ == 0 ? STR(":\n    ") : STR("\n    "));
+            visible_put(out, report->steps->items[i].id);
+        }
+    }
+    if (count > shown) {
+        buf_put_format(out, "\n    ... and %u more", count - shown);
+    }
+    buf_put_char(out, '\n');
+}
+
 void run_print(const RunReport *report, const RunPrintStyle *style, Buf *out)
 {
     for (uint32_t i = 0; i < report->steps->count; i++) {
@@ -289,7 +310,7 @@ void run_print(const RunReport *report, const RunPrintStyle *style, Buf *out)
     put_shared_errors(report, out);
     put_owed(report, out);
     if (report->interrupted) {
-        buf_put(out, STR("interrupted: the steps that were left did not start\n"));
+        put_left(report, out);
     }
     buf_put_format(out, "%s on ", report->planning ? "plan" : "apply");
     visible_put(out, report->node);

@@ -186,24 +186,6 @@ typedef enum Answer {
     ANSWER_FAILED,
 } Answer;
 
-/* Python's truth of a plain value, which is what conditions give. */
-static bool is_true(Value value)
-{
-    switch ((ValueKind)value.kind) {
-    case VALUE_BOOL: return value.boolean;
-    case VALUE_INT: return value.integer != 0;
-    case VALUE_FLOAT: return value.number != 0;
-    case VALUE_STRING: return value.len > 0;
-    case VALUE_LIST:
-    case VALUE_TUPLE: return value.list->len > 0;
-    case VALUE_MAP: return value.map->len > 0;
-    case VALUE_NULL:
-    case VALUE_OBJECT:
-    case VALUE_UNDEFINED: break;
-    }
-    return false;
-}
-
 static Answer ask(Executor *executor, uint32_t step, const Dynamic *test, bool own)
 {
     const ExecutorWorld *world = &executor->settings.world;
@@ -214,7 +196,7 @@ static Answer ask(Executor *executor, uint32_t step, const Dynamic *test, bool o
     case DYNAMIC_UNKNOWN: return ANSWER_UNKNOWN;
     case DYNAMIC_FAILED: take_error(executor, step); return ANSWER_FAILED;
     }
-    return is_true(value) ? ANSWER_YES : ANSWER_NO;
+    return value_is_true(value) ? ANSWER_YES : ANSWER_NO;
 }
 
 static Str condition_text(const Condition *condition)
@@ -390,20 +372,27 @@ static void fill_report(Executor *executor, Running *running)
                         : value_copy(executor->arena, value_list(outcome->files)).list;
 }
 
+typedef enum Repeat {
+    REPEAT_NO,
+    REPEAT_YES,
+    REPEAT_GIVE_UP, /* `until` does not hold, and the tries are used up */
+} Repeat;
+
 /* Whether the action is to be repeated (runOptions.retry): it failed, or `until` does not hold. */
-static bool repeats(Executor *executor, Work work, bool failed)
+static Repeat repeats(Executor *executor, Work work, bool failed)
 {
     const Retry *retry = &step_of(executor, work.step)->spec->run.retry;
     StepRun *run = &executor->runs[work.step];
     if (!retry->given || executor->settings.planning || work.phase != PHASE_RUN) {
-        return false;
+        return REPEAT_NO;
     }
+    executor->reports[work.step].error = NULL; /* of an earlier try */
     bool until = retry->until.value.kind != VALUE_NULL;
     if (!failed && (!until || ask(executor, work.step, &retry->until, true) == ANSWER_YES)) {
-        return false;
+        return REPEAT_NO;
     }
     run->retried++;
-    return may_retry(retry, run->retried);
+    return may_retry(retry, run->retried) ? REPEAT_YES : failed ? REPEAT_NO : REPEAT_GIVE_UP;
 }
 
 /* What a plan shows of a step that would react. */
@@ -444,7 +433,8 @@ static void finish(Executor *executor, Running *running)
         end_work(executor, work, params);
         return;
     }
-    if (repeats(executor, work, task->failed)) {
+    Repeat repeat = repeats(executor, work, task->failed);
+    if (repeat == REPEAT_YES) {
         run->params = NULL; /* they are resolved again: what they hold may have moved */
         park(executor, work, STAGE_ACT, step_of(executor, work.step)->spec->run.retry.interval_ms,
              task->failed ? arena_format(executor->arena, "failed, will be tried again: %" STR_FMT,
@@ -454,6 +444,14 @@ static void finish(Executor *executor, Running *running)
     }
     if (task->failed) {
         add_error(executor, work.step, "E0601", "%s", task->error.text);
+        end_failed(executor, work, params);
+        return;
+    }
+    if (repeat == REPEAT_GIVE_UP) {
+        if (report->error == NULL) {
+            add_error(executor, work.step, "E0603", "'until' does not hold after %lld tries",
+                      (long long)run->retried);
+        }
         end_failed(executor, work, params);
         return;
     }
@@ -604,11 +602,24 @@ static void start_step(Executor *executor, Work work)
     }
 }
 
+/* What does not start any more because the run was interrupted. */
+static void leave(Executor *executor, Work work)
+{
+    if (work.phase == PHASE_REACT) {
+        end_without(executor, work, RESULT_SKIPPED, STR("interrupted before it reacted"));
+    } else if (executor->runs[work.step].stage != STAGE_START) {
+        end_without(executor, work, RESULT_WAITING, STR("interrupted while it waited"));
+    } else {
+        executor->reports[work.step].left = true;
+        end_without(executor, work, RESULT_SKIPPED, STR("interrupted before it started"));
+    }
+}
+
 static void start(Executor *executor, Work work)
 {
     StepRun *run = &executor->runs[work.step];
     if (executor->interrupted) {
-        end_without(executor, work, RESULT_SKIPPED, STR("interrupted before it started"));
+        leave(executor, work);
         return;
     }
     if (run->stage == STAGE_SUCCESS || run->stage == STAGE_CONTINUE) {

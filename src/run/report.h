@@ -19,6 +19,7 @@ typedef struct StepReport {
     Cause cause;
     Str reason;    /* why it was skipped, blocked, waits, or reacted; empty: nothing to tell */
     bool declined; /* skipped by its own condition or target: it then owes nothing */
+    bool left;     /* the run was interrupted before it started */
     const Problem *error; /* why it failed; NULL: it did not */
     uint32_t run_order;   /* from 1; 0: it did not run */
     uint32_t tries;       /* how often the action was started */
