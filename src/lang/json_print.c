@@ -301,7 +301,8 @@ static bool put_replaced(Printer *printer, Value v, unsigned depth)
 static bool put_value(Printer *printer, Value v, unsigned depth)
 {
     Buf *out = printer->out;
-    if (v.kind >= VALUE_LIST && (depth >= VALUE_DEPTH_MAX || out->overflow)) {
+    bool too_deep = v.kind >= VALUE_LIST && depth >= VALUE_DEPTH_MAX;
+    if (too_deep || (v.kind >= VALUE_STRING && out->overflow)) {
         /* Shared parts can make a small value print endlessly, so a full buffer ends the walk. */
         return out->overflow ? error_set(printer->err, ERROR_LIMIT, "JSON text is too large")
                              : error_set(printer->err, ERROR_LIMIT,

@@ -65,17 +65,21 @@ static bool merge_lists(Render *r, const List *old, const List *new, ListMerge r
 }
 
 /* With `secret`, for a map that is secret as a whole: its entries become so. */
-static Map *copy_map(Render *r, const Map *map, bool secret)
+static bool copy_map(Render *r, const Map *map, bool secret, Map **out)
 {
     Map *copy = map_new(r->arena, map->len);
     for (uint32_t i = 0; i < map->len; i++) {
         MapEntry entry = map->entries[i];
+        if (!op_charge_key(r, entry.key)) {
+            return false;
+        }
         if (secret) {
             entry = (MapEntry){ value_with_secret(entry.key), value_with_secret(entry.value) };
         }
         map_append(r->arena, copy, entry.key, entry.value);
     }
-    return copy;
+    *out = copy;
+    return true;
 }
 
 static bool merge_maps(Render *r, const Map *old, const Map *new, const CombineRules *rules,
@@ -116,12 +120,16 @@ static bool merge_values(Render *r, Value old, Value new, const CombineRules *ru
 static bool merge_maps(Render *r, const Map *old, const Map *new, const CombineRules *rules,
                        Map **out)
 {
-    if (!charge_items(r, (uint64_t)old->len + new->len, sizeof(MapEntry))) {
+    Map *merged;
+    if (!charge_items(r, (uint64_t)old->len + new->len, sizeof(MapEntry)) ||
+        !copy_map(r, old, false, &merged)) {
         return false;
     }
-    Map *merged = copy_map(r, old, false);
     for (uint32_t i = 0; i < new->len; i++) {
         const MapEntry *entry = &new->entries[i];
+        if (!op_charge_key(r, entry->key)) {
+            return false;
+        }
         MapEntry *there = map_find(merged, entry->key);
         if (there == NULL) {
             map_append(r->arena, merged, entry->key, entry->value);
@@ -172,12 +180,10 @@ static bool combine_with(Render *r, Value v, const CombineRules *rules, Map **me
                    ? undefined_raise(r, v)
                    : render_raise(r, FAULT_TYPE, "combine() takes maps, not %s", op_type_name(v));
     }
-    const Map *map = v.map;
-    if (value_is_secret(v)) {
-        if (!charge_items(r, map->len, sizeof(MapEntry))) {
-            return false;
-        }
-        map = copy_map(r, map, true);
+    Map *map = v.map;
+    if (value_is_secret(v) &&
+        (!charge_items(r, map->len, sizeof(MapEntry)) || !copy_map(r, map, true, &map))) {
+        return false;
     }
     return merge_maps(r, *merged, map, rules, merged);
 }

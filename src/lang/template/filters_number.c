@@ -192,6 +192,12 @@ static bool filter_round(Render *r, const Args *args, Value *out)
     if (v.kind != VALUE_FLOAT && !value_to_float(r, v, &x)) {
         return false;
     }
+    enum {
+        DIGITS_COST = 150 /* steps: past what doubles hold exactly, digits are counted one by one */
+    };
+    if ((precision < -22 || precision > 22) && !render_charge(r, DIGITS_COST)) {
+        return false;
+    }
     if (!number_round(x, precision, method, &rounded)) {
         return raise_no_round(r, x);
     }

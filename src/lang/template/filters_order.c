@@ -259,6 +259,9 @@ static bool filter_unique(Render *r, const Args *args, Value *out)
         if (!value_is_key(key)) {
             return render_raise(r, FAULT_TYPE, "unhashable type: '%s'", op_type_name(key));
         }
+        if (!op_charge_key(r, key)) {
+            return false;
+        }
         if (map_find(seen, key) == NULL &&
             (!append_entry(r, seen, key, value_null()) || !push_item(r, kept, item))) {
             return false;

@@ -204,6 +204,9 @@ static bool build_dict(Render *r, const Value *pairs, uint32_t count, Value *out
         if (!value_is_key(pairs[2 * i])) {
             return render_raise(r, FAULT_TYPE, "unhashable type: '%s'", op_type_name(pairs[2 * i]));
         }
+        if (!op_charge_key(r, pairs[2 * i])) {
+            return false;
+        }
         map_set(r->arena, map, pairs[2 * i], pairs[2 * i + 1]);
     }
     *out = value_map(map);

@@ -102,6 +102,12 @@ static bool parse_prefix(Str text, Ip *ip)
 
 bool ip_parse(Str text, Ip *out)
 {
+    enum {
+        LONGEST = 64 /* more than any has */
+    };
+    if (text.len > LONGEST) {
+        return false;
+    }
     size_t slash = str_find(text, STR("/"), 0);
     Str address = str_slice(text, 0, slash);
     uint32_t ipv4;

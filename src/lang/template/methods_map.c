@@ -33,6 +33,9 @@ static bool map_copy(Render *r, const Args *args, Value *out)
     }
     Map *copy = map_new(r->arena, map->len);
     for (uint32_t i = 0; i < map->len; i++) {
+        if (!op_charge_key(r, map->entries[i].key)) {
+            return false;
+        }
         map_append(r->arena, copy, map->entries[i].key, map->entries[i].value);
     }
     *out = value_map(copy);
@@ -141,10 +144,10 @@ static bool update_from_map(Render *r, Map *map, Value other)
 {
     const Map *from = other.map;
     for (uint32_t i = 0; i < from->len; i++) {
-        if (!render_charge(r, 1) || !map_room(r, map)) {
+        MapEntry entry = from->entries[i];
+        if (!render_charge(r, 1) || !op_charge_key(r, entry.key) || !map_room(r, map)) {
             return false;
         }
-        MapEntry entry = from->entries[i];
         if (value_is_secret(other)) {
             entry.key.flags |= VALUE_SECRET;
             entry.value.flags |= VALUE_SECRET;

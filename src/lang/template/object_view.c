@@ -113,7 +113,7 @@ static bool view_equal(Render *r, Object *object, Value other, bool *out)
     }
     *out = true;
     for (uint32_t i = 0; i < a->map->len && *out; i++) {
-        if (!render_charge(r, 1)) {
+        if (!render_charge(r, 1) || !op_charge_key(r, a->map->entries[i].key)) {
             return false;
         }
         *out = map_find(b->map, a->map->entries[i].key) != NULL;

@@ -26,6 +26,17 @@ static inline bool op_charge_bytes(Render *r, size_t bytes)
     return render_charge(r, bytes / 64);
 }
 
+/* Pays for hashing and comparing a key of a map. */
+bool op_charge_long_key(Render *r, Value key);
+static inline bool op_charge_key(Render *r, Value key)
+{
+    enum {
+        SHORT_KEY = 256
+    };
+    return LIKELY(key.kind <= VALUE_FLOAT || (key.kind == VALUE_STRING && key.len < SHORT_KEY)) ||
+           op_charge_long_key(r, key);
+}
+
 static inline bool op_is_lazy(Value v)
 {
     return v.kind == VALUE_OBJECT && v.object->type->force != NULL;

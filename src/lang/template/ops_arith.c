@@ -55,7 +55,7 @@ static double divide_exactly(int64_t a, int64_t b)
 {
     const uint64_t exact = (uint64_t)1 << 53;
     uint64_t top = magnitude(a), bottom = magnitude(b);
-    if (top <= exact && bottom <= exact) {
+    if (top == 0 || (top <= exact && bottom <= exact)) {
         return (double)a / (double)b;
     }
     /* A quotient of more than 64 bits, whose tail decides about rounding. */

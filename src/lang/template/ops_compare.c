@@ -65,6 +65,10 @@ static bool map_equal(Render *r, const Map *a, const Map *b, bool *out)
     }
     bool done = true;
     for (uint32_t i = 0; i < a->len && *out && done; i++) {
+        if (!op_charge_key(r, a->entries[i].key)) {
+            done = false;
+            break;
+        }
         const MapEntry *other = map_find(b, a->entries[i].key);
         if (other == NULL) {
             *out = false;
@@ -254,11 +258,26 @@ bool op_compare(Render *r, Operator op, Value a, Value b, bool *out)
     }
 }
 
+bool op_charge_long_key(Render *r, Value key)
+{
+    if (key.kind == VALUE_STRING) {
+        return render_charge(r, key.len / 16);
+    }
+    if (key.kind == VALUE_TUPLE && value_is_key(key)) { /* which bounds how many items it has */
+        for (uint32_t i = 0; i < key.list->len; i++) {
+            if (!render_charge(r, 1) || !op_charge_key(r, key.list->items[i])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* Functions, ranges and such can be looked for in a map in vain, but are never stored as keys. */
 static bool check_key(Render *r, Value key, bool stored, unsigned depth)
 {
     if (key.kind <= VALUE_STRING) {
-        return true;
+        return op_charge_key(r, key);
     }
     if (key.kind == VALUE_UNDEFINED) {
         return undefined_mode(r, key) == UNDEFINED_STRICT ? undefined_raise(r, key) : true;
@@ -332,7 +351,7 @@ bool op_contains(Render *r, Value needle, Value haystack, bool *out)
     case VALUE_LIST:
     case VALUE_TUPLE: return list_contains(r, needle, haystack.list, out);
     case VALUE_MAP:
-        if (needle.kind > VALUE_STRING && !op_check_hashable(r, needle)) {
+        if (!op_check_hashable(r, needle)) {
             return false;
         }
         *out = map_find(haystack.map, needle) != NULL;

@@ -183,6 +183,9 @@ bool op_find_item(Render *r, Value owner, Value key, Value *out, bool *found)
                        ? undefined_raise(r, key)
                        : true;
         }
+        if (!op_charge_key(r, key)) {
+            return false;
+        }
         const MapEntry *entry = map_find(owner.map, key);
         if (entry != NULL) {
             *out = entry->value;

@@ -73,7 +73,7 @@ static bool load_one(Render *r, Value name, const Template **out)
         return undefined_raise(r, name);
     }
     Str text;
-    if (!op_text(r, name, &text) || !render_charge(r, LOAD_COST)) {
+    if (!op_text(r, name, &text) || !render_charge(r, LOAD_COST + text.len / 8)) {
         return false;
     }
     Fault fault = { 0 };
@@ -253,6 +253,9 @@ static bool add_named(Render *r, Map *named, Value key, Value value)
 {
     if (key.kind != VALUE_STRING) {
         return render_raise(r, FAULT_TYPE, "keywords must be strings");
+    }
+    if (!op_charge_key(r, key)) {
+        return false;
     }
     if (map_find(named, key) != NULL) {
         return render_raise(r, FAULT_TYPE,

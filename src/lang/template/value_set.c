@@ -11,7 +11,7 @@ bool value_set_has(Render *r, const ValueSet *set, Value v, bool *has)
 {
     if (value_is_key(v)) {
         *has = map_find(set->keys, v) != NULL;
-        return true;
+        return op_charge_key(r, v);
     }
     *has = false;
     if (!render_charge(r, set->others->len)) {

@@ -3,6 +3,8 @@
 
 static const Row arithmetic[] = {
     { "1/0", "!ZeroDivisionError: division by zero" },
+    { "0 / 92233720368575807", "0.0" },
+    { "0 / -92233720368575807", "-0.0" },
     { "1//0", "!ZeroDivisionError: integer division or modulo by zero" },
     { "1%0", "!ZeroDivisionError: integer modulo by zero" },
     { "7//2", "3" },
