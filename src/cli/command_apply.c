@@ -79,7 +79,7 @@ const Command command_apply = {
         "\n"
         "With --try everything is done for real, commands too, in a private overlay of this\n"
         "machine's file systems without network. What changed is told and thrown away. It\n"
-        "needs the rights of root.\n",
+        "needs the rights of root.",
     .options = options,
     .examples = examples,
     .run = apply_run,

@@ -46,7 +46,7 @@ const Command command_plan = {
         "\n"
         "A plan that was saved with --out can be applied as long as neither the site nor what\n"
         "the steps found on the machine has moved; otherwise 'eden apply' refuses it (exit 5).\n"
-        "The file holds what was given with -D.\n",
+        "The file holds what was given with -D.",
     .options = options,
     .examples = examples,
     .run = plan_run,

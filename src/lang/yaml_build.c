@@ -61,7 +61,9 @@ void yaml_build_key(YamlLoad *load, YamlFrame *frame, Value *v)
 
 /* --- Maps and lists ----------------------------------------------------------------------- */
 
-static void duplicate_problem(YamlLoad *load, Value first, Value again)
+/* `above` is what stands just before the second one: with nothing behind it, it may be what the key
+ * should have been indented below. */
+static void duplicate_problem(YamlLoad *load, Value first, Value again, const MapEntry *above)
 {
     if (!yaml_load_has_room(load)) {
         return;
@@ -72,6 +74,12 @@ static void duplicate_problem(YamlLoad *load, Value first, Value again)
                      "duplicate key '%" STR_FMT "'", STR_ARG(yaml_load_shown(load, again)));
     problem->hint = arena_format(load->problems->arena, "first at line %u, column %u", place.line,
                                  place.column);
+    if (above->value.kind == VALUE_NULL && above->value.span == 0 &&
+        above->key.start != first.start) {
+        problem->hint =
+            arena_format(load->problems->arena, "%" STR_FMT "; or indent it below '%" STR_FMT ":'",
+                         STR_ARG(problem->hint), STR_ARG(yaml_load_shown(load, above->key)));
+    }
 }
 
 /* Takes the pairs between the frame's first child and `end` on the stack. */
@@ -89,7 +97,7 @@ static Map *build_map(YamlLoad *load, const YamlFrame *frame, uint32_t end)
     for (uint32_t i = 0; i < count; i++) {
         const MapEntry *before = map_add(load->arena, map, entries[i].key, entries[i].value);
         if (before != NULL) {
-            duplicate_problem(load, before->key, entries[i].key);
+            duplicate_problem(load, before->key, entries[i].key, &entries[i - 1]);
         }
     }
     return map;

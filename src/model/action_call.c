@@ -34,6 +34,14 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
 /* --- Values --------------------------------------------------------------------------------- */
 
 /* A file of the site that a parameter names must be there. */
+static bool is_below(Str path, const char *folder, Str *below)
+{
+    size_t len = strlen(folder);
+    bool is = str_starts(path, str_from_c(folder)) && path.len > len && path.data[len] == '/';
+    *below = is ? str_from_offset(path, len + 1) : STR_EMPTY;
+    return is;
+}
+
 static bool check_site_file(const SiteLoad *load, Value given, const char *folder)
 {
     Str name = STR_EMPTY;
@@ -48,7 +56,12 @@ static bool check_site_file(const SiteLoad *load, Value given, const char *folde
     }
     Problem *problem = site_problem(load, "E0301", given,
                                     "there is no file '%" STR_FMT "' in the site", STR_ARG(path));
-    if (load->reader.list != NULL) {
+    Str below;
+    if (is_below(name, folder, &below) && load->reader.exists(load->reader.context, name)) {
+        problem->hint = arena_format(load->problems->arena,
+                                     "paths start below %s/ already: write '%" STR_FMT "'", folder,
+                                     STR_ARG(below));
+    } else if (load->reader.list != NULL) {
         List *paths = list_new(load->arena, 16);
         load->reader.list(load->reader.context, str_from_c(folder), load->arena, paths);
         Suggest suggest = suggest_make(name);

@@ -98,6 +98,16 @@ static int find_field(const SiteLoad *load, const Field *fields, Value key)
     return -1;
 }
 
+static Str known_keys(const SiteLoad *load, const Field *fields)
+{
+    Str keys = str_from_c(fields[0].name);
+    for (const Field *field = fields + 1; fields[0].name != NULL && field->name != NULL; field++) {
+        keys = arena_format(load->problems->arena, "%" STR_FMT "%s%s", STR_ARG(keys),
+                            field[1].name == NULL ? " or " : ", ", field->name);
+    }
+    return arena_format(load->problems->arena, "it can have %" STR_FMT, STR_ARG(keys));
+}
+
 static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
 {
     Str name = STR_EMPTY;
@@ -116,6 +126,11 @@ static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
         set->offer(set->context, &suggest);
     }
     site_suggest(load, problem, &suggest);
+    if (problem->hint.len == 0 && set->explain != NULL) {
+        problem->hint = set->explain(set->context, name);
+    } else if (problem->hint.len == 0 && set->take == NULL) {
+        problem->hint = known_keys(load, set->fields);
+    }
 }
 
 static bool wrong_kind(const SiteLoad *load, const Field *field, Value value, const char *wanted)
@@ -136,7 +151,9 @@ static bool read_text(const SiteLoad *load, const Field *field, Value given, Val
         return false;
     }
     if (field->kind == FIELD_NAME && site_has_template(text)) {
-        site_problem(load, "E0315", given, "'%s' cannot hold a template", field->name);
+        Problem *problem =
+            site_problem(load, "E0315", given, "'%s' cannot hold a template", field->name);
+        problem->hint = STR("write a fixed text; parameters may hold templates");
         return false;
     }
     *out = given;

@@ -64,7 +64,10 @@ static void unknown_module(const SiteLoad *load, Value key, Str name)
     }
     const Module *module;
     const Action *action;
-    if (module_table_find(load->modules, name, &module, &action)) {
+    Str before = str_slice(name, 0, str_find(name, STR("."), 0));
+    if (module_table_find(load->modules, name, &module, &action) ||
+        (before.len < name.len &&
+         (module = module_table_find_module(load->modules, before)) != NULL)) {
         problem->hint = arena_format(load->problems->arena, "did you mean '%s'?", module->name);
     } else {
         site_suggest(load, problem, &suggest);

@@ -98,8 +98,13 @@ static bool list_parse(const SiteLoad *load, EntryKind kind, Value given, const 
         return true;
     }
     if (given.kind != VALUE_LIST) {
-        site_problem(load, "E0303", given, "below a selector stands a list, not %s",
-                     site_kind_words(given));
+        Problem *problem = site_problem(
+            load, "E0303", given, "below a selector stands a list, not %s", site_kind_words(given));
+        Str name;
+        if (site_text(load, given, &name)) {
+            problem->hint =
+                arena_format(load->problems->arena, "write '- name: %" STR_FMT "'", STR_ARG(name));
+        }
         return false;
     }
     bool ok = true;

@@ -46,6 +46,13 @@ static bool take_requisite(Builder *b, const MapEntry *entry, Str name)
     return true;
 }
 
+static void second_action(Builder *b, Value key, Str hint)
+{
+    Problem *problem =
+        site_problem(b->load, "E0310", key, "a step has one action, this is a second one");
+    problem->hint = hint;
+}
+
 static bool take_step_key(void *context, const MapEntry *entry)
 {
     Builder *b = context;
@@ -60,7 +67,7 @@ static bool take_step_key(void *context, const MapEntry *entry)
         return false;
     }
     if (!value_is_missing(b->short_action)) {
-        site_problem(b->load, "E0310", entry->key, "a step has one action, this is a second one");
+        second_action(b, entry->key, STR("make it a step of its own: '- name: ...'"));
         b->ok = false;
         return true;
     }
@@ -93,12 +100,30 @@ static void offer_requisites(void *context, Suggest *suggest)
     requisite_keys_offer(suggest);
 }
 
+/* Parameters that slipped out of their place are the likeliest of unknown keys. */
+static Str explain_key(void *context, Str name)
+{
+    const Builder *b = context;
+    Value key = value_is_missing(b->short_action) ? b->given[STEP_ACTION] : b->short_action;
+    const Module *module;
+    const Action *action;
+    if (!value_is_string(key) ||
+        !module_table_find(b->load->modules, value_str(key), &module, &action) ||
+        action_param_index(action, name) < 0) {
+        return STR_EMPTY;
+    }
+    return arena_format(
+        b->load->problems->arena, "it is a parameter: indent it below '%" STR_FMT ":'",
+        STR_ARG(value_is_missing(b->short_action) ? STR("parameters") : value_str(key)));
+}
+
 static void read_keys(Builder *b, Value given)
 {
     FieldSet set = { .what = "a step",
                      .fields = step_fields,
                      .take = take_step_key,
                      .offer = offer_requisites,
+                     .explain = explain_key,
                      .context = b };
     fields_clear(step_fields, b->given);
     b->ok = fields_read(b->load, &set, given, b->given) && b->ok;
@@ -127,8 +152,7 @@ static bool read_action(Builder *b, Value step, ActionCall *call)
     *call = (ActionCall){ 0 };
     if (!value_is_missing(b->short_action)) {
         if (!value_is_missing(name)) {
-            site_problem(b->load, "E0310", b->short_action,
-                         "a step has one action, this is a second one");
+            second_action(b, b->short_action, STR("write 'action' and 'parameters', or this form"));
             b->ok = false;
         } else if (!value_is_missing(parameters)) {
             site_problem(b->load, "E0310", parameters,

@@ -76,15 +76,24 @@ static void put_base(Scope *scope, Map *map)
     put(scope, map, STR("macros"), macros_value(scope->macros));
 }
 
+/* Undefined as any other name, but with the reason. */
+static Value no_item(Arena *arena)
+{
+    Undefined *undefined = ARENA_NEW(arena, Undefined);
+    *undefined = (Undefined){ .name = STR("item"),
+                              .owner = value_missing(),
+                              .hint = STR("'item' is undefined: this step has no 'forEach'") };
+    return (Value){ .kind = VALUE_UNDEFINED, .undefined = undefined };
+}
+
 static void make_step_map(Scope *scope, unsigned with)
 {
     StepMap *made = &scope->maps[with];
     made->map = map_new(scope->load.arena, 16);
     put_base(scope, made->map);
     put(scope, made->map, STR("steps"), steps_object_value(&scope->steps));
-    if ((with & WITH_ITEM) != 0) {
-        put(scope, made->map, STR("item"), value_null());
-    }
+    put(scope, made->map, STR("item"),
+        (with & WITH_ITEM) != 0 ? value_null() : no_item(scope->load.arena));
     if ((with & WITH_STEP) != 0) {
         put(scope, made->map, STR("step"), value_null());
     }

@@ -438,7 +438,11 @@ static bool pop_bracket(Lexer *lexer, char closing)
 {
     Span span = lexer_span(lexer, lexer->at, lexer->at + 1);
     if (lexer->bracket_count == 0) {
-        return lexer_fail(lexer, FAULT_SYNTAX, span, "unexpected '%c'", closing);
+        lexer_fail(lexer, FAULT_SYNTAX, span, "unexpected '%c'", closing);
+        if (closing == '}') {
+            lexer_hint(lexer, "tags end with '}}' or '%%}'");
+        }
+        return false;
     }
     char expected = lexer->brackets[--lexer->bracket_count];
     return expected == closing || lexer_fail(lexer, FAULT_SYNTAX, span,

@@ -258,7 +258,11 @@ bool expression_parse(Arena *arena, const TemplateSettings *settings, Str text, 
         return false;
     }
     if (!parser_at(&p, TOKEN_END)) {
-        return parser_fail_here(&p, "chunk after expression");
+        parser_fail_here(&p, "chunk after expression");
+        if (parser_at(&p, TOKEN_ASSIGN)) {
+            lexer_hint(&p.lexer, "to compare, write '=='");
+        }
+        return false;
     }
     return parser_finish(&p);
 }

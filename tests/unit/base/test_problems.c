@@ -236,6 +236,24 @@ static void problems_past_the_maximum_are_only_counted(void **state)
     assert_true(str_ends(printed(fixture), STR("\n1000 errors, 200 warnings (1000 not shown)\n")));
 }
 
+static void hints_of_a_place_can_be_withdrawn(void **state)
+{
+    Fixture *fixture = *state;
+    Problems *problems = &fixture->problems;
+    Source source = source_of(STR("a: 0644\nb: 0644\n"));
+    problems_add_as(problems, SEVERITY_HINT, "E0132", &source, 3, 4, "first");
+    problems_add_as(problems, SEVERITY_HINT, "E0132", &source, 11, 4, "second");
+    problems_add_as(problems, SEVERITY_HINT, "E0131", &source, 11, 4, "of another code");
+    problems_add(problems, "E0132", &source, 11, 4, "an error");
+    problems_withdraw(problems, "E0132", NULL, 11);
+    assert_int_equal(problems->count, 4);
+    problems_withdraw(problems, "E0132", &source, 11);
+    assert_int_equal(problems->count, 3);
+    assert_str(problems->items[0].message, "first");
+    assert_str(problems->items[1].message, "of another code");
+    assert_str(problems->items[2].message, "an error");
+}
+
 static void color_marks_and_always_ends(void **state)
 {
     Fixture *fixture = *state;
@@ -287,6 +305,7 @@ int main(void)
         TEST(messages_are_safe_to_show_and_bounded),
         TEST(errors_come_first_and_are_counted),
         TEST(problems_past_the_maximum_are_only_counted),
+        TEST(hints_of_a_place_can_be_withdrawn),
         TEST(color_marks_and_always_ends),
         TEST(json_tells_the_same),
     };

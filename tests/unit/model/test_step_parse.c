@@ -208,7 +208,8 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
           "E0309 t.yaml:3:3 two steps of this file are called 'cmd.run x' | the other one is in "
           "line 2\n" },
         { "steps:\n- name: a\n  action: cmd.run\n  cmd.run: {cmd: x}\n",
-          "E0310 t.yaml:4:3 a step has one action, this is a second one\n"
+          "E0310 t.yaml:4:3 a step has one action, this is a second one | "
+          "write 'action' and 'parameters', or this form\n"
           "E0307 t.yaml:3:11 'cmd.run' needs the parameter 'cmd'\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n  - cmd: b\n",
           "E0310 t.yaml:4:5 the parameter 'cmd' is given twice\n" },
@@ -222,7 +223,8 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
           "E0303 t.yaml:2:12 parameters are a map, or a list of maps with one key each, not text\n"
           "E0307 t.yaml:2:3 'cmd.run' needs the parameter 'cmd'\n" },
         { "steps:\n- name: 'a {{ b }}'\n  cmd.run: {cmd: x}\n",
-          "E0315 t.yaml:2:9 'name' cannot hold a template\n" },
+          "E0315 t.yaml:2:9 'name' cannot hold a template | "
+          "write a fixed text; parameters may hold templates\n" },
         { "steps:\n- cmd.run: {cmd: '{{ 1 + }}'}\n",
           "E0201 t.yaml:2:24 unexpected 'end of template'\n" },
         { "steps:\n- cmd.run: {cmd: a}\n  order: soon\n",
@@ -239,7 +241,8 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
           "E0320 t.yaml:4:17 'file.managed' does not react to changes: here 'watch' equals "
           "'require' | write 'require'\n" },
         { "metadata: {knd: Job}\nspec: {steps: []}\nsteps: []\n",
-          "E0302 t.yaml:3:1 a document with 'metadata' and 'spec' has no key 'steps'\n"
+          "E0302 t.yaml:3:1 a document with 'metadata' and 'spec' has no key 'steps' | "
+          "it can have metadata or spec\n"
           "E0302 t.yaml:1:12 'metadata' has no key 'knd' | did you mean 'kind'?\n" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
