@@ -118,6 +118,25 @@ static Net add_claims(GraphBuilder *builder, Net net)
     return bend_claims(builder, &with);
 }
 
+/* Claims say in which order steps run; the checks of some come earlier, and a resource may change
+ * in between. When one worker would look at it, everybody does. */
+static Net add_checks(GraphBuilder *builder, Net net)
+{
+    Graph *graph = builder->graph;
+    if (graph->vertex_count == graph->steps.count || builder->soft.len == 0) {
+        return net;
+    }
+    PairVec pairs = { 0 };
+    for (uint32_t i = 0; i < net.count; i++) {
+        for (uint32_t j = net.start[i]; j < net.start[i + 1]; j++) {
+            VEC_PUSH(builder->scratch, &pairs, (NetPair){ .target = i, .waiter = net.next[j] });
+        }
+    }
+    const uint32_t *order = graph_order_net(builder->scratch, graph, &net);
+    graph_order_checks(builder, positions(builder->scratch, order, graph->vertex_count), &pairs);
+    return net_make(builder->arena, graph->vertex_count, pairs.items, pairs.len);
+}
+
 static void keep_edges(GraphBuilder *builder)
 {
     Graph *graph = builder->graph;
@@ -161,7 +180,7 @@ static bool build(GraphBuilder *builder)
     if (!graph_check_cycles(builder, &net) || builder->problems->errors > errors) {
         return false;
     }
-    net = add_claims(builder, net);
+    net = add_checks(builder, add_claims(builder, net));
     keep_edges(builder);
     graph->next = net.next;
     graph->next_start = net.start;

@@ -8,6 +8,7 @@
 #include "model/step_index.h"
 
 typedef VEC(Edge) EdgeVec;
+typedef VEC(NetPair) PairVec;
 
 typedef struct GraphBuilder {
     Arena *arena;   /* the graph's */
@@ -41,6 +42,9 @@ void graph_add_implicit(GraphBuilder *builder);
 /* graph_claims.c: soft edges between steps of one resource, for steps in the order `at`. With
  * `hoist`, what a step needs comes before it wherever it stands. */
 void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist);
+/* Where a check sees a resource: after and before the same changes of it as in the order that
+ * `position` gives, in every mode. */
+void graph_order_checks(GraphBuilder *builder, const uint32_t *position, PairVec *pairs);
 
 /* graph_vertices.c: makes the vertices from the hard edges. */
 void graph_make_vertices(GraphBuilder *builder);

@@ -93,7 +93,7 @@ static void push_soft(GraphBuilder *builder, uint32_t from, uint32_t to, EdgeOri
                                .place = &graph_step(builder->graph, from)->spec->place });
 }
 
-static void add_chain(GraphBuilder *builder, Resource *resource)
+static void sort_claims(Resource *resource)
 {
     Claimant *claims = resource->claims.items;
     bool sorted = true;
@@ -103,6 +103,11 @@ static void add_chain(GraphBuilder *builder, Resource *resource)
     if (!sorted) {
         qsort(claims, resource->claims.len, sizeof *claims, compare_claimants);
     }
+}
+
+static void add_chain(GraphBuilder *builder, Resource *resource)
+{
+    const Claimant *claims = resource->claims.items;
     while (resource->made < resource->claims.len && claims[resource->made].drops) {
         resource->made++;
     }
@@ -166,11 +171,11 @@ static void add_needs(GraphBuilder *builder, const StrMap *resources, const Step
     }
 }
 
-void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist)
+/* All that is claimed, and whether anything may be needed. */
+static bool collect(GraphBuilder *builder, const uint32_t *at, StrMap *resources)
 {
     const Steps *steps = &builder->graph->steps;
-    StrMap resources;
-    str_map_init(&resources, builder->scratch);
+    str_map_init(resources, builder->scratch);
     bool needs = false;
     for (uint32_t i = 0; i < steps->count; i++) {
         const List *claims = steps->items[i].claims;
@@ -178,11 +183,23 @@ void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist)
             Claim claim = claim_parse(claims->items[j]);
             needs |= claim.needs || str_starts(claim.resource, STR("path:"));
             if (!claim.needs) {
-                add_claimant(builder->scratch, &resources, claim,
+                add_claimant(builder->scratch, resources, claim,
                              (Claimant){ .at = at[i], .step = i, .drops = claim.drops });
             }
         }
     }
+    uint32_t walk = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(resources, &walk)) != NULL;) {
+        sort_claims(entry->value);
+    }
+    return needs;
+}
+
+void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist)
+{
+    const Steps *steps = &builder->graph->steps;
+    StrMap resources;
+    bool needs = collect(builder, at, &resources);
     uint32_t walk = 0;
     for (StrMapEntry *entry; (entry = str_map_next(&resources, &walk)) != NULL;) {
         add_chain(builder, entry->value);
@@ -190,6 +207,41 @@ void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist)
     for (uint32_t i = 0; needs && i < steps->count; i++) {
         if (steps->items[i].claims != NULL) {
             add_needs(builder, &resources, &steps->items[i], at[i], hoist);
+        }
+    }
+}
+
+/* A check looks at the resource between two that change it. */
+static void order_check(GraphBuilder *builder, const Resource *resource, uint32_t check,
+                        const uint32_t *position, PairVec *pairs)
+{
+    if (resource == NULL) {
+        return;
+    }
+    uint32_t before = claims_before(resource, position[check]);
+    if (before > 0) {
+        VEC_PUSH(builder->scratch, pairs,
+                 (NetPair){ .target = resource->claims.items[before - 1].step, .waiter = check });
+    }
+    if (before < resource->claims.len) {
+        VEC_PUSH(builder->scratch, pairs,
+                 (NetPair){ .target = check, .waiter = resource->claims.items[before].step });
+    }
+}
+
+void graph_order_checks(GraphBuilder *builder, const uint32_t *position, PairVec *pairs)
+{
+    const Graph *graph = builder->graph;
+    StrMap resources;
+    collect(builder, position, &resources);
+    for (uint32_t i = graph->steps.count; i < graph->vertex_count; i++) {
+        const List *claims = graph_step(graph, graph->vertices[i].step)->claims;
+        for (uint32_t j = 0; claims != NULL && j < claims->len; j++) {
+            Str name = claim_parse(claims->items[j]).resource;
+            order_check(builder, str_map_find(&resources, name), i, position, pairs);
+            for (uint32_t depth = 0; depth < PARENTS_MAX && parent_of(name, &name); depth++) {
+                order_check(builder, str_map_find(&resources, name), i, position, pairs);
+            }
         }
     }
 }

@@ -7,8 +7,6 @@
  * itself, when B requires it too, and other targets of A, of which then the check counts. */
 #include "model/graph_builder.h"
 
-typedef VEC(NetPair) PairVec;
-
 typedef struct NetMaker {
     GraphBuilder *builder;
     PairVec pairs;
