@@ -209,7 +209,8 @@ static void instances_of_for_each_are_told_together_and_one_by_one(void **state)
     }
     assert_str(eval_in(&run, STEP_EACH_B, false, "item"), "\"beta\"");
     assert_str(eval_in(&run, STEP_EACH_A, false, "item ~ steps.fetch.Changed"), "\"alphaTrue\"");
-    assert_str(eval_in(&run, STEP_FETCH, false, "item"), "!'item' is undefined: this step has no 'forEach'");
+    assert_str(eval_in(&run, STEP_FETCH, false, "item"),
+               "!'item' is undefined: this step has no 'forEach'");
 }
 
 static void a_step_sees_its_own_result_where_it_has_one(void **state)
