@@ -290,6 +290,9 @@ static bool ask_action(Render *r, const Asking *a, Value *out)
                             STR_ARG(macro->name));
     }
     if (!ask->ask(ask->context, macro->action, params, a->arena, out, &err)) {
+        if (err.kind == ERROR_UNAVAILABLE) {
+            return render_raise(r, FAULT_UNKNOWN, "%s", err.text);
+        }
         return render_raise(r, FAULT_RUNTIME, "macro '%" STR_FMT "': %s", STR_ARG(macro->name),
                             err.text);
     }

@@ -31,7 +31,8 @@ typedef struct Macros Macros;
 typedef struct MacroAsk {
     void *context;
     /* Calls the query of `action`. `params` are evaluated and converted, in the order of the row.
-     * The answer lives in `arena`. NULL: there are no actions, and asking one is an error. */
+     * The answer lives in `arena`. ERROR_UNAVAILABLE: only the run can tell (FAULT_UNKNOWN). NULL:
+     * there are no actions, and asking one is an error. */
     bool (*ask)(void *context, const Action *action, const Value *params, Arena *arena, Value *out,
                 Error *err);
 } MacroAsk;

@@ -21,6 +21,8 @@ struct Run {
     Node node;
     Scope *scope;
     Host *host;
+    bool
+        checking; /* before the run: the machine is not asked, because steps may change the answer */
     Steps steps;
     Graph *graph;
     Str digest;

@@ -61,6 +61,16 @@ static bool load_node(Run *run)
     return node_load(run->arena, run->sources, &options, &run->node, run->problems);
 }
 
+static bool ask(void *context, const Action *action, const Value *params, Arena *arena, Value *out,
+                Error *err)
+{
+    Run *run = context;
+    if (run->checking) {
+        return error_set(err, ERROR_UNAVAILABLE, "what the machine answers is known in the run");
+    }
+    return macro_ask_host(run->host, action, params, arena, out, err);
+}
+
 static bool load_scope(Run *run)
 {
     const RunConfig *config = &run->config;
@@ -73,7 +83,7 @@ static bool load_scope(Run *run)
                        .node = &run->node,
                        .version = EDEN_VERSION,
                        .modules = config->modules,
-                       .ask = { run->host, macro_ask_host },
+                       .ask = { run, ask },
                        .etc = config->etc,
                        .files = config->var_files,
                        .file_count = config->var_file_count,
@@ -145,6 +155,60 @@ static bool load_steps(Run *run)
     return true;
 }
 
+/* Whether the run can say nothing new about the parameters, so that there is nothing to check. */
+static bool is_constant(const Step *step)
+{
+    const StepSpec *spec = step->spec;
+    for (uint32_t i = 0; spec->action->params[i].name != NULL; i++) {
+        ParamKind kind = spec->action->params[i].kind;
+        bool given = (spec->params_set >> i & 1) != 0;
+        if (given && (kind == PARAM_SITE_FILE || kind == PARAM_SITE_TEMPLATE ||
+                      !dynamic_is_constant(&spec->params[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the step's own condition is known to let it run. */
+static bool is_wanted(Run *run, const Step *step, Arena *arena)
+{
+    const Condition *when = &step->spec->when;
+    Value answer;
+    return step->spec->job->gate_count == 0 &&
+           (!when->given || (scope_evaluate(run->scope, step->index, &when->test, false, arena,
+                                            &answer, run->problems) == DYNAMIC_OK &&
+                             value_is_true(answer)));
+}
+
+/* Evaluates what can be known before the run, so that a template that fails is told before anything
+ * is touched. What needs results of steps or answers of the machine is left to the run, and so are
+ * steps whose condition may skip them. */
+static bool check_templates(Run *run)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const Steps *steps = &run->graph->steps;
+    StepReport *unknown = arena_alloc_zero(&arena, (steps->count + 1) * sizeof *unknown);
+    for (uint32_t i = 0; i < steps->count; i++) {
+        unknown[i].status.result = RESULT_UNKNOWN;
+    }
+    scope_set_run(run->scope, steps, unknown, true);
+    run->checking = true;
+    bool ok = true;
+    ArenaMark mark = arena_mark(&arena);
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const Step *step = &steps->items[i];
+        if (!is_constant(step) && is_wanted(run, step, &arena)) {
+            Value params[ACTION_PARAMS_MAX];
+            ok = run_params(run, step, &arena, params, run->problems) != DYNAMIC_FAILED && ok;
+        }
+        arena_release(&arena, mark);
+    }
+    run->checking = false;
+    return ok;
+}
+
 static bool load_host(Run *run)
 {
     Error err;
@@ -171,7 +235,7 @@ bool run_load(Arena *arena, const RunConfig *config, Sources *sources, Problems 
     /* A variable that does not render is told before anything is touched, used or not, and together
      * with what is wrong with the steps. */
     bool ok = load_scope(run) && variables_check(scope_variables(run->scope));
-    return load_steps(run) && ok;
+    return load_steps(run) && ok && check_templates(run);
 }
 
 void run_free(Run *run)
