@@ -1,6 +1,7 @@
 #include "base/source.h"
 
 #include "base/utf8.h"
+#include "base/vec.h"
 
 /* True when one of the eight bytes is below 16: a line end, or something rare. */
 static bool may_end_line(const char *p)
@@ -48,6 +49,38 @@ Place source_place(const Source *source, uint32_t offset)
     }
     size_t column = utf8_count(str_slice(text, line_start, end)) + 1;
     return (Place){ .line = line, .column = column > UINT32_MAX ? UINT32_MAX : (uint32_t)column };
+}
+
+SourceLines source_lines(Arena *arena, const Source *source)
+{
+    Str text = source->text;
+    VEC(uint32_t) starts = { 0 };
+    for (size_t at = 0; at < text.len;) {
+        if (text.len - at >= 8 && !may_end_line(text.data + at)) {
+            at += 8;
+            continue;
+        }
+        char c = text.data[at++];
+        bool pair = c == '\r' && at < text.len && text.data[at] == '\n';
+        if ((c == '\n' || c == '\r') && !pair) {
+            VEC_PUSH(arena, &starts, (uint32_t)at);
+        }
+    }
+    return (SourceLines){ starts.items, starts.len, source->first_line };
+}
+
+uint32_t source_lines_at(const SourceLines *lines, uint32_t offset)
+{
+    uint32_t low = 0, high = lines->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lines->starts[middle] <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return lines->first_line + low;
 }
 
 Str source_line_at(const Source *source, uint32_t offset)

@@ -27,6 +27,17 @@ Place source_place(const Source *source, uint32_t offset);
 /* The text of the line that holds `offset`, without its line end. */
 Str source_line_at(const Source *source, uint32_t offset);
 
+/* Where lines start, for whoever asks for many places of one text. */
+typedef struct SourceLines {
+    const uint32_t *starts; /* of the second line and those behind it */
+    uint32_t count;
+    uint32_t first_line;
+} SourceLines;
+
+SourceLines source_lines(Arena *arena, const Source *source);
+/* The line of source_place(). */
+uint32_t source_lines_at(const SourceLines *lines, uint32_t offset);
+
 /* All texts of one load, so that a Value can name its source in 16 bits. Index 0 is "nowhere". */
 typedef struct Sources {
     Arena *arena;

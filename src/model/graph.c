@@ -175,7 +175,7 @@ static bool build(GraphBuilder *builder)
     graph_add_implicit(builder);
     sort_hard(builder);
     graph->rank = graph_rank_steps(builder->arena, &graph->steps);
-    graph_make_vertices(builder);
+    graph_set_vertices(builder->arena, graph, builder->hard.items, builder->hard.len);
     Net net = graph_make_net(builder, &builder->soft, NULL, NULL);
     if (!graph_check_cycles(builder, &net) || builder->problems->errors > errors) {
         return false;

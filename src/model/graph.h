@@ -80,6 +80,23 @@ typedef struct Graph {
 MUST_CHECK bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph **out,
                             Problems *problems);
 
+/* What a graph that was built consists of, to be put together again without resolving anything:
+ * edges by `from`, and for each vertex what waits for it. Kept by reference. `rank` and `sources`
+ * of the graph stay empty: it can be decided with, not printed. */
+typedef struct GraphParts {
+    Steps steps;
+    Edge *edges;
+    uint32_t edge_count;
+    uint32_t vertex_count;
+    uint32_t *next_start; /* one more than vertices */
+    uint32_t *next;
+    uint32_t *order;
+    uint32_t order_count;
+} GraphParts;
+
+/* Fails with ERROR_INVALID when the parts do not belong together. */
+MUST_CHECK bool graph_restore(Arena *arena, const GraphParts *parts, Graph **out, Error *err);
+
 /* The edges of `step` to what it depends on, and (as numbers for graph_edge) those of the steps
  * that depend on it. */
 Edges graph_edges(const Graph *graph, uint32_t step);

@@ -1,5 +1,5 @@
 /* What the files that build a graph share; graph.c calls them in this order. Nobody else includes
- * it. */
+ * it but graph_restore.c. */
 #pragma once
 
 #include "base/vec.h"
@@ -46,8 +46,9 @@ void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist);
  * `position` gives, in every mode. */
 void graph_order_checks(GraphBuilder *builder, const uint32_t *position, PairVec *pairs);
 
-/* graph_vertices.c: makes the vertices from the hard edges. */
-void graph_make_vertices(GraphBuilder *builder);
+/* graph_vertices.c: makes the vertices: one for each step, and one more for the target of a
+ * prereq. */
+void graph_set_vertices(Arena *arena, Graph *graph, const Edge *edges, uint32_t edge_count);
 /* What waits for what. `soft` may be empty; of its edges, those of which `left_out` says so are
  * left out (NULL: none), and those to a check that lies before their target in `position` (NULL:
  * all are taken). */

@@ -15,24 +15,23 @@ typedef struct NetMaker {
     const uint32_t *prereq_items;
 } NetMaker;
 
-void graph_make_vertices(GraphBuilder *builder)
+void graph_set_vertices(Arena *arena, Graph *graph, const Edge *edges, uint32_t edge_count)
 {
-    Graph *graph = builder->graph;
     uint32_t count = graph->steps.count;
     uint32_t checks = 0;
-    graph->check_of = ARENA_ARRAY(builder->arena, uint32_t, count);
+    graph->check_of = ARENA_ARRAY(arena, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
         graph->check_of[i] = VERTEX_NONE;
     }
-    for (uint32_t i = 0; i < builder->hard.len; i++) {
-        const Edge *edge = &builder->hard.items[i];
+    for (uint32_t i = 0; i < edge_count; i++) {
+        const Edge *edge = &edges[i];
         if (edge->kind == REQUISITE_PREREQ && graph->check_of[edge->to] == VERTEX_NONE) {
             graph->check_of[edge->to] = 0;
             checks++;
         }
     }
     graph->vertex_count = count + checks;
-    graph->vertices = ARENA_ARRAY(builder->arena, Vertex, graph->vertex_count);
+    graph->vertices = ARENA_ARRAY(arena, Vertex, graph->vertex_count);
     uint32_t next = count;
     for (uint32_t i = 0; i < count; i++) {
         graph->vertices[i] = (Vertex){ .step = i };

@@ -50,6 +50,7 @@ struct Executor {
     Pool *pool;
     StepRun *runs;
     StepReport *reports;
+    Turns turns;
     Timers timers;
     VEC(Running *) spares; /* tasks to be used again, with the memory of their arenas */
     uint32_t ran;          /* steps that were started */
@@ -58,6 +59,23 @@ struct Executor {
     bool interrupted, timed_out;
     atomic_bool cancelled;
 };
+
+/* --- Turns: what is remembered of the run ---------------------------------------------------- */
+
+static void turn_begin(Executor *executor, TurnKind kind, Work work)
+{
+    VEC_PUSH(executor->arena, &executor->turns.list,
+             (Turn){ .kind = kind,
+                     .work = work,
+                     .first_asked = executor->turns.asked.len,
+                     .end = TURN_ACTS });
+}
+
+/* The one that goes on. */
+static Turn *turn_now(Executor *executor)
+{
+    return &VEC_LAST(&executor->turns.list);
+}
 
 /* --- Ends ------------------------------------------------------------------------------------ */
 
@@ -134,7 +152,12 @@ static void add_error(Executor *executor, uint32_t step, const char *code, const
 static void end_work(Executor *executor, Work work, const Value *params)
 {
     StepReport *report = &executor->reports[work.step];
-    report->status = executor->runs[work.step].status;
+    StepRun *run = &executor->runs[work.step];
+    report->status = run->status;
+    run->stage = STAGE_START; /* for the next phase */
+    run->asked = 0;
+    turn_now(executor)->end = TURN_ENDED;
+    turn_now(executor)->status = report->status;
     schedule_done(executor->schedule, work, &report->status);
     const ExecutorSettings *settings = &executor->settings;
     if (work.phase != PHASE_CHECK && settings->world.ended != NULL) {
@@ -148,12 +171,7 @@ static void end_work(Executor *executor, Work work, const Value *params)
 /* Ends a work without an action, for `reason`, which is in the run's arena. */
 static void end_without(Executor *executor, Work work, StepResult result, Str reason)
 {
-    StepRun *run = &executor->runs[work.step];
-    if (work.phase == PHASE_CHECK) {
-        run->status.pending = result;
-    } else if (work.phase != PHASE_REACT) {
-        run->status.result = result;
-    }
+    conclude_without(&executor->runs[work.step].status, work.phase, result);
     executor->reports[work.step].reason = reason;
     end_work(executor, work, NULL);
 }
@@ -165,6 +183,7 @@ static void park(Executor *executor, Work work, Stage stage, int64_t interval_ms
     int64_t due_us = clock_monotonic_us() + interval_ms * 1000;
     executor->runs[work.step].stage = stage;
     executor->reports[work.step].reason = why;
+    turn_now(executor)->end = TURN_WAITS;
     schedule_park(executor->schedule, work);
     timers_add(&executor->timers, executor->arena, (Timer){ due_us, work });
     const RunView *view = &executor->settings.view;
@@ -173,20 +192,7 @@ static void park(Executor *executor, Work work, Stage stage, int64_t interval_ms
     }
 }
 
-/* Whether one more try is allowed after `asked` that failed. */
-static bool may_retry(const Retry *retry, int64_t asked)
-{
-    return retry->given && (retry->limit == 0 || asked <= retry->limit);
-}
-
-typedef enum Answer {
-    ANSWER_YES,
-    ANSWER_NO,
-    ANSWER_UNKNOWN,
-    ANSWER_FAILED,
-} Answer;
-
-static Answer ask(Executor *executor, uint32_t step, const Dynamic *test, bool own)
+static Answer evaluate(Executor *executor, uint32_t step, const Dynamic *test, bool own)
 {
     const ExecutorWorld *world = &executor->settings.world;
     Value value;
@@ -199,10 +205,24 @@ static Answer ask(Executor *executor, uint32_t step, const Dynamic *test, bool o
     return value_is_true(value) ? ANSWER_YES : ANSWER_NO;
 }
 
-static Str condition_text(const Condition *condition)
+static Str test_text(const Dynamic *test)
 {
-    Value written = condition->test.value;
-    return value_is_string(written) ? value_str(written) : STR("its condition");
+    return value_is_string(test->value) ? value_str(test->value) : STR("its condition");
+}
+
+/* Asks, and remembers the answer. All but `when` see the own result. */
+static Answer ask(Executor *executor, uint32_t step, ConditionName name, const Dynamic *test,
+                  const Retry *retry)
+{
+    Answer answer = evaluate(executor, step, test, name != CONDITION_WHEN);
+    VEC_PUSH(executor->arena, &executor->turns.asked,
+             (Asked){ .condition = name,
+                      .answer = answer,
+                      .text = value_is_string(test->value) ? value_str(test->value) : STR_EMPTY,
+                      .retries = retry->given,
+                      .limit = retry->limit });
+    turn_now(executor)->asked_count++;
+    return answer;
 }
 
 /* `when` of the step and of the ways that led to its job. */
@@ -217,13 +237,13 @@ static Answer ask_when(Executor *executor, uint32_t step, const Condition **whic
              gate = gate->outer) {
             if (gate->when.given) {
                 *which = &gate->when;
-                answer = ask(executor, step, &gate->when.test, false);
+                answer = ask(executor, step, CONDITION_WHEN, &gate->when.test, &gate->when.retry);
             }
         }
     }
     if (answer == ANSWER_YES && spec->when.given) {
         *which = &spec->when;
-        answer = ask(executor, step, &spec->when.test, false);
+        answer = ask(executor, step, CONDITION_WHEN, &spec->when.test, &spec->when.retry);
     }
     return answer;
 }
@@ -232,30 +252,13 @@ static Answer ask_when(Executor *executor, uint32_t step, const Condition **whic
 
 static void end_well(Executor *executor, Work work, const Value *params)
 {
-    StepRun *run = &executor->runs[work.step];
-    if (run->status.result == RESULT_PENDING) {
-        run->status.result = run->status.changed ? RESULT_CHANGED : RESULT_OK;
-    }
-    end_work(executor, work, params);
-}
-
-/* A reaction at the end: what had been ok before has changed now. */
-static void end_reaction(Executor *executor, Work work, const Value *params)
-{
-    StepRun *run = &executor->runs[work.step];
-    if (run->status.changed && run->status.result == RESULT_OK) {
-        run->status.result = RESULT_CHANGED;
-    }
+    conclude_well(&executor->runs[work.step].status, work.phase);
     end_work(executor, work, params);
 }
 
 static void end_failed(Executor *executor, Work work, const Value *params)
 {
-    StepStatus *status = &executor->runs[work.step].status;
-    status->result = RESULT_FAILED;
-    if (work.phase == PHASE_CHECK) {
-        status->pending = RESULT_FAILED;
-    }
+    conclude_failed(&executor->runs[work.step].status, work.phase);
     end_work(executor, work, params);
 }
 
@@ -275,7 +278,7 @@ static const Value *keep_params(Executor *executor, uint32_t step, const Value *
 
 /* Asks a condition about the result. False: the work ended or is parked. */
 static bool passes(Executor *executor, Work work, const Condition *condition, Stage stage,
-                   const char *name, const Value *params)
+                   ConditionName name, const Value *params)
 {
     StepRun *run = &executor->runs[work.step];
     if (!condition->given) {
@@ -285,45 +288,38 @@ static bool passes(Executor *executor, Work work, const Condition *condition, St
         run->stage = stage;
         run->asked = 0;
     }
-    Str text = condition_text(condition);
-    switch (ask(executor, work.step, &condition->test, true)) {
-    case ANSWER_YES: return true;
-    case ANSWER_UNKNOWN:
-        if (executor->settings.planning) {
-            return true;
+    Answer answer = ask(executor, work.step, name, &condition->test, &condition->retry);
+    run->asked += answer == ANSWER_NO;
+    Str text = test_text(&condition->test);
+    switch (conclude_result(answer, &condition->retry, run->asked, executor->settings.planning)) {
+    case VERDICT_PARK:
+        keep_params(executor, work.step, params);
+        park(executor, work, stage, condition->retry.interval_ms,
+             arena_format(executor->arena, "waits until '%s' holds: %" STR_FMT,
+                          condition_name(name), STR_ARG(text)));
+        return false;
+    case VERDICT_FAIL:
+        if (answer == ANSWER_NO) {
+            add_error(executor, work.step, "E0603", "'%s' does not hold: %" STR_FMT,
+                      condition_name(name), STR_ARG(text));
+        } else if (answer == ANSWER_UNKNOWN) {
+            add_error(executor, work.step, "E0602", "'%s' cannot be told: %" STR_FMT,
+                      condition_name(name), STR_ARG(text));
         }
-        add_error(executor, work.step, "E0602", "'%s' cannot be told: %" STR_FMT, name,
-                  STR_ARG(text));
-        break;
-    case ANSWER_NO:
-        run->asked++;
-        if (executor->settings.planning) {
-            return true; /* the action has not run: what it will leave is not known */
-        }
-        if (may_retry(&condition->retry, run->asked)) {
-            keep_params(executor, work.step, params);
-            park(executor, work, stage, condition->retry.interval_ms,
-                 arena_format(executor->arena, "waits until '%s' holds: %" STR_FMT, name,
-                              STR_ARG(text)));
-            return false;
-        }
-        add_error(executor, work.step, "E0603", "'%s' does not hold: %" STR_FMT, name,
-                  STR_ARG(text));
-        break;
-    case ANSWER_FAILED: break;
+        end_failed(executor, work, params);
+        return false;
+    default: return true;
     }
-    end_failed(executor, work, params);
-    return false;
 }
 
 static void ask_about_result(Executor *executor, Work work, const Value *params)
 {
     const StepSpec *spec = step_of(executor, work.step)->spec;
     if (executor->runs[work.step].stage != STAGE_CONTINUE &&
-        !passes(executor, work, &spec->success, STAGE_SUCCESS, "success", params)) {
+        !passes(executor, work, &spec->success, STAGE_SUCCESS, CONDITION_SUCCESS, params)) {
         return;
     }
-    if (passes(executor, work, &spec->proceed, STAGE_CONTINUE, "continue", params)) {
+    if (passes(executor, work, &spec->proceed, STAGE_CONTINUE, CONDITION_CONTINUE, params)) {
         end_well(executor, work, params);
     }
 }
@@ -372,27 +368,20 @@ static void fill_report(Executor *executor, Running *running)
                         : value_copy(executor->arena, value_list(outcome->files)).list;
 }
 
-typedef enum Repeat {
-    REPEAT_NO,
-    REPEAT_YES,
-    REPEAT_GIVE_UP, /* `until` does not hold, and the tries are used up */
-} Repeat;
-
 /* Whether the action is to be repeated (runOptions.retry): it failed, or `until` does not hold. */
-static Repeat repeats(Executor *executor, Work work, bool failed)
+static Verdict repeats(Executor *executor, Work work, bool failed)
 {
     const Retry *retry = &step_of(executor, work.step)->spec->run.retry;
     StepRun *run = &executor->runs[work.step];
     if (!retry->given || executor->settings.planning || work.phase != PHASE_RUN) {
-        return REPEAT_NO;
+        return failed ? VERDICT_FAIL : VERDICT_GO_ON;
     }
     executor->reports[work.step].error = NULL; /* of an earlier try */
-    bool until = retry->until.value.kind != VALUE_NULL;
-    if (!failed && (!until || ask(executor, work.step, &retry->until, true) == ANSWER_YES)) {
-        return REPEAT_NO;
-    }
-    run->retried++;
-    return may_retry(retry, run->retried) ? REPEAT_YES : failed ? REPEAT_NO : REPEAT_GIVE_UP;
+    bool asks = !failed && retry->until.value.kind != VALUE_NULL;
+    Answer until =
+        asks ? ask(executor, work.step, CONDITION_UNTIL, &retry->until, retry) : ANSWER_YES;
+    run->retried += failed || until != ANSWER_YES;
+    return conclude_repeat(failed, until, retry, run->retried);
 }
 
 /* What a plan shows of a step that would react. */
@@ -419,22 +408,21 @@ static void finish(Executor *executor, Running *running)
     bool differed = task->applied || (outcome->changed && !task->reacted);
     plan_reaction(executor, running);
     fill_report(executor, running);
-    run->status.changed = run->status.changed || (outcome->changed && work.phase != PHASE_CHECK);
-    run->status.reacted = run->status.reacted || task->reacted;
+    Observed seen = { outcome->changed, outcome->unknown, task->failed, task->reacted };
+    turn_now(executor)->acted = true;
+    turn_now(executor)->seen = seen;
+    conclude_observed(&run->status, work.phase, seen, executor->settings.planning);
     report->status.changed = run->status.changed; /* for conditions about the own result */
     if (differed && report->cause == CAUSE_NONE && executor->settings.world.cause != NULL) {
         report->cause =
             executor->settings.world.cause(executor->settings.world.context, work.step, params);
     }
     if (work.phase == PHASE_CHECK && !task->failed) {
-        run->status.pending = outcome->unknown   ? RESULT_UNKNOWN
-                              : outcome->changed ? RESULT_CHANGED
-                                                 : RESULT_OK;
         end_work(executor, work, params);
         return;
     }
-    Repeat repeat = repeats(executor, work, task->failed);
-    if (repeat == REPEAT_YES) {
+    Verdict verdict = repeats(executor, work, task->failed);
+    if (verdict == VERDICT_PARK) {
         run->params = NULL; /* they are resolved again: what they hold may have moved */
         park(executor, work, STAGE_ACT, step_of(executor, work.step)->spec->run.retry.interval_ms,
              task->failed ? arena_format(executor->arena, "failed, will be tried again: %" STR_FMT,
@@ -447,7 +435,7 @@ static void finish(Executor *executor, Running *running)
         end_failed(executor, work, params);
         return;
     }
-    if (repeat == REPEAT_GIVE_UP) {
+    if (verdict == VERDICT_FAIL) {
         if (report->error == NULL) {
             add_error(executor, work.step, "E0603", "'until' does not hold after %lld tries",
                       (long long)run->retried);
@@ -456,11 +444,8 @@ static void finish(Executor *executor, Running *running)
         return;
     }
     report->reason = STR_EMPTY; /* of an earlier wait */
-    if (executor->settings.planning && outcome->unknown) {
-        run->status.result = RESULT_UNKNOWN;
-    }
     if (work.phase == PHASE_REACT) {
-        end_reaction(executor, work, params);
+        end_well(executor, work, params);
         return;
     }
     ask_about_result(executor, work, params);
@@ -502,6 +487,7 @@ static void start_action(Executor *executor, Work work)
                                    fresh_problems(executor))) {
     case DYNAMIC_OK: break;
     case DYNAMIC_UNKNOWN:
+        turn_now(executor)->params = PARAMS_UNKNOWN;
         if (settings->planning) {
             running_end(executor, running);
             end_without(executor, work, RESULT_UNKNOWN,
@@ -514,6 +500,7 @@ static void start_action(Executor *executor, Work work)
         end_failed(executor, work, NULL);
         return;
     case DYNAMIC_FAILED:
+        turn_now(executor)->params = PARAMS_FAILED;
         take_error(executor, work.step);
         running_end(executor, running);
         end_failed(executor, work, NULL);
@@ -559,47 +546,45 @@ static void start_step(Executor *executor, Work work)
     const ExecutorWorld *world = &executor->settings.world;
     if (world->targeted != NULL && !world->targeted(world->context, work.step)) {
         executor->reports[work.step].declined = true;
+        turn_now(executor)->bar = BAR_TARGET;
         end_without(executor, work, RESULT_SKIPPED, STR("its target does not include this node"));
         return;
     }
+    static const Retry no_retry = { .given = false };
     const Condition *which = NULL;
     Answer answer = run->stage == STAGE_ACT ? ANSWER_YES : ask_when(executor, work.step, &which);
-    switch (answer) {
-    case ANSWER_YES:
-        run->asked = 0;
-        start_action(executor, work);
-        return;
-    case ANSWER_FAILED: end_failed(executor, work, NULL); return;
-    case ANSWER_UNKNOWN:
-        if (executor->settings.planning) {
-            end_without(executor, work, RESULT_UNKNOWN,
-                        STR("its condition is known only when it runs"));
-        } else {
-            add_error(executor, work.step, "E0602",
-                      "its condition needs a result that this run does not have");
-            end_failed(executor, work, NULL);
-        }
-        return;
-    case ANSWER_NO: break;
-    }
-    Str text = condition_text(which);
-    if (!which->retry.given) {
+    const Retry *retry = which == NULL ? &no_retry : &which->retry;
+    Str text = which == NULL ? STR_EMPTY : test_text(&which->test);
+    run->asked = answer == ANSWER_YES ? 0 : run->asked + (answer == ANSWER_NO);
+    switch (conclude_when(answer, retry, run->asked, executor->settings.planning)) {
+    case VERDICT_GO_ON: start_action(executor, work); return;
+    case VERDICT_SKIP:
         executor->reports[work.step].declined = true;
         end_without(executor, work, RESULT_SKIPPED,
                     arena_format(executor->arena, "condition is false: %" STR_FMT, STR_ARG(text)));
         return;
+    case VERDICT_UNKNOWN:
+        end_without(executor, work, RESULT_UNKNOWN,
+                    STR("its condition is known only when it runs"));
+        return;
+    case VERDICT_WAIT:
+        end_without(executor, work, RESULT_WAITING,
+                    arena_format(executor->arena, "waits for: %" STR_FMT, STR_ARG(text)));
+        return;
+    case VERDICT_PARK:
+        park(executor, work, STAGE_START, retry->interval_ms,
+             arena_format(executor->arena, "waits for: %" STR_FMT, STR_ARG(text)));
+        return;
+    case VERDICT_FAIL: break;
     }
-    Str why = arena_format(executor->arena, "waits for: %" STR_FMT, STR_ARG(text));
-    run->asked++;
-    if (executor->settings.planning) {
-        end_without(executor, work, RESULT_WAITING, why);
-    } else if (may_retry(&which->retry, run->asked)) {
-        park(executor, work, STAGE_START, which->retry.interval_ms, why);
-    } else {
+    if (answer == ANSWER_NO) {
         add_error(executor, work.step, "E0604", "gave up after %lld tries: %" STR_FMT,
                   (long long)run->asked, STR_ARG(text));
-        end_failed(executor, work, NULL);
+    } else if (answer == ANSWER_UNKNOWN) {
+        add_error(executor, work.step, "E0602",
+                  "its condition needs a result that this run does not have");
     }
+    end_failed(executor, work, NULL);
 }
 
 /* What does not start any more because the run was interrupted. */
@@ -618,7 +603,9 @@ static void leave(Executor *executor, Work work)
 static void start(Executor *executor, Work work)
 {
     StepRun *run = &executor->runs[work.step];
+    turn_begin(executor, TURN_START, work);
     if (executor->interrupted) {
+        turn_now(executor)->bar = BAR_INTERRUPTED;
         leave(executor, work);
         return;
     }
@@ -629,12 +616,11 @@ static void start(Executor *executor, Work work)
     Decision decision =
         decide(executor->settings.graph, work, schedule_statuses(executor->schedule),
                executor->settings.planning, executor->arena);
-    switch (decision.kind) {
-    case DECIDE_SKIP: end_without(executor, work, RESULT_SKIPPED, decision.reason); return;
-    case DECIDE_BLOCK: end_without(executor, work, RESULT_BLOCKED, decision.reason); return;
-    case DECIDE_WAIT: end_without(executor, work, RESULT_WAITING, decision.reason); return;
-    case DECIDE_UNKNOWN: end_without(executor, work, RESULT_UNKNOWN, decision.reason); return;
-    case DECIDE_RUN: break;
+    turn_now(executor)->decided = true;
+    turn_now(executor)->decision = decision;
+    if (decision.kind != DECIDE_RUN) {
+        end_without(executor, work, conclude_decision(decision.kind), decision.reason);
+        return;
     }
     run->reacts = decision.react;
     if (work.phase != PHASE_REACT) {
@@ -642,7 +628,7 @@ static void start(Executor *executor, Work work)
     } else if (executor->settings.planning) {
         run->status.changed = true;
         executor->reports[work.step].reason = STR("would react to a change of what it listens to");
-        end_reaction(executor, work, NULL);
+        end_well(executor, work, NULL);
     } else {
         start_action(executor, work);
     }
@@ -673,7 +659,10 @@ static void wake(Executor *executor, int64_t now)
 {
     while (!timers_are_empty(&executor->timers) &&
            (executor->interrupted || timers_due_us(&executor->timers) <= now)) {
-        schedule_requeue(executor->schedule, timers_take(&executor->timers).work);
+        Work work = timers_take(&executor->timers).work;
+        turn_begin(executor, TURN_WAKE, work);
+        turn_now(executor)->end = TURN_WAITS;
+        schedule_requeue(executor->schedule, work);
     }
 }
 
@@ -683,8 +672,8 @@ static void give_up_waiting(Executor *executor)
     executor->timed_out = true;
     while (!timers_are_empty(&executor->timers)) {
         Work work = timers_take(&executor->timers).work;
-        executor->runs[work.step].status.result = RESULT_WAITING;
-        end_work(executor, work, NULL);
+        turn_begin(executor, TURN_GIVE_UP, work);
+        end_without(executor, work, RESULT_WAITING, executor->reports[work.step].reason);
     }
 }
 
@@ -719,6 +708,7 @@ void executor_run(Executor *executor)
         Running *running =
             pool_wait(executor->pool, next_wake(executor, now, deadline), settings->interrupts);
         if (running != NULL) {
+            turn_begin(executor, TURN_FINISH, running->work);
             finish(executor, running);
             running_end(executor, running);
             continue;
@@ -768,6 +758,11 @@ void executor_free(Executor *executor)
 const StepReport *executor_reports(const Executor *executor)
 {
     return executor->reports;
+}
+
+const Turns *executor_turns(const Executor *executor)
+{
+    return &executor->turns;
 }
 
 bool executor_was_interrupted(const Executor *executor)

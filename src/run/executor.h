@@ -5,6 +5,7 @@
  * outside comes as a table of functions, so that a run without a site can be tested. */
 #pragma once
 
+#include "model/turn.h"
 #include "run/report.h"
 #include "run/task.h"
 
@@ -64,6 +65,8 @@ DEFINE_AUTO(Executor, executor_free)
 void executor_run(Executor *executor);
 /* One for each step; those of steps that have ended may be read while it runs. */
 const StepReport *executor_reports(const Executor *executor);
+/* What it did turn by turn, for the record. */
+const Turns *executor_turns(const Executor *executor);
 bool executor_was_interrupted(const Executor *executor);
 bool executor_timed_out(const Executor *executor);
 int64_t executor_duration_us(const Executor *executor);

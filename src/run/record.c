@@ -2,10 +2,11 @@
 
 #include <stdio.h>
 
-#include "base/buf.h"
+#include "base/json_text.h"
 #include "base/utc.h"
 #include "lang/json.h"
 #include "sys/clock.h"
+#include "sys/file.h"
 
 enum {
     RECORD_MAX = 256 << 20, /* bytes */
@@ -18,26 +19,46 @@ static const char suffix[] = ".json";
 Str run_id_make(Arena *arena)
 {
     Buf id = buf_make_in(arena, RECORD_ID_MAX);
-    Str now = utc_text(arena, clock_now_ms());
+    int64_t ms = clock_now_ms();
+    Str now = utc_text(arena, ms);
     for (size_t i = 0; i < now.len && now.data[i] != 'Z'; i++) {
         if (now.data[i] != '-' && now.data[i] != ':') {
             buf_put_char(&id, now.data[i]);
         }
     }
-    buf_put_format(&id, "-%04x", (unsigned)(random_seed() & 0xffff));
+    buf_put_format(&id, ".%03d-%04x", (int)(ms % 1000), (unsigned)(random_seed() & 0xffff));
     return buf_str(&id);
 }
 
-void run_record_init(RunRecord *record, Arena *arena, Str id)
+void run_record_init(RunRecord *record, Str id)
 {
-    *record = (RunRecord){ .arena = arena, .id = id, .sections = map_new(arena, 12) };
-    run_record_set(record, "format", value_string(STR("eden.record/1")));
-    run_record_set(record, "run", value_string(id));
+    *record = (RunRecord){ .id = id, .text = buf_make(RECORD_MAX) };
+    buf_put(&record->text, STR("{\"format\":\"eden.record/1\""));
+    run_record_set_text(record, "run", id);
+}
+
+void run_record_clear(RunRecord *record)
+{
+    buf_clear(&record->text);
+}
+
+Buf *run_record_begin(RunRecord *record, const char *section)
+{
+    buf_put(&record->text, STR(",\n\""));
+    buf_put_c(&record->text, section);
+    buf_put(&record->text, STR("\":"));
+    return &record->text;
 }
 
 void run_record_set(RunRecord *record, const char *section, Value value)
 {
-    map_set_str(record->arena, record->sections, str_from_c(section), value);
+    (void)run_record_begin(record, section);
+    run_record_put(record, value);
+}
+
+void run_record_set_text(RunRecord *record, const char *section, Str text)
+{
+    json_text_put(run_record_begin(record, section), text);
 }
 
 /* --- Secrets ------------------------------------------------------------------------------- */
@@ -66,8 +87,6 @@ static Value hide(Arena *arena, Value v, unsigned depth)
     return v;
 }
 
-/* --- Files --------------------------------------------------------------------------------- */
-
 /* What has no JSON form (a function, an undefined value) is told by its kind. */
 static bool replace(void *context, Value v, Value *out, Error *err)
 {
@@ -75,13 +94,20 @@ static bool replace(void *context, Value v, Value *out, Error *err)
     return true;
 }
 
-static bool print(const RunRecord *record, Buf *text, Error *err)
+void run_record_put(RunRecord *record, Value value)
 {
+    static const JsonStyle style = { .replace = replace, .allow_nan = true };
+    Error err;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    const JsonStyle style = { .replace = replace, .allow_nan = true };
-    return json_print(text, hide(&arena, value_map(record->sections), 0), &style, err);
+    Value shown = value_holds_secret(value) ? hide(&arena, value, 0) : value;
+    if (!json_print(&record->text, shown, &style, &err) && !record->failed) {
+        record->failed = true;
+        record->error = err;
+    }
 }
+
+/* --- Files --------------------------------------------------------------------------------- */
 
 static bool is_record(const DirectoryEntry *entry)
 {
@@ -139,21 +165,27 @@ static bool drop_old(const Directory *runs, uint32_t kept, int64_t bytes, Error 
     return true;
 }
 
-bool run_record_save(const RunRecord *record, const Directory *state, uint32_t kept, Error *err)
+bool run_record_save(RunRecord *record, const Directory *state, uint32_t kept, Error *err)
 {
     AUTO_CLEAR(Directory) runs = { .descriptor = -1 };
-    AUTO_CLEAR(Buf) text = buf_make(RECORD_MAX);
     char name[RECORD_ID_MAX + sizeof suffix];
     snprintf(name, sizeof name, "%" STR_FMT "%s", STR_ARG(record->id), suffix);
-    if (!print(record, &text, err) || !directory_make_child(state, "runs", &runs, err)) {
+    buf_put(&record->text, STR("}\n"));
+    if (record->failed) {
+        *err = record->error;
         return false;
     }
-    buf_put_char(&text, '\n');
+    if (record->text.overflow) {
+        return error_set(err, ERROR_LIMIT, "it has more than %d bytes", RECORD_MAX);
+    }
+    if (!directory_make_child(state, "runs", &runs, err)) {
+        return false;
+    }
     directory_drop_drafts(&runs);
     /* Before it is written: on a full disk, the old ones make room. */
-    int64_t bytes = directory_disk_size(&runs) / RECORDS_SHARE - (int64_t)text.len;
+    int64_t bytes = directory_disk_size(&runs) / RECORDS_SHARE - (int64_t)record->text.len;
     return drop_old(&runs, kept > 0 ? kept - 1 : 0, bytes, err) &&
-           directory_write(&runs, name, buf_str(&text), false, err);
+           directory_write(&runs, name, buf_str(&record->text), false, err);
 }
 
 bool run_records_list(const Directory *state, Arena *arena, Str **ids, uint32_t *count, Error *err)
@@ -202,6 +234,21 @@ static bool find_id(const Directory *state, Arena *arena, Str wanted, Str *out, 
                                      matches, STR_ARG(wanted));
 }
 
+static bool parse(Arena *arena, Str text, Value *out, Error *err)
+{
+    const JsonOptions options = { .limits = { .size = RECORD_MAX,
+                                              .depth = json_options_default.limits.depth,
+                                              .nodes = UINT32_MAX },
+                                  .python_constants = true };
+    if (!json_parse_text(arena, text, &options, out, err)) {
+        return false;
+    }
+    const Value *format = value_get(*out, STR("format"));
+    return (format != NULL && value_is_string(*format) &&
+            str_eq(value_str(*format), STR("eden.record/1"))) ||
+           error_set(err, ERROR_INVALID, "it is no record of a run (\"format\":\"eden.record/1\")");
+}
+
 bool run_record_load(const Directory *state, Arena *arena, Str id, Value *out, Error *err)
 {
     AUTO_CLEAR(Directory) runs = { .descriptor = -1 };
@@ -211,10 +258,13 @@ bool run_record_load(const Directory *state, Arena *arena, Str id, Value *out, E
         !directory_read(&runs, arena, file_of(arena, found), RECORD_MAX, &text, err)) {
         return false;
     }
-    const JsonOptions options = { .limits = { .size = RECORD_MAX,
-                                              .depth = json_options_default.limits.depth,
-                                              .nodes = UINT32_MAX },
-                                  .python_constants = true };
-    return json_parse_text(arena, text, &options, out, err) ||
+    return parse(arena, text, out, err) ||
            error_wrap(err, "the record of run %" STR_FMT, STR_ARG(found));
+}
+
+bool run_record_read(const char *path, Arena *arena, Value *out, Error *err)
+{
+    Str text;
+    return file_read(arena, path, RECORD_MAX, &text, err) &&
+           (parse(arena, text, out, err) || error_wrap(err, "%s", path));
 }

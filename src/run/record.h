@@ -1,13 +1,13 @@
-/* The record of a run: enough to decide the same again, far from the machine. A JSON document in
- * the folder `runs` of the state directory, one file per run, the last ones kept.
+/* The record of a run: enough to decide the same again, far from the machine, and to tell why. A
+ * JSON document in the folder `runs` of the state directory, one file per run, the last ones kept:
+ * what it holds is recorded.h's.
  *
- *     {"format":"eden.record/1","run":ID,"at":..,"node":..,"site":{"path","digest"},"facts":{..},
- *      "variables":{..},"observations":{..},"decisions":[..],"result":..}
- *
- * Whoever runs decides what stands in the sections. Secrets do not get into the file: a value that
- * is marked becomes the text "(secret)". */
+ * It is written section by section, as text, because a large run should not pay for a tree that is
+ * printed once. Secrets do not get into the file: a value that is marked becomes the text
+ * "(secret)". */
 #pragma once
 
+#include "base/buf.h"
 #include "lang/value.h"
 #include "sys/directory.h"
 
@@ -18,19 +18,29 @@ enum {
 };
 
 typedef struct RunRecord {
-    Arena *arena;
     Str id;
-    Map *sections;
+    Buf text;
+    bool failed; /* a value could not be printed: */
+    Error error;
 } RunRecord;
 
-/* A new id that sorts by time: "20260131T081530-3f2a". */
+/* A new id that sorts by time: "20260131T081530.250-3f2a". */
 Str run_id_make(Arena *arena);
 
-void run_record_init(RunRecord *record, Arena *arena, Str id);
-/* Sets a section, "facts" and so on; borrowed until the record is saved. */
+void run_record_init(RunRecord *record, Str id);
+void run_record_clear(RunRecord *record);
+DEFINE_AUTO_CLEAR(RunRecord, run_record_clear)
+
+/* Adds a section, "facts" and so on, each once. */
 void run_record_set(RunRecord *record, const char *section, Value value);
+void run_record_set_text(RunRecord *record, const char *section, Str text);
+/* The same for a section that the caller writes, as JSON, to what this returns. */
+Buf *run_record_begin(RunRecord *record, const char *section);
+/* A value within such a section, secrets hidden. */
+void run_record_put(RunRecord *record, Value value);
+
 /* Writes the record and drops the oldest beyond `kept`, or beyond their share of the disk. */
-MUST_CHECK bool run_record_save(const RunRecord *record, const Directory *state, uint32_t kept,
+MUST_CHECK bool run_record_save(RunRecord *record, const Directory *state, uint32_t kept,
                                 Error *err);
 
 /* The ids of the records that there are, oldest first. */
@@ -40,3 +50,5 @@ MUST_CHECK bool run_records_list(const Directory *state, Arena *arena, Str **ids
  * ERROR_NOT_FOUND, ERROR_CONFLICT (several begin so) or ERROR_INVALID. */
 MUST_CHECK bool run_record_load(const Directory *state, Arena *arena, Str id, Value *out,
                                 Error *err);
+/* Any file that holds a record. Fails with what sys/file says, and with ERROR_INVALID. */
+MUST_CHECK bool run_record_read(const char *path, Arena *arena, Value *out, Error *err);

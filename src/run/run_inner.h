@@ -37,6 +37,7 @@ struct Run {
     uint32_t secrets_known; /* how many the scrubber was made of */
     bool too_secret;        /* there are more than a scrubber can look for: nothing is shown */
     RunReport report;
+    Str *values; /* by step, for the record: what templates in its parameters came to, as JSON */
 };
 
 /* The parameters of a step, in the order of its row: evaluated, converted, and files, templates and
@@ -48,3 +49,8 @@ void run_learn_secrets(Run *run, Value value);
 const StepReport *run_result_of(const Run *run, uint32_t step);
 /* Whether a step manages `path` or something below it. */
 bool run_is_claimed(const Run *run, Str path);
+/* The text without secrets that the run has met so far; a copy in `arena`. */
+Str run_scrub(Run *run, Str text, Arena *arena);
+/* run_record.c: what templates in the parameters came to, as a JSON object in the run's arena;
+ * empty when there are none. */
+Str run_record_values(Run *run, const Step *step, const Value *params);

@@ -5,7 +5,7 @@
 #include "run/journal.h"
 #include "run/keep.h"
 #include "run/lock.h"
-#include "run/record.h"
+#include "run/recorded.h"
 #include "run/run_inner.h"
 
 /* What an apply holds open; a plan has none of it. */
@@ -158,6 +158,9 @@ static void world_ended(void *context, Work work, const Value *params)
         (result == RESULT_OK || result == RESULT_CHANGED)) {
         last_applied_set(&run->last, step->id, wanted(run, work.step, params));
     }
+    if (params != NULL) {
+        run->values[work.step] = run_record_values(run, step, params);
+    }
     pay_debts(world->books, step, work, report);
 }
 
@@ -178,9 +181,8 @@ static void world_learn(void *context, Value value)
     run_learn_secrets(((World *)context)->run, value);
 }
 
-static Str world_scrub(void *context, Str text, Arena *arena)
+Str run_scrub(Run *run, Str text, Arena *arena)
 {
-    Run *run = ((World *)context)->run;
     update_scrubber(run);
     if (run->too_secret) {
         return STR("(not shown: there are too many secrets to look for)");
@@ -191,6 +193,11 @@ static Str world_scrub(void *context, Str text, Arena *arena)
     Buf clean = buf_make_in(arena, BUF_UNLIMITED);
     scrubber_apply(run->scrubber, text, &clean);
     return buf_str(&clean);
+}
+
+static Str world_scrub(void *context, Str text, Arena *arena)
+{
+    return run_scrub(((World *)context)->run, text, arena);
 }
 
 /* --- Debts ----------------------------------------------------------------------------------- */
@@ -289,14 +296,9 @@ static void warn(Run *run, const char *code, const char *what, const char *why)
 static void save_record(Run *run, const Books *books)
 {
     Error err;
-    RunRecord record;
-    run_record_init(&record, run->arena, books->id);
-    run_record_set(&record, "facts", run->facts);
-    run_record_set(&record, "run", run_report_value(&run->report, run->arena));
-    Map *site = map_new(run->arena, 2);
-    map_set_str(run->arena, site, STR("path"), value_string(str_from_c(run->config.path)));
-    map_set_str(run->arena, site, STR("digest"), value_string(run_site_digest(run)));
-    run_record_set(&record, "site", value_map(site));
+    AUTO_CLEAR(RunRecord) record;
+    run_record_init(&record, books->id);
+    run_record_fill(&record, run);
     if (!run_record_save(&record, &books->state, RECORDS_KEPT, &err)) {
         warn(run, "E0712", "the record of this run could not be written", err.text);
     }
@@ -402,6 +404,7 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
         return false;
     }
     books->id = run_id_make(run->arena);
+    run->values = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(Str));
     debts_of_graph(run->arena, run->graph, &edges, &edge_count);
     const uint16_t *owed = find_debts(run, journal_debts(books->journal), books);
     journal_begin(books->journal, &(JournalRun){ .id = books->id,

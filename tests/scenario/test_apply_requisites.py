@@ -35,7 +35,10 @@ TABLE = {
 
 @pytest.fixture
 def run_steps(eden, tmp_path):
-    """Applies (or plans) steps and gives the results by name and the whole report."""
+    """Applies (or plans) steps and gives the results by name and the whole report.
+
+    Whatever was applied must be decided the same again from its record.
+    """
 
     def run(steps, *options, command="apply", order="ansible"):
         site = tmp_path / "steps.yaml"
@@ -49,6 +52,9 @@ def run_steps(eden, tmp_path):
         report = json.loads(done.stdout)
         if report["format"] != "eden.run/1":
             return None, report
+        if command == "apply":
+            replayed = eden("replay", "--state-dir", tmp_path / "state")
+            assert replayed.returncode == 0, replayed.stdout + replayed.stderr
         return {step["name"]: step["result"] for step in report["steps"]}, report
 
     return run

@@ -24,6 +24,7 @@ GUARD = """#!/bin/sh
 case "$1" in
 plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
     --config-dir "$HOME/etc" --progress none ;;
+why | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
 *) exec {eden} "$@" ;;
 esac
 """
@@ -47,6 +48,18 @@ def examples():
     ]
 
 
+def leave_a_record(eden_path, folder):
+    """That of a run of the site, at the time that examples name, and as a file."""
+    (folder / "root").mkdir(exist_ok=True)
+    subprocess.run([eden_path, "apply", "site", "--root", "root", "--state-dir", "state",
+                    "--config-dir", "etc", "--progress", "none"],
+                   cwd=folder, capture_output=True, check=True)
+    record, = (folder / "state/runs").iterdir()
+    record.rename(folder / "state/runs/20260131T081530.250-3f2a.json")
+    (folder / "record.json").write_bytes(
+        (folder / "state/runs/20260131T081530.250-3f2a.json").read_bytes())
+
+
 @pytest.mark.parametrize("command", examples())
 def test_the_example_works(eden_path, tmp_path, command):
     for name, text in FILES.items():
@@ -59,6 +72,8 @@ def test_the_example_works(eden_path, tmp_path, command):
         (tmp_path / "bin" / name).chmod(0o755)
     (tmp_path / "bin" / "eden").write_text(GUARD.format(eden=eden_path))
     (tmp_path / "bin" / "eden").chmod(0o755)
+    if command.startswith(("eden why", "eden replay")):
+        leave_a_record(eden_path, tmp_path)
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=tmp_path,

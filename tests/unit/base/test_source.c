@@ -10,6 +10,10 @@ static void assert_place(Str text, uint32_t offset, uint32_t line, uint32_t colu
         fail_msg("offset %u: %u:%u instead of %u:%u", offset, place.line, place.column, line,
                  column);
     }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    SourceLines lines = source_lines(&arena, &source);
+    assert_int_equal(source_lines_at(&lines, offset), line);
 }
 
 static void assert_line(Str text, uint32_t offset, const char *expected)

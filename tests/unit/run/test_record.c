@@ -13,9 +13,9 @@ static Str printed(Scratch *scratch, Value v)
 
 static void save(Scratch *scratch, const Directory *directory, const char *id, uint32_t kept)
 {
-    RunRecord record;
+    AUTO_CLEAR(RunRecord) record;
     Error err;
-    run_record_init(&record, &scratch->arena, str_from_c(id));
+    run_record_init(&record, str_from_c(id));
     run_record_set(&record, "result", value_string(STR("ok")));
     assert_true(run_record_save(&record, directory, kept, &err));
 }
@@ -34,8 +34,8 @@ static void a_record_comes_back_without_its_secrets(void **state)
     map_set_str(arena, variables, STR("keys"), value_list(keys));
     map_set_str(arena, variables, STR("port"), value_int(80));
     map_set_str(arena, variables, STR("none"), value_missing());
-    RunRecord record;
-    run_record_init(&record, arena, STR("20260131T081530-3f2a"));
+    AUTO_CLEAR(RunRecord) record;
+    run_record_init(&record, STR("20260131T081530-3f2a"));
     run_record_set(&record, "variables", value_map(variables));
     run_record_set(&record, "result", value_string(STR("changed")));
     assert_true(run_record_save(&record, &directory, RECORDS_KEPT, &err));
@@ -97,10 +97,11 @@ static void ids_sort_by_time_and_fit_a_file_name(void **state)
 {
     Scratch *scratch = *state;
     Str id = run_id_make(&scratch->arena);
-    assert_int_equal(id.len, 20);
+    assert_int_equal(id.len, 24);
     assert_true(str_starts(id, STR("20")));
     assert_int_equal(id.data[8], 'T');
-    assert_int_equal(id.data[15], '-');
+    assert_int_equal(id.data[15], '.');
+    assert_int_equal(id.data[19], '-');
 }
 
 #define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)

@@ -1,0 +1,111 @@
+/* eden replay: decide a recorded run again. */
+#include "base/visible.h"
+#include "cli/output.h"
+#include "cli/record_input.h"
+
+static Str run_id(const Recorded *recorded)
+{
+    const Value *id = value_get(recorded->value, STR("run"));
+    return id != NULL && value_is_string(*id) ? value_str(*id) : STR("?");
+}
+
+static void print_json(const Invocation *invocation, const Recorded *recorded, const Replay *replay)
+{
+    Arena *arena = invocation->arena;
+    const Graph *graph = recorded->recording.graph;
+    Map *map = map_new(arena, 8);
+    map_set_str(arena, map, STR("format"), value_string(STR("eden.replay/1")));
+    map_set_str(arena, map, STR("run"), value_string(run_id(recorded)));
+    map_set_str(arena, map, STR("agrees"), value_bool(!replay->differs));
+    map_set_str(arena, map, STR("steps"), value_int(graph->steps.count));
+    map_set_str(arena, map, STR("decisions"), value_int(replay->decisions));
+    map_set_str(arena, map, STR("turns"), value_int(replay->turns));
+    if (replay->differs) {
+        map_set_str(arena, map, STR("step"), value_string(graph_step(graph, replay->step)->id));
+        map_set_str(arena, map, STR("difference"), value_string(replay->difference));
+    }
+    (void)output_json(invocation, value_map(map));
+}
+
+static void print_text(const Invocation *invocation, const Recorded *recorded, const Replay *replay)
+{
+    const Graph *graph = recorded->recording.graph;
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    buf_put(&text, STR("run "));
+    visible_put(&text, run_id(recorded));
+    if (replay->differs) {
+        buf_put_format(&text, ": differs at decision %u, turn %u\n  ", replay->decisions,
+                       replay->turns);
+        visible_put(&text, graph_step(graph, replay->step)->id);
+        buf_put(&text, STR("\n  "));
+        visible_put(&text, replay->difference);
+        buf_put_char(&text, '\n');
+    } else {
+        buf_put_format(&text, ": %u decisions about %u steps compared, all agree\n",
+                       replay->decisions, graph->steps.count);
+    }
+    stream_put(invocation->out, buf_str(&text));
+}
+
+/* An id has no '/' and does not end in ".json". */
+static bool is_file(const char *name)
+{
+    return strchr(name, '/') != NULL || str_ends(str_from_c(name), STR(".json"));
+}
+
+static int replay_command(Invocation *invocation)
+{
+    const char *name = invocation->arg_count > 0 ? invocation->args[0] : NULL;
+    Recorded recorded;
+    int code;
+    if (name != NULL && is_file(name) ? !record_input_file(invocation, name, &recorded, &code)
+                                      : !record_input_run(invocation, name, &recorded, &code)) {
+        return code;
+    }
+    Replay replay = replay_run(&recorded.recording, invocation->arena);
+    if (invocation_prints(invocation, "json")) {
+        print_json(invocation, &recorded, &replay);
+    } else {
+        print_text(invocation, &recorded, &replay);
+    }
+    return replay.differs ? EXIT_FAILED : EXIT_OK;
+}
+
+static const Option options[] = {
+    RECORD_OPTIONS,
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json",
+      .fallback = "text",
+      .help = "how to print" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden replay", "the last run of this node" },
+    { "eden replay 20260131T08 -o json", "the run whose id begins so" },
+    { "eden replay ./record.json", "a record from elsewhere" },
+    { 0 },
+};
+
+const Command command_replay = {
+    .name = "replay",
+    .group = GROUP_OPERATE,
+    .args = "[FILE|RUN]",
+    .args_max = 1,
+    .word = WORD_FILE,
+    .help = "Decide a recorded run again, and compare.",
+    .text =
+        "Every apply is recorded: the site's digest, facts, variables, the graph of its steps, "
+        "what\n"
+        "conditions answered and actions found, and what was decided from it. Replay goes through\n"
+        "the record alone, far from the machine if need be, decides about every step again, and\n"
+        "tells how many decisions it compared, or the first that differs (exit 1).\n"
+        "\n"
+        "RUN is the id of a run, or the beginning of one; without it, the last run is taken. A\n"
+        "name with a slash or with '.json' at its end is a file.",
+    .options = options,
+    .examples = examples,
+    .run = replay_command,
+};

@@ -1,0 +1,102 @@
+/* eden why: what ran, skipped or blocked a step, and where its values came from. */
+#include "base/suggest.h"
+#include "cli/output.h"
+#include "cli/record_input.h"
+#include "cli/why.h"
+
+static int tell_missing(Invocation *invocation, const Graph *graph, Str name)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    Suggest suggest = suggest_make(name);
+    Buf several = buf_make_in(invocation->arena, 400);
+    for (uint32_t i = 0; i < graph->steps.count; i++) {
+        const Step *step = graph_step(graph, i);
+        suggest_offer(&suggest, step->name);
+        if (str_eq(step->name, name)) {
+            buf_put_format(&several, "%s'%" STR_FMT "'", several.len == 0 ? "" : ", ",
+                           STR_ARG(step->id));
+        }
+    }
+    for (uint32_t i = 0; i < graph->steps.count; i++) {
+        suggest_offer(&suggest, graph_step(graph, i)->id);
+    }
+    Str near;
+    if (several.len > 0) {
+        Problem *problem = problems_add(&inputs.problems, "E0722", NULL, 0, 0,
+                                        "several steps are called '%" STR_FMT "'", STR_ARG(name));
+        problem->hint =
+            arena_format(invocation->arena, "say which: %" STR_FMT, STR_ARG(buf_str(&several)));
+    } else {
+        Problem *problem = problems_add(&inputs.problems, "E0722", NULL, 0, 0,
+                                        "the run has no step '%" STR_FMT "'", STR_ARG(name));
+        if (suggest_found(&suggest, &near)) {
+            problem->hint =
+                arena_format(invocation->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
+        }
+    }
+    (void)inputs_report(&inputs, invocation);
+    return EXIT_NOT_MATCHED;
+}
+
+static int why_run(Invocation *invocation)
+{
+    Recorded recorded;
+    int code;
+    if (!record_input_run(invocation, invocation_text(invocation, "run"), &recorded, &code)) {
+        return code;
+    }
+    const Graph *graph = recorded.recording.graph;
+    Str name = str_from_c(invocation->args[0]);
+    uint32_t step;
+    if (!graph_find(graph, name, &step)) {
+        return tell_missing(invocation, graph, name);
+    }
+    Value why = why_value(&recorded, step, invocation->arena);
+    if (invocation_prints(invocation, "json")) {
+        return output_json(invocation, why);
+    }
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    why_print(why, &text);
+    stream_put(invocation->out, buf_str(&text));
+    return EXIT_OK;
+}
+
+static const Option options[] = {
+    { .name = "run",
+      .argument = "ID",
+      .help = "which run, by its id or the beginning of it; else the last" },
+    RECORD_OPTIONS,
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json",
+      .fallback = "text",
+      .help = "how to print" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden why greet", "what became of a step in the last run, and why" },
+    { "eden why 'greet#greet' --run 20260131T08", "by its id, in an earlier run" },
+    { "eden why greet -o json", "for another program" },
+    { 0 },
+};
+
+const Command command_why = {
+    .name = "why",
+    .group = GROUP_OPERATE,
+    .args = "STEP",
+    .args_min = 1,
+    .args_max = 1,
+    .help = "Tell what ran, skipped or blocked a step.",
+    .text =
+        "STEP is the name of a step, or its id JOB#NAME. The answer comes from the record that\n"
+        "every apply leaves, so nothing is looked at but that: the chain of causes up to the "
+        "first\n"
+        "one, what its conditions said, what it depends on, what it changed, and where the value\n"
+        "of each parameter was written. For variables used in it, 'eden vars why' tells further.",
+    .options = options,
+    .examples = examples,
+    .run = why_run,
+};

@@ -1,0 +1,391 @@
+#include "cli/why.h"
+
+#include "lang/template/names.h"
+
+enum {
+    CHAIN_MAX = 100 /* causes that are told */
+};
+
+typedef struct Teller {
+    const Recorded *recorded;
+    const Graph *graph;
+    Arena *arena;
+} Teller;
+
+static void set(const Teller *teller, Map *map, const char *key, Value value)
+{
+    map_set_str(teller->arena, map, str_from_c(key), value);
+}
+
+static void set_text(const Teller *teller, Map *map, const char *key, Str text)
+{
+    set(teller, map, key, value_string(text));
+}
+
+/* Fields of the record as they are; those it does not have are left out. */
+static void copy(const Teller *teller, Map *to, Value from, const char *const *keys)
+{
+    for (; *keys != NULL; keys++) {
+        const Value *value = value_get(from, str_from_c(*keys));
+        if (value != NULL) {
+            set(teller, to, *keys, *value);
+        }
+    }
+}
+
+static Value step_value(const Teller *teller, uint32_t step)
+{
+    return teller->recorded->steps[step].value;
+}
+
+static Str text_of(Value map, const char *key)
+{
+    const Value *value = value_get(map, str_from_c(key));
+    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
+}
+
+static Str step_text(const Teller *teller, uint32_t step, const char *key)
+{
+    return text_of(step_value(teller, step), key);
+}
+
+static StepResult result_of(const Teller *teller, uint32_t step)
+{
+    return teller->recorded->recording.results[step].result;
+}
+
+/* The decision about a step; NULL when the run never came to one. */
+static const Decision *decision_of(const Teller *teller, uint32_t step)
+{
+    uint32_t turn = teller->recorded->steps[step].last_turn;
+    return turn == UINT32_MAX ? NULL : &teller->recorded->turns.list.items[turn].decision;
+}
+
+/* --- The chain ------------------------------------------------------------------------------- */
+
+static Str cause_text(Str cause)
+{
+    return str_eq(cause, STR("drift"))    ? STR("the machine was not as the last run left it")
+           : str_eq(cause, STR("intent")) ? STR("the site wants something else than last time")
+           : str_eq(cause, STR("new"))    ? STR("it was never applied here before")
+                                          : STR_EMPTY;
+}
+
+static Str error_text(const Teller *teller, uint32_t step)
+{
+    const Value *error = value_get(step_value(teller, step), STR("error"));
+    if (error == NULL) {
+        return STR_EMPTY;
+    }
+    Str message = text_of(*error, "message"), code = text_of(*error, "code");
+    return arena_format(teller->arena, "%" STR_FMT " (%" STR_FMT ")", STR_ARG(message),
+                        STR_ARG(code));
+}
+
+/* "failed: no such file (E0601)", "changed: the machine was not ..., ran because 'x' changed" */
+static Str tell_step(const Teller *teller, uint32_t step)
+{
+    static const char *const words[] = {
+        [RESULT_PENDING] = "did not come to an end",
+        [RESULT_OK] = "ran and found nothing to change",
+        [RESULT_CHANGED] = "changed",
+        [RESULT_FAILED] = "failed",
+        [RESULT_SKIPPED] = "was skipped",
+        [RESULT_BLOCKED] = "was blocked",
+        [RESULT_WAITING] = "was still waiting",
+        [RESULT_UNKNOWN] = "cannot be told before the run",
+    };
+    StepResult result = result_of(teller, step);
+    const Decision *decision = decision_of(teller, step);
+    bool ran = decision != NULL && decision->kind == DECIDE_RUN;
+    Str why = result == RESULT_FAILED    ? error_text(teller, step)
+              : result == RESULT_CHANGED ? cause_text(step_text(teller, step, "cause"))
+                                         : step_text(teller, step, "reason");
+    Buf text = buf_make_in(teller->arena, BUF_UNLIMITED);
+    buf_put_c(&text, words[result]);
+    if (why.len > 0) {
+        buf_put(&text, STR(": "));
+        buf_put(&text, why);
+    }
+    if (ran && decision->reason.len > 0) {
+        buf_put_format(&text, "%s because %" STR_FMT,
+                       decision->react ? "; it ran and was to react" : "; it ran",
+                       STR_ARG(decision->reason));
+    }
+    return buf_str(&text);
+}
+
+/* Why it reacted at the end, to what it listens to; empty when it did not. */
+static Str tell_reaction(const Teller *teller, uint32_t step)
+{
+    const Turns *turns = &teller->recorded->turns;
+    for (uint32_t i = turns->list.len; i > 0; i--) {
+        const Turn *turn = &turns->list.items[i - 1];
+        if (turn->work.step == step && turn->work.phase == PHASE_REACT && turn->decided &&
+            turn->decision.kind == DECIDE_RUN) {
+            return turn->decision.reason;
+        }
+    }
+    return STR_EMPTY;
+}
+
+static Map *new_link(const Teller *teller, uint32_t step)
+{
+    static const char *const keys[] = { "action", "file", "line", "result", NULL };
+    Map *map = map_new(teller->arena, 9);
+    set_text(teller, map, "step", graph_step(teller->graph, step)->id);
+    copy(teller, map, step_value(teller, step), keys);
+    set_text(teller, map, "text", tell_step(teller, step));
+    return map;
+}
+
+static void set_edge(const Teller *teller, Map *map, const Edge *edge)
+{
+    set_text(teller, map, "kind", str_from_c(requisite_kind_name((RequisiteKind)edge->kind)));
+    set_text(teller, map, "origin", str_from_c(edge_origin_name((EdgeOrigin)edge->origin)));
+    if (edge->detail.len > 0) {
+        set_text(teller, map, "detail", edge->detail);
+    }
+}
+
+/* From the step to the one that everything comes from. The causes of a decision had their results
+ * before it, so that this ends; a forged record ends at CHAIN_MAX. */
+static Value chain_value(const Teller *teller, uint32_t step)
+{
+    List *chain = list_new(teller->arena, 4);
+    const Edge *edge = NULL;
+    do {
+        Map *link = new_link(teller, step);
+        if (edge != NULL) {
+            set_edge(teller, link, edge);
+        }
+        list_push(teller->arena, chain, value_map(link));
+        const Decision *decision = decision_of(teller, step);
+        edge = decision == NULL ? NULL : decision->because;
+        if (edge != NULL) {
+            step = edge->to == step ? edge->from : edge->to;
+        }
+    } while (edge != NULL && chain->len < CHAIN_MAX);
+    return value_list(chain);
+}
+
+/* --- Where values come from ------------------------------------------------------------------ */
+
+static bool starts_path(Str name, const char *root, Str *rest)
+{
+    Str start = str_from_c(root);
+    if (!str_starts(name, start)) {
+        return false;
+    }
+    *rest = str_from_offset(name, start.len);
+    if (rest->len > 0 && rest->data[0] == '.') {
+        *rest = str_from_offset(*rest, 1);
+        return rest->len > 0;
+    }
+    return rest->len > 0 && rest->data[0] == '[';
+}
+
+/* ['a b'] at the start of a path, as the name itself. */
+static Str unquoted(Str path)
+{
+    size_t end = str_find(path, STR("']"), 0);
+    return str_starts(path, STR("['")) && end != STR_NOT_FOUND ? str_slice(path, 2, end) : path;
+}
+
+/* The command that tells more of a name; empty for what it knows nothing of. */
+static Str ask_about(const Teller *teller, Str name)
+{
+    Value site = value_map(map_new(teller->arena, 0));
+    const Value *given = value_get(teller->recorded->value, STR("site"));
+    site = given == NULL ? site : *given;
+    Str path = text_of(site, "path"), rest;
+    if (starts_path(name, "vars", &rest) || starts_path(name, "variables", &rest)) {
+        const char *quote = memchr(rest.data, '[', rest.len) != NULL ? "\"" : "";
+        Str key = str_starts(rest, STR("['")) && str_ends(rest, STR("']")) ? unquoted(rest) : rest;
+        if (memchr(key.data, '.', key.len) != NULL && key.data != rest.data) {
+            key = rest; /* a key with dots stays in brackets */
+        } else if (key.data != rest.data) {
+            quote = "";
+        }
+        return arena_format(teller->arena, "eden vars why %s%" STR_FMT "%s %" STR_FMT, quote,
+                            STR_ARG(key), quote, STR_ARG(path));
+    }
+    if (starts_path(name, "steps", &rest)) {
+        Str step = unquoted(rest);
+        if (step.data == rest.data) {
+            size_t end = str_find(rest, STR("."), 0);
+            step = end == STR_NOT_FOUND ? rest : str_slice(rest, 0, end);
+        }
+        return arena_format(teller->arena, "eden why '%" STR_FMT "'", STR_ARG(step));
+    }
+    if (starts_path(name, "server", &rest) || starts_path(name, "Server", &rest)) {
+        return STR("eden facts");
+    }
+    return STR_EMPTY;
+}
+
+static bool is_known(Str name)
+{
+    static const char *const roots[] = { "vars",       "variables", "steps",  "server",
+                                         "Server",     "item",      "macros", "eden",
+                                         "servervars", "event",     NULL };
+    for (int i = 0; roots[i] != NULL; i++) {
+        Str rest;
+        if (str_eq_c(name, roots[i]) || starts_path(name, roots[i], &rest)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void find_names(const Teller *teller, Value written, bool expression, List *names,
+                       unsigned depth)
+{
+    if (value_is_string(written)) {
+        template_names(teller->arena, value_str(written), expression, names);
+    } else if (written.kind == VALUE_LIST && depth > 0) {
+        for (uint32_t i = 0; i < written.list->len; i++) {
+            find_names(teller, written.list->items[i], expression, names, depth - 1);
+        }
+    } else if (written.kind == VALUE_MAP && depth > 0) {
+        for (uint32_t i = 0; i < written.map->len; i++) {
+            find_names(teller, written.map->entries[i].value, expression, names, depth - 1);
+        }
+    }
+}
+
+/* What it looks up, and how to ask about that. */
+static void set_uses(const Teller *teller, Map *map, Value written, bool expression)
+{
+    List *names = list_new(teller->arena, 4), *uses = list_new(teller->arena, 4);
+    List *ask = list_new(teller->arena, 4);
+    find_names(teller, written, expression, names, 64);
+    for (uint32_t i = 0; i < names->len; i++) {
+        Str name = value_str(names->items[i]);
+        if (!is_known(name)) {
+            continue;
+        }
+        list_push(teller->arena, uses, value_string(name));
+        Str command = ask_about(teller, name);
+        bool fresh = command.len > 0;
+        for (uint32_t j = 0; j < ask->len; j++) {
+            fresh = fresh && !str_eq(value_str(ask->items[j]), command);
+        }
+        if (fresh) {
+            list_push(teller->arena, ask, value_string(command));
+        }
+    }
+    if (uses->len > 0) {
+        set(teller, map, "uses", value_list(uses));
+    }
+    if (ask->len > 0) {
+        set(teller, map, "ask", value_list(ask));
+    }
+}
+
+static Value params_value(const Teller *teller, uint32_t step)
+{
+    static const char *const keys[] = { "value", "template", "bytes", "file", "line", NULL };
+    Value of = step_value(teller, step);
+    const Value *params = value_get(of, STR("params"));
+    const Value *values = value_get(of, STR("values"));
+    List *list = list_new(teller->arena, 4);
+    for (uint32_t i = 0; params != NULL && params->kind == VALUE_MAP && i < params->map->len; i++) {
+        const MapEntry *entry = &params->map->entries[i];
+        Map *map = map_new(teller->arena, 8);
+        set(teller, map, "name", entry->key);
+        set(teller, map, "file", value_string(text_of(of, "file")));
+        copy(teller, map, entry->value, keys);
+        const Value *came_to = values == NULL ? NULL : value_get(*values, value_str(entry->key));
+        if (came_to != NULL) {
+            set(teller, map, "value", *came_to);
+        }
+        const Value *written = value_get(entry->value, STR("template"));
+        if (written != NULL) {
+            set_uses(teller, map, *written, false);
+        }
+        list_push(teller->arena, list, value_map(map));
+    }
+    return value_list(list);
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
+
+/* Each condition with its last answer. */
+static Value conditions_value(const Teller *teller, uint32_t step)
+{
+    const Turns *turns = &teller->recorded->turns;
+    List *list = list_new(teller->arena, 2);
+    for (uint32_t i = 0; i < turns->list.len; i++) {
+        const Turn *turn = &turns->list.items[i];
+        for (uint32_t j = 0; turn->work.step == step && j < turn->asked_count; j++) {
+            const Asked *asked = &turns->asked.items[turn->first_asked + j];
+            Value name = value_string(str_from_c(condition_name(asked->condition)));
+            Map *map = NULL;
+            for (uint32_t k = 0; k < list->len && map == NULL; k++) {
+                Value other = list->items[k];
+                bool same = str_eq(text_of(other, "condition"), value_str(name)) &&
+                            str_eq(text_of(other, "text"), asked->text);
+                map = same ? other.map : NULL;
+            }
+            if (map == NULL) {
+                map = map_new(teller->arena, 6);
+                set(teller, map, "condition", name);
+                set_text(teller, map, "text", asked->text);
+                set_uses(teller, map, value_string(asked->text), true);
+                list_push(teller->arena, list, value_map(map));
+            }
+            const Value *times = value_get(value_map(map), STR("times"));
+            set_text(teller, map, "answer", str_from_c(answer_name(asked->answer)));
+            set(teller, map, "times", value_int(times == NULL ? 1 : times->integer + 1));
+        }
+    }
+    return value_list(list);
+}
+
+static Value requisites_value(const Teller *teller, uint32_t step)
+{
+    static const char *const keys[] = { "file", "line", NULL };
+    Edges edges = graph_edges(teller->graph, step);
+    const Decision *decision = decision_of(teller, step);
+    const Value *written = value_get(step_value(teller, step), STR("edges"));
+    List *list = list_new(teller->arena, edges.count);
+    for (uint32_t i = 0; i < edges.count; i++) {
+        const Edge *edge = &edges.items[i];
+        Map *map = map_new(teller->arena, 9);
+        set_edge(teller, map, edge);
+        set_text(teller, map, "step", graph_step(teller->graph, edge->to)->id);
+        set_text(teller, map, "result", str_from_c(step_result_name(result_of(teller, edge->to))));
+        set(teller, map, "file", value_string(step_text(teller, step, "file")));
+        copy(teller, map, written->list->items[i], keys);
+        set(teller, map, "decided", value_bool(decision != NULL && decision->because == edge));
+        list_push(teller->arena, list, value_map(map));
+    }
+    return value_list(list);
+}
+
+Value why_value(const Recorded *recorded, uint32_t step, Arena *arena)
+{
+    static const char *const run_keys[] = { "run", "at", "node", "site", NULL };
+    static const char *const keys[] = { "action",  "item",   "file",    "line",  "result",
+                                        "cause",   "reason", "comment", "state", "changed",
+                                        "reacted", "tries",  NULL };
+    static const char *const more[] = { "owed",   "changes",   "diff",  "stdout",
+                                        "stderr", "exit_code", "error", NULL };
+    Teller teller = { recorded, recorded->recording.graph, arena };
+    Map *map = map_new(arena, 32);
+    set_text(&teller, map, "format", STR("eden.why/1"));
+    copy(&teller, map, recorded->value, run_keys);
+    set_text(&teller, map, "step", graph_step(teller.graph, step)->id);
+    copy(&teller, map, step_value(&teller, step), keys);
+    Str reaction = tell_reaction(&teller, step);
+    if (reaction.len > 0) {
+        set_text(&teller, map, "reaction", reaction);
+    }
+    set(&teller, map, "chain", chain_value(&teller, step));
+    set(&teller, map, "conditions", conditions_value(&teller, step));
+    set(&teller, map, "requisites", requisites_value(&teller, step));
+    set(&teller, map, "parameters", params_value(&teller, step));
+    copy(&teller, map, step_value(&teller, step), more);
+    return value_map(map);
+}

@@ -1,0 +1,265 @@
+#include "base/visible.h"
+#include "cli/why.h"
+#include "lang/json.h"
+
+enum {
+    VALUE_WIDTH = 200, /* bytes of a value that are shown */
+    OUTPUT_SHOWN = 2000
+};
+
+static Str text_of(Value map, const char *key)
+{
+    const Value *value = value_get(map, str_from_c(key));
+    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
+}
+
+static const List *list_of(Value map, const char *key)
+{
+    static const List none = { 0 };
+    const Value *value = value_get(map, str_from_c(key));
+    return value != NULL && value->kind == VALUE_LIST ? value->list : &none;
+}
+
+static void put_title(Buf *out, const char *title)
+{
+    buf_put_format(out, "\n%s\n", title);
+}
+
+/* "  jobs/web.yaml:12" */
+static void put_place(Buf *out, Value of)
+{
+    Str file = text_of(of, "file");
+    const Value *line = value_get(of, STR("line"));
+    if (file.len == 0) {
+        return;
+    }
+    buf_put(out, STR("  "));
+    visible_put(out, file);
+    if (line != NULL && line->kind == VALUE_INT) {
+        buf_put_format(out, ":%lld", (long long)line->integer);
+    }
+}
+
+/* As JSON on one line, not too much of it. */
+static void put_value(Buf *out, Value value)
+{
+    Error err;
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    const JsonStyle style = { .spaced = true, .allow_nan = true };
+    if (!json_print(&text, value, &style, &err)) {
+        return;
+    }
+    visible_put(out, str_slice(buf_str(&text), 0, VALUE_WIDTH));
+    if (text.len > VALUE_WIDTH) {
+        buf_put(out, STR(" ..."));
+    }
+}
+
+static void put_lines(Buf *out, Str text, Str indent)
+{
+    for (Str line; text.len > 0 && str_split_next(&text, '\n', &line);) {
+        buf_put(out, indent);
+        visible_put(out, line);
+        buf_put_char(out, '\n');
+    }
+}
+
+static void put_head(Buf *out, Value why)
+{
+    visible_put(out, text_of(why, "step"));
+    buf_put(out, STR("  "));
+    visible_put(out, text_of(why, "action"));
+    buf_put(out, STR("  "));
+    visible_put(out, text_of(why, "result"));
+    put_place(out, why);
+    buf_put(out, STR("\nrun "));
+    visible_put(out, text_of(why, "run"));
+    buf_put(out, STR(" on "));
+    visible_put(out, text_of(why, "node"));
+    const Value *site = value_get(why, STR("site"));
+    if (site != NULL) {
+        buf_put(out, STR(", site "));
+        visible_put(out, text_of(*site, "path"));
+    }
+    buf_put_char(out, '\n');
+}
+
+static void put_chain(Buf *out, Value why)
+{
+    const List *chain = list_of(why, "chain");
+    put_title(out, "Why");
+    for (uint32_t i = 0; i < chain->len; i++) {
+        Value link = chain->items[i];
+        buf_put(out, i == 0 ? STR("  ") : STR("  <- "));
+        visible_put(out, text_of(link, "step"));
+        buf_put_char(out, ' ');
+        visible_put(out, text_of(link, "text"));
+        put_place(out, link);
+        buf_put_char(out, '\n');
+    }
+    Str reaction = text_of(why, "reaction");
+    if (reaction.len > 0) {
+        buf_put(out, STR("  it reacted at the end because "));
+        visible_put(out, reaction);
+        buf_put_char(out, '\n');
+    }
+}
+
+static void put_ask(Buf *out, Value of, const char *indent)
+{
+    const List *ask = list_of(of, "ask");
+    for (uint32_t i = 0; i < ask->len; i++) {
+        buf_put(out, i == 0 ? str_from_c(indent) : STR(", "));
+        buf_put(out, i == 0 ? STR("ask: ") : STR_EMPTY);
+        visible_put(out, value_str(ask->items[i]));
+    }
+    if (ask->len > 0) {
+        buf_put_char(out, '\n');
+    }
+}
+
+static void put_conditions(Buf *out, Value why)
+{
+    const List *conditions = list_of(why, "conditions");
+    if (conditions->len > 0) {
+        put_title(out, "Conditions");
+    }
+    for (uint32_t i = 0; i < conditions->len; i++) {
+        Value condition = conditions->items[i];
+        const Value *times = value_get(condition, STR("times"));
+        buf_put(out, STR("  "));
+        visible_put(out, text_of(condition, "condition"));
+        buf_put(out, STR(": "));
+        Str text = text_of(condition, "text");
+        visible_put(out, text.len > 0 ? text : STR("(a constant)"));
+        buf_put(out, STR(" -> "));
+        visible_put(out, text_of(condition, "answer"));
+        if (times != NULL && times->integer > 1) {
+            buf_put_format(out, ", asked %lld times", (long long)times->integer);
+        }
+        buf_put_char(out, '\n');
+        put_ask(out, condition, "    ");
+    }
+}
+
+static void put_requisites(Buf *out, Value why)
+{
+    const List *requisites = list_of(why, "requisites");
+    if (requisites->len > 0) {
+        put_title(out, "Depends on");
+    }
+    for (uint32_t i = 0; i < requisites->len; i++) {
+        Value edge = requisites->items[i];
+        Str origin = text_of(edge, "origin");
+        const Value *decided = value_get(edge, STR("decided"));
+        buf_put(out, STR("  "));
+        visible_put(out, text_of(edge, "kind"));
+        buf_put_char(out, ' ');
+        visible_put(out, text_of(edge, "step"));
+        buf_put(out, STR(": "));
+        visible_put(out, text_of(edge, "result"));
+        if (decided != NULL && decided->boolean) {
+            buf_put(out, STR(", decided"));
+        }
+        if (str_eq(origin, STR("written"))) {
+            put_place(out, edge);
+        } else {
+            buf_put(out, STR("  ("));
+            visible_put(out, origin);
+            buf_put(out, STR(": "));
+            visible_put(out, text_of(edge, "detail"));
+            buf_put_char(out, ')');
+        }
+        buf_put_char(out, '\n');
+    }
+}
+
+static void put_parameters(Buf *out, Value why)
+{
+    const List *params = list_of(why, "parameters");
+    if (params->len > 0) {
+        put_title(out, "Parameters");
+    }
+    for (uint32_t i = 0; i < params->len; i++) {
+        Value param = params->items[i];
+        const Value *value = value_get(param, STR("value"));
+        const Value *bytes = value_get(param, STR("bytes"));
+        const Value *written = value_get(param, STR("template"));
+        buf_put(out, STR("  "));
+        visible_put(out, text_of(param, "name"));
+        buf_put(out, STR(": "));
+        if (value != NULL) {
+            put_value(out, *value);
+        } else if (bytes != NULL && bytes->kind == VALUE_INT) {
+            buf_put_format(out, "(%lld bytes as written)", (long long)bytes->integer);
+        } else {
+            buf_put(out, STR("(was not evaluated)"));
+        }
+        put_place(out, param);
+        buf_put_char(out, '\n');
+        if (written != NULL) {
+            buf_put(out, STR("    from: "));
+            put_value(out, *written);
+            buf_put_char(out, '\n');
+        }
+        put_ask(out, param, "    ");
+    }
+}
+
+static void put_owed(Buf *out, Value why)
+{
+    const List *owed = list_of(why, "owed");
+    for (uint32_t i = 0; i < owed->len; i++) {
+        if (value_is_string(owed->items[i])) {
+            buf_put(out, i == 0 ? STR("\nOwed from an earlier run: ") : STR(", "));
+            visible_put(out, value_str(owed->items[i]));
+        }
+    }
+    if (owed->len > 0) {
+        buf_put_char(out, '\n');
+    }
+}
+
+static void put_text_section(Buf *out, Value why, const char *key, const char *title)
+{
+    Str text = text_of(why, key);
+    if (text.len > 0) {
+        put_title(out, title);
+        put_lines(out, str_slice(text, 0, OUTPUT_SHOWN), STR("  "));
+        if (text.len > OUTPUT_SHOWN) {
+            buf_put(out, STR("  ... (-o json has all of it)\n"));
+        }
+    }
+}
+
+static void put_changes(Buf *out, Value why)
+{
+    const Value *changes = value_get(why, STR("changes"));
+    if (changes == NULL || changes->kind != VALUE_MAP) {
+        return;
+    }
+    put_title(out, "Changes");
+    for (uint32_t i = 0; i < changes->map->len; i++) {
+        buf_put(out, STR("  "));
+        if (value_is_string(changes->map->entries[i].key)) {
+            visible_put(out, value_str(changes->map->entries[i].key));
+        }
+        buf_put(out, STR(": "));
+        put_value(out, changes->map->entries[i].value);
+        buf_put_char(out, '\n');
+    }
+}
+
+void why_print(Value why, Buf *out)
+{
+    put_head(out, why);
+    put_chain(out, why);
+    put_conditions(out, why);
+    put_requisites(out, why);
+    put_owed(out, why);
+    put_parameters(out, why);
+    put_changes(out, why);
+    put_text_section(out, why, "diff", "Diff");
+    put_text_section(out, why, "stdout", "Standard output");
+    put_text_section(out, why, "stderr", "Standard error");
+}

@@ -1,0 +1,393 @@
+/* Reading a record: any JSON document may come here, so nothing in it is believed. */
+#include "run/recorded.h"
+
+#include "base/str_map.h"
+
+enum {
+    WORKERS_MAX = 1 << 16
+};
+
+typedef struct Reader {
+    Arena *arena;
+    Recorded *out;
+    const List *steps;
+    GraphParts parts;
+    StepStatus *results;
+    uint16_t *owed;
+    VEC(Edge) edges;
+    Error *err;
+} Reader;
+
+PRINTF_LIKE(2, 3)
+static bool wrong(const Reader *reader, const char *format, ...)
+{
+    Buf text = buf_make_in(reader->arena, 400);
+    va_list args;
+    va_start(args, format);
+    buf_put_format_v(&text, format, args);
+    va_end(args);
+    return error_set(reader->err, ERROR_INVALID, "the record is damaged: %" STR_FMT,
+                     STR_ARG(buf_str(&text)));
+}
+
+static Str get_text(Value map, const char *key)
+{
+    const Value *value = value_get(map, str_from_c(key));
+    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
+}
+
+static bool get_true(Value map, const char *key)
+{
+    const Value *value = value_get(map, str_from_c(key));
+    return value != NULL && value->kind == VALUE_BOOL && value->boolean;
+}
+
+/* False when there is no such number, or it is not in the range. */
+static bool get_number(Value map, const char *key, int64_t least, int64_t most, int64_t *out)
+{
+    const Value *value = value_get(map, str_from_c(key));
+    if (value == NULL || value->kind != VALUE_INT || value->integer < least ||
+        value->integer > most) {
+        return false;
+    }
+    *out = value->integer;
+    return true;
+}
+
+static const List *get_list(Value map, const char *key)
+{
+    const Value *value = value_get(map, str_from_c(key));
+    return value != NULL && value->kind == VALUE_LIST ? value->list : NULL;
+}
+
+/* A name from one of the tables; an absent one leaves `*out` alone. */
+#define GET_NAME(map, key, from_name, out) \
+    (value_get((map), str_from_c(key)) == NULL || from_name(get_text((map), (key)), (out)))
+
+static bool kind_from_name(Str name, int *out)
+{
+    for (int kind = 0; kind < REQUISITE_KINDS; kind++) {
+        if (str_eq_c(name, requisite_kind_name((RequisiteKind)kind))) {
+            *out = kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool origin_from_name(Str name, int *out)
+{
+    for (int origin = EDGE_WRITTEN; origin <= EDGE_NEED; origin++) {
+        if (str_eq_c(name, edge_origin_name((EdgeOrigin)origin))) {
+            *out = origin;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool phase_from_name(Str name, WorkPhase *out)
+{
+    for (int phase = PHASE_CHECK; phase <= PHASE_REACT; phase++) {
+        if (str_eq_c(name, work_phase_name((WorkPhase)phase))) {
+            *out = (WorkPhase)phase;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool decision_from_name(Str name, DecisionKind *out)
+{
+    for (int kind = DECIDE_RUN; kind <= DECIDE_UNKNOWN; kind++) {
+        if (str_eq_c(name, decision_kind_name((DecisionKind)kind))) {
+            *out = (DecisionKind)kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- Steps ----------------------------------------------------------------------------------- */
+
+static bool read_edges(Reader *reader, Value step, uint32_t index)
+{
+    const List *edges = get_list(step, "edges");
+    for (uint32_t i = 0; edges != NULL && i < edges->len; i++) {
+        Value edge = edges->items[i];
+        int64_t to;
+        int kind, origin = EDGE_WRITTEN;
+        if (!kind_from_name(get_text(edge, "kind"), &kind) ||
+            !GET_NAME(edge, "origin", origin_from_name, &origin) ||
+            !get_number(edge, "to", 1, reader->steps->len, &to)) {
+            return wrong(reader, "edge %u of step %u", i + 1, index + 1);
+        }
+        VEC_PUSH(reader->arena, &reader->edges,
+                 (Edge){ .from = index,
+                         .to = (uint32_t)(to - 1),
+                         .kind = (uint8_t)kind,
+                         .origin = (uint8_t)origin,
+                         .any = get_true(edge, "any"),
+                         .all = get_true(edge, "all"),
+                         .detail = get_text(edge, "detail") });
+    }
+    return true;
+}
+
+static bool read_owed(Reader *reader, Value step, uint32_t index)
+{
+    const List *owed = get_list(step, "owed");
+    for (uint32_t i = 0; owed != NULL && i < owed->len; i++) {
+        int kind;
+        if (!value_is_string(owed->items[i]) || !kind_from_name(value_str(owed->items[i]), &kind)) {
+            return wrong(reader, "what step %u owes", index + 1);
+        }
+        reader->owed[index] |= (uint16_t)(1u << kind);
+    }
+    return true;
+}
+
+/* What the schedule knows of a step, as rows of our own: the record may be of another version,
+ * with other modules. */
+static const StepSpec *read_spec(const Reader *reader, Value step, const Job *job)
+{
+    Action *action = ARENA_NEW(reader->arena, Action);
+    StepSpec *spec = ARENA_NEW(reader->arena, StepSpec);
+    int64_t number = 0;
+    action->waits = get_true(step, "waits");
+    if (get_number(step, "stage", STAGE_ANY, STAGE_PACKAGES, &number)) {
+        action->stage = (ActionStage)number;
+    }
+    if (get_number(step, "cost_ms", 0, UINT32_MAX, &number)) {
+        action->cost_ms = (uint32_t)number;
+    }
+    Str order = get_text(step, "order");
+    spec->job = job;
+    spec->action = action;
+    spec->order = str_eq(order, STR("first"))  ? ORDER_FIRST
+                  : str_eq(order, STR("last")) ? ORDER_LAST
+                                               : ORDER_NONE;
+    if (get_number(step, "order", INT64_MIN, INT64_MAX, &spec->order_number)) {
+        spec->order = ORDER_NUMBER;
+    }
+    spec->run.retry.given = get_number(step, "retry", 0, INT64_MAX, &spec->run.retry.limit);
+    return spec;
+}
+
+static const Job *read_job(const Reader *reader, StrMap *jobs, Str name)
+{
+    Job *job = str_map_find(jobs, name);
+    if (job == NULL) {
+        job = ARENA_NEW(reader->arena, Job);
+        job->name = name;
+        str_map_put(jobs, name, job);
+    }
+    return job;
+}
+
+static bool read_steps(Reader *reader)
+{
+    uint32_t count = reader->steps->len;
+    Step *steps = ARENA_ARRAY(reader->arena, Step, count + 1);
+    StrMap jobs;
+    str_map_init(&jobs, reader->arena);
+    reader->results = arena_alloc_zero(reader->arena, (count + 1) * sizeof(StepStatus));
+    reader->owed = arena_alloc_zero(reader->arena, (count + 1) * sizeof(uint16_t));
+    reader->out->steps = ARENA_ARRAY(reader->arena, RecordedStep, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        Value step = reader->steps->items[i];
+        steps[i] = (Step){ .index = i,
+                           .id = get_text(step, "id"),
+                           .name = get_text(step, "name"),
+                           .item = value_missing() };
+        if (steps[i].id.len == 0 ||
+            !step_result_from_name(get_text(step, "result"), &reader->results[i].result)) {
+            return wrong(reader, "step %u", i + 1);
+        }
+        reader->results[i].changed = get_true(step, "changed");
+        steps[i].spec = read_spec(reader, step, read_job(reader, &jobs, get_text(step, "job")));
+        reader->out->steps[i] = (RecordedStep){ step, UINT32_MAX };
+        if (!read_edges(reader, step, i) || !read_owed(reader, step, i)) {
+            return false;
+        }
+    }
+    reader->parts.steps = (Steps){ .items = steps, .count = count };
+    reader->parts.edges = reader->edges.items;
+    reader->parts.edge_count = reader->edges.len;
+    return true;
+}
+
+/* --- The graph ------------------------------------------------------------------------------- */
+
+static bool read_numbers(const Reader *reader, const List *list, uint32_t *out)
+{
+    for (uint32_t i = 0; i < list->len; i++) {
+        Value number = list->items[i];
+        if (number.kind != VALUE_INT || number.integer < 0 || number.integer > UINT32_MAX) {
+            return wrong(reader, "the order of its steps");
+        }
+        out[i] = (uint32_t)number.integer;
+    }
+    return true;
+}
+
+static bool read_graph(Reader *reader, Graph **out)
+{
+    GraphParts *parts = &reader->parts;
+    const Value *graph = value_get(reader->out->value, STR("graph"));
+    const List *order = graph == NULL ? NULL : get_list(*graph, "order");
+    const List *next = graph == NULL ? NULL : get_list(*graph, "next");
+    if (order == NULL || next == NULL) {
+        return wrong(reader, "it has no graph");
+    }
+    parts->order = ARENA_ARRAY(reader->arena, uint32_t, order->len + 1);
+    parts->order_count = order->len;
+    parts->vertex_count = next->len;
+    parts->next_start = ARENA_ARRAY(reader->arena, uint32_t, next->len + 1);
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < next->len; i++) {
+        if (next->items[i].kind != VALUE_LIST) {
+            return wrong(reader, "the order of its steps");
+        }
+        parts->next_start[i] = total;
+        total += next->items[i].list->len;
+    }
+    parts->next_start[next->len] = total;
+    parts->next = ARENA_ARRAY(reader->arena, uint32_t, total + 1);
+    for (uint32_t i = 0; i < next->len; i++) {
+        if (!read_numbers(reader, next->items[i].list, &parts->next[parts->next_start[i]])) {
+            return false;
+        }
+    }
+    return read_numbers(reader, order, parts->order) &&
+           graph_restore(reader->arena, parts, out, reader->err);
+}
+
+/* --- Turns ----------------------------------------------------------------------------------- */
+
+static bool read_decision(const Graph *graph, Value from, Turn *turn)
+{
+    turn->decided = value_get(from, STR("decision")) != NULL;
+    if (!turn->decided) {
+        return true;
+    }
+    Decision *decision = &turn->decision;
+    decision->react = get_true(from, "react");
+    decision->reason = get_text(from, "reason");
+    int64_t because;
+    if (value_get(from, STR("because")) != NULL) {
+        if (!get_number(from, "because", 1, graph->edge_count, &because)) {
+            return false;
+        }
+        decision->because = graph_edge(graph, (uint32_t)(because - 1));
+    }
+    return decision_from_name(get_text(from, "decision"), &decision->kind);
+}
+
+static bool read_asked(Reader *reader, Value from, Turn *turn)
+{
+    Turns *turns = &reader->out->turns;
+    const List *list = get_list(from, "asked");
+    turn->first_asked = turns->asked.len;
+    turn->asked_count = list == NULL ? 0 : list->len;
+    for (uint32_t i = 0; i < turn->asked_count; i++) {
+        Asked asked = { .text = get_text(list->items[i], "text") };
+        asked.retries = get_number(list->items[i], "limit", 0, INT64_MAX, &asked.limit);
+        if (!condition_from_name(get_text(list->items[i], "condition"), &asked.condition) ||
+            !answer_from_name(get_text(list->items[i], "answer"), &asked.answer)) {
+            return false;
+        }
+        VEC_PUSH(reader->arena, &turns->asked, asked);
+    }
+    return true;
+}
+
+static bool read_seen(Value from, Turn *turn)
+{
+    const List *saw = get_list(from, "saw");
+    turn->acted = saw != NULL;
+    for (uint32_t i = 0; saw != NULL && i < saw->len; i++) {
+        Str word = value_is_string(saw->items[i]) ? value_str(saw->items[i]) : STR_EMPTY;
+        bool *flag = str_eq(word, STR("changed"))   ? &turn->seen.changed
+                     : str_eq(word, STR("unknown")) ? &turn->seen.unknown
+                     : str_eq(word, STR("failed"))  ? &turn->seen.failed
+                     : str_eq(word, STR("reacted")) ? &turn->seen.reacted
+                                                    : NULL;
+        if (flag == NULL) {
+            return false;
+        }
+        *flag = true;
+    }
+    return true;
+}
+
+static bool read_turn(Reader *reader, const Graph *graph, Value from, Turn *turn)
+{
+    int64_t step;
+    *turn = (Turn){ .kind = TURN_START, .work.phase = PHASE_RUN, .end = TURN_ENDED };
+    if (!get_number(from, "step", 1, graph->steps.count, &step) ||
+        !GET_NAME(from, "do", turn_kind_from_name, &turn->kind) ||
+        !GET_NAME(from, "phase", phase_from_name, &turn->work.phase) ||
+        !GET_NAME(from, "bar", turn_bar_from_name, &turn->bar) ||
+        !GET_NAME(from, "params", turn_params_from_name, &turn->params) ||
+        !GET_NAME(from, "end", turn_end_from_name, &turn->end) ||
+        !GET_NAME(from, "result", step_result_from_name, &turn->status.result) ||
+        !GET_NAME(from, "pending", step_result_from_name, &turn->status.pending) ||
+        !read_decision(graph, from, turn) || !read_asked(reader, from, turn) ||
+        !read_seen(from, turn)) {
+        return false;
+    }
+    turn->work.step = (uint32_t)(step - 1);
+    turn->status.changed = get_true(from, "changed");
+    turn->status.reacted = get_true(from, "reacted");
+    /* There is no work that the graph does not have. */
+    return turn->work.phase != PHASE_CHECK || graph->check_of[turn->work.step] != VERTEX_NONE;
+}
+
+static bool read_turns(Reader *reader, const Graph *graph)
+{
+    const List *list = get_list(reader->out->value, "turns");
+    if (list == NULL) {
+        return wrong(reader, "it has no turns");
+    }
+    Turns *turns = &reader->out->turns;
+    VEC_RESERVE(reader->arena, &turns->list, list->len);
+    for (uint32_t i = 0; i < list->len; i++) {
+        Turn turn;
+        if (!read_turn(reader, graph, list->items[i], &turn)) {
+            return wrong(reader, "turn %u", i + 1);
+        }
+        RecordedStep *step = &reader->out->steps[turn.work.step];
+        if (turn.decided && (turn.work.phase == PHASE_RUN ||
+                             (turn.work.phase == PHASE_CHECK && step->last_turn == UINT32_MAX))) {
+            step->last_turn = i;
+        }
+        VEC_PUSH(reader->arena, &turns->list, turn);
+    }
+    return true;
+}
+
+bool recorded_read(Arena *arena, Value record, Recorded *out, Error *err)
+{
+    *out = (Recorded){ .value = record };
+    Reader reader = { .arena = arena, .out = out, .err = err };
+    reader.steps = get_list(record, "steps");
+    int64_t workers;
+    OrderMode order;
+    if (reader.steps == NULL || !get_number(record, "workers", 1, WORKERS_MAX, &workers) ||
+        !order_mode_from_name(get_text(record, "order"), &order)) {
+        return wrong(&reader, "it has no steps, order or workers");
+    }
+    Graph *graph;
+    if (!read_steps(&reader) || !read_graph(&reader, &graph) || !read_turns(&reader, graph)) {
+        return false;
+    }
+    out->recording = (Recording){ .graph = graph,
+                                  .order = order,
+                                  .workers = (uint32_t)workers,
+                                  .planning = get_true(record, "planning"),
+                                  .owed = reader.owed,
+                                  .turns = &out->turns,
+                                  .results = reader.results };
+    return true;
+}

@@ -1,0 +1,47 @@
+/* What stands in the record of a run, written by the run and read again far from it.
+ *
+ *     {"format":"eden.record/1","run":ID,"at":TIME,"command":..,"node":..,"version":..,
+ *      "site":{"path","digest"},"root":..,"order":MODE,"workers":N,"planning":bool,"result":..,
+ *      "interrupted":bool,"timed_out":bool,"duration_ms":..,"facts":{..},"variables":{..},
+ *      "graph":{"order":[vertex..],"next":[[vertex..]..]},"steps":[STEP..],"turns":[TURN..],
+ *      "owed":[debt..]}
+ *
+ *     STEP  {"id","name","job","action","file","line","item","order":"first"|"last"|N,"waits":true,
+ *            "stage":N,"cost_ms":N,"retry":LIMIT,"owed":["watch"..],"edges":[EDGE..],
+ *            "params":{NAME:{"line","file","value"|"template"|"bytes"}..},"values":{NAME:value..},
+ *            "result", and what is not empty of the fields of `apply -o json`}
+ *     EDGE  {"kind","to":STEP NUMBER,"any":true,"all":true,"origin","detail","file","line"}
+ *     TURN  {"do":"start"|"finish"|"wake"|"give up","step":NUMBER,"phase":"check"|"run"|"react",
+ *            "bar":..,"decision":"run"..,"react":true,"reason":..,"because":EDGE NUMBER,
+ *            "params":"unknown"|"failed","asked":[{"condition","answer","text","limit"}..],
+ *            "saw":["changed","unknown","failed","reacted"],"end":"acts"|"waits"|"ended",
+ *            "result","pending","changed","reacted"}
+ *
+ * Steps are numbered from 1 in file order, edges from 1 through all steps. Vertices, from 0, are
+ * the runs of all steps, then the checks of those that are the target of a prereq. What is false,
+ * empty or "start", "run", "ended", is left out. A turn (model/turn.h) is what the run did at one
+ * moment; the decision and its reason are decide()'s. */
+#pragma once
+
+#include "model/replay.h"
+#include "run/record.h"
+#include "run/run.h"
+
+/* Fills a record with everything there is to know of a run that is over. */
+void run_record_fill(RunRecord *record, Run *run);
+
+typedef struct RecordedStep {
+    Value value;        /* the whole STEP */
+    uint32_t last_turn; /* that decided whether it runs, in `turns`; UINT32_MAX: none */
+} RecordedStep;
+
+typedef struct Recorded {
+    Value value; /* the whole record */
+    Recording recording;
+    Turns turns;
+    RecordedStep *steps; /* as many as the graph has */
+} Recorded;
+
+/* Reads a record. Fails with ERROR_INVALID when something that deciding needs is missing or does
+ * not fit; the arena holds everything. */
+MUST_CHECK bool recorded_read(Arena *arena, Value record, Recorded *out, Error *err);

@@ -1,0 +1,175 @@
+"""`eden why STEP`: what ran, skipped or blocked a step, and where its values came from."""
+
+import json
+
+import pytest
+
+SITE = {
+    "jobs/base.yaml": "jobs:\n  '*':\n    - name: web\n    - name: db\n",
+    "variables/base.yaml": "files: {'*': [{name: common}]}\n",
+    "variables/common.yaml": "site: fra\nports: {http: 80}\npassword: !secret hunter2hunter2\n",
+    "jobs/web.yaml": """\
+steps:
+- name: conf
+  file.managed:
+    - name: /etc/web.conf
+    - content: "site {{ vars.site }}, port {{ vars.ports['http'] }} of {{ item }}"
+    - mode: '0600'
+  forEach: [a]
+- name: password
+  file.managed:
+    - name: /etc/password
+    - content: "{{ vars.password }}"
+- name: reload
+  action: test.ok
+  watch:
+    - step: conf
+- name: broken
+  action: test.failed
+- name: middle
+  action: test.ok
+  require: [{step: broken}]
+- name: last
+  action: test.ok
+  require: [{step: middle}]
+- name: elsewhere
+  action: test.ok
+  conditions:
+    when:
+      condition: vars.site == 'ams' and steps['reload'].Changed
+- name: same
+  action: test.ok
+""",
+    "jobs/db.yaml": "steps:\n- name: same\n  action: test.ok\n",
+}
+
+
+@pytest.fixture
+def applied(eden, tmp_path):
+    """A site that was applied; gives what runs `eden why`."""
+    for name, text in SITE.items():
+        path = tmp_path / "site" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "root/etc").mkdir(parents=True)
+    where = ("--root", tmp_path / "root", "--state-dir", tmp_path / "state")
+
+    def apply():
+        done = eden("apply", "site", *where, "--config-dir", tmp_path / "etc",
+                    "--progress", "none")
+        assert done.returncode == 1, done.stderr
+
+    def why(*args):
+        return eden("why", *args, "--state-dir", tmp_path / "state")
+
+    apply()
+    why.apply = apply
+    return why
+
+
+def test_the_chain_leads_to_the_root_cause(applied):
+    lines = applied("last").stdout.split("\n")
+    assert lines[0].startswith("web#last  test.ok  blocked  ")
+    start = lines.index("Why")
+    assert lines[start + 1].startswith("  web#last was blocked: requires 'middle', "
+                                       "which is blocked  ")
+    assert lines[start + 2].startswith("  <- web#middle was blocked: requires 'broken', "
+                                       "which failed  ")
+    assert lines[start + 3].startswith("  <- web#broken failed: fails as it was told to (E0601)  ")
+    assert lines[start + 3].endswith("jobs/web.yaml:16")
+
+
+def test_conditions_tell_what_they_said(applied):
+    told = json.loads(applied("elsewhere", "-o", "json").stdout)
+    assert told["result"] == "skipped"
+    condition, = told["conditions"]
+    assert condition["condition"] == "when" and condition["answer"] == "no"
+    assert condition["text"] == "vars.site == 'ams' and steps['reload'].Changed"
+    assert condition["uses"] == ["vars.site", "steps['reload'].Changed"]
+    assert condition["ask"] == ["eden vars why site site", "eden why 'reload'"]
+    implicit, = told["requisites"]
+    assert implicit["origin"] == "condition" and implicit["step"] == "web#reload"
+    text = applied("elsewhere").stdout
+    assert "when: vars.site == 'ams' and steps['reload'].Changed -> no" in text
+    assert "order web#reload: changed  (condition: reload)" in text
+
+
+def test_parameters_tell_where_they_are_from(applied):
+    told = json.loads(applied("conf[a]", "-o", "json").stdout)
+    params = {param["name"]: param for param in told["parameters"]}
+    assert params["name"]["value"] == "/etc/web.conf"
+    assert params["name"]["file"].endswith("jobs/web.yaml") and params["name"]["line"] == 4
+    content = params["content"]
+    assert content["line"] == 5
+    assert content["value"] == "site fra, port 80 of a"
+    assert content["template"] == ("site {{ vars.site }}, port {{ vars.ports['http'] }} "
+                                   "of {{ item }}")
+    assert content["uses"] == ["vars.site", "vars.ports['http']", "item"]
+    assert content["ask"] == ["eden vars why site site", "eden vars why \"ports['http']\" site"]
+
+
+def test_the_commands_it_names_work(applied, eden):
+    told = json.loads(applied("conf[a]", "-o", "json").stdout)
+    content = next(param for param in told["parameters"] if param["name"] == "content")
+    assert len(content["ask"]) == 2
+    for command, line in zip(content["ask"], (1, 2)):
+        key = command.split()[3].strip('"')
+        done = eden("vars", "why", key, "site")
+        assert f"variables/common.yaml:{line}" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_changed_is_shown(applied):
+    told = applied("conf[a]").stdout
+    assert "web#conf[a] changed: it was never applied here before" in told
+    assert "  +site fra, port 80 of a\n" in told
+    reload = json.loads(applied("reload", "-o", "json").stdout)
+    assert [link["step"] for link in reload["chain"]] == ["web#reload", "web#conf[a]"]
+    assert reload["chain"][1]["kind"] == "watch"
+    assert reload["reacted"] is True
+
+
+def test_drift_is_the_cause_of_the_second_change(applied, tmp_path):
+    (tmp_path / "root/etc/web.conf").write_text("somebody was here\n")
+    applied.apply()
+    assert "the machine was not as the last run left it" in applied("conf[a]").stdout
+    runs = sorted(path.stem for path in (tmp_path / "state/runs").iterdir())
+    first = applied("conf[a]", "--run", min(runs))
+    assert f"run {min(runs)} on" in first.stdout
+
+
+def test_secrets_stay_hidden(applied):
+    for form in ("text", "json"):
+        done = applied("password", "-o", form)
+        assert done.returncode == 0
+        assert "hunter2" not in done.stdout
+        assert "(secret)" in done.stdout
+        assert "eden vars why password site" in done.stdout
+
+
+def test_a_name_that_is_not_there_is_guessed(applied):
+    done = applied("brokn")
+    assert done.returncode == 3
+    assert "the run has no step 'brokn'" in done.stderr
+    assert "did you mean 'broken'?" in done.stderr
+
+
+def test_a_name_in_two_jobs_needs_its_id(applied):
+    done = applied("same")
+    assert done.returncode == 3
+    assert "several steps are called 'same'" in done.stderr
+    assert "'web#same', 'db#same'" in done.stderr
+    assert applied("db#same").returncode == 0
+
+
+def test_without_a_record_it_says_so(eden, tmp_path):
+    done = eden("why", "greet", "--state-dir", tmp_path / "state")
+    assert done.returncode == 3
+    assert "error[E0720]: no run is recorded in" in done.stderr
+    told = eden("why", "greet", "--state-dir", tmp_path / "state", "-o", "json")
+    assert json.loads(told.stdout)["problems"][0]["code"] == "E0720"
+
+
+def test_a_run_that_is_not_there_is_told(applied):
+    done = applied("conf[a]", "--run", "1999")
+    assert done.returncode == 3
+    assert "no run '1999' is recorded" in done.stderr

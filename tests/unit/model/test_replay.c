@@ -1,0 +1,230 @@
+#include "model/replay.h"
+
+#include "model/steps_text.h"
+
+/* A run that is recorded while it is decided: every action finds what `seen` says of its step. */
+typedef struct Made {
+    World world;
+    Recording recording;
+    Turns turns;
+    StepStatus *results;
+} Made;
+
+/* "a=changed b=failed": what the action of each step saw. */
+static Observed seen_of(const char *seen, Str name)
+{
+    Str rest = str_from_c(seen), word;
+    Observed observed = { 0 };
+    while (str_split_next(&rest, ' ', &word)) {
+        if (str_starts(word, name) && word.len > name.len && word.data[name.len] == '=') {
+            Str what = str_from_offset(word, name.len + 1);
+            observed.changed = str_eq(what, STR("changed"));
+            observed.failed = str_eq(what, STR("failed"));
+        }
+    }
+    return observed;
+}
+
+static void make(Made *made, const char *steps, const char *seen)
+{
+    *made = (Made){ 0 };
+    const Graph *graph = world_make(&made->world, steps);
+    Arena *arena = &made->world.arena;
+    Schedule *schedule = schedule_new(arena, graph, MODE_ANSIBLE, 1);
+    made->results = arena_alloc_zero(arena, graph->steps.count * sizeof(StepStatus));
+    for (Work work; schedule_next(schedule, &work);) {
+        Turn turn = { .work = work, .decided = true, .end = TURN_ENDED };
+        StepStatus *status = &made->results[work.step];
+        turn.decision = decide(graph, work, schedule_statuses(schedule), false, arena);
+        if (turn.decision.kind != DECIDE_RUN) {
+            conclude_without(status, work.phase, conclude_decision(turn.decision.kind));
+        } else {
+            turn.acted = true;
+            turn.seen = seen_of(seen, graph_step(graph, work.step)->name);
+            conclude_observed(status, work.phase, turn.seen, false);
+            if (turn.seen.failed) {
+                conclude_failed(status, work.phase);
+            } else {
+                conclude_well(status, work.phase);
+            }
+        }
+        turn.status = *status;
+        VEC_PUSH(arena, &made->turns.list, turn);
+        schedule_done(schedule, work, status);
+    }
+    assert_true(schedule_is_finished(schedule));
+    made->recording = (Recording){ .graph = graph,
+                                   .order = MODE_ANSIBLE,
+                                   .workers = 1,
+                                   .turns = &made->turns,
+                                   .results = made->results };
+}
+
+static const char site[] = "a; b require=a; c onchanges=a; d require=e; e; f prereq=a; g listen=a";
+static const char seen[] = "a=changed e=failed";
+
+static void a_recorded_run_agrees(void **state)
+{
+    Made made;
+    make(&made, site, seen);
+    Replay replay = replay_run(&made.recording, &made.world.arena);
+    assert_str(replay.difference, "");
+    assert_false(replay.differs);
+    assert_int_equal(replay.decisions, 9); /* seven steps, a's check, g's reaction */
+    world_clear(&made.world);
+}
+
+static Turn *turn_of(Made *made, const char *name, WorkPhase phase)
+{
+    uint32_t step = world_step(&made->world, name);
+    for (uint32_t i = 0; i < made->turns.list.len; i++) {
+        Turn *turn = &made->turns.list.items[i];
+        if (turn->work.step == step && turn->work.phase == phase) {
+            return turn;
+        }
+    }
+    fail();
+    return NULL;
+}
+
+static void assert_differs(Made *made, const char *name, const char *part)
+{
+    Replay replay = replay_run(&made->recording, &made->world.arena);
+    assert_true(replay.differs);
+    assert_str(graph_step(made->recording.graph, replay.step)->name, name);
+    if (str_find(replay.difference, str_from_c(part), 0) == STR_NOT_FOUND) {
+        print_error("%" STR_FMT "\n", STR_ARG(replay.difference));
+        fail();
+    }
+    world_clear(&made->world);
+}
+
+static void what_an_action_saw_has_to_give_the_result(void **state)
+{
+    Made made;
+    make(&made, site, seen);
+    turn_of(&made, "e", PHASE_RUN)->seen.failed = false;
+    assert_differs(&made, "e", "recorded: failed; what was observed comes to: ok");
+}
+
+static void a_result_has_to_give_the_decisions_behind_it(void **state)
+{
+    Made made;
+    make(&made, site, seen);
+    turn_of(&made, "e", PHASE_RUN)->seen.failed = false;
+    turn_of(&made, "e", PHASE_RUN)->status.result = RESULT_OK;
+    assert_differs(&made, "d", "recorded: block, requires 'e', which failed");
+}
+
+static void a_check_counts_too(void **state)
+{
+    Made made;
+    make(&made, site, seen);
+    turn_of(&made, "a", PHASE_CHECK)->seen.changed = false;
+    assert_differs(&made, "a", "recorded: changed");
+}
+
+static void what_was_owed_is_part_of_it(void **state)
+{
+    Made made;
+    make(&made, site, seen);
+    uint16_t owed[7] = { [4] = 1 << REQUISITE_WATCH };
+    made.recording.owed = owed;
+    assert_differs(&made, "e", "decided now: run and react, owed from an earlier run");
+}
+
+static void a_record_without_its_end_is_told(void **state)
+{
+    Made made;
+    make(&made, site, seen);
+    made.turns.list.len--;
+    assert_differs(&made, "g", "now: the react of 'main#g' comes next");
+}
+
+static void turns_of_what_does_not_run_are_told(void **state)
+{
+    static const TurnKind kinds[] = { TURN_FINISH, TURN_WAKE, TURN_GIVE_UP };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        Made made;
+        make(&made, site, seen);
+        turn_of(&made, "b", PHASE_RUN)->kind = kinds[i];
+        assert_differs(&made, "b", turn_kind_name(kinds[i]));
+    }
+}
+
+/* --- Graphs from their parts ----------------------------------------------------------------- */
+
+static GraphParts parts_of(const Graph *graph)
+{
+    return (GraphParts){ .steps = graph->steps,
+                         .edges = graph->edges,
+                         .edge_count = graph->edge_count,
+                         .vertex_count = graph->vertex_count,
+                         .next_start = graph->next_start,
+                         .next = graph->next,
+                         .order = graph->order,
+                         .order_count = graph->vertex_count };
+}
+
+static void a_graph_can_be_put_together_again(void **state)
+{
+    Made made;
+    make(&made, site, seen);
+    GraphParts parts = parts_of(made.recording.graph);
+    Graph *graph;
+    Error err;
+    assert_true(graph_restore(&made.world.arena, &parts, &graph, &err));
+    made.recording.graph = graph;
+    Replay replay = replay_run(&made.recording, &made.world.arena);
+    assert_false(replay.differs);
+    world_clear(&made.world);
+}
+
+static void assert_refused(World *world, const GraphParts *parts, const char *text)
+{
+    Graph *graph;
+    Error err;
+    assert_false(graph_restore(&world->arena, parts, &graph, &err));
+    assert_string_equal(err.text, text);
+}
+
+static void parts_that_do_not_fit_are_refused(void **state)
+{
+    World world;
+    const Graph *graph = world_make(&world, "a; b require=a; c require=b");
+    GraphParts parts = parts_of(graph);
+    parts.order_count = 2;
+    assert_refused(&world, &parts, "the graph is damaged: length of the order 2");
+    parts = parts_of(graph);
+    parts.vertex_count = 4;
+    assert_refused(&world, &parts, "the graph is damaged: number of vertices 4");
+    uint32_t twice[] = { 0, 0, 1 };
+    parts = parts_of(graph);
+    parts.order = twice;
+    assert_refused(&world, &parts, "the graph is damaged: place in the order 2");
+    uint32_t backwards[] = { 2, 1, 0 };
+    parts.order = backwards;
+    assert_refused(&world, &parts, "the graph is damaged: what waits for vertex 1");
+    Edge edges[] = { { .from = 1, .to = 3 } };
+    parts = parts_of(graph);
+    parts.edges = edges;
+    parts.edge_count = 1;
+    assert_refused(&world, &parts, "the graph is damaged: edge 1");
+    world_clear(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_recorded_run_agrees),
+        cmocka_unit_test(what_an_action_saw_has_to_give_the_result),
+        cmocka_unit_test(a_result_has_to_give_the_decisions_behind_it),
+        cmocka_unit_test(a_check_counts_too),
+        cmocka_unit_test(what_was_owed_is_part_of_it),
+        cmocka_unit_test(a_record_without_its_end_is_told),
+        cmocka_unit_test(turns_of_what_does_not_run_are_told),
+        cmocka_unit_test(a_graph_can_be_put_together_again),
+        cmocka_unit_test(parts_that_do_not_fit_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
