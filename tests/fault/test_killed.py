@@ -17,11 +17,17 @@ def world(eden_path, privileged, tmp_path):
     return World(eden_path, tmp_path, privileged)
 
 
+def one_in(chance, count):
+    return chance.randrange(count) == 0
+
+
 def count_calls(world, library, order):
     counted = world.folder / "count"
     env = world.environment(LD_PRELOAD=str(library), EDEN_KILL_COUNT=str(counted))
     subprocess.run(world.command(order, "--progress", "none"), env=env, check=True,
                    stdout=subprocess.DEVNULL)  # fmt: skip
+    if not counted.exists():
+        pytest.skip("no library can be loaded into a static program")
     return int(counted.read_text())
 
 
@@ -34,8 +40,8 @@ def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(wor
         world.next()
     assert min(moments.values()) > 50
     killed = 0
-    for round in range(AT_CALLS):
-        order = ORDERS[round % len(ORDERS)]
+    while killed < AT_CALLS:
+        order = chance.choice(ORDERS)
         at = chance.randrange(1, moments[order] + 1)
         env = world.environment(LD_PRELOAD=str(moment_path), EDEN_KILL_AT=str(at))
         done = subprocess.run(world.command(order, "--progress", "none"), env=env,
@@ -44,11 +50,16 @@ def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(wor
         killed += done.returncode == -9
         try:
             world.check_interrupted(world.version - 1)
+            if one_in(chance, 3):
+                continue  # the next one is killed too, while it makes up for this one
             world.converge(chance.choice(ORDERS))
         except AssertionError as why:
             raise AssertionError(f"killed in {order} at call {at}: {why}") from why
         world.next()
-    assert killed > AT_CALLS * 0.9
+    world.converge()
+    world.next()
+    world.converge()
+    assert list(world.state.rglob("*.new")) == []
 
 
 def test_killed_from_outside_while_it_tells_what_it_does(world):
