@@ -58,6 +58,8 @@ Value plan_file_value(Run *run, Arena *arena)
     put(arena, map, "site", value_string(run_site_digest(run)));
     put(arena, map, "path", value_string(str_from_c(config->path)));
     put(arena, map, "root", value_string(str_from_c(config->root)));
+    put(arena, map, "state_dir", value_string(str_from_c(config->state)));
+    put(arena, map, "config_dir", value_string(str_from_c(config->etc)));
     put(arena, map, "order", value_string(str_from_c(order_mode_name(config->order))));
     List *jobs = list_new(arena, config->job_count);
     for (uint32_t i = 0; i < config->job_count; i++) {
@@ -115,6 +117,8 @@ bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config, Er
     if (!json_parse_text(arena, text, NULL, plan, err) ||
         !get_text(arena, *plan, "path", &config->path) ||
         !get_text(arena, *plan, "root", &config->root) ||
+        !get_text(arena, *plan, "state_dir", &config->state) ||
+        !get_text(arena, *plan, "config_dir", &config->etc) ||
         !get_text(arena, *plan, "node", &config->node) ||
         !get_text(arena, *plan, "order", &order) ||
         !order_mode_from_name(str_from_c(order), &config->order) ||

@@ -437,3 +437,25 @@ def test_nothing_for_this_node_is_told_by_the_exit_code(site):
                           capture_output=True, text=True)  # fmt: skip
     assert (done.returncode, done.stdout) == (3, "")
     assert "no step" in done.stderr
+
+
+# --- Plans ------------------------------------------------------------------------------------
+
+
+def test_a_saved_plan_keeps_its_books_where_it_was_made_for(site):
+    """Not among those of this machine, over which an empty place is laid."""
+    unshare = ["unshare", "--user", "--map-root-user", "--mount"]
+    lay = 'mount -t tmpfs tmpfs /var/lib && "$@" && ls /var/lib'
+    if subprocess.run([*unshare, "sh", "-c", lay, "sh", "true"]).returncode != 0:
+        pytest.skip("no mount namespace here")
+    file = {"name": "file", "file.managed": [{"name": "/file"}, {"content": "x"}]}
+    apply = site.command([file], "--out", site.folder / "saved.plan")
+    plan = ["plan" if word == "apply" else word for word in apply]
+    subprocess.run(plan, check=True, capture_output=True)
+    done = subprocess.run([*unshare, "sh", "-c", lay, "sh", site.eden, "apply",
+                           site.folder / "saved.plan", "--progress", "none", "-o", "json"],
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert site.read("file") == "x"
+    assert done.stdout.strip().endswith("}"), "something was written to /var/lib"
+    assert (site.state / "journal").exists()
