@@ -56,12 +56,16 @@ NO_SANITIZE static bool child_fail(Child *child, ChildStage stage)
     return false;
 }
 
-/* Handlers are this process's business; what is ignored would stay ignored in the program. */
+/* Handlers are this process's business; what is ignored would stay ignored in the program. Asked of
+ * the kernel itself, because glibc refuses to touch the two signals that it keeps for its threads,
+ * and somebody may have started us with these ignored. */
 NO_SANITIZE static void child_reset_signals(void)
 {
-    struct sigaction standard = { .sa_handler = SIG_DFL };
+    struct {
+        unsigned long handler, flags, restorer, mask;
+    } standard = { 0 };
     for (int number = 1; number < NSIG; number++) {
-        sigaction(number, &standard, NULL);
+        syscall(SYS_rt_sigaction, number, &standard, NULL, _NSIG / 8);
     }
     sigset_t none;
     sigemptyset(&none);

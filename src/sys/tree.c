@@ -15,6 +15,7 @@
 enum {
     SMALL_FILE = 4096, /* most of what is read here has a few bytes */
     LINK_MAX_BYTES = 4096,
+    RACE_TRIES = 64,
 };
 
 bool tree_open(const char *root, Tree *out, Error *err)
@@ -37,7 +38,13 @@ static int open_in(const Tree *tree, const char *path, int flags)
 {
     struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC),
                             .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-    return (int)syscall(SYS_openat2, tree->descriptor, path, &how, sizeof how);
+    /* EAGAIN: somebody renamed or mounted something meanwhile, so that the kernel is not sure. */
+    for (int i = 0;; i++) {
+        int descriptor = (int)syscall(SYS_openat2, tree->descriptor, path, &how, sizeof how);
+        if (descriptor >= 0 || (errno != EAGAIN && errno != EINTR) || i == RACE_TRIES) {
+            return descriptor;
+        }
+    }
 }
 
 static bool read_descriptor(int descriptor, Arena *arena, const char *path, size_t max, Str *out,
