@@ -65,8 +65,9 @@ static void write_file(int folder, int number)
 
 static void spawn(void)
 {
-    char *argv[] = { "/bin/sh", "-c", "true", NULL };
-    char *envp[] = { "PATH=/usr/bin:/bin", NULL };
+    char shell[] = "/bin/sh", option[] = "-c", command[] = "true", path[] = "PATH=/usr/bin:/bin";
+    char *argv[] = { shell, option, command, NULL };
+    char *envp[] = { path, NULL };
     pid_t pid;
     int status;
     if (posix_spawn(&pid, argv[0], NULL, NULL, argv, envp) != 0 ||

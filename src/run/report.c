@@ -55,7 +55,8 @@ static Value name_or_null(const char *name)
 
 static Value milliseconds(int64_t us)
 {
-    return value_float((double)(us / 10) / 100);
+    int64_t hundredths = us / 10;
+    return value_float((double)hundredths / 100);
 }
 
 static Value error_value(const Problem *error, Arena *arena)

@@ -34,5 +34,5 @@ typedef struct Task {
     int64_t duration_us;
 } Task;
 
-/* Carries the task out; what pool_submit calls. */
-void task_run(void *task);
+/* Carries out the Task that `context` is; what pool_submit calls. */
+void task_run(void *context);

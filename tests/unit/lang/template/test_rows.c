@@ -141,13 +141,12 @@ static void what_would_grow_without_end_is_refused(void **state)
         "{{ range(1000) | product(range(1000), range(1000), range(1000)) | length }}",
         "{{ ('a b ' * 10000) | wordwrap(1, wrapstring='x' * 100000) }}",
         "{{ ('a' * 50 ~ 'b') | regex_search('(a|aa)+$') }}",
-        "{% for i in range(1000000) %}{{ ('a' * 24 ~ 'b') | regex_search('(a|aa)+$') }}"
-        "{% endfor %}",
+        "{% for i in range(10**6) %}{{ ('a' * 24 ~ 'b') | regex_search('(a|aa)+$') }}{% endfor %}",
         "{{ ('a' * 10000) | regex_replace('a', 'x' * 100000) }}",
         "{{ [1] | tojson(10 ** 12) }}",
         "{{ lipsum(10 ** 12) }}",
-        "{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
-        "{% endfor %}{{ ns.l | to_json }}",
+        ("{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
+         "{% endfor %}{{ ns.l | to_json }}"),
         "{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
         "{% endfor %}{{ ns.l | to_yaml }}",
         "{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
