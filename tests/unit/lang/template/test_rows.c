@@ -147,12 +147,12 @@ static void what_would_grow_without_end_is_refused(void **state)
         "{{ lipsum(10 ** 12) }}",
         ("{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
          "{% endfor %}{{ ns.l | to_json }}"),
-        "{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
-        "{% endfor %}{{ ns.l | to_yaml }}",
-        "{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
-        "{% endfor %}{{ ns.l | pprint }}",
-        "{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
-        "{% endfor %}{{ ns.l | flatten }}",
+        ("{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
+         "{% endfor %}{{ ns.l | to_yaml }}"),
+        ("{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
+         "{% endfor %}{{ ns.l | pprint }}"),
+        ("{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
+         "{% endfor %}{{ ns.l | flatten }}"),
     };
     for (size_t i = 0; i < COUNT_OF(hostile); i++) {
         TemplateSettings settings = template_settings_default();
