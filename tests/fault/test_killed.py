@@ -27,7 +27,7 @@ def count_calls(world, library, order):
     subprocess.run(world.command(order, "--progress", "none"), env=env, check=True,
                    stdout=subprocess.DEVNULL)  # fmt: skip
     if not counted.exists():
-        pytest.skip("no library can be loaded into a static program")
+        pytest.fail("this test preloads a library, which a static program does not take")
     return int(counted.read_text())
 
 

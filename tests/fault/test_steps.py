@@ -131,7 +131,7 @@ def test_a_read_only_file_system_is_the_reason_told(site):
     (site.root / "locked").mkdir()
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]
     if subprocess.run([*unshare, "true"]).returncode != 0:
-        pytest.skip("no mount namespace here")
+        pytest.fail("this test needs user and mount namespaces (unshare --user --mount)")
     file = {"file.managed": [{"name": "/locked/file"}, {"content": "new"}]}
     apply = site.command([{"name": "file", **file}, {"name": "rest", "test.ok": []}],
                          "-o", "json", "--progress", "none")  # fmt: skip
@@ -447,7 +447,7 @@ def test_a_saved_plan_keeps_its_books_where_it_was_made_for(site):
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]
     lay = 'mount -t tmpfs tmpfs /var/lib && "$@" && ls /var/lib'
     if subprocess.run([*unshare, "sh", "-c", lay, "sh", "true"]).returncode != 0:
-        pytest.skip("no mount namespace here")
+        pytest.fail("this test needs user and mount namespaces (unshare --user --mount)")
     file = {"name": "file", "file.managed": [{"name": "/file"}, {"content": "x"}]}
     apply = site.command([file], "--out", site.folder / "saved.plan")
     plan = ["plan" if word == "apply" else word for word in apply]

@@ -31,7 +31,7 @@ def site(tmp_path_factory):
 
 def need(shell):
     if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
+        pytest.fail(f"this test needs {shell}, which is not installed")
 
 
 # --- bash: the function itself, then through readline -----------------------------------------

@@ -19,7 +19,7 @@ def commands(eden):
 def lint(path):
     """What mandoc objects to, beside links to pages that are not installed here."""
     if shutil.which("mandoc") is None:
-        pytest.skip("mandoc is not installed")
+        pytest.fail("this test needs mandoc, which is not installed")
     done = subprocess.run(["mandoc", "-T", "lint", "-W", "style", path], capture_output=True, text=True)
     return [line for line in done.stdout.splitlines() if "referenced manual not found" not in line]
 
@@ -41,7 +41,7 @@ def test_lint_would_notice(tmp_path):
 
 def test_a_page_tells_what_help_tells(eden, tmp_path):
     if shutil.which("mandoc") is None:
-        pytest.skip("mandoc is not installed")
+        pytest.fail("this test needs mandoc, which is not installed")
     for command in commands(eden):
         roff = eden("man", command["name"]).stdout
         shown = subprocess.run(
@@ -78,7 +78,7 @@ def test_a_missing_directory_is_told(eden):
 
 def test_a_directory_of_somebody_else_is_denied(eden_path, tmp_path):
     if os.geteuid() != 0:
-        pytest.skip("only root can become somebody else")
+        pytest.fail("this test needs the rights of root, to become somebody else")
     tmp_path.chmod(0o755)
     directory = tmp_path / "pages"
     directory.mkdir(mode=0o755)

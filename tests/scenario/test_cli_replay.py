@@ -3,6 +3,7 @@
 import json
 import random
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -223,14 +224,19 @@ def test_a_step_with_success_still_reacts_to_what_it_listens_to(node):
 
 
 def test_an_interrupted_run_is_decided_again(node, eden_path, tmp_path):
-    steps = [{"name": "slow", "time.sleep": [{"time": "500ms"}]},
+    door = socket.socket()
+    door.bind(("127.0.0.1", 0))
+    wait = [{"host": "127.0.0.1"}, {"port": door.getsockname()[1]}, {"timeout": "60s"}]
+    steps = [{"name": "slow", "net.wait_for": wait},
              {"name": "left", "test.ok": [], "require": [{"step": "slow"}]}]
     running = subprocess.Popen(
         [eden_path, *map(str, node.arguments(steps, "--progress", "json"))],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert "slow" in running.stderr.readline()
     running.send_signal(signal.SIGINT)
+    door.listen()  # what the step waits for comes only after the interrupt
     running.communicate(timeout=60)
+    door.close()
     assert running.returncode == 130
     assert turn_of(node.record(), "left")["bar"] == "interrupted"
     assert node.replay().returncode == 0

@@ -168,7 +168,7 @@ static void an_owner_is_set_and_kept(void **state)
 {
     Fixture *fixture = *state;
     if (geteuid() != 0) {
-        skip();
+        fail_msg("this test needs the rights of root, to become somebody else");
     }
     FileWrite write = { .content = STR("x"), .mode = 0600, .uid = 1234, .gid = 4321 };
     assert_true(host_write(fixture->host, STR("/a"), &write, &fixture->err));

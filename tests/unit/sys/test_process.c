@@ -146,7 +146,7 @@ static void runs_as_somebody_else(void **state)
 {
     Fixture *fixture = *state;
     if (geteuid() != 0) {
-        skip();
+        fail_msg("this test needs the rights of root, to become somebody else");
     }
     gid_t groups[] = { 4001, 4002 };
     ProcessSpec spec = shell(fixture, "id -u; id -g; id -G");
@@ -164,7 +164,7 @@ static void changes_its_root(void **state)
 {
     Fixture *fixture = *state;
     if (geteuid() != 0) {
-        skip();
+        fail_msg("this test needs the rights of root, to become somebody else");
     }
     ProcessSpec spec = shell(fixture, "true");
     spec.root = fixture->folder;
