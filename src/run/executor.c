@@ -707,6 +707,7 @@ void executor_run(Executor *executor)
         int64_t now = clock_monotonic_us();
         Running *running =
             pool_wait(executor->pool, next_wake(executor, now, deadline), settings->interrupts);
+        executor->looked_us = 0; /* what ended the wait may be an interrupt */
         if (running != NULL) {
             turn_begin(executor, TURN_FINISH, running->work);
             finish(executor, running);
