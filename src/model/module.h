@@ -60,8 +60,16 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * a path needs the directories above it without saying so. "drops:path:/srv/old" manages it by
  * taking it away: it keeps file order also with what lies below, instead of going before it. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
-/* One transaction for several ready steps of this action; sets every outcome. */
-typedef bool (*ActionMerge)(Call **calls, Outcome **outcomes, uint32_t count, Error *err);
+/* One of several steps that are applied together. `outcome` holds what its check found. */
+typedef struct MergedCall {
+    Call *call;
+    Outcome *outcome;
+    bool failed; /* set by the action, with `error` */
+    Error *error;
+} MergedCall;
+/* `apply` of several ready steps of this action in one transaction. Each gets its own outcome, as
+ * from `apply`; one that fails takes only those with it that could not be done without it. */
+typedef void (*ActionMerge)(MergedCall *calls, uint32_t count);
 
 /* What mode genius knows of an action beside its cost. */
 typedef enum ActionStage {

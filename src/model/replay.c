@@ -27,6 +27,9 @@ typedef struct Replayer {
     Schedule *schedule;
     StepState *steps;
     uint8_t *where; /* of each work: NOT_TAKEN or where its last turn left it */
+    Work started;   /* what was handed out last */
+    Work *joined;   /* what joins it, from the schedule; room for JOIN_MAX */
+    uint32_t joined_count, joined_taken;
     Replay result;
 } Replayer;
 
@@ -253,10 +256,34 @@ static bool start(Replayer *replayer, const Turn *turn, TurnEnd *end)
 
 /* --- Turns ----------------------------------------------------------------------------------- */
 
+static bool next_start(Replayer *replayer, Work *out)
+{
+    replayer->joined_count = replayer->joined_taken = 0;
+    if (!schedule_next(replayer->schedule, &replayer->started)) {
+        return false;
+    }
+    *out = replayer->started;
+    return true;
+}
+
+static bool next_join(Replayer *replayer, Work *out)
+{
+    if (replayer->joined_count == 0) {
+        replayer->joined_count =
+            schedule_join(replayer->schedule, replayer->started, replayer->joined);
+    }
+    if (replayer->joined_taken == replayer->joined_count) {
+        return false;
+    }
+    *out = replayer->joined[replayer->joined_taken++];
+    return true;
+}
+
 static bool take(Replayer *replayer, const Turn *turn)
 {
     Work work;
-    if (!schedule_next(replayer->schedule, &work)) {
+    bool any = turn->kind == TURN_JOIN ? next_join(replayer, &work) : next_start(replayer, &work);
+    if (!any) {
         Str recorded = work_text(replayer, turn->work);
         return differ(replayer, turn->work.step,
                       arena_format(replayer->arena,
@@ -326,6 +353,7 @@ static bool go_through(Replayer *replayer, const Turn *turn)
     TurnEnd end = TURN_ENDED;
     switch (turn->kind) {
     case TURN_START:
+    case TURN_JOIN:
         if (!take(replayer, turn) || !start(replayer, turn, &end)) {
             return false;
         }
@@ -412,6 +440,7 @@ Replay replay_run(const Recording *recording, Arena *arena)
         .schedule = schedule_new(arena, recording->graph, recording->order, recording->workers),
         .steps = arena_alloc_zero(arena, ((size_t)count + 1) * sizeof(StepState)),
         .where = arena_alloc(arena, ((size_t)count + 1) * PHASES),
+        .joined = ARENA_ARRAY(arena, Work, JOIN_MAX),
     };
     memset(replayer.where, NOT_TAKEN, ((size_t)count + 1) * PHASES);
     for (uint32_t i = 0; recording->owed != NULL && i < count; i++) {

@@ -407,7 +407,7 @@ bool schedule_next(Schedule *schedule, Work *out)
     return next_reaction(schedule, out);
 }
 
-uint32_t schedule_join(Schedule *schedule, Work first, Work *out, uint32_t max)
+uint32_t schedule_join(Schedule *schedule, Work first, Work *out)
 {
     const Action *action = graph_step(schedule->graph, first.step)->spec->action;
     if (schedule->mode != MODE_GENIUS || action->merge == NULL || first.phase != PHASE_RUN) {
@@ -420,7 +420,7 @@ uint32_t schedule_join(Schedule *schedule, Work first, Work *out, uint32_t max)
     arena_init(&scratch, ARENA_UNLIMITED);
     uint32_t *rest = ARENA_ARRAY(&scratch, uint32_t, ready->len);
     uint32_t rest_len = 0, joined = 0;
-    while (ready->len > 0 && joined < max) {
+    while (ready->len > 0 && joined < JOIN_MAX) {
         uint32_t urgency = heap_pop(ready);
         uint32_t vertex = schedule->of_urgency[urgency];
         if (action_of(schedule, vertex) == action && !schedule->graph->vertices[vertex].check) {

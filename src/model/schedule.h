@@ -38,9 +38,13 @@ void schedule_set_owed(Schedule *schedule, uint32_t step, uint16_t owed);
 /* The next work, or false when there is none now. Each run and each check is handed out once, all
  * that it depends on done before; reactions at the end only to steps that shall react. */
 bool schedule_next(Schedule *schedule, Work *out);
-/* Further ready work that may join `first` in one transaction: same action, with .merge, same
- * phase. At most `max`; each takes no further worker and is done by itself. Mode genius only. */
-uint32_t schedule_join(Schedule *schedule, Work first, Work *out, uint32_t max);
+enum {
+    JOIN_MAX = 1000 /* works in one transaction, beside the first */
+};
+/* Further ready work that may join `first`, the last one handed out, in one transaction: same
+ * action, with .merge, same phase. At most JOIN_MAX, the most urgent first; each takes no further
+ * worker and is done by itself. Mode genius only. */
+uint32_t schedule_join(Schedule *schedule, Work first, Work *out);
 
 /* How it ended. PHASE_RUN: `result` is final. PHASE_CHECK: `pending` says what was found; with
  * RESULT_FAILED the step has failed and its run is not handed out. PHASE_REACT: the status as it

@@ -2,8 +2,8 @@
 
 #include "base/enum_names.h"
 
-DEFINE_ENUM_NAMES(TurnKind, turn_kind, [TURN_START] = "start", [TURN_FINISH] = "finish",
-                  [TURN_WAKE] = "wake", [TURN_GIVE_UP] = "give up")
+DEFINE_ENUM_NAMES(TurnKind, turn_kind, [TURN_START] = "start", [TURN_JOIN] = "join",
+                  [TURN_FINISH] = "finish", [TURN_WAKE] = "wake", [TURN_GIVE_UP] = "give up")
 DEFINE_ENUM_NAMES(TurnEnd,
                   turn_end, [TURN_ACTS] = "acts", [TURN_WAITS] = "waits", [TURN_ENDED] = "ended")
 DEFINE_ENUM_NAMES(

@@ -8,6 +8,7 @@
 
 typedef enum TurnKind {
     TURN_START,   /* the schedule handed a work out */
+    TURN_JOIN,    /* the same, to be applied together with the one that was started before it */
     TURN_FINISH,  /* its action came back later */
     TURN_WAKE,    /* it was parked, and is ready again */
     TURN_GIVE_UP, /* it was parked, and the time was up */

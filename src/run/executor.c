@@ -53,7 +53,10 @@ struct Executor {
     Turns turns;
     Timers timers;
     VEC(Running *) spares; /* tasks to be used again, with the memory of their arenas */
-    uint32_t ran;          /* steps that were started */
+    Running *gathered;     /* to be applied together, chained by `joined`; NULL: none */
+    Running *gathered_last;
+    Work *joining; /* room for JOIN_MAX */
+    uint32_t ran;  /* steps that were started */
     int64_t start_us, end_us;
     int64_t looked_us; /* when interrupts were looked for */
     bool interrupted, timed_out;
@@ -474,6 +477,24 @@ static void running_end(Executor *executor, Running *running)
     VEC_PUSH(executor->arena, &executor->spares, running);
 }
 
+/* Whether it may share a transaction with other steps that are ready. */
+static bool can_join(const Executor *executor, Work work, const Action *action)
+{
+    const ExecutorSettings *settings = &executor->settings;
+    return settings->order == MODE_GENIUS && action->merge != NULL && work.phase == PHASE_RUN &&
+           !settings->planning;
+}
+
+static void gather(Executor *executor, Running *running)
+{
+    if (executor->gathered == NULL) {
+        executor->gathered = running;
+    } else {
+        executor->gathered_last->task.joined = &running->task;
+    }
+    executor->gathered_last = running;
+}
+
 static void start_action(Executor *executor, Work work)
 {
     const ExecutorSettings *settings = &executor->settings;
@@ -529,8 +550,10 @@ static void start_action(Executor *executor, Work work)
     if (settings->view.started != NULL) {
         settings->view.started(settings->view.context, work.step, work.phase);
     }
-    /* One after another needs no second thread for what is over in a moment. */
-    if (settings->order == MODE_ANSIBLE && !action->repeats && !action->waits) {
+    if (can_join(executor, work, action)) {
+        gather(executor, running);
+    } else if (settings->order == MODE_ANSIBLE && !action->repeats && !action->waits) {
+        /* One after another needs no second thread for what is over in a moment. */
         task_run(task);
         finish(executor, running);
         running_end(executor, running);
@@ -600,10 +623,10 @@ static void leave(Executor *executor, Work work)
     }
 }
 
-static void start(Executor *executor, Work work)
+static void start(Executor *executor, TurnKind kind, Work work)
 {
     StepRun *run = &executor->runs[work.step];
-    turn_begin(executor, TURN_START, work);
+    turn_begin(executor, kind, work);
     if (executor->interrupted) {
         turn_now(executor)->bar = BAR_INTERRUPTED;
         leave(executor, work);
@@ -632,6 +655,20 @@ static void start(Executor *executor, Work work)
     } else {
         start_action(executor, work);
     }
+}
+
+/* Starts a work, and with it what may be applied in the same transaction. */
+static void start_together(Executor *executor, Work work)
+{
+    start(executor, TURN_START, work);
+    if (executor->gathered == NULL) {
+        return;
+    }
+    uint32_t count = schedule_join(executor->schedule, work, executor->joining);
+    for (uint32_t i = 0; i < count; i++) {
+        start(executor, TURN_JOIN, executor->joining[i]);
+    }
+    pool_submit(executor->pool, task_run, TAKE(executor->gathered));
 }
 
 /* --- The loop -------------------------------------------------------------------------------- */
@@ -690,6 +727,17 @@ static int64_t next_wake(const Executor *executor, int64_t now, int64_t deadline
     return due > now ? (due - now + 999) / 1000 : 0;
 }
 
+static void finish_together(Executor *executor, Running *running)
+{
+    while (running != NULL) {
+        Running *joined = (Running *)running->task.joined;
+        turn_begin(executor, TURN_FINISH, running->work);
+        finish(executor, running);
+        running_end(executor, running);
+        running = joined;
+    }
+}
+
 void executor_run(Executor *executor)
 {
     const ExecutorSettings *settings = &executor->settings;
@@ -698,7 +746,7 @@ void executor_run(Executor *executor)
     while (!schedule_is_finished(executor->schedule)) {
         take_interrupts(executor);
         for (Work work; schedule_next(executor->schedule, &work);) {
-            start(executor, work);
+            start_together(executor, work);
             take_interrupts(executor);
         }
         if (schedule_is_finished(executor->schedule)) {
@@ -709,9 +757,7 @@ void executor_run(Executor *executor)
             pool_wait(executor->pool, next_wake(executor, now, deadline), settings->interrupts);
         executor->looked_us = 0; /* what ended the wait may be an interrupt */
         if (running != NULL) {
-            turn_begin(executor, TURN_FINISH, running->work);
-            finish(executor, running);
-            running_end(executor, running);
+            finish_together(executor, running);
             continue;
         }
         now = clock_monotonic_us();
@@ -734,6 +780,7 @@ Executor *executor_new(Arena *arena, const ExecutorSettings *settings)
     executor->arena = arena;
     executor->schedule = schedule_new(arena, settings->graph, settings->order, settings->workers);
     executor->pool = pool_new(THREADS_MAX);
+    executor->joining = ARENA_ARRAY(arena, Work, JOIN_MAX);
     executor->runs = arena_alloc_zero(arena, (count + 1) * sizeof(StepRun));
     executor->reports = arena_alloc_zero(arena, (count + 1) * sizeof(StepReport));
     for (uint32_t i = 0; i < count; i++) {

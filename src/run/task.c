@@ -46,32 +46,82 @@ static bool react(Task *task, Error *err)
     return ok;
 }
 
+/* Whether there is something to apply. */
+static bool look(Task *task, Error *err)
+{
+    const Action *action = task->call.action;
+    if (action->check != NULL && !action->check(&task->call, &task->outcome, err)) {
+        return false;
+    }
+    if (task->kind == TASK_RUN) {
+        task->applied = task->outcome.changed || task->outcome.unknown;
+        task->outcome.unknown = task->outcome.unknown && !task->applied;
+    }
+    return true;
+}
+
 static bool carry_out(Task *task, Error *err)
 {
     const Action *action = task->call.action;
     if (task->kind == TASK_REACT) {
         return react(task, err);
     }
-    if (action->check != NULL && !action->check(&task->call, &task->outcome, err)) {
+    if (!look(task, err)) {
         return false;
     }
-    if (task->kind == TASK_CHECK) {
-        return true;
-    }
-    if (task->outcome.changed || task->outcome.unknown) {
-        task->applied = true;
-        task->outcome.unknown = false;
-        if (action->apply != NULL && !act(task, action->apply, err)) {
-            return false;
-        }
+    if (task->applied && action->apply != NULL && !act(task, action->apply, err)) {
+        return false;
     }
     return !task->react || react(task, err);
+}
+
+static void run_alone(Task *task)
+{
+    int64_t start = clock_monotonic_us();
+    task->failed = !carry_out(task, &task->error);
+    task->duration_us = clock_monotonic_us() - start;
+}
+
+/* All checks, then one effect for those that need it, between the records of each. */
+static void run_joined(Task *first)
+{
+    int64_t start = clock_monotonic_us();
+    uint32_t count = 0;
+    for (Task *task = first; task != NULL; task = task->joined) {
+        task->failed = !look(task, &task->error);
+        count++;
+    }
+    MergedCall *calls = ARENA_ARRAY(&first->arena, MergedCall, count);
+    Task **tasks = ARENA_ARRAY(&first->arena, Task *, count);
+    uint32_t acting = 0;
+    for (Task *task = first; task != NULL; task = task->joined) {
+        if (!task->failed && task->applied && before(task, &task->error)) {
+            task->outcome.changed = false;
+            tasks[acting] = task;
+            calls[acting++] = (MergedCall){ &task->call, &task->outcome, false, &task->error };
+        } else {
+            task->failed = task->failed || task->applied;
+        }
+    }
+    if (acting > 0) {
+        first->call.action->merge(calls, acting);
+    }
+    for (uint32_t i = 0; i < acting; i++) {
+        tasks[i]->failed = calls[i].failed;
+        after(tasks[i], !calls[i].failed);
+    }
+    for (Task *task = first; task != NULL; task = task->joined) {
+        task->failed = task->failed || (task->react && !react(task, &task->error));
+        task->duration_us = clock_monotonic_us() - start;
+    }
 }
 
 void task_run(void *context)
 {
     Task *task = context;
-    int64_t start = clock_monotonic_us();
-    task->failed = !carry_out(task, &task->error);
-    task->duration_us = clock_monotonic_us() - start;
+    if (task->joined != NULL) {
+        run_joined(task);
+    } else {
+        run_alone(task);
+    }
 }

@@ -24,6 +24,7 @@ typedef struct Task {
     Call call;
     const TaskJournal *journal; /* NULL: none, nothing to be journaled */
     Arena arena;                /* of the call: parameters and outcome */
+    struct Task *joined;        /* the next of those that are applied together; NULL: no more */
 
     /* How it went. */
     Outcome outcome;
@@ -34,5 +35,5 @@ typedef struct Task {
     int64_t duration_us;
 } Task;
 
-/* Carries out the Task that `context` is; what pool_submit calls. */
+/* Carries out the Task that `context` is, and those that joined it; what pool_submit calls. */
 void task_run(void *context);

@@ -42,6 +42,7 @@ bool host_open(const char *root, Host **out, Error *err)
         close(descriptor);
         host->root_descriptor = AT_FDCWD;
     }
+    host->shared = shared_new();
     pthread_mutex_init(&host->lock, NULL);
     arena_init(&host->people.arena, ARENA_UNLIMITED);
     *out = host;
@@ -60,9 +61,15 @@ void host_close(Host *host)
         close(host->root_descriptor);
     }
     arena_clear(&host->people.arena);
+    shared_free(host->shared);
     pthread_mutex_destroy(&host->lock);
     free(host->root);
     free(host);
+}
+
+Shared *host_shared(Host *host)
+{
+    return host->shared;
 }
 
 bool host_is_live(const Host *host)

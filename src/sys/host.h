@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "sys/shared.h"
 
 typedef struct Host Host;
 
@@ -22,6 +23,9 @@ DEFINE_AUTO(Host, host_close)
 
 bool host_is_live(const Host *host); /* the root is "/": commands and services can be used */
 const char *host_root(const Host *host);
+/* What is known of the machine and read only once, such as its packages. Others change the machine
+ * too: whoever uses such a value again makes sure that it still holds. */
+Shared *host_shared(Host *host);
 
 /* --- Looking ------------------------------------------------------------------------------- */
 

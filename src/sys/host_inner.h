@@ -36,6 +36,7 @@ struct Host {
     int root_descriptor; /* AT_FDCWD on a live host, where all paths are absolute */
     bool live;
     _Atomic SyncPolicy sync;
+    Shared *shared;
     pthread_mutex_t lock; /* of all that follows */
     HostDevice devices[HOST_DEVICES_MAX];
     uint32_t device_count;

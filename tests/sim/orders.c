@@ -10,6 +10,7 @@
 
 #include "base/bug.h"
 #include "model/expand.h"
+#include "model/replay.h"
 #include "run/executor.h"
 
 enum {
@@ -56,6 +57,7 @@ typedef struct World {
     uint32_t order[STEPS_MAX];   /* of each step, when it began to act; 0: it did not */
     uint32_t ended[STEPS_MAX];
     atomic_uint clock;
+    atomic_uint merges; /* transactions of more than one step */
 } World;
 
 /* Reached through the services that calls carry. */
@@ -192,6 +194,18 @@ static bool fail_apply(Call *call, Outcome *outcome, Error *err)
     return error_set(err, ERROR_OS, "fails");
 }
 
+/* Several at once, each as it is alone. */
+static void merge_cells(MergedCall *calls, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        MergedCall *one = &calls[i];
+        one->failed = !one->call->action->apply(one->call, one->outcome, one->error);
+    }
+    if (count > 1) {
+        atomic_fetch_add(&world_of(calls[0].call)->merges, 1);
+    }
+}
+
 static bool add_apply(Call *call, Outcome *outcome, Error *err)
 {
     begin(call);
@@ -228,9 +242,9 @@ static const ParamSpec add_params[] = {
 static const Action actions[] = {
     { "set", "", cell_params, set_check, set_apply, cell_react, .claims = claim_cell },
     { "append", "", cell_params, always_check, append_apply, cell_react, .claims = claim_cell,
-      .repeats = true, .cost_ms = 10 },
+      .merge = merge_cells, .repeats = true, .cost_ms = 10 },
     { "fail", "", cell_params, always_check, fail_apply, cell_react, .claims = claim_cell,
-      .repeats = true },
+      .merge = merge_cells, .repeats = true },
     { "add", "", add_params, always_check, add_apply, add_react, .repeats = true, .cost_ms = 1 },
     { 0 },
 };
@@ -440,6 +454,7 @@ static void ended_free(Ended *ended)
 /* --- What must hold -------------------------------------------------------------------------- */
 
 static uint32_t failures;
+static uint64_t merges; /* transactions of more than one step, in all runs */
 
 #define SAY(...)             \
     do {                     \
@@ -512,6 +527,27 @@ static void check_edges(uint64_t seed, const char *what, const Loaded *loaded, c
     }
 }
 
+/* What was observed comes to the same decisions again. */
+static void check_replay(uint64_t seed, const char *what, OrderMode mode, uint32_t workers,
+                         const Loaded *loaded, Ended *ended)
+{
+    uint32_t count = loaded->graph->steps.count;
+    StepStatus *results = ARENA_ARRAY(&ended->arena, StepStatus, count);
+    for (uint32_t i = 0; i < count; i++) {
+        results[i] = ended->reports[i].status;
+    }
+    Recording recording = { .graph = loaded->graph,
+                            .order = mode,
+                            .workers = workers,
+                            .turns = executor_turns(ended->executor),
+                            .results = results };
+    Replay replay = replay_run(&recording, &ended->arena);
+    if (replay.differs) {
+        SAY("seed %llu, %s: a replay differs at s%u: %.*s", (unsigned long long)seed, what,
+            replay.step, (int)replay.difference.len, replay.difference.data);
+    }
+}
+
 typedef struct Way {
     const char *name;
     OrderMode mode;
@@ -541,6 +577,8 @@ static bool try_site(uint64_t seed, bool tame, bool show)
             Ended *other = run_site(&loaded, ways[i].mode, ways[i].workers);
             check_edges(seed, ways[i].name, &loaded, other);
             compare(seed, ways[i].name, &loaded, first, other);
+            check_replay(seed, ways[i].name, ways[i].mode, ways[i].workers, &loaded, other);
+            merges += atomic_load(&other->world.merges);
             if (ways[i].mode == MODE_ANSIBLE) {
                 compare_order(seed, &loaded, first, other);
             }
@@ -563,7 +601,10 @@ int main(int count, char **args)
             BUG_IF(!try_site(seed + i, true, sites == 1));
         }
     }
-    printf("%llu sites, %u of them first with a cycle, %u failures\n", (unsigned long long)sites,
-           cycles, failures);
+    if (sites >= 100 && merges == 0) {
+        SAY("no two steps were ever applied together");
+    }
+    printf("%llu sites, %u of them first with a cycle, %llu merged transactions, %u failures\n",
+           (unsigned long long)sites, cycles, (unsigned long long)merges, failures);
     return failures > 0 ? 1 : 0;
 }

@@ -42,13 +42,10 @@ static inline bool world_function(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static inline bool world_merge(Call **calls, Outcome **outcomes, uint32_t count, Error *err)
+static inline void world_merge(MergedCall *calls, uint32_t count)
 {
     (void)calls;
-    (void)outcomes;
     (void)count;
-    (void)err;
-    return true;
 }
 
 #define WORLD_MODULE(module, ...)                                       \
