@@ -136,34 +136,10 @@ bool command_run(Call *call, const Command *command, ProcessResult *out, Error *
     return true;
 }
 
-/* The last line says mostly what it died of. */
-static Str last_line(Str text)
-{
-    text = str_trim(text);
-    size_t end = str_find_last(text, STR("\n"));
-    return end == STR_NOT_FOUND ? text : str_trim(str_from_offset(text, end + 1));
-}
-
 bool command_failure(Call *call, const Command *command, const ProcessResult *result, Error *err)
 {
-    Str told = last_line(result->error_out);
-    Str colon = told.len > 0 ? STR(": ") : STR_EMPTY;
-    int64_t timeout_ms = shorter(command->timeout_ms, call->timeout_ms);
-    switch (result->ending) {
-    case PROCESS_EXITED:
-        return error_set(err, ERROR_OS, "exited with %d%" STR_FMT "%" STR_FMT, result->exit_code,
-                         STR_ARG(colon), STR_ARG(told));
-    case PROCESS_KILLED: {
-        Str name = process_signal_name(call->arena, result->signal_number);
-        return error_set(err, ERROR_OS, "was ended by %" STR_FMT "%" STR_FMT "%" STR_FMT,
-                         STR_ARG(name), STR_ARG(colon), STR_ARG(told));
-    }
-    case PROCESS_TIMED_OUT:
-        return error_set(err, ERROR_TIMEOUT, "took longer than %g s and was ended",
-                         (double)timeout_ms / 1000);
-    case PROCESS_CANCELLED: break;
-    }
-    return error_set(err, ERROR_UNAVAILABLE, "was ended because the run was cancelled");
+    return process_failure(call->arena, result, shorter(command->timeout_ms, call->timeout_ms),
+                           err);
 }
 
 /* --- Commands about a file ------------------------------------------------------------------ */

@@ -497,3 +497,32 @@ Str process_signal_name(Arena *arena, int number)
     return name != NULL ? arena_format(arena, "SIG%s", name)
                         : arena_format(arena, "signal %d", number);
 }
+
+/* The last line says mostly what it died of. */
+static Str last_line(Str text)
+{
+    text = str_trim(text);
+    size_t end = str_find_last(text, STR("\n"));
+    return end == STR_NOT_FOUND ? text : str_trim(str_from_offset(text, end + 1));
+}
+
+bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_ms, Error *err)
+{
+    Str told = last_line(result->error_out);
+    Str colon = told.len > 0 ? STR(": ") : STR_EMPTY;
+    switch (result->ending) {
+    case PROCESS_EXITED:
+        return error_set(err, ERROR_OS, "exited with %d%" STR_FMT "%" STR_FMT, result->exit_code,
+                         STR_ARG(colon), STR_ARG(told));
+    case PROCESS_KILLED: {
+        Str name = process_signal_name(arena, result->signal_number);
+        return error_set(err, ERROR_OS, "was ended by %" STR_FMT "%" STR_FMT "%" STR_FMT,
+                         STR_ARG(name), STR_ARG(colon), STR_ARG(told));
+    }
+    case PROCESS_TIMED_OUT:
+        return error_set(err, ERROR_TIMEOUT, "took longer than %g s and was ended",
+                         (double)timeout_ms / 1000);
+    case PROCESS_CANCELLED: break;
+    }
+    return error_set(err, ERROR_UNAVAILABLE, "was ended because the run was cancelled");
+}

@@ -56,6 +56,10 @@ typedef struct ProcessResult {
  * or directory in the text. However it ends after that is no failure here. */
 MUST_CHECK bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Error *err);
 
+/* What went wrong with one that ended, in a line: "exited with 3: no such table". `timeout_ms` is
+ * what it was given. Always false. */
+bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_ms, Error *err);
+
 /* The environment of this process, with the variables of `extra` ("NAME=value", ends with NULL) in
  * place of those of the same name. For ProcessSpec.env. */
 const char *const *process_environment(Arena *arena, const char *const *extra);

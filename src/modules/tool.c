@@ -1,0 +1,118 @@
+#include "modules/tool.h"
+
+#define TOOL_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static void show_line(void *context, Str line)
+{
+    call_progress(context, line);
+}
+
+static const char *const *environment(Call *call, const char *const *more)
+{
+    VEC(const char *) all = { 0 };
+    VEC_PUSH(call->arena, &all, "PATH=" TOOL_PATH);
+    VEC_PUSH(call->arena, &all, "LC_ALL=C.UTF-8");
+    VEC_PUSH(call->arena, &all, "LANGUAGE=");
+    for (uint32_t i = 0; more != NULL && more[i] != NULL; i++) {
+        VEC_PUSH(call->arena, &all, more[i]);
+    }
+    VEC_PUSH(call->arena, &all, NULL);
+    return process_environment(call->arena, all.items);
+}
+
+static int64_t timeout_of(const Call *call, const Tool *tool)
+{
+    return tool->timeout_ms > 0 ? tool->timeout_ms : call->timeout_ms;
+}
+
+bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
+{
+    ProcessSpec spec = {
+        .argv = tool->argv,
+        .env = environment(call, tool->env),
+        .input = tool->input,
+        .root = host_is_live(call->host) ? NULL : host_root(call->host),
+        .directory = "/",
+        .timeout_ms = timeout_of(call, tool),
+        .output_max = TOOL_OUTPUT_MAX,
+        .cancelled = call->cancelled,
+        .line = tool->shows ? show_line : NULL,
+        .line_context = call,
+    };
+    if (!process_run(call->arena, &spec, out, err)) {
+        return spec.root != NULL && error_wrap(err, "below '%s'", spec.root);
+    }
+    return true;
+}
+
+bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err)
+{
+    process_failure(call->arena, result, timeout_of(call, tool), err);
+    const char *slash = strrchr(tool->argv[0], '/');
+    char text[sizeof err->text];
+    memcpy(text, err->text, sizeof text);
+    return error_set(err, err->kind, "%s %s", slash == NULL ? tool->argv[0] : slash + 1, text);
+}
+
+bool tool_do(Call *call, const char *const *argv, Str *out, Error *err)
+{
+    Tool tool = { .argv = argv };
+    ProcessResult result;
+    if (!tool_run(call, &tool, &result, err)) {
+        return false;
+    }
+    if (result.ending != PROCESS_EXITED || result.exit_code != 0) {
+        return tool_failure(call, &tool, &result, err);
+    }
+    if (out != NULL) {
+        *out = result.out;
+    }
+    return true;
+}
+
+bool tool_is_there(Call *call, const char *program)
+{
+    Str rest = STR(TOOL_PATH);
+    while (rest.len > 0) {
+        size_t colon = str_find(rest, STR(":"), 0);
+        Str directory = str_slice(rest, 0, colon);
+        rest = colon == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(rest, colon + 1);
+        FileInfo info;
+        Error err;
+        Str path = arena_format(call->arena, "%" STR_FMT "/%s", STR_ARG(directory), program);
+        if (host_stat(call->host, path, &info, &err) &&
+            (info.kind == FILE_REGULAR || info.kind == FILE_LINK)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void tool_arg(Call *call, ToolArgs *args, Str text)
+{
+    VEC_PUSH(call->arena, args, arena_copy_c(call->arena, text));
+}
+
+const char *const *tool_args_end(Call *call, ToolArgs *args)
+{
+    VEC_PUSH(call->arena, args, NULL);
+    return args->items;
+}
+
+bool tool_word(Str text, const char *what, Error *err)
+{
+    if (text.len == 0) {
+        return error_set(err, ERROR_INVALID, "%s cannot be named by an empty text", what);
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f) {
+            return error_set(err, ERROR_INVALID, "%s cannot have a control character in its name",
+                             what);
+        }
+    }
+    if (text.data[0] == '-') {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' would be an option, not %s",
+                         STR_ARG(text), what);
+    }
+    return true;
+}

@@ -1,0 +1,45 @@
+/* Programs of the system that modules use, such as useradd and nft.
+ *
+ * They run without a shell, with English messages, the usual directories in PATH and no way to ask
+ * questions; below another root with that root as their own. What users wrote goes into arguments
+ * only behind tool_word() or "--". */
+#pragma once
+
+#include "base/vec.h"
+#include "modules/call.h"
+#include "sys/process.h"
+
+enum {
+    TOOL_OUTPUT_MAX = 4 << 20 /* bytes of each stream that are kept */
+};
+
+/* Zeros mean: no input, nothing more in the environment, the call's timeout. */
+typedef struct Tool {
+    const char *const *argv; /* ends with NULL */
+    Str input;
+    const char *const *env; /* "NAME=value", ends with NULL */
+    int64_t timeout_ms;
+    bool shows; /* its lines are shown while it runs */
+} Tool;
+
+/* To its end, however that is. False when it could not be started: ERROR_NOT_FOUND when the
+ * machine does not have it. */
+MUST_CHECK bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err);
+/* "useradd exited with 3: ...". Always false. */
+bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err);
+/* Runs it; anything but exit code 0 is a failure. `out` (may be NULL) is what it wrote. */
+MUST_CHECK bool tool_do(Call *call, const char *const *argv, Str *out, Error *err);
+#define TOOL_DO(call, out, err, ...) \
+    tool_do(call, (const char *const[]){ __VA_ARGS__, NULL }, out, err)
+
+/* Whether the machine has the program. */
+bool tool_is_there(Call *call, const char *program);
+
+/* Arguments one by one: tool_arg, and at the end tool_args_end. */
+typedef VEC(const char *) ToolArgs;
+void tool_arg(Call *call, ToolArgs *args, Str text);
+const char *const *tool_args_end(Call *call, ToolArgs *args);
+
+/* Fails unless `text` can be an argument by itself: not empty, not an option, on one line.
+ * `what` is what it shall be: "a user", "a package". */
+MUST_CHECK bool tool_word(Str text, const char *what, Error *err);

@@ -1,0 +1,103 @@
+#include "modules/tool.h"
+
+#include "module_fixture.h"
+
+/* Programs run on this machine; nothing here changes it. */
+static int set_up_live(void **state)
+{
+    if (set_up(state) != 0) {
+        return -1;
+    }
+    Fixture *fixture = *state;
+    host_close(fixture->host);
+    fixture->host = NULL;
+    if (!host_open("/", &fixture->host, &fixture->err)) {
+        return -1;
+    }
+    fixture->call.host = fixture->host;
+    return 0;
+}
+
+static void what_a_program_writes_comes_back(void **state)
+{
+    Fixture *fixture = *state;
+    Str out;
+    assert_true(TOOL_DO(&fixture->call, &out, &fixture->err, "echo", "a b"));
+    assert_str(out, "a b\n");
+}
+
+static void messages_are_english_and_tools_are_found(void **state)
+{
+    Fixture *fixture = *state;
+    Str out;
+    assert_true(TOOL_DO(&fixture->call, &out, &fixture->err, "sh", "-c", "echo $LC_ALL; pwd"));
+    assert_str(out, "C.UTF-8\n/\n");
+    assert_true(tool_is_there(&fixture->call, "sh"));
+    assert_false(tool_is_there(&fixture->call, "no-such-program"));
+}
+
+static void a_failure_names_the_program_and_its_last_words(void **state)
+{
+    Fixture *fixture = *state;
+    assert_false(TOOL_DO(&fixture->call, NULL, &fixture->err, "/bin/sh", "-c",
+                         "echo one >&2; echo two >&2; exit 7"));
+    assert_string_equal(fixture->err.text, "sh exited with 7: two");
+    assert_false(TOOL_DO(&fixture->call, NULL, &fixture->err, "no-such-program"));
+    assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
+}
+
+static void input_and_environment_reach_it(void **state)
+{
+    Fixture *fixture = *state;
+    Tool tool = { .argv = (const char *const[]){ "sh", "-c", "cat; echo $COLOR", NULL },
+                  .input = STR("text\n"),
+                  .env = (const char *const[]){ "COLOR=red", NULL } };
+    ProcessResult result;
+    assert_true(tool_run(&fixture->call, &tool, &result, &fixture->err));
+    assert_str(result.out, "text\nred\n");
+}
+
+static void arguments_are_built_one_by_one(void **state)
+{
+    Fixture *fixture = *state;
+    ToolArgs args = { 0 };
+    Str out;
+    tool_arg(&fixture->call, &args, STR("printf"));
+    tool_arg(&fixture->call, &args, STR("%s,"));
+    tool_arg(&fixture->call, &args, STR("a b"));
+    tool_arg(&fixture->call, &args, STR("c"));
+    assert_true(tool_do(&fixture->call, tool_args_end(&fixture->call, &args), &out, &fixture->err));
+    assert_str(out, "a b,c,");
+}
+
+static void what_would_be_an_option_is_no_word(void **state)
+{
+    Fixture *fixture = *state;
+    assert_true(tool_word(STR("web"), "a user", &fixture->err));
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        { "", "a user cannot be named by an empty text" },
+        { "-rf", "'-rf' would be an option, not a user" },
+        { "a\nb", "a user cannot have a control character in its name" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_false(tool_word(str_from_c(cases[i].text), "a user", &fixture->err));
+        assert_string_equal(fixture->err.text, cases[i].message);
+    }
+}
+
+#define LIVE(test) cmocka_unit_test_setup_teardown(test, set_up_live, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LIVE(what_a_program_writes_comes_back),
+        LIVE(messages_are_english_and_tools_are_found),
+        LIVE(a_failure_names_the_program_and_its_last_words),
+        LIVE(input_and_environment_reach_it),
+        LIVE(arguments_are_built_one_by_one),
+        LIVE(what_would_be_an_option_is_no_word),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
