@@ -2,6 +2,8 @@
  * meanwhile leads the removal elsewhere. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/bug.h"
@@ -11,9 +13,18 @@ enum {
     DEPTH_MAX = 200 /* each level holds a descriptor */
 };
 
-static bool remove_at(int directory, const char *name, dev_t device, unsigned depth, Error *err);
+/* What is mounted at `name` is EXDEV, also when it is of the same file system (a bind mount), which
+ * no device number tells. */
+static int open_unmounted(int directory, const char *name)
+{
+    struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+                            .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS };
+    return (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+}
 
-static bool remove_inside(int descriptor, dev_t device, unsigned depth, Error *err)
+static bool remove_at(int directory, const char *name, unsigned depth, Error *err);
+
+static bool remove_inside(int descriptor, unsigned depth, Error *err)
 {
     DIR *stream = fdopendir(descriptor);
     if (stream == NULL) {
@@ -22,14 +33,14 @@ static bool remove_inside(int descriptor, dev_t device, unsigned depth, Error *e
     bool ok = true;
     for (struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            ok = remove_at(dirfd(stream), entry->d_name, device, depth, err);
+            ok = remove_at(dirfd(stream), entry->d_name, depth, err);
         }
     }
     closedir(stream);
     return ok;
 }
 
-static bool remove_at(int directory, const char *name, dev_t device, unsigned depth, Error *err)
+static bool remove_at(int directory, const char *name, unsigned depth, Error *err)
 {
     if (unlinkat(directory, name, 0) == 0 || errno == ENOENT) {
         return true;
@@ -38,22 +49,18 @@ static bool remove_at(int directory, const char *name, dev_t device, unsigned de
         return host_error(err, errno, str_from_c(name));
     }
     int number = errno;
-    int descriptor =
-        openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
-        return host_error(err, descriptor < 0 && errno == ENOTDIR ? number : errno,
-                          str_from_c(name));
-    }
-    if (device != 0 && status.st_dev != device) {
-        close(descriptor);
+    int descriptor = open_unmounted(directory, name);
+    if (descriptor < 0 && errno == EXDEV) {
         return error_set(err, ERROR_CONFLICT, "%s: something is mounted there", name);
+    }
+    if (descriptor < 0) {
+        return host_error(err, errno == ENOTDIR ? number : errno, str_from_c(name));
     }
     if (depth == DEPTH_MAX) {
         close(descriptor);
         return error_set(err, ERROR_LIMIT, "%s: directories are nested too deep", name);
     }
-    if (!remove_inside(descriptor, status.st_dev, depth + 1, err)) {
+    if (!remove_inside(descriptor, depth + 1, err)) {
         return error_wrap(err, "%s", name);
     }
     return unlinkat(directory, name, AT_REMOVEDIR) == 0 || errno == ENOENT ||
@@ -66,11 +73,8 @@ bool host_remove(Host *host, Str path, Error *err)
     if (!host_open_entry(host, path, &entry, err)) {
         return err->kind == ERROR_NOT_FOUND;
     }
-    struct stat parent;
-    bool ok = fstat(entry.directory, &parent) == 0 || host_error(err, errno, path);
-    if (ok && !remove_at(entry.directory, entry.name, parent.st_dev, 0, err)) {
-        ok = error_wrap(err, "cannot remove '%" STR_FMT "'", STR_ARG(path));
-    }
+    bool ok = remove_at(entry.directory, entry.name, 0, err) ||
+              error_wrap(err, "cannot remove '%" STR_FMT "'", STR_ARG(path));
     if (ok && !host_flush_directory(host, entry.directory)) {
         ok = host_error(err, errno, path);
     }

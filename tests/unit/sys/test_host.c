@@ -290,6 +290,44 @@ static void in_child(Fixture *fixture, bool (*function)(Fixture *fixture))
     assert_int_equal(status, 0);
 }
 
+/* A place where file systems can be mounted that nobody else sees. */
+static bool enter_own_mounts(void)
+{
+    int flags = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    if (unshare(flags) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0) {
+        return true;
+    }
+    fprintf(stderr, "this test needs a mount namespace: %s\n", strerror(errno));
+    return false;
+}
+
+static bool remove_around_a_mount(Fixture *fixture)
+{
+    char folder[128], point[128];
+    snprintf(folder, sizeof folder, "%s/kept", fixture->root);
+    snprintf(point, sizeof point, "%s/a/b/point", fixture->root);
+    Host *host;
+    if (!enter_own_mounts() || mount(folder, point, NULL, MS_BIND, NULL) != 0 ||
+        !host_open(fixture->root, &host, &fixture->err)) {
+        return false;
+    }
+    return !host_remove(host, STR("/a"), &fixture->err) &&
+           str_eq(str_from_c(fixture->err.text),
+                  STR("cannot remove '/a': a: b: point: something is mounted there")) &&
+           !host_remove(host, STR("/a/b/point"), &fixture->err);
+}
+
+/* One of the same file system, which looks like any other folder. */
+static void what_is_mounted_is_not_removed(void **state)
+{
+    Fixture *fixture = *state;
+    assert_true(host_make_directory(fixture->host, STR("/a/b/point"), 0755, true, &fixture->err));
+    assert_true(host_make_directory(fixture->host, STR("/kept"), 0755, true, &fixture->err));
+    assert_true(write_text(fixture, "/kept/f", "precious", 0644));
+    in_child(fixture, remove_around_a_mount);
+    assert_string_equal(text_of(fixture, "/kept/f"), "precious");
+}
+
 static bool write_past_the_limit(Fixture *fixture)
 {
     static char text[5001];
@@ -318,9 +356,8 @@ static bool fill_a_small_disk(Fixture *fixture)
 {
     static char text[200001];
     memset(text, 'x', sizeof text - 1);
-    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("small", fixture->root, "tmpfs", 0, "size=64k") != 0) {
-        return errno == EPERM; /* nothing to try without privileges */
+    if (!enter_own_mounts() || mount("small", fixture->root, "tmpfs", 0, "size=64k") != 0) {
+        return false;
     }
     Host *host;
     if (!host_open(fixture->root, &host, &fixture->err)) {
@@ -552,6 +589,7 @@ int main(void)
         IN_ROOT(a_link_itself_is_seen_and_not_changed),
         IN_ROOT(directories_are_made_once),
         IN_ROOT(removes_trees),
+        IN_ROOT(what_is_mounted_is_not_removed),
         IN_ROOT(a_failed_write_changes_nothing),
         IN_ROOT(a_full_disk_leaves_the_old_file_alone),
         IN_ROOT(a_check_sees_the_content_before_anybody_else),
