@@ -14,6 +14,18 @@
 #include "sys/file_error.h"
 #include "sys/host_inner.h"
 
+static Host *new_host(int root_descriptor)
+{
+    Host *host = calloc(1, sizeof *host);
+    if (host == NULL) {
+        memory_exhausted(sizeof *host);
+    }
+    host->root_descriptor = root_descriptor;
+    pthread_mutex_init(&host->lock, NULL);
+    arena_init(&host->people.arena, ARENA_UNLIMITED);
+    return host;
+}
+
 bool host_open(const char *root, Host **out, Error *err)
 {
     struct stat root_status, own_status;
@@ -25,27 +37,32 @@ bool host_open(const char *root, Host **out, Error *err)
         }
         return failed;
     }
-    Host *host = calloc(1, sizeof *host);
-    if (host == NULL) {
-        memory_exhausted(sizeof *host);
-    }
+    Host *host = new_host(descriptor);
     host->live = root_status.st_dev == own_status.st_dev && root_status.st_ino == own_status.st_ino;
     host->root = realpath(root, NULL);
     if (host->root == NULL) {
         file_error(err, errno, root);
-        close(descriptor);
-        free(host);
+        host_close(host);
         return false;
     }
-    host->root_descriptor = descriptor;
-    if (host->live) {
-        close(descriptor);
-        host->root_descriptor = AT_FDCWD;
-    }
     host->shared = shared_new();
-    pthread_mutex_init(&host->lock, NULL);
-    arena_init(&host->people.arena, ARENA_UNLIMITED);
     *out = host;
+    return true;
+}
+
+bool host_open_below(Host *host, Str path, Host **out, Error *err)
+{
+    char name[PATH_MAX];
+    if (!host_path(path, name, err)) {
+        return false;
+    }
+    int descriptor = host_open_path(host, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    if (descriptor < 0) {
+        return host_error(err, errno, path);
+    }
+    *out = new_host(descriptor);
+    (*out)->outer = host;
+    (*out)->sync = host->sync;
     return true;
 }
 
@@ -57,9 +74,7 @@ void host_close(Host *host)
     for (uint32_t i = 0; i < host->device_count; i++) {
         close(host->devices[i].descriptor);
     }
-    if (!host->live) {
-        close(host->root_descriptor);
-    }
+    close(host->root_descriptor);
     arena_clear(&host->people.arena);
     shared_free(host->shared);
     pthread_mutex_destroy(&host->lock);
@@ -122,7 +137,10 @@ int host_open_path(const Host *host, const char *path, uint64_t flags)
 {
     /* Beside O_PATH the kernel accepts few flags. */
     uint64_t more = (flags & O_PATH) != 0 ? O_CLOEXEC : O_CLOEXEC | O_NOCTTY;
-    struct open_how how = { .flags = flags | more, .resolve = host->live ? 0 : RESOLVE_IN_ROOT };
+    uint64_t resolve = host->outer != NULL ? RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS
+                       : host->live        ? 0
+                                           : RESOLVE_IN_ROOT;
+    struct open_how how = { .flags = flags | more, .resolve = resolve };
     for (int i = 0;; i++) {
         int descriptor = (int)syscall(SYS_openat2, host->root_descriptor, path, &how, sizeof how);
         if (descriptor >= 0 || (errno != EAGAIN && errno != EINTR) || i == RACE_TRIES) {

@@ -18,6 +18,10 @@ typedef struct Host Host;
 
 /* `root` is "/" or a directory. */
 MUST_CHECK bool host_open(const char *root, Host **out, Error *err);
+/* A directory of `host` as a root of its own, for work on all that lies in it: paths start there,
+ * and no link on the way is followed, so that nobody who may write in it leads the work elsewhere.
+ * Nothing but files can be reached through it. Closed before `host` is. */
+MUST_CHECK bool host_open_below(Host *host, Str path, Host **out, Error *err);
 void host_close(Host *host); /* NULL is fine */
 DEFINE_AUTO(Host, host_close)
 

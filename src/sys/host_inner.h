@@ -32,8 +32,9 @@ typedef struct HostPeople {
 } HostPeople;
 
 struct Host {
-    char *root;
-    int root_descriptor; /* AT_FDCWD on a live host, where all paths are absolute */
+    Host *outer; /* of a directory: whose it is; NULL: a machine */
+    char *root;  /* NULL for a directory */
+    int root_descriptor;
     bool live;
     _Atomic SyncPolicy sync;
     Shared *shared;

@@ -68,6 +68,7 @@ typedef enum Flush {
 /* Notes that there is something to sync, and says what the data needs meanwhile. */
 static Flush note_change(Host *host, int descriptor, dev_t number)
 {
+    host = host->outer != NULL ? host->outer : host;
     pthread_mutex_lock(&host->lock);
     HostDevice *device = find_device(host, number);
     if (device == NULL) {

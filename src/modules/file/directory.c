@@ -40,8 +40,17 @@ typedef struct Change {
 typedef struct Changes {
     Target wish;
     VEC(Change) list;
+    uint32_t own;     /* how many are of the directory itself; they come first */
     uint32_t entries; /* looked at */
 } Changes;
+
+/* What lies in the directory is reached through the directory itself: whoever may write in it could
+ * otherwise put a link in the way, and give away what is none of his. */
+static Str path_inside(Call *call, Str path)
+{
+    Str name = call_str(call, "name");
+    return str_eq(name, STR("/")) ? path : str_from_offset(path, name.len);
+}
 
 static void push_change(Call *call, Changes *changes, ChangeKind kind, Str path, mode_t mode)
 {
@@ -75,17 +84,18 @@ static bool is_kept(Call *call, Str relative)
     return false;
 }
 
-static bool plan_inside(Call *call, Changes *changes, Str path, unsigned depth, Error *err);
+static bool plan_inside(Call *call, Host *inside, Changes *changes, Str path, unsigned depth,
+                        Error *err);
 
-static bool plan_entry(Call *call, Changes *changes, Str path, unsigned depth, Error *err)
+static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, unsigned depth,
+                       Error *err)
 {
     FileInfo info;
-    Str name = call_str(call, "name");
-    Str relative = str_from_offset(path, str_eq(name, STR("/")) ? 1 : name.len + 1);
+    Str relative = str_from_offset(path_inside(call, path), 1);
     if (++changes->entries > ENTRIES_MAX) {
-        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": too much in it", STR_ARG(name));
+        return error_set(err, ERROR_LIMIT, "too much in it");
     }
-    if (!host_stat(call->host, path, &info, err)) {
+    if (!host_stat(inside, path_inside(call, path), &info, err)) {
         return false;
     }
     if (call_bool(call, "clean") && !is_kept(call, relative) && !call_is_claimed(call, path)) {
@@ -99,28 +109,42 @@ static bool plan_entry(Call *call, Changes *changes, Str path, unsigned depth, E
         plan_attributes(call, changes, path, &info, has_mode, mode);
     }
     return info.kind != FILE_DIRECTORY || (call_bool(call, "clean") && is_kept(call, relative)) ||
-           plan_inside(call, changes, path, depth + 1, err);
+           plan_inside(call, inside, changes, path, depth + 1, err);
 }
 
-static bool plan_inside(Call *call, Changes *changes, Str path, unsigned depth, Error *err)
+static bool plan_inside(Call *call, Host *inside, Changes *changes, Str path, unsigned depth,
+                        Error *err)
 {
     Str *names;
     uint32_t count;
     if (depth == DEPTH_MAX) {
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": nested too deep", STR_ARG(path));
     }
-    if (!host_list(call->host, call->arena, path, ENTRIES_MAX, &names, &count, err)) {
+    Str place = depth == 0 ? STR("/") : path_inside(call, path);
+    if (!host_list(inside, call->arena, place, ENTRIES_MAX, &names, &count, err)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
         Str inner =
             arena_format(call->arena, "%" STR_FMT "/%" STR_FMT,
                          STR_ARG(str_eq(path, STR("/")) ? STR_EMPTY : path), STR_ARG(names[i]));
-        if (!plan_entry(call, changes, inner, depth, err)) {
+        if (!plan_entry(call, inside, changes, inner, depth, err)) {
             return false;
         }
     }
     return true;
+}
+
+static bool plan_all_inside(Call *call, Changes *changes, Error *err)
+{
+    Str path = call_str(call, "name");
+    AUTO(Host) *inside = NULL;
+    if (!call_bool(call, "recurse") && !call_bool(call, "clean")) {
+        return true;
+    }
+    return host_open_below(call->host, path, &inside, err) &&
+           (plan_inside(call, inside, changes, path, 0, err) ||
+            error_wrap(err, "in '%" STR_FMT "'", STR_ARG(path)));
 }
 
 /* --- Telling -------------------------------------------------------------------------------- */
@@ -153,13 +177,13 @@ static void tell_itself(Call *call, const Changes *changes, const FileInfo *info
     }
 }
 
-static void tell_inside(Call *call, const Changes *changes, uint32_t first, Outcome *outcome)
+static void tell_inside(Call *call, const Changes *changes, Outcome *outcome)
 {
     static const char *const names[] = { [CHANGE_MAKE] = "made",
                                          [CHANGE_REMOVE] = "removed",
                                          [CHANGE_OWNER] = "other owner",
                                          [CHANGE_MODE] = "other mode" };
-    for (uint32_t i = first; i < changes->list.len; i++) {
+    for (uint32_t i = changes->own; i < changes->list.len; i++) {
         const Change *change = &changes->list.items[i];
         outcome_change(call, outcome, arena_copy_c(call->arena, change->path), value_missing(),
                        value_string(str_from_c(names[change->kind])));
@@ -189,18 +213,17 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
     } else {
         plan_attributes(call, changes, path, &info, wish->has_mode, wish->mode);
     }
-    uint32_t own = changes->list.len;
-    if (info.kind == FILE_DIRECTORY && (call_bool(call, "recurse") || call_bool(call, "clean")) &&
-        !plan_inside(call, changes, path, 0, err)) {
+    changes->own = changes->list.len;
+    if (info.kind == FILE_DIRECTORY && !plan_all_inside(call, changes, err)) {
         return false;
     }
     outcome->state = STR("present");
     outcome->found = changes;
     outcome->changed = changes->list.len > 0 || wish->people_missing;
-    if (own > 0 || wish->people_missing) {
+    if (changes->own > 0 || wish->people_missing) {
         tell_itself(call, changes, &info, outcome);
     }
-    tell_inside(call, changes, own, outcome);
+    tell_inside(call, changes, outcome);
     outcome->comment = !outcome->changed          ? STR_EMPTY
                        : info.kind == FILE_ABSENT ? STR("created")
                                                   : STR("updated");
@@ -209,30 +232,44 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
 
 /* --- Doing it ------------------------------------------------------------------------------- */
 
-static bool carry_out(Call *call, const Changes *changes, const Change *change, Error *err)
+static bool carry_out(Call *call, Host *host, Str path, const Changes *changes,
+                      const Change *change, Error *err)
 {
     switch (change->kind) {
     case CHANGE_MAKE:
-        return host_make_directory(call->host, change->path, change->mode,
-                                   call_bool(call, "parents"), err);
-    case CHANGE_REMOVE: return host_remove(call->host, change->path, err);
-    case CHANGE_OWNER:
-        return host_set_owner(call->host, change->path, changes->wish.uid, changes->wish.gid, err);
-    case CHANGE_MODE: return host_set_mode(call->host, change->path, change->mode, err);
+        return host_make_directory(host, path, change->mode, call_bool(call, "parents"), err);
+    case CHANGE_REMOVE: return host_remove(host, path, err);
+    case CHANGE_OWNER: return host_set_owner(host, path, changes->wish.uid, changes->wish.gid, err);
+    case CHANGE_MODE: return host_set_mode(host, path, change->mode, err);
     }
     return true;
+}
+
+static bool apply_one(Call *call, Host *inside, const Changes *changes, const Change *change,
+                      Error *err)
+{
+    bool keeps = change->kind == CHANGE_MAKE || change->kind == CHANGE_REMOVE;
+    if (keeps && !call_keep(call, change->path, err)) {
+        return false;
+    }
+    if (inside == NULL) {
+        return carry_out(call, call->host, change->path, changes, change, err);
+    }
+    Str path = path_inside(call, change->path);
+    return carry_out(call, inside, path, changes, change, err) ||
+           error_wrap(err, "in '%" STR_FMT "'", STR_ARG(call_str(call, "name")));
 }
 
 bool directory_apply(Call *call, Outcome *outcome, Error *err)
 {
     const Changes *changes = outcome->found;
+    AUTO(Host) *inside = NULL;
     for (uint32_t i = 0; i < changes->list.len; i++) {
-        const Change *change = &changes->list.items[i];
-        if ((change->kind == CHANGE_MAKE || change->kind == CHANGE_REMOVE) &&
-            !call_keep(call, change->path, err)) {
+        if (i == changes->own &&
+            !host_open_below(call->host, call_str(call, "name"), &inside, err)) {
             return false;
         }
-        if (!carry_out(call, changes, change, err)) {
+        if (!apply_one(call, inside, changes, &changes->list.items[i], err)) {
             return false;
         }
         outcome->changed = true;

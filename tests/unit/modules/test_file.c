@@ -347,6 +347,47 @@ static void what_is_in_it_gets_the_same_modes(void **state)
     assert_int_equal(info_of(fixture, "/d/e/f").mode, 0600);
 }
 
+/* Somebody who may write in /d moves a folder away and puts a link in its place, between the look
+ * and the deed. */
+static void puts_a_link_in_the_way(Fixture *fixture)
+{
+    char folder[128], moved[128];
+    snprintf(folder, sizeof folder, "%s/d/e", fixture->root);
+    snprintf(moved, sizeof moved, "%s/moved", fixture->root);
+    assert_int_equal(rename(folder, moved), 0);
+    assert_int_equal(symlink("/precious", folder), 0);
+}
+
+static void no_link_leads_out_of_the_directory(void **state)
+{
+    Fixture *fixture = *state;
+    put(fixture, "/precious/f", "", 0600);
+    put(fixture, "/d/e/f", "", 0644);
+    use_file(fixture, "file.directory", "/d");
+    set_param(fixture, "recurse", value_bool(true));
+    set_param(fixture, "file_mode", value_int(0666));
+    assert_true(check(fixture));
+    puts_a_link_in_the_way(fixture);
+    assert_false(fixture->call.action->apply(&fixture->call, &fixture->outcome, &fixture->err));
+    assert_string_equal(fixture->err.text, "in '/d': /e/f: Too many levels of symbolic links");
+    assert_int_equal(info_of(fixture, "/precious/f").mode, 0600);
+}
+
+static void cleaning_follows_no_link(void **state)
+{
+    Fixture *fixture = *state;
+    put(fixture, "/precious/f", "", 0600);
+    put(fixture, "/d/e/f", "", 0644);
+    put(fixture, "/d/e/mine", "", 0644);
+    use_file(fixture, "file.directory", "/d");
+    set_param(fixture, "clean", value_bool(true));
+    fixture->claim = "/d/e";
+    assert_true(check(fixture));
+    puts_a_link_in_the_way(fixture);
+    assert_false(fixture->call.action->apply(&fixture->call, &fixture->outcome, &fixture->err));
+    assert_int_equal(info_of(fixture, "/precious/f").kind, FILE_REGULAR);
+}
+
 static void cleans_what_nobody_takes_care_of(void **state)
 {
     Fixture *fixture = *state;
@@ -544,6 +585,8 @@ int main(void)
         IN_ROOT(contents_is_the_text),
         IN_ROOT(makes_a_directory),
         IN_ROOT(what_is_in_it_gets_the_same_modes),
+        IN_ROOT(no_link_leads_out_of_the_directory),
+        IN_ROOT(cleaning_follows_no_link),
         IN_ROOT(cleans_what_nobody_takes_care_of),
         IN_ROOT(a_link_leads_where_it_should),
         IN_ROOT(removes_what_is_there),
