@@ -323,7 +323,8 @@ bool host_look(Host *host, Arena *arena, Str path, size_t max, FileInfo *out, St
     return ok;
 }
 
-bool host_read(Host *host, Arena *arena, Str path, size_t max, Str *out, Error *err)
+bool host_read_info(Host *host, Arena *arena, Str path, size_t max, FileInfo *info, Str *out,
+                    Error *err)
 {
     char name[PATH_MAX];
     struct stat status;
@@ -345,7 +346,16 @@ bool host_read(Host *host, Arena *arena, Str path, size_t max, Str *out, Error *
     }
     ok = ok && read_content(arena, descriptor, path, status.st_size, max, out, err);
     close(descriptor);
+    if (ok) {
+        *info = info_from(&status);
+    }
     return ok;
+}
+
+bool host_read(Host *host, Arena *arena, Str path, size_t max, Str *out, Error *err)
+{
+    FileInfo ignored;
+    return host_read_info(host, arena, path, max, &ignored, out, err);
 }
 
 bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err)

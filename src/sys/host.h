@@ -59,6 +59,9 @@ MUST_CHECK bool host_look(Host *host, Arena *arena, Str path, size_t max, FileIn
                           Str *content, Error *err);
 /* The content of a file; a link is followed. More than `max` bytes is ERROR_LIMIT. */
 MUST_CHECK bool host_read(Host *host, Arena *arena, Str path, size_t max, Str *out, Error *err);
+/* The same, with what the file is that was read. */
+MUST_CHECK bool host_read_info(Host *host, Arena *arena, Str path, size_t max, FileInfo *info,
+                               Str *out, Error *err);
 MUST_CHECK bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err);
 /* Names in a directory, sorted, without "." and "..". */
 MUST_CHECK bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str **names,

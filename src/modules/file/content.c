@@ -58,13 +58,10 @@ bool contents_query(Call *call, Outcome *outcome, Error *err)
 {
     Str path = call_str(call, "name"), text;
     FileInfo info;
-    if (!host_read(call->host, call->arena, path, FILE_CONTENT_MAX, &text, err) ||
-        !host_stat(call->host, path, &info, err)) {
+    if (!host_read_info(call->host, call->arena, path, FILE_CONTENT_MAX, &info, &text, err)) {
         return false;
     }
-    /* The mode of a link says nothing about what it leads to. */
-    outcome->value = info.kind == FILE_LINK ? value_string(text)
-                                            : secret_unless_public(value_string(text), info.mode);
+    outcome->value = secret_unless_public(value_string(text), info.mode);
     return true;
 }
 

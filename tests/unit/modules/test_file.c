@@ -307,6 +307,10 @@ static void contents_is_the_text(void **state)
     assert_true(check(fixture));
     assert_true(value_is_secret(fixture->outcome.value));
     assert_str(fixture->outcome.out, "secret\n");
+    assert_true(host_make_link(fixture->host, STR("/link"), STR("key"), &fixture->err));
+    set_text(fixture, "name", "/link");
+    assert_true(check(fixture));
+    assert_true(value_is_secret(fixture->outcome.value));
     set_text(fixture, "name", "/none");
     assert_false(check(fixture));
     assert_true(plan(fixture));
