@@ -79,6 +79,7 @@ bool contents_check(Call *call, Outcome *outcome, Error *err)
 
 typedef struct Reading {
     Call *call;
+    Host *host; /* the directory itself, for a tree: no link in it leads elsewhere */
     List *files;
     size_t bytes;
 } Reading;
@@ -100,7 +101,7 @@ static bool read_one(Reading *reading, Str path, Str name, bool single, Error *e
     FileInfo info;
     Str content;
     Call *call = reading->call;
-    if (!host_look(call->host, call->arena, path, PUBLISHED_BYTES_MAX - reading->bytes, &info,
+    if (!host_look(reading->host, call->arena, path, PUBLISHED_BYTES_MAX - reading->bytes, &info,
                    &content, err)) {
         return false;
     }
@@ -133,13 +134,13 @@ static bool read_tree(Reading *reading, Str path, Str prefix, unsigned depth, Er
     if (depth == DEPTH_MAX) {
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": nested too deep", STR_ARG(path));
     }
-    if (!host_list(call->host, call->arena, path, PUBLISHED_FILES_MAX, &names, &count, err)) {
+    if (!host_list(reading->host, call->arena, path, PUBLISHED_FILES_MAX, &names, &count, err)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
         FileInfo info;
         Str inner = join(call->arena, path, names[i]), name = join(call->arena, prefix, names[i]);
-        if (!host_stat(call->host, inner, &info, err)) {
+        if (!host_stat(reading->host, inner, &info, err)) {
             return false;
         }
         bool ok = info.kind == FILE_DIRECTORY ? read_tree(reading, inner, name, depth + 1, err)
@@ -151,10 +152,25 @@ static bool read_tree(Reading *reading, Str path, Str prefix, unsigned depth, Er
     return true;
 }
 
+static bool read_directory(Reading *reading, Str path, Error *err)
+{
+    AUTO(Host) *inside = NULL;
+    if (!call_bool(reading->call, "recursive")) {
+        return error_set(err, ERROR_INVALID, "%" STR_FMT " is a directory: say 'recursive: true'",
+                         STR_ARG(path));
+    }
+    if (!host_open_below(reading->call->host, path, &inside, err)) {
+        return false;
+    }
+    reading->host = inside;
+    return read_tree(reading, STR("/"), STR_EMPTY, 0, err) ||
+           error_wrap(err, "in '%" STR_FMT "'", STR_ARG(path));
+}
+
 static bool read_all(Call *call, List **out, Error *err)
 {
     Str path = call_str(call, "name");
-    Reading reading = { .call = call, .files = list_new(call->arena, 4) };
+    Reading reading = { .call = call, .host = call->host, .files = list_new(call->arena, 4) };
     FileInfo info;
     if (!host_stat(call->host, path, &info, err)) {
         return false;
@@ -162,11 +178,7 @@ static bool read_all(Call *call, List **out, Error *err)
     *out = reading.files;
     switch (info.kind) {
     case FILE_ABSENT: return not_found(path, err);
-    case FILE_DIRECTORY:
-        return call_bool(call, "recursive")
-                   ? read_tree(&reading, path, STR_EMPTY, 0, err)
-                   : error_set(err, ERROR_INVALID,
-                               "%" STR_FMT " is a directory: say 'recursive: true'", STR_ARG(path));
+    case FILE_DIRECTORY: return read_directory(&reading, path, err);
     case FILE_REGULAR: {
         Str name = str_from_offset(path, str_find_last(path, STR("/")) + 1);
         return read_one(&reading, path, name, true, err);
