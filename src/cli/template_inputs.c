@@ -165,6 +165,9 @@ static void add_fault(Inputs *inputs, const Fault *fault, Str main, const Templa
         problem_add_origin(arena, problem, path_of(arena, origin->template_name, main, loader),
                            origin->line);
     }
+    if (fault->begins > 0) {
+        problem_add_note(arena, problem, STR("it begins"), problem->file, fault->begins);
+    }
     for (const FaultLoop *loop = fault->loops; loop != NULL; loop = loop->next) {
         Str note = arena_format(arena, "in item %llu%s%" STR_FMT "%s of the loop",
                                 (unsigned long long)loop->index + 1, loop->item.len > 0 ? ", " : "",

@@ -180,10 +180,12 @@ bool document_check_template(const SiteLoad *load, Str name)
     }
     Problems found;
     problems_init(&found, load->arena);
-    document_add_fault(&found, load->sources, &fault, value_null());
     Str path = arena_format(load->arena, "templates/%" STR_FMT, STR_ARG(name));
+    for (Fault *told = &fault; told != NULL; told = told->next) {
+        told->template_name = shown_path(load, path);
+    }
+    document_add_fault(&found, load->sources, &fault, value_null());
     for (uint32_t i = 0; i < found.count; i++) {
-        found.items[i].file = shown_path(load, path);
         if (!is_told(load->problems, &found.items[i])) {
             problems_take(load->problems, &found.items[i]);
         }

@@ -153,6 +153,11 @@ static void add_fault(Problems *problems, const Sources *sources, const Fault *f
         STR_ARG(fault->message));
     problem->hint = arena_copy(problems->arena, fault->hint);
     add_origins(problems, sources, problem, fault, asked);
+    if (fault->begins > 0) {
+        uint32_t line =
+            own ? document_line(sources, document, start, fault->begins) : fault->begins;
+        problem_add_note(problems->arena, problem, STR("it begins"), problem->file, line);
+    }
     for (const FaultLoop *loop = fault->loops; loop != NULL; loop = loop->next) {
         Str note = arena_format(problems->arena, "in item %llu%s%" STR_FMT "%s of the loop",
                                 (unsigned long long)loop->index + 1, loop->item.len > 0 ? ", " : "",

@@ -87,7 +87,7 @@ def meant(eden, want, got):
         return "Jinja2 leaves an error to Python's compiler"
     if want.get("message") == "cannot convert float infinity to integer" and "output" in got:
         return "newer versions of Jinja2 give the default for a number that is too large"
-    unknown = re.match("No (filter|test) named '(.*)'", got.get("message", ""))
+    unknown = re.match("there is no (filter|test) '(.*)'", got.get("message", ""))
     if "output" in want and unknown and unknown[2] not in KNOWN:
         return "Jinja2 folds code with an unknown name away before it looks"
     unknown = re.match("No (filter|test) named '(.*)'", want.get("message", ""))

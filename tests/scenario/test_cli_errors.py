@@ -9,7 +9,7 @@ CASES = {
         {"t.j2": "hello\n{{ name | uper }}\n"},
         ["render", "t.j2"],
         """\
-error[E0202]: No filter named 'uper'.
+error[E0202]: there is no filter 'uper'
   --> t.j2:2:11
 2 | {{ name | uper }}
   |           ^^^^ did you mean 'upper'?

@@ -245,8 +245,7 @@ static bool unknown_native(Compiler *c, const Level *level, const Node *node, co
     enum {
         TOLD_MAX = 50
     };
-    Str text = arena_format(c->arena, "No %s named '%" STR_FMT "'%s.", what, STR_ARG(node->name),
-                            level->soft ? " found" : "");
+    Str text = arena_format(c->arena, "there is no %s '%" STR_FMT "'", what, STR_ARG(node->name));
     emit(c, INS_RAISE, FAULT_RUNTIME, 0, add_constant(c, value_string(text)), 0, node);
     if (level->soft || c->unknown_count++ >= TOLD_MAX) {
         return true;

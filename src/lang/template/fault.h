@@ -73,6 +73,7 @@ typedef struct Fault {
     uint32_t span;     /* bytes to underline; 0 when only the point is known */
     uint32_t line;     /* from 1 */
     uint32_t column;
+    uint32_t begins; /* line where the tag begins that is not closed; 0: this is no such fault */
     FaultOrigin *origin;
     FaultLoop *loops;
     /* The value of a document that the template is the text of. Known only where the fault came

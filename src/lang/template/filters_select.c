@@ -15,12 +15,12 @@ static bool raise_no_name(Render *r, const char *what, Value name)
         undefined_raise(r, name);
         Str reason = r->fault.message;
         r->fault = (Fault){ .class = FAULT_NONE };
-        return render_raise(r, FAULT_RUNTIME,
-                            "No %s named Undefined. (%" STR_FMT
-                            "; did you forget to quote the callable name?)",
-                            what, STR_ARG(reason));
+        render_raise(r, FAULT_RUNTIME, "the name of a %s is wanted: %" STR_FMT, what,
+                     STR_ARG(reason));
+        render_hint(r, "a name is text: put it in quotes");
+        return false;
     }
-    return render_raise(r, FAULT_RUNTIME, "No %s named %" STR_FMT ".", what,
+    return render_raise(r, FAULT_RUNTIME, "there is no %s %" STR_FMT, what,
                         STR_ARG(repr_for_message(r, name)));
 }
 

@@ -434,14 +434,25 @@ static bool push_bracket(Lexer *lexer, char closing)
     return true;
 }
 
+/* A part of what ends the tag, where the whole of it was meant. */
+static void hint_tag_end(Lexer *lexer, char closing)
+{
+    const TemplateSyntax *syntax = lexer->syntax;
+    bool block = lexer->state == LEXER_BLOCK;
+    Str start = block ? syntax->block_start : syntax->variable_start;
+    Str end = block ? syntax->block_end : syntax->variable_end;
+    bool in_tag = lexer->begin.len > 0 && lexer->state != LEXER_LINE_STATEMENT;
+    if (in_tag && memchr(end.data, closing, end.len) != NULL) {
+        lexer_hint(lexer, "'%" STR_FMT "' ends with '%" STR_FMT "'", STR_ARG(start), STR_ARG(end));
+    }
+}
+
 static bool pop_bracket(Lexer *lexer, char closing)
 {
     Span span = lexer_span(lexer, lexer->at, lexer->at + 1);
     if (lexer->bracket_count == 0) {
         lexer_fail(lexer, FAULT_SYNTAX, span, "unexpected '%c'", closing);
-        if (closing == '}') {
-            lexer_hint(lexer, "tags end with '}}' or '%%}'");
-        }
+        hint_tag_end(lexer, closing);
         return false;
     }
     char expected = lexer->brackets[--lexer->bracket_count];

@@ -1,6 +1,7 @@
 /* Statements, and the bodies between them. One row of `statements` per tag. */
 #include "lang/template/parser.h"
 
+#include "base/bug.h"
 #include "base/source.h"
 #include "base/suggest.h"
 
@@ -403,20 +404,21 @@ static bool is_end(Word word, const Word *ends)
     return false;
 }
 
-static void put_expected(Parser *p, Buf *message, const Token *tag, const Word *ends)
+/* The tag that closes a body: all of them have one, beside `else` and its kin. */
+static Str closing_tag(const Word *ends)
 {
-    bool nested = false;
-    for (const ParserBody *body = p->body; tag != NULL && body != NULL; body = body->outer) {
-        nested |= is_end(tag->word, body->ends);
+    while (!str_starts(word_text(*ends), STR("end"))) {
+        BUG_IF(*ends == WORD_OTHER);
+        ends++;
     }
-    buf_put_c(message, nested ? " You probably made a nesting mistake. Jinja is expecting this "
-                                "tag, but currently looking for "
-                              : " Jinja was looking for the following tags: ");
-    for (const Word *end = ends; *end != WORD_OTHER; end++) {
-        Str text = word_text(*end);
-        buf_put_format(message, "%s'%" STR_FMT "'", end == ends ? "" : " or ", STR_ARG(text));
-    }
-    buf_put_char(message, '.');
+    return word_text(*ends);
+}
+
+/* Tags that only go on with, or end, what another one began. */
+static bool is_continuation(const Token *tag)
+{
+    return tag->word == WORD_ELSE || tag->word == WORD_ELIF ||
+           (tag->word != WORD_OTHER && str_starts(tag->text, STR("end")));
 }
 
 static void suggest_tag(Parser *p, Str name)
@@ -437,33 +439,44 @@ static void suggest_tag(Parser *p, Str name)
     }
 }
 
-/* An unknown tag, or with NULL the end of the template, where `ends` were looked for. */
-static bool fail_tag(Parser *p, const Token *tag, const Word *ends)
+/* Adds to the fault how to close the innermost open tag, and where that stands. */
+static void hint_to_close(Parser *p, const char *how)
 {
-    AUTO_CLEAR(Buf) message = buf_make(1 << 16);
-    if (tag == NULL) {
-        buf_put_c(&message, "Unexpected end of template.");
+    const TemplateSyntax *syntax = p->lexer.syntax;
+    Source source = { .text = p->lexer.text, .first_line = 1 };
+    lexer_hint(&p->lexer, "%s '%" STR_FMT " %" STR_FMT " %" STR_FMT "'", how,
+               STR_ARG(syntax->block_start), STR_ARG(closing_tag(p->body->ends)),
+               STR_ARG(syntax->block_end));
+    p->lexer.fault->begins = source_place(&source, p->tag->at.offset).line;
+}
+
+/* The template ends inside of a body. */
+static bool fail_open(Parser *p)
+{
+    if (p->lexer.fault->class == FAULT_NONE) {
+        parser_fail_here(p, "the '%" STR_FMT "' is never closed", STR_ARG(word_text(p->tag->word)));
+        hint_to_close(p, "add");
+    }
+    return false;
+}
+
+/* The current token is no tag that can stand here. */
+static bool fail_tag(Parser *p)
+{
+    Str name = str_slice(p->current.text, 0, 100);
+    if (p->lexer.fault->class != FAULT_NONE) {
+        return false;
+    }
+    if (!is_continuation(&p->current)) {
+        parser_fail_here(p, "there is no tag '%" STR_FMT "'", STR_ARG(name));
+        suggest_tag(p, p->current.text);
+    } else if (p->body == NULL) {
+        parser_fail_here(p, "there is no open tag that '%" STR_FMT "' could belong to",
+                         STR_ARG(name));
     } else {
-        buf_put_format(&message, "Encountered unknown tag '%" STR_FMT "'.",
-                       STR_ARG(str_slice(tag->text, 0, 1 << 14)));
-    }
-    if (ends != NULL) {
-        put_expected(p, &message, tag, ends);
-    }
-    if (p->tag != NULL) {
-        buf_put_format(&message, " The innermost block that needs to be closed is '%" STR_FMT "'.",
-                       STR_ARG(word_text(p->tag->word)));
-    }
-    Span at = tag == NULL ? p->current.span : tag->span;
-    parser_fail(p, at, "%" STR_FMT, STR_ARG(buf_str(&message)));
-    if (tag != NULL) {
-        suggest_tag(p, tag->text);
-    }
-    if (p->tag != NULL) {
-        Source source = { .text = p->lexer.text, .first_line = 1 };
-        Place opened = source_place(&source, p->tag->at.offset);
-        lexer_hint(&p->lexer, "the '%" STR_FMT "' in line %u is still open",
-                   STR_ARG(word_text(p->tag->word)), opened.line);
+        parser_fail_here(p, "'%" STR_FMT "' does not belong to the '%" STR_FMT "' that is open",
+                         STR_ARG(name), STR_ARG(word_text(p->tag->word)));
+        hint_to_close(p, "close that first:");
     }
     return false;
 }
@@ -476,7 +489,7 @@ static Node *parse_statement(Parser *p)
     }
     StatementParser parse = statements[p->current.word];
     if (parse == NULL) {
-        fail_tag(p, &p->current, p->body == NULL ? NULL : p->body->ends);
+        fail_tag(p);
         return NULL;
     }
     const ParserTag *outer = p->tag;
@@ -566,10 +579,10 @@ static bool parse_body(Parser *p, const Word *ends, Node **out)
     ParserBody body = { ends, p->body };
     p->body = &body;
     bool ok = parse_statements(p, ends, out);
-    p->body = body.outer;
     if (ok && parser_at(p, TOKEN_END)) {
-        return fail_tag(p, NULL, ends);
+        ok = fail_open(p);
     }
+    p->body = body.outer;
     return ok;
 }
 

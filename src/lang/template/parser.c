@@ -258,7 +258,9 @@ bool expression_parse(Arena *arena, const TemplateSettings *settings, Str text, 
         return false;
     }
     if (!parser_at(&p, TOKEN_END)) {
-        parser_fail_here(&p, "chunk after expression");
+        Span at = p.current.span;
+        Str shown = str_slice(text, at.offset, at.offset + (at.len < 40 ? at.len : 40));
+        parser_fail_here(&p, "the expression ends before '%" STR_FMT "'", STR_ARG(shown));
         if (parser_at(&p, TOKEN_ASSIGN)) {
             lexer_hint(&p.lexer, "to compare, write '=='");
         }

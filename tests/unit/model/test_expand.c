@@ -219,7 +219,7 @@ static void mistakes_of_sites_are_told_all_at_once(void **state)
         "'etcd'?\n"
         "E0303 variables/base.yaml:4:62 'merge' must be one of first|all, not 'al' | did you mean "
         "'all'?\n"
-        "E0201 variables/base.yaml:4:45 unexpected '}' | tags end with '}}' or '%}'\n"
+        "E0201 variables/base.yaml:4:45 unexpected '}' | '{{' ends with '}}'\n"
         "E0303 variables/base.yaml:5:7 an entry of 'files' must be a map, not text | write '- "
         "name: network'\n"
         "E0302 macros/base.yaml:1:1 a base file has no key 'macro' | did you mean 'macros'?\n"

@@ -7,14 +7,14 @@ static void arguments_are_checked_as_python_does(void **state)
         { "1 | map() | list", "!FilterArgumentError: map requires a filter argument" },
         { "5 | map() | list", "!FilterArgumentError: map requires a filter argument" },
         { "5 | map('nope') | list", "!TypeError: 'int' object is not iterable" },
-        { "[1] | map('nope') | list", "!TemplateRuntimeError: No filter named 'nope'." },
-        { "[1] | map(nope) | list", "!TemplateRuntimeError: No filter named Undefined. ('nope' is "
-                                    "undefined; did you forget to quote the callable name?)" },
+        { "[1] | map('nope') | list", "!TemplateRuntimeError: there is no filter 'nope'" },
+        { "[1] | map(nope) | list", "!TemplateRuntimeError: the name of a filter is wanted: "
+                                    "'nope' is undefined" },
         { "[1] | map(attribute='a', b=1) | list",
           "!FilterArgumentError: Unexpected keyword argument 'b'" },
         { "[1] | selectattr() | list",
           "!FilterArgumentError: Missing parameter for attribute name" },
-        { "[1] | select('nope') | list", "!TemplateRuntimeError: No test named 'nope'." },
+        { "[1] | select('nope') | list", "!TemplateRuntimeError: there is no test 'nope'" },
         { "none | map('upper') | list", "[]" },
         { "[] | map(nope) | list", "[]" },
         { "[1] | sort('x')", "!TypeError: 'str' object cannot be interpreted as an integer" },

@@ -145,7 +145,7 @@ static void operators_bind_as_in_jinja(void **state)
         { "-1|abs", "(|abs (neg 1))" },
         { "1 + -a|f", "(+ 1 (|f (neg a)))" },
         { "a ** b|f", "(** a (|f b))" },
-        { "a + not b", "1:9 chunk after expression" },
+        { "a + not b", "1:9 the expression ends before 'b'" },
     };
     CHECK_EXPRESSIONS(*state, rows);
 }
@@ -212,7 +212,7 @@ static void filters_and_tests(void **state)
         { "a is b -1", "(- (is-b a) 1)" },
         { "a is b and c", "(and (is-b a) c)" },
         { "a if b is c else d", "(? (is-c b) a d)" },
-        { "a is b in c", "1:11 chunk after expression" },
+        { "a is b in c", "1:11 the expression ends before 'c'" },
         { "a is b|c", "(|c (is-b a))" },
         { "a is in b", "(is-in a b)" },
         { "a is b.c d", "(is-b.c a d)" },
@@ -229,9 +229,9 @@ static void an_expression_stands_alone(void **state)
     const Row rows[] = {
         { "a\n", "a" },
         { "", "1:1 unexpected 'end of template'" },
-        { "a b", "1:3 chunk after expression" },
-        { "a, b", "1:2 chunk after expression" },
-        { "a }} b", "1:3 chunk after expression" },
+        { "a b", "1:3 the expression ends before 'b'" },
+        { "a, b", "1:2 the expression ends before ','" },
+        { "a }} b", "1:3 the expression ends before '}}'" },
         { "a }", "1:3 unexpected '}'" },
         { "}}", "1:1 unexpected 'end of print statement'" },
         { "a $", "1:3 unexpected char '$' at 2" },
@@ -428,23 +428,15 @@ static void a_private_import_is_an_assertion(void **state)
 static void unknown_and_unclosed_tags(void **state)
 {
     const Row rows[] = {
-        { "{% foo %}", "1:4 Encountered unknown tag 'foo'." },
-        { "{% endif %}", "1:4 Encountered unknown tag 'endif'." },
+        { "{% foo %}", "1:4 there is no tag 'foo'" },
+        { "{% endif %}", "1:4 there is no open tag that 'endif' could belong to" },
         { "{% 1 %}", "1:4 tag name expected" },
         { "{% %}", "1:4 tag name expected" },
         { "{% if a %}\n\n{% for b in c %}{% endif %}",
-          "3:20 Encountered unknown tag 'endif'. You probably made a nesting mistake. Jinja is "
-          "expecting this tag, but currently looking for 'endfor' or 'else'. The innermost block "
-          "that needs to be closed is 'for'." },
-        { "{% if a %}{% foo %}",
-          "1:14 Encountered unknown tag 'foo'. Jinja was looking for the following tags: 'elif' "
-          "or 'else' or 'endif'. The innermost block that needs to be closed is 'if'." },
-        { "{% for a in b %}x{% if c %}\n{% endif %}",
-          "2:10 Unexpected end of template. Jinja was looking for the following tags: 'endfor' or "
-          "'else'. The innermost block that needs to be closed is 'for'." },
-        { "{% if a %}\n\nb",
-          "1:11 Unexpected end of template. Jinja was looking for the following tags: 'elif' or "
-          "'else' or 'endif'. The innermost block that needs to be closed is 'if'." },
+          "3:20 'endif' does not belong to the 'for' that is open" },
+        { "{% if a %}{% foo %}", "1:14 there is no tag 'foo'" },
+        { "{% for a in b %}x{% if c %}\n{% endif %}", "2:10 the 'for' is never closed" },
+        { "{% if a %}\n\nb", "1:11 the 'if' is never closed" },
         { "{% if a", "1:7 unexpected end of template, expected 'end of statement block'." },
         { "{% if a %}{% endif b %}", "1:20 expected token 'end of statement block', got 'b'" },
     };
@@ -475,8 +467,11 @@ static void other_hints(void **state)
         { "{{ $a }}", "a variable is written as its bare name" },
         { "{{ 'a }}", "this string is not closed" },
         { "{% if a %}{% else if b %}{% endif %}", "write 'elif'" },
-        { "\n{% for a in b %}\n{% if c %}{% endif %}", "the 'for' in line 2 is still open" },
-        { "\n{% for a in b %}\n{% endif %}", "the 'for' in line 2 is still open" },
+        { "{{ 'a' } }}", "'{{' ends with '}}'" },
+        { "{% if a } %}", "'{%' ends with '%}'" },
+        { "{{ a) }}", "" },
+        { "{% if a %}b", "add '{% endif %}'" },
+        { "{% if a %}{% endfor %}", "close that first: '{% endif %}'" },
         { "{{ a b }}", "" },
     };
     Fixture *f = *state;
@@ -484,6 +479,17 @@ static void other_hints(void **state)
         parse(f, str_from_c(rows[i].text));
         assert_str(f->fault.hint, rows[i].hint);
     }
+}
+
+static void an_open_tag_says_where_it_begins(void **state)
+{
+    Fixture *f = *state;
+    parse(f, STR("\n{% for a in b %}\n{% if c %}{% endif %}"));
+    assert_int_equal(f->fault.begins, 2);
+    parse(f, STR("\n{% for a in b %}\n{% endif %}"));
+    assert_int_equal(f->fault.begins, 2);
+    parse(f, STR("{% if a %}{% foo %}"));
+    assert_int_equal(f->fault.begins, 0);
 }
 
 /* --- Places ------------------------------------------------------------------------------- */
@@ -653,6 +659,7 @@ int main(void)
         TEST(unknown_and_unclosed_tags),
         TEST(near_misses_of_tags_get_a_hint),
         TEST(other_hints),
+        TEST(an_open_tag_says_where_it_begins),
         TEST(nodes_know_their_place),
         TEST(deep_nesting_is_a_limit),
         TEST(long_but_flat_is_fine),
