@@ -261,6 +261,14 @@ bool action_call_params(const SiteLoad *load, Value given, const FieldSet *other
     return ok;
 }
 
+static void add_to_id(const SiteLoad *load, Buf *joined, Value name)
+{
+    Str text;
+    if (site_text(load, name, &text)) {
+        buf_put_format(joined, "%s%" STR_FMT, joined->len == 0 ? "" : ", ", STR_ARG(text));
+    }
+}
+
 Str action_call_id(const SiteLoad *load, const ActionCall *call)
 {
     Str rest = str_from_c(action_id_params(call->module, call->action));
@@ -276,9 +284,15 @@ Str action_call_id(const SiteLoad *load, const ActionCall *call)
             return str_trim(text);
         }
         Buf joined = buf_make_in(load->arena, 1024);
-        for (uint32_t i = 0; value_is_sequence(given) && i < given.list->len; i++) {
-            if (site_text(load, given.list->items[i], &text)) {
-                buf_put_format(&joined, "%s%" STR_FMT, joined.len == 0 ? "" : ", ", STR_ARG(text));
+        if (value_is_sequence(given)) {
+            for (uint32_t i = 0; i < given.list->len; i++) {
+                Value item = given.list->items[i];
+                bool is_pair = item.kind == VALUE_MAP && item.map->len == 1;
+                add_to_id(load, &joined, is_pair ? item.map->entries[0].key : item);
+            }
+        } else if (given.kind == VALUE_MAP) {
+            for (uint32_t i = 0; i < given.map->len; i++) {
+                add_to_id(load, &joined, given.map->entries[i].key);
             }
         }
         return buf_str(&joined);

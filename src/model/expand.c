@@ -129,6 +129,10 @@ static void add_ids(Walk *w, Ids *ids, const Step *step, uint32_t param)
         for (uint32_t i = 0; i < value.list->len; i++) {
             add_id(w, ids, value_str(value.list->items[i]));
         }
+    } else if (value.kind == VALUE_MAP) {
+        for (uint32_t i = 0; i < value.map->len; i++) {
+            add_id(w, ids, value_str(value.map->entries[i].key));
+        }
     } else if (site_text(w->load, value, &text)) {
         add_id(w, ids, text);
         if (dynamic_is_constant(given) && site_text(w->load, given->value, &text)) {

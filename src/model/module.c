@@ -88,6 +88,7 @@ static const char *const kind_names[] = {
     [PARAM_PATH] = "path",
     [PARAM_STRINGS] = "list of texts",
     [PARAM_MAP] = "map",
+    [PARAM_VERSIONS] = "names, with versions or without",
     [PARAM_COMMAND] = "command",
     [PARAM_ANY] = "anything",
     [PARAM_SITE_FILE] = "file of the site",

@@ -25,6 +25,8 @@ typedef enum ParamKind {
     PARAM_PATH,     /* absolute; arrives without "//", "/./" and "/../" */
     PARAM_STRINGS,  /* a list of texts; one text counts as a list of one */
     PARAM_MAP,      /* text keys to any values; a list of one-key maps counts */
+    PARAM_VERSIONS, /* names, each with a version or without: a list of texts and one-key maps, or
+                     * one map; arrives as a map of texts, null where no version is given */
     PARAM_COMMAND,  /* text, or a list of texts that is run without a shell */
     PARAM_ANY,
     /* The three that follow are resolved before the module sees them. */
@@ -100,7 +102,7 @@ typedef struct Action {
 typedef struct Module {
     const char *name;     /* "file" */
     const char *help;     /* one sentence */
-    const char *id_param; /* "name"; "name|pkgs": each entry of any of these is an id */
+    const char *id_param; /* "name"; "name|pkgs": each entry or key of any of these is an id */
     const Action *actions;
 } Module;
 

@@ -299,6 +299,48 @@ static bool to_map(const Conversion *c, Value given, Value *out)
     return true;
 }
 
+static bool put_version(const Conversion *c, Map *into, Value name, Value version)
+{
+    static const char wanted[] = "a list of names, each alone or as 'name: version'";
+    Value key;
+    if (!to_text(c, name, wanted, &key)) {
+        return false;
+    }
+    if (key.len == 0) {
+        return error_set(c->err, ERROR_INVALID, "has an empty name");
+    }
+    if (version.kind != VALUE_NULL && !to_text(c, version, wanted, &version)) {
+        return false;
+    }
+    if (map_find(into, key) != NULL) {
+        return error_set(c->err, ERROR_INVALID, "names %" STR_FMT " twice", STR_ARG(shown(c, key)));
+    }
+    map_append(c->arena, into, key, version);
+    return true;
+}
+
+static bool to_versions(const Conversion *c, Value given, Value *out)
+{
+    Map *map = map_new(c->arena, 4);
+    bool is_list = value_is_sequence(given);
+    for (uint32_t i = 0; i < (is_list ? given.list->len : 1); i++) {
+        Value item = is_list ? given.list->items[i] : given;
+        if (item.kind != VALUE_MAP) {
+            if (!put_version(c, map, item, value_null())) {
+                return false;
+            }
+            continue;
+        }
+        for (uint32_t k = 0; k < item.map->len; k++) {
+            if (!put_version(c, map, item.map->entries[k].key, item.map->entries[k].value)) {
+                return false;
+            }
+        }
+    }
+    *out = with_mark(value_map(map), given);
+    return true;
+}
+
 static bool to_command(const Conversion *c, Value given, Value *out)
 {
     static const char wanted[] = "a command, as text or as a list of texts";
@@ -324,6 +366,7 @@ bool param_convert(Arena *arena, const Sources *sources, const ParamSpec *spec, 
     case PARAM_PATH: return to_path(&c, given, out);
     case PARAM_STRINGS: return to_strings(&c, given, out);
     case PARAM_MAP: return to_map(&c, given, out);
+    case PARAM_VERSIONS: return to_versions(&c, given, out);
     case PARAM_COMMAND: return to_command(&c, given, out);
     default: *out = given; return true;
     }

@@ -35,6 +35,7 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
         .directory = "/",
         .timeout_ms = timeout_of(call, tool),
         .output_max = TOOL_OUTPUT_MAX,
+        .join_output = tool->join_output,
         .cancelled = call->cancelled,
         .line = tool->shows ? show_line : NULL,
         .line_context = call,

@@ -19,7 +19,8 @@ typedef struct Tool {
     Str input;
     const char *const *env; /* "NAME=value", ends with NULL */
     int64_t timeout_ms;
-    bool shows; /* its lines are shown while it runs */
+    bool shows;       /* its lines are shown while it runs */
+    bool join_output; /* see ProcessSpec */
 } Tool;
 
 /* To its end, however that is. False when it could not be started: ERROR_NOT_FOUND when the

@@ -210,6 +210,7 @@ static FileInfo info_from(const struct stat *status)
         .gid = status->st_gid,
         .size = status->st_size,
         .mtime_ns = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec,
+        .inode = status->st_ino,
     };
 }
 

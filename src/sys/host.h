@@ -49,6 +49,7 @@ typedef struct FileInfo {
     gid_t gid;
     int64_t size;
     int64_t mtime_ns;
+    uint64_t inode; /* another one after a file was replaced */
 } FileInfo;
 
 /* FILE_ABSENT is no failure, also when a directory on the way is missing. */

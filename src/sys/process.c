@@ -472,7 +472,7 @@ bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Erro
     Child child = { .spec = spec,
                     .candidates = list_candidates(arena, spec->argv[0], env),
                     .env = env,
-                    .descriptors = { ends[0], ends[2], ends[4] } };
+                    .descriptors = { ends[0], ends[2], spec->join_output ? ends[2] : ends[4] } };
     Running running = { 0 };
     ok = start(&child, &running, err);
     int given[] = { ends[0], ends[2], ends[4] };

@@ -32,6 +32,7 @@ typedef struct ProcessSpec {
     mode_t umask;
     int64_t timeout_ms;           /* 0: none */
     size_t output_max;            /* of each of the two; what lies beyond is dropped */
+    bool join_output;             /* both as one text, `out`, in the order they were written */
     const atomic_bool *cancelled; /* may be NULL */
     ProcessLine line;             /* told every line of output as it comes; may be NULL */
     void *line_context;

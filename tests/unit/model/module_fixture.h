@@ -51,7 +51,7 @@ static const Module test_cmd = { "cmd", "Commands.", "cmd", test_cmd_actions };
 
 static const ParamSpec test_pkg_params[] = {
     { "name", PARAM_STRING, .help = "package" },
-    { "pkgs", PARAM_STRINGS, .help = "packages" },
+    { "pkgs", PARAM_VERSIONS, .help = "packages" },
     { "refresh", PARAM_BOOL, .fallback = "false", .help = "index first" },
     { 0 },
 };

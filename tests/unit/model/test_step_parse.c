@@ -75,7 +75,7 @@ static void unnamed_steps_are_called_by_action_and_id(void **state)
 {
     TestFile files[] = { { "dir/t.yaml", "steps:\n"
                                          "- cmd.run: [{cmd: ls -l}]\n"
-                                         "- pkg.installed: {pkgs: [a, b]}\n"
+                                         "- pkg.installed: {pkgs: [a, {b: 1.10}]}\n"
                                          "- time.sleep: {time: 5}\n"
                                          "- file.managed: {name: /etc//motd}\n" },
                          { 0 } };

@@ -62,6 +62,10 @@ static void gives_output_and_exit_code(void **state)
     assert_int_equal(fixture->result.exit_code, 3);
     assert_str(fixture->result.out, "out\n");
     assert_str(fixture->result.error_out, "err\n");
+    spec.join_output = true;
+    assert_true(run(fixture, &spec));
+    assert_str(fixture->result.out, "out\nerr\n");
+    assert_str(fixture->result.error_out, "");
     spec = shell(fixture, "kill -9 $$");
     assert_true(run(fixture, &spec));
     assert_int_equal(fixture->result.ending, PROCESS_KILLED);
