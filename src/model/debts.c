@@ -66,6 +66,7 @@ static Debt *add(DebtBook *book, const Debt *given)
         .cause = arena_copy(book->arena, given->cause),
         .kind = given->kind,
         .unit = arena_copy(book->arena, given->unit),
+        .home = given->home,
         .run = given->run,
         .boot = given->boot,
         .at_ms = given->at_ms,
@@ -83,12 +84,14 @@ void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Deb
     book->open = true;
     /* A step may have thousands of edges: looking for each among the others would take forever. */
     bool fresh = debt_book_count(book) == 0;
+    Str home = count > 0 ? arena_copy(book->arena, edges[0].home) : STR_EMPTY;
     for (uint32_t i = 0; i < count; i++) {
         Debt *known = fresh ? NULL : find(book, edges[i].step, edges[i].cause, edges[i].kind);
         if (known == NULL) {
             Debt noted = edges[i];
             noted.run = book->run;
             noted.boot = book->boot;
+            noted.home = home;
             noted.at_ms = at_ms;
             noted.state = DEBT_NOTED;
             known = add(book, &noted);
@@ -171,6 +174,7 @@ void debt_book_owe(DebtBook *book, const Debt *debt)
         owed.state = DEBT_OWED;
         owed.run = arena_copy(book->arena, debt->run);
         owed.boot = arena_copy(book->arena, debt->boot);
+        owed.home = arena_copy(book->arena, debt->home);
         add(book, &owed);
     }
 }
@@ -220,7 +224,7 @@ static Str unit_of(const Step *step)
     return STR_EMPTY;
 }
 
-void debts_of_graph(Arena *arena, const Graph *graph, Debt **out, uint32_t *count)
+void debts_of_graph(Arena *arena, const Graph *graph, Str home, Debt **out, uint32_t *count)
 {
     VEC(Debt) found = { 0 };
     for (uint32_t i = 0; i < graph->edge_count; i++) {
@@ -232,6 +236,7 @@ void debts_of_graph(Arena *arena, const Graph *graph, Debt **out, uint32_t *coun
                 .cause = graph->steps.items[edge->to].id,
                 .kind = edge->kind,
                 .unit = unit_of(step),
+                .home = home,
             };
             VEC_PUSH(arena, &found, debt);
         }
@@ -276,12 +281,14 @@ Value debt_value(Arena *arena, const Debt *debt)
         [DEBT_OWED] = "owed",
         [DEBT_SETTLED] = "settled",
     };
-    Map *map = map_new(arena, 7);
+    Map *map = map_new(arena, 8);
     map_set_str(arena, map, STR("step"), value_string(debt->step));
     map_set_str(arena, map, STR("kind"), value_string(str_from_c(debt_kind_name(debt->kind))));
     map_set_str(arena, map, STR("cause"), value_string(debt->cause));
     map_set_str(arena, map, STR("unit"),
                 debt->unit.len > 0 ? value_string(debt->unit) : value_null());
+    map_set_str(arena, map, STR("site"),
+                debt->home.len > 0 ? value_string(debt->home) : value_null());
     map_set_str(arena, map, STR("run"), value_string(debt->run));
     map_set_str(arena, map, STR("since"), value_string(utc_text(arena, debt->at_ms)));
     map_set_str(arena, map, STR("state"), value_string(str_from_c(states[debt->state])));

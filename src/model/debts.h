@@ -36,6 +36,7 @@ struct Debt {
     Str cause;          /* the id of the step that changed something */
     RequisiteKind kind; /* REQUISITE_WATCH, REQUISITE_ONCHANGES or REQUISITE_LISTEN */
     Str unit;           /* the unit that the reaction restarts, "ssh"; empty: it is none */
+    Str home;           /* the path of the site that has both; empty: not known */
     Str run;            /* in which the change was made */
     Str boot;           /* during which the change was made */
     int64_t at_ms;      /* when it was made, or the run began */
@@ -61,7 +62,8 @@ bool debt_kind_from_name(Str name, RequisiteKind *out);
 
 void debt_book_init(DebtBook *book, Arena *arena);
 
-/* Strings are copied. `edges` are taken as noted; those that are owed already stay so. */
+/* Strings are copied. `edges`, all of one site, are taken as noted; those that are owed already
+ * stay so. */
 void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Debt *edges,
                      uint32_t count);
 void debt_book_act(DebtBook *book, Str cause, int64_t at_ms);
@@ -81,8 +83,8 @@ uint32_t debt_book_count(const DebtBook *book); /* owed ones */
 
 /* --- Where debts come from, and where they end --------------------------------------------- */
 
-/* Every edge of the graph that can become a debt. */
-void debts_of_graph(Arena *arena, const Graph *graph, Debt **out, uint32_t *count);
+/* Every edge of the graph that can become a debt; `home` is where its site lies. */
+void debts_of_graph(Arena *arena, const Graph *graph, Str home, Debt **out, uint32_t *count);
 
 typedef enum DebtVerdict {
     DEBT_STANDS,
@@ -92,7 +94,7 @@ typedef enum DebtVerdict {
 
 /* What is known of the step that owes. */
 typedef struct DebtView {
-    bool in_site; /* the site still has the step, whether or not it is part of this run */
+    bool in_site; /* its site still has the step, whether or not it is part of this run */
     Str boot;     /* the running one */
     int64_t unit_started_ms; /* when the unit was started last; 0: not known */
 } DebtView;
@@ -101,5 +103,5 @@ DebtVerdict debt_judge(const Debt *debt, const DebtView *view);
 /* "the unit 'ssh' was restarted since": the notice with which it ends. */
 Str debt_notice(Arena *arena, const Debt *debt, DebtVerdict verdict);
 
-/* {"step","kind","cause","unit","run","since","state"}, for -o json. */
+/* {"step","kind","cause","unit","site","run","since","state"}, for -o json. */
 Value debt_value(Arena *arena, const Debt *debt);

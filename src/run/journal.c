@@ -116,6 +116,7 @@ static bool shorten(Journal *journal, Error *err)
                                              .at_ms = debt->at_ms,
                                              .run = debt->run,
                                              .boot = debt->boot,
+                                             .path = debt->home,
                                              .debts = &one,
                                              .debt_count = 1 },
                            &text);
@@ -224,6 +225,7 @@ void journal_begin(Journal *journal, const JournalRun *run)
     journal->begun = true;
     journal->run = (JournalRun){ .id = arena_copy(arena, run->id),
                                  .site = arena_copy(arena, run->site),
+                                 .path = arena_copy(arena, run->path),
                                  .command = arena_copy(arena, run->command),
                                  .edges = run->edges,
                                  .edge_count = run->edge_count };
@@ -249,6 +251,7 @@ static bool write_begin(Journal *journal, Error *err)
                              .run = journal->run.id,
                              .boot = journal->boot,
                              .site = journal->run.site,
+                             .path = journal->run.path,
                              .command = journal->run.command,
                              .debts = (Debt *)journal->run.edges,
                              .debt_count = journal->run.edge_count };

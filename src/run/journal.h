@@ -43,6 +43,7 @@ uint16_t journal_owed(Journal *journal, Str step);
 typedef struct JournalRun {
     Str id;
     Str site;          /* digest */
+    Str path;          /* where the site lies */
     Str command;       /* for people */
     const Debt *edges; /* debts_of_graph(); borrowed until the journal is closed */
     uint32_t edge_count;

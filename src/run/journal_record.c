@@ -88,6 +88,7 @@ static void put_fields(Buf *out, const JournalRecord *record)
     put_text(out, "run", record->run);
     put_text(out, "boot", record->boot);
     put_text(out, "site", record->site);
+    put_text(out, "path", record->path);
     put_text(out, "command", record->command);
     switch (record->kind) {
     case JOURNAL_BEGIN: put_edges(out, record); return;
@@ -149,7 +150,7 @@ static bool get_bool(Value map, const char *key)
     return found != NULL && found->kind == VALUE_BOOL && found->boolean;
 }
 
-static bool read_edge(Value v, Debt *out)
+static bool read_edge(Value v, Str home, Debt *out)
 {
     if (v.kind != VALUE_LIST || v.list->len < 4) {
         return false;
@@ -161,7 +162,8 @@ static bool read_edge(Value v, Debt *out)
     }
     *out = (Debt){ .step = value_str(v.list->items[0]),
                    .cause = value_str(v.list->items[1]),
-                   .unit = value_str(v.list->items[3]) };
+                   .unit = value_str(v.list->items[3]),
+                   .home = home };
     return debt_kind_from_name(value_str(v.list->items[2]), &out->kind);
 }
 
@@ -177,7 +179,7 @@ static bool read_edges(Value map, Arena *arena, JournalRecord *out)
     out->debts = ARENA_ARRAY(arena, Debt, edges->list->len);
     out->debt_count = edges->list->len;
     for (uint32_t i = 0; i < out->debt_count; i++) {
-        if (!read_edge(edges->list->items[i], &out->debts[i])) {
+        if (!read_edge(edges->list->items[i], out->path, &out->debts[i])) {
             return false;
         }
     }
@@ -191,6 +193,7 @@ static bool read_debt(Value map, Arena *arena, JournalRecord *out)
     *out->debts = (Debt){ .step = out->step,
                           .cause = get_text(map, "cause"),
                           .unit = get_text(map, "unit"),
+                          .home = out->path,
                           .run = out->run,
                           .boot = out->boot,
                           .at_ms = out->at_ms,
@@ -225,6 +228,7 @@ static bool read_record(Value map, Arena *arena, JournalRecord *out)
         .run = get_text(map, "run"),
         .boot = get_text(map, "boot"),
         .site = get_text(map, "site"),
+        .path = get_text(map, "path"),
         .command = get_text(map, "command"),
         .step = get_text(map, "step"),
         .action = get_text(map, "action"),

@@ -5,7 +5,7 @@
 
 /* The file: a line that says what it is, then one entry behind the other (two bytes of length, the
  * id, sixteen bytes of digest), then the CRC-32C of all before. Little endian. */
-static const char file_name[] = "last-applied";
+static const char file_prefix[] = "last-applied-"; /* a hash of the site's path follows */
 static const char file_head[] = "eden last-applied 1\n";
 
 enum {
@@ -13,6 +13,8 @@ enum {
     ID_MAX = 4096,
     CHECKSUM = 4,
     NESTED_MAX = 64,
+    SITES_MAX = 32,         /* files of so many sites are kept */
+    STATE_FILES_MAX = 1024, /* a state directory has a handful */
 };
 
 /* --- Digests ------------------------------------------------------------------------------- */
@@ -129,27 +131,55 @@ static bool parse(LastApplied *last, Str text)
     return true;
 }
 
-bool last_applied_load(const Directory *state, Arena *arena, LastApplied *out, Problems *problems,
-                       Error *err)
+void last_applied_init(LastApplied *last, Arena *arena, Str home)
 {
-    *out = (LastApplied){ .arena = arena };
-    str_map_init(&out->steps, arena);
+    Digest digest = digest_value(value_string(home));
+    *last = (LastApplied){ .arena = arena };
+    last->file = arena_copy_c(
+        arena, arena_format(arena, "%s%016llx", file_prefix, (unsigned long long)digest.low));
+    str_map_init(&last->steps, arena);
+}
+
+bool last_applied_load(LastApplied *last, const Directory *state, Problems *problems, Error *err)
+{
     Str text;
     Error why;
-    if (!directory_read(state, arena, file_name, FILE_MAX, &text, &why)) {
+    if (!directory_read(state, last->arena, last->file, FILE_MAX, &text, &why)) {
         if (why.kind == ERROR_NOT_FOUND) {
             return true;
         }
         *err = why;
         return false;
     }
-    if (!parse(out, text)) {
-        str_map_init(&out->steps, arena);
-        out->changed = true;
+    if (!parse(last, text)) {
+        str_map_init(&last->steps, last->arena);
+        last->changed = true;
         problems_add_as(problems, SEVERITY_WARNING, "E0705", NULL, 0, 0,
-                        "%s/%s is damaged; every change counts as new", state->path, file_name);
+                        "%s/%s is damaged; every change counts as new", state->path, last->file);
     }
     return true;
+}
+
+/* The oldest of too many go. Best effort: it is only about room. */
+static void drop_old_files(const LastApplied *last, const Directory *state)
+{
+    DirectoryEntry *entries;
+    uint32_t count, found = 0;
+    const DirectoryEntry *oldest = NULL;
+    Error err;
+    if (!directory_list(state, last->arena, STATE_FILES_MAX, &entries, &count, &err)) {
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (str_starts(entries[i].name, str_from_c(file_prefix))) {
+            found++;
+            if (oldest == NULL || entries[i].mtime_ns < oldest->mtime_ns) {
+                oldest = &entries[i];
+            }
+        }
+    }
+    bool gone = found < SITES_MAX || directory_remove(state, oldest->name.data, &err);
+    (void)gone;
 }
 
 bool last_applied_save(LastApplied *last, const Directory *state, Error *err)
@@ -168,13 +198,16 @@ bool last_applied_save(LastApplied *last, const Directory *state, Error *err)
         buf_put(&text, str_from((const char *)&entry->wanted, sizeof entry->wanted));
     }
     if (text.overflow) {
-        return error_set(err, ERROR_LIMIT, "%s/%s: more than %d MiB", state->path, file_name,
+        return error_set(err, ERROR_LIMIT, "%s/%s: more than %d MiB", state->path, last->file,
                          FILE_MAX >> 20);
     }
     uint32_t checksum = crc32c(buf_str(&text));
     buf_put(&text, str_from((const char *)&checksum, sizeof checksum));
     /* Without waiting for the disk: losing it costs a word in a report, not a debt. */
-    if (!directory_write(state, file_name, buf_str(&text), false, err)) {
+    if (!directory_has(state, last->file)) {
+        drop_old_files(last, state);
+    }
+    if (!directory_write(state, last->file, buf_str(&text), false, err)) {
         return false;
     }
     last->changed = false;

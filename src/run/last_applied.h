@@ -2,8 +2,8 @@
  * step finds something to change although it wants what it wanted then, the machine has moved;
  * when it wants something else, the site has.
  *
- * One small file, read and written as a whole: a thousand steps take well under a millisecond.
- * Loop thread only. */
+ * One small file for each site, read and written as a whole: a thousand steps take well under a
+ * millisecond. Loop thread only. */
 #pragma once
 
 #include "base/str_map.h"
@@ -26,8 +26,9 @@ static inline bool digest_equal(Digest a, Digest b)
 
 typedef struct LastApplied {
     Arena *arena;
-    StrMap steps; /* id to LastEntry */
-    bool changed; /* differs from the file */
+    const char *file; /* its name in the state directory */
+    StrMap steps;     /* id to LastEntry */
+    bool changed;     /* differs from the file */
 } LastApplied;
 
 typedef struct LastEntry {
@@ -36,10 +37,12 @@ typedef struct LastEntry {
     bool seen; /* looked up or set since loading */
 } LastEntry;
 
+/* With nothing in it. `home` is where the site lies. */
+void last_applied_init(LastApplied *last, Arena *arena, Str home);
 /* An absent file is empty. A damaged one too, with a warning (E0705). */
-MUST_CHECK bool last_applied_load(const Directory *state, Arena *arena, LastApplied *out,
-                                  Problems *problems, Error *err);
-/* Writes it when it has changed. */
+MUST_CHECK bool last_applied_load(LastApplied *last, const Directory *state, Problems *problems,
+                                  Error *err);
+/* Writes it when it has changed. Files of sites that were not applied for long make room. */
 MUST_CHECK bool last_applied_save(LastApplied *last, const Directory *state, Error *err);
 
 /* Why a step that found something to change did: CAUSE_NEW, CAUSE_INTENT or CAUSE_DRIFT. */

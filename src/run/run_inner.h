@@ -21,6 +21,7 @@ struct Run {
     Node node;
     Scope *scope;
     Host *host;
+    Str home; /* where the site lies, from "/" */
     bool
         checking; /* before the run: the machine is not asked, because steps may change the answer */
     Steps steps;

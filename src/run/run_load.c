@@ -5,6 +5,7 @@
 #include "facts/facts.h"
 #include "run/run_inner.h"
 #include "sys/clock.h"
+#include "sys/file.h"
 #include "sys/sha256.h"
 
 static void add_error(Run *run, const char *code, const Error *err)
@@ -34,6 +35,7 @@ static bool load_site(Run *run)
         add_error(run, "E0001", &err);
         return false;
     }
+    run->home = file_absolute(run->arena, run->config.path);
     TemplateSettings settings = dynamic_template_settings();
     settings.load = site_files_load_template;
     settings.load_context = run->files;

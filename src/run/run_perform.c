@@ -7,6 +7,7 @@
 #include "run/lock.h"
 #include "run/recorded.h"
 #include "run/run_inner.h"
+#include "sys/file.h"
 
 /* What an apply holds open; a plan has none of it. */
 typedef struct Books {
@@ -202,6 +203,13 @@ static Str world_scrub(void *context, Str text, Arena *arena)
 
 /* --- Debts ----------------------------------------------------------------------------------- */
 
+/* Of a site that is still there, whose own runs deal with it. */
+static bool is_of_other_site(const Run *run, const Debt *debt)
+{
+    return debt->home.len > 0 && !str_eq(debt->home, run->home) &&
+           file_exists(arena_copy_c(run->arena, debt->home));
+}
+
 /* What steps of this run owe, and the end of debts whose steps have left the site. */
 static uint16_t *find_debts(Run *run, const DebtBook *book, Books *books)
 {
@@ -216,7 +224,7 @@ static uint16_t *find_debts(Run *run, const DebtBook *book, Books *books)
     for (const Debt *debt; books != NULL && run->config.job_count == 0 &&
                            (debt = debt_book_next(book, &at, false)) != NULL;) {
         uint32_t step;
-        if (graph_find(run->graph, debt->step, &step)) {
+        if (graph_find(run->graph, debt->step, &step) || is_of_other_site(run, debt)) {
             continue;
         }
         Error err;
@@ -280,12 +288,11 @@ static void books_close(Books *books)
 
 static bool load_last_applied(Run *run, Error *err)
 {
-    run->last = (LastApplied){ .arena = run->arena };
-    str_map_init(&run->last.steps, run->arena);
+    last_applied_init(&run->last, run->arena, run->home);
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     Error missing;
     return !directory_open(run->config.state, &state, &missing) ||
-           last_applied_load(&state, run->arena, &run->last, run->problems, err);
+           last_applied_load(&run->last, &state, run->problems, err);
 }
 
 static void warn(Run *run, const char *code, const char *what, const char *why)
@@ -405,10 +412,11 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
     }
     books->id = run_id_make(run->arena);
     run->values = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(Str));
-    debts_of_graph(run->arena, run->graph, &edges, &edge_count);
+    debts_of_graph(run->arena, run->graph, run->home, &edges, &edge_count);
     const uint16_t *owed = find_debts(run, journal_debts(books->journal), books);
     journal_begin(books->journal, &(JournalRun){ .id = books->id,
                                                  .site = run_site_digest(run),
+                                                 .path = run->home,
                                                  .command = run->config.command,
                                                  .edges = edges,
                                                  .edge_count = edge_count });

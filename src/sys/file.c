@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -111,6 +112,49 @@ bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str
     bool ok = read_all(arena, descriptor, name, max, out, err);
     close(descriptor);
     return ok;
+}
+
+static bool goes_up(Str path)
+{
+    for (size_t at = 0; (at = str_find(path, STR(".."), at)) != STR_NOT_FOUND; at += 2) {
+        bool starts = at == 0 || path.data[at - 1] == '/';
+        bool ends = at + 2 == path.len || path.data[at + 2] == '/';
+        if (starts && ends) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Str file_absolute(Arena *arena, const char *path)
+{
+    Str given = str_from_c(path);
+    char *from = goes_up(given) ? realpath(path, NULL) : path[0] != '/' ? getcwd(NULL, 0) : NULL;
+    Buf out = buf_make_in(arena, BUF_UNLIMITED);
+    Str rest = given;
+    if (from != NULL) {
+        buf_put_c(&out, from);
+        rest = goes_up(given) ? STR_EMPTY : given;
+        free(from);
+    } else if (path[0] != '/') {
+        return arena_copy(arena, given);
+    }
+    while (rest.len > 0) {
+        size_t slash = str_find(rest, STR("/"), 0);
+        Str part = slash == STR_NOT_FOUND ? rest : str_slice(rest, 0, slash);
+        rest = slash == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(rest, slash + 1);
+        if (part.len > 0 && !str_eq_c(part, ".")) {
+            buf_put_char(&out, '/');
+            buf_put(&out, part);
+        }
+    }
+    return out.len == 0 ? STR("/") : buf_str(&out);
+}
+
+bool file_exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
 }
 
 bool file_is_directory(const char *path)

@@ -21,6 +21,12 @@ MUST_CHECK bool file_write_all(int descriptor, Str text, Error *err);
  * ERROR_NOT_FOUND (no such directory), ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool file_write_atomic(const char *path, Str text, Error *err);
 
+/* The path from "/", without "." and empty parts. Links are left as they are, so that a place keeps
+ * its name when what it leads to is exchanged; only behind ".." they are resolved. A path that
+ * leads nowhere comes back as it is. */
+Str file_absolute(Arena *arena, const char *path);
+
+bool file_exists(const char *path);
 /* Whether the path names a directory. */
 bool file_is_directory(const char *path);
 

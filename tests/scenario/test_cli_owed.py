@@ -26,7 +26,9 @@ def line(**record):
 
 def begin(boot=BOOT):
     edges = [["web#nginx", "web#conf", "watch", "nginx"], ["web#mail", "web#key", "listen", ""]]
-    return line(t="begin", at=1769847330000, run="r1", boot=boot, edges=edges)
+    return line(
+        t="begin", at=1769847330000, run="r1", boot=boot, path="/srv/site", edges=edges
+    )
 
 
 ACT = line(t="act", at=1769847331000, step="web#conf")
@@ -72,6 +74,7 @@ def test_a_change_without_its_reaction_is_owed(eden, state):
             "kind": "watch",
             "cause": "web#conf",
             "unit": "nginx",
+            "site": "/srv/site",
             "run": "r1",
             "since": "2026-01-31T08:15:31Z",
             "state": "owed",

@@ -49,7 +49,8 @@ static void load(Scratch *scratch, const Directory *directory, LastApplied *last
     Error err;
     Problems problems;
     problems_init(&problems, &scratch->arena);
-    assert_true(last_applied_load(directory, &scratch->arena, last, &problems, &err));
+    last_applied_init(last, &scratch->arena, STR("/srv/site"));
+    assert_true(last_applied_load(last, directory, &problems, &err));
     assert_int_equal(problems.count, warned);
 }
 
@@ -86,13 +87,13 @@ static void a_run_without_news_writes_nothing(void **state)
     LastApplied last;
     load(scratch, &directory, &last, 0);
     assert_true(last_applied_save(&last, &directory, &err));
-    assert_false(directory_has(&directory, "last-applied"));
+    assert_false(directory_has(&directory, last.file));
     last_applied_set(&last, STR("a"), digest(scratch, "1"));
     assert_true(last_applied_save(&last, &directory, &err));
-    assert_true(directory_remove(&directory, "last-applied", &err));
+    assert_true(directory_remove(&directory, last.file, &err));
     last_applied_set(&last, STR("a"), digest(scratch, "1"));
     assert_true(last_applied_save(&last, &directory, &err));
-    assert_false(directory_has(&directory, "last-applied"));
+    assert_false(directory_has(&directory, last.file));
 }
 
 static void a_damaged_file_is_told_and_counts_as_empty(void **state)
@@ -107,16 +108,16 @@ static void a_damaged_file_is_told_and_counts_as_empty(void **state)
     last_applied_set(&last, STR("web#b"), digest(scratch, "2"));
     assert_true(last_applied_save(&last, &directory, &err));
     Str whole;
-    assert_true(directory_read(&directory, &scratch->arena, "last-applied", 10000, &whole, &err));
+    assert_true(directory_read(&directory, &scratch->arena, last.file, 10000, &whole, &err));
     char *bytes = arena_copy_c(&scratch->arena, whole);
     for (size_t len = 0; len < whole.len; len++) {
         assert_true(
-            directory_write(&directory, "last-applied", str_slice(whole, 0, len), false, &err));
+            directory_write(&directory, last.file, str_slice(whole, 0, len), false, &err));
         load(scratch, &directory, &last, 1);
         assert_int_equal(last.steps.count, 0);
         bytes[len] ^= 4;
         assert_true(
-            directory_write(&directory, "last-applied", str_from(bytes, whole.len), false, &err));
+            directory_write(&directory, last.file, str_from(bytes, whole.len), false, &err));
         load(scratch, &directory, &last, 1);
         bytes[len] ^= 4;
     }
