@@ -38,6 +38,10 @@ struct Call {
     /* Only a check follows (a plan, or the first look of prereq): nothing may be touched, not even
      * for a moment, and nothing is waited for. What an earlier step would make may be missing. */
     bool planning;
+    /* Of a reaction: when the last change was made that it answers to (milliseconds since 1970;
+     * 0: in an earlier run), and whether `apply` of this very step came after that. */
+    int64_t change_ms;
+    bool ran_since;
 };
 
 /* What check found and apply did. Zeroed before check; apply continues what check filled in.

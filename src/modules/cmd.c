@@ -151,6 +151,12 @@ static bool run_apply(Call *call, Outcome *outcome, Error *err)
     return run_command(call, &command, outcome, err);
 }
 
+/* One that ran after the change has answered to it already. */
+static bool run_react(Call *call, Outcome *outcome, Error *err)
+{
+    return call->ran_since || run_apply(call, outcome, err);
+}
+
 /* A macro is the text without its last line end. */
 static Value text_value(Str out)
 {
@@ -244,6 +250,11 @@ static bool script_apply(Call *call, Outcome *outcome, Error *err)
         return error_wrap(err, "cannot take the script away");
     }
     return ok;
+}
+
+static bool script_react(Call *call, Outcome *outcome, Error *err)
+{
+    return call->ran_since || script_apply(call, outcome, err);
 }
 
 static bool script_query(Call *call, Outcome *outcome, Error *err)
@@ -342,13 +353,16 @@ static void script_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const Action actions[] = {
-    { "run", "Run a command.", run_params, cmd_check, run_apply, run_apply, run_query, run_claims,
+    { "run", "Run a command.", run_params, cmd_check, run_apply, run_react, run_query, run_claims,
       .repeats = true, .cost_ms = 100,
       .text =
           "A command that ran counts as changed. The guards 'creates', 'unless' and 'onlyif' keep\n"
           "it from running when there is nothing to do; then the step is ok. A plan asks them "
           "too.\n"
-          "As the reaction to a change (watch, listen) it runs without asking them.\n"
+          "As the reaction to a change (watch, listen) it runs without asking them, unless it ran\n"
+          "after that change anyway. With guards that never let it, such as 'onlyif: \"false\"', "
+          "it\n"
+          "only reacts.\n"
           "\n"
           "It has no terminal, and its input is empty unless 'stdin' gives one. At the timeout it\n"
           "is ended together with everything it started. Below another root (--root) it runs with\n"
@@ -359,7 +373,7 @@ static const Action actions[] = {
                  "    - creates: /var/cache/app\n"
                  "    - timeout: 30s\n" },
     { "script", "Run a script of the site.", script_params, script_check, script_apply,
-      script_apply, script_query, script_claims, .repeats = true, .cost_ms = 100,
+      script_react, script_query, script_claims, .repeats = true, .cost_ms = 100,
       .text =
           "The script is put down in /tmp for the time that it runs. Everything else is as with\n"
           "cmd.run.\n",

@@ -34,7 +34,10 @@ typedef struct StepRun {
     int64_t retried; /* how often the action was repeated */
     bool reacts;     /* as decided when it was handed out */
     StepStatus status;
-    Value *params; /* of the last try; in the run's arena only while it waits */
+    Value *params;      /* of the last try; in the run's arena only while it waits */
+    int64_t applied_us; /* when its last apply began, by the monotonic clock; 0: it did not */
+    int64_t changed_us; /* when a change of it was made; 0: there was none */
+    int64_t changed_ms; /* the same by the calendar */
 } StepRun;
 
 typedef struct Running {
@@ -399,6 +402,18 @@ static void plan_reaction(Executor *executor, Running *running)
     }
 }
 
+/* For those who react to it. */
+static void note_times(StepRun *run, const Task *task)
+{
+    if (task->applied) {
+        run->applied_us = clock_monotonic_us() - task->duration_us;
+    }
+    if (task->outcome.changed) {
+        run->changed_us = clock_monotonic_us();
+        run->changed_ms = clock_now_ms();
+    }
+}
+
 static void finish(Executor *executor, Running *running)
 {
     Work work = running->work;
@@ -409,6 +424,7 @@ static void finish(Executor *executor, Running *running)
     const Value *params = task->call.params;
     /* A reaction answers to somebody else's change: it is neither drift nor intent of its own. */
     bool differed = task->applied || (outcome->changed && !task->reacted);
+    note_times(run, task);
     plan_reaction(executor, running);
     fill_report(executor, running);
     Observed seen = { outcome->changed, outcome->unknown, task->failed, task->reacted };
@@ -477,6 +493,23 @@ static void running_end(Executor *executor, Running *running)
     VEC_PUSH(executor->arena, &executor->spares, running);
 }
 
+/* What a reaction is told of the change that it answers to. */
+static void tell_of_change(const Executor *executor, Work work, Call *call)
+{
+    Edges edges = graph_edges(executor->settings.graph, work.step);
+    RequisiteKind kind = work.phase == PHASE_REACT ? REQUISITE_LISTEN : REQUISITE_WATCH;
+    int64_t last_us = 0;
+    for (uint32_t i = 0; i < edges.count; i++) {
+        const StepRun *target = &executor->runs[edges.items[i].to];
+        if (edges.items[i].kind == kind && target->changed_us > last_us) {
+            last_us = target->changed_us;
+            call->change_ms = target->changed_ms;
+        }
+    }
+    int64_t applied_us = executor->runs[work.step].applied_us;
+    call->ran_since = applied_us > 0 && applied_us >= last_us;
+}
+
 /* Whether it may share a transaction with other steps that are ready. */
 static bool can_join(const Executor *executor, Work work, const Action *action)
 {
@@ -542,6 +575,9 @@ static void start_action(Executor *executor, Work work)
                          .timeout_ms = spec->run.timeout_ms,
                          .cancelled = &executor->cancelled,
                          .planning = task->kind == TASK_CHECK };
+    if (task->react || task->kind == TASK_REACT) {
+        tell_of_change(executor, work, &task->call);
+    }
     StepReport *report = &executor->reports[work.step];
     report->tries++;
     if (report->run_order == 0 && work.phase != PHASE_CHECK) {

@@ -39,6 +39,7 @@ static bool react(Task *task, Error *err)
         return false;
     }
     bool changed = task->outcome.changed;
+    task->call.ran_since = task->call.ran_since || task->applied;
     bool ok = action->react(&task->call, &task->outcome, err);
     after(task, ok);
     task->outcome.changed = task->outcome.changed || changed;

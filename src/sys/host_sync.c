@@ -34,7 +34,8 @@ static HostDevice *find_device(Host *host, dev_t number)
 }
 
 /* `descriptor` may be a file or an O_PATH directory; syncfs wants neither of those kept open for
- * long, so the file system is remembered by a descriptor of its own. */
+ * long, so the file system is remembered by a descriptor of its own. A link or what may not be read
+ * cannot be opened for that, and what was opened with O_PATH is of no use to syncfs: NULL. */
 static HostDevice *add_device(Host *host, dev_t number, int descriptor)
 {
     struct statfs status;
@@ -44,7 +45,7 @@ static HostDevice *add_device(Host *host, dev_t number, int descriptor)
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     int own = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (own < 0) {
+    if (own < 0 && (fcntl(descriptor, F_GETFL) & O_PATH) == 0) {
         own = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
     }
     if (own < 0) {
