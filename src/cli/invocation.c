@@ -4,6 +4,7 @@
 #include "base/bug.h"
 #include "base/suggest.h"
 #include "base/visible.h"
+#include "model/foreign.h"
 
 bool invocation_flag(const Invocation *invocation, const char *name)
 {
@@ -134,6 +135,12 @@ static bool add_given(Invocation *invocation, const Option *option, const char *
 
 static bool unknown_option(const Invocation *invocation, Str name)
 {
+    Str instead = foreign_word(NULL, FOREIGN_OPTION, STR_EMPTY, name);
+    if (instead.len > 0) {
+        usage_error(invocation, "unknown option '--%" STR_FMT "'; %" STR_FMT, STR_ARG(name),
+                    STR_ARG(instead));
+        return false;
+    }
     Suggest suggest = suggest_make(name);
     const Option *lists[] = { invocation->command->options, common_options };
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
@@ -232,6 +239,17 @@ static bool parse_words(Invocation *invocation, int argc, char **argv)
     return true;
 }
 
+/* `test=True` is how Salt is asked for a plan. */
+static bool too_many(const Invocation *invocation, const char *arg)
+{
+    Str name = str_slice(str_from_c(arg), 0, str_find(str_from_c(arg), STR("="), 0));
+    Str instead =
+        name.len == strlen(arg) ? STR_EMPTY : foreign_word(NULL, FOREIGN_OPTION, STR_EMPTY, name);
+    usage_error(invocation, "'%s' is one argument too many%s%" STR_FMT, arg,
+                instead.len > 0 ? "; " : "", STR_ARG(instead));
+    return false;
+}
+
 bool invocation_parse(Invocation *invocation, int argc, char **argv)
 {
     size_t letters = 1; /* each could be an option of its own */
@@ -254,9 +272,7 @@ bool invocation_parse(Invocation *invocation, int argc, char **argv)
         return false;
     }
     if (invocation->arg_count > command->args_max) {
-        usage_error(invocation, "'%s' is one argument too many",
-                    invocation->args[command->args_max]);
-        return false;
+        return too_many(invocation, invocation->args[command->args_max]);
     }
     if (command->choices != NULL && invocation->arg_count > 0 &&
         !is_choice(command->choices, invocation->args[0], &near)) {

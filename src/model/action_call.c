@@ -1,5 +1,21 @@
 /* Parameters of an action as a site gives them: known, given once, of the right kind. */
+#include "model/foreign.h"
 #include "model/parse.h"
+
+/* Collections of Ansible name their modules in full. */
+static Str foreign_action(const SiteLoad *load, Str name)
+{
+    static const char *const collections[] = { "ansible.builtin.", "ansible.legacy.",
+                                               "ansible.posix.", "community.general." };
+    Str instead = foreign_word(load->modules, FOREIGN_ACTION, STR_EMPTY, name);
+    for (size_t i = 0; i < COUNT_OF(collections) && instead.len == 0; i++) {
+        if (str_starts(name, str_from_c(collections[i]))) {
+            instead = foreign_word(load->modules, FOREIGN_KEY, STR("a step"),
+                                   str_from_offset(name, strlen(collections[i])));
+        }
+    }
+    return instead;
+}
 
 bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
 {
@@ -16,6 +32,11 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
              : site_problem(load, "E0305", name, "there is no action '%" STR_FMT "'",
                             STR_ARG(str_slice(text, 0, 100)));
     Str near;
+    problem->hint = foreign_action(load, text);
+    if (problem->hint.len > 0) {
+        out->action = NULL;
+        return false;
+    }
     if (!bare && module_table_suggest(load->modules, text, load->arena, &near)) {
         problem->hint =
             arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
@@ -143,6 +164,14 @@ static void unknown_parameter(const SiteLoad *load, const FieldSet *others, cons
     Problem *problem =
         site_problem(load, "E0306", key, "'%s.%s' has no parameter '%" STR_FMT "'",
                      call->module->name, call->action->name, STR_ARG(str_slice(name, 0, 100)));
+    Str action = arena_format(load->arena, "%s.%s", call->module->name, call->action->name);
+    problem->hint = foreign_word(load->modules, FOREIGN_PARAMETER, action, name);
+    if (problem->hint.len == 0 && others != NULL) {
+        problem->hint = foreign_word(load->modules, FOREIGN_KEY, STR("a step"), name);
+    }
+    if (problem->hint.len > 0) {
+        return;
+    }
     Suggest suggest = suggest_make(name);
     for (const ParamSpec *spec = call->action->params; spec != NULL && spec->name != NULL; spec++) {
         suggest_offer(&suggest, str_from_c(spec->name));

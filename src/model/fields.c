@@ -3,6 +3,7 @@
 #include "lang/number.h"
 #include "model/document_place.h"
 #include "model/duration.h"
+#include "model/foreign.h"
 
 Problem *site_problem(const SiteLoad *load, const char *code, Value place, const char *format, ...)
 {
@@ -108,6 +109,21 @@ static Str known_keys(const SiteLoad *load, const Field *fields)
     return arena_format(load->problems->arena, "it can have %" STR_FMT, STR_ARG(keys));
 }
 
+static void suggest_key(const SiteLoad *load, const FieldSet *set, Str name, Problem *problem)
+{
+    Suggest suggest = suggest_make(name);
+    for (const Field *field = set->fields; field->name != NULL; field++) {
+        suggest_offer(&suggest, str_from_c(field->name));
+    }
+    if (set->offer != NULL) {
+        set->offer(set->context, &suggest);
+    }
+    site_suggest(load, problem, &suggest);
+    if (problem->hint.len == 0 && set->explain == NULL && set->take == NULL) {
+        problem->hint = known_keys(load, set->fields);
+    }
+}
+
 static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
 {
     Str name = STR_EMPTY;
@@ -118,18 +134,14 @@ static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
     }
     Problem *problem = site_problem(load, "E0302", key, "%s has no key '%" STR_FMT "'", set->what,
                                     STR_ARG(str_slice(name, 0, 100)));
-    Suggest suggest = suggest_make(name);
-    for (const Field *field = set->fields; field->name != NULL; field++) {
-        suggest_offer(&suggest, str_from_c(field->name));
-    }
-    if (set->offer != NULL) {
-        set->offer(set->context, &suggest);
-    }
-    site_suggest(load, problem, &suggest);
-    if (problem->hint.len == 0 && set->explain != NULL) {
+    if (set->explain != NULL) {
         problem->hint = set->explain(set->context, name);
-    } else if (problem->hint.len == 0 && set->take == NULL) {
-        problem->hint = known_keys(load, set->fields);
+    }
+    if (problem->hint.len == 0) {
+        problem->hint = foreign_word(load->modules, FOREIGN_KEY, str_from_c(set->what), name);
+    }
+    if (problem->hint.len == 0) {
+        suggest_key(load, set, name, problem);
     }
 }
 

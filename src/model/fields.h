@@ -32,8 +32,7 @@ typedef struct FieldSet {
     bool (*take)(void *context, const MapEntry *entry);
     /* Offers further names for "did you mean". May be NULL. */
     void (*offer)(void *context, Suggest *suggest);
-    /* What a key that nobody knows may have been meant as, when no name is near; empty: nothing.
-     * May be NULL. */
+    /* What a key that nobody knows certainly was meant as; empty: nothing. May be NULL. */
     Str (*explain)(void *context, Str name);
     void *context;
 } FieldSet;

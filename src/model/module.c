@@ -32,8 +32,29 @@ const Module *module_table_find_module(ModuleTable table, Str name)
     return NULL;
 }
 
+/* Within a module that exists only the action counts: a long name of the module would allow so many
+ * errors that "append" is near to "absent". */
+static bool suggest_within(const Module *module, Str name, Arena *arena, Str *out)
+{
+    Str near;
+    Suggest suggest = suggest_make(name);
+    for (const Action *action = module->actions; action->name != NULL; action++) {
+        suggest_offer(&suggest, str_from_c(action->name));
+    }
+    if (!suggest_found(&suggest, &near)) {
+        return false;
+    }
+    *out = arena_format(arena, "%s.%" STR_FMT, module->name, STR_ARG(near));
+    return true;
+}
+
 bool module_table_suggest(ModuleTable table, Str name, Arena *arena, Str *out)
 {
+    size_t dot = str_find(name, STR("."), 0);
+    const Module *known = module_table_find_module(table, str_slice(name, 0, dot));
+    if (known != NULL && dot != STR_NOT_FOUND) {
+        return suggest_within(known, str_from_offset(name, dot + 1), arena, out);
+    }
     Suggest suggest = suggest_make(name);
     for (; *table != NULL; table++) {
         for (const Action *action = (*table)->actions; action->name != NULL; action++) {

@@ -47,6 +47,22 @@ DynamicOutcome step_params_evaluate(const Step *step, StepEvaluate evaluate, voi
     return outcome;
 }
 
+/* Elsewhere the name of a command is the command. */
+static void hint_at_name(const StepSpec *spec, uint64_t params_set, uint32_t missing,
+                         Problems *problems, Problem *problem)
+{
+    const ParamSpec *params = spec->action->params;
+    const char *ids = action_id_params(spec->module, spec->action);
+    for (uint32_t i = 0; params[i].name != NULL; i++) {
+        if (is_set(params_set, i) && id_params_hold(ids, str_from_c(params[i].name)) &&
+            id_params_hold(ids, str_from_c(params[missing].name))) {
+            problem->hint =
+                arena_format(problems->arena, "'%s' only names it: write '%s: ...' (%s)",
+                             params[i].name, params[missing].name, params[missing].help);
+        }
+    }
+}
+
 bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sources *sources,
                           Problems *problems)
 {
@@ -54,9 +70,11 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
     uint32_t count = action_param_count(spec->action);
     for (uint32_t i = 0; i < count; i++) {
         if (spec->action->params[i].required && !is_set(params_set, i)) {
-            document_problem(problems, sources, SEVERITY_ERROR, "E0307", spec->action_place,
-                             "'%s.%s' needs the parameter '%s'", spec->module->name,
-                             spec->action->name, spec->action->params[i].name);
+            Problem *problem =
+                document_problem(problems, sources, SEVERITY_ERROR, "E0307", spec->action_place,
+                                 "'%s.%s' needs the parameter '%s'", spec->module->name,
+                                 spec->action->name, spec->action->params[i].name);
+            hint_at_name(spec, params_set, i, problems, problem);
             ok = false;
         }
     }
