@@ -90,7 +90,8 @@ NO_SANITIZE static bool child_prepare(Child *child)
     const ProcessSpec *spec = child->spec;
     setsid();
     for (int i = 0; i < 3; i++) {
-        if (dup2(child->descriptors[i], i) < 0) {
+        /* The two are never the same: the parent lifted its own above these. */
+        if (syscall(SYS_dup3, child->descriptors[i], i, 0) < 0) {
             return child_fail(child, STAGE_OTHER);
         }
     }
@@ -339,6 +340,16 @@ static bool tell_failure(const Child *child, Error *err)
     return error_set(err, ERROR_OS, "cannot run '%s': %s", spec->argv[0], strerror(child->failure));
 }
 
+#ifdef __SANITIZE_THREAD__
+/* The sanitizer of threads takes clone() for fork() whatever its flags are. In a child that shares
+ * our memory it then forgets our other threads and their mutexes, and reports races that are none.
+ * Under its other name it does not know the function. */
+int __clone(int (*function)(void *), void *stack, int flags, void *context, ...);
+#define CLONE __clone
+#else
+#define CLONE clone
+#endif
+
 /* The calling thread stands still until the child has called exec or ended. Signals are blocked
  * meanwhile: a handler must not run in the child, on the parent's memory. */
 static bool start(Child *child, Running *running, Error *err)
@@ -348,7 +359,7 @@ static bool start(Child *child, Running *running, Error *err)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-    running->pid = clone(child_main, stack + sizeof stack, flags, child, &running->pidfd);
+    running->pid = CLONE(child_main, stack + sizeof stack, flags, child, &running->pidfd);
     int number = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (running->pid < 0) {
