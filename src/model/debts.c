@@ -224,13 +224,20 @@ static Str unit_of(const Step *step)
     return STR_EMPTY;
 }
 
+/* Where there is no reaction, only onchanges has something to owe: running. */
+static bool can_owe(const Step *step, RequisiteKind kind)
+{
+    return debt_kind_name(kind) != NULL &&
+           (kind == REQUISITE_ONCHANGES || step->spec->action->react != NULL);
+}
+
 void debts_of_graph(Arena *arena, const Graph *graph, Str home, Debt **out, uint32_t *count)
 {
     VEC(Debt) found = { 0 };
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const Edge *edge = &graph->edges[i];
-        if (debt_kind_name(edge->kind) != NULL) {
-            const Step *step = &graph->steps.items[edge->from];
+        const Step *step = &graph->steps.items[edge->from];
+        if (can_owe(step, edge->kind)) {
             Debt debt = {
                 .step = step->id,
                 .cause = graph->steps.items[edge->to].id,

@@ -68,6 +68,12 @@ typedef struct Decider {
     Decision decision;
 } Decider;
 
+/* Without a reaction, watch is require, and listen nothing. */
+static bool has_reaction(const Graph *graph, uint32_t step)
+{
+    return graph_step(graph, step)->spec->action->react != NULL;
+}
+
 /* What a target counts as. Only where a check is decided may it have none yet. */
 static StepResult seen(const StepStatus *status)
 {
@@ -105,7 +111,8 @@ static void group_add(Decider *decider, const Edge *edge)
     case RESULT_UNKNOWN:
         set_first(&group->unknown, edge);
         group->unknowns++;
-        met = edge->kind == REQUISITE_REQUIRE;
+        met = edge->kind == REQUISITE_REQUIRE ||
+              (edge->kind == REQUISITE_WATCH && !has_reaction(decider->graph, edge->from));
         /* Where this is no plan, what may change counts as what will. */
         fires = prereq && !decider->planning;
         break;
@@ -313,7 +320,9 @@ static bool decide_unknown(Decider *decider)
         for (int form = 0; form < FORMS; form++) {
             const Group *group = &decider->groups[kinds[i]][form];
             if (group->unknown == NULL || is_fired(group, form) ||
-                is_owed(decider, (RequisiteKind)kinds[i])) {
+                is_owed(decider, (RequisiteKind)kinds[i]) ||
+                (kinds[i] == REQUISITE_WATCH &&
+                 !has_reaction(decider->graph, decider->work.step))) {
                 continue;
             }
             Str name = call(decider, group->unknown->to);
@@ -369,6 +378,9 @@ typedef struct Listen {
 
 static Listen listen_look(const Graph *graph, uint32_t step, const StepStatus *statuses)
 {
+    if (!has_reaction(graph, step)) {
+        return (Listen){ 0 };
+    }
     Listen listen = { .owed = (statuses[step].owed & KIND(REQUISITE_LISTEN)) != 0 };
     Edges edges = graph_edges(graph, step);
     for (uint32_t i = 0; i < edges.count; i++) {
@@ -441,14 +453,18 @@ Decision decide(const Graph *graph, Work work, const StepStatus *statuses, bool 
     if (!decide_block(&decider) && !decide_wait(&decider) && !decide_skip(&decider) &&
         !decide_unknown(&decider)) {
         decide_run(&decider);
-        decider.decision.react = decider.groups[REQUISITE_WATCH][FORM_PLAIN].fired != NULL ||
-                                 decider.groups[REQUISITE_WATCH][FORM_ANY].fired != NULL ||
-                                 is_owed(&decider, REQUISITE_WATCH);
+        decider.decision.react = has_reaction(graph, work.step) &&
+                                 (decider.groups[REQUISITE_WATCH][FORM_PLAIN].fired != NULL ||
+                                  decider.groups[REQUISITE_WATCH][FORM_ANY].fired != NULL ||
+                                  is_owed(&decider, REQUISITE_WATCH));
     }
     /* What is skipped chose so, unless its cause did change and then failed. */
     bool skipped = decider.decision.kind == DECIDE_SKIP;
     decider.decision.owes =
         (skipped ? decider.failed : decider.fired) | (statuses[work.step].owed & TRIGGERS);
+    if (!has_reaction(graph, work.step)) {
+        decider.decision.owes &= KIND(REQUISITE_ONCHANGES);
+    }
     return decider.decision;
 }
 

@@ -11,7 +11,8 @@
  * Several targets of one kind: require and watch need all of them, onchanges, onfail, prereq and
  * listen any; require_any and watch_any need one, onfail_all all. Several kinds: all must allow
  * it, and blocked beats waiting beats skipped beats unknown. Dependents of a waiting step wait.
- * In a plan a target may be unknown: require runs, the other kinds are unknown. */
+ * In a plan a target may be unknown: require runs, the other kinds are unknown. For an action
+ * without a reaction watch is the same as require, and listen is nothing. */
 #pragma once
 
 #include "model/graph.h"

@@ -1,6 +1,7 @@
 /* Reading a record: any JSON document may come here, so nothing in it is believed. */
 #include "run/recorded.h"
 
+#include "base/bug.h"
 #include "base/str_map.h"
 
 enum {
@@ -147,6 +148,12 @@ static bool read_owed(Reader *reader, Value step, uint32_t index)
     return true;
 }
 
+/* Stands for the reaction of an action: that there is one is all that deciding asks. */
+static bool some_reaction(Call *call, Outcome *outcome, Error *err)
+{
+    BUG("a recorded step was carried out");
+}
+
 /* What the schedule knows of a step, as rows of our own: the record may be of another version,
  * with other modules. */
 static const StepSpec *read_spec(const Reader *reader, Value step, const Job *job)
@@ -155,6 +162,7 @@ static const StepSpec *read_spec(const Reader *reader, Value step, const Job *jo
     StepSpec *spec = ARENA_NEW(reader->arena, StepSpec);
     int64_t number = 0;
     action->waits = get_true(step, "waits");
+    action->react = get_true(step, "reacts") ? some_reaction : NULL;
     if (get_number(step, "stage", STAGE_ANY, STAGE_PACKAGES, &number)) {
         action->stage = (ActionStage)number;
     }

@@ -7,7 +7,7 @@
  *      "owed":[debt..]}
  *
  *     STEP  {"id","name","job","action","file","line","item","order":"first"|"last"|N,"waits":true,
- *            "stage":N,"cost_ms":N,"retry":LIMIT,"owed":["watch"..],"edges":[EDGE..],
+ *            "reacts":true,"stage":N,"cost_ms":N,"retry":LIMIT,"owed":["watch"..],"edges":[EDGE..],
  *            "params":{NAME:{"line","file","value"|"template"|"bytes"}..},"values":{NAME:value..},
  *            "result", and what is not empty of the fields of `apply -o json`}
  *     EDGE  {"kind","to":STEP NUMBER,"any":true,"all":true,"origin","detail","file","line"}

@@ -247,6 +247,7 @@ static void put_order(Buf *out, const StepSpec *spec)
     case ORDER_NONE: break;
     }
     put_true(out, "waits", action->waits);
+    put_true(out, "reacts", action->react != NULL);
     if (action->stage != STAGE_ANY) {
         put_number(out, "stage", action->stage);
     }

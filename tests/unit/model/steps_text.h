@@ -62,7 +62,7 @@ static inline void world_merge(MergedCall *calls, uint32_t count)
     }
 
 static const Module world_modules[] = {
-    WORLD_MODULE("test"),
+    WORLD_MODULE("test", .react = world_function),
     WORLD_MODULE("file"),
     WORLD_MODULE("svc", .react = world_function),
     WORLD_MODULE("sleep", .waits = true),

@@ -207,29 +207,45 @@ static void a_debt_ends_when_its_step_left_or_its_unit_was_restarted(void **stat
     assert_str(debt_notice(arena, &debt, DEBT_LEFT_SITE), "'nginx' is no longer in the site");
 }
 
+static bool no_reaction(Call *call, Outcome *outcome, Error *err)
+{
+    return true;
+}
+
 static void edges_that_can_owe_come_from_the_graph(void **state)
 {
     Arena *arena = &((Fixture *)*state)->arena;
     List *claims = list_new(arena, 2);
     list_push(arena, claims, value_string(STR("path:/etc/x")));
     list_push(arena, claims, value_string(STR("unit:nginx.service")));
-    Step steps[] = { { .id = STR("j#conf") }, { .id = STR("j#nginx"), .claims = claims } };
+    static const Action quiet = { .name = "managed" };
+    static const Action service = { .name = "running", .react = no_reaction };
+    static const StepSpec files = { .action = &quiet }, services = { .action = &service };
+    Step steps[] = { { .id = STR("j#conf"), .spec = &services },
+                     { .id = STR("j#nginx"), .spec = &services, .claims = claims },
+                     { .id = STR("j#file"), .spec = &files } };
     Edge all[] = {
         { .from = 1, .to = 0, .kind = REQUISITE_REQUIRE },
         { .from = 1, .to = 0, .kind = REQUISITE_WATCH },
         { .from = 1, .to = 0, .kind = REQUISITE_ONFAIL },
         { .from = 0, .to = 1, .kind = REQUISITE_LISTEN },
+        { .from = 2, .to = 0, .kind = REQUISITE_WATCH },
+        { .from = 2, .to = 0, .kind = REQUISITE_LISTEN },
+        { .from = 2, .to = 0, .kind = REQUISITE_ONCHANGES },
     };
-    Graph graph = { .steps = { steps, 2 }, .edges = all, .edge_count = COUNT_OF(all) };
+    Graph graph = { .steps = { steps, 3 }, .edges = all, .edge_count = COUNT_OF(all) };
     Debt *found;
     uint32_t count;
     debts_of_graph(arena, &graph, STR("/srv/site"), &found, &count);
-    assert_int_equal(count, 2);
+    assert_int_equal(count, 3);
     assert_str(found[0].step, "j#nginx");
     assert_str(found[0].cause, "j#conf");
     assert_str(found[0].unit, "nginx.service");
     assert_int_equal(found[1].kind, REQUISITE_LISTEN);
     assert_str(found[1].unit, "");
+    /* Without a reaction there is nothing that watch and listen could owe. */
+    assert_str(found[2].step, "j#file");
+    assert_int_equal(found[2].kind, REQUISITE_ONCHANGES);
 }
 
 #define BOOK_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
