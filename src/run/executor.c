@@ -8,16 +8,16 @@
 
 #include "base/bug.h"
 #include "base/vec.h"
+#include "run/executor_report.h"
 #include "run/timers.h"
 #include "sys/clock.h"
 #include "sys/pool.h"
 #include "sys/signals.h"
 
 enum {
-    THREADS_MAX = 256,    /* also those whose action only waits */
-    LOOK_US = 5000,       /* how often interrupts are looked for */
-    TICK_US = 200000,     /* how often the view is asked to show that time passes */
-    OUTPUT_KEPT = 1 << 20 /* bytes of a command's output that a report keeps */
+    THREADS_MAX = 256, /* also those whose action only waits */
+    LOOK_US = 5000,    /* how often interrupts are looked for */
+    TICK_US = 200000   /* how often the view is asked to show that time passes */
 };
 
 /* Where a step that was parked goes on. */
@@ -92,35 +92,7 @@ static const Step *step_of(const Executor *executor, uint32_t step)
 
 static Str scrub(Executor *executor, Str text)
 {
-    const ExecutorWorld *world = &executor->settings.world;
-    return text.len > 0 && world->scrub != NULL
-               ? world->scrub(world->context, text, executor->arena)
-               : arena_copy(executor->arena, text);
-}
-
-static Value scrub_value(Executor *executor, Value value)
-{
-    if (value_is_string(value)) {
-        return value_string(value_is_secret(value) ? STR("(secret)")
-                                                   : scrub(executor, value_str(value)));
-    }
-    if (value_is_sequence(value)) {
-        List *list = list_new(executor->arena, value.list->len);
-        for (uint32_t i = 0; i < value.list->len; i++) {
-            list_push(executor->arena, list, scrub_value(executor, value.list->items[i]));
-        }
-        return value_list(list);
-    }
-    if (value.kind == VALUE_MAP) {
-        Map *map = map_new(executor->arena, value.map->len);
-        for (uint32_t i = 0; i < value.map->len; i++) {
-            const MapEntry *entry = &value.map->entries[i];
-            map_append(executor->arena, map, value_copy(executor->arena, entry->key),
-                       scrub_value(executor, entry->value));
-        }
-        return value_map(map);
-    }
-    return value;
+    return executor_scrub(&executor->settings.world, executor->arena, text);
 }
 
 /* A list of its own for each evaluation: thousands of steps may fail, and each has its error. */
@@ -330,50 +302,6 @@ static void ask_about_result(Executor *executor, Work work, const Value *params)
     }
 }
 
-/* What a command wrote, as it is for later steps, and without secrets for everybody else. */
-static Str keep_output(Executor *executor, Str text, Str *shown, StepReport *report)
-{
-    Str kept = arena_copy(executor->arena, str_slice(text, 0, OUTPUT_KEPT));
-    *shown = scrub(executor, kept);
-    if (!str_eq(*shown, kept)) {
-        report->secret_out = true;
-    }
-    return kept;
-}
-
-static void learn_secrets(Executor *executor, const Outcome *outcome)
-{
-    const ExecutorWorld *world = &executor->settings.world;
-    if (world->learn != NULL) {
-        world->learn(world->context, outcome->value);
-        if (outcome->files != NULL) {
-            world->learn(world->context, value_list(outcome->files));
-        }
-    }
-}
-
-/* What the module said, without secrets and in memory that lasts. */
-static void fill_report(Executor *executor, Running *running)
-{
-    StepReport *report = &executor->reports[running->work.step];
-    const Outcome *outcome = &running->task.outcome;
-    learn_secrets(executor, outcome);
-    report->duration_us += running->task.duration_us;
-    report->changes =
-        outcome->changes == NULL ? NULL : scrub_value(executor, value_map(outcome->changes)).map;
-    report->diff = scrub(executor, outcome->diff);
-    report->comment = scrub(executor, outcome->comment);
-    report->state = arena_copy(executor->arena, outcome->state);
-    report->out = keep_output(executor, outcome->out, &report->shown_out, report);
-    report->error_out = keep_output(executor, outcome->error_out, &report->shown_error_out, report);
-    report->exit_code = outcome->exit_code;
-    report->has_exit_code = outcome->has_exit_code;
-    report->value = value_copy(executor->arena, outcome->value);
-    report->files = outcome->files == NULL
-                        ? NULL
-                        : value_copy(executor->arena, value_list(outcome->files)).list;
-}
-
 /* Whether the action is to be repeated (runOptions.retry): it failed, or `until` does not hold. */
 static Verdict repeats(Executor *executor, Work work, bool failed)
 {
@@ -426,7 +354,9 @@ static void finish(Executor *executor, Running *running)
     bool differed = task->applied || (outcome->changed && !task->reacted);
     note_times(run, task);
     plan_reaction(executor, running);
-    fill_report(executor, running);
+    report->duration_us += task->duration_us;
+    executor_report_fill(report, outcome, work.phase == PHASE_REACT, &executor->settings.world,
+                         executor->arena);
     Observed seen = { outcome->changed, outcome->unknown, task->failed, task->reacted };
     turn_now(executor)->acted = true;
     turn_now(executor)->seen = seen;
@@ -677,6 +607,9 @@ static void start(Executor *executor, TurnKind kind, Work work)
                executor->settings.planning, executor->arena);
     turn_now(executor)->decided = true;
     turn_now(executor)->decision = decision;
+    if (work.phase != PHASE_REACT) {
+        executor->reports[work.step].declined = decision.kind == DECIDE_SKIP && decision.owes == 0;
+    }
     if (decision.kind != DECIDE_RUN) {
         end_without(executor, work, conclude_decision(decision.kind), decision.reason);
         return;

@@ -245,12 +245,12 @@ void last_applied_set(LastApplied *last, Str step, Digest wanted)
     entry->seen = true;
 }
 
-void last_applied_drop_unseen(LastApplied *last)
+void last_applied_drop(LastApplied *last, bool (*is_gone)(void *context, Str step), void *context)
 {
     uint32_t at = 0;
     for (const StrMapEntry *item; (item = str_map_next(&last->steps, &at)) != NULL;) {
         const LastEntry *entry = item->value;
-        if (!entry->seen) {
+        if (!entry->seen && is_gone(context, entry->step)) {
             str_map_remove(&last->steps, item->key);
             last->changed = true;
         }

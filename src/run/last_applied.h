@@ -49,5 +49,5 @@ MUST_CHECK bool last_applied_save(LastApplied *last, const Directory *state, Err
 Cause last_applied_cause(LastApplied *last, Str step, Digest wanted);
 /* The step is in the state it wants: after ok or changed, not after a failure. */
 void last_applied_set(LastApplied *last, Str step, Digest wanted);
-/* Forgets steps that were neither looked up nor set. After a run of the whole site only. */
-void last_applied_drop_unseen(LastApplied *last);
+/* Forgets steps that are gone; those that were looked up or set meanwhile are not asked about. */
+void last_applied_drop(LastApplied *last, bool (*is_gone)(void *context, Str step), void *context);

@@ -18,7 +18,7 @@ typedef struct StepReport {
     StepStatus status;
     Cause cause;
     Str reason;    /* why it was skipped, blocked, waits, or reacted; empty: nothing to tell */
-    bool declined; /* skipped by its own condition or target: it then owes nothing */
+    bool declined; /* skipped by its conditions, its target or its triggers: it owes nothing */
     bool left;     /* the run was interrupted before it started */
     const Problem *error; /* why it failed; NULL: it did not */
     uint32_t run_order;   /* from 1; 0: it did not run */

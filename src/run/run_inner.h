@@ -1,6 +1,7 @@
 /* What the files of a run share: run_load.c, run_params.c, run_perform.c. Nobody else's. */
 #pragma once
 
+#include "base/str_map.h"
 #include "lang/scrub.h"
 #include "run/last_applied.h"
 #include "run/run.h"
@@ -27,6 +28,7 @@ struct Run {
     Steps steps;
     Graph *graph;
     Str digest;
+    StrMap ids;   /* of its steps; made by the first run_lacks_step */
     Str *claimed; /* paths that steps manage, sorted */
     uint32_t claimed_count;
 
@@ -50,6 +52,8 @@ void run_learn_secrets(Run *run, Value value);
 const StepReport *run_result_of(const Run *run, uint32_t step);
 /* Whether a step manages `path` or something below it. */
 bool run_is_claimed(const Run *run, Str path);
+/* Whether the run has no step of this id. */
+bool run_lacks_step(Run *run, Str id);
 /* The text without secrets that the run has met so far; a copy in `arena`. */
 Str run_scrub(Run *run, Str text, Arena *arena);
 /* run_record.c: what templates in the parameters came to, as a JSON object in the run's arena;

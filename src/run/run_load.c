@@ -252,6 +252,17 @@ void run_free(Run *run)
     host_close(run->host);
 }
 
+bool run_lacks_step(Run *run, Str id)
+{
+    if (run->ids.arena == NULL) {
+        str_map_init(&run->ids, run->arena);
+        for (uint32_t i = 0; i < run->steps.count; i++) {
+            str_map_put(&run->ids, run->steps.items[i].id, NULL);
+        }
+    }
+    return !str_map_has(&run->ids, id);
+}
+
 const RunConfig *run_config(const Run *run)
 {
     return &run->config;

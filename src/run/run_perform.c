@@ -133,15 +133,26 @@ static void pay_debts(Books *books, const Step *step, Work work, const StepRepor
     uint16_t kinds = journal_owed(books->journal, step->id);
     StepResult result = report->status.result;
     bool listens = (kinds & 1 << REQUISITE_LISTEN) != 0;
-    if (kinds == 0) {
-        return;
-    }
-    if (report->declined) {
-        note_written(books, journal_paid(books->journal, step->id,
-                                         STR("its own condition skipped it"), &err));
-    } else if ((result == RESULT_OK || result == RESULT_CHANGED) &&
-               (work.phase == PHASE_REACT ? report->status.reacted : !listens)) {
+    if (kinds != 0 && (result == RESULT_OK || result == RESULT_CHANGED) &&
+        (work.phase == PHASE_REACT ? report->status.reacted : !listens)) {
         note_written(books, journal_paid(books->journal, step->id, STR_EMPTY, &err));
+    }
+}
+
+/* What a step that was skipped by its own choice would owe: known at the end only, because what it
+ * listens to may change after it was skipped. */
+static void forgive_debts(Books *books)
+{
+    Run *run = books->run;
+    Error err;
+    for (uint32_t i = 0; i < run->graph->steps.count; i++) {
+        const StepReport *report = &executor_reports(run->executor)[i];
+        Str id = graph_step(run->graph, i)->id;
+        if (report->declined && report->status.result == RESULT_SKIPPED &&
+            journal_owed(books->journal, id) != 0) {
+            note_written(books, journal_paid(books->journal, id,
+                                             STR("it was skipped by its own choice"), &err));
+        }
     }
 }
 
@@ -223,8 +234,7 @@ static uint16_t *find_debts(Run *run, const DebtBook *book, Books *books)
     uint32_t at = 0;
     for (const Debt *debt; books != NULL && run->config.job_count == 0 &&
                            (debt = debt_book_next(book, &at, false)) != NULL;) {
-        uint32_t step;
-        if (graph_find(run->graph, debt->step, &step) || is_of_other_site(run, debt)) {
+        if (!run_lacks_step(run, debt->step) || is_of_other_site(run, debt)) {
             continue;
         }
         Error err;
@@ -234,6 +244,11 @@ static uint16_t *find_debts(Run *run, const DebtBook *book, Books *books)
         note_written(books, journal_paid(books->journal, debt->step, notice, &err));
     }
     return owed;
+}
+
+static bool lacks_step(void *context, Str id)
+{
+    return run_lacks_step(context, id);
 }
 
 static List *list_debts(Run *run, const DebtBook *book)
@@ -315,8 +330,8 @@ static void save_record(Run *run, const Books *books)
 static bool books_finish(Books *books, Error *err)
 {
     Run *run = books->run;
-    if (run->config.job_count == 0 && !run->report.interrupted) {
-        last_applied_drop_unseen(&run->last);
+    if (run->config.job_count == 0) {
+        last_applied_drop(&run->last, lacks_step, run);
     }
     if (!host_sync(run->host, err)) {
         return false;
@@ -422,6 +437,7 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
                                                  .edge_count = edge_count });
     host_set_sync(run->host, SYNC_LATER);
     execute(run, books, view, interrupts, owed);
+    forgive_debts(books);
     run->report.owed = list_debts(run, journal_debts(books->journal));
     return books_finish(books, err);
 }

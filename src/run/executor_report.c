@@ -1,0 +1,109 @@
+#include "run/executor_report.h"
+
+enum {
+    OUTPUT_KEPT = 1 << 20 /* bytes of a command's output that a report keeps */
+};
+
+Str executor_scrub(const ExecutorWorld *world, Arena *arena, Str text)
+{
+    return text.len > 0 && world->scrub != NULL ? world->scrub(world->context, text, arena)
+                                                : arena_copy(arena, text);
+}
+
+static Value scrub_value(const ExecutorWorld *world, Arena *arena, Value value)
+{
+    if (value_is_secret(value)) {
+        return value_string(STR("(secret)"));
+    }
+    if (value_is_string(value)) {
+        return value_string(executor_scrub(world, arena, value_str(value)));
+    }
+    if (value_is_sequence(value)) {
+        List *list = list_new(arena, value.list->len);
+        for (uint32_t i = 0; i < value.list->len; i++) {
+            list_push(arena, list, scrub_value(world, arena, value.list->items[i]));
+        }
+        return value_list(list);
+    }
+    if (value.kind == VALUE_MAP) {
+        Map *map = map_new(arena, value.map->len);
+        for (uint32_t i = 0; i < value.map->len; i++) {
+            const MapEntry *entry = &value.map->entries[i];
+            map_append(arena, map, value_copy(arena, entry->key),
+                       scrub_value(world, arena, entry->value));
+        }
+        return value_map(map);
+    }
+    return value;
+}
+
+/* What a command wrote, as it is for later steps, and without secrets for everybody else. */
+static Str keep_output(const ExecutorWorld *world, Arena *arena, Str text, Str *shown,
+                       StepReport *report)
+{
+    Str kept = arena_copy(arena, str_slice(text, 0, OUTPUT_KEPT));
+    *shown = executor_scrub(world, arena, kept);
+    if (!str_eq(*shown, kept)) {
+        report->secret_out = true;
+    }
+    return kept;
+}
+
+static void learn_secrets(const ExecutorWorld *world, const Outcome *outcome)
+{
+    if (world->learn != NULL) {
+        world->learn(world->context, outcome->value);
+        if (outcome->files != NULL) {
+            world->learn(world->context, value_list(outcome->files));
+        }
+    }
+}
+
+/* Forgets what an earlier try, or the check before, said. */
+static void empty_report(StepReport *report)
+{
+    report->changes = NULL;
+    report->diff = report->comment = report->state = STR_EMPTY;
+    report->out = report->shown_out = report->error_out = report->shown_error_out = STR_EMPTY;
+    report->secret_out = report->has_exit_code = false;
+    report->value = value_null();
+    report->files = NULL;
+}
+
+void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
+                          const ExecutorWorld *world, Arena *arena)
+{
+    learn_secrets(world, outcome);
+    if (!adds) {
+        empty_report(report);
+    }
+    if (outcome->changes != NULL) {
+        Map *changes = scrub_value(world, arena, value_map(outcome->changes)).map;
+        for (uint32_t i = 0; report->changes != NULL && i < changes->len; i++) {
+            map_set(arena, report->changes, changes->entries[i].key, changes->entries[i].value);
+        }
+        report->changes = report->changes != NULL ? report->changes : changes;
+    }
+    if (outcome->diff.len > 0) {
+        report->diff = executor_scrub(world, arena, outcome->diff);
+    }
+    if (outcome->comment.len > 0) {
+        report->comment = executor_scrub(world, arena, outcome->comment);
+    }
+    if (outcome->state.len > 0) {
+        report->state = arena_copy(arena, outcome->state);
+    }
+    if (outcome->has_exit_code || outcome->out.len > 0 || outcome->error_out.len > 0) {
+        report->exit_code = outcome->exit_code;
+        report->has_exit_code = outcome->has_exit_code;
+        report->out = keep_output(world, arena, outcome->out, &report->shown_out, report);
+        report->error_out =
+            keep_output(world, arena, outcome->error_out, &report->shown_error_out, report);
+    }
+    if (outcome->value.kind != VALUE_NULL) {
+        report->value = value_copy(arena, outcome->value);
+    }
+    if (outcome->files != NULL) {
+        report->files = value_copy(arena, value_list(outcome->files)).list;
+    }
+}
