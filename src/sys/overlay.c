@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/enum_names.h"
@@ -100,7 +101,7 @@ static bool read_mounts(Arena *arena, Mounts *out, Error *err)
 
 typedef enum Treatment {
     TREAT_COVER, /* an overlay over it */
-    TREAT_SHARE, /* the kernel's own: as it is */
+    TREAT_SHARE, /* the kernel's own: as it is, to read */
     TREAT_HIDE,  /* not there inside */
 } Treatment;
 
@@ -172,14 +173,26 @@ static bool cover(Overlay *overlay, const char *folder, const char *inside, Str 
     return true;
 }
 
+/* Writing to a device goes on; a file among them, or a setting of the kernel, would stay. */
 static bool share(Arena *arena, const char *inside, Str point, Error *err)
 {
     const char *target = arena_format(arena, "%s%" STR_FMT, inside, STR_ARG(point)).data;
+    struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
     struct stat info;
     if (stat(target, &info) != 0) {
         return true;
     }
-    return mount(arena_copy_c(arena, point), target, NULL, MS_BIND | MS_REC, NULL) == 0 ||
+    return (mount(arena_copy_c(arena, point), target, NULL, MS_BIND | MS_REC, NULL) == 0 &&
+            mount_setattr(AT_FDCWD, target, AT_RECURSIVE, &read_only, sizeof read_only) == 0) ||
+           file_error(err, errno, target);
+}
+
+/* Memory that programs share by name lies among the devices. */
+static bool replace_shared_memory(Arena *arena, const char *inside, Error *err)
+{
+    const char *target = arena_format(arena, "%s/dev/shm", inside).data;
+    struct stat info;
+    return stat(target, &info) != 0 || mount("eden-try", target, "tmpfs", 0, "mode=1777") == 0 ||
            file_error(err, errno, target);
 }
 
@@ -218,7 +231,7 @@ static bool mount_all(Overlay *overlay, const char *folder, const char *inside, 
             }
         }
     }
-    return true;
+    return replace_shared_memory(overlay->arena, inside, err);
 }
 
 static void raise_loopback(void)
@@ -299,42 +312,99 @@ static bool is_same_directory(const struct stat *inside, const struct stat *outs
            inside->st_uid == outside->st_uid && inside->st_gid == outside->st_gid;
 }
 
+/* One that was removed and made anew hides all that it held outside. */
+static bool is_opaque(int folder)
+{
+    char value;
+    return fgetxattr(folder, "trusted.overlay.opaque", &value, 1) == 1 && value == 'y';
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static Str path_in(Walk *walk, Str path, const char *name)
+{
+    return arena_format(walk->arena, "%" STR_FMT "/%s", STR_ARG(path), name);
+}
+
+static bool tell_unreadable(Walk *walk, int number)
+{
+    return file_error(walk->err, number, "what the try wrote");
+}
+
+/* What is in `outside` and no more in the folder that hides it. */
+static bool walk_hidden(Walk *walk, int upper, int outside, Str path)
+{
+    int descriptor = openat(outside, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = descriptor < 0 ? NULL : fdopendir(descriptor);
+    if (folder == NULL) {
+        int number = errno;
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        return tell_unreadable(walk, number);
+    }
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        struct stat info;
+        if (!is_dots(entry->d_name) &&
+            fstatat(upper, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+            add_change(walk, path_in(walk, path, entry->d_name), OVERLAY_REMOVED);
+        }
+    }
+    closedir(folder);
+    return true;
+}
+
+static bool walk_folder(Walk *walk, int upper, int outside, Str path, uint32_t depth);
+
+static bool walk_entry(Walk *walk, int upper, int outside, Str path, const char *entry,
+                       uint32_t depth)
+{
+    struct stat info, old;
+    if (fstatat(upper, entry, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        return true;
+    }
+    bool was = outside >= 0 && fstatat(outside, entry, &old, AT_SYMLINK_NOFOLLOW) == 0;
+    Str name = path_in(walk, path, entry);
+    if (is_whiteout(&info)) {
+        add_change(walk, name, OVERLAY_REMOVED);
+        return true;
+    }
+    if (!was) {
+        add_change(walk, name, OVERLAY_CREATED);
+    } else if (!S_ISDIR(info.st_mode) || !is_same_directory(&info, &old)) {
+        add_change(walk, name, OVERLAY_CHANGED);
+    }
+    if (!S_ISDIR(info.st_mode) || depth == DEPTH_MAX) {
+        return true;
+    }
+    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int next = openat(upper, entry, flags);
+    if (next < 0) {
+        return tell_unreadable(walk, errno);
+    }
+    int next_outside = was ? openat(outside, entry, flags) : -1;
+    bool ok = walk_folder(walk, next, next_outside, name, depth + 1);
+    if (next_outside >= 0) {
+        close(next_outside);
+    }
+    return ok;
+}
+
+/* Takes `upper`. */
 static bool walk_folder(Walk *walk, int upper, int outside, Str path, uint32_t depth)
 {
     DIR *folder = fdopendir(upper);
     if (folder == NULL) {
         int number = errno;
         close(upper);
-        return file_error(walk->err, number, "what the try wrote");
+        return tell_unreadable(walk, number);
     }
-    bool ok = true;
+    bool ok = outside < 0 || !is_opaque(upper) || walk_hidden(walk, upper, outside, path);
     for (struct dirent *entry; ok && (entry = readdir(folder)) != NULL;) {
-        struct stat info, old;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-            continue;
-        }
-        bool was = outside >= 0 && fstatat(outside, entry->d_name, &old, AT_SYMLINK_NOFOLLOW) == 0;
-        Str name = arena_format(walk->arena, "%" STR_FMT "/%s", STR_ARG(path), entry->d_name);
-        if (is_whiteout(&info)) {
-            add_change(walk, name, OVERLAY_REMOVED);
-            continue;
-        }
-        if (!was) {
-            add_change(walk, name, OVERLAY_CREATED);
-        } else if (!S_ISDIR(info.st_mode) || !is_same_directory(&info, &old)) {
-            add_change(walk, name, OVERLAY_CHANGED);
-        }
-        if (S_ISDIR(info.st_mode) && depth < DEPTH_MAX) {
-            int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-            int next = openat(dirfd(folder), entry->d_name, flags);
-            int next_outside = was ? openat(outside, entry->d_name, flags) : -1;
-            ok = next < 0 ? file_error(walk->err, errno, "what the try wrote")
-                          : walk_folder(walk, next, next_outside, name, depth + 1);
-            if (next_outside >= 0) {
-                close(next_outside);
-            }
-        }
+        ok = is_dots(entry->d_name) || walk_entry(walk, upper, outside, path, entry->d_name, depth);
     }
     closedir(folder);
     return ok;
@@ -353,7 +423,7 @@ bool overlay_changes(Overlay *overlay, Arena *arena, OverlayChanges *out, Error 
         const Cover *covered = &overlay->covers.items[i];
         int upper = openat(covered->upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (upper < 0) {
-            return file_error(err, errno, "what the try wrote");
+            return tell_unreadable(&walk, errno);
         }
         Str path = str_eq_c(covered->point, "/") ? STR_EMPTY : covered->point;
         if (!walk_folder(&walk, upper, covered->outside, path, 0)) {

@@ -6,8 +6,8 @@
  *     if (!overlay_changes(overlay, arena, &list, err)) ...  what came of it
  *
  * Each file system of the disk (and each tmpfs) below / gets an overlay of its own, so that what is
- * mounted apart is covered as well; kernel file systems (proc, sys, dev) are shared read-only where
- * the kernel lets us. It all ends with the process. Needs the rights of root. */
+ * mounted apart is covered as well; kernel file systems (proc, sys, dev) can be read, and devices
+ * used. It all ends with the process. Needs the rights of root. */
 #pragma once
 
 #include "base/arena.h"

@@ -1,6 +1,7 @@
 /* Needs the rights of root: without them it fails and says so. */
 #include "sys/overlay.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -63,34 +64,115 @@ static int inside(const char *folder, const char *kept)
     return access("/proc/self/stat", R_OK) == 0 && access("/dev/null", W_OK) == 0 ? 0 : 8;
 }
 
-static void what_is_done_inside_is_told_and_gone(void **state)
+static bool is_read_only(const char *path)
 {
-    char folder[] = "/tmp/eden-overlay-XXXXXX", kept[] = "/tmp/eden-kept-XXXXXX";
+    return access(path, W_OK) != 0 && errno == EROFS;
+}
+
+/* The kernel's own file systems are those of the machine: what is written there would stay. */
+static int inside_of_the_kernels(const char *folder, const char *kept)
+{
+    Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Overlay *overlay;
+    Error err;
+    if (!overlay_enter(&arena, &(OverlaySettings){ .folder = folder }, &overlay, &err)) {
+        return 1;
+    }
+    return is_read_only("/dev") && is_read_only("/proc/sys/vm/swappiness") &&
+                   is_read_only("/sys") && write_file("/dev/null", "x") &&
+                   write_file("/dev/shm/eden-overlay", "x")
+               ? 0
+               : 2;
+}
+
+/* A folder that is removed and made again. */
+static int inside_anew(const char *folder, const char *kept)
+{
+    Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Overlay *overlay;
+    OverlayChanges changes;
+    Error err;
+    char gone[128], stays[128];
+    snprintf(gone, sizeof gone, "%s/gone", kept);
+    snprintf(stays, sizeof stays, "%s/stays", kept);
+    if (!overlay_enter(&arena, &(OverlaySettings){ .folder = folder }, &overlay, &err)) {
+        return 1;
+    }
+    if (unlink(gone) != 0 || unlink(stays) != 0 || rmdir(kept) != 0 || mkdir(kept, 0700) != 0 ||
+        !write_file(stays, "other") || !overlay_changes(overlay, &arena, &changes, &err)) {
+        return 2;
+    }
+    const OverlayChange *removed = find(&changes, gone), *changed = find(&changes, stays);
+    if (removed == NULL || removed->kind != OVERLAY_REMOVED) {
+        return 3;
+    }
+    return changed != NULL && changed->kind == OVERLAY_CHANGED && find(&changes, kept) == NULL ? 0
+                                                                                               : 4;
+}
+
+/* What `function` answers in a process of its own, with a folder for its mounts. */
+static int in_child(int (*function)(const char *folder, const char *kept), const char *kept)
+{
+    char folder[] = "/tmp/eden-overlay-XXXXXX";
     assert_non_null(mkdtemp(folder));
-    int file = mkstemp(kept);
-    assert_true(file >= 0);
-    close(file);
     pid_t child = fork();
     if (child == 0) {
-        _exit(inside(folder, kept));
+        _exit(function(folder, kept));
     }
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
-    struct stat info;
-    assert_int_equal(stat(kept, &info), 0);
-    off_t size = info.st_size;
-    unlink(kept);
     assert_int_equal(rmdir(folder), 0); /* so nothing is left in it */
     assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-    assert_int_equal(size, 0);
+    return WEXITSTATUS(status);
+}
+
+static void what_is_done_inside_is_told_and_gone(void **state)
+{
+    char kept[] = "/tmp/eden-kept-XXXXXX";
+    int file = mkstemp(kept);
+    assert_true(file >= 0);
+    close(file);
+    int answer = in_child(inside, kept);
+    struct stat info;
+    assert_int_equal(stat(kept, &info), 0);
+    unlink(kept);
+    assert_int_equal(answer, 0);
+    assert_int_equal(info.st_size, 0);
     assert_int_equal(access("/etc/os-release", R_OK), 0);
+}
+
+static void settings_of_the_kernel_cannot_be_changed(void **state)
+{
+    assert_int_equal(in_child(inside_of_the_kernels, NULL), 0);
+    assert_int_not_equal(access("/dev/shm/eden-overlay", F_OK), 0);
+}
+
+static void what_a_folder_held_is_told_when_it_is_made_anew(void **state)
+{
+    char kept[] = "/tmp/eden-kept-XXXXXX", name[128];
+    static const char *const names[] = { "gone", "stays" };
+    assert_non_null(mkdtemp(kept));
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "%s/%s", kept, names[i]);
+        assert_true(write_file(name, "old"));
+    }
+    int answer = in_child(inside_anew, kept);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "%s/%s", kept, names[i]);
+        assert_int_equal(unlink(name), 0);
+    }
+    assert_int_equal(rmdir(kept), 0);
+    assert_int_equal(answer, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_done_inside_is_told_and_gone),
+        cmocka_unit_test(settings_of_the_kernel_cannot_be_changed),
+        cmocka_unit_test(what_a_folder_held_is_told_when_it_is_made_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
