@@ -38,10 +38,8 @@ static void print_changes(const Invocation *invocation, const char *state,
     stream_put(out, buf_str(&text));
 }
 
-/* In a process of its own, with everything that it changes. */
-static int inside(void *context, const char *folder)
+static int apply_inside(const Try *attempt, const char *folder)
 {
-    const Try *attempt = context;
     Invocation *invocation = attempt->invocation;
     OverlaySettings settings = { .folder = folder,
                                  .network = invocation_flag(invocation, "network") };
@@ -56,8 +54,16 @@ static int inside(void *context, const char *folder)
         return fail(invocation, &err);
     }
     print_changes(invocation, attempt->config->state, &changes);
-    (void)stream_flush(invocation->out);
-    (void)stream_flush(invocation->err);
+    return code;
+}
+
+/* In a process of its own, with everything that it changes and says. */
+static int inside(void *context, const char *folder)
+{
+    const Try *attempt = context;
+    int code = apply_inside(attempt, folder);
+    (void)stream_flush(attempt->invocation->out);
+    (void)stream_flush(attempt->invocation->err);
     return code;
 }
 

@@ -102,6 +102,7 @@ static bool read_mounts(Arena *arena, Mounts *out, Error *err)
 typedef enum Treatment {
     TREAT_COVER, /* an overlay over it */
     TREAT_SHARE, /* the kernel's own: as it is, to read */
+    TREAT_RENEW, /* processes: those that are seen from here */
     TREAT_HIDE,  /* not there inside */
 } Treatment;
 
@@ -109,12 +110,15 @@ static Treatment treatment_of(const Mount *mount)
 {
     static const char *const disks[] = { "ext4", "ext3", "ext2", "xfs",   "btrfs",   "overlay",
                                          "f2fs", "zfs",  "vfat", "tmpfs", "squashfs" };
-    static const char *const kernel[] = { "proc",   "sysfs",    "devtmpfs", "devpts",
-                                          "cgroup", "cgroup2",  "mqueue",   "hugetlbfs",
-                                          "bpf",    "tracefs",  "debugfs",  "securityfs",
-                                          "pstore", "efivarfs", "configfs", "binfmt_misc" };
+    static const char *const kernel[] = { "sysfs",    "devtmpfs", "devpts",     "cgroup",
+                                          "cgroup2",  "mqueue",   "hugetlbfs",  "bpf",
+                                          "tracefs",  "debugfs",  "securityfs", "pstore",
+                                          "efivarfs", "configfs", "binfmt_misc" };
     if (str_eq_c(mount->point, "/dev") || str_starts(mount->point, STR("/dev/"))) {
         return TREAT_SHARE;
+    }
+    if (str_eq_c(mount->type, "proc")) {
+        return TREAT_RENEW;
     }
     for (uint32_t i = 0; i < COUNT_OF(disks); i++) {
         if (str_eq_c(mount->type, disks[i])) {
@@ -174,7 +178,7 @@ static bool cover(Overlay *overlay, const char *folder, const char *inside, Str 
 }
 
 /* Writing to a device goes on; a file among them, or a setting of the kernel, would stay. */
-static bool share(Arena *arena, const char *inside, Str point, Error *err)
+static bool share(Arena *arena, const char *inside, Str point, Treatment treatment, Error *err)
 {
     const char *target = arena_format(arena, "%s%" STR_FMT, inside, STR_ARG(point)).data;
     struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
@@ -182,7 +186,11 @@ static bool share(Arena *arena, const char *inside, Str point, Error *err)
     if (stat(target, &info) != 0) {
         return true;
     }
-    return (mount(arena_copy_c(arena, point), target, NULL, MS_BIND | MS_REC, NULL) == 0 &&
+    bool mounted =
+        treatment == TREAT_RENEW
+            ? mount("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0
+            : mount(arena_copy_c(arena, point), target, NULL, MS_BIND | MS_REC, NULL) == 0;
+    return (mounted &&
             mount_setattr(AT_FDCWD, target, AT_RECURSIVE, &read_only, sizeof read_only) == 0) ||
            file_error(err, errno, target);
 }
@@ -217,9 +225,9 @@ static bool mount_all(Overlay *overlay, const char *folder, const char *inside, 
             continue;
         }
         Treatment treatment = treatment_of(entry);
-        if (treatment == TREAT_SHARE) {
+        if (treatment == TREAT_SHARE || treatment == TREAT_RENEW) {
             shared = entry->point;
-            if (!share(overlay->arena, inside, entry->point, err)) {
+            if (!share(overlay->arena, inside, entry->point, treatment, err)) {
                 return false;
             }
         } else if (treatment == TREAT_COVER) {

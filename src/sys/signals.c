@@ -25,7 +25,7 @@ void signals_prepare(void)
     }
 }
 
-static sigset_t ending_signals(void)
+sigset_t signals_ending(void)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -37,7 +37,7 @@ static sigset_t ending_signals(void)
 
 bool signals_open(int *descriptor, Error *err)
 {
-    sigset_t set = ending_signals();
+    sigset_t set = signals_ending();
     *descriptor = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (*descriptor < 0) {
         return file_error(err, errno, "signalfd");
@@ -58,7 +58,7 @@ uint32_t signals_take(int descriptor, int *number)
 
 void signals_close(int descriptor)
 {
-    sigset_t set = ending_signals();
+    sigset_t set = signals_ending();
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     close(descriptor);
 }

@@ -1,6 +1,7 @@
 /* What signals do to a command. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -10,6 +11,9 @@
  * interrupt (Ctrl-C) ends it with exit code 130. An interrupt that the caller ignores stays
  * ignored. */
 void signals_prepare(void);
+
+/* Those that ask a process to end: SIGINT, SIGTERM and SIGHUP. */
+sigset_t signals_ending(void);
 
 /* From now on an interrupt or a request to end (SIGINT, SIGTERM, SIGHUP) is not carried out but
  * can be read from the descriptor, until it is closed. Called before threads are started; children

@@ -1,6 +1,7 @@
 #include "sys/throwaway.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,6 +10,44 @@
 #include <unistd.h>
 
 #include "sys/file_error.h"
+#include "sys/signals.h"
+
+static int wait_for(pid_t child, const sigset_t *signals)
+{
+    for (;;) {
+        int status;
+        int number = sigwaitinfo(signals, NULL);
+        if (number > 0 && number != SIGCHLD) {
+            kill(child, number);
+        } else if (waitpid(child, &status, WNOHANG) == child) {
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        }
+    }
+}
+
+static bool run_in(const char *folder, int (*function)(void *context, const char *folder),
+                   void *context, int *code, Error *err)
+{
+    sigset_t signals = signals_ending(), before;
+    sigaddset(&signals, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    /* The next child is the first process of a space of its own; when that one ends, so do all. */
+    pid_t child = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+    int number = errno;
+    if (child == 0) {
+        /* Ctrl-C is for the whole group of processes. In one of its own the child hears of it once,
+         * from us; and may go on writing to the terminal. */
+        setpgid(0, 0);
+        signal(SIGTTOU, SIG_IGN);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        _exit(function(context, folder));
+    }
+    if (child > 0) {
+        *code = wait_for(child, &signals);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return child > 0 || file_error(err, number, "a process of its own");
+}
 
 bool throwaway_run(int (*function)(void *context, const char *folder), void *context, int *code,
                    Error *err)
@@ -17,21 +56,7 @@ bool throwaway_run(int (*function)(void *context, const char *folder), void *con
     if (mkdtemp(folder) == NULL) {
         return file_error(err, errno, folder);
     }
-    pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        _exit(function(context, folder));
-    }
-    int number = errno, status = 0;
-    bool ok = child > 0;
-    while (ok && waitpid(child, &status, 0) < 0) {
-        number = errno;
-        ok = errno == EINTR;
-    }
+    bool ok = run_in(folder, function, context, code, err);
     (void)rmdir(folder);
-    if (!ok) {
-        return file_error(err, number, "a process for the try");
-    }
-    *code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return true;
+    return ok;
 }

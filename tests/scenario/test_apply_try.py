@@ -1,0 +1,96 @@
+"""eden apply --try: for real, and nothing of it stays. Needs the rights of root."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+
+import pytest
+
+
+@pytest.fixture
+def attempt(eden_path, tmp_path):
+    """The command line of a try of these steps."""
+    if os.geteuid() != 0:
+        pytest.fail("this test needs the rights of root")
+
+    def command(steps, *options):
+        file = tmp_path / "steps.yaml"
+        file.write_text(json.dumps({"steps": steps}))
+        return [eden_path, "apply", file, "--try", "--state-dir", tmp_path / "state",
+                "--config-dir", tmp_path / "none", "--progress", "none", *options]  # fmt: skip
+
+    return command
+
+
+def command(name, text):
+    return {"name": name, "cmd.run": [{"cmd": text}]}
+
+
+def run(words):
+    return subprocess.run(words, capture_output=True, text=True)
+
+
+def leftovers():
+    return set(pathlib.Path("/tmp").glob("eden-try-*"))
+
+
+def test_what_would_change_is_told_and_does_not(attempt, tmp_path):
+    file = tmp_path / "file"
+    done = run(attempt([command("write", f"echo x > {file}")]))
+    assert done.returncode == 0, done.stderr
+    assert f"created  {file}\n" in done.stdout
+    assert not file.exists()
+
+
+def test_processes_of_the_machine_are_out_of_reach(attempt):
+    done = run(attempt([command("kill", f"kill -0 {os.getpid()}")]))
+    assert done.returncode == 1
+    assert "No such process" in done.stdout
+
+
+def test_what_was_started_ends_with_it(attempt):
+    marker = f"98765.{os.getpid()}"
+    done = run(attempt([command("daemon", f"sleep {marker} > /dev/null 2>&1 &")]))
+    assert done.returncode == 0, done.stderr
+    running = [path.read_bytes() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")]
+    assert not [line for line in running if marker.encode() in line and b"sleep" in line]
+
+
+def is_pending(pid):
+    """Whether a signal is still on its way: taken and passed on, the process waits again."""
+    status = dict(line.split(":\t", 1) for line in open(f"/proc/{pid}/status") if ":\t" in line)
+    assert status["State"][0] not in "ZX", "it ended at once"
+    return status["State"][0] != "S" or int(status["ShdPnd"], 16) & 1 << (signal.SIGINT - 1)
+
+
+def test_interrupted_it_stops_between_steps_and_leaves_nothing(attempt):
+    before = leftovers()
+    server = socket.create_server(("127.0.0.1", 0))
+    gate = "import socket; socket.create_connection(('127.0.0.1', %d)).recv(1)"
+    steps = [
+        command("gate", f'/usr/bin/python3 -c "{gate % server.getsockname()[1]}"'),
+        command("second", "true"),
+    ]
+    running = subprocess.Popen(attempt(steps, "--network"), stdout=subprocess.PIPE, text=True,
+                               start_new_session=True)  # fmt: skip
+    connection, _ = server.accept()
+    child = pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    os.killpg(running.pid, signal.SIGINT)
+    for pid in [running.pid, *child]:
+        while is_pending(pid):
+            os.sched_yield()
+    connection.send(b"x")
+    out, _ = running.communicate()
+    assert running.returncode == 130
+    assert "changed  steps#gate" in out
+    assert "interrupted: 1 step did not start" in out
+    assert leftovers() == before
+
+
+def test_without_the_rights_it_says_so(attempt):
+    done = run(["setpriv", "--bounding-set=-sys_admin", *attempt([command("one", "true")])])
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "cannot try" in done.stderr and "Operation not permitted" in done.stderr
