@@ -78,8 +78,8 @@ const Command command_apply = {
         "site or the machine has moved since.\n"
         "\n"
         "With --try everything is done for real, commands too, in a private overlay of this\n"
-        "machine's file systems without network. What changed is told and thrown away. It\n"
-        "needs the rights of root.",
+        "machine's file systems, without network and without the other processes. What changed\n"
+        "is told and thrown away, and what still runs is ended. It needs the rights of root.",
     .options = options,
     .examples = examples,
     .run = apply_run,
