@@ -493,12 +493,9 @@ static const Macro *find_macro(const Macros *macros, Value key)
 /* Undefined, and says what there is none of. */
 static Value no_macro(Render *r, Object *macros, Value key)
 {
-    Undefined *undefined = ARENA_NEW(r->arena, Undefined);
-    undefined->owner = value_object(macros);
-    undefined->key = key;
     Str name = value_is_string(key) && !value_is_secret(key) ? value_str(key) : STR("...");
-    undefined->hint = arena_format(r->arena, "there is no macro '%" STR_FMT "'", STR_ARG(name));
-    return (Value){ .kind = VALUE_UNDEFINED, .undefined = undefined };
+    return undefined_element_hint(r, value_object(macros), key, "there is no macro '%" STR_FMT "'",
+                                  STR_ARG(name));
 }
 
 static bool macros_get_item(Render *r, Object *object, Value key, Value *out, bool *found)

@@ -80,9 +80,10 @@ static void put_base(Scope *scope, Map *map)
 static Value no_item(Arena *arena)
 {
     Undefined *undefined = ARENA_NEW(arena, Undefined);
-    *undefined = (Undefined){ .name = STR("item"),
-                              .owner = value_missing(),
-                              .hint = STR("'item' is undefined: this step has no 'forEach'") };
+    *undefined =
+        (Undefined){ .name = STR("item"),
+                     .owner = value_missing(),
+                     .hint = STR("'item' is undefined: add 'forEach: [...]' to this step") };
     return (Value){ .kind = VALUE_UNDEFINED, .undefined = undefined };
 }
 

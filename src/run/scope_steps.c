@@ -592,12 +592,9 @@ static Value group_new(Render *r, const StepsObject *object, uint32_t place, boo
 
 static Value no_step(Render *r, Object *steps, Value key)
 {
-    Undefined *undefined = ARENA_NEW(r->arena, Undefined);
-    undefined->owner = value_object(steps);
-    undefined->key = key;
-    undefined->hint = arena_format(r->arena, "there is no step '%" STR_FMT "' in this run",
-                                   STR_ARG(value_str(key)));
-    return (Value){ .kind = VALUE_UNDEFINED, .undefined = undefined };
+    return undefined_element_hint(r, value_object(steps), key,
+                                  "there is no step '%" STR_FMT "' in this run",
+                                  STR_ARG(value_str(key)));
 }
 
 static bool check_mode(Render *r, const StepsObject *object)

@@ -106,8 +106,9 @@ static bool raise_circle(Render *r, Variables *v, Var *again)
     }
     buf_put(&text, STR(" -> "));
     put_name(again, &text);
-    return render_raise(r, FAULT_RECURSION, "variables need one another in a circle: %" STR_FMT,
-                        STR_ARG(buf_str(&text)));
+    render_raise(r, FAULT_RECURSION, "variables need one another in a circle: %" STR_FMT,
+                 STR_ARG(buf_str(&text)));
+    return render_hint(r, "give one of them a value of its own");
 }
 
 static void var_begin(Variables *v, Var *var)
@@ -175,15 +176,11 @@ static Var *lazy_find(LazyMap *map, Value key)
 /* Undefined, and says what there is none of. */
 static Value no_variable(Render *r, LazyMap *map, Value key)
 {
-    Undefined *undefined = ARENA_NEW(r->arena, Undefined);
-    undefined->owner = value_object(&map->object);
-    undefined->key = key;
-    Buf text = render_buf(r);
-    buf_put(&text, STR("there is no variable '"));
-    put_path(map, &text);
-    buf_put_format(&text, ".%" STR_FMT "'", STR_ARG(value_str(key)));
-    undefined->hint = buf_str(&text);
-    return (Value){ .kind = VALUE_UNDEFINED, .undefined = undefined };
+    Buf path = render_buf(r);
+    put_path(map, &path);
+    return undefined_element_hint(r, value_object(&map->object), key,
+                                  "there is no variable '%" STR_FMT ".%" STR_FMT "'",
+                                  STR_ARG(buf_str(&path)), STR_ARG(value_str(key)));
 }
 
 static bool lazy_get_item(Render *r, Object *object, Value key, Value *out, bool *found)

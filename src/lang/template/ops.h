@@ -115,6 +115,9 @@ bool op_escape(Render *r, Value v, Value *out);
 Value undefined_name(Render *r, Str name);
 Value undefined_attribute(Render *r, Value owner, Str name);
 Value undefined_element(Render *r, Value owner, Value key);
+/* The same with words of the owner's own; the nearest of its keys is still suggested. */
+PRINTF_LIKE(4, 5)
+Value undefined_element_hint(Render *r, Value owner, Value key, const char *format, ...);
 PRINTF_LIKE(2, 3) Value undefined_hint(Render *r, const char *format, ...);
 /* For the missing `else` of an inline `if`, which is the default kind of undefined always. */
 PRINTF_LIKE(2, 3) Value undefined_lenient_hint(Render *r, const char *format, ...);

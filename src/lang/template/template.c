@@ -307,7 +307,9 @@ static bool evaluate(Render *outer, const Template *template, Value context, Ren
     bool ok = interpret(&r, frame, &value);
     if (ok && !value_plain(&r, value, out)) {
         ok = false;
-        if (r.fault.line == 0) {
+        if (r.fault.line == 0 && value.kind == VALUE_UNDEFINED) {
+            fault_locate(&r, frame, template->root->cost - 1); /* where it returns the value */
+        } else if (r.fault.line == 0) {
             r.fault.span = (uint32_t) template->text.len; /* the whole expression is to blame */
             fault_complete(&r.fault, template);
             fault_suggest_name(&r, frame);

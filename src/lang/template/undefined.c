@@ -27,6 +27,19 @@ Value undefined_element(Render *r, Value owner, Value key)
     return undefined_make(r, (Undefined){ .name = name, .owner = owner, .key = key });
 }
 
+Value undefined_element_hint(Render *r, Value owner, Value key, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Str hint = arena_format_v(r->arena, format, args);
+    va_end(args);
+    bool shown = value_is_string(key) && !value_is_secret(key);
+    return undefined_make(r, (Undefined){ .name = shown ? value_str(key) : STR_EMPTY,
+                                          .hint = hint,
+                                          .owner = owner,
+                                          .key = key });
+}
+
 Value undefined_hint(Render *r, const char *format, ...)
 {
     va_list args;

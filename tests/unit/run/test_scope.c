@@ -109,7 +109,8 @@ static void the_node_has_all_its_names(void **state)
     assert_str(world_eval(world, "'kubernetes-master' in server.labels"), "true");
     assert_str(world_eval(world, "[vars.x, variables.x, eden.version]"), "[5,5,\"1.2\"]");
     assert_str(world_eval(world, "event.name"), "!'event' is undefined");
-    assert_str(world_eval(world, "item"), "!'item' is undefined: this step has no 'forEach'");
+    assert_str(world_eval(world, "item"),
+               "!'item' is undefined: add 'forEach: [...]' to this step");
 }
 
 static void results_are_unknown_at_load(void **state)
@@ -210,7 +211,7 @@ static void instances_of_for_each_are_told_together_and_one_by_one(void **state)
     assert_str(eval_in(&run, STEP_EACH_B, false, "item"), "\"beta\"");
     assert_str(eval_in(&run, STEP_EACH_A, false, "item ~ steps.fetch.Changed"), "\"alphaTrue\"");
     assert_str(eval_in(&run, STEP_FETCH, false, "item"),
-               "!'item' is undefined: this step has no 'forEach'");
+               "!'item' is undefined: add 'forEach: [...]' to this step");
 }
 
 static void a_step_sees_its_own_result_where_it_has_one(void **state)

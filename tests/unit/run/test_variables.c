@@ -157,9 +157,9 @@ static void circles_are_shown_with_their_way(void **state)
     assert_false(variables_check(scope_variables(world->scope)));
     assert_str(folder_problems(world->folder),
                "variables/common.yaml:4:15 variables need one another in a circle: vars.a -> "
-               "vars.b -> vars.c.d -> vars.a\n"
+               "vars.b -> vars.c.d -> vars.a (give one of them a value of its own)\n"
                "variables/common.yaml:6:16 variables need one another in a circle: vars.self -> "
-               "vars.self\n");
+               "vars.self (give one of them a value of its own)\n");
 }
 
 static void what_fails_is_told_once_at_its_place(void **state)

@@ -239,6 +239,63 @@ static void a_near_key_is_suggested(void **state)
     assert_str(fault.hint, "did you mean 'hostname'?");
 }
 
+/* What is asked for by its bare name may stand one level down. */
+static void a_name_within_a_map_is_suggested(void **state)
+{
+    static const Row rows[] = {
+        { "sub", "did you mean 'd.sub'?" },
+        { "{% for e in [{'port': 1}] %}{{ port }}{% endfor %}", "did you mean 'e.port'?" },
+        { "{% set m = {'sub': 1} %}{{ sub }}", "did you mean 'm.sub'?" },
+        { "htlm", "did you mean 'html'?" },
+        { "nowhere", "" },
+    };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Value context;
+    Error err = { 0 };
+    assert_true(json_parse_text(&arena, STR(ROWS_CONTEXT), NULL, &context, &err));
+    TemplateSettings settings = template_settings_default();
+    settings.undefined = UNDEFINED_STRICT;
+    AUTO(Templates) *templates = templates_new(&settings);
+    AUTO_CLEAR(Rendered) rendered = rendered_make(&settings.limits);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Fault fault = { 0 };
+        assert_false(row_renders(templates, &rows[i], context, &rendered, &fault));
+        assert_str(fault.hint, rows[i].shows);
+    }
+}
+
+static void an_undefined_result_is_blamed_on_its_part(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t offset, span;
+    } rows[] = {
+        { "d.nope", 2, 4 },
+        { "d['nope']", 2, 6 },
+        { "d if d.a > 1 else d.nope", 20, 4 },
+        { "[nope]", 0, 6 },
+    };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Value context, value;
+    Error err = { 0 };
+    assert_true(json_parse_text(&arena, STR(ROWS_CONTEXT), NULL, &context, &err));
+    TemplateSettings settings = template_settings_default();
+    settings.undefined = UNDEFINED_STRICT;
+    AUTO(Templates) *templates = templates_new(&settings);
+    AUTO_CLEAR(Rendered) rendered = rendered_make(&settings.limits);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Fault fault = { 0 };
+        const Template *template;
+        assert_true(templates_compile_expression(templates, STR_EMPTY, str_from_c(rows[i].text),
+                                                 &template, &fault));
+        assert_false(template_evaluate(template, context, &rendered, &value, &fault));
+        assert_int_equal(fault.offset, rows[i].offset);
+        assert_int_equal(fault.span, rows[i].span);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +304,8 @@ int main(void)
         cmocka_unit_test(chainable_goes_on),
         cmocka_unit_test(debug_shows_what_is_missing),
         cmocka_unit_test(a_near_key_is_suggested),
+        cmocka_unit_test(a_name_within_a_map_is_suggested),
+        cmocka_unit_test(an_undefined_result_is_blamed_on_its_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
