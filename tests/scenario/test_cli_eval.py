@@ -74,7 +74,7 @@ def test_problems_are_json_when_json_is_asked_for(eden):
     assert report["format"] == "eden.problems/1"
     [problem] = report["problems"]
     assert {key: problem[key] for key in ("code", "file", "line", "column")} == {
-        "code": "E0204", "file": "<argument>", "line": 1, "column": 1}
+        "code": "E0204", "file": "<argument>", "line": 1, "column": 3}
     assert problem["message"]
 
 
