@@ -292,10 +292,28 @@ static Str tell_skip(const Decider *decider, RequisiteKind kind, const Group *gr
     return arena_format(decider->arena, "'%" STR_FMT "' %s", STR_ARG(name), has_result(result));
 }
 
+/* Whether the step has this kind, and all of it means steps that this node does not have. */
+static bool is_untargeted(const Decider *decider, RequisiteKind kind)
+{
+    const Step *step = graph_step(decider->graph, decider->work.step);
+    const Group *groups = decider->groups[kind];
+    return (step->untargeted & KIND(kind)) != 0 && groups[FORM_PLAIN].count == 0 &&
+           groups[FORM_ANY].count == 0 && groups[FORM_ALL].count == 0;
+}
+
 /* Skipped: a trigger did not go off, and no unknown target could still be its cause. */
 static bool decide_skip(Decider *decider)
 {
     static const uint8_t kinds[] = { REQUISITE_ONCHANGES, REQUISITE_ONFAIL, REQUISITE_PREREQ };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        RequisiteKind kind = (RequisiteKind)kinds[i];
+        if (is_untargeted(decider, kind) && !is_owed(decider, kind)) {
+            return answer(decider, DECIDE_SKIP, NULL,
+                          arena_format(decider->arena,
+                                       "nothing that it has under '%s' is on this node",
+                                       requisite_kind_name(kind)));
+        }
+    }
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         for (int form = 0; form < FORMS; form++) {
             const Group *group = &decider->groups[kinds[i]][form];

@@ -35,6 +35,7 @@ typedef struct Walk {
     StepList steps;
     JobList jobs;
     ReachedList groups;
+    VEC(const StepSpec *) idle;
     uint32_t depth;
     bool ok;
 } Walk;
@@ -243,6 +244,7 @@ static void add_instances(Walk *w, const StepSpec *spec)
     }
     StrMap keys;
     str_map_init(&keys, w->arena);
+    uint32_t before = w->steps.len;
     if (value_is_sequence(items)) {
         for (uint32_t i = 0; i < items.list->len; i++) {
             add_keyed(w, spec, &keys, items.list->items[i], key_of(w, items.list->items[i], i));
@@ -258,6 +260,9 @@ static void add_instances(Walk *w, const StepSpec *spec)
         site_problem(w->load, "E0316", spec->for_each.value,
                      "'forEach' takes a list or a map, and this gives %s", site_kind_words(items));
         w->ok = false;
+    }
+    if (w->steps.len == before) {
+        VEC_PUSH(w->arena, &w->idle, spec);
     }
 }
 
@@ -464,6 +469,8 @@ static void finish(Walk *w, Steps *out)
                     .job_count = w->jobs.len,
                     .groups = groups,
                     .group_count = w->groups.len,
+                    .idle = w->idle.items,
+                    .idle_count = w->idle.len,
                     .without_node = w->expansion->subject == NULL };
 }
 

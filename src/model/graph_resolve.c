@@ -1,4 +1,5 @@
 /* From references to edges. */
+#include "base/glob.h"
 #include "model/graph_builder.h"
 
 bool graph_builder_push(GraphBuilder *builder, EdgeVec *edges, Edge edge)
@@ -46,6 +47,31 @@ static bool may_be_unknown_id(const GraphBuilder *builder, const Reference *refe
         const StepSpec *spec = steps->items[i].spec;
         if (spec->module != NULL && str_eq_c(reference->module, spec->module->name) &&
             steps->items[i].id_count == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether it means a step whose forEach gives nothing on this node. */
+static bool means_idle_step(const GraphBuilder *builder, uint32_t step, const Reference *reference)
+{
+    const Steps *steps = &builder->graph->steps;
+    const Job *own = graph_step(builder->graph, step)->spec->job;
+    for (uint32_t i = 0; reference->kind != REFERENCE_JOB && i < steps->idle_count; i++) {
+        const StepSpec *spec = steps->idle[i];
+        if (reference->kind == REFERENCE_MODULE &&
+            (spec->module == NULL ||
+             !str_starts(reference->module, str_from_c(spec->module->name)))) {
+            continue;
+        }
+        Str id = arena_format(builder->scratch, "%" STR_FMT "#%" STR_FMT, STR_ARG(spec->job->name),
+                              STR_ARG(spec->name));
+        bool glob = !reference->literal && glob_is_pattern(reference->pattern);
+        bool by_name = glob ? glob_match(reference->pattern, spec->name)
+                            : str_eq(reference->pattern, spec->name);
+        if ((by_name && (spec->job == own || reference->kind == REFERENCE_STEP)) ||
+            str_eq(reference->pattern, id)) {
             return true;
         }
     }
@@ -114,6 +140,9 @@ bool graph_resolve(GraphBuilder *builder, uint32_t step, const Reference *refere
     switch (step_index_find(builder->index, step, reference, builder->scratch, &builder->found)) {
     case FIND_OK: return true;
     case FIND_NOTHING:
+        if (means_idle_step(builder, step, reference)) {
+            return true;
+        }
         if (!may_be_unknown_id(builder, reference)) {
             tell_missing(builder, step, reference, place);
         }
@@ -149,6 +178,9 @@ static bool add_requisite(GraphBuilder *builder, uint32_t step, const Requisite 
                   .all = requisite->all,
                   .detail = written_text(requisite, builder->arena),
                   .place = &requisite->place };
+    if (builder->found.len == 0 && !requisite->in) {
+        builder->graph->steps.items[step].untargeted |= (uint16_t)(1u << requisite->kind);
+    }
     for (uint32_t i = 0; i < builder->found.len; i++) {
         uint32_t other = builder->found.items[i];
         edge.from = requisite->in ? other : step;

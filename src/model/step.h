@@ -153,6 +153,7 @@ typedef struct Step {
     /* As spec->values, with what could be evaluated at load for this instance: ids, paths, owner
      * and group. */
     const Value *values;
+    uint16_t untargeted; /* requisites that mean nobody: 1 << REQUISITE_ONCHANGES and so on */
 } Step;
 
 typedef struct Steps {
@@ -162,6 +163,8 @@ typedef struct Steps {
     uint32_t job_count;
     const JobGroup *groups;
     uint32_t group_count;
+    const StepSpec **idle; /* whose forEach gives nothing: known by name, and nobody */
+    uint32_t idle_count;
     bool
         without_node; /* templates in ids stayed as they are: such a step may be anybody's target */
 } Steps;

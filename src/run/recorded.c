@@ -16,6 +16,7 @@ typedef struct Reader {
     StepStatus *results;
     uint16_t *owed;
     VEC(Edge) edges;
+    StrMap actions; /* name to Action */
     Error *err;
 } Reader;
 
@@ -135,43 +136,62 @@ static bool read_edges(Reader *reader, Value step, uint32_t index)
     return true;
 }
 
-static bool read_owed(Reader *reader, Value step, uint32_t index)
+static bool read_kinds(Reader *reader, Value step, const char *name, uint16_t *out)
 {
-    const List *owed = get_list(step, "owed");
-    for (uint32_t i = 0; owed != NULL && i < owed->len; i++) {
+    const List *kinds = get_list(step, name);
+    for (uint32_t i = 0; kinds != NULL && i < kinds->len; i++) {
         int kind;
-        if (!value_is_string(owed->items[i]) || !kind_from_name(value_str(owed->items[i]), &kind)) {
-            return wrong(reader, "what step %u owes", index + 1);
+        if (!value_is_string(kinds->items[i]) ||
+            !kind_from_name(value_str(kinds->items[i]), &kind)) {
+            return wrong(reader, "'%s' of '%" STR_FMT "'", name, STR_ARG(get_text(step, "id")));
         }
-        reader->owed[index] |= (uint16_t)(1u << kind);
+        *out |= (uint16_t)(1u << kind);
     }
     return true;
 }
 
-/* Stands for the reaction of an action: that there is one is all that deciding asks. */
+/* These stand for functions of an action: that there are such is all that deciding asks. */
 static bool some_reaction(Call *call, Outcome *outcome, Error *err)
 {
     BUG("a recorded step was carried out");
 }
 
-/* What the schedule knows of a step, as rows of our own: the record may be of another version,
- * with other modules. */
-static const StepSpec *read_spec(const Reader *reader, Value step, const Job *job)
+static void some_merge(MergedCall *calls, uint32_t count)
 {
-    Action *action = ARENA_NEW(reader->arena, Action);
-    StepSpec *spec = ARENA_NEW(reader->arena, StepSpec);
+    BUG("%u recorded steps were carried out", count);
+}
+
+/* Steps that were of one action are so again. */
+static Action *read_action(Reader *reader, Value step)
+{
+    Str name = get_text(step, "action");
+    Action *action = str_map_find(&reader->actions, name);
+    if (action != NULL) {
+        return action;
+    }
+    action = ARENA_NEW(reader->arena, Action);
     int64_t number = 0;
     action->waits = get_true(step, "waits");
     action->react = get_true(step, "reacts") ? some_reaction : NULL;
+    action->merge = get_true(step, "merges") ? some_merge : NULL;
     if (get_number(step, "stage", STAGE_ANY, STAGE_PACKAGES, &number)) {
         action->stage = (ActionStage)number;
     }
     if (get_number(step, "cost_ms", 0, UINT32_MAX, &number)) {
         action->cost_ms = (uint32_t)number;
     }
+    str_map_put(&reader->actions, name, action);
+    return action;
+}
+
+/* What the schedule knows of a step, as rows of our own: the record may be of another version,
+ * with other modules. */
+static const StepSpec *read_spec(Reader *reader, Value step, const Job *job)
+{
+    StepSpec *spec = ARENA_NEW(reader->arena, StepSpec);
     Str order = get_text(step, "order");
     spec->job = job;
-    spec->action = action;
+    spec->action = read_action(reader, step);
     spec->order = str_eq(order, STR("first"))  ? ORDER_FIRST
                   : str_eq(order, STR("last")) ? ORDER_LAST
                                                : ORDER_NONE;
@@ -199,6 +219,7 @@ static bool read_steps(Reader *reader)
     Step *steps = ARENA_ARRAY(reader->arena, Step, count + 1);
     StrMap jobs;
     str_map_init(&jobs, reader->arena);
+    str_map_init(&reader->actions, reader->arena);
     reader->results = arena_alloc_zero(reader->arena, (count + 1) * sizeof(StepStatus));
     reader->owed = arena_alloc_zero(reader->arena, (count + 1) * sizeof(uint16_t));
     reader->out->steps = ARENA_ARRAY(reader->arena, RecordedStep, count + 1);
@@ -215,7 +236,8 @@ static bool read_steps(Reader *reader)
         reader->results[i].changed = get_true(step, "changed");
         steps[i].spec = read_spec(reader, step, read_job(reader, &jobs, get_text(step, "job")));
         reader->out->steps[i] = (RecordedStep){ step, UINT32_MAX };
-        if (!read_edges(reader, step, i) || !read_owed(reader, step, i)) {
+        if (!read_edges(reader, step, i) || !read_kinds(reader, step, "owed", &reader->owed[i]) ||
+            !read_kinds(reader, step, "untargeted", &steps[i].untargeted)) {
             return false;
         }
     }

@@ -248,6 +248,7 @@ static void put_order(Buf *out, const StepSpec *spec)
     }
     put_true(out, "waits", action->waits);
     put_true(out, "reacts", action->react != NULL);
+    put_true(out, "merges", action->merge != NULL);
     if (action->stage != STAGE_ANY) {
         put_number(out, "stage", action->stage);
     }
@@ -282,6 +283,7 @@ static void put_step(Writer *writer, const Step *step, const StepReport *report)
     }
     put_order(out, spec);
     put_kinds(out, "owed", report->status.owed);
+    put_kinds(out, "untargeted", step->untargeted);
     put_edges(writer, step, file);
     put_params(writer, spec, file);
     Str values = writer->run->values == NULL ? STR_EMPTY : writer->run->values[step->index];
