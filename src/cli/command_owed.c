@@ -5,7 +5,7 @@
 #include "facts/facts.h"
 #include "run/journal.h"
 #include "run/lock.h"
-#include "run/state_path.h"
+#include "run/node_paths.h"
 
 /* Tells this boot from others; empty when it is not known. */
 static Str boot_id(const Invocation *invocation)
@@ -26,9 +26,12 @@ static Str boot_id(const Invocation *invocation)
 static bool read_book(const Invocation *invocation, DebtBook *book, bool *running, Error *err)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
-    const char *path = state_path(invocation->arena, invocation_text(invocation, "state-dir"),
-                                  invocation_text(invocation, "root"));
+    const char *path;
     *running = false;
+    if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
+                         invocation_text(invocation, "root"), &path, err)) {
+        return false;
+    }
     Error why;
     if (!directory_open(path, &state, &why)) {
         debt_book_init(book, invocation->arena);

@@ -5,6 +5,7 @@
 #include "lang/json.h"
 #include "lang/yaml.h"
 #include "modules/modules.h"
+#include "run/node_paths.h"
 #include "run/scope.h"
 #include "run/site_files.h"
 #include "sys/clock.h"
@@ -19,6 +20,7 @@ typedef struct World {
     Templates *templates;
     Renders renders;
     Site *site;
+    const char *config; /* the node's own folder */
     Node node;
     Scope *scope;
 } World;
@@ -71,10 +73,13 @@ static bool load_node(World *world)
     const Invocation *invocation = world->invocation;
     FactWorld machine;
     Error err;
-    if (!fact_world_open(invocation_text(invocation, "root"), &machine, &err)) {
+    const char *root = invocation_text(invocation, "root");
+    if (!node_config_path(invocation->arena, invocation_text(invocation, "config-dir"), root,
+                          &world->config, &err) ||
+        !fact_world_open(root, &machine, &err)) {
         return tell_error(world, &err);
     }
-    NodeOptions options = { .etc = invocation_text(invocation, "config-dir"),
+    NodeOptions options = { .etc = world->config,
                             .name = invocation_text(invocation, "node"),
                             .facts = facts_collect(&machine, invocation->arena, NULL, 0,
                                                    &world->inputs.problems) };
@@ -97,7 +102,7 @@ static bool load_scope(World *world)
                        .version = EDEN_VERSION,
                        .modules = modules,
                        .ask = { world->host, macro_ask_host },
-                       .etc = invocation_text(invocation, "config-dir") };
+                       .etc = world->config };
     load.files = given(invocation, "vars", &load.file_count);
     load.defines = given(invocation, "define", &load.define_count);
     return scope_load(&load, &world->scope);
@@ -394,8 +399,7 @@ static const Option options[] = {
     { .name = "config-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .fallback = "/etc/eden",
-      .help = "where node.yaml and vars.d of this node are" },
+      .help = "where node.yaml and vars.d of the node are; default: etc/eden in the root" },
     { .name = "show-secrets", .help = "print secret values too" },
     { .name = "output",
       .letter = 'o',

@@ -1,6 +1,6 @@
 #include "cli/record_input.h"
 
-#include "run/state_path.h"
+#include "run/node_paths.h"
 
 static bool tell(Invocation *invocation, const Error *err, int *code)
 {
@@ -20,10 +20,13 @@ static bool tell(Invocation *invocation, const Error *err, int *code)
 bool record_input_run(Invocation *invocation, const char *id, Recorded *out, int *code)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
-    const char *path = state_path(invocation->arena, invocation_text(invocation, "state-dir"),
-                                  invocation_text(invocation, "root"));
+    const char *path;
     Error err;
     Value record;
+    if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
+                         invocation_text(invocation, "root"), &path, &err)) {
+        return tell(invocation, &err, code);
+    }
     if (!directory_open(path, &state, &err)) {
         if (err.kind == ERROR_NOT_FOUND) {
             error_set(&err, ERROR_NOT_FOUND, "no run is recorded in %s", path);

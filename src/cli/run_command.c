@@ -7,8 +7,8 @@
 #include "lang/json.h"
 #include "model/duration.h"
 #include "modules/modules.h"
+#include "run/node_paths.h"
 #include "run/plan_file.h"
-#include "run/state_path.h"
 #include "sys/file.h"
 #include "sys/signals.h"
 
@@ -61,20 +61,34 @@ static bool get_order(const Invocation *invocation, RunConfig *out)
     return true;
 }
 
+static bool get_paths(const Invocation *invocation, RunConfig *out)
+{
+    Arena *arena = invocation->arena;
+    Error err;
+    if (!node_state_path(arena, invocation_text(invocation, "state-dir"), out->root, &out->state,
+                         &err)) {
+        usage_error(invocation, "%s; say --state-dir", err.text);
+        return false;
+    }
+    if (!node_config_path(arena, invocation_text(invocation, "config-dir"), out->root, &out->etc,
+                          &err)) {
+        usage_error(invocation, "%s; say --config-dir", err.text);
+        return false;
+    }
+    return true;
+}
+
 bool run_config_get(const Invocation *invocation, RunConfig *out)
 {
     *out = (RunConfig){
         .path = invocation->args[0],
         .root = invocation_text(invocation, "root"),
-        .state = state_path(invocation->arena, invocation_text(invocation, "state-dir"),
-                            invocation_text(invocation, "root")),
-        .etc = invocation_text(invocation, "config-dir"),
         .node = invocation_text(invocation, "node"),
         .modules = modules,
         .command = arena_format(invocation->arena, "eden %s %s", invocation->command->name,
                                 invocation->args[0]),
     };
-    if (!inputs_check_defines(invocation)) {
+    if (!inputs_check_defines(invocation) || !get_paths(invocation, out)) {
         return false;
     }
     out->labels = given_texts(invocation, "label", &out->label_count);

@@ -7,7 +7,7 @@
 #include "model/selector.h"
 
 typedef struct NodeOptions {
-    const char *etc;           /* "/etc/eden"; what is not in there is not missed */
+    const char *etc;           /* the node's etc/eden; what is not in there is not missed */
     const char *name;          /* NULL: from node.yaml or the facts */
     const char *const *labels; /* "role=web", as given; later ones win */
     uint32_t label_count;

@@ -19,8 +19,8 @@
 typedef struct RunConfig {
     const char *path;  /* a site's folder, or a file of steps */
     const char *root;  /* what is changed: "/" or another root */
-    const char *state; /* "/var/lib/eden" */
-    const char *etc;   /* "/etc/eden" */
+    const char *state; /* the node's var/lib/eden */
+    const char *etc;   /* the node's etc/eden */
     const char *node;  /* its name; NULL: found out */
     const char *const *labels;
     uint32_t label_count;

@@ -28,7 +28,7 @@ typedef struct VariablesLoad {
     Site *site;                     /* NULL: no layers of a site */
     const SelectorSubject *subject; /* what selectors of the base file match */
     Value path_scope;               /* a map: what templates in `paths` see */
-    const char *etc;                /* "/etc/eden"; NULL: no layers of the host */
+    const char *etc;                /* the node's etc/eden; NULL: no layers of the host */
     const char *const *files;       /* of -v */
     uint32_t file_count;
     const char *const *defines; /* of -D */

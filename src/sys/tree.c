@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -148,4 +149,49 @@ bool tree_has(const Tree *tree, const char *path)
         close(descriptor);
     }
     return descriptor >= 0;
+}
+
+/* The path by which the kernel knows what is open. */
+static bool outside_path(Arena *arena, int descriptor, Str *out)
+{
+    char link[64], path[LINK_MAX_BYTES];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t len = readlink(link, path, sizeof path);
+    if (len < 0 || len == (ssize_t)sizeof path) {
+        errno = len < 0 ? errno : ENAMETOOLONG;
+        return false;
+    }
+    /* The root itself brings no slash to what follows. */
+    *out = arena_copy(arena, len == 1 ? STR_EMPTY : str_from(path, (size_t)len));
+    return true;
+}
+
+bool tree_locate(const Tree *tree, Arena *arena, const char *path, const char **out, Error *err)
+{
+    Str whole = str_from_c(path), there = whole;
+    int descriptor = open_in(tree, path, O_PATH);
+    while (descriptor < 0 && errno == ENOENT && there.len > 0) {
+        /* What is missing may be where a link leads, not the name itself. */
+        const char *name = arena_copy_c(arena, there);
+        int link = open_in(tree, name, O_PATH | O_NOFOLLOW);
+        if (link >= 0) {
+            close(link);
+            return error_set(err, ERROR_CONFLICT, "%s in '%s' is a link that leads nowhere in it",
+                             name, tree->root);
+        }
+        there = str_slice(there, 0, str_find_last(there, STR("/")));
+        descriptor = open_in(tree, there.len == 0 ? "/" : arena_copy_c(arena, there), O_PATH);
+    }
+    Str found;
+    if (descriptor < 0) {
+        return file_error(err, errno, path);
+    }
+    bool ok = outside_path(arena, descriptor, &found) || file_error(err, errno, path);
+    close(descriptor);
+    if (ok) {
+        Str rest = str_from_offset(whole, there.len);
+        *out = arena_copy_c(
+            arena, arena_format(arena, "%" STR_FMT "%" STR_FMT, STR_ARG(found), STR_ARG(rest)));
+    }
+    return ok;
 }

@@ -26,5 +26,9 @@ MUST_CHECK bool tree_read_link(const Tree *tree, Arena *arena, const char *path,
 /* Names in a directory, sorted, without "." and "..", at most `max` (more: ERROR_LIMIT). */
 MUST_CHECK bool tree_list(const Tree *tree, Arena *arena, const char *path, uint32_t max,
                           Str **names, uint32_t *count, Error *err);
+/* Where `path` lies as seen from outside. What is not there yet stays as it is written; a link on the
+ * way that leads nowhere within the tree is ERROR_CONFLICT: outside it might lead somewhere. */
+MUST_CHECK bool tree_locate(const Tree *tree, Arena *arena, const char *path, const char **out,
+                            Error *err);
 /* Whether there is anything; a link counts when what it points to is there. */
 bool tree_has(const Tree *tree, const char *path);
