@@ -22,6 +22,50 @@ static bool read_plan(const Invocation *invocation, RunConfig *config, Value *pl
     return plan_file_config(invocation->arena, text, plan, config, err);
 }
 
+/* Whether the option says the same as the plan's list; an option that was not given does. */
+static bool says_the_same(const Invocation *invocation, const char *option, Value planned)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        const Given *given = &invocation->given[i];
+        if (strcmp(given->option->name, option) != 0) {
+            continue;
+        }
+        Value one = value_is_sequence(planned) && count < planned.list->len
+                        ? planned.list->items[count]
+                        : planned;
+        if (!value_is_string(one) || !str_eq_c(value_str(one), given->value)) {
+            return false;
+        }
+        count++;
+    }
+    return count == 0 || !value_is_sequence(planned) || count == planned.list->len;
+}
+
+/* The plan was made for one root, one node, one set of values. Another one on the command line is
+ * a mistake that must not be passed over. */
+static bool agrees_with_plan(const Invocation *invocation, Value plan)
+{
+    static const struct {
+        const char *option, *key;
+    } decided[] = {
+        { "root", "root" },    { "state-dir", "state_dir" }, { "config-dir", "config_dir" },
+        { "node", "node" },    { "order", "order" },         { "job", "jobs" },
+        { "label", "labels" }, { "vars", "vars" },           { "define", "defines" }
+    };
+    for (size_t i = 0; i < COUNT_OF(decided); i++) {
+        if (!says_the_same(invocation, decided[i].option,
+                           *value_get(plan, str_from_c(decided[i].key)))) {
+            usage_error(invocation,
+                        "--%s is not what the saved plan was made with; leave it away, or make a "
+                        "new plan",
+                        decided[i].option);
+            return false;
+        }
+    }
+    return true;
+}
+
 static int apply_run(Invocation *invocation)
 {
     RunConfig config;
@@ -33,6 +77,9 @@ static int apply_run(Invocation *invocation)
     }
     if (!read_plan(invocation, &config, &plan, &planned, &err)) {
         return usage_error(invocation, "%s: %s", config.path, err.text);
+    }
+    if (planned && !agrees_with_plan(invocation, plan)) {
+        return EXIT_USAGE;
     }
     if (invocation_flag(invocation, "try")) {
         return run_try(invocation, &config);
