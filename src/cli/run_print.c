@@ -75,10 +75,10 @@ static void put_diff(Buf *out, const RunPrintStyle *style, Str diff)
     }
 }
 
-static bool is_told(const StepReport *item, Str what, const Value *old)
+/* The state is in the comment, and the size in the diff. */
+static bool is_told(Str what)
 {
-    bool said_before = str_eq(what, STR("state")) || str_eq(what, STR("size"));
-    return !said_before && (old != NULL || item->diff.len == 0);
+    return !str_eq(what, STR("state")) && !str_eq(what, STR("size"));
 }
 
 /* What a diff does not show: modes and owners, links, what a directory loses. */
@@ -90,7 +90,7 @@ static void put_changes(Buf *out, const StepReport *item)
         const Value *old = value_get(entry->value, STR("old"));
         const Value *new = value_get(entry->value, STR("new"));
         if (new == NULL || !value_is_string(*new) || (old != NULL && !value_is_string(*old)) ||
-            !is_told(item, value_str(entry->key), old) || told++ >= CHANGES_SHOWN) {
+            !is_told(value_str(entry->key)) || told++ >= CHANGES_SHOWN) {
             continue;
         }
         buf_put(out, STR("    "));

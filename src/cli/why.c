@@ -101,8 +101,10 @@ static Str tell_step(const Teller *teller, uint32_t step)
     Str why = result == RESULT_FAILED    ? error_text(teller, step)
               : result == RESULT_CHANGED ? cause_text(step_text(teller, step, "cause"))
                                          : step_text(teller, step, "reason");
+    bool found_nothing = result == RESULT_OK && why.len == 0;
+    why = found_nothing ? step_text(teller, step, "comment") : why;
     Buf text = buf_make_in(teller->arena, BUF_UNLIMITED);
-    buf_put_c(&text, words[result]);
+    buf_put_c(&text, found_nothing && why.len > 0 ? "is ok" : words[result]);
     if (why.len > 0) {
         buf_put(&text, STR(": "));
         buf_put(&text, why);

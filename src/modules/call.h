@@ -48,7 +48,8 @@ struct Call {
  * Everything is in the Call's arena.
  *
  * The runner clears `changed` before apply, which sets it once something is different: so it is
- * right also when apply fails half way. */
+ * right also when apply fails half way. The comment of check counts when apply went well and has
+ * none of its own. */
 struct Outcome {
     bool changed;       /* check: would change; apply and react: has changed */
     bool unknown;       /* check: cannot be told before it runs */

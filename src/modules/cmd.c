@@ -38,8 +38,14 @@ static bool all_created(Call *call, bool *out, Error *err)
     return true;
 }
 
-/* Whether the guard of that name ended with 0. */
-static bool ask_guard(Call *call, const char *name, bool *out, Error *err)
+/* How a shell says that it could not run a command: not found, or not to be executed. */
+static bool could_not_run(int exit_code)
+{
+    return exit_code == 126 || exit_code == 127;
+}
+
+/* How the guard of that name ended. */
+static bool ask_guard(Call *call, const char *name, int *exit_code, Error *err)
 {
     ProcessResult result;
     Command guard = command_of(call, call_param(call, name));
@@ -52,43 +58,71 @@ static bool ask_guard(Call *call, const char *name, bool *out, Error *err)
         command_failure(call, &guard, &result, err);
         return error_wrap(err, "%s", name);
     }
-    *out = result.exit_code == 0;
+    *exit_code = result.exit_code;
+    /* `unless: tool --version` is how one asks whether a tool is there. But what is to run only if
+     * something that cannot be asked says so would never run, and nobody would know. */
+    if (strcmp(name, "onlyif") == 0 && could_not_run(result.exit_code)) {
+        command_failure(call, &guard, &result, err);
+        return error_wrap(err, "%s", name);
+    }
     return true;
 }
 
-/* `*kept` is the guard that keeps the command from running; NULL: none. */
-static bool ask_guards(Call *call, const char **kept, Error *err)
+/* `*kept` says which guard keeps the command from running; empty: none does. */
+static bool ask_guards(Call *call, Str *kept, Error *err)
 {
-    bool holds;
-    *kept = NULL;
-    if (!all_created(call, &holds, err)) {
+    bool created;
+    int code;
+    *kept = STR_EMPTY;
+    if (!all_created(call, &created, err)) {
         return false;
     }
-    if (holds) {
-        *kept = "creates";
+    if (created) {
+        *kept = STR("kept from running by 'creates'");
         return true;
     }
     if (call_has(call, "unless")) {
-        if (!ask_guard(call, "unless", &holds, err)) {
+        if (!ask_guard(call, "unless", &code, err)) {
             return false;
         }
-        if (holds) {
-            *kept = "unless";
+        if (code == 0) {
+            *kept = STR("kept from running by 'unless', which ended with 0");
             return true;
         }
     }
     if (call_has(call, "onlyif")) {
-        if (!ask_guard(call, "onlyif", &holds, err)) {
+        if (!ask_guard(call, "onlyif", &code, err)) {
             return false;
         }
-        *kept = holds ? NULL : "onlyif";
+        if (code != 0) {
+            *kept = arena_format(call->arena, "kept from running by 'onlyif', which ended with %d",
+                                 code);
+        }
     }
     return true;
 }
 
+/* What a plan finds missing, which an earlier step may bring; empty: nothing. */
+static Str find_missing(Call *call)
+{
+    Error err;
+    uid_t uid;
+    FileInfo info;
+    Str user = call_str(call, "user"), directory = call_str(call, "cwd");
+    if (user.len > 0 && !host_find_user(call->host, user, &uid, NULL, &err) &&
+        err.kind == ERROR_NOT_FOUND) {
+        return arena_format(call->arena, "%s yet", err.text);
+    }
+    if (directory.len > 0 && host_stat(call->host, directory, &info, &err) &&
+        info.kind == FILE_ABSENT) {
+        return arena_format(call->arena, "%" STR_FMT " is not there yet", STR_ARG(directory));
+    }
+    return STR_EMPTY;
+}
+
 static bool cmd_check(Call *call, Outcome *outcome, Error *err)
 {
-    const char *kept;
+    Str kept;
     if (!ask_guards(call, &kept, err)) {
         if (!call->planning || err->kind == ERROR_INVALID) {
             return false;
@@ -99,9 +133,24 @@ static bool cmd_check(Call *call, Outcome *outcome, Error *err)
         outcome->comment = arena_copy(call->arena, str_from_c(err->text));
         return true;
     }
-    outcome->changed = kept == NULL;
-    if (kept != NULL) {
-        outcome->comment = arena_format(call->arena, "kept from running by '%s'", kept);
+    outcome->changed = kept.len == 0;
+    outcome->comment = kept;
+    if (outcome->changed && call->planning) {
+        outcome->comment = find_missing(call);
+    }
+    return true;
+}
+
+static bool run_check(Call *call, Outcome *outcome, Error *err)
+{
+    if (!cmd_check(call, outcome, err)) {
+        return false;
+    }
+    if (outcome->changed && call->planning) {
+        Str words = command_words(call->arena, call_param(call, "cmd"));
+        const char *between = outcome->comment.len > 0 ? "; " : "";
+        outcome->comment = arena_format(call->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(words),
+                                        between, STR_ARG(outcome->comment));
     }
     return true;
 }
@@ -138,6 +187,7 @@ static bool run_command(Call *call, const Command *command, Outcome *outcome, Er
         outcome->exit_code = result.exit_code;
     }
     if (result.ending != PROCESS_EXITED || !is_success(call, result.exit_code)) {
+        outcome->comment = command_words(call->arena, command->command);
         return command_failure(call, command, &result, err);
     }
     outcome->comment =
@@ -353,7 +403,7 @@ static void script_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const Action actions[] = {
-    { "run", "Run a command.", run_params, cmd_check, run_apply, run_react, run_query, run_claims,
+    { "run", "Run a command.", run_params, run_check, run_apply, run_react, run_query, run_claims,
       .repeats = true, .cost_ms = 100,
       .text =
           "A command that ran counts as changed. The guards 'creates', 'unless' and 'onlyif' keep\n"

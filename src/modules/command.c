@@ -1,5 +1,6 @@
 #include "modules/command.h"
 
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "lang/json.h"
 
@@ -140,6 +141,26 @@ bool command_failure(Call *call, const Command *command, const ProcessResult *re
 {
     return process_failure(call->arena, result, shorter(command->timeout_ms, call->timeout_ms),
                            err);
+}
+
+Str command_words(Arena *arena, Value command)
+{
+    if (value_holds_secret(command)) {
+        return STR("(not shown: it holds a secret)");
+    }
+    Buf words = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; value_is_sequence(command) && i < command.list->len; i++) {
+        buf_put_format(&words, "%s%" STR_FMT, i == 0 ? "" : " ",
+                       STR_ARG(value_str(command.list->items[i])));
+    }
+    Str all = value_is_string(command) ? str_trim(value_str(command)) : buf_str(&words);
+    Str line = str_slice(all, 0, str_find(all, STR("\n"), 0));
+    Str shown = str_slice(line, 0, COMMAND_WORDS_MAX);
+    while (shown.len < line.len && shown.len > 0 && utf8_is_continuation(line.data[shown.len])) {
+        shown.len--;
+    }
+    return shown.len == all.len ? arena_copy(arena, shown)
+                                : arena_format(arena, "%" STR_FMT " ...", STR_ARG(shown));
 }
 
 /* --- Commands about a file ------------------------------------------------------------------ */

@@ -8,7 +8,8 @@
 #include "sys/process.h"
 
 enum {
-    COMMAND_OUTPUT_MAX = 1 << 20 /* bytes of each stream, unless asked for otherwise */
+    COMMAND_OUTPUT_MAX = 1 << 20, /* bytes of each stream, unless asked for otherwise */
+    COMMAND_WORDS_MAX = 120       /* bytes of a command that are shown */
 };
 
 /* Zeros mean: /bin/sh, where the program started, its environment, its user, no input, no limit. */
@@ -31,6 +32,10 @@ MUST_CHECK bool command_run(Call *call, const Command *command, ProcessResult *o
 
 /* What went wrong with one that ended, in a line: "exited with 3: no such table". Always false. */
 bool command_failure(Call *call, const Command *command, const ProcessResult *result, Error *err);
+
+/* The command on one line, for people: its first line, not too much of it, and nothing of one that
+ * is a secret. */
+Str command_words(Arena *arena, Value command);
 
 /* A command with `%s` replaced by `path`, or with the path behind it when it has none. */
 Value command_with_path(Arena *arena, Value command, Str path);

@@ -16,15 +16,37 @@ static void after(Task *task, bool ok)
     }
 }
 
-/* An effect between its two records. `changed` starts as false: the module sets it once something
- * is different, and so it is right also when the effect fails half way. */
+/* `changed` starts as false: the module sets it once something is different, and so it is right
+ * also when the effect fails half way. The comment of the check, "created", waits until it is. */
+static void begin_effect(Task *task)
+{
+    task->outcome.changed = false;
+    task->planned = task->outcome.comment;
+    task->outcome.comment = STR_EMPTY;
+}
+
+/* What was found stands as what was done, unless nothing was done. */
+static void end_effect(Task *task, bool ok)
+{
+    Outcome *outcome = &task->outcome;
+    if (ok && outcome->comment.len == 0) {
+        outcome->comment = task->planned;
+    }
+    if (!ok && !outcome->changed) {
+        outcome->changes = NULL;
+        outcome->diff = STR_EMPTY;
+    }
+}
+
+/* An effect between its two records. */
 static bool act(Task *task, ActionFunction function, Error *err)
 {
     if (!before(task, err)) {
         return false;
     }
-    task->outcome.changed = false;
+    begin_effect(task);
     bool ok = function(&task->call, &task->outcome, err);
+    end_effect(task, ok);
     after(task, ok);
     return ok;
 }
@@ -97,7 +119,7 @@ static void run_joined(Task *first)
     uint32_t acting = 0;
     for (Task *task = first; task != NULL; task = task->joined) {
         if (!task->failed && task->applied && before(task, &task->error)) {
-            task->outcome.changed = false;
+            begin_effect(task);
             tasks[acting] = task;
             calls[acting++] = (MergedCall){ &task->call, &task->outcome, false, &task->error };
         } else {
@@ -109,6 +131,7 @@ static void run_joined(Task *first)
     }
     for (uint32_t i = 0; i < acting; i++) {
         tasks[i]->failed = calls[i].failed;
+        end_effect(tasks[i], !calls[i].failed);
         after(tasks[i], !calls[i].failed);
     }
     for (Task *task = first; task != NULL; task = task->joined) {

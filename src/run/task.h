@@ -30,6 +30,7 @@ typedef struct Task {
     Outcome outcome;
     bool failed;
     Error error;
+    Str planned;  /* the comment of check, while apply goes on */
     bool applied; /* apply was called */
     bool reacted;
     int64_t duration_us;

@@ -99,15 +99,16 @@ static bool make_one(Host *host, Str path, mode_t mode, Error *err)
     if (!host_open_entry(host, path, &entry, err)) {
         return false;
     }
-    bool ok = mkdirat(entry.directory, entry.name, mode) == 0;
-    if (ok) {
-        ok = settle_mode(&entry, mode) && host_flush_directory(host, entry.directory);
-    } else if (errno == EEXIST) {
-        ok = fstatat(entry.directory, entry.name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-             S_ISDIR(status.st_mode);
-        errno = EEXIST;
-    }
-    if (!ok) {
+    bool made = mkdirat(entry.directory, entry.name, mode) == 0;
+    bool exists = !made && errno == EEXIST;
+    bool ok = made ? settle_mode(&entry, mode) && host_flush_directory(host, entry.directory)
+                   : exists &&
+                         fstatat(entry.directory, entry.name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         S_ISDIR(status.st_mode);
+    if (!ok && exists) {
+        error_set(err, ERROR_CONFLICT, "%" STR_FMT " is there and is not a directory",
+                  STR_ARG(path));
+    } else if (!ok) {
         host_error(err, errno, path);
     }
     host_entry_close(&entry);

@@ -23,6 +23,8 @@ bool copy_check(Call *call, Outcome *outcome, Error *err)
     if (info.kind == FILE_ABSENT && call->planning) {
         outcome->changed = true; /* an earlier step may bring it */
         outcome->unknown = true;
+        outcome->comment =
+            arena_format(call->arena, "%" STR_FMT " is not there yet", STR_ARG(source));
         return true;
     }
     if (info.kind == FILE_ABSENT) {

@@ -35,6 +35,7 @@ typedef struct Change {
     ChangeKind kind;
     Str path;
     mode_t mode;
+    FileInfo before; /* of CHANGE_OWNER and CHANGE_MODE */
 } Change;
 
 typedef struct Changes {
@@ -54,7 +55,7 @@ static Str path_inside(Call *call, Str path)
 
 static void push_change(Call *call, Changes *changes, ChangeKind kind, Str path, mode_t mode)
 {
-    VEC_PUSH(call->arena, &changes->list, (Change){ kind, path, mode });
+    VEC_PUSH(call->arena, &changes->list, (Change){ .kind = kind, .path = path, .mode = mode });
 }
 
 /* The first change of each kind tells how it was; the rest is counted. */
@@ -67,9 +68,11 @@ static void plan_attributes(Call *call, Changes *changes, Str path, const FileIn
     bool other_mode = has_mode && info->kind != FILE_LINK && info->mode != mode;
     if (other_owner) {
         push_change(call, changes, CHANGE_OWNER, path, 0);
+        VEC_LAST(&changes->list).before = *info;
     }
     if (other_mode || (other_owner && has_mode && (mode & 06000) != 0)) {
         push_change(call, changes, CHANGE_MODE, path, mode);
+        VEC_LAST(&changes->list).before = *info;
     }
 }
 
@@ -177,16 +180,55 @@ static void tell_itself(Call *call, const Changes *changes, const FileInfo *info
     }
 }
 
+static Value joined(Call *call, Value a, Value b)
+{
+    return value_string(arena_format(call->arena, "%" STR_FMT " %" STR_FMT, STR_ARG(value_str(a)),
+                                     STR_ARG(value_str(b))));
+}
+
+/* "web:web" */
+static Value owner_value(Call *call, uid_t uid, gid_t gid)
+{
+    Str user = host_user_name(call->host, call->arena, uid);
+    Str group = host_group_name(call->host, call->arena, gid);
+    return value_string(
+        arena_format(call->arena, "%" STR_FMT ":%" STR_FMT, STR_ARG(user), STR_ARG(group)));
+}
+
+/* One of the changes below the directory. What gets another owner and another mode has two of them,
+ * and is told once. */
+static void tell_inner(Call *call, const Changes *changes, const Change *change, Outcome *outcome)
+{
+    const Target *wish = &changes->wish;
+    const FileInfo *before = &change->before;
+    const char *path = arena_copy_c(call->arena, change->path);
+    switch (change->kind) {
+    case CHANGE_MAKE:
+    case CHANGE_REMOVE:
+        outcome_change(call, outcome, path, value_missing(),
+                       value_string(change->kind == CHANGE_MAKE ? STR("made") : STR("removed")));
+        return;
+    case CHANGE_OWNER:
+        outcome_change(call, outcome, path, owner_value(call, before->uid, before->gid),
+                       owner_value(call, wish->uid == HOST_KEEP_ID ? before->uid : wish->uid,
+                                   wish->gid == HOST_KEEP_ID ? before->gid : wish->gid));
+        return;
+    case CHANGE_MODE: break;
+    }
+    Value old = mode_value(call->arena, before->mode), new = mode_value(call->arena, change->mode);
+    const MapEntry *owner =
+        outcome->changes == NULL ? NULL : map_find_str(outcome->changes, change->path);
+    if (owner != NULL) {
+        old = joined(call, *value_get(owner->value, STR("old")), old);
+        new = joined(call, *value_get(owner->value, STR("new")), new);
+    }
+    outcome_change(call, outcome, path, old, new);
+}
+
 static void tell_inside(Call *call, const Changes *changes, Outcome *outcome)
 {
-    static const char *const names[] = { [CHANGE_MAKE] = "made",
-                                         [CHANGE_REMOVE] = "removed",
-                                         [CHANGE_OWNER] = "other owner",
-                                         [CHANGE_MODE] = "other mode" };
     for (uint32_t i = changes->own; i < changes->list.len; i++) {
-        const Change *change = &changes->list.items[i];
-        outcome_change(call, outcome, arena_copy_c(call->arena, change->path), value_missing(),
-                       value_string(str_from_c(names[change->kind])));
+        tell_inner(call, changes, &changes->list.items[i], outcome);
     }
 }
 
@@ -224,9 +266,16 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
         tell_itself(call, changes, &info, outcome);
     }
     tell_inside(call, changes, outcome);
-    outcome->comment = !outcome->changed          ? STR_EMPTY
-                       : info.kind == FILE_ABSENT ? STR("created")
-                                                  : STR("updated");
+    bool is_new = info.kind == FILE_ABSENT;
+    Str missing = changes->wish.missing;
+    if (call->planning && is_new && missing.len == 0) {
+        missing = target_missing_parent(call, path, call_bool(call, "parents"));
+    }
+    outcome->comment =
+        !outcome->changed
+            ? STR_EMPTY
+            : arena_format(call->arena, "%s%s%" STR_FMT, is_new ? "created" : "updated",
+                           missing.len > 0 ? "; " : "", STR_ARG(missing));
     return true;
 }
 

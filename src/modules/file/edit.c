@@ -44,6 +44,8 @@ static bool settle_absent_file(Edit *edit, Outcome *outcome, Error *err)
         edit->skipped = true;
         outcome->changed = true;
         outcome->unknown = true;
+        outcome->comment =
+            arena_format(call->arena, "%" STR_FMT " is not there yet", STR_ARG(path));
         return true;
     }
     return error_set(err, ERROR_NOT_FOUND,

@@ -15,6 +15,7 @@ static bool tolerate_missing(const Call *call, Target *target, Error *err)
 {
     if (call->planning && err->kind == ERROR_NOT_FOUND) {
         target->people_missing = true;
+        target->missing = arena_format(call->arena, "%s yet", err->text);
         return true;
     }
     return false;
@@ -172,7 +173,10 @@ static void tell_one(Call *call, const Target *target, Outcome *outcome)
                        value_int((int64_t)target->content.len));
     }
     tell_attributes(call, target, outcome);
-    outcome->comment = kind == FILE_ABSENT ? STR("created") : STR("updated");
+    const char *between = target->missing.len > 0 ? "; " : "";
+    outcome->comment =
+        arena_format(call->arena, "%s%s%" STR_FMT, kind == FILE_ABSENT ? "created" : "updated",
+                     between, STR_ARG(target->missing));
 }
 
 static void tell_of_many(Call *call, const Target *target, Outcome *outcome)
@@ -182,6 +186,28 @@ static void tell_of_many(Call *call, const Target *target, Outcome *outcome)
     outcome_change(
         call, outcome, path, value_string(str_from_c(file_kind_name(kind))),
         value_string(target->write && kind == FILE_REGULAR ? STR("other content") : STR("file")));
+}
+
+Str target_missing_parent(Call *call, Str path, bool parents)
+{
+    Error err;
+    for (size_t slash; (slash = str_find_last(path, STR("/"))) != STR_NOT_FOUND && slash > 0;) {
+        FileInfo info;
+        path = str_slice(path, 0, slash);
+        if (!host_stat(call->host, path, &info, &err)) {
+            return STR_EMPTY;
+        }
+        if (info.kind == FILE_ABSENT && !parents) {
+            return arena_format(call->arena, "%" STR_FMT " is not there yet", STR_ARG(path));
+        }
+        if (info.kind == FILE_REGULAR || info.kind == FILE_OTHER) {
+            return arena_format(call->arena, "%" STR_FMT " is not a directory yet", STR_ARG(path));
+        }
+        if (info.kind != FILE_ABSENT) {
+            break;
+        }
+    }
+    return STR_EMPTY;
 }
 
 bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, Buf *diff,
@@ -216,6 +242,9 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         return true;
     }
     outcome->changed = true;
+    if (call->planning && before->kind == FILE_ABSENT && target->missing.len == 0) {
+        target->missing = target_missing_parent(call, target->path, target->parents);
+    }
     if (target->write) {
         put_diff(call, target, diff);
     }
@@ -237,9 +266,10 @@ static bool validate(void *context, Str path, Error *err)
     } *asked = context;
     Command command = { .command = command_with_path(asked->call->arena, asked->command, path),
                         .quiet = true };
+    Str words = command_words(asked->call->arena, asked->command);
     ProcessResult result;
     if (!command_run(asked->call, &command, &result, err)) {
-        return error_wrap(err, "validate");
+        return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(words));
     }
     if (result.ending == PROCESS_EXITED && result.exit_code == 0) {
         return true;
@@ -248,7 +278,7 @@ static bool validate(void *context, Str path, Error *err)
         result.error_out = result.out;
     }
     command_failure(asked->call, &command, &result, err);
-    return error_wrap(err, "validate");
+    return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(words));
 }
 
 static bool save_backup(Call *call, const Target *target, Error *err)

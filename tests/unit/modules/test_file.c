@@ -229,7 +229,9 @@ static void a_command_decides_whether_new_content_is_good(void **state)
     set_text(fixture, "content", "bad");
     set_text(fixture, "validate", "grep -q good %s || { echo no good >&2; false; }");
     assert_false(run(fixture));
-    assert_string_equal(fixture->err.text, "validate: exited with 1: no good");
+    assert_string_equal(
+        fixture->err.text,
+        "validate 'grep -q good %s || { echo no good >&2; false; }': exited with 1: no good");
     assert_false(fixture->outcome.changed);
     assert_string_equal(text_of(fixture, "/a"), "old");
     set_text(fixture, "content", "good");

@@ -1,0 +1,156 @@
+"""What plan and apply say about a step is true, and enough to go on from."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def world(eden, tmp_path):
+    """A root, and steps that are run on it: world("plan", STEPS) gives the finished process."""
+    (tmp_path / "root").mkdir()
+
+    def run(command, steps, *words, **how):
+        if steps is not None:
+            (tmp_path / "steps.yaml").write_text("steps:\n" + steps)
+        return eden(
+            command, "steps.yaml", "--root", how.pop("root", "root"), "--state-dir", "state",
+            "--config-dir", "config", "--node", "n1", "--progress", "none", *words, **how,
+        )
+
+    return run
+
+
+def live(world, command, steps, *words):
+    """The same on this machine: for steps that only run commands and touch nothing."""
+    return world(command, steps, *words, root="/")
+
+
+def why(eden, step):
+    return eden("why", step, "--state-dir", "state").stdout
+
+
+# --- A step that failed ----------------------------------------------------------------------
+
+
+def test_a_file_that_was_refused_is_not_called_created(world, tmp_path):
+    steps = f"- name: f\n  file.managed: [{{name: {tmp_path}/f}}, {{content: x}}, {{validate: 'false'}}]\n"
+    done = live(world, "apply", steps)
+    assert done.returncode == 1
+    assert "created" not in done.stdout
+    assert "+x" not in done.stdout
+    assert "validate 'false': exited with 1" in done.stdout
+    done = live(world, "apply", None, "-o", "json")
+    step = json.loads(done.stdout)["steps"][0]
+    assert step["changes"] == {}
+    assert step["diff"] is None
+    assert step["reason"] is None
+
+
+def test_a_file_that_was_made_before_its_condition_failed_is_created(world):
+    done = world(
+        "apply",
+        "- name: f\n  file.managed: [{name: /f}]\n"
+        "  conditions: {success: {condition: 1 > 2}}\n",
+    )
+    assert done.returncode == 1
+    assert "file.managed: created" in done.stdout
+
+
+def test_a_command_that_failed_is_shown(world):
+    done = live(world, "apply", "- name: c\n  cmd.run:\n    - cmd: |\n        exit 3\n        true\n")
+    assert "cmd.run: exit 3 ..." in done.stdout
+
+
+# --- What a plan cannot see ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "action, reason",
+    [
+        ("file.line: [{name: /a}, {line: x}]", "/a is not there yet"),
+        ("file.copy: [{name: /a}, {source: /b}]", "/b is not there yet"),
+        ("file.managed: [{name: /a}, {owner: nosuchuser}]", "there is no user 'nosuchuser' yet"),
+        ("file.managed: [{name: /d/a}, {parents: false}]", "/d is not there yet"),
+        ("file.managed: [{name: /file/a}]", "/file is not a directory yet"),
+        ("file.directory: [{name: /d/a}, {parents: false}]", "/d is not there yet"),
+        ("file.directory: [{name: /a}, {group: nosuchgroup}]", "there is no group 'nosuchgroup' yet"),
+        ("cmd.run: [{cmd: ls}, {user: nosuchuser}]", "ls; there is no user 'nosuchuser' yet"),
+        ("cmd.run: [{cmd: ls}, {cwd: /nosuch}]", "ls; /nosuch is not there yet"),
+    ],
+)
+def test_a_plan_says_what_is_missing(world, tmp_path, action, reason):
+    (tmp_path / "root/file").write_text("")
+    done = world("plan", f"- name: s\n  {action}\n")
+    assert done.returncode == 0
+    assert reason in done.stdout
+
+
+def test_a_file_cannot_be_a_directory(world, tmp_path):
+    (tmp_path / "root/file").write_text("")
+    done = world("apply", "- name: s\n  file.managed: [{name: /file/a}]\n")
+    assert done.returncode == 1
+    assert "/file is there and is not a directory" in done.stdout
+
+
+def test_a_plan_shows_the_command(world):
+    done = world("plan", "- name: c\n  cmd.run: [{cmd: 'echo {{ 1 + 1 }}'}]\n- name: d\n  cmd.run: [{cmd: [echo, 'a b']}]\n")
+    assert "c  cmd.run: echo 2\n" in done.stdout
+    assert "d  cmd.run: echo a b\n" in done.stdout
+
+
+def test_a_plan_does_not_show_a_secret_command(world, tmp_path):
+    (tmp_path / "vars.yaml").write_text("password: !secret horse-battery\n")
+    done = world(
+        "plan", "- name: c\n  cmd.run: [{cmd: 'login {{ vars.password }}'}]\n", "-v", "vars.yaml"
+    )
+    assert "horse" not in done.stdout
+    assert "cmd.run: (not shown: it holds a secret)" in done.stdout
+
+
+# --- Guards ----------------------------------------------------------------------------------
+
+
+def test_a_guard_that_cannot_run_fails_the_step(world):
+    done = live(world, "apply", "- name: c\n  cmd.run: [{cmd: 'true'}, {onlyif: nosuchguard}]\n")
+    assert done.returncode == 1
+    assert "onlyif: exited with 127" in done.stdout
+
+
+def test_a_guard_that_cannot_run_is_unknown_to_a_plan(world):
+    done = live(world, "plan", "- name: c\n  cmd.run: [{cmd: 'true'}, {onlyif: nosuchguard}]\n")
+    assert done.returncode == 0
+    assert "unknown" in done.stdout
+    assert "onlyif: exited with 127" in done.stdout
+
+
+def test_a_program_that_is_not_there_does_not_keep_its_installation(world):
+    done = live(world, "apply", "- name: c\n  cmd.run: [{cmd: 'true'}, {unless: nosuchtool --version}]\n")
+    assert done.returncode == 0
+    assert "1 changed" in done.stdout
+
+
+def test_why_tells_which_guard_kept_a_command(eden, world):
+    live(world, "apply", "- name: c\n  cmd.run: [{cmd: 'true'}, {onlyif: exit 3}]\n")
+    assert "is ok: kept from running by 'onlyif', which ended with 3" in why(eden, "c")
+
+
+# --- Owners and modes ------------------------------------------------------------------------
+
+
+def test_a_plan_shows_the_mode_of_a_new_file(world):
+    done = world("plan", "- name: f\n  file.managed: [{name: /f}, {content: x}, {mode: '0640'}]\n")
+    assert "+x" in done.stdout
+    assert "mode: 0640" in done.stdout
+
+
+def test_recursive_modes_are_told_with_the_old_ones(world, tmp_path):
+    folder = tmp_path / "root/d"
+    folder.mkdir()
+    (folder / "f").write_text("")
+    (folder / "f").chmod(0o600)
+    done = world(
+        "plan",
+        "- name: d\n  file.directory: [{name: /d}, {recurse: true}, {file_mode: '0640'}]\n",
+    )
+    assert "/d/f: 0600 -> 0640" in done.stdout
