@@ -1,0 +1,432 @@
+/* Against a bus of its own: a dbus-daemon that the test starts. */
+#include "sys/bus.h"
+
+#include "scratch.h"
+#include "sys/process.h"
+
+#define DAEMON "org.freedesktop.DBus"
+#define NAME   "org.example.Quiet"
+
+typedef struct Fixture {
+    Scratch *scratch;
+    Arena *arena;
+    pid_t daemon;
+    Bus *bus;
+    Error err;
+} Fixture;
+
+static const BusPatience patience = { 0 };
+
+#ifndef EDEN_STATIC
+
+static const char *const configuration =
+    "<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen>"
+    "<policy context='default'>"
+    "<allow send_destination='*'/><allow send_type='signal'/><allow own='*'/>"
+    "<allow receive_type='signal'/><allow receive_type='method_call'/>"
+    "<allow receive_type='method_return'/><allow receive_type='error'/>"
+    "<deny own='org.example.Forbidden'/>"
+    "</policy></busconfig>\n";
+
+/* Until the daemon says where it listens. */
+static bool start_daemon(Fixture *fixture)
+{
+    int ends[2];
+    char address[512], print[32];
+    scratch_put(fixture->scratch, "bus.conf", configuration);
+    const char *config = arena_format(fixture->arena, "--config-file=%s%c",
+                                      scratch_place(fixture->scratch, "bus.conf"), '\0')
+                             .data;
+    if (pipe(ends) != 0) {
+        return false;
+    }
+    fixture->daemon = fork();
+    if (fixture->daemon == 0) {
+        close(ends[0]);
+        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+        snprintf(print, sizeof print, "--print-address=%d", ends[1]);
+        execlp("dbus-daemon", "dbus-daemon", config, "--nofork", print, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    ssize_t len = read(ends[0], address, sizeof address - 1);
+    close(ends[0]);
+    if (len <= 1) {
+        print_error("dbus-daemon does not start; is the package dbus-daemon there?\n");
+        return false;
+    }
+    address[len - 1] = '\0';
+    return setenv("DBUS_SYSTEM_BUS_ADDRESS", address, 1) == 0;
+}
+
+static void end_daemon(Fixture *fixture)
+{
+    if (fixture->daemon > 0) {
+        kill(fixture->daemon, SIGKILL);
+        waitpid(fixture->daemon, NULL, 0);
+        fixture->daemon = 0;
+    }
+}
+
+static int set_up(void **state)
+{
+    Fixture *fixture = calloc(1, sizeof *fixture);
+    void *scratch;
+    int failed = scratch_set_up(&scratch);
+    fixture->scratch = scratch;
+    fixture->arena = &fixture->scratch->arena;
+    *state = fixture;
+    return failed != 0 || !start_daemon(fixture) ||
+           !bus_open(BUS_SYSTEM, &fixture->bus, &fixture->err);
+}
+
+static int tear_down(void **state)
+{
+    Fixture *fixture = *state;
+    bus_close(fixture->bus);
+    end_daemon(fixture);
+    void *scratch = fixture->scratch;
+    free(fixture);
+    return scratch_tear_down(&scratch);
+}
+
+static BusCall daemon_call(const char *member)
+{
+    return (BusCall){ .service = DAEMON,
+                      .path = STR("/org/freedesktop/DBus"),
+                      .interface = DAEMON,
+                      .member = member };
+}
+
+static bool ask(Fixture *fixture, Bus *bus, const char *member, const BusValue *args,
+                uint32_t count, BusValue *reply)
+{
+    BusCall call = daemon_call(member);
+    call.args = args;
+    call.arg_count = count;
+    return bus_call(bus, &call, patience, fixture->arena, reply, &fixture->err);
+}
+
+static void own(Fixture *fixture, Bus *bus, const char *name)
+{
+    const BusValue args[] = { bus_string(str_from_c(name)), bus_u32(0) };
+    BusValue reply;
+    assert_true(ask(fixture, bus, "RequestName", args, 2, &reply));
+    assert_int_equal(bus_integer(bus_item(&reply, 0)), 1);
+}
+
+static void a_call_gives_values(void **state)
+{
+    Fixture *fixture = *state;
+    BusValue reply;
+    own(fixture, fixture->bus, NAME);
+    assert_true(ask(fixture, fixture->bus, "ListNames", NULL, 0, &reply));
+    assert_int_equal(reply.count, 1);
+    const BusValue *names = bus_item(&reply, 0);
+    assert_int_equal(names->type, 'a');
+    bool found = false;
+    for (uint32_t i = 0; i < names->count; i++) {
+        found = found || str_eq_c(bus_text(bus_item(names, i)), NAME);
+    }
+    assert_true(found);
+    const BusValue args[] = { bus_string(STR(NAME)) };
+    assert_true(ask(fixture, fixture->bus, "NameHasOwner", args, 1, &reply));
+    assert_true(bus_boolean(bus_item(&reply, 0)));
+    assert_true(ask(fixture, fixture->bus, "GetConnectionUnixUser", args, 1, &reply));
+    assert_int_equal(bus_integer(bus_item(&reply, 0)), geteuid());
+    assert_str(bus_error_name(fixture->bus), "");
+}
+
+static void properties_are_found(void **state)
+{
+    Fixture *fixture = *state;
+    BusValue value;
+    BusCall of = daemon_call(NULL);
+    assert_true(
+        bus_get(fixture->bus, &of, "Features", patience, fixture->arena, &value, &fixture->err));
+    assert_int_equal(value.type, 'a');
+    assert_true(bus_get_all(fixture->bus, &of, patience, fixture->arena, &value, &fixture->err));
+    assert_int_equal(bus_find(&value, "Features")->type, 'a');
+    assert_int_equal(bus_find(&value, "Nothing")->type, 0);
+    assert_false(
+        bus_get(fixture->bus, &of, "Nothing", patience, fixture->arena, &value, &fixture->err));
+    assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
+}
+
+static void maps_and_lists_are_sent(void **state)
+{
+    Fixture *fixture = *state;
+    const BusValue pair[] = { bus_string(STR("COLOR")), bus_string(STR("blue")) };
+    const BusValue entries[] = { { .type = 'e', .count = 2, .items = pair, .of = "ss" } };
+    const BusValue map = { .type = 'a', .count = 1, .items = entries, .of = "{ss}" };
+    assert_true(ask(fixture, fixture->bus, "UpdateActivationEnvironment", &map, 1, NULL));
+    /* The daemon has no such method for a list, but it must get there whole. */
+    const Str texts[] = { STR("a"), STR("b") };
+    BusValue list = bus_strings(fixture->arena, texts, 2);
+    assert_false(ask(fixture, fixture->bus, "UpdateActivationEnvironment", &list, 1, NULL));
+    assert_int_equal(fixture->err.kind, ERROR_INVALID);
+    BusValue none = bus_strings(fixture->arena, NULL, 0);
+    assert_false(ask(fixture, fixture->bus, "UpdateActivationEnvironment", &none, 1, NULL));
+    assert_int_equal(fixture->err.kind, ERROR_INVALID);
+}
+
+static void wrong_values_are_not_sent(void **state)
+{
+    Fixture *fixture = *state;
+    const BusValue wrong[] = {
+        bus_string(STR("a\0b")),
+        bus_string(STR("\xff\xfe")),
+        bus_path(STR("no path")),
+        { .type = 'a', .of = "nonsense" },
+        { .type = 0 },
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        assert_false(ask(fixture, fixture->bus, "NameHasOwner", &wrong[i], 1, NULL));
+        assert_int_equal(fixture->err.kind, ERROR_INVALID);
+    }
+    const BusValue fine[] = { bus_string(STR(NAME)) };
+    assert_true(ask(fixture, fixture->bus, "NameHasOwner", fine, 1, NULL));
+}
+
+static void errors_have_kinds(void **state)
+{
+    Fixture *fixture = *state;
+    const BusValue unknown[] = { bus_string(STR("org.example.Nobody")) };
+    assert_false(ask(fixture, fixture->bus, "GetNameOwner", unknown, 1, NULL));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    assert_str(bus_error_name(fixture->bus), DAEMON ".Error.NameHasNoOwner");
+    assert_false(ask(fixture, fixture->bus, "NoSuchThing", NULL, 0, NULL));
+    assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
+    const BusValue forbidden[] = { bus_string(STR("org.example.Forbidden")), bus_u32(0) };
+    assert_false(ask(fixture, fixture->bus, "RequestName", forbidden, 2, NULL));
+    assert_int_equal(fixture->err.kind, ERROR_DENIED);
+    BusCall nobody = { .service = "org.example.Nobody",
+                       .path = STR("/"),
+                       .interface = "org.example.Nobody",
+                       .member = "Do" };
+    assert_false(bus_call(fixture->bus, &nobody, patience, fixture->arena, NULL, &fixture->err));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    nobody.path = STR("not a path");
+    assert_false(bus_call(fixture->bus, &nobody, patience, fixture->arena, NULL, &fixture->err));
+    assert_int_equal(fixture->err.kind, ERROR_INVALID);
+}
+
+/* Its owner never looks at what it gets. */
+static BusCall quiet_call(void)
+{
+    return (BusCall){
+        .service = NAME, .path = STR("/"), .interface = "org.example.Quiet", .member = "Do"
+    };
+}
+
+static void who_does_not_answer_is_not_waited_for(void **state)
+{
+    Fixture *fixture = *state;
+    AUTO(Bus) *quiet = NULL;
+    assert_true(bus_open(BUS_SYSTEM, &quiet, &fixture->err));
+    own(fixture, quiet, NAME);
+    BusCall call = quiet_call();
+    assert_false(bus_call(fixture->bus, &call, (BusPatience){ .timeout_ms = 20 }, fixture->arena,
+                          NULL, &fixture->err));
+    assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
+    atomic_bool cancelled = true;
+    assert_false(bus_call(fixture->bus, &call,
+                          (BusPatience){ .timeout_ms = -1, .cancelled = &cancelled },
+                          fixture->arena, NULL, &fixture->err));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(fixture->err.text, "cancelled"));
+    /* The connection is as good as before. */
+    assert_true(ask(fixture, fixture->bus, "ListNames", NULL, 0, NULL));
+}
+
+static const BusMatch acquired = { .service = DAEMON,
+                                   .path = { "/org/freedesktop/DBus", 21 },
+                                   .interface = DAEMON,
+                                   .member = "NameAcquired" };
+
+static void signals_come_in_their_order(void **state)
+{
+    Fixture *fixture = *state;
+    BusSignal signal;
+    assert_true(bus_expect(fixture->bus, &acquired, patience, &fixture->err));
+    own(fixture, fixture->bus, "org.example.First");
+    own(fixture, fixture->bus, "org.example.Second");
+    assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
+    assert_false(signal.gone);
+    assert_str(signal.service, DAEMON);
+    assert_str(signal.member, "NameAcquired");
+    /* Its own unique name may come first, when the connection is that young. */
+    if (str_starts(bus_text(bus_item(&signal.args, 0)), STR(":"))) {
+        assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
+    }
+    assert_str(bus_text(bus_item(&signal.args, 0)), "org.example.First");
+    assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
+    assert_str(bus_text(bus_item(&signal.args, 0)), "org.example.Second");
+    assert_false(bus_wait(fixture->bus, (BusPatience){ .timeout_ms = 10 }, fixture->arena, &signal,
+                          &fixture->err));
+    assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
+}
+
+static void forgotten_signals_do_not_come(void **state)
+{
+    Fixture *fixture = *state;
+    BusSignal signal;
+    assert_true(bus_expect(fixture->bus, &acquired, patience, &fixture->err));
+    own(fixture, fixture->bus, "org.example.First");
+    bus_forget(fixture->bus);
+    own(fixture, fixture->bus, "org.example.Second");
+    assert_false(bus_wait(fixture->bus, (BusPatience){ .timeout_ms = 10 }, fixture->arena, &signal,
+                          &fixture->err));
+    assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
+}
+
+/* Anybody can send a signal to anybody. */
+static void a_forged_signal_does_not_count(void **state)
+{
+    Fixture *fixture = *state;
+    BusSignal signal;
+    BusValue reply;
+    own(fixture, fixture->bus, NAME);
+    const BusValue args[] = { bus_string(STR(NAME)) };
+    assert_true(ask(fixture, fixture->bus, "GetNameOwner", args, 1, &reply));
+    Str own_name = bus_text(bus_item(&reply, 0));
+    assert_true(bus_expect(fixture->bus, &acquired, patience, &fixture->err));
+    const char *const argv[] = {
+        "dbus-send",
+        "--system",
+        "--type=signal",
+        arena_format(fixture->arena, "--dest=%.*s%c", STR_ARG(own_name), '\0').data,
+        "/org/freedesktop/DBus",
+        (DAEMON ".NameAcquired"),
+        "string:org.example.Forged",
+        NULL,
+    };
+    ProcessSpec spec = { .argv = argv, .output_max = 1000 };
+    ProcessResult result;
+    assert_true(process_run(fixture->arena, &spec, &result, &fixture->err));
+    assert_int_equal(result.exit_code, 0);
+    own(fixture, fixture->bus, "org.example.Genuine");
+    do {
+        assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
+        assert_false(str_eq_c(bus_text(bus_item(&signal.args, 0)), "org.example.Forged"));
+    } while (!str_eq_c(bus_text(bus_item(&signal.args, 0)), "org.example.Genuine"));
+}
+
+static void a_service_that_leaves_is_told(void **state)
+{
+    Fixture *fixture = *state;
+    Bus *other = NULL;
+    BusSignal signal;
+    BusMatch match = { .service = NAME, .interface = "org.example.Quiet" };
+    assert_true(bus_expect(fixture->bus, &match, patience, &fixture->err));
+    assert_true(bus_open(BUS_SYSTEM, &other, &fixture->err));
+    own(fixture, other, NAME); /* it comes: nothing to tell */
+    bus_close(other);
+    assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
+    assert_true(signal.gone);
+    assert_str(signal.service, NAME);
+}
+
+static void idle_connections_are_used_again(void **state)
+{
+    Fixture *fixture = *state;
+    AUTO(Shared) *shared = shared_new();
+    Bus *first, *second, *third;
+    assert_true(bus_take(shared, BUS_SYSTEM, &first, &fixture->err));
+    assert_true(bus_take(shared, BUS_SYSTEM, &second, &fixture->err));
+    assert_ptr_not_equal(first, second);
+    assert_true(bus_expect(first, &acquired, patience, &fixture->err));
+    bus_give(shared, first);
+    assert_true(bus_take(shared, BUS_SYSTEM, &third, &fixture->err));
+    assert_ptr_equal(first, third);
+    BusSignal signal;
+    own(fixture, third, NAME);
+    assert_false(
+        bus_wait(third, (BusPatience){ .timeout_ms = 10 }, fixture->arena, &signal, &fixture->err));
+    bus_give(shared, second);
+    bus_give(shared, third);
+    bus_give(shared, NULL);
+}
+
+static void a_lost_connection_is_told_and_not_kept(void **state)
+{
+    Fixture *fixture = *state;
+    AUTO(Shared) *shared = shared_new();
+    Bus *bus;
+    assert_true(bus_take(shared, BUS_SYSTEM, &bus, &fixture->err));
+    assert_true(ask(fixture, bus, "ListNames", NULL, 0, NULL));
+    bus_give(shared, bus);
+    end_daemon(fixture);
+    assert_false(ask(fixture, fixture->bus, "ListNames", NULL, 0, NULL));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    BusSignal signal;
+    assert_false(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    /* Not the dead one, and there is no other. */
+    assert_false(bus_take(shared, BUS_SYSTEM, &bus, &fixture->err));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+}
+
+static void without_a_bus_it_says_so(void **state)
+{
+    Fixture *fixture = *state;
+    Bus *bus;
+    setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent/bus", 1);
+    assert_false(bus_open(BUS_SYSTEM, &bus, &fixture->err));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(fixture->err.text, "system bus"));
+}
+
+#endif
+
+static void missing_values_are_empty(void **state)
+{
+    const BusValue inner[] = { bus_u64(UINT64_MAX) };
+    const BusValue variant = { .type = 'v', .count = 1, .items = inner };
+    assert_int_equal(bus_integer(&variant), INT64_MAX);
+    BusValue text = bus_string(STR("text"));
+    assert_int_equal(bus_integer(&text), 0);
+    assert_false(bus_boolean(&text));
+    assert_int_equal(bus_item(&text, 0)->type, 0);
+    assert_int_equal(bus_find(&text, "x")->type, 0);
+    assert_str(bus_text(bus_item(bus_item(&variant, 1), 7)), "");
+    assert_int_equal(bus_integer(&(BusValue){ .type = 'i', .integer = -3 }), -3);
+}
+
+#ifdef EDEN_STATIC
+static void a_static_binary_has_no_bus(void **state)
+{
+    Bus *bus;
+    Error err;
+    assert_false(bus_open(BUS_SYSTEM, &bus, &err));
+    assert_int_equal(err.kind, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "statically"));
+}
+#endif
+
+#define WITH_DAEMON(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(missing_values_are_empty),
+#ifdef EDEN_STATIC
+        cmocka_unit_test(a_static_binary_has_no_bus),
+#else
+        WITH_DAEMON(a_call_gives_values),
+        WITH_DAEMON(properties_are_found),
+        WITH_DAEMON(maps_and_lists_are_sent),
+        WITH_DAEMON(wrong_values_are_not_sent),
+        WITH_DAEMON(errors_have_kinds),
+        WITH_DAEMON(who_does_not_answer_is_not_waited_for),
+        WITH_DAEMON(signals_come_in_their_order),
+        WITH_DAEMON(forgotten_signals_do_not_come),
+        WITH_DAEMON(a_forged_signal_does_not_count),
+        WITH_DAEMON(a_service_that_leaves_is_told),
+        WITH_DAEMON(idle_connections_are_used_again),
+        WITH_DAEMON(a_lost_connection_is_told_and_not_kept),
+        WITH_DAEMON(without_a_bus_it_says_so),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
