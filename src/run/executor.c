@@ -192,7 +192,16 @@ static Str test_text(const Dynamic *test)
 static Answer ask(Executor *executor, uint32_t step, ConditionName name, const Dynamic *test,
                   const Retry *retry)
 {
+    const ExecutorWorld *world = &executor->settings.world;
+    const StepRun *run = &executor->runs[step];
+    bool anew = world->ask_anew != NULL && (run->asked > 0 || run->retried > 0);
+    if (anew) {
+        world->ask_anew(world->context, true);
+    }
     Answer answer = evaluate(executor, step, test, name != CONDITION_WHEN);
+    if (anew) {
+        world->ask_anew(world->context, false);
+    }
     VEC_PUSH(executor->arena, &executor->turns.asked,
              (Asked){ .condition = name,
                       .answer = answer,

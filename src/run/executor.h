@@ -23,6 +23,9 @@ typedef struct ExecutorWorld {
     /* A value of the step, in its scope. With `own`, its result is there as `step`. */
     DynamicOutcome (*evaluate)(void *context, uint32_t step, const Dynamic *dynamic, bool own,
                                Arena *arena, Value *out, Problems *problems);
+    /* Whether what the next evaluation asks the world is asked anew, or may have been answered
+     * before: for conditions that are asked again. NULL: it makes no difference. */
+    void (*ask_anew)(void *context, bool anew);
     /* The parameters of a step, evaluated and converted, in the order of the row. Problems are
      * added for what is wrong. */
     DynamicOutcome (*params)(void *context, uint32_t step, Arena *arena, Value *out,

@@ -325,7 +325,8 @@ static bool ask(Render *r, const Macro *macro, CallArgs *args, Value *out)
     if (!question_text(r, macro, args, &key)) {
         return false;
     }
-    const MapEntry *known = macro->memo ? map_find_str(macros->answers, key) : NULL;
+    bool memo = macro->memo && !macros->fresh;
+    const MapEntry *known = memo ? map_find_str(macros->answers, key) : NULL;
     if (known != NULL) {
         *out = known->value;
         return true;
@@ -339,7 +340,7 @@ static bool ask(Render *r, const Macro *macro, CallArgs *args, Value *out)
                             "more than %d macros and variables wait for one another: %" STR_FMT,
                             RENDERS_MAX, STR_ARG(call_way(r, macros->asked, macro)));
     }
-    bool keep = macro->memo && macros->answers->len < MACRO_ANSWERS_MAX;
+    bool keep = memo && macros->answers->len < MACRO_ANSWERS_MAX;
     Asking asking = { .macro = macro,
                       .args = args,
                       .scope = call_scope(r, macros, args),
@@ -567,6 +568,14 @@ Value macros_value(Macros *macros)
 Value macros_servers_get_by_label(Macros *macros)
 {
     return map_find_str(macros->names, STR("servers_get_by_label"))->value;
+}
+
+void macros_set_fresh(Macros *macros, bool fresh)
+{
+    macros->fresh = fresh;
+    if (fresh && macros->answers->len > 0) {
+        macros->answers = map_new(macros->load.arena, 8);
+    }
 }
 
 bool macro_ask_host(void *context, const Action *action, const Value *params, Arena *arena,

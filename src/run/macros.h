@@ -16,7 +16,7 @@
  * `macros['x']` is the answer; `macros['x'](a, b=1)` asks with arguments, which the macro sees as
  * `args[0]`, `args.b`, and by name as `b`. Positional ones have names if `args` lists some. Asked
  * again with the same arguments, the same answer is given until the end of the run, unless the
- * macro says `memo: false`. Macros see the scope of variables, never the results of steps.
+ * macro says `memo: false` or a condition is asked once more (retry). Macros see the scope of variables, never the results of steps.
  *
  * Built in are `servers_get_by_label(selector)` and every action that has a query, under its own
  * name: macros['pkg.uptodate'](). A macro of the site with such a name takes its place. */
@@ -55,6 +55,8 @@ MUST_CHECK bool macros_load(const MacrosLoad *load, Macros **out);
 
 /* What macros see beside their arguments: a map. */
 void macros_set_scope(Macros *macros, Value scope);
+/* From `fresh` on every macro is asked anew; then answers are kept again. */
+void macros_set_fresh(Macros *macros, bool fresh);
 /* `macros`: an object as long-lived as they are. */
 Value macros_value(Macros *macros);
 /* servers_get_by_label, for `eden`. */

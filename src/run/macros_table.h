@@ -43,6 +43,7 @@ struct Macros {
     Map *names; /* name -> object of the Macro */
     Value scope;
     Map *answers;   /* text of macro and arguments -> value */
+    bool fresh;     /* answers are neither used again nor kept */
     Map *selectors; /* text -> position in `parsed` */
     const Selector **parsed;
     uint32_t parsed_cap;

@@ -89,6 +89,11 @@ static DynamicOutcome world_evaluate(void *context, uint32_t step, const Dynamic
     return scope_evaluate(run->scope, step, dynamic, own, arena, out, problems);
 }
 
+static void world_ask_anew(void *context, bool anew)
+{
+    macros_set_fresh(scope_macros(((World *)context)->run->scope), anew);
+}
+
 static DynamicOutcome world_params(void *context, uint32_t step, Arena *arena, Value *out,
                                    Problems *problems)
 {
@@ -386,6 +391,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                                   .journal = books != NULL ? &journal : NULL,
                                   .world = { .context = &world,
                                              .evaluate = world_evaluate,
+                                             .ask_anew = world_ask_anew,
                                              .params = world_params,
                                              .targeted = world_targeted,
                                              .cause = world_cause,

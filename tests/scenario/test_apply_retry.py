@@ -1,0 +1,54 @@
+"""A condition that is asked again sees the world as it is then."""
+
+import json
+
+import pytest
+
+CONDITIONS = [
+    "macros['flag'] == 'go'",
+    "macros['file.contents']('HERE/flag') == 'go'",
+    "macros['twice'] == 'gogo'",
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("key", ["when", "success"])
+def test_macros_are_asked_anew(eden, tmp_path, condition, key):
+    site = tmp_path / "site"
+    for folder in ("jobs", "macros"):
+        (site / folder).mkdir(parents=True)
+    (tmp_path / "flag").write_text("no")
+    (site / "jobs/base.yaml").write_text("jobs: {'*': [{name: wait}]}")
+    (site / "macros/base.yaml").write_text("macros: {'*': [{name: flags}]}")
+    (site / "macros/flags.yaml").write_text(
+        f"flag: {{cmd.run: [{{cmd: cat {tmp_path}/flag}}]}}\n"
+        "twice: {expression: \"macros['flag'] * 2\"}\n"
+    )
+    # The gate is opened when another step was tried five times.
+    (site / "jobs/wait.yaml").write_text(
+        f"""
+steps:
+- name: opener
+  cmd.run: {{cmd: "printf go > {tmp_path}/flag"}}
+  conditions:
+    when:
+      condition: macros['file.contents']('{tmp_path}/asked') | length > 4
+      retry: {{interval: 10ms, limit: 0}}
+- name: counter
+  cmd.run: {{cmd: "printf x >> {tmp_path}/asked; exit 1"}}
+  runOptions: {{retry: {{interval: 10ms, limit: 9}}}}
+- name: waiting
+  test.ok: {{}}
+  conditions:
+    {key}:
+      condition: "{condition.replace('HERE', str(tmp_path))}"
+      retry: {{interval: 10ms, limit: 0}}
+"""
+    )
+    (tmp_path / "asked").write_text("")
+    done = eden(
+        "apply", site, "--state-dir", "state", "--config-dir", "config", "-o", "json",
+        "--max-wait", "30s",
+    )  # fmt: skip
+    steps = {step["name"]: step["result"] for step in json.loads(done.stdout)["steps"]}
+    assert steps == {"opener": "changed", "counter": "failed", "waiting": "ok"}, done.stderr
