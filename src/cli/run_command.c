@@ -212,7 +212,7 @@ static bool save_plan(const Invocation *invocation, Run *run, const char *path, 
         return false;
     }
     buf_put_char(&text, '\n');
-    return file_write_atomic(path, buf_str(&text), err);
+    return file_write_private(path, buf_str(&text), err);
 }
 
 int run_command(Invocation *invocation, const RunConfig *config, const RunOrder *order)

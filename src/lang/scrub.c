@@ -504,3 +504,37 @@ void scrubber_apply(const Scrubber *scrubber, Str text, Buf *out)
     put_scrubbed(&search, out);
     arena_clear(&search.arena);
 }
+
+/* --- Values ---------------------------------------------------------------------------------- */
+
+enum {
+    HIDE_DEPTH = 128 /* what lies deeper is hidden unseen */
+};
+
+static Value hide(Arena *arena, Value v, unsigned depth)
+{
+    if (value_is_secret(v) || depth > HIDE_DEPTH) {
+        return value_string(STR("(secret)"));
+    }
+    if (value_is_sequence(v) && value_holds_secret(v)) {
+        List *list = list_new(arena, v.list->len);
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            list_push(arena, list, hide(arena, v.list->items[i], depth + 1));
+        }
+        return value_list(list);
+    }
+    if (v.kind == VALUE_MAP && value_holds_secret(v)) {
+        Map *map = map_new(arena, v.map->len);
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            map_set(arena, map, hide(arena, v.map->entries[i].key, depth + 1),
+                    hide(arena, v.map->entries[i].value, depth + 1));
+        }
+        return value_map(map);
+    }
+    return v;
+}
+
+Value secrets_hide(Arena *arena, Value v)
+{
+    return value_holds_secret(v) ? hide(arena, v, 0) : v;
+}

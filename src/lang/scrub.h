@@ -46,6 +46,9 @@ void secret_set_add(SecretSet *set, Str secret);
  * too much to look through. */
 MUST_CHECK bool secret_set_add_value(SecretSet *set, Value v, Error *err);
 
+/* A copy in which "(secret)" stands for every value that is marked; what holds none is shared. */
+Value secrets_hide(Arena *arena, Value v);
+
 typedef struct Scrubber Scrubber;
 
 /* Never changes once made: threads may share it. Fails with ERROR_LIMIT when the secrets have more

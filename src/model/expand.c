@@ -197,13 +197,15 @@ static void add_instance(Walk *w, const StepSpec *spec, Value item, Str key)
 
 /* --- forEach -------------------------------------------------------------------------------- */
 
-/* Scalars are their own key, anything else goes by its position. */
+/* Scalars are their own key, anything else goes by its position: also a secret, because names are
+ * told and kept everywhere. */
 static Str key_of(Walk *w, Value item, uint32_t position)
 {
     static const ParamSpec as_text = { "item", PARAM_STRING };
     Value text;
     Error err;
-    if (param_convert(w->arena, w->load->sources, &as_text, item, &text, &err)) {
+    if (!value_is_secret(item) &&
+        param_convert(w->arena, w->load->sources, &as_text, item, &text, &err)) {
         return value_str(text);
     }
     return arena_format(w->arena, "%u", position);
@@ -245,16 +247,22 @@ static void add_instances(Walk *w, const StepSpec *spec)
     StrMap keys;
     str_map_init(&keys, w->arena);
     uint32_t before = w->steps.len;
+    uint8_t secret = items.flags & VALUE_SECRET; /* what is taken from a secret is one */
     if (value_is_sequence(items)) {
         for (uint32_t i = 0; i < items.list->len; i++) {
-            add_keyed(w, spec, &keys, items.list->items[i], key_of(w, items.list->items[i], i));
+            Value item = items.list->items[i];
+            item.flags |= secret;
+            add_keyed(w, spec, &keys, item, key_of(w, item, i));
         }
     } else if (items.kind == VALUE_MAP) {
         for (uint32_t i = 0; i < items.map->len; i++) {
             Map *item = map_new(w->arena, 2);
-            map_set_str(w->arena, item, STR("key"), items.map->entries[i].key);
-            map_set_str(w->arena, item, STR("value"), items.map->entries[i].value);
-            add_keyed(w, spec, &keys, value_map(item), key_of(w, items.map->entries[i].key, i));
+            Value key = items.map->entries[i].key, value = items.map->entries[i].value;
+            key.flags |= secret;
+            value.flags |= secret;
+            map_set_str(w->arena, item, STR("key"), key);
+            map_set_str(w->arena, item, STR("value"), value);
+            add_keyed(w, spec, &keys, value_map(item), key_of(w, key, i));
         }
     } else {
         site_problem(w->load, "E0316", spec->for_each.value,

@@ -1,6 +1,7 @@
 #include "modules/call.h"
 
 #include "base/bug.h"
+#include "sys/sha256.h"
 
 Value call_param(const Call *call, const char *name)
 {
@@ -71,6 +72,15 @@ bool call_sleep(Call *call, int64_t duration_ms, Error *err)
         return true;
     }
     return error_set(err, ERROR_UNAVAILABLE, "cancelled while it was waiting");
+}
+
+void outcome_observe(Call *call, Outcome *outcome, Str secret)
+{
+    char digits[SHA256_HEX + 1];
+    sha256_hex(secret, digits);
+    Str all = arena_format(call->arena, "%" STR_FMT "%s", STR_ARG(outcome->observed), digits);
+    sha256_hex(all, digits);
+    outcome->observed = arena_copy(call->arena, str_from(digits, SHA256_HEX));
 }
 
 void outcome_change(Call *call, Outcome *outcome, const char *what, Value old_value,

@@ -63,6 +63,9 @@ struct Outcome {
     Value value; /* of a query, and of a step that only looks; null for the rest */
     List *files; /* what file.content publishes: maps {path, mode, content}; NULL: none */
     void *found; /* whatever check wants to hand to apply */
+    /* Stands for what was found and is wanted where changes and diff may not tell, so that a saved
+     * plan notices when it moves; see outcome_observe. Never shown. */
+    Str observed;
 };
 
 /* The parameter of that name as it arrived; value_missing() when absent. The name must be in the
@@ -81,6 +84,9 @@ void call_progress(Call *call, Str line);
 bool call_cancelled(const Call *call);
 /* Fails when the run was cancelled meanwhile. */
 MUST_CHECK bool call_sleep(Call *call, int64_t duration_ms, Error *err);
+
+/* Adds a secret to `observed`, of which its digest alone is kept. */
+void outcome_observe(Call *call, Outcome *outcome, Str secret);
 
 /* Notes one change: what["old"] and what["new"]; missing values are left out. */
 void outcome_change(Call *call, Outcome *outcome, const char *what, Value old_value,

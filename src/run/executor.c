@@ -107,6 +107,7 @@ static void take_error(Executor *executor, uint32_t step)
 {
     Problem *error = &executor->problems.items[0];
     error->message = scrub(executor, error->message);
+    error->hint = scrub(executor, error->hint);
     executor->reports[step].error = error;
 }
 

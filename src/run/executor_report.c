@@ -68,6 +68,7 @@ static void empty_report(StepReport *report)
     report->secret_out = report->has_exit_code = false;
     report->value = value_null();
     report->files = NULL;
+    report->observed = STR_EMPTY;
 }
 
 void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
@@ -89,6 +90,9 @@ void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
     }
     if (outcome->comment.len > 0) {
         report->comment = executor_scrub(world, arena, outcome->comment);
+    }
+    if (outcome->observed.len > 0) {
+        report->observed = arena_copy(arena, outcome->observed);
     }
     if (outcome->state.len > 0) {
         report->state = arena_copy(arena, outcome->state);

@@ -27,6 +27,7 @@ static Value observed(Arena *arena, const StepReport *report)
         report->changes != NULL ? value_map(report->changes) : value_null(),
         value_string(report->diff),
         value_string(report->comment),
+        value_string(report->observed),
     };
     Digest digest = digest_values(parts, COUNT_OF(parts));
     return value_string(arena_format(arena, "%016llx%016llx", (unsigned long long)digest.high,

@@ -5,7 +5,7 @@
  *      "steps":[{"id":..,"result":..,"observed":DIGEST}]}
  *
  * `observed` stands for what the check of a step found and would change. Values given with -D are
- * in the file as they were given, so it is for its owner alone. */
+ * in the file as they were given, so it is to be written for its owner alone. */
 #pragma once
 
 #include "run/run.h"

@@ -5,13 +5,13 @@
 #include "base/json_text.h"
 #include "base/utc.h"
 #include "lang/json.h"
+#include "lang/scrub.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 
 enum {
     RECORD_MAX = 256 << 20, /* bytes */
     LISTED_MAX = 1 << 20,
-    NESTED_MAX = 128,
 };
 
 static const char suffix[] = ".json";
@@ -61,32 +61,6 @@ void run_record_set_text(RunRecord *record, const char *section, Str text)
     json_text_put(run_record_begin(record, section), text);
 }
 
-/* --- Secrets ------------------------------------------------------------------------------- */
-
-/* A copy in which secrets are hidden; what holds none is shared. */
-static Value hide(Arena *arena, Value v, unsigned depth)
-{
-    if (value_is_secret(v) || depth > NESTED_MAX) {
-        return value_string(STR("(secret)"));
-    }
-    if (value_is_sequence(v) && value_holds_secret(v)) {
-        List *list = list_new(arena, v.list->len);
-        for (uint32_t i = 0; i < v.list->len; i++) {
-            list_push(arena, list, hide(arena, v.list->items[i], depth + 1));
-        }
-        return value_list(list);
-    }
-    if (v.kind == VALUE_MAP && value_holds_secret(v)) {
-        Map *map = map_new(arena, v.map->len);
-        for (uint32_t i = 0; i < v.map->len; i++) {
-            map_set(arena, map, hide(arena, v.map->entries[i].key, depth + 1),
-                    hide(arena, v.map->entries[i].value, depth + 1));
-        }
-        return value_map(map);
-    }
-    return v;
-}
-
 /* What has no JSON form (a function, an undefined value) is told by its kind. */
 static bool replace(void *context, Value v, Value *out, Error *err)
 {
@@ -100,7 +74,7 @@ void run_record_put(RunRecord *record, Value value)
     Error err;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Value shown = value_holds_secret(value) ? hide(&arena, value, 0) : value;
+    Value shown = secrets_hide(&arena, value);
     if (!json_print(&record->text, shown, &style, &err) && !record->failed) {
         record->failed = true;
         record->error = err;

@@ -1,5 +1,7 @@
 #include "run/report.h"
 
+#include "lang/scrub.h"
+
 const char *cause_name(Cause cause)
 {
     static const char *const names[] = {
@@ -82,7 +84,8 @@ static Value step_value(const Step *step, const StepReport *report, Arena *arena
     put(arena, map, "index", value_int((int64_t)step->index + 1));
     put(arena, map, "name", value_string(step->name));
     put(arena, map, "job", value_string(spec->job->name));
-    put(arena, map, "item", value_is_missing(step->item) ? value_null() : step->item);
+    put(arena, map, "item",
+        value_is_missing(step->item) ? value_null() : secrets_hide(arena, step->item));
     put(arena, map, "action",
         value_string(arena_format(arena, "%s.%s", spec->module->name, spec->action->name)));
     put(arena, map, "result", value_string(str_from_c(step_result_name(report->status.result))));

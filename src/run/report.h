@@ -35,6 +35,7 @@ typedef struct StepReport {
     bool has_exit_code;
     Value value;
     List *files;
+    Str observed; /* of the check, for saved plans; never shown */
 } StepReport;
 
 typedef struct RunReport {

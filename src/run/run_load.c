@@ -183,6 +183,16 @@ static bool is_wanted(Run *run, const Step *step, Arena *arena)
                              value_is_true(answer)));
 }
 
+/* What was told since there were `from` problems, without secrets. */
+static void scrub_problems(Run *run, uint32_t from)
+{
+    for (uint32_t i = from; i < run->problems->count; i++) {
+        Problem *problem = &run->problems->items[i];
+        problem->message = run_scrub(run, problem->message, run->arena);
+        problem->hint = run_scrub(run, problem->hint, run->arena);
+    }
+}
+
 /* Evaluates what can be known before the run, so that a template that fails is told before anything
  * is touched. What needs results of steps or answers of the machine is left to the run, and so are
  * steps whose condition may skip them. */
@@ -199,6 +209,7 @@ static bool check_templates(Run *run)
     run->checking = true;
     bool ok = true;
     ArenaMark mark = arena_mark(&arena);
+    uint32_t told = run->problems->count;
     for (uint32_t i = 0; i < steps->count; i++) {
         const Step *step = &steps->items[i];
         if (!is_constant(step) && is_wanted(run, step, &arena)) {
@@ -208,6 +219,7 @@ static bool check_templates(Run *run)
         arena_release(&arena, mark);
     }
     run->checking = false;
+    scrub_problems(run, told);
     return ok;
 }
 

@@ -125,18 +125,24 @@ void run_learn_secrets(Run *run, Value value)
     }
 }
 
+static void learn_secrets(Run *run, const Value *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        run_learn_secrets(run, values[i]);
+    }
+}
+
 DynamicOutcome run_params(Run *run, const Step *step, Arena *arena, Value *out, Problems *problems)
 {
     Evaluation evaluation = { run, step, arena, problems };
     DynamicOutcome outcome =
         step_params_evaluate(step, evaluate, &evaluation, run->sources, arena, out, problems);
     uint32_t count = action_param_count(step->spec->action);
+    learn_secrets(run, out, count); /* the names of files too */
     for (uint32_t i = 0; i < count && outcome != DYNAMIC_FAILED; i++) {
         DynamicOutcome resolved = resolve(&evaluation, out, i);
         outcome = resolved == DYNAMIC_OK ? outcome : resolved;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        run_learn_secrets(run, out[i]);
-    }
+    learn_secrets(run, out, count);
     return outcome;
 }

@@ -199,14 +199,22 @@ static bool put_output(Render *r, const StepObject *object, bool errors, Value *
         const StepReport *report = report_of(object, 0);
         *out = value_string(errors ? report->error_out : report->out);
         out->flags |= report->secret_out ? VALUE_SECRET : 0;
+        render_note_given(r, *out);
         return true;
     }
     Buf all = render_buf(r);
+    bool secret = false;
     for (uint32_t i = 0; i < object->count; i++) {
         const StepReport *report = report_of(object, i);
         buf_put(&all, errors ? report->error_out : report->out);
+        secret = secret || report->secret_out;
     }
-    return render_take(r, &all, out);
+    if (!render_take(r, &all, out)) {
+        return false;
+    }
+    out->flags |= secret ? VALUE_SECRET : 0;
+    render_note_given(r, *out);
+    return true;
 }
 
 static Value exit_code(const StepObject *object)
@@ -592,9 +600,9 @@ static Value group_new(Render *r, const StepsObject *object, uint32_t place, boo
 
 static Value no_step(Render *r, Object *steps, Value key)
 {
+    Str name = value_is_secret(key) ? STR("...") : value_str(key);
     return undefined_element_hint(r, value_object(steps), key,
-                                  "there is no step '%" STR_FMT "' in this run",
-                                  STR_ARG(value_str(key)));
+                                  "there is no step '%" STR_FMT "' in this run", STR_ARG(name));
 }
 
 static bool check_mode(Render *r, const StepsObject *object)

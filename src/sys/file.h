@@ -20,6 +20,8 @@ MUST_CHECK bool file_write_all(int descriptor, Str text, Error *err);
  * the disk, then renamed. On failure the old file is as it was and nothing else is left. Fails with
  * ERROR_NOT_FOUND (no such directory), ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool file_write_atomic(const char *path, Str text, Error *err);
+/* The same for what is for its owner alone (0600), also where others could read the old one. */
+MUST_CHECK bool file_write_private(const char *path, Str text, Error *err);
 
 /* The path from "/", without "." and empty parts. Links are left as they are, so that a place keeps
  * its name when what it leads to is exchanged; only behind ".." they are resolved. A path that

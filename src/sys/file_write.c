@@ -30,7 +30,7 @@ enum {
 
 /* A new file beside the one to replace. The mode is the one of an ordinary new file, which
  * mkstemp would not give. */
-static int open_beside(const char *path, char *name, size_t size, Error *err)
+static int open_beside(const char *path, mode_t mode, char *name, size_t size, Error *err)
 {
     for (int i = 0; i < NAME_TRIES; i++) {
         if (snprintf(name, size, "%s.%016llx.new", path, (unsigned long long)random_seed()) >=
@@ -38,7 +38,7 @@ static int open_beside(const char *path, char *name, size_t size, Error *err)
             file_error(err, ENAMETOOLONG, path);
             return -1;
         }
-        int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         if (descriptor >= 0 || errno != EEXIST) {
             if (descriptor < 0) {
                 file_error(err, errno, path);
@@ -78,10 +78,10 @@ static void sync_directory_of(const char *path)
     }
 }
 
-bool file_write_atomic(const char *path, Str text, Error *err)
+static bool write_as(const char *path, Str text, mode_t mode, Error *err)
 {
     char name[PATH_MAX];
-    int descriptor = open_beside(path, name, sizeof name, err);
+    int descriptor = open_beside(path, mode, name, sizeof name, err);
     if (descriptor < 0) {
         return false;
     }
@@ -98,4 +98,14 @@ bool file_write_atomic(const char *path, Str text, Error *err)
     }
     sync_directory_of(path);
     return true;
+}
+
+bool file_write_atomic(const char *path, Str text, Error *err)
+{
+    return write_as(path, text, 0666, err);
+}
+
+bool file_write_private(const char *path, Str text, Error *err)
+{
+    return write_as(path, text, 0600, err);
 }

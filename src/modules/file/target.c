@@ -248,6 +248,10 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
     if (target->write) {
         put_diff(call, target, diff);
     }
+    if (target->write && target->secret) {
+        outcome_observe(call, outcome, target->old);
+        outcome_observe(call, outcome, target->content);
+    }
     if (several) {
         tell_of_many(call, target, outcome);
     } else {
