@@ -36,28 +36,22 @@ static void add_used(Arena *arena, const Dynamic *dynamic, Use use, Uses *uses)
     }
 }
 
-/* from: [{file: STEP}], or one such map alone. */
+/* from: [{file: STEP}]; an entry with a template in it needs a requisite. */
 static void add_published(Arena *arena, const Dynamic *dynamic, Uses *uses)
 {
     Value value = dynamic->value;
-    const Value *entries = value.kind == VALUE_LIST ? value.list->items : &dynamic->value;
-    uint32_t count = value.kind == VALUE_LIST ? value.list->len : 1;
-    for (uint32_t i = 0; i < count; i++) {
-        if (entries[i].kind != VALUE_MAP || entries[i].map->len != 1) {
-            continue;
-        }
-        const MapEntry *entry = &entries[i].map->entries[0];
-        if (!value_is_string(entry->key) || !value_is_string(entry->value) ||
+    for (uint32_t i = 0; value.kind == VALUE_LIST && i < value.list->len; i++) {
+        const Value *name = value_get(value.list->items[i], STR("file"));
+        if (name == NULL || !value_is_string(*name) ||
             (dynamic->kind != DYNAMIC_CONSTANT &&
-             str_find(value_str(entry->value), STR("{{"), 0) != STR_NOT_FOUND)) {
+             str_find(value_str(*name), STR("{{"), 0) != STR_NOT_FOUND)) {
             continue;
         }
-        bool by_step = str_eq(value_str(entry->key), STR("step"));
-        Use use = { .reference = { .kind = by_step ? REFERENCE_STEP : REFERENCE_MODULE,
-                                   .module = value_str(entry->key),
-                                   .pattern = value_str(entry->value),
+        Use use = { .reference = { .kind = REFERENCE_MODULE,
+                                   .module = STR("file"),
+                                   .pattern = value_str(*name),
                                    .literal = true },
-                    .place = &entry->value };
+                    .place = name };
         VEC_PUSH(arena, &uses->items, use);
     }
 }

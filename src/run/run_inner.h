@@ -3,6 +3,7 @@
 
 #include "base/str_map.h"
 #include "lang/scrub.h"
+#include "model/step_index.h"
 #include "run/last_applied.h"
 #include "run/run.h"
 #include "run/scope.h"
@@ -28,8 +29,9 @@ struct Run {
     Steps steps;
     Graph *graph;
     Str digest;
-    StrMap ids;   /* of its steps; made by the first run_lacks_step */
-    Str *claimed; /* paths that steps manage, sorted */
+    StepIndex *index; /* made when something is looked up in it */
+    StrMap ids;       /* of its steps; made by the first run_lacks_step */
+    Str *claimed;     /* paths that steps manage, sorted */
     uint32_t claimed_count;
 
     /* While it goes on. */

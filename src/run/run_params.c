@@ -69,36 +69,62 @@ static DynamicOutcome render_template(const Evaluation *evaluation, const Value 
     return outcome;
 }
 
-/* [{file: STEP}] to what those steps published. */
-static DynamicOutcome collect_published(const Evaluation *evaluation, Value place, Value *value)
+/* The steps that an entry of `from` means, as the graph understood it: by name or by path, and all
+ * instances of a forEach. */
+static bool find_publishers(const Evaluation *evaluation, Str name, StepVec *found)
 {
     Run *run = evaluation->run;
-    List *files = list_new(evaluation->arena, 4);
-    for (uint32_t i = 0; value->kind == VALUE_LIST && i < value->list->len; i++) {
-        const Value *name = value_get(value->list->items[i], STR("file"));
-        uint32_t step;
-        if (name == NULL || !value_is_string(*name)) {
-            return fail_at(evaluation, place, "E0606", "an entry of 'from' is {file: STEP}");
-        }
-        if (!graph_find(run->graph, value_str(*name), &step)) {
-            return fail_at(evaluation, *name, "E0606", "there is no step '%" STR_FMT "'",
-                           STR_ARG(value_str(*name)));
-        }
-        const StepReport *report = run_result_of(run, step);
+    if (run->index == NULL) {
+        run->index = step_index_new(run->arena, &run->graph->steps);
+    }
+    Reference reference = {
+        .kind = REFERENCE_MODULE, .module = STR("file"), .pattern = name, .literal = true
+    };
+    return step_index_find(run->index, evaluation->step->index, &reference, evaluation->arena,
+                           found) == FIND_OK;
+}
+
+static DynamicOutcome take_published(const Evaluation *evaluation, Value name, List *files)
+{
+    Run *run = evaluation->run;
+    StepVec found = { 0 };
+    if (!find_publishers(evaluation, value_str(name), &found)) {
+        return fail_at(evaluation, name, "E0606", "there is no step '%" STR_FMT "'",
+                       STR_ARG(value_str(name)));
+    }
+    for (uint32_t i = 0; i < found.len; i++) {
+        const StepReport *report = run_result_of(run, found.items[i]);
         if (report == NULL || report->files == NULL) {
-            if (run->config.planning) {
-                *value = value_missing();
-                return DYNAMIC_UNKNOWN;
-            }
-            return fail_at(evaluation, *name, "E0606", "step '%" STR_FMT "' published no files",
-                           STR_ARG(value_str(*name)));
+            return run->config.planning
+                       ? DYNAMIC_UNKNOWN
+                       : fail_at(evaluation, name, "E0606",
+                                 "step '%" STR_FMT "' published no files",
+                                 STR_ARG(graph_step(run->graph, found.items[i])->name));
         }
         for (uint32_t j = 0; j < report->files->len; j++) {
             list_push(evaluation->arena, files, report->files->items[j]);
         }
     }
-    *value = value_list(files);
     return DYNAMIC_OK;
+}
+
+/* [{file: STEP}] to what those steps published. */
+static DynamicOutcome collect_published(const Evaluation *evaluation, Value place, Value *value)
+{
+    List *files = list_new(evaluation->arena, 4);
+    DynamicOutcome outcome = DYNAMIC_OK;
+    for (uint32_t i = 0; value->kind == VALUE_LIST && i < value->list->len; i++) {
+        const Value *name = value_get(value->list->items[i], STR("file"));
+        if (name == NULL || !value_is_string(*name)) {
+            return fail_at(evaluation, place, "E0606", "an entry of 'from' is {file: STEP}");
+        }
+        outcome = take_published(evaluation, *name, files);
+        if (outcome != DYNAMIC_OK) {
+            break;
+        }
+    }
+    *value = outcome == DYNAMIC_OK ? value_list(files) : value_missing();
+    return outcome;
 }
 
 static DynamicOutcome resolve(const Evaluation *evaluation, Value *params, uint32_t at)
