@@ -149,13 +149,37 @@ static int exit_code(const Invocation *invocation, const RunReport *report)
     return detailed && changed ? EXIT_CHANGES : EXIT_OK;
 }
 
-static int tell_error(Invocation *invocation, Inputs *inputs, const Error *err)
+int run_tell_error(Invocation *invocation, Inputs *inputs, const Error *err)
 {
     if (inputs->problems.errors == 0) {
         problems_add(&inputs->problems, "E0710", NULL, 0, 0, "%s", err->text);
     }
     (void)inputs_report(inputs, invocation);
     return error_kind_exit_code(err->kind);
+}
+
+int run_tell_late(const Invocation *invocation, const Error *err)
+{
+    stream_put_format(invocation->err, "eden: %s\n", err->text);
+    return error_kind_exit_code(err->kind);
+}
+
+/* A report without steps, for those who read one, and the reason for everybody. */
+static int tell_nothing_matched(Invocation *invocation, Inputs *inputs, const Run *run)
+{
+    const RunConfig *config = run_config(run);
+    RunReport report = { .planning = config->planning,
+                         .node = run_node(run)->name,
+                         .order = config->order,
+                         .steps = run_steps(run) };
+    if (invocation_prints(invocation, "text")) {
+        (void)inputs_report(inputs, invocation);
+    } else {
+        print_report(invocation, inputs, &report);
+    }
+    stream_put_format(invocation->err, "eden: no step of '%s' is for this node ('%" STR_FMT "')\n",
+                      config->path, STR_ARG(report.node));
+    return EXIT_NOT_MATCHED;
 }
 
 static int perform(Invocation *invocation, Inputs *inputs, Run *run)
@@ -168,19 +192,19 @@ static int perform(Invocation *invocation, Inputs *inputs, Run *run)
     Error err;
     int interrupts;
     if (!signals_open(&interrupts, &err)) {
-        return tell_error(invocation, inputs, &err);
+        return run_tell_error(invocation, inputs, &err);
     }
     bool ok = run_perform(run, &view, interrupts, &err);
     run_progress_end(progress);
     signals_close(interrupts);
     if (!ok) {
-        return tell_error(invocation, inputs, &err);
+        return run_tell_error(invocation, inputs, &err);
     }
     const RunReport *report = run_report(run);
     print_report(invocation, inputs, report);
     const char *junit = invocation_text(invocation, "junit");
     if (junit != NULL && !run_junit_write(report, junit, &err)) {
-        return tell_error(invocation, inputs, &err);
+        return run_tell_late(invocation, &err);
     }
     return exit_code(invocation, report);
 }
@@ -199,7 +223,7 @@ static bool check_plan(Invocation *invocation, const RunConfig *config, const Va
         return false;
     }
     if (!run_perform(run, &view, -1, &err) || !plan_file_matches(*plan, run, &err)) {
-        *code = tell_error(invocation, inputs, &err);
+        *code = run_tell_error(invocation, inputs, &err);
         return false;
     }
     return true;
@@ -228,17 +252,13 @@ int run_command(Invocation *invocation, const RunConfig *config, const RunOrder 
         return inputs_report(&inputs, invocation);
     }
     if (run_steps(run)->count == 0) {
-        (void)inputs_report(&inputs, invocation);
-        stream_put_format(invocation->err,
-                          "eden: no step of '%s' is for this node ('%" STR_FMT "')\n", config->path,
-                          STR_ARG(run_node(run)->name));
-        return EXIT_NOT_MATCHED;
+        return tell_nothing_matched(invocation, &inputs, run);
     }
     code = perform(invocation, &inputs, run);
     Error err;
     if (order->out != NULL && run_report(run) != NULL &&
         !save_plan(invocation, run, order->out, &err)) {
-        return tell_error(invocation, &inputs, &err);
+        return run_tell_late(invocation, &err);
     }
     return code;
 }

@@ -86,6 +86,11 @@
 /* All but what the command itself decides. False when an option is wrong, and it was told. */
 MUST_CHECK bool run_config_get(const Invocation *invocation, RunConfig *out);
 
+/* An error that no problem with a place stands for. Returns the exit code. */
+int run_tell_error(Invocation *invocation, Inputs *inputs, const Error *err);
+/* The same when the report is out already: standard output holds one JSON text. */
+int run_tell_late(const Invocation *invocation, const Error *err);
+
 /* Loads, performs, prints. Returns the exit code. With `out` (--out of plan) a plan is saved there;
  * with `plan`, a saved one, an apply is refused when something has moved since. */
 typedef struct RunOrder {

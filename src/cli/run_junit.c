@@ -4,14 +4,23 @@
 #include "base/utf8.h"
 #include "sys/file.h"
 
-/* Text in XML 1.0: what it cannot hold becomes a question mark. */
+/* Text in XML 1.0: characters that it cannot hold become a question mark, bytes that are no UTF-8 the
+ * sign for that. */
 static void put_text(Buf *out, Str text)
 {
     for (size_t at = 0; at < text.len;) {
         size_t start = at;
-        uint32_t code = utf8_next(text, &at);
-        bool allowed = code >= 0x20 || code == '\t' || code == '\n' || code == '\r';
+        uint32_t code;
+        size_t bytes = utf8_decode(text.data + at, text.len - at, &code);
+        at += bytes > 0 ? bytes : 1;
+        if (bytes == 0) {
+            buf_put(out, STR("\xef\xbf\xbd"));
+            continue;
+        }
+        bool allowed =
+            (code >= 0x20 && code != 0xfffe && code != 0xffff) || code == '\t' || code == '\n';
         switch (code) {
+        case '\r': buf_put(out, STR("&#13;")); break;
         case '<': buf_put(out, STR("&lt;")); break;
         case '>': buf_put(out, STR("&gt;")); break;
         case '&': buf_put(out, STR("&amp;")); break;

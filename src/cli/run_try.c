@@ -9,10 +9,12 @@ typedef struct Try {
     const RunConfig *config;
 } Try;
 
-static int fail(const Invocation *invocation, const Error *err)
+static int fail(Invocation *invocation, Error *err)
 {
-    stream_put_format(invocation->err, "eden: cannot try: %s\n", err->text);
-    return error_kind_exit_code(err->kind);
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    error_wrap(err, "cannot try");
+    return run_tell_error(invocation, &inputs, err);
 }
 
 /* Without what eden itself writes, into its state directory. */
@@ -51,7 +53,7 @@ static int apply_inside(const Try *attempt, const char *folder)
     }
     int code = run_command(invocation, attempt->config, &(RunOrder){ 0 });
     if (!overlay_changes(overlay, invocation->arena, &changes, &err)) {
-        return fail(invocation, &err);
+        return run_tell_late(invocation, &err);
     }
     print_changes(invocation, attempt->config->state, &changes);
     return code;

@@ -23,14 +23,14 @@ def eden(eden_path, tmp_path):
     shows in the output.
     """
 
-    def run(*args, input=None, cwd=tmp_path, env=None, timeout=60, text=True):
+    def run(*args, input=None, cwd=tmp_path, env=None, timeout=60, text=True, prefix=()):
         full_env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C.UTF-8"}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
             if name in os.environ:
                 full_env[name] = os.environ[name]
         full_env.update(env or {})
         return subprocess.run(
-            [eden_path, *map(str, args)],
+            [*prefix, eden_path, *map(str, args)],
             input=input,
             stdin=subprocess.DEVNULL if input is None else None,
             stdout=subprocess.PIPE,

@@ -1,0 +1,66 @@
+"""What plan and apply print for other programs: one JSON text, well-formed XML, whatever happens."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+STEPS = "steps: [{name: one, test.changed: }]\n"
+
+
+@pytest.fixture
+def act(eden, tmp_path):
+    """Runs `eden COMMAND PATH OPTIONS...` with all that it keeps in the test's folder."""
+
+    def run(command, path, *options, **more):
+        return eden(command, path, "--state-dir", "state", "--config-dir", "none", "--node", "here",
+                    "--progress", "none", *options, **more)  # fmt: skip
+
+    (tmp_path / "steps.yaml").write_text(STEPS)
+    return run
+
+
+def site_for_others(tmp_path):
+    (tmp_path / "site/jobs").mkdir(parents=True)
+    (tmp_path / "site/jobs/base.yaml").write_text("jobs: {elsewhere: [{name: web}]}\n")
+    (tmp_path / "site/jobs/web.yaml").write_text(STEPS)
+    return "site"
+
+
+@pytest.mark.parametrize("command", ["plan", "apply"])
+def test_nothing_for_this_node_is_a_report_without_steps(act, tmp_path, command):
+    done = act(command, site_for_others(tmp_path), "-o", "json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert (report["format"], report["mode"]) == ("eden.run/1", command)
+    assert (report["result"], report["node"], report["steps"]) == ("ok", "here", [])
+    assert "no step" in done.stderr
+
+
+@pytest.mark.parametrize("command, option", [("apply", "--junit"), ("plan", "--out")])
+def test_a_report_that_cannot_be_saved_does_not_spoil_the_one_that_is_printed(act, command, option):
+    done = act(command, "steps.yaml", "-o", "json", option, "none/file")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["counts"]["changed"] == 1
+    assert "none/file: No such file or directory" in done.stderr
+
+
+def test_a_try_that_is_not_possible_is_a_problem(act):
+    done = act("apply", "steps.yaml", "--try", "-o", "json",
+               prefix=["setpriv", "--bounding-set=-sys_admin"])  # fmt: skip
+    report = json.loads(done.stdout)
+    assert done.returncode == 4
+    assert "cannot try" in report["problems"][0]["message"]
+
+
+WILD = r"""printf '<&"\001\033 \377\376 \357\277\277 \355\240\200 ]]>\r\n' >&2; exit 3"""
+
+
+def test_junit_is_well_formed_whatever_a_command_writes(act, tmp_path):
+    step = {"name": "<&\"'> é", "cmd.run": [{"cmd": WILD}]}
+    (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [step]}))
+    assert act("apply", "steps.yaml", "--junit", "report.xml").returncode == 1
+    suite = ElementTree.parse(tmp_path / "report.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    assert suite[0].get("name") == "<&\"'> é"
+    assert suite[0][0].text == '<&"?? \ufffd\ufffd ? \ufffd\ufffd\ufffd ]]>\r\n'
