@@ -25,18 +25,6 @@ typedef struct World {
     Scope *scope;
 } World;
 
-static const char **given(const Invocation *invocation, const char *name, uint32_t *count)
-{
-    const char **texts = ARENA_ARRAY(invocation->arena, const char *, invocation->given_count + 1);
-    *count = 0;
-    for (uint32_t i = 0; i < invocation->given_count; i++) {
-        if (strcmp(invocation->given[i].option->name, name) == 0) {
-            texts[(*count)++] = invocation->given[i].value;
-        }
-    }
-    return texts;
-}
-
 static bool tell_error(World *world, const Error *err)
 {
     inputs_add_file_error(&world->inputs, err);
@@ -84,7 +72,7 @@ static bool load_node(World *world)
                             .facts = facts_collect(&machine, invocation->arena, NULL, 0,
                                                    &world->inputs.problems) };
     fact_world_close(&machine);
-    options.labels = given(invocation, "label", &options.label_count);
+    options.labels = invocation_texts(invocation, "label", &options.label_count);
     return node_load(invocation->arena, &world->inputs.sources, &options, &world->node,
                      &world->inputs.problems);
 }
@@ -103,8 +91,8 @@ static bool load_scope(World *world)
                        .modules = modules,
                        .ask = { world->host, macro_ask_host },
                        .etc = world->config };
-    load.files = given(invocation, "vars", &load.file_count);
-    load.defines = given(invocation, "define", &load.define_count);
+    load.files = invocation_texts(invocation, "vars", &load.file_count);
+    load.defines = invocation_texts(invocation, "define", &load.define_count);
     return scope_load(&load, &world->scope);
 }
 

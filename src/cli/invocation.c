@@ -28,6 +28,18 @@ const char *invocation_text(const Invocation *invocation, const char *name)
     return option->fallback;
 }
 
+const char **invocation_texts(const Invocation *invocation, const char *name, uint32_t *count)
+{
+    const char **texts = ARENA_ARRAY(invocation->arena, const char *, invocation->given_count + 1);
+    *count = 0;
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        if (strcmp(invocation->given[i].option->name, name) == 0) {
+            texts[(*count)++] = invocation->given[i].value;
+        }
+    }
+    return texts;
+}
+
 bool invocation_prints(const Invocation *invocation, const char *format)
 {
     return strcmp(invocation_text(invocation, "output"), format) == 0;

@@ -29,6 +29,8 @@ MUST_CHECK bool invocation_parse(Invocation *invocation, int argc, char **argv);
 bool invocation_flag(const Invocation *invocation, const char *name);
 /* The last value given, else the row's fallback, else NULL. */
 const char *invocation_text(const Invocation *invocation, const char *name);
+/* All values of an option that may be given several times, in order; in the invocation's arena. */
+const char **invocation_texts(const Invocation *invocation, const char *name, uint32_t *count);
 /* Whether `-o FORMAT`, given or by default, is this one. */
 bool invocation_prints(const Invocation *invocation, const char *format);
 /* Whether the user asked for JSON: then problems are told in JSON too, on standard output. */

@@ -16,19 +16,6 @@ enum {
     WORKERS_MAX = 256
 };
 
-/* All values of an option that may be given several times. */
-static const char **given_texts(const Invocation *invocation, const char *name, uint32_t *count)
-{
-    const char **texts = ARENA_ARRAY(invocation->arena, const char *, invocation->given_count + 1);
-    *count = 0;
-    for (uint32_t i = 0; i < invocation->given_count; i++) {
-        if (strcmp(invocation->given[i].option->name, name) == 0) {
-            texts[(*count)++] = invocation->given[i].value;
-        }
-    }
-    return texts;
-}
-
 static bool get_order(const Invocation *invocation, RunConfig *out)
 {
     out->workers = 1;
@@ -91,10 +78,10 @@ bool run_config_get(const Invocation *invocation, RunConfig *out)
     if (!inputs_check_defines(invocation) || !get_paths(invocation, out)) {
         return false;
     }
-    out->labels = given_texts(invocation, "label", &out->label_count);
-    out->var_files = given_texts(invocation, "vars", &out->var_file_count);
-    out->defines = given_texts(invocation, "define", &out->define_count);
-    const char **jobs = given_texts(invocation, "job", &out->job_count);
+    out->labels = invocation_texts(invocation, "label", &out->label_count);
+    out->var_files = invocation_texts(invocation, "vars", &out->var_file_count);
+    out->defines = invocation_texts(invocation, "define", &out->define_count);
+    const char **jobs = invocation_texts(invocation, "job", &out->job_count);
     Str *names = ARENA_ARRAY(invocation->arena, Str, out->job_count + 1);
     for (uint32_t i = 0; i < out->job_count; i++) {
         names[i] = str_from_c(jobs[i]);
