@@ -2,14 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "sys/file_error.h"
+#include "sys/open_within.h"
 
 enum {
     READ_PIECE = 64 << 10
@@ -98,9 +97,8 @@ bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str
     if (directory < 0) {
         return file_error(err, errno, root);
     }
-    struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NOCTTY,
-                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
-    int descriptor = (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+    int descriptor =
+        open_within(directory, name, O_RDONLY | O_NOCTTY, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
     int number = errno;
     close(directory);
     if (descriptor < 0 && number == EXDEV) {

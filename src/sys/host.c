@@ -2,10 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/bug.h"
@@ -13,6 +11,7 @@
 #include "base/vec.h"
 #include "sys/file_error.h"
 #include "sys/host_inner.h"
+#include "sys/open_within.h"
 
 static Host *new_host(int root_descriptor)
 {
@@ -127,26 +126,15 @@ bool host_path(Str path, char out[PATH_MAX], Error *err)
     return true;
 }
 
-enum {
-    RACE_TRIES = 64
-};
-
-/* With a root of its own the kernel checks every link and every "..", and says EAGAIN when
- * somebody renamed directories meanwhile. */
+/* With a root of its own the kernel checks every link and every "..". */
 int host_open_path(const Host *host, const char *path, uint64_t flags)
 {
     /* Beside O_PATH the kernel accepts few flags. */
-    uint64_t more = (flags & O_PATH) != 0 ? O_CLOEXEC : O_CLOEXEC | O_NOCTTY;
+    uint64_t more = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;
     uint64_t resolve = host->outer != NULL ? RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS
                        : host->live        ? 0
                                            : RESOLVE_IN_ROOT;
-    struct open_how how = { .flags = flags | more, .resolve = resolve };
-    for (int i = 0;; i++) {
-        int descriptor = (int)syscall(SYS_openat2, host->root_descriptor, path, &how, sizeof how);
-        if (descriptor >= 0 || (errno != EAGAIN && errno != EINTR) || i == RACE_TRIES) {
-            return descriptor;
-        }
-    }
+    return open_within(host->root_descriptor, path, flags | more, resolve);
 }
 
 static bool split(Str path, Str *directory, Str *name)

@@ -2,12 +2,11 @@
  * meanwhile leads the removal elsewhere. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/bug.h"
 #include "sys/host_inner.h"
+#include "sys/open_within.h"
 
 enum {
     DEPTH_MAX = 200 /* each level holds a descriptor */
@@ -17,9 +16,8 @@ enum {
  * no device number tells. */
 static int open_unmounted(int directory, const char *name)
 {
-    struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
-                            .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS };
-    return (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+    return open_within(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK,
+                       RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
 }
 
 static bool remove_at(int directory, const char *name, unsigned depth, Error *err);

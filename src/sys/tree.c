@@ -3,20 +3,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/vec.h"
 #include "sys/file_error.h"
+#include "sys/open_within.h"
 
 enum {
     SMALL_FILE = 4096, /* most of what is read here has a few bytes */
     LINK_MAX_BYTES = 4096,
-    RACE_TRIES = 64,
 };
 
 bool tree_open(const char *root, Tree *out, Error *err)
@@ -37,15 +35,8 @@ void tree_close(Tree *tree)
 /* -1 and errno as open(2) has it. */
 static int open_in(const Tree *tree, const char *path, int flags)
 {
-    struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC),
-                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-    /* EAGAIN: somebody renamed or mounted something meanwhile, so that the kernel is not sure. */
-    for (int i = 0;; i++) {
-        int descriptor = (int)syscall(SYS_openat2, tree->descriptor, path, &how, sizeof how);
-        if (descriptor >= 0 || (errno != EAGAIN && errno != EINTR) || i == RACE_TRIES) {
-            return descriptor;
-        }
-    }
+    return open_within(tree->descriptor, path, (uint64_t)flags,
+                       RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
 static bool read_descriptor(int descriptor, Arena *arena, const char *path, size_t max, Str *out,
