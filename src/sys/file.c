@@ -97,8 +97,9 @@ bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str
     if (directory < 0) {
         return file_error(err, errno, root);
     }
-    int descriptor =
-        open_within(directory, name, O_RDONLY | O_NOCTTY, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+    /* O_NONBLOCK: nobody waits for the other side of a pipe that lies there. */
+    int descriptor = open_within(directory, name, O_RDONLY | O_NOCTTY | O_NONBLOCK,
+                                 RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
     int number = errno;
     close(directory);
     if (descriptor < 0 && number == EXDEV) {
@@ -107,7 +108,12 @@ bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str
     if (descriptor < 0) {
         return file_error(err, number, name);
     }
-    bool ok = read_all(arena, descriptor, name, max, out, err);
+    struct stat status;
+    bool ok = fstat(descriptor, &status) == 0 || file_error(err, errno, name);
+    if (ok && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+        ok = error_set(err, ERROR_INVALID, "%s: is no file", name);
+    }
+    ok = ok && read_all(arena, descriptor, name, max, out, err);
     close(descriptor);
     return ok;
 }

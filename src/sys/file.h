@@ -9,7 +9,8 @@
 /* "-" is standard input. Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_LIMIT or ERROR_OS. */
 MUST_CHECK bool file_read(Arena *arena, const char *path, size_t max, Str *out, Error *err);
 
-/* The same for `path` inside the directory `root`: no ".." or link leads out of it. */
+/* The same for `path` inside the directory `root`: no ".." or link leads out of it, and what is no
+ * file, such as a pipe, is ERROR_INVALID. */
 MUST_CHECK bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str *out,
                                   Error *err);
 

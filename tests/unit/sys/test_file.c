@@ -127,6 +127,11 @@ static void beneath_a_root_means_beneath_it(void **state)
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
     assert_false(file_read_beneath(&fixture->arena, "root", STR_EMPTY, 100, &text, &err));
     assert_false(file_read_beneath(&fixture->arena, "nowhere", STR("a"), 100, &text, &err));
+    alarm(10); /* nobody writes into it */
+    assert_int_equal(mkfifo("root/pipe", 0600), 0);
+    assert_false(file_read_beneath(&fixture->arena, "root", STR("pipe"), 100, &text, &err));
+    assert_string_equal(err.text, "pipe: is no file");
+    alarm(0);
 }
 
 static void lists_files_below_a_root(void **state)
