@@ -60,7 +60,9 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * Steps that claim the same name keep their file order in every mode. Two prefixes say more:
  * "needs:user:web" does not manage the user but follows the step that does, wherever that stands;
  * a path needs the directories above it without saying so. "drops:path:/srv/old" manages it by
- * taking it away: it keeps file order also with what lies below, instead of going before it. */
+ * taking it away: it keeps file order also with what lies below, instead of going before it.
+ * "fills:/srv/app" says that everything below is its business too, whatever it is called: others do
+ * not clean up there. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
 /* One of several steps that are applied together. `outcome` holds what its check found. */
 typedef struct MergedCall {

@@ -33,6 +33,7 @@ struct Run {
     StrMap ids;       /* of its steps; made by the first run_lacks_step */
     Str *claimed;     /* paths that steps manage, sorted */
     uint32_t claimed_count;
+    VEC(Str) filled; /* directories of which steps manage all that is below */
 
     /* While it goes on. */
     Executor *executor;

@@ -111,6 +111,8 @@ static void collect_claims(Run *run)
             Str claim = value_str(claims->items[j]);
             if (str_starts(claim, STR("path:"))) {
                 VEC_PUSH(run->arena, &paths, str_from_offset(claim, STR("path:").len));
+            } else if (str_starts(claim, STR("fills:"))) {
+                VEC_PUSH(run->arena, &run->filled, str_from_offset(claim, STR("fills:").len));
             }
         }
     }
@@ -123,6 +125,16 @@ static void collect_claims(Run *run)
 
 bool run_is_claimed(const Run *run, Str path)
 {
+    /* What jobs manage that are left out of this run is not known. */
+    if (run->config.job_count > 0) {
+        return true;
+    }
+    for (uint32_t i = 0; i < run->filled.len; i++) {
+        Str above = run->filled.items[i];
+        if (str_starts(path, above) && path.len > above.len && path.data[above.len] == '/') {
+            return true;
+        }
+    }
     uint32_t low = 0, high = run->claimed_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;

@@ -60,6 +60,11 @@ static DynamicOutcome render_template(const Evaluation *evaluation, const Value 
                                       Value place, Value *value)
 {
     int at = action_param_index(evaluation->step->spec->action, STR("context"));
+    if (at >= 0 && value_is_missing(params[at]) &&
+        (evaluation->step->spec->params_set >> at & 1) != 0) {
+        *value = value_missing(); /* the context is known only when it runs */
+        return DYNAMIC_UNKNOWN;
+    }
     Value context = at >= 0 && params[at].kind == VALUE_MAP ? params[at] : value_null();
     Value text = value_missing();
     DynamicOutcome outcome =

@@ -40,8 +40,12 @@ static const Action actions[] = {
     { "directory", "Ensure that there is a directory.", directory_params, directory_check,
       directory_apply, .claims = directory_claims,
       .text =
-          "With 'clean' everything in it goes that no step of this run takes care of and 'keep'\n"
-          "does not name.\n",
+          "With 'clean' everything in it goes that no step of the node takes care of and 'keep' "
+          "does\n"
+          "not name. Nothing goes where a step puts published files ('from'), because their names\n"
+          "are not known beforehand, nor in a run of single jobs ('--job'), which does not know "
+          "what\n"
+          "the others take care of.\n",
       .example = "- name: a place for data\n"
                  "  file.directory:\n"
                  "    - name: /srv/data\n"
