@@ -1,6 +1,7 @@
 /* The order of a run: requisites first, then `order`, then the file. */
 #include <stdlib.h>
 
+#include "base/heap.h"
 #include "model/graph_builder.h"
 
 typedef struct Ranked {
@@ -49,45 +50,6 @@ static uint32_t vertex_rank(const Graph *graph, uint32_t vertex)
     return graph->rank[v.step] * 2 + (v.check ? 0 : 1);
 }
 
-/* A heap with the smallest on top. */
-typedef struct Heap {
-    uint64_t *items;
-    uint32_t len;
-} Heap;
-
-static void heap_push(Heap *heap, uint64_t item)
-{
-    uint32_t at = heap->len++;
-    while (at > 0 && heap->items[(at - 1) / 2] > item) {
-        heap->items[at] = heap->items[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap->items[at] = item;
-}
-
-static uint64_t heap_pop(Heap *heap)
-{
-    uint64_t top = heap->items[0];
-    uint64_t item = heap->items[--heap->len];
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t child = at * 2 + 1;
-        if (child >= heap->len) {
-            break;
-        }
-        if (child + 1 < heap->len && heap->items[child + 1] < heap->items[child]) {
-            child++;
-        }
-        if (heap->items[child] >= item) {
-            break;
-        }
-        heap->items[at] = heap->items[child];
-        at = child;
-    }
-    heap->items[at] = item;
-    return top;
-}
-
 /* What others wait for comes as early as the first of them would: a step written first pulls what
  * it requires before it, instead of waiting until the file comes to that. */
 uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net)
@@ -95,11 +57,9 @@ uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net)
     uint32_t *sorted;
     BUG_IF(!net_sort(net, arena, &sorted));
     uint32_t *wanted = ARENA_ARRAY(arena, uint32_t, net->count);
-    uint32_t *of_rank = ARENA_ARRAY(arena, uint32_t, (size_t)graph->steps.count * 2);
     for (uint32_t i = net->count; i > 0; i--) {
         uint32_t vertex = sorted[i - 1];
         uint32_t earliest = vertex_rank(graph, vertex);
-        of_rank[earliest] = vertex;
         for (uint32_t j = net->start[vertex]; j < net->start[vertex + 1]; j++) {
             uint32_t theirs = wanted[net->next[j]];
             earliest = theirs < earliest ? theirs : earliest;
@@ -107,22 +67,24 @@ uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net)
         wanted[vertex] = earliest;
     }
 
-    Heap heap = { .items = ARENA_ARRAY(arena, uint64_t, net->count) };
+    Heap heap = { 0 };
+    VEC_RESERVE(arena, &heap, net->count);
     uint32_t *waits = net_waits(net, arena);
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, net->count);
     uint32_t ordered = 0;
     for (uint32_t i = 0; i < net->count; i++) {
         if (waits[i] == 0) {
-            heap_push(&heap, (uint64_t)wanted[i] << 32 | vertex_rank(graph, i));
+            heap_push(arena, &heap, (uint64_t)wanted[i] << 32 | vertex_rank(graph, i), i);
         }
     }
     while (heap.len > 0) {
-        uint32_t vertex = of_rank[(uint32_t)heap_pop(&heap)];
+        uint32_t vertex = (uint32_t)heap_pop(&heap).value;
         order[ordered++] = vertex;
         for (uint32_t j = net->start[vertex]; j < net->start[vertex + 1]; j++) {
             uint32_t waiter = net->next[j];
             if (--waits[waiter] == 0) {
-                heap_push(&heap, (uint64_t)wanted[waiter] << 32 | vertex_rank(graph, waiter));
+                heap_push(arena, &heap, (uint64_t)wanted[waiter] << 32 | vertex_rank(graph, waiter),
+                          waiter);
             }
         }
     }

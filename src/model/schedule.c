@@ -4,7 +4,7 @@
 
 #include "base/bug.h"
 #include "base/enum_names.h"
-#include "base/vec.h"
+#include "base/heap.h"
 
 DEFINE_ENUM_NAMES(
     OrderMode,
@@ -29,28 +29,21 @@ typedef enum Barrier {
 
 typedef VEC(uint32_t) VertexVec;
 
-/* Vertices by urgency, the smallest number on top. */
-typedef struct ReadyHeap {
-    uint32_t *items;
-    uint32_t len;
-} ReadyHeap;
-
 struct Schedule {
     Arena *arena;
     const Graph *graph;
     OrderMode mode;
     uint32_t workers;
     StepStatus *statuses;
-    uint8_t *state;       /* VertexState */
-    uint32_t *waits;      /* of each vertex: how many it still waits for, barriers included */
-    uint8_t *feeds;       /* of each vertex: barriers that wait for it, as bits */
-    bool *holds;          /* a worker */
-    uint32_t *urgency;    /* of each vertex, each another one; small goes first */
-    uint32_t *of_urgency; /* the reverse */
+    uint8_t *state;    /* VertexState */
+    uint32_t *waits;   /* of each vertex: how many it still waits for, barriers included */
+    uint8_t *feeds;    /* of each vertex: barriers that wait for it, as bits */
+    bool *holds;       /* a worker */
+    uint32_t *urgency; /* of each vertex, each another one; small goes first */
     uint32_t barrier_waits[BARRIERS];
     VertexVec gated[BARRIERS]; /* vertices behind each barrier */
-    /* What is ready, apart by whether it takes a worker. */
-    ReadyHeap ready, ready_free;
+    /* What is ready, by urgency, apart by whether it takes a worker. */
+    Heap ready, ready_free;
     VertexVec passing; /* done, their waiters not told yet */
     uint32_t done;
     uint32_t running, held, parked;
@@ -58,39 +51,6 @@ struct Schedule {
     uint32_t listener;   /* the next to look at */
     bool reacting;
 };
-
-static void heap_push(ReadyHeap *heap, uint32_t item)
-{
-    uint32_t at = heap->len++;
-    while (at > 0 && heap->items[(at - 1) / 2] > item) {
-        heap->items[at] = heap->items[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap->items[at] = item;
-}
-
-static uint32_t heap_pop(ReadyHeap *heap)
-{
-    uint32_t top = heap->items[0];
-    uint32_t item = heap->items[--heap->len];
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t child = at * 2 + 1;
-        if (child >= heap->len) {
-            break;
-        }
-        if (child + 1 < heap->len && heap->items[child + 1] < heap->items[child]) {
-            child++;
-        }
-        if (heap->items[child] >= item) {
-            break;
-        }
-        heap->items[at] = heap->items[child];
-        at = child;
-    }
-    heap->items[at] = item;
-    return top;
-}
 
 static const Action *action_of(const Schedule *schedule, uint32_t vertex)
 {
@@ -106,8 +66,9 @@ static bool takes_worker(const Schedule *schedule, uint32_t vertex)
 static void make_ready(Schedule *schedule, uint32_t vertex)
 {
     schedule->state[vertex] = VERTEX_READY;
-    heap_push(takes_worker(schedule, vertex) ? &schedule->ready : &schedule->ready_free,
-              schedule->urgency[vertex]);
+    heap_push(schedule->arena,
+              takes_worker(schedule, vertex) ? &schedule->ready : &schedule->ready_free,
+              schedule->urgency[vertex], vertex);
 }
 
 /* One thing less that it waits for. A step whose check failed has its result already. */
@@ -281,7 +242,6 @@ static void set_urgency(Schedule *schedule, Arena *scratch)
     const Graph *graph = schedule->graph;
     if (schedule->mode != MODE_GENIUS) {
         memcpy(schedule->urgency, graph->position, graph->vertex_count * sizeof(uint32_t));
-        memcpy(schedule->of_urgency, graph->order, graph->vertex_count * sizeof(uint32_t));
         return;
     }
     uint64_t *chains = graph_chain_costs(graph, scratch);
@@ -292,7 +252,6 @@ static void set_urgency(Schedule *schedule, Arena *scratch)
     qsort(urgent, graph->vertex_count, sizeof *urgent, compare_urgent);
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
         schedule->urgency[urgent[i].vertex] = i;
-        schedule->of_urgency[i] = urgent[i].vertex;
     }
 }
 
@@ -341,9 +300,6 @@ Schedule *schedule_new(Arena *arena, const Graph *graph, OrderMode mode, uint32_
     schedule->feeds = arena_alloc_zero(arena, count);
     schedule->holds = arena_alloc_zero(arena, count * sizeof(bool));
     schedule->urgency = ARENA_ARRAY(arena, uint32_t, count);
-    schedule->of_urgency = ARENA_ARRAY(arena, uint32_t, count);
-    schedule->ready.items = ARENA_ARRAY(arena, uint32_t, count);
-    schedule->ready_free.items = ARENA_ARRAY(arena, uint32_t, count);
     VEC_RESERVE(arena, &schedule->passing, count);
     for (uint32_t i = 0; i < graph->next_start[count]; i++) {
         schedule->waits[graph->next[i]]++;
@@ -397,11 +353,11 @@ static bool next_reaction(Schedule *schedule, Work *out)
 bool schedule_next(Schedule *schedule, Work *out)
 {
     if (schedule->ready_free.len > 0) {
-        start(schedule, schedule->of_urgency[heap_pop(&schedule->ready_free)], false, out);
+        start(schedule, (uint32_t)heap_pop(&schedule->ready_free).value, false, out);
         return true;
     }
     if (schedule->ready.len > 0 && schedule->held < schedule->workers) {
-        start(schedule, schedule->of_urgency[heap_pop(&schedule->ready)], true, out);
+        start(schedule, (uint32_t)heap_pop(&schedule->ready).value, true, out);
         return true;
     }
     return next_reaction(schedule, out);
@@ -414,23 +370,22 @@ uint32_t schedule_join(Schedule *schedule, Work first, Work *out)
         return 0;
     }
     /* Taken off in order of urgency; what does not join goes back. */
-    ReadyHeap *ready =
-        takes_worker(schedule, first.step) ? &schedule->ready : &schedule->ready_free;
+    Heap *ready = takes_worker(schedule, first.step) ? &schedule->ready : &schedule->ready_free;
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
-    uint32_t *rest = ARENA_ARRAY(&scratch, uint32_t, ready->len);
+    HeapItem *rest = ARENA_ARRAY(&scratch, HeapItem, ready->len);
     uint32_t rest_len = 0, joined = 0;
     while (ready->len > 0 && joined < JOIN_MAX) {
-        uint32_t urgency = heap_pop(ready);
-        uint32_t vertex = schedule->of_urgency[urgency];
+        HeapItem item = heap_pop(ready);
+        uint32_t vertex = (uint32_t)item.value;
         if (action_of(schedule, vertex) == action && !schedule->graph->vertices[vertex].check) {
             start(schedule, vertex, false, &out[joined++]);
         } else {
-            rest[rest_len++] = urgency;
+            rest[rest_len++] = item;
         }
     }
     for (uint32_t i = 0; i < rest_len; i++) {
-        heap_push(ready, rest[i]);
+        heap_push(schedule->arena, ready, rest[i].key, rest[i].value);
     }
     return joined;
 }

@@ -9,6 +9,7 @@
 #include "base/bug.h"
 #include "base/vec.h"
 #include "run/executor_report.h"
+#include "run/running.h"
 #include "run/timers.h"
 #include "sys/clock.h"
 #include "sys/pool.h"
@@ -40,11 +41,6 @@ typedef struct StepRun {
     int64_t changed_ms; /* the same by the calendar */
 } StepRun;
 
-typedef struct Running {
-    Task task; /* first: what the pool gives back */
-    Work work;
-} Running;
-
 struct Executor {
     ExecutorSettings settings;
     Arena *arena;
@@ -55,8 +51,8 @@ struct Executor {
     StepReport *reports;
     Turns turns;
     Timers timers;
-    VEC(Running *) spares; /* tasks to be used again, with the memory of their arenas */
-    Running *gathered;     /* to be applied together, chained by `joined`; NULL: none */
+    Spares spares;
+    Running *gathered; /* to be applied together, chained by `joined`; NULL: none */
     Running *gathered_last;
     Work *joining; /* room for JOIN_MAX */
     uint32_t ran;  /* steps that were started */
@@ -412,27 +408,6 @@ static void finish(Executor *executor, Running *running)
 
 /* --- Starting -------------------------------------------------------------------------------- */
 
-static Running *running_new(Executor *executor, Work work)
-{
-    Running *running;
-    if (executor->spares.len > 0) {
-        running = VEC_POP(&executor->spares);
-        Arena arena = running->task.arena;
-        arena_reset(&arena);
-        *running = (Running){ .work = work, .task.arena = arena };
-    } else {
-        running = ARENA_NEW(executor->arena, Running);
-        running->work = work;
-        arena_init(&running->task.arena, ARENA_UNLIMITED);
-    }
-    return running;
-}
-
-static void running_end(Executor *executor, Running *running)
-{
-    VEC_PUSH(executor->arena, &executor->spares, running);
-}
-
 /* What a reaction is told of the change that it answers to. */
 static void tell_of_change(const Executor *executor, Work work, Call *call)
 {
@@ -474,7 +449,7 @@ static void start_action(Executor *executor, Work work)
     const StepSpec *spec = step_of(executor, work.step)->spec;
     const Action *action = spec->action;
     StepRun *run = &executor->runs[work.step];
-    Running *running = running_new(executor, work);
+    Running *running = running_new(executor->arena, &executor->spares, work);
     Task *task = &running->task;
     Value *params = ARENA_ARRAY(&task->arena, Value, action_param_count(action) + 1);
     switch (settings->world.params(settings->world.context, work.step, &task->arena, params,
@@ -483,20 +458,20 @@ static void start_action(Executor *executor, Work work)
     case DYNAMIC_UNKNOWN:
         turn_now(executor)->params = PARAMS_UNKNOWN;
         if (settings->planning) {
-            running_end(executor, running);
+            running_end(executor->arena, &executor->spares, running);
             end_without(executor, work, RESULT_UNKNOWN,
                         STR("a parameter is known only when it runs"));
             return;
         }
         add_error(executor, work.step, "E0602",
                   "a parameter needs a result that this run does not have");
-        running_end(executor, running);
+        running_end(executor->arena, &executor->spares, running);
         end_failed(executor, work, NULL);
         return;
     case DYNAMIC_FAILED:
         turn_now(executor)->params = PARAMS_FAILED;
         take_error(executor, work.step);
-        running_end(executor, running);
+        running_end(executor->arena, &executor->spares, running);
         end_failed(executor, work, NULL);
         return;
     }
@@ -532,7 +507,7 @@ static void start_action(Executor *executor, Work work)
         /* One after another needs no second thread for what is over in a moment. */
         task_run(task);
         finish(executor, running);
-        running_end(executor, running);
+        running_end(executor->arena, &executor->spares, running);
     } else {
         pool_submit(executor->pool, task_run, task);
     }
@@ -712,7 +687,7 @@ static void finish_together(Executor *executor, Running *running)
         Running *joined = (Running *)running->task.joined;
         turn_begin(executor, TURN_FINISH, running->work);
         finish(executor, running);
-        running_end(executor, running);
+        running_end(executor->arena, &executor->spares, running);
         running = joined;
     }
 }
@@ -776,9 +751,7 @@ void executor_free(Executor *executor)
 {
     if (executor != NULL) {
         pool_free(executor->pool);
-        for (uint32_t i = 0; i < executor->spares.len; i++) {
-            arena_clear(&executor->spares.items[i]->task.arena);
-        }
+        spares_clear(&executor->spares);
     }
 }
 
