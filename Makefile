@@ -27,9 +27,10 @@ demo: build ## render and apply the shipped examples and show what eden can do
 
 .PHONY: test
 test: ## build and run every test; unit tests and fuzz corpora also under ASan and UBSan
-	@tools/install-packages build test
+	@tools/install-packages build test lab
 	@tools/setup-build build -Dtests=enabled
 	$(NINJA) -C build
+	@tests/lab/roots.py
 	$(MESON_TEST) -C build
 	@tools/setup-build build-asan -Dtests=enabled -Db_sanitize=address,undefined
 	$(NINJA) -C build-asan

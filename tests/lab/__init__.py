@@ -1,0 +1,1 @@
+"""Hosts to test against: see README.md."""

@@ -1,0 +1,130 @@
+"""The few system calls that the lab needs and Python does not have."""
+
+import ctypes
+import os
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_NOEXEC = 8
+MS_REMOUNT = 32
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+MNT_DETACH = 2
+
+# These calls are younger than the per-architecture tables: one number everywhere. pivot_root is
+# older, and its number depends on the machine.
+SYS_OPEN_TREE = 428
+SYS_MOVE_MOUNT = 429
+SYS_MOUNT_SETATTR = 442
+SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
+
+AT_FDCWD = -100
+AT_EMPTY_PATH = 0x1000
+AT_RECURSIVE = 0x8000
+OPEN_TREE_CLONE = 1
+MOVE_MOUNT_F_EMPTY_PATH = 4
+MOUNT_ATTR_RDONLY = 1
+
+PR_SET_NAME = 15
+PR_CAPBSET_DROP = 24
+
+# What a host must not be able to do, as it would reach the machine: set the clock, load modules,
+# drive hardware, read the kernel's log, wake it, change its security policy. Numbers from
+# linux/capability.h, names as setpriv(1) spells them.
+FORBIDDEN_CAPABILITIES = {
+    "sys_module": 16,
+    "sys_rawio": 17,
+    "sys_time": 25,
+    "mac_override": 32,
+    "mac_admin": 33,
+    "syslog": 34,
+    "wake_alarm": 35,
+    "block_suspend": 36,
+}
+
+
+def _check(result, what):
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def unshare(flags):
+    _check(libc.unshare(flags), "unshare")
+
+
+def setns(fd, kind):
+    _check(libc.setns(fd, kind), "setns")
+
+
+def mount(source, target, kind=None, flags=0, data=""):
+    encoded = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
+    done = libc.mount(*encoded, ctypes.c_ulong(flags), os.fsencode(data))
+    _check(done, f"mount {kind or source} on {target}")
+
+
+def unmount(target, flags=MNT_DETACH):
+    _check(libc.umount2(os.fsencode(target), flags), f"unmount {target}")
+
+
+def bind(source, target, read_only=False):
+    mount(source, target, flags=MS_BIND)
+    if read_only:
+        mount(None, target, flags=MS_REMOUNT | MS_BIND | MS_RDONLY)
+
+
+def pivot_root():
+    """The current folder becomes the root, and the old root goes away."""
+    number = SYS_PIVOT_ROOT[os.uname().machine]
+    _check(libc.syscall(number, b".", b"."), "pivot_root")
+    unmount(".")
+    os.chdir("/")
+
+
+def clone_tree(path):
+    """A copy of all mounts from `path` on, not attached anywhere yet, as a file descriptor."""
+    flags = OPEN_TREE_CLONE | AT_RECURSIVE | os.O_CLOEXEC
+    return _check(libc.syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(path), flags), "open_tree")
+
+
+def attach_tree(fd, path):
+    done = libc.syscall(
+        SYS_MOVE_MOUNT, fd, b"", AT_FDCWD, os.fsencode(path), MOVE_MOUNT_F_EMPTY_PATH
+    )
+    _check(done, f"move_mount {path}")
+
+
+class _MountAttr(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns")]
+
+
+def protect_tree(path):
+    """Nothing below `path` can be written any more, in this mount namespace."""
+    attr = _MountAttr(set=MOUNT_ATTR_RDONLY)
+    done = libc.syscall(
+        SYS_MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), AT_RECURSIVE, ctypes.byref(attr),
+        ctypes.sizeof(attr),
+    )  # fmt: skip
+    _check(done, f"mount_setattr {path}")
+
+
+def name_process(name):
+    libc.prctl(PR_SET_NAME, os.fsencode(name), 0, 0, 0)
+
+
+def drop_capabilities():
+    """Takes effect with the next program that is executed."""
+    for number in FORBIDDEN_CAPABILITIES.values():
+        _check(libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0), "drop capability")

@@ -1,0 +1,120 @@
+"""What a host's disk holds beyond the installed system, to compare before and after."""
+
+import errno
+import hashlib
+import os
+import stat
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """`type`: file, dir, link, fifo, socket, device, or gone for what was installed and is not
+    there any more. `content`: the SHA-256 of a file, the target of a link. `time`: of the last
+    change of the content, in ns; None unless asked for."""
+
+    type: str
+    mode: int = 0
+    owner: str = ""
+    size: int = 0
+    content: str = ""
+    time: int | None = None
+
+
+TYPES = {stat.S_IFREG: "file", stat.S_IFDIR: "dir", stat.S_IFLNK: "link", stat.S_IFIFO: "fifo",
+         stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}  # fmt: skip
+
+
+def _digest(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _is_opaque(path):
+    """A directory that was removed and made anew shows nothing of the one that was installed."""
+    try:
+        return os.getxattr(path, "trusted.overlay.opaque", follow_symlinks=False) == b"y"
+    except OSError as error:
+        if error.errno not in (errno.ENODATA, errno.EOPNOTSUPP):
+            raise
+        return False
+
+
+def _entry(path, status, times):
+    kind = TYPES[stat.S_IFMT(status.st_mode)]
+    if kind == "device" and status.st_rdev == 0:
+        return Entry("gone")
+    content = ""
+    size = 0
+    if kind == "file":
+        size = status.st_size
+        content = _digest(path)
+    elif kind == "link":
+        content = os.readlink(path)
+    elif kind == "device":
+        content = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+    elif kind == "dir" and _is_opaque(path):
+        content = "anew"
+    return Entry(
+        kind, stat.S_IMODE(status.st_mode), f"{status.st_uid}:{status.st_gid}", size, content,
+        status.st_mtime_ns if times else None,
+    )  # fmt: skip
+
+
+def _same_directory(status, entry, lowers, path):
+    """Whether the directory is only there because of what is in it."""
+    for lower in lowers:
+        try:
+            below = os.lstat(lower + path)
+        except OSError:
+            continue
+        return (
+            stat.S_ISDIR(below.st_mode) and entry.content == ""
+            and (below.st_mode, below.st_uid, below.st_gid)
+            == (status.st_mode, status.st_uid, status.st_gid)
+        )  # fmt: skip
+    return False
+
+
+def take(upper, lowers, without=(), times=False):
+    """Path to Entry of all that the folder `upper` of an overlay adds to its `lowers`.
+
+    Left out are the paths `without`, with all below them, and directories that are there only
+    because of what is in them; unless `times`, by which they tell that something came or went."""
+    found = {}
+
+    def visit(path):
+        if path in without:
+            return
+        status = os.lstat(upper + path)
+        entry = _entry(upper + path, status, times)
+        if entry.type == "dir":
+            for name in sorted(os.listdir(upper + path)):
+                visit(f"{path}/{name}")
+            if not times and _same_directory(status, entry, lowers, path):
+                return
+        found[path or "/"] = entry
+
+    for name in sorted(os.listdir(upper)):
+        visit(f"/{name}")
+    return found
+
+
+def differences(before, after):
+    """One line for each path that differs, such as "added /etc/motd"; sorted by path."""
+    lines = []
+    for path in sorted(before.keys() | after.keys()):
+        old, new = before.get(path), after.get(path)
+        if old == new:
+            continue
+        if old is None:
+            word = "removed" if new.type == "gone" else "added"
+        elif new is None:
+            word = "taken back"
+        else:
+            fields = [name for name in Entry._fields if getattr(old, name) != getattr(new, name)]
+            word = f"changed ({', '.join(fields)})"
+        lines.append(f"{word} {path}")
+    return lines
