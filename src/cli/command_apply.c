@@ -1,85 +1,19 @@
 /* eden apply: bring this machine into the state that a site describes. */
+#include "cli/plan_input.h"
 #include "cli/run_command.h"
 #include "cli/run_try.h"
-#include "run/plan_file.h"
-#include "sys/file.h"
-
-enum {
-    PLAN_MAX = 256 << 20 /* bytes of a saved plan */
-};
-
-/* PATH may be a plan that was saved: what it says takes the place of the options. */
-static bool read_plan(const Invocation *invocation, RunConfig *config, Value *plan, bool *found,
-                      Error *err)
-{
-    Str text;
-    *found = false;
-    if (file_is_directory(config->path) ||
-        !file_read(invocation->arena, config->path, PLAN_MAX, &text, err) || !plan_file_is(text)) {
-        return true; /* a site, or what is wrong with it is told later */
-    }
-    *found = true;
-    return plan_file_config(invocation->arena, text, plan, config, err);
-}
-
-/* Whether the option says the same as the plan's list; an option that was not given does. */
-static bool says_the_same(const Invocation *invocation, const char *option, Value planned)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < invocation->given_count; i++) {
-        const Given *given = &invocation->given[i];
-        if (strcmp(given->option->name, option) != 0) {
-            continue;
-        }
-        Value one = value_is_sequence(planned) && count < planned.list->len
-                        ? planned.list->items[count]
-                        : planned;
-        if (!value_is_string(one) || !str_eq_c(value_str(one), given->value)) {
-            return false;
-        }
-        count++;
-    }
-    return count == 0 || !value_is_sequence(planned) || count == planned.list->len;
-}
-
-/* The plan was made for one root, one node, one set of values. Another one on the command line is
- * a mistake that must not be passed over. */
-static bool agrees_with_plan(const Invocation *invocation, Value plan)
-{
-    static const struct {
-        const char *option, *key;
-    } decided[] = {
-        { "root", "root" },    { "state-dir", "state_dir" }, { "config-dir", "config_dir" },
-        { "node", "node" },    { "order", "order" },         { "job", "jobs" },
-        { "label", "labels" }, { "vars", "vars" },           { "define", "defines" }
-    };
-    for (size_t i = 0; i < COUNT_OF(decided); i++) {
-        if (!says_the_same(invocation, decided[i].option,
-                           *value_get(plan, str_from_c(decided[i].key)))) {
-            usage_error(invocation,
-                        "--%s is not what the saved plan was made with; leave it away, or make a "
-                        "new plan",
-                        decided[i].option);
-            return false;
-        }
-    }
-    return true;
-}
 
 static int apply_run(Invocation *invocation)
 {
     RunConfig config;
     Value plan;
     bool planned;
-    Error err;
+    int code;
     if (!run_config_get(invocation, &config)) {
         return EXIT_USAGE;
     }
-    if (!read_plan(invocation, &config, &plan, &planned, &err)) {
-        return usage_error(invocation, "%s: %s", config.path, err.text);
-    }
-    if (planned && !agrees_with_plan(invocation, plan)) {
-        return EXIT_USAGE;
+    if (!plan_input_get(invocation, &config, &plan, &planned, &code)) {
+        return code;
     }
     if (invocation_flag(invocation, "try")) {
         return run_try(invocation, &config);

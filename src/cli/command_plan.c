@@ -1,11 +1,47 @@
 /* eden plan: what an apply would do. */
+#include "base/utc.h"
+#include "base/visible.h"
+#include "cli/output.h"
+#include "cli/plan_input.h"
 #include "cli/run_command.h"
+
+/* A saved plan as it was shown when it was made. */
+static int show_saved(Invocation *invocation, Value plan)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    if (!invocation_prints(invocation, "text")) {
+        return output_value(&inputs, invocation, OUTPUT_LINE, plan);
+    }
+    const Value *at = value_get(plan, STR("at")), *path = value_get(plan, STR("path"));
+    const Value *shown = value_get(plan, STR("shown"));
+    int64_t seconds = at != NULL && at->kind == VALUE_INT ? at->integer : 0;
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    buf_put(&text, STR("saved plan of "));
+    visible_put(&text, value_str(*path));
+    buf_put_format(&text, ", made at %" STR_FMT "\n",
+                   STR_ARG(utc_text(invocation->arena, seconds * 1000)));
+    if (shown != NULL && value_is_string(*shown)) {
+        buf_put(&text, value_str(*shown));
+    }
+    stream_put(invocation->out, buf_str(&text));
+    return EXIT_OK;
+}
 
 static int plan_run(Invocation *invocation)
 {
     RunConfig config;
     if (!run_config_get(invocation, &config)) {
         return EXIT_USAGE;
+    }
+    Value plan;
+    bool saved;
+    int code;
+    if (!plan_input_get(invocation, &config, &plan, &saved, &code)) {
+        return code;
+    }
+    if (saved) {
+        return show_saved(invocation, plan);
     }
     config.planning = true;
     RunOrder order = { .out = invocation_text(invocation, "out") };
@@ -46,7 +82,8 @@ const Command command_plan = {
         "\n"
         "A plan that was saved with --out can be applied as long as neither the site nor what\n"
         "the steps found on the machine has moved; otherwise 'eden apply' refuses it (exit 5).\n"
-        "The file holds what was given with -D.",
+        "The file holds what was given with -D, so only its owner may read it. 'eden plan FILE'\n"
+        "shows it again.",
     .options = options,
     .examples = examples,
     .run = plan_run,

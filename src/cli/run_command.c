@@ -209,8 +209,16 @@ static bool check_plan(Invocation *invocation, const RunConfig *config, const Va
         *code = inputs_report(inputs, invocation);
         return false;
     }
-    if (!run_perform(run, &view, -1, &err) || !plan_file_matches(*plan, run, &err)) {
+    if (!run_perform(run, &view, -1, &err)) {
         *code = run_tell_error(invocation, inputs, &err);
+        return false;
+    }
+    if (!plan_file_matches(*plan, run, &err)) {
+        Problem *problem = problems_add(&inputs->problems, "E0718", NULL, 0, 0, "%s", err.text);
+        problem->hint = arena_format(inputs->arena, "run 'eden plan %s --out %s' again",
+                                     config->path, invocation->args[0]);
+        (void)inputs_report(inputs, invocation);
+        *code = error_kind_exit_code(err.kind);
         return false;
     }
     return true;
@@ -218,8 +226,10 @@ static bool check_plan(Invocation *invocation, const RunConfig *config, const Va
 
 static bool save_plan(const Invocation *invocation, Run *run, const char *path, Error *err)
 {
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    if (!json_print(&text, plan_file_value(run, invocation->arena), NULL, err)) {
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED), shown = buf_make(BUF_UNLIMITED);
+    RunPrintStyle style = { .diff = DIFF_FULL };
+    run_print(run_report(run), &style, &shown);
+    if (!json_print(&text, plan_file_value(run, buf_str(&shown), invocation->arena), NULL, err)) {
         return false;
     }
     buf_put_char(&text, '\n');

@@ -3,12 +3,36 @@
 #include "lang/json.h"
 #include "run/last_applied.h"
 #include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/sha256.h"
 
 #define PLAN_FORMAT "eden.plan/1"
 
 static void put(Arena *arena, Map *map, const char *key, Value value)
 {
     map_append(arena, map, value_string(str_from_c(key)), value);
+}
+
+static void put_path(Arena *arena, Map *map, const char *key, const char *path)
+{
+    put(arena, map, key, value_string(file_absolute(arena, path)));
+}
+
+/* Files of variables by their paths, each with its SHA-256. */
+static Value var_files(Arena *arena, const RunConfig *config)
+{
+    Map *map = map_new(arena, config->var_file_count);
+    for (uint32_t i = 0; i < config->var_file_count; i++) {
+        Error err;
+        Str text;
+        char hex[SHA256_HEX + 1] = "missing";
+        if (file_read(arena, config->var_files[i], SITE_FILE_MAX, &text, &err)) {
+            sha256_hex(text, hex);
+        }
+        map_set_str(arena, map, file_absolute(arena, config->var_files[i]),
+                    value_string(arena_copy(arena, str_from_c(hex))));
+    }
+    return value_map(map);
 }
 
 static Value texts(Arena *arena, const char *const *items, uint32_t count)
@@ -48,19 +72,19 @@ static Value step_values(Arena *arena, const RunReport *report)
     return value_list(steps);
 }
 
-Value plan_file_value(Run *run, Arena *arena)
+Value plan_file_value(Run *run, Str shown, Arena *arena)
 {
     const RunConfig *config = run_config(run);
     const RunReport *report = run_report(run);
-    Map *map = map_new(arena, 12);
+    Map *map = map_new(arena, 20);
     put(arena, map, "format", value_string(STR(PLAN_FORMAT)));
     put(arena, map, "at", value_int(clock_now_seconds()));
     put(arena, map, "node", value_string(report->node));
     put(arena, map, "site", value_string(run_site_digest(run)));
-    put(arena, map, "path", value_string(str_from_c(config->path)));
-    put(arena, map, "root", value_string(str_from_c(config->root)));
-    put(arena, map, "state_dir", value_string(str_from_c(config->state)));
-    put(arena, map, "config_dir", value_string(str_from_c(config->etc)));
+    put_path(arena, map, "path", config->path);
+    put_path(arena, map, "root", config->root);
+    put_path(arena, map, "state_dir", config->state);
+    put_path(arena, map, "config_dir", config->etc);
     put(arena, map, "order", value_string(str_from_c(order_mode_name(config->order))));
     List *jobs = list_new(arena, config->job_count);
     for (uint32_t i = 0; i < config->job_count; i++) {
@@ -68,9 +92,16 @@ Value plan_file_value(Run *run, Arena *arena)
     }
     put(arena, map, "jobs", value_list(jobs));
     put(arena, map, "labels", texts(arena, config->labels, config->label_count));
-    put(arena, map, "vars", texts(arena, config->var_files, config->var_file_count));
+    List *vars = list_new(arena, config->var_file_count);
+    for (uint32_t i = 0; i < config->var_file_count; i++) {
+        list_push(arena, vars, value_string(file_absolute(arena, config->var_files[i])));
+    }
+    put(arena, map, "vars", value_list(vars));
     put(arena, map, "defines", texts(arena, config->defines, config->define_count));
+    put(arena, map, "files", run_site_files(run, arena));
+    put(arena, map, "var_files", var_files(arena, config));
     put(arena, map, "steps", step_values(arena, report));
+    put(arena, map, "shown", value_string(shown));
     return value_map(map);
 }
 
@@ -115,8 +146,10 @@ static bool get_texts(Arena *arena, Value plan, const char *key, const char *con
 bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config, Error *err)
 {
     const char *order = NULL, *const *jobs = NULL;
-    if (!json_parse_text(arena, text, NULL, plan, err) ||
-        !get_text(arena, *plan, "path", &config->path) ||
+    if (!json_parse_text(arena, text, NULL, plan, err)) {
+        return error_wrap(err, "the saved plan is damaged");
+    }
+    if (!get_text(arena, *plan, "path", &config->path) ||
         !get_text(arena, *plan, "root", &config->root) ||
         !get_text(arena, *plan, "state_dir", &config->state) ||
         !get_text(arena, *plan, "config_dir", &config->etc) ||
@@ -145,17 +178,52 @@ static bool same(Value a, const char *key, Value b)
            str_eq(value_str(*first), value_str(*second));
 }
 
-bool plan_file_matches(Value plan, Run *run, Error *err)
+/* The first file that is not what it was, and how many there are. */
+static uint32_t find_moved_files(Value plan, Value now, const char *key, Str *first)
 {
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    Value now = plan_file_value(run, &arena);
-    if (!same(plan, "node", now)) {
-        return error_set(err, ERROR_CONFLICT, "the plan was made for another node");
+    const Value *before = value_get(plan, str_from_c(key));
+    const Value *after = value_get(now, str_from_c(key));
+    if (before == NULL || before->kind != VALUE_MAP) {
+        return 0;
     }
-    if (!same(plan, "site", now)) {
-        return error_set(err, ERROR_CONFLICT, "the site has changed since the plan was made");
+    uint32_t moved = 0;
+    for (int side = 0; side < 2; side++) {
+        Value from = side == 0 ? *after : *before, to = side == 0 ? *before : *after;
+        for (uint32_t i = 0; i < from.map->len; i++) {
+            const MapEntry *entry = &from.map->entries[i];
+            const MapEntry *other = map_find(to.map, entry->key);
+            bool equal = other != NULL && value_is_string(other->value) &&
+                         value_is_string(entry->value) &&
+                         str_eq(value_str(other->value), value_str(entry->value));
+            bool counted = side == 1 && other != NULL;
+            if (!equal && !counted && value_is_string(entry->key)) {
+                *first = moved++ == 0 ? value_str(entry->key) : *first;
+            }
+        }
     }
+    return moved;
+}
+
+static bool inputs_match(Value plan, Value now, Error *err)
+{
+    Str file = STR_EMPTY;
+    uint32_t count = find_moved_files(plan, now, "var_files", &file);
+    if (count > 0) {
+        return error_set(err, ERROR_CONFLICT,
+                         "the variables have changed since the plan was made: %" STR_FMT "%s",
+                         STR_ARG(file), count == 1 ? "" : " and others");
+    }
+    if (same(plan, "site", now)) {
+        return true;
+    }
+    count = find_moved_files(plan, now, "files", &file);
+    return error_set(err, ERROR_CONFLICT,
+                     "the site has changed since the plan was made%s%" STR_FMT "%s",
+                     count > 0 ? ": " : "", STR_ARG(file), count <= 1 ? "" : " and others");
+}
+
+static bool steps_match(Value plan, Value now, Error *err)
+{
     const Value *before = value_get(plan, STR("steps"));
     const Value *after = value_get(now, STR("steps"));
     if (before == NULL || before->kind != VALUE_LIST || before->list->len != after->list->len) {
@@ -174,4 +242,15 @@ bool plan_file_matches(Value plan, Run *run, Error *err)
                      "the machine has moved since the plan was made: step '%" STR_FMT "'%s would "
                      "not do what the plan says",
                      STR_ARG(first), moved == 1 ? "" : " and others");
+}
+
+bool plan_file_matches(Value plan, Run *run, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Value now = plan_file_value(run, STR_EMPTY, &arena);
+    if (!same(plan, "node", now)) {
+        return error_set(err, ERROR_CONFLICT, "the plan was made for another node");
+    }
+    return inputs_match(plan, now, err) && steps_match(plan, now, err);
 }

@@ -2,16 +2,18 @@
  *
  *     {"format":"eden.plan/1","at":..,"node":..,"site":DIGEST,"path":..,"root":..,"order":..,
  *      "jobs":[..],"labels":[..],"vars":[..],"defines":[..],
- *      "steps":[{"id":..,"result":..,"observed":DIGEST}]}
+ *      "files":{PATH:DIGEST},"var_files":{PATH:DIGEST},
+ *      "steps":[{"id":..,"result":..,"observed":DIGEST}],"shown":TEXT}
  *
- * `observed` stands for what the check of a step found and would change. Values given with -D are
- * in the file as they were given, so it is to be written for its owner alone. */
+ * `observed` stands for what the check of a step found and would change, `shown` is what people
+ * were told. Paths are absolute, so that it can be applied from anywhere. Values given with -D are
+ * in the file as they were given, so it is for its owner alone. */
 #pragma once
 
 #include "run/run.h"
 
-/* The plan of a run that was planned. */
-Value plan_file_value(Run *run, Arena *arena);
+/* The plan of a run that was planned, and that people were `shown`. */
+Value plan_file_value(Run *run, Str shown, Arena *arena);
 
 /* Whether the text of a file looks like a saved plan. */
 bool plan_file_is(Str text);
@@ -19,5 +21,5 @@ bool plan_file_is(Str text);
 MUST_CHECK bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config,
                                  Error *err);
 /* Compares it with a run that was planned just now. Fails with ERROR_CONFLICT and names what has
- * moved first: the site, or steps. */
+ * moved first: a file of variables or of the site, or steps. */
 MUST_CHECK bool plan_file_matches(Value plan, Run *run, Error *err);

@@ -322,20 +322,34 @@ Value run_facts(const Run *run)
     return run->facts;
 }
 
+Value run_site_files(const Run *run, Arena *arena)
+{
+    uint32_t count;
+    const SiteFile *files = site_files_seen(run->files, &count);
+    Map *map = map_new(arena, count);
+    for (uint32_t i = 0; i < count; i++) {
+        Str hex = STR("missing");
+        if (!files[i].missing) {
+            char digits[SHA256_HEX + 1];
+            sha256_hex(files[i].text, digits);
+            hex = arena_copy(arena, str_from(digits, SHA256_HEX));
+        }
+        map_append(arena, map, value_string(files[i].path), value_string(hex));
+    }
+    return value_map(map);
+}
+
 Str run_site_digest(Run *run)
 {
     if (run->digest.len > 0) {
         return run->digest;
     }
-    uint32_t count;
-    const SiteFile *files = site_files_seen(run->files, &count);
+    const Map *files = run_site_files(run, run->arena).map;
     Buf list = buf_make_in(run->arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < count; i++) {
-        char hex[SHA256_HEX + 1] = "missing";
-        if (!files[i].missing) {
-            sha256_hex(files[i].text, hex);
-        }
-        buf_put_format(&list, "%s %" STR_FMT "\n", hex, STR_ARG(files[i].path));
+    for (uint32_t i = 0; i < files->len; i++) {
+        buf_put_format(&list, "%" STR_FMT " %" STR_FMT "\n",
+                       STR_ARG(value_str(files->entries[i].value)),
+                       STR_ARG(value_str(files->entries[i].key)));
     }
     char *hex = arena_alloc(run->arena, SHA256_HEX + 1);
     sha256_hex(buf_str(&list), hex);

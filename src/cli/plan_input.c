@@ -1,0 +1,90 @@
+#include "cli/plan_input.h"
+
+#include "run/plan_file.h"
+#include "sys/file.h"
+
+enum {
+    PLAN_MAX = 256 << 20 /* bytes of a saved plan */
+};
+
+/* PATH may be a plan that was saved: what it says takes the place of the options. */
+static bool read_plan(const Invocation *invocation, RunConfig *config, Value *plan, bool *found,
+                      Error *err)
+{
+    Str text;
+    *found = false;
+    if (file_is_directory(config->path) ||
+        !file_read(invocation->arena, config->path, PLAN_MAX, &text, err) || !plan_file_is(text)) {
+        return true; /* a site, or what is wrong with it is told later */
+    }
+    *found = true;
+    return plan_file_config(invocation->arena, text, plan, config, err);
+}
+
+/* Whether the option says the same as the plan's list; an option that was not given does. */
+static bool says_the_same(const Invocation *invocation, const char *option, bool path,
+                          Value planned)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        const Given *given = &invocation->given[i];
+        if (strcmp(given->option->name, option) != 0) {
+            continue;
+        }
+        Value one = value_is_sequence(planned) && count < planned.list->len
+                        ? planned.list->items[count]
+                        : planned;
+        Str value =
+            path ? file_absolute(invocation->arena, given->value) : str_from_c(given->value);
+        if (!value_is_string(one) || !str_eq(value_str(one), value)) {
+            return false;
+        }
+        count++;
+    }
+    return count == 0 || !value_is_sequence(planned) || count == planned.list->len;
+}
+
+/* The plan was made for one root, one node, one set of values. Another one on the command line is
+ * a mistake that must not be passed over. */
+static bool agrees_with_plan(const Invocation *invocation, Value plan)
+{
+    static const struct {
+        const char *option, *key;
+        bool path;
+    } decided[] = {
+        { "root", "root", true },
+        { "state-dir", "state_dir", true },
+        { "config-dir", "config_dir", true },
+        { "node", "node", false },
+        { "order", "order", false },
+        { "job", "jobs", false },
+        { "label", "labels", false },
+        { "vars", "vars", true },
+        { "define", "defines", false },
+    };
+    for (size_t i = 0; i < COUNT_OF(decided); i++) {
+        if (!says_the_same(invocation, decided[i].option, decided[i].path,
+                           *value_get(plan, str_from_c(decided[i].key)))) {
+            usage_error(invocation,
+                        "--%s is not what the saved plan was made with; leave it away, or make a "
+                        "new plan",
+                        decided[i].option);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool plan_input_get(Invocation *invocation, RunConfig *config, Value *plan, bool *found, int *code)
+{
+    Error err;
+    *code = EXIT_USAGE;
+    if (read_plan(invocation, config, plan, found, &err)) {
+        return !*found || agrees_with_plan(invocation, *plan);
+    }
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    problems_add(&inputs.problems, "E0719", NULL, 0, 0, "%s: %s", config->path, err.text);
+    *code = inputs_report(&inputs, invocation);
+    return false;
+}

@@ -1,0 +1,11 @@
+/* A saved plan in the place of a site. */
+#pragma once
+
+#include "cli/inputs.h"
+#include "run/run.h"
+
+/* When the first argument is a plan that was saved, `*found` is set, and `config` becomes what the
+ * plan was made with. False: it cannot be read, or the command line says otherwise; that was told,
+ * and `*code` is how the command ends. */
+MUST_CHECK bool plan_input_get(Invocation *invocation, RunConfig *config, Value *plan, bool *found,
+                               int *code);
