@@ -19,6 +19,11 @@ static bool is_forced(const char *variable)
     return is_set(variable) && strcmp(getenv(variable), "0") != 0;
 }
 
+static bool is_able_terminal(const Stream *stream)
+{
+    return stream_is_terminal(stream) && is_set("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
+}
+
 static bool takes_color(const Invocation *invocation, const Stream *stream)
 {
     const char *when = invocation_text(invocation, "color");
@@ -31,7 +36,7 @@ static bool takes_color(const Invocation *invocation, const Stream *stream)
     if (is_forced("FORCE_COLOR") || is_forced("CLICOLOR_FORCE")) {
         return true;
     }
-    return stream_is_terminal(stream) && is_set("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
+    return is_able_terminal(stream);
 }
 
 static int run_command(Invocation *invocation, int argc, char **argv)
@@ -39,7 +44,9 @@ static int run_command(Invocation *invocation, int argc, char **argv)
     if (!invocation_parse(invocation, argc, argv)) {
         return EXIT_USAGE;
     }
+    invocation->color_out = takes_color(invocation, invocation->out);
     invocation->color_err = takes_color(invocation, invocation->err);
+    invocation->moving_err = is_able_terminal(invocation->err);
     if (invocation_flag(invocation, "help")) {
         AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
         help_write_command(invocation->command, &text);

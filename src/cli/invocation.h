@@ -18,7 +18,9 @@ struct Invocation {
     uint32_t arg_count;
     Given *given; /* in the order of the command line */
     uint32_t given_count;
-    bool color_err; /* whether messages are colored */
+    bool color_out;  /* whether what is printed is colored */
+    bool color_err;  /* whether messages are */
+    bool moving_err; /* whether a line of messages can be written over, as on most terminals */
 };
 
 /* Fills `args` and `given` from the words behind the command. What is wrong was told when it

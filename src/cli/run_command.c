@@ -94,7 +94,7 @@ static RunPrintStyle print_style(const Invocation *invocation)
 {
     const char *diff = invocation_text(invocation, "diff");
     return (RunPrintStyle){
-        .color = invocation->color_err && stream_is_terminal(invocation->out),
+        .color = invocation->color_out,
         .all = invocation_flag(invocation, "verbose"),
         .diff = strcmp(diff, "none") == 0      ? DIFF_NONE
                 : strcmp(diff, "concise") == 0 ? DIFF_CONCISE
@@ -173,7 +173,7 @@ static int perform(Invocation *invocation, Inputs *inputs, Run *run)
 {
     ProgressMode mode;
     (void)progress_mode_from_name(str_from_c(invocation_text(invocation, "progress")),
-                                  invocation->err, &mode);
+                                  invocation->moving_err, &mode);
     RunProgress *progress = run_progress_new(invocation->arena, invocation->err, mode, run);
     RunView view = run_progress_view(progress);
     Error err;

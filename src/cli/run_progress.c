@@ -37,7 +37,7 @@ struct RunProgress {
     bool line; /* the changing line is on the screen */
 };
 
-bool progress_mode_from_name(Str name, const Stream *stream, ProgressMode *out)
+bool progress_mode_from_name(Str name, bool moving, ProgressMode *out)
 {
     static const struct {
         const char *name;
@@ -49,7 +49,7 @@ bool progress_mode_from_name(Str name, const Stream *stream, ProgressMode *out)
         { "none", PROGRESS_NONE },
     };
     if (str_eq_c(name, "auto")) {
-        *out = stream_is_terminal(stream) ? PROGRESS_TTY : PROGRESS_PLAIN;
+        *out = moving ? PROGRESS_TTY : PROGRESS_PLAIN;
         return true;
     }
     for (uint32_t i = 0; i < COUNT_OF(rows); i++) {
@@ -188,6 +188,21 @@ static void ended(void *context, uint32_t step, WorkPhase phase)
     }
 }
 
+/* As much as fits into one line: what the terminal breaks into two cannot be written over. The last
+ * column stays free, where some terminals go to the next line already. */
+static void put_cut(Stream *stream, Str text)
+{
+    unsigned columns = stream_columns(stream), used = 1;
+    for (size_t at = 0; at < text.len;) {
+        VisiblePiece piece = visible_next(text, &at);
+        used += piece.width;
+        if (used > columns) {
+            return;
+        }
+        stream_put(stream, str_from(piece.text, piece.bytes));
+    }
+}
+
 /* The longest running ones first would need sorting; the first ones are long enough. */
 static void put_line(RunProgress *progress)
 {
@@ -198,7 +213,7 @@ static void put_line(RunProgress *progress)
     for (uint32_t i = 0; i < progress->busy_count && i < NAMED; i++) {
         const Seen *seen = &progress->seen[progress->busy[i]];
         buf_put(&text, i == 0 ? STR("  ") : STR(", "));
-        visible_put(&text, progress->steps->items[progress->busy[i]].id);
+        buf_put(&text, progress->steps->items[progress->busy[i]].id);
         if (seen->standing == STANDING_WAITS) {
             buf_put_format(&text, " waits, next try in %.0f s",
                            seconds(seen->until_us > now ? seen->until_us - now : 0));
@@ -209,7 +224,9 @@ static void put_line(RunProgress *progress)
     if (progress->busy_count > NAMED) {
         buf_put_format(&text, " and %u more", progress->busy_count - NAMED);
     }
-    stream_put_format(progress->stream, "\r%" STR_FMT "\033[K", STR_ARG(buf_str(&text)));
+    stream_put(progress->stream, STR("\r"));
+    put_cut(progress->stream, buf_str(&text));
+    stream_put(progress->stream, STR("\033[K"));
     stream_flush(progress->stream);
     buf_clear(&text);
     progress->line = true;

@@ -13,8 +13,9 @@ typedef enum ProgressMode {
 
 typedef struct RunProgress RunProgress;
 
-/* "auto" looks at the stream. False for an unknown name. */
-bool progress_mode_from_name(Str name, const Stream *stream, ProgressMode *out);
+/* "auto" is for terminals where a line can be written over, and plain elsewhere. False for an unknown
+ * name. */
+bool progress_mode_from_name(Str name, bool moving, ProgressMode *out);
 
 RunProgress *run_progress_new(Arena *arena, Stream *stream, ProgressMode mode, const Run *run);
 RunView run_progress_view(RunProgress *progress);

@@ -1,5 +1,6 @@
 #include "sys/stream.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "sys/file.h"
@@ -55,4 +56,17 @@ void stream_put_format(Stream *stream, const char *format, ...)
 bool stream_is_terminal(const Stream *stream)
 {
     return stream->descriptor != STREAM_MEMORY && isatty(stream->descriptor) != 0;
+}
+
+enum {
+    COLUMNS_USUAL = 80
+};
+
+unsigned stream_columns(const Stream *stream)
+{
+    struct winsize size;
+    return stream->descriptor != STREAM_MEMORY &&
+                   ioctl(stream->descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+               ? size.ws_col
+               : COLUMNS_USUAL;
 }

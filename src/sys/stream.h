@@ -31,3 +31,5 @@ bool stream_flush(Stream *stream);
 
 /* Whether a person sees it. */
 bool stream_is_terminal(const Stream *stream);
+/* How wide that is; 80 when it does not tell. */
+unsigned stream_columns(const Stream *stream);
