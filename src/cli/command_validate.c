@@ -34,6 +34,7 @@ static const struct FileKind *kind_of(Str path)
 typedef struct Checked {
     Inputs inputs;
     uint32_t count;
+    uint32_t data_count; /* of them: named by the user, and neither template nor steps */
     uint32_t skipped_count;
     Str skipped[SKIPPED_SHOWN];
 } Checked;
@@ -54,7 +55,7 @@ static void check_template(Inputs *inputs, const char *path)
     }
 }
 
-static void check_file(Checked *checked, const char *path)
+static void check_file(Checked *checked, const char *path, bool named)
 {
     const struct FileKind *kind = kind_of(str_from_c(path));
     List *documents;
@@ -64,6 +65,7 @@ static void check_file(Checked *checked, const char *path)
         site_check_steps(&checked->inputs, path);
     } else {
         (void)!inputs_load_all(&checked->inputs, path, INPUT_CHECKED, &documents);
+        checked->data_count += named;
     }
     checked->count++;
 }
@@ -81,7 +83,7 @@ static void check_path(Checked *checked, const char *path)
 {
     static const char *const all[] = { "", NULL };
     if (!file_is_directory(path)) {
-        check_file(checked, path);
+        check_file(checked, path, true);
         return;
     }
     FileList files;
@@ -98,7 +100,7 @@ static void check_path(Checked *checked, const char *path)
         if (site && site_check_covers(path_below(path, files.paths[i]))) {
             checked->count++;
         } else if (kind_of(files.paths[i]) != NULL) {
-            check_file(checked, files.paths[i].data);
+            check_file(checked, files.paths[i].data, false);
         } else if (site && !site_check_expects(path_below(path, files.paths[i]))) {
             continue; /* what is sent to nodes, a README: no business of the language */
         } else if (checked->skipped_count++ < SKIPPED_SHOWN) {
@@ -152,6 +154,12 @@ static int validate_run(Invocation *invocation)
     if (code == EXIT_OK && invocation_prints(invocation, "text")) {
         stream_put_format(invocation->out, "%u %s ok\n", checked.count,
                           checked.count == 1 ? "file" : "files");
+        if (checked.data_count > 0) {
+            stream_put_format(invocation->err,
+                              "%u of them only as YAML or JSON: what has no 'steps' is no file of "
+                              "steps\n",
+                              checked.data_count);
+        }
     }
     return code;
 }

@@ -8,7 +8,11 @@ def test_good_files_are_counted(eden, tmp_path):
     (tmp_path / "b.json").write_text("[]\n")
     assert eden("validate", "a.yaml").stdout == "1 file ok\n"
     done = eden("validate", "a.yaml", "b.json")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "2 files ok\n", "")
+    assert (done.returncode, done.stdout) == (0, "2 files ok\n")
+    assert done.stderr.startswith("2 of them only as YAML or JSON")
+    (tmp_path / "c.yaml").write_text("steps: [{name: a, test.ok: {}}]\n")
+    done = eden("validate", "c.yaml")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 file ok\n", "")
 
 
 def test_a_directory_is_searched(eden, tmp_path):
