@@ -41,6 +41,11 @@ static Hop make_hop(const GraphBuilder *builder, uint32_t from, uint32_t to, boo
     return hop;
 }
 
+static const char *form_of(const Edge *edge)
+{
+    return edge->any ? "_any" : edge->all ? "_all" : "";
+}
+
 static void print_hop(const GraphBuilder *builder, const Hop *hop, bool one_job, Buf *out)
 {
     const Step *to = graph_step(builder->graph, hop->to);
@@ -52,10 +57,7 @@ static void print_hop(const GraphBuilder *builder, const Hop *hop, bool one_job,
         buf_put_c(out, edge->origin == EDGE_RESULT ? " -uses the result of-> "
                                                    : " -has a condition on-> ");
     } else {
-        buf_put_format(out, " -%s%s%s-> ", kind,
-                       edge->any   ? "_any"
-                       : edge->all ? "_all"
-                                   : "",
+        buf_put_format(out, " -%s%s%s-> ", kind, form_of(edge),
                        edge->origin == EDGE_WRITTEN_IN ? " (written there as _in)" : "");
     }
     Str name = one_job ? to->name : to->id;
@@ -98,6 +100,51 @@ static Str print_way(const GraphBuilder *builder, const Hop *hops, uint32_t coun
     return buf_str(&start);
 }
 
+/* "the 'require' in line 9", or what else makes the step wait. */
+static void put_place(const GraphBuilder *builder, const Hop *hop, const Source *own, Buf *out)
+{
+    const Edge *edge = hop->edge;
+    if (edge->origin == EDGE_RESULT || edge->origin == EDGE_CONDITION) {
+        buf_put_format(out, "the use of '%" STR_FMT "'", STR_ARG(edge->detail));
+    } else {
+        buf_put_format(out, "the '%s%s'", requisite_kind_name((RequisiteKind)edge->kind),
+                       edge->origin == EDGE_WRITTEN_IN ? "_in" : form_of(edge));
+    }
+    const Source *source = sources_get(builder->graph->sources, edge->place->source);
+    if (source == own && source != NULL) {
+        buf_put_format(out, " in line %u", source_place(source, edge->place->start).line);
+    } else if (source != NULL) {
+        buf_put_format(out, " at %" STR_FMT ":%u", STR_ARG(source->name),
+                       source_place(source, edge->place->start).line);
+    }
+}
+
+/* What can go in the stead of the first one. */
+static Str ways_out(const GraphBuilder *builder, const Hop *hops, uint32_t count, const Source *own)
+{
+    enum {
+        SHOWN_MAX = 4
+    };
+    if (count == 1) {
+        return STR("a step cannot wait for itself");
+    }
+    const Hop *others[SHOWN_MAX];
+    uint32_t found = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        if (hops[i].edge->place != hops[0].edge->place && found++ < SHOWN_MAX) {
+            others[found - 1] = &hops[i];
+        }
+    }
+    Buf hint = buf_make_in(builder->problems->arena, BUF_UNLIMITED);
+    buf_put_c(&hint, "remove this");
+    for (uint32_t i = 0; i < found && i < SHOWN_MAX; i++) {
+        buf_put_c(&hint, i + 1 == found ? " or " : ", ");
+        put_place(builder, others[i], own, &hint);
+    }
+    buf_put_c(&hint, found > SHOWN_MAX ? " or another one on the way" : "");
+    return buf_str(&hint);
+}
+
 static void tell(GraphBuilder *builder, const char *code, const char *what, const Hop *hops,
                  uint32_t count)
 {
@@ -106,7 +153,7 @@ static void tell(GraphBuilder *builder, const char *code, const char *what, cons
     const Source *source = sources_get(builder->graph->sources, place->source);
     Problem *problem = problems_add(builder->problems, code, source, place->start, place->span,
                                     "%s: %" STR_FMT, what, STR_ARG(way));
-    problem->hint = count == 1 ? STR("a step cannot wait for itself") : STR("one of these must go");
+    problem->hint = ways_out(builder, hops, count, source);
 }
 
 /* The smallest member of each knot with more than one, or that waits for itself. */

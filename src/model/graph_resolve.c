@@ -90,20 +90,24 @@ static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *
         return;
     }
     Arena *arena = builder->problems->arena;
-    const Value *there = near == UINT32_MAX ? NULL : &graph_step(builder->graph, near)->spec->place;
-    const Source *source = there == NULL ? NULL : source_of(builder, there);
+    const StepSpec *spec = near == UINT32_MAX ? NULL : graph_step(builder->graph, near)->spec;
+    const Source *source = spec == NULL ? NULL : source_of(builder, &spec->place);
+    Str where = STR_EMPTY;
     if (source != NULL) {
-        const Value *name = &graph_step(builder->graph, near)->spec->name_place;
-        const Value *shown = name->source == there->source ? name : there;
+        bool named = spec->name_place.source == spec->place.source;
+        const Value *shown = named ? &spec->name_place : &spec->place;
         unsigned line = source_place(source, shown->start).line;
-        bool same = source == source_of(builder, place);
-        problem->hint = same ? arena_format(arena, "did you mean '%" STR_FMT "' (line %u)?",
-                                            STR_ARG(nearest), line)
-                             : arena_format(arena, "did you mean '%" STR_FMT "' (%" STR_FMT ":%u)?",
-                                            STR_ARG(nearest), STR_ARG(source->name), line);
-    } else {
-        problem->hint = arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
+        where = source == source_of(builder, place)
+                    ? arena_format(arena, "line %u", line)
+                    : arena_format(arena, "%" STR_FMT ":%u", STR_ARG(source->name), line);
+        if (!str_eq(nearest, spec->name)) { /* an id: the line is that of the name */
+            where = arena_format(arena, "step '%" STR_FMT "', %" STR_FMT, STR_ARG(spec->name),
+                                 STR_ARG(where));
+        }
+        where = arena_format(arena, " (%" STR_FMT ")", STR_ARG(where));
     }
+    problem->hint = arena_format(arena, "did you mean '%" STR_FMT "'%" STR_FMT "?",
+                                 STR_ARG(nearest), STR_ARG(where));
 }
 
 static void tell_ambiguous(GraphBuilder *builder, const Reference *reference, const Value *place)

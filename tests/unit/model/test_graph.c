@@ -246,7 +246,8 @@ static void dangling_and_ambiguous_references_are_told_all_at_once(void **state)
           "E0401 no step named 'zzzz' in this run\nE0401 no step named 'yyyy' in this run" },
         { "a require=nosuch:x", "E0401 no step with 'nosuch: x' in this run" },
         { "a mod=file id=/etc/motd; b require=file:/etc/mots",
-          "E0401 no step with 'file: /etc/mots' in this run; did you mean '/etc/motd' (line 1)?" },
+          "E0401 no step with 'file: /etc/mots' in this run; did you mean '/etc/motd' (step '"
+          "a', line 1)?" },
         { "a require=job:webb; job:web; b",
           "E0401 no job named 'webb' in this run; did you mean 'web'?" },
         { "a require=zz*", "E0401 no step named 'zz*' in this run" },
@@ -270,48 +271,44 @@ static void circles_are_errors_with_the_whole_way(void **state)
 {
     (void)state;
     static const Case cases[] = {
-        { "a require=b; b require=a",
-          "E0403 requisites form a circle: 'a' -require-> 'b' -require-> 'a'; one of these must "
-          "go" },
+        { "a require=b; b require=a", "E0403 requisites form a circle: 'a' -require-> 'b' "
+                                      "-require-> 'a'; remove this or the 'require' in line 1" },
         { "a watch=b; b onchanges=c; c onfail=d; d require_any=a",
           "E0403 requisites form a circle: 'a' -watch-> 'b' -onchanges-> 'c' -onfail-> 'd' "
-          "-require_any-> 'a'; one of these must go" },
+          "-require_any-> 'a'; remove this, the 'onchanges' in line 1, the 'onfail' in line 1 or "
+          "the 'require_any' in line 1" },
         { "a require_in=b; b require_in=a",
           "E0403 requisites form a circle: 'a' -require (written there as _in)-> 'b' -require "
-          "(written there as _in)-> 'a'; one of these must go" },
-        { "a prereq=b; b prereq=a",
-          "E0403 requisites form a circle: 'a' <-prereq- 'b' <-prereq- 'a'; one of these must "
-          "go" },
+          "(written there as _in)-> 'a'; remove this or the 'require_in' in line 1" },
+        { "a prereq=b; b prereq=a", "E0403 requisites form a circle: 'a' <-prereq- 'b' <-prereq- "
+                                    "'a'; remove this or the 'prereq' in line 1" },
         { "a prereq=a",
           "E0403 requisites form a circle: 'a' -prereq-> 'a'; a step cannot wait for itself" },
-        { "a prereq=b require=b; b",
-          "E0403 requisites form a circle: 'a' -require-> 'b' <-prereq- 'a'; one of these must "
-          "go" },
+        { "a prereq=b require=b; b", "E0403 requisites form a circle: 'a' -require-> 'b' <-prereq- "
+                                     "'a'; remove this or the 'prereq' in line 1" },
         { "a prereq=b; b require=c; c require=a",
-          "E0403 requisites form a circle: 'a' -prereq-> 'b' -require-> 'c' -require-> 'a'; one "
-          "of these must go" },
+          "E0403 requisites form a circle: 'a' -prereq-> 'b' -require-> 'c' -require-> 'a'; remove "
+          "this, the 'require' in line 1 or the 'require' in line 1" },
         { "a prereq=b; b; c require=b require_in=a",
           "E0403 requisites form a circle: 'a' -require (written there as _in)-> 'c' -require-> "
-          "'b' <-prereq- 'a'; one of these must go" },
+          "'b' <-prereq- 'a'; remove this, the 'require' in line 1 or the 'prereq' in line 1" },
         { "a prereq=b; b prereq=c; c prereq=a",
-          "E0403 requisites form a circle: 'a' <-prereq- 'c' <-prereq- 'b' <-prereq- 'a'; one of "
-          "these must go" },
-        { "a mod=file use=b; b mod=file use=a",
-          "E0404 'use' forms a circle: 'a' -use-> 'b' -use-> 'a'; one of these must go" },
+          "E0403 requisites form a circle: 'a' <-prereq- 'c' <-prereq- 'b' <-prereq- 'a'; remove "
+          "this, the 'prereq' in line 1 or the 'prereq' in line 1" },
+        { "a mod=file use=b; b mod=file use=a", "E0404 'use' forms a circle: 'a' -use-> 'b' -use-> "
+                                                "'a'; remove this or the 'use' in line 1" },
         { "a mod=file use=a",
           "E0404 'use' forms a circle: 'a' -use-> 'a'; a step cannot wait for itself" },
-        { "a each=x,y require=a",
-          "E0403 requisites form a circle: 'a[x]' -require-> 'a[y]' -require-> 'a[x]'; one of "
-          "these must go" },
+        { "a each=x,y require=a", "E0403 requisites form a circle: 'a[x]' -require-> 'a[y]' "
+                                  "-require-> 'a[x]'; remove this" },
         { "a require=b; job:web; b require=main#a",
-          "E0403 requisites form a circle: 'main#a' -require-> 'web#b' -require-> 'main#a'; one "
-          "of these must go" },
+          "E0403 requisites form a circle: 'main#a' -require-> 'web#b' -require-> 'main#a'; remove "
+          "this or the 'require' in line 1" },
         /* Each knot is told, by its shortest way. */
         { "a require=b; b require=a,c; c require=a; x require=y; y require=x",
-          "E0403 requisites form a circle: 'a' -require-> 'b' -require-> 'a'; one of these must "
-          "go\n"
-          "E0403 requisites form a circle: 'x' -require-> 'y' -require-> 'x'; one of these must "
-          "go" },
+          "E0403 requisites form a circle: 'a' -require-> 'b' -require-> 'a'; remove this or the "
+          "'require' in line 1\nE0403 requisites form a circle: 'x' -require-> 'y' -require-> 'x'; "
+          "remove this or the 'require' in line 1" },
     };
     check_problems(cases, COUNT_OF(cases));
 }
