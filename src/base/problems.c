@@ -375,7 +375,7 @@ void problem_print(const Problem *problem, ProblemStyle style, Buf *out)
     char label[12];
     int digits = snprintf(label, sizeof label, "%u", problem->line);
     if (problem->line == 0) {
-        digits = 2;
+        digits = 1;
     }
     print_title(problem, style, out);
     print_place(problem, style, out);

@@ -63,23 +63,29 @@ void yaml_build_key(YamlLoad *load, YamlFrame *frame, Value *v)
 
 /* `above` is what stands just before the second one: with nothing behind it, it may be what the key
  * should have been indented below. */
-static void duplicate_problem(YamlLoad *load, Value first, Value again, const MapEntry *above)
+static void duplicate_problem(YamlLoad *load, const MapEntry *first, const MapEntry *again,
+                              const MapEntry *above)
 {
     if (!yaml_load_has_room(load)) {
         return;
     }
-    Place place = source_place(load->source, first.start);
-    Problem *problem =
-        problems_add(load->problems, "E0102", load->source, again.start, again.span,
-                     "duplicate key '%" STR_FMT "'", STR_ARG(yaml_load_shown(load, again)));
-    problem->hint = arena_format(load->problems->arena, "first at line %u, column %u", place.line,
-                                 place.column);
+    Arena *arena = load->problems->arena;
+    Str key = yaml_load_shown(load, again->key);
+    Place place = source_place(load->source, first->key.start);
+    Problem *problem = problems_add(load->problems, "E0102", load->source, again->key.start,
+                                    again->key.span, "duplicate key '%" STR_FMT "'", STR_ARG(key));
     if (above->value.kind == VALUE_NULL && above->value.span == 0 &&
-        above->key.start != first.start) {
+        above->key.start != first->key.start) {
         problem->hint =
-            arena_format(load->problems->arena, "%" STR_FMT "; or indent it below '%" STR_FMT ":'",
-                         STR_ARG(problem->hint), STR_ARG(yaml_load_shown(load, above->key)));
+            arena_format(arena,
+                         "indent it and what follows below '%" STR_FMT ":'; the other '%" STR_FMT
+                         "' is in line %u",
+                         STR_ARG(yaml_load_shown(load, above->key)), STR_ARG(key), place.line);
+        return;
     }
+    bool lists = first->value.kind == VALUE_LIST && again->value.kind == VALUE_LIST;
+    problem->hint = arena_format(arena, "first at line %u, column %u%s", place.line, place.column,
+                                 lists ? "; put both into one list" : "");
 }
 
 /* Takes the pairs between the frame's first child and `end` on the stack. */
@@ -97,7 +103,7 @@ static Map *build_map(YamlLoad *load, const YamlFrame *frame, uint32_t end)
     for (uint32_t i = 0; i < count; i++) {
         const MapEntry *before = map_add(load->arena, map, entries[i].key, entries[i].value);
         if (before != NULL) {
-            duplicate_problem(load, before->key, entries[i].key, &entries[i - 1]);
+            duplicate_problem(load, before, &entries[i], &entries[i - 1]);
         }
     }
     return map;

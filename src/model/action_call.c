@@ -116,7 +116,7 @@ static bool check_published(const SiteLoad *load, Value given)
     if (!ok) {
         Problem *problem =
             site_problem(load, "E0308", given, "this must be a list of steps that publish files");
-        problem->hint = STR("write '- file: NAME OF THE STEP'");
+        problem->hint = STR("write '[{file: NAME OF THE STEP}]'");
     }
     return ok;
 }
@@ -205,8 +205,10 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
         return true;
     }
     if ((call->params_set & (UINT64_C(1) << index)) != 0) {
-        site_problem(load, "E0310", entry->key, "the parameter '%s' is given twice",
-                     call->action->params[index].name);
+        Problem *problem =
+            site_problem(load, "E0310", entry->key, "the parameter '%s' is given twice",
+                         call->action->params[index].name);
+        site_hint_other(load, problem, call->params[index].value);
         return false;
     }
     call->params_set |= UINT64_C(1) << index;
@@ -243,7 +245,7 @@ static bool read_list(const SiteLoad *load, const FieldSet *others, ActionCall *
                                             "an entry of 'parameters' is a map with one key, not "
                                             "%s",
                                             site_kind_words(item));
-            problem->hint = STR("write '- NAME: VALUE'");
+            problem->hint = STR("write 'NAME: VALUE'");
             ok = false;
         } else if (item.map->len > 1) {
             Problem *problem = site_problem(load, "E0303", item.map->entries[1].key,

@@ -111,7 +111,7 @@ static Str shown_path(const SiteLoad *load, Str path)
                         str_ends(root, STR("/")) ? "" : "/", STR_ARG(path));
 }
 
-static void not_read(const SiteLoad *load, Str path, Value named_at, const Error *err)
+static Problem *not_read(const SiteLoad *load, Str path, Value named_at, const Error *err)
 {
     bool named = named_at.source != SOURCE_NONE;
     Problem *problem =
@@ -126,21 +126,25 @@ static void not_read(const SiteLoad *load, Str path, Value named_at, const Error
     if (err->kind == ERROR_NOT_FOUND) {
         suggest_file(load, problem, path);
     }
+    return problem;
 }
 
-void document_missing(const SiteLoad *load, Str path, Value named_at)
+Problem *document_missing(const SiteLoad *load, Str path, Value named_at)
 {
-    not_read(load, path, named_at, &(Error){ .kind = ERROR_NOT_FOUND });
+    return not_read(load, path, named_at, &(Error){ .kind = ERROR_NOT_FOUND });
 }
 
-bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool optional,
+bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool *missing,
                    Value *out)
 {
+    bool ignored;
+    *(missing == NULL ? &ignored : missing) = false;
     *out = value_null();
     Str text;
     Error err;
     if (!load->reader.read(load->reader.context, path, &text, &err)) {
-        if (optional && err.kind == ERROR_NOT_FOUND) {
+        if (missing != NULL && err.kind == ERROR_NOT_FOUND) {
+            *missing = true;
             return true;
         }
         not_read(load, path, named_at, &err);

@@ -9,11 +9,12 @@ typedef enum DocumentKind {
 } DocumentKind;
 
 /* Reads the file; `*out` is what is in it, null when it is empty. A file that is not there is a
- * problem at `named_at`; with `optional` it is null. `path` is relative to the site. */
-bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool optional,
+ * problem at `named_at`; unless `missing` is given, which then tells of it. `path` is relative to
+ * the site. */
+bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool *missing,
                    Value *out);
 /* Tells that the file is not there, with the nearest that is. */
-void document_missing(const SiteLoad *load, Str path, Value named_at);
+Problem *document_missing(const SiteLoad *load, Str path, Value named_at);
 /* Compiles a template below templates/, so that its mistakes are told before anything runs; each of
  * them once. */
 bool document_check_template(const SiteLoad *load, Str name);

@@ -7,11 +7,16 @@
 typedef struct Unit {
     const char *name;
     int64_t ms;
+    const char *words; /* what people write for it, with '|' between them */
 } Unit;
 
 /* Larger first; "ms" stands before "m" and "s" so that it is not taken for one of them. */
 static const Unit units[] = {
-    { "d", 24 * 3600 * 1000 }, { "h", 3600 * 1000 }, { "ms", 1 }, { "m", 60 * 1000 }, { "s", 1000 },
+    { "d", 24 * 3600 * 1000, "d|day|days" },
+    { "h", 3600 * 1000, "h|hr|hrs|hour|hours" },
+    { "ms", 1, "ms|msec|millis|millisecond|milliseconds" },
+    { "m", 60 * 1000, "m|min|mins|minute|minutes" },
+    { "s", 1000, "s|sec|secs|second|seconds" },
 };
 
 bool duration_from_seconds(double seconds, int64_t *out_ms)
@@ -43,6 +48,57 @@ static const Unit *unit_at(Str text)
     return NULL;
 }
 
+static Str take_word(Str *text)
+{
+    *text = str_trim(*text);
+    size_t len = 0;
+    while (len < text->len && ascii_is_alpha(text->data[len])) {
+        len++;
+    }
+    Str word = str_slice(*text, 0, len);
+    *text = str_trim(str_from_offset(*text, len));
+    return word;
+}
+
+static const Unit *unit_called(Str word)
+{
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
+        Str rest = str_from_c(units[i].words);
+        Str name;
+        while (str_split_next(&rest, '|', &name)) {
+            if (str_eq_ignore_case(name, word)) {
+                return &units[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+bool duration_suggest(Str text, Buf *out)
+{
+    double total = 0;
+    text = str_trim(text);
+    do {
+        double number;
+        size_t digits = number_length(text);
+        if (!number_parse_float(str_slice(text, 0, digits), &number)) {
+            return false;
+        }
+        text = str_from_offset(text, digits);
+        const Unit *unit = unit_called(take_word(&text));
+        if (unit == NULL) {
+            return false;
+        }
+        total += number * (double)unit->ms;
+    } while (text.len > 0);
+    int64_t ms;
+    if (!duration_from_seconds(total / 1000, &ms)) {
+        return false;
+    }
+    duration_put(out, ms);
+    return true;
+}
+
 bool duration_parse(Str text, int64_t *out_ms)
 {
     double number;
@@ -72,11 +128,11 @@ bool duration_parse(Str text, int64_t *out_ms)
 void duration_put(Buf *out, int64_t ms)
 {
     static const Unit by_size[] = {
-        { "d", 24 * 3600 * 1000 },
-        { "h", 3600 * 1000 },
-        { "m", 60 * 1000 },
-        { "s", 1000 },
-        { "ms", 1 },
+        { .name = "d", .ms = 24 * 3600 * 1000 },
+        { .name = "h", .ms = 3600 * 1000 },
+        { .name = "m", .ms = 60 * 1000 },
+        { .name = "s", .ms = 1000 },
+        { .name = "ms", .ms = 1 },
     };
     if (ms <= 0) {
         buf_put_c(out, "0s");

@@ -10,6 +10,8 @@
 
 /* Milliseconds, at most DURATION_MAX_MS. False when it is no such text. */
 bool duration_parse(Str text, int64_t *out_ms);
+/* What "5 minutes" or "1 h 30 min" was meant as: "5m", "1h30m". False when that is not clear. */
+bool duration_suggest(Str text, Buf *out);
 /* Seconds to milliseconds; false for what is negative, not finite, or too long. */
 bool duration_from_seconds(double seconds, int64_t *out_ms);
 

@@ -322,6 +322,14 @@ static bool list_holds(const List *names, Str name)
     return false;
 }
 
+static uint32_t child_count(const Dynamic *dynamic)
+{
+    if (dynamic->children == NULL) {
+        return 0;
+    }
+    return dynamic->kind == DYNAMIC_MAP ? dynamic->value.map->len : dynamic->value.list->len;
+}
+
 void dynamic_steps_used(const Dynamic *dynamic, Arena *arena, List *names, bool *computed)
 {
     if (dynamic->template != NULL) {
@@ -333,11 +341,17 @@ void dynamic_steps_used(const Dynamic *dynamic, Arena *arena, List *names, bool 
             }
         }
     }
-    if (dynamic->children != NULL) {
-        uint32_t count =
-            dynamic->kind == DYNAMIC_MAP ? dynamic->value.map->len : dynamic->value.list->len;
-        for (uint32_t i = 0; i < count; i++) {
-            dynamic_steps_used(&dynamic->children[i], arena, names, computed);
-        }
+    for (uint32_t i = 0; i < child_count(dynamic); i++) {
+        dynamic_steps_used(&dynamic->children[i], arena, names, computed);
     }
+}
+
+bool dynamic_uses_steps(const Dynamic *dynamic)
+{
+    const TemplateUses *uses = dynamic->template == NULL ? NULL : template_uses(dynamic->template);
+    bool found = uses != NULL && (uses->computed || uses->count > 0);
+    for (uint32_t i = 0; !found && i < child_count(dynamic); i++) {
+        found = dynamic_uses_steps(&dynamic->children[i]);
+    }
+    return found;
 }

@@ -63,3 +63,5 @@ MUST_CHECK bool dynamic_evaluate_inside(Render *outer, const Dynamic *dynamic, V
 /* The literal names under which the templates in it use `steps`: steps['x'], steps.x. Each once,
  * in order. True in `*computed` when an index is not a literal. */
 void dynamic_steps_used(const Dynamic *dynamic, Arena *arena, List *names, bool *computed);
+/* Whether there is any such use. */
+bool dynamic_uses_steps(const Dynamic *dynamic);

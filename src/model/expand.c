@@ -42,24 +42,16 @@ typedef struct Walk {
 
 /* --- Instances of a step -------------------------------------------------------------------- */
 
-static bool uses_steps(Walk *w, const Dynamic *dynamic)
-{
-    ArenaMark mark = arena_mark(w->arena);
-    List *names = list_new(w->arena, 1);
-    bool computed = false;
-    dynamic_steps_used(dynamic, w->arena, names, &computed);
-    bool uses = computed || names->len > 0;
-    arena_release(w->arena, mark);
-    return uses;
-}
-
 static DynamicOutcome evaluate(Walk *w, const Dynamic *dynamic, Value item, Value *out)
 {
     if (dynamic_is_constant(dynamic)) {
         *out = dynamic->value;
         return DYNAMIC_OK;
     }
-    if (w->expansion->evaluate == NULL || uses_steps(w, dynamic)) {
+    if (dynamic->kind == DYNAMIC_EXPRESSION && template_literal(dynamic->template, out)) {
+        return DYNAMIC_OK;
+    }
+    if (w->expansion->evaluate == NULL || dynamic_uses_steps(dynamic)) {
         return DYNAMIC_UNKNOWN;
     }
     DynamicOutcome outcome = w->expansion->evaluate(w->expansion->context, dynamic, item, w->arena,
@@ -230,15 +222,15 @@ static void add_instances(Walk *w, const StepSpec *spec)
         return;
     }
     Value items;
-    DynamicOutcome outcome = evaluate(w, &spec->for_each, value_missing(), &items);
+    bool told = value_is_missing(spec->for_each.value);
+    DynamicOutcome outcome =
+        told ? DYNAMIC_UNKNOWN : evaluate(w, &spec->for_each, value_missing(), &items);
     if (outcome == DYNAMIC_UNKNOWN && w->expansion->evaluate == NULL) {
         add_instance(w, spec, value_missing(), STR_EMPTY);
         return;
     }
-    if (outcome == DYNAMIC_UNKNOWN) {
-        site_problem(w->load, "E0317", spec->for_each.value,
-                     "'forEach' must be known before the run, and this uses what only the run can "
-                     "tell");
+    if (outcome == DYNAMIC_UNKNOWN && !told) {
+        for_each_unknown(w->load, spec->for_each.value);
         w->ok = false;
     }
     if (outcome != DYNAMIC_OK) {
@@ -265,8 +257,7 @@ static void add_instances(Walk *w, const StepSpec *spec)
             add_keyed(w, spec, &keys, value_map(item), key_of(w, key, i));
         }
     } else {
-        site_problem(w->load, "E0316", spec->for_each.value,
-                     "'forEach' takes a list or a map, and this gives %s", site_kind_words(items));
+        for_each_of_scalar(w->load, spec->for_each.value, items);
         w->ok = false;
     }
     if (w->steps.len == before) {

@@ -37,6 +37,26 @@ void site_suggest(const SiteLoad *load, Problem *problem, const Suggest *suggest
     }
 }
 
+void site_hint_other(const SiteLoad *load, Problem *problem, Value other)
+{
+    uint32_t line = site_line(load, other);
+    if (line > 0) {
+        problem->hint = arena_format(load->problems->arena, "the other one is in line %u", line);
+    }
+}
+
+void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Str text,
+                     bool in_list)
+{
+    text = str_slice(text, 0, 100);
+    problem->hint =
+        in_list
+            ? arena_format(load->problems->arena, "write '%s: %" STR_FMT "'", key, STR_ARG(text))
+            : arena_format(load->problems->arena,
+                           "write '[{%s: %" STR_FMT "}]', or '- %s: %" STR_FMT "' on the next line",
+                           key, STR_ARG(text), key, STR_ARG(text));
+}
+
 const char *site_kind_words(Value v)
 {
     switch ((ValueKind)v.kind) {
@@ -258,7 +278,10 @@ bool fields_read(const SiteLoad *load, const FieldSet *set, Value map, Value *ou
         } else if (entry->value.kind == VALUE_NULL) {
             continue;
         } else if (!value_is_missing(out[field])) {
-            site_problem(load, "E0310", entry->key, "'%s' is given twice", set->fields[field].name);
+            site_hint_other(load,
+                            site_problem(load, "E0310", entry->key, "'%s' is given twice",
+                                         set->fields[field].name),
+                            out[field]);
             ok = false;
         } else {
             ok = read_value(load, &set->fields[field], entry->value, &out[field]) && ok;

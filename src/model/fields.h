@@ -60,6 +60,13 @@ Problem *site_hint(const SiteLoad *load, const char *code, Value place, const ch
 /* Adds "did you mean 'X'?". */
 void site_suggest(const SiteLoad *load, Problem *problem, const Suggest *suggest);
 
+/* Adds where the other one is, for what stands there twice. */
+void site_hint_other(const SiteLoad *load, Problem *problem, Value other);
+/* Adds how a text is written where a list of maps with `key` belongs: in its place or, `in_list`,
+ * as an entry of a list that is there already. */
+void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Str text,
+                     bool in_list);
+
 /* "a list", "text", "a number": what a value is, in words. */
 const char *site_kind_words(Value v);
 /* A key or scalar as text: numbers and booleans as they are spelled. False for the rest. */

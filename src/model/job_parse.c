@@ -76,8 +76,7 @@ static bool check_name(const SiteLoad *load, StrMap *names, const StepSpec *spec
     Problem *problem =
         site_problem(load, "E0309", spec->name_place,
                      "two steps of this file are called '%" STR_FMT "'", STR_ARG(spec->name));
-    problem->hint = arena_format(load->problems->arena, "the other one is in line %u",
-                                 site_line(load, other->name_place));
+    site_hint_other(load, problem, other->name_place);
     return false;
 }
 
@@ -111,6 +110,21 @@ static bool steps_parse(const SiteLoad *load, Value given, const RunOptions *bas
     return ok;
 }
 
+/* At the key that comes second. */
+static void tell_both(const SiteLoad *load, const Map *document)
+{
+    Value steps = map_find_str(document, STR("steps"))->key;
+    Value jobs = map_find_str(document, STR("jobs"))->key;
+    bool steps_first = steps.start < jobs.start;
+    Problem *problem = site_problem(load, "E0322", steps_first ? jobs : steps,
+                                    "a job holds either 'steps' or 'jobs', not both");
+    problem->hint =
+        arena_format(load->problems->arena,
+                     "'%s' stands in line %u; put the steps into a file of their own "
+                     "and name it among the jobs",
+                     steps_first ? "steps" : "jobs", site_line(load, steps_first ? steps : jobs));
+}
+
 bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, JobFile *out)
 {
     *out = (JobFile){ .job = { .name = name, .path = path } };
@@ -132,8 +146,7 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
     if (!value_is_missing(given[JOB_JOBS])) {
         out->is_group = true;
         if (!value_is_missing(given[JOB_STEPS])) {
-            site_problem(load, "E0322", given[JOB_JOBS],
-                         "a job holds either 'steps' or 'jobs', not both");
+            tell_both(load, document.map);
             ok = false;
         }
         ok = site_entries_parse(load, ENTRY_JOBS, given[JOB_JOBS], &out->entries) && ok;

@@ -47,6 +47,14 @@ static bool refuse(const Conversion *c, const char *wanted, Value given)
                      STR_ARG(shown(c, given)));
 }
 
+/* The same with what was probably meant. */
+static bool refuse_but(const Conversion *c, const char *wanted, Value given, Str meant)
+{
+    return error_set(c->err, ERROR_INVALID,
+                     "must be %s, not %" STR_FMT "; did you mean '%" STR_FMT "'?", wanted,
+                     STR_ARG(shown(c, given)), STR_ARG(meant));
+}
+
 static Value with_mark(Value v, Value given)
 {
     v.flags |= given.flags & VALUE_SECRET;
@@ -106,12 +114,8 @@ static bool check_choice(const Conversion *c, Value text)
         buf_put_format(&listed, "%s'%" STR_FMT "'", listed.len == 0 ? "" : " or ", STR_ARG(choice));
     }
     Str near;
-    if (suggest_found(&suggest, &near)) {
-        return error_set(c->err, ERROR_INVALID,
-                         "must be %" STR_FMT ", not %" STR_FMT "; did you mean '%" STR_FMT "'?",
-                         STR_ARG(buf_str(&listed)), STR_ARG(shown(c, text)), STR_ARG(near));
-    }
-    return refuse(c, buf_c(&listed), text);
+    return suggest_found(&suggest, &near) ? refuse_but(c, buf_c(&listed), text, near)
+                                          : refuse(c, buf_c(&listed), text);
 }
 
 static bool to_string(const Conversion *c, Value given, Value *out)
@@ -161,7 +165,12 @@ static bool to_duration(const Conversion *c, Value given, Value *out)
               : value_is_string(given)    ? duration_parse(str_trim(value_str(given)), &ms)
                                           : false;
     if (!ok) {
-        return refuse(c, "a duration such as '15s' or '1h30m'", given);
+        static const char wanted[] = "a duration in d, h, m, s or ms such as '15s' or '1h30m'";
+        Buf meant = buf_make_in(c->arena, 64);
+        return value_is_string(given) && !value_is_secret(given) &&
+                       duration_suggest(value_str(given), &meant)
+                   ? refuse_but(c, wanted, given, buf_str(&meant))
+                   : refuse(c, wanted, given);
     }
     *out = with_mark(value_int(ms), given);
     return true;
@@ -179,7 +188,7 @@ static bool to_mode(const Conversion *c, Value given, Value *out)
     int64_t mode;
     if (text.len == 0 || !ascii_is_digit(text.data[0]) || !number_parse_int(text, 8, &mode, NULL) ||
         mode > MODE_MAX) {
-        return refuse(c, "a file mode in octal digits such as '0644'", given);
+        return refuse(c, "a file mode in octal digits, 0 to 7, such as '0644'", given);
     }
     *out = with_mark(value_int(mode), given);
     return true;

@@ -43,6 +43,10 @@ bool action_call_params(const SiteLoad *load, Value given, const FieldSet *other
 /* The ids as written, entries of a list with ", " between them; empty when there are none. */
 Str action_call_id(const SiteLoad *load, const ActionCall *call);
 
+/* Problems of a `forEach`, found when it is read or when it is evaluated. */
+void for_each_unknown(const SiteLoad *load, Value place);
+void for_each_of_scalar(const SiteLoad *load, Value place, Value items);
+
 /* One step; `base` has the file's run options. False also when it is to be left out. */
 bool step_parse(const SiteLoad *load, Value given, const RunOptions *base, StepSpec *out);
 

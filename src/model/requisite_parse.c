@@ -50,9 +50,17 @@ void requisite_keys_offer(Suggest *suggest)
     }
 }
 
-static void unknown_module(const SiteLoad *load, Value key, Str name)
+/* `module.action: id`, whether or not there is such an action. */
+static const Module *module_before_dot(const SiteLoad *load, Str name)
 {
-    Problem *problem = site_problem(load, "E0314", key,
+    size_t dot = str_find(name, STR("."), 0);
+    return dot == STR_NOT_FOUND ? NULL
+                                : module_table_find_module(load->modules, str_slice(name, 0, dot));
+}
+
+static void unknown_module(const SiteLoad *load, const MapEntry *entry, Str name)
+{
+    Problem *problem = site_problem(load, "E0314", entry->key,
                                     "'%" STR_FMT "' is no module; a reference is 'step: NAME', "
                                     "'job: NAME' or 'MODULE: NAME'",
                                     STR_ARG(str_slice(name, 0, 100)));
@@ -62,13 +70,13 @@ static void unknown_module(const SiteLoad *load, Value key, Str name)
     for (ModuleTable table = load->modules; *table != NULL; table++) {
         suggest_offer(&suggest, str_from_c((*table)->name));
     }
-    const Module *module;
-    const Action *action;
-    Str before = str_slice(name, 0, str_find(name, STR("."), 0));
-    if (module_table_find(load->modules, name, &module, &action) ||
-        (before.len < name.len &&
-         (module = module_table_find_module(load->modules, before)) != NULL)) {
-        problem->hint = arena_format(load->problems->arena, "did you mean '%s'?", module->name);
+    const Module *module = module_before_dot(load, name);
+    if (module != NULL) {
+        Str id = STR("NAME");
+        (void)site_text(load, entry->value, &id);
+        problem->hint = arena_format(load->problems->arena,
+                                     "name the module, not the action: '%s: %" STR_FMT "'",
+                                     module->name, STR_ARG(str_slice(id, 0, 100)));
     } else {
         site_suggest(load, problem, &suggest);
     }
@@ -91,7 +99,7 @@ static bool reference_parse(const SiteLoad *load, const MapEntry *entry, Requisi
         out->reference = REFERENCE_MODULE;
         out->module = kind;
     } else {
-        unknown_module(load, entry->key, kind);
+        unknown_module(load, entry, kind);
         return false;
     }
     out->place = entry->value;
@@ -116,8 +124,7 @@ static bool item_parse(const SiteLoad *load, const RequisiteKey *key, Value item
             site_problem(load, "E0312", item, "an entry of '%s' is a map with one key, not %s",
                          key->name, site_kind_words(item));
         if (value_is_string(item)) {
-            problem->hint = arena_format(load->problems->arena, "write '- step: %" STR_FMT "'",
-                                         STR_ARG(str_slice(value_str(item), 0, 100)));
+            site_hint_entry(load, problem, "step", value_str(item), true);
         }
         return false;
     }
@@ -157,8 +164,7 @@ bool requisite_parse(const SiteLoad *load, const MapEntry *entry, Requisites *ou
             problem->hint = arena_format(load->problems->arena, "write '- %" STR_FMT ": ...'",
                                          STR_ARG(str_slice(first, 0, 100)));
         } else if (value_is_string(entry->value)) {
-            problem->hint = arena_format(load->problems->arena, "write '- step: %" STR_FMT "'",
-                                         STR_ARG(str_slice(value_str(entry->value), 0, 100)));
+            site_hint_entry(load, problem, "step", value_str(entry->value), false);
         }
         return false;
     }

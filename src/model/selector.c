@@ -201,7 +201,7 @@ static const Selector *parse_group(Parser *p)
     }
     skip_space(p);
     if (p->at >= p->text.len || p->text.data[p->at] != ')') {
-        complain(p, opening, 1, "this parenthesis is never closed");
+        complain(p, opening, 1, "this parenthesis is never closed")->hint = STR("add ')'");
         return NULL;
     }
     p->at++;

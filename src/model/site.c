@@ -45,12 +45,50 @@ static Site *site_new(const SiteLoad *load)
     return site;
 }
 
-static bool base_load(Site *site, EntryKind kind, const char *path, const char *key, bool optional,
+/* "nested/web" of jobs/nested/web.yaml. */
+static Str name_below(Str path, Str folder)
+{
+    return str_slice(path, folder.len + 1, path.len - strlen(".yaml"));
+}
+
+/* Some job of the site, for an example. */
+static Str any_job(const SiteLoad *load)
+{
+    List *paths = list_new(load->arena, 16);
+    if (load->reader.list != NULL) {
+        load->reader.list(load->reader.context, STR("jobs"), load->arena, paths);
+    }
+    for (uint32_t i = 0; i < paths->len; i++) {
+        if (str_ends(value_str(paths->items[i]), STR(".yaml"))) {
+            return name_below(value_str(paths->items[i]), STR("jobs"));
+        }
+    }
+    return STR("NAME");
+}
+
+static void tell_no_jobs(const SiteLoad *load)
+{
+    Problem *problem = document_missing(load, STR("jobs/base.yaml"), value_missing());
+    Arena *arena = load->problems->arena;
+    problem->hint = STR("every site has this file; it says which nodes get which jobs:");
+    Str name = arena_format(arena, "        - name: %" STR_FMT, STR_ARG(any_job(load)));
+    const Str lines[] = { STR("    jobs:"), STR("      '*':"), name };
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        problem_add_note(arena, problem, lines[i], STR_EMPTY, 0);
+    }
+}
+
+static bool base_load(Site *site, EntryKind kind, const char *path, const char *key,
                       SiteEntries *out)
 {
     Value document;
-    if (!document_read(&site->load, str_from_c(path), DOCUMENT_KNOWN, value_missing(), optional,
+    bool missing;
+    if (!document_read(&site->load, str_from_c(path), DOCUMENT_KNOWN, value_missing(), &missing,
                        &document)) {
+        return false;
+    }
+    if (missing && kind == ENTRY_JOBS) {
+        tell_no_jobs(&site->load);
         return false;
     }
     Field fields[] = { { key, FIELD_ANY }, { 0 } };
@@ -64,13 +102,13 @@ bool site_load(const SiteLoad *load, Site **out)
 {
     Site *site = *out = site_new(load);
     Value config;
-    bool ok =
-        document_read(load, STR("config.yaml"), DOCUMENT_KNOWN, value_missing(), true, &config) &&
-        config_check(load, config, &site->triggers);
-    ok = base_load(site, ENTRY_VARIABLES, "variables/base.yaml", "files", true, &site->variables) &&
-         ok;
-    ok = base_load(site, ENTRY_MACROS, "macros/base.yaml", "macros", true, &site->macros) && ok;
-    ok = base_load(site, ENTRY_JOBS, "jobs/base.yaml", "jobs", false, &site->jobs) && ok;
+    bool missing;
+    bool ok = document_read(load, STR("config.yaml"), DOCUMENT_KNOWN, value_missing(), &missing,
+                            &config) &&
+              config_check(load, config, &site->triggers);
+    ok = base_load(site, ENTRY_VARIABLES, "variables/base.yaml", "files", &site->variables) && ok;
+    ok = base_load(site, ENTRY_MACROS, "macros/base.yaml", "macros", &site->macros) && ok;
+    ok = base_load(site, ENTRY_JOBS, "jobs/base.yaml", "jobs", &site->jobs) && ok;
     site->failed = !ok;
     return ok;
 }
@@ -91,7 +129,7 @@ bool site_load_file(const SiteLoad *load, Str path, Site **out)
     site->only = name;
     Value document;
     JobFile *file = ARENA_NEW(load->arena, JobFile);
-    site->failed = !document_read(load, path, DOCUMENT_KNOWN, value_missing(), false, &document) ||
+    site->failed = !document_read(load, path, DOCUMENT_KNOWN, value_missing(), NULL, &document) ||
                    !job_file_parse(load, *name, path, document, file);
     str_map_put(&site->files, *name, file);
     return !site->failed;
@@ -111,7 +149,7 @@ JobFile *site_job_file(Site *site, Str name, Value named_at)
     Str path = arena_format(load->arena, "jobs/%" STR_FMT ".yaml", STR_ARG(name));
     Value document;
     JobFile *file = NULL;
-    if (!document_read(load, path, DOCUMENT_KNOWN, named_at, false, &document)) {
+    if (!document_read(load, path, DOCUMENT_KNOWN, named_at, NULL, &document)) {
         site->failed = true;
     } else {
         file = ARENA_NEW(load->arena, JobFile);
@@ -123,17 +161,12 @@ JobFile *site_job_file(Site *site, Str name, Value named_at)
 
 bool site_read(Site *site, Str path, Value named_at, Value *out)
 {
-    bool ok = document_read(&site->load, path, DOCUMENT_FREE, named_at, false, out);
+    bool ok = document_read(&site->load, path, DOCUMENT_FREE, named_at, NULL, out);
     site->failed = site->failed || !ok;
     return ok;
 }
 
 /* --- All of it ------------------------------------------------------------------------------ */
-
-static Str name_below(Str path, Str folder)
-{
-    return str_slice(path, folder.len + 1, path.len - strlen(".yaml"));
-}
 
 /* Compiles what templates there are; their values are nobody's business here. */
 static bool check_variables(const SiteLoad *load, Value document)
@@ -171,9 +204,8 @@ static void check_folder(Site *site, const struct Folder *folder)
         if (!str_ends(path, STR(".yaml")) || str_eq(name_below(path, name), STR("base"))) {
             continue;
         }
-        site->failed =
-            !document_read(load, path, folder->kind, value_missing(), false, &document) ||
-            !folder->check(load, document) || site->failed;
+        site->failed = !document_read(load, path, folder->kind, value_missing(), NULL, &document) ||
+                       !folder->check(load, document) || site->failed;
     }
 }
 

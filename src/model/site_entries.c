@@ -62,8 +62,7 @@ static bool entry_parse(const SiteLoad *load, EntryKind kind, Value given, const
     if (value_is_string(given)) {
         Problem *problem =
             site_problem(load, "E0303", given, "%s must be a map, not text", kinds[kind].what);
-        problem->hint = arena_format(load->problems->arena, "write '- name: %" STR_FMT "'",
-                                     STR_ARG(str_slice(value_str(given), 0, 100)));
+        site_hint_entry(load, problem, "name", value_str(given), true);
         return false;
     }
     bool ok = fields_read_all(load, &set, given, values);
@@ -102,8 +101,7 @@ static bool list_parse(const SiteLoad *load, EntryKind kind, Value given, const 
             load, "E0303", given, "below a selector stands a list, not %s", site_kind_words(given));
         Str name;
         if (site_text(load, given, &name)) {
-            problem->hint =
-                arena_format(load->problems->arena, "write '- name: %" STR_FMT "'", STR_ARG(name));
+            site_hint_entry(load, problem, "name", name, false);
         }
         return false;
     }

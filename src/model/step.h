@@ -100,7 +100,7 @@ typedef struct StepSpec {
     uint32_t requisite_count;
     OrderKind order;
     int64_t order_number;
-    Dynamic for_each; /* null constant when absent */
+    Dynamic for_each; /* null constant when absent, missing when it was wrong */
     bool has_for_each;
 } StepSpec;
 

@@ -47,12 +47,14 @@ DynamicOutcome step_params_evaluate(const Step *step, StepEvaluate evaluate, voi
     return outcome;
 }
 
-/* Elsewhere the name of a command is the command. */
-static void hint_at_name(const StepSpec *spec, uint64_t params_set, uint32_t missing,
-                         Problems *problems, Problem *problem)
+/* What to add; elsewhere the name of a command is the command. */
+static void hint_at_missing(const StepSpec *spec, uint64_t params_set, uint32_t missing,
+                            Problems *problems, Problem *problem)
 {
     const ParamSpec *params = spec->action->params;
     const char *ids = action_id_params(spec->module, spec->action);
+    problem->hint = arena_format(problems->arena, "add '%s: ...' (%s)", params[missing].name,
+                                 params[missing].help);
     for (uint32_t i = 0; params[i].name != NULL; i++) {
         if (is_set(params_set, i) && id_params_hold(ids, str_from_c(params[i].name)) &&
             id_params_hold(ids, str_from_c(params[missing].name))) {
@@ -74,7 +76,7 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
                 document_problem(problems, sources, SEVERITY_ERROR, "E0307", spec->action_place,
                                  "'%s.%s' needs the parameter '%s'", spec->module->name,
                                  spec->action->name, spec->action->params[i].name);
-            hint_at_name(spec, params_set, i, problems, problem);
+            hint_at_missing(spec, params_set, i, problems, problem);
             ok = false;
         }
     }

@@ -85,7 +85,9 @@ static bool take_parameter_key(void *context, const MapEntry *entry)
     }
     if (str_eq(name, STR("order"))) {
         if (!value_is_missing(b->given[STEP_ORDER])) {
-            site_problem(b->load, "E0310", entry->key, "'order' is given twice");
+            site_hint_other(b->load,
+                            site_problem(b->load, "E0310", entry->key, "'order' is given twice"),
+                            b->given[STEP_ORDER]);
             b->ok = false;
         } else if (entry->value.kind != VALUE_NULL) {
             b->given[STEP_ORDER] = entry->value;
@@ -137,7 +139,9 @@ static void read_keys(Builder *b, Value given)
         b->ok = document_metadata(b->load, b->given[STEP_METADATA], &name) && b->ok;
     }
     if (!value_is_missing(name) && !value_is_missing(b->given[STEP_NAME])) {
-        site_problem(b->load, "E0310", name, "the step has a name already");
+        site_hint_other(b->load,
+                        site_problem(b->load, "E0310", name, "the step has a name already"),
+                        b->given[STEP_NAME]);
         b->ok = false;
     } else if (!value_is_missing(name)) {
         b->given[STEP_NAME] = name;
@@ -167,7 +171,8 @@ static bool read_action(Builder *b, Value step, ActionCall *call)
     if (value_is_missing(name)) {
         if (b->ok) {
             Problem *problem = site_problem(b->load, "E0304", step, "a step needs 'action'");
-            problem->hint = STR("such as 'action: cmd.run'");
+            problem->hint =
+                STR("add a line such as 'action: file.managed'; 'eden explain' lists all actions");
         }
     } else {
         found = action_call_find(b->load, name, call);
@@ -197,6 +202,42 @@ static bool read_order(const SiteLoad *load, Value given, StepSpec *out)
     return true;
 }
 
+void for_each_unknown(const SiteLoad *load, Value place)
+{
+    Problem *problem =
+        site_problem(load, "E0317", place,
+                     "'forEach' must be known before the run, and this uses what only the run can "
+                     "tell");
+    problem->hint = STR("it may use variables, facts and macros, but not the results of steps");
+}
+
+void for_each_of_scalar(const SiteLoad *load, Value place, Value items)
+{
+    Problem *problem = site_problem(load, "E0316", place, "'forEach' takes a list or a map, not %s",
+                                    site_kind_words(items));
+    problem->hint = STR("write a list, such as [web, db]");
+}
+
+static bool check_for_each(const SiteLoad *load, const Dynamic *given)
+{
+    if (dynamic_uses_steps(given)) {
+        for_each_unknown(load, given->value);
+        return false;
+    }
+    if (given->kind == DYNAMIC_TEXT) {
+        Problem *problem =
+            site_problem(load, "E0316", given->value, "'forEach' takes a list or a map, not text");
+        problem->hint = STR("a single '{{ expression }}' keeps its type");
+        return false;
+    }
+    bool walks = given->kind != DYNAMIC_CONSTANT || given->value.kind == VALUE_LIST ||
+                 given->value.kind == VALUE_MAP;
+    if (!walks) {
+        for_each_of_scalar(load, given->value, given->value);
+    }
+    return walks;
+}
+
 static bool read_for_each(const SiteLoad *load, Value given, StepSpec *out)
 {
     out->for_each = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value_null() };
@@ -205,22 +246,12 @@ static bool read_for_each(const SiteLoad *load, Value given, StepSpec *out)
     }
     out->has_for_each = true;
     if (!dynamic_compile(load->arena, load->templates, load->sources, given, &out->for_each,
-                         load->problems)) {
+                         load->problems) ||
+        !check_for_each(load, &out->for_each)) {
+        out->for_each = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value_missing() };
         return false;
     }
-    bool walks = out->for_each.kind == DYNAMIC_EXPRESSION || given.kind == VALUE_LIST ||
-                 given.kind == VALUE_MAP;
-    if (!walks) {
-        Problem *problem = site_problem(load, "E0316", given,
-                                        "'forEach' takes a list, a map, or a template that gives "
-                                        "one, not %s",
-                                        site_kind_words(given));
-        if (value_is_string(given)) {
-            problem->hint = STR("a single '{{ expression }}' keeps its type");
-        }
-        out->has_for_each = false;
-    }
-    return walks;
+    return true;
 }
 
 static bool read_name(const SiteLoad *load, Value given, const ActionCall *call, Value step,

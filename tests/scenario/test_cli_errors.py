@@ -104,7 +104,7 @@ error[E0103]: a value that starts with '{{' needs quotes
 
 error[E0001]: cannot read this: No such file or directory
   --> absent.j2
-   = eden explain E0001
+  = eden explain E0001
 
 2 errors
 """,

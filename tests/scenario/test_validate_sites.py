@@ -55,7 +55,13 @@ def test_mistakes_of_several_documents_are_told_together(eden, site):
     assert sorted(problems(eden, path), key=lambda found: found[1:4]) == [
         ("E0301", "jobs/base.yaml", 3, 13, "did you mean 'web'?"),
         ("E0302", "jobs/nobody.yaml", 1, 1, "did you mean 'steps'?"),
-        ("E0307", "jobs/web.yaml", 3, 3, None),
+        (
+            "E0307",
+            "jobs/web.yaml",
+            3,
+            3,
+            "add 'cmd: ...' (text for the shell, or a list of words that is run without one)",
+        ),
         ("E0306", "jobs/web.yaml", 4, 7, "did you mean 'cmd'?"),
         ("E0305", "jobs/web.yaml", 5, 3, "did you mean 'cmd.run'?"),
         ("E0201", "templates/motd", 1, 7, None),

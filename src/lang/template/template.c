@@ -196,6 +196,17 @@ const TemplateUses *template_uses(const Template *template)
     return &template->uses;
 }
 
+bool template_literal(const Template *template, Value *out)
+{
+    const Function *root = template->root;
+    bool literal = root->kind == FUNCTION_EXPRESSION && root->code[0].op == INS_CONST &&
+                   root->code[1].op == INS_RETURN_VALUE;
+    if (literal) {
+        *out = *root->code[0].constant;
+    }
+    return literal;
+}
+
 enum {
     FRAME_ROOM = 16 << 10
 };

@@ -95,6 +95,8 @@ typedef struct TemplateUses {
     bool computed;
 } TemplateUses;
 const TemplateUses *template_uses(const Template *template);
+/* The value of an expression that is a mere literal, such as 'web' or 80; false for any other. */
+bool template_literal(const Template *template, Value *out);
 
 typedef struct SecretRange {
     size_t start; /* byte offsets in the rendered text */

@@ -66,7 +66,7 @@ static void what_is_not_known_is_left_out(void **state)
     assert_str(printed(fixture), "error: no such file\n");
     problem->hint = STR("look elsewhere");
     problem->file = STR("a.yaml");
-    assert_str(printed(fixture), "error: no such file\n  --> a.yaml\n   = look elsewhere\n");
+    assert_str(printed(fixture), "error: no such file\n  --> a.yaml\n  = look elsewhere\n");
 }
 
 static void origins_go_outward_and_end(void **state)

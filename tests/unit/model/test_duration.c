@@ -60,11 +60,41 @@ static void durations_print_as_they_are_written(void **state)
     }
 }
 
+static void what_people_write_is_understood_for_a_hint(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *meant; /* NULL: nobody knows */
+    } rows[] = {
+        { "5min", "5m" },
+        { "5 minutes", "5m" },
+        { " 1 hour 30 min ", "1h30m" },
+        { "1h 30m", "1h30m" },
+        { "30m 1h", "1h30m" },
+        { "90 sec", "1m30s" },
+        { "250 Milliseconds", "250ms" },
+        { "", NULL },
+        { "soon", NULL },
+        { "5", NULL },
+        { "5 moons", NULL },
+        { "min", NULL },
+        { "5.5.5 min", NULL },
+        { "99999999999 days", NULL },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+        bool known = duration_suggest(str_from_c(rows[i].text), &out);
+        assert_int_equal(known, rows[i].meant != NULL);
+        assert_str(buf_str(&out), known ? rows[i].meant : "");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_are_read_in_milliseconds),
         cmocka_unit_test(durations_print_as_they_are_written),
+        cmocka_unit_test(what_people_write_is_understood_for_a_hint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,24 +220,26 @@ static void mistakes_of_sites_are_told_all_at_once(void **state)
         "E0303 variables/base.yaml:4:62 'merge' must be one of first|all, not 'al' | did you mean "
         "'all'?\n"
         "E0201 variables/base.yaml:4:45 unexpected '}' | '{{' ends with '}}'\n"
-        "E0303 variables/base.yaml:5:7 an entry of 'files' must be a map, not text | write '- "
-        "name: network'\n"
+        "E0303 variables/base.yaml:5:7 an entry of 'files' must be a map, not text | write "
+        "'name: network'\n"
         "E0302 macros/base.yaml:1:1 a base file has no key 'macro' | did you mean 'macros'?\n"
         "E0303 jobs/base.yaml:4:13 a name is the path of a file without '.yaml', and leads nowhere "
         "else\n"
         "E0302 jobs/base.yaml:5:32 'conditions' of a job has no key 'success' | it can have when\n"
-        "E0501 jobs/base.yaml:6:4 this parenthesis is never closed\n"
+        "E0501 jobs/base.yaml:6:4 this parenthesis is never closed | add ')'\n"
         "E0301 jobs/base.yaml:3:13 there is no file 'jobs/wbe.yaml' | did you mean 'web'?\n"
+        "E0317 jobs/web.yaml:8:12 'forEach' must be known before the run, and this uses what only "
+        "the run can tell | it may use variables, facts and macros, but not the results of steps\n"
         "E0301 jobs/web.yaml:1:10 there is no file 'jobs/wep.yaml' | did you mean 'web'?\n"
         "E0204 jobs/web.yaml:3:28 'nothing' is undefined\n"
-        "E0316 jobs/web.yaml:5:12 'forEach' takes a list or a map, and this gives a number\n"
-        "E0317 jobs/web.yaml:8:12 'forEach' must be known before the run, and this uses what only "
-        "the run can tell\n"
+        "E0316 jobs/web.yaml:5:12 'forEach' takes a list or a map, not a number | write a list, "
+        "such as [web, db]\n"
         "E0316 jobs/web.yaml:11:12 'forEach' gives 'a' twice, and both steps would have the same "
         "name\n"
         "E0201 variables/common.yaml:1:8 unexpected end of template, expected 'end of print "
         "statement'.\n"
-        "E0307 macros/m.yaml:1:13 'cmd.run' needs the parameter 'cmd'\n"
+        "E0307 macros/m.yaml:1:13 'cmd.run' needs the parameter 'cmd' | add 'cmd: ...' (what to "
+        "run)\n"
         "E0302 macros/m.yaml:2:5 a macro has no key 'expresion' | did you mean 'expression'?\n"
         "E0201 macros/m.yaml:3:19 unexpected 'end of template'\n"
         "E0302 events/updates.yaml:3:3 a trigger has no key 'nme' | did you mean 'name'?\n"
@@ -256,7 +258,8 @@ static void a_site_needs_jobs(void **state)
     TEST_SITE site;
     test_site_open(&site, files);
     assert_false(site_load(&site.load, &site.site));
-    assert_told(&site, "E0301 jobs/base.yaml:0:0 there is no file 'jobs/base.yaml'\n");
+    assert_told(&site, "E0301 jobs/base.yaml:0:0 there is no file 'jobs/base.yaml' | every site "
+                       "has this file; it says which nodes get which jobs:\n");
 }
 
 static void one_job_can_be_asked_for(void **state)
@@ -297,7 +300,8 @@ static void parameters_are_evaluated_for_the_module(void **state)
     } rows[] = {
         { "0600", DYNAMIC_OK, "" },
         { "rw", DYNAMIC_FAILED,
-          "E0308 t.yaml:5:11 'mode' must be a file mode in octal digits such as '0644', not "
+          "E0308 t.yaml:5:11 'mode' must be a file mode in octal digits, 0 to 7, such as '0644', "
+          "not "
           "'rw'\n" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

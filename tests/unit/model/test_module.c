@@ -97,8 +97,13 @@ static void scalars_become_what_the_row_says(void **state)
         { PARAM_DURATION, "15s", "15000" },
         { PARAM_DURATION, "15", "15000" },
         { PARAM_DURATION, "0.5", "500" },
-        { PARAM_DURATION, "soon", "must be a duration such as '15s' or '1h30m', not 'soon'" },
-        { PARAM_DURATION, "-1", "must be a duration such as '15s' or '1h30m', not -1" },
+        { PARAM_DURATION, "soon",
+          "must be a duration in d, h, m, s or ms such as '15s' or '1h30m', not 'soon'" },
+        { PARAM_DURATION, "5min",
+          "must be a duration in d, h, m, s or ms such as '15s' or '1h30m', not '5min'; did you "
+          "mean '5m'?" },
+        { PARAM_DURATION, "-1",
+          "must be a duration in d, h, m, s or ms such as '15s' or '1h30m', not -1" },
         { PARAM_ANY, "[1, {a: b}]", "[1, {'a': 'b'}]" },
     };
     check_rows(rows, COUNT_OF(rows));
@@ -115,10 +120,14 @@ static void modes_are_octal_however_they_are_quoted(void **state)
         { PARAM_MODE, "'0o644'", "420" },
         { PARAM_MODE, "04755", "2541" },
         { PARAM_MODE, "0", "0" },
-        { PARAM_MODE, "0888", "must be a file mode in octal digits such as '0644', not 888" },
-        { PARAM_MODE, "u=rw", "must be a file mode in octal digits such as '0644', not 'u=rw'" },
-        { PARAM_MODE, "-644", "must be a file mode in octal digits such as '0644', not -644" },
-        { PARAM_MODE, "77777", "must be a file mode in octal digits such as '0644', not 77777" },
+        { PARAM_MODE, "0888",
+          "must be a file mode in octal digits, 0 to 7, such as '0644', not 888" },
+        { PARAM_MODE, "u=rw",
+          "must be a file mode in octal digits, 0 to 7, such as '0644', not 'u=rw'" },
+        { PARAM_MODE, "-644",
+          "must be a file mode in octal digits, 0 to 7, such as '0644', not -644" },
+        { PARAM_MODE, "77777",
+          "must be a file mode in octal digits, 0 to 7, such as '0644', not 77777" },
     };
     check_rows(rows, COUNT_OF(rows));
 }

@@ -171,8 +171,8 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
                          "'steps:'\n" },
         { "steps: {a: b}\n", "E0303 t.yaml:1:8 'steps' must be a list, not a map\n" },
         { "steps:\n- do it\n", "E0303 t.yaml:2:3 a step must be a map, not text\n" },
-        { "steps:\n- name: x\n",
-          "E0304 t.yaml:2:3 a step needs 'action' | such as 'action: cmd.run'\n" },
+        { "steps:\n- name: x\n", "E0304 t.yaml:2:3 a step needs 'action' | add a line such as "
+                                 "'action: file.managed'; 'eden explain' lists all actions\n" },
         { "steps:\n- action: file.manged\n  parameters: {name: /a}\n",
           "E0305 t.yaml:2:11 there is no action 'file.manged' | did you mean 'file.managed'?\n" },
         { "steps:\n- fil.managed: {name: /a}\n",
@@ -182,25 +182,26 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
           "file.managed, file.content\n" },
         { "steps:\n- action: pkg.instaled\n  parameters:\n  - onchages: []\n  - require: x\n",
           "E0305 t.yaml:2:11 there is no action 'pkg.instaled' | did you mean 'pkg.installed'?\n"
-          "E0312 t.yaml:5:14 'require' must be a list of references, not text | write '- step: "
-          "x'\n" },
+          "E0312 t.yaml:5:14 'require' must be a list of references, not text | write '[{step: "
+          "x}]', or '- step: x' on the next line\n" },
         { "steps:\n- cmd.run: {cmd: a, timout: 5s}\n",
           "E0306 t.yaml:2:21 'cmd.run' has no parameter 'timout' | did you mean 'timeout'?\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n  - onchages:\n    - cmd: b\n",
           "E0306 t.yaml:4:5 'cmd.run' has no parameter 'onchages' | did you mean 'onchanges'?\n" },
         { "steps:\n- file.managed:\n  - content: a\n",
-          "E0307 t.yaml:2:3 'file.managed' needs the parameter 'name'\n" },
+          "E0307 t.yaml:2:3 'file.managed' needs the parameter 'name' | add 'name: ...' (path)\n" },
         { "steps:\n- file.managed: {name: etc/motd, mode: 999}\n",
           "E0308 t.yaml:2:24 'name' must be an absolute path, not 'etc/motd'\n"
-          "E0308 t.yaml:2:40 'mode' must be a file mode in octal digits such as '0644', not "
+          "E0308 t.yaml:2:40 'mode' must be a file mode in octal digits, 0 to 7, such as '0644', "
+          "not "
           "999\n" },
         { "steps:\n- service.ensure: {name: a, state: runing}\n",
           "E0308 t.yaml:2:36 'state' must be 'started' or 'stopped', not 'runing'\n" },
         { "steps:\n- file.managed: {name: /a, source: motd}\n",
           "E0301 t.yaml:2:36 there is no file 'files/motd' in the site\n" },
         { "steps:\n- file.managed: {name: /a, from: [{step: b}]}\n",
-          "E0308 t.yaml:2:34 this must be a list of steps that publish files | write '- file: NAME "
-          "OF THE STEP'\n" },
+          "E0308 t.yaml:2:34 this must be a list of steps that publish files | write '[{file: NAME "
+          "OF THE STEP}]'\n" },
         { "steps:\n- {name: a, cmd.run: {cmd: x}}\n- {name: a, cmd.run: {cmd: y}}\n",
           "E0309 t.yaml:3:10 two steps of this file are called 'a' | the other one is in line "
           "2\n" },
@@ -210,18 +211,19 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
         { "steps:\n- name: a\n  action: cmd.run\n  cmd.run: {cmd: x}\n",
           "E0310 t.yaml:4:3 a step has one action, this is a second one | "
           "write 'action' and 'parameters', or this form\n"
-          "E0307 t.yaml:3:11 'cmd.run' needs the parameter 'cmd'\n" },
+          "E0307 t.yaml:3:11 'cmd.run' needs the parameter 'cmd' | add 'cmd: ...' (what to "
+          "run)\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n  - cmd: b\n",
-          "E0310 t.yaml:4:5 the parameter 'cmd' is given twice\n" },
+          "E0310 t.yaml:4:5 the parameter 'cmd' is given twice | the other one is in line 3\n" },
         { "steps:\n- name: a\n  spec: {name: b, cmd.run: {cmd: x}}\n",
-          "E0310 t.yaml:3:10 'name' is given twice\n" },
+          "E0310 t.yaml:3:10 'name' is given twice | the other one is in line 2\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n    timeout: 5s\n",
           "E0303 t.yaml:4:5 an entry of 'parameters' is a map with one key, this has 2 | put a '-' "
           "before it\n"
-          "E0307 t.yaml:2:3 'cmd.run' needs the parameter 'cmd'\n" },
+          "E0307 t.yaml:2:3 'cmd.run' needs the parameter 'cmd' | add 'cmd: ...' (what to run)\n" },
         { "steps:\n- cmd.run: ls\n",
           "E0303 t.yaml:2:12 parameters are a map, or a list of maps with one key each, not text\n"
-          "E0307 t.yaml:2:3 'cmd.run' needs the parameter 'cmd'\n" },
+          "E0307 t.yaml:2:3 'cmd.run' needs the parameter 'cmd' | add 'cmd: ...' (what to run)\n" },
         { "steps:\n- name: 'a {{ b }}'\n  cmd.run: {cmd: x}\n",
           "E0315 t.yaml:2:9 'name' cannot hold a template | "
           "write a fixed text; parameters may hold templates\n" },
@@ -232,10 +234,20 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
         { "steps:\n- include: x\n  name: y\n",
           "E0302 t.yaml:2:3 an entry with 'include' has no other keys\n" },
         { "steps:\n- cmd.run: {cmd: a}\n  forEach: abc\n",
-          "E0316 t.yaml:3:12 'forEach' takes a list, a map, or a template that gives one, not text "
-          "| a single '{{ expression }}' keeps its type\n" },
+          "E0316 t.yaml:3:12 'forEach' takes a list or a map, not text | write a list, such as "
+          "[web, db]\n" },
+        { "steps:\n- cmd.run: {cmd: a}\n  forEach: 'a {{ b }}'\n",
+          "E0316 t.yaml:3:12 'forEach' takes a list or a map, not text | a single '{{ expression "
+          "}}' keeps its type\n" },
+        { "steps:\n- cmd.run: {cmd: a}\n  forEach: {a: [\"{{ steps['x'].StdOut }}\"]}\n",
+          "E0317 t.yaml:3:12 'forEach' must be known before the run, and this uses what only the "
+          "run can tell | it may use variables, facts and macros, but not the results of steps\n" },
+        { "jobs: []\nsteps: []\n",
+          "E0322 t.yaml:2:1 a job holds either 'steps' or 'jobs', not both | 'jobs' stands in line "
+          "1; put the steps into a file of their own and name it among the jobs\n" },
         { "steps: []\njobs: []\n",
-          "E0322 t.yaml:2:7 a job holds either 'steps' or 'jobs', not both\n" },
+          "E0322 t.yaml:2:1 a job holds either 'steps' or 'jobs', not both | 'steps' stands in "
+          "line 1; put the steps into a file of their own and name it among the jobs\n" },
         { "steps:\n- name: a\n  file.managed: {name: /a}\n  watch: [{cmd: b}]\n- cmd.run: {cmd: "
           "b}\n",
           "E0320 t.yaml:4:17 'file.managed' does not react to changes: here 'watch' equals "
@@ -257,10 +269,10 @@ static void wrong_requisites_are_told(void **state)
           "E0312 t.yaml:3:12 'require' must be a list of references, not a map | write "
           "'- step: ...'\n" },
         { "b",
-          "E0312 t.yaml:3:12 'require' must be a list of references, not text | write '- step: "
-          "b'\n" },
+          "E0312 t.yaml:3:12 'require' must be a list of references, not text | write '[{step: "
+          "b}]', or '- step: b' on the next line\n" },
         { "[b]", "E0312 t.yaml:3:13 an entry of 'require' is a map with one key, not text | write "
-                 "'- step: b'\n" },
+                 "'step: b'\n" },
         { "[{step: a, job: b}]", "E0312 t.yaml:3:23 an entry of 'require' is a map with one key, "
                                  "this has 2 | put a '-' before it\n" },
         { "[{}]", "E0312 t.yaml:3:13 an entry of 'require' is a map with one key, this has 0\n" },
@@ -268,7 +280,7 @@ static void wrong_requisites_are_told(void **state)
                         "NAME' or 'MODULE: NAME' | did you mean 'pkg'?\n" },
         { "[{pkg.installed: b}]",
           "E0314 t.yaml:3:14 'pkg.installed' is no module; a reference is 'step: NAME', 'job: "
-          "NAME' or 'MODULE: NAME' | did you mean 'pkg'?\n" },
+          "NAME' or 'MODULE: NAME' | name the module, not the action: 'pkg: b'\n" },
         { "[{step: [b]}]", "E0312 t.yaml:3:20 a reference names one step, id or job as text, not a "
                            "list\n" },
         { "[{step: }]", "E0312 t.yaml:3:14 a reference names one step, id or job as text, not "
@@ -297,7 +309,8 @@ static void wrong_conditions_and_options_are_told(void **state)
         { "conditions: {when: {condition: a ==}}",
           "E0201 t.yaml:3:36 unexpected 'end of template'\n" },
         { "conditions: {when: {condition: a, retry: {interval: soon, limit: -1}}}",
-          "E0303 t.yaml:3:55 'interval' must be a duration such as '15s' or '1h30m', not 'soon'\n"
+          "E0303 t.yaml:3:55 'interval' must be a duration in d, h, m, s or ms such as '15s' or "
+          "'1h30m', not 'soon'\n"
           "E0303 t.yaml:3:68 'limit' must be a whole number from 0, not a number\n" },
         { "runOptions: {snyc: true}",
           "E0302 t.yaml:3:16 'runOptions' has no key 'snyc' | did you mean 'sync'?\n" },
@@ -313,7 +326,7 @@ static void wrong_conditions_and_options_are_told(void **state)
           "E0303 t.yaml:3:29 'consistency' must be one of consistent|eventual, not 'eventuall' | "
           "did you mean 'eventual'?\n" },
         { "runOptions: {target: {hosts: ['(a']}}",
-          "E0501 t.yaml:3:34 this parenthesis is never closed\n" },
+          "E0501 t.yaml:3:34 this parenthesis is never closed | add ')'\n" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char text[200];
