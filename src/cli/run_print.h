@@ -12,8 +12,7 @@ typedef enum DiffShown {
 
 typedef struct RunPrintStyle {
     bool color;
-    bool all;      /* also steps that are ok or were skipped */
-    bool recorded; /* 'eden why' can tell more */
+    bool all; /* also steps that are ok or were skipped */
     DiffShown diff;
 } RunPrintStyle;
 

@@ -37,22 +37,19 @@ SYSTEM = [*BARE, "systemd", "systemd-sysv", "dbus", "polkitd", "packagekit", "op
 
 @dataclasses.dataclass(frozen=True)
 class Root:
-    """`files`: path and text of what else is in it. `ahead`: made before the tests that use it."""
+    """`tests`: it is among those that the tests of the project use, so it is made ahead."""
 
     release: str
     packages: tuple
-    files: tuple = ()
-    ahead: bool = True
+    tests: bool = True
 
 
 ROOTS = {
     "bookworm": Root("bookworm", tuple(SYSTEM)),
     "trixie": Root("trixie", tuple(SYSTEM)),
-    # Other people's package managers, which Debian packages too; set up as at home.
+    # Other people's package managers, which Debian packages too.
     "foreign": Root("bookworm", (*BARE, "dnf", "zypper", "pacman-package-manager", "rpm",
-                                 "libarchive-tools"),
-                    files=(("/etc/rpm/macros", "%_dbpath /var/lib/rpm\n"),
-                           ("/etc/dnf/vars/releasever", "1\n"))),
+                                 "libarchive-tools")),
 }  # fmt: skip
 
 
@@ -67,7 +64,7 @@ def cache():
 
 def key(name):
     root = ROOTS[name]
-    text = json.dumps([EDITION, root.release, sorted(root.packages), *root.files])
+    text = json.dumps([EDITION, root.release, sorted(root.packages)])
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
@@ -87,7 +84,7 @@ def path(name):
             _remove(draft)
             try:
                 _make(ROOTS[name], draft, lock)
-                adjust(draft, ROOTS[name].files)
+                adjust(draft)
             except BaseException:
                 _remove(draft)
                 raise
@@ -187,7 +184,7 @@ def _make(root, folder, lock):
     shutil.rmtree(scratch)
 
 
-def adjust(root, files):
+def adjust(root):
     """What a host must not have from its root: packages from elsewhere, work that starts at a
     time of its own, the identity of another host."""
     for pattern in [
@@ -207,10 +204,6 @@ def adjust(root, files):
     os.utime(root / "usr", (0, 0))
     for name in ("etc/.updated", "var/.updated"):
         (root / name).write_text("")
-    for name, text in files:
-        target = root / name.lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
 
 
 def main(names):
@@ -219,7 +212,7 @@ def main(names):
         made = path(name)
         return f"{name}: {made}, {time.monotonic() - start:.0f} s"
 
-    wanted = names or [name for name, root in ROOTS.items() if root.ahead]
+    wanted = names or [name for name, root in ROOTS.items() if root.tests]
     try:
         with concurrent.futures.ThreadPoolExecutor(len(wanted)) as pool:
             for line in pool.map(timed, wanted):

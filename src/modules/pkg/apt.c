@@ -1,0 +1,454 @@
+/* Debian's package manager: dpkg's files are read, apt-get and dpkg do the rest. */
+#include "modules/pkg/apt_texts.h"
+#include "modules/pkg/backend.h"
+#include "modules/pkg/control.h"
+
+#define STATUS_PATH  "/var/lib/dpkg/status"
+#define UPDATES_PATH "/var/lib/dpkg/updates"
+#define STATES_PATH  "/var/lib/apt/extended_states"
+#define LISTS_PATH   "/var/lib/apt/lists"
+
+enum {
+    STATUS_MAX = 256 << 20, /* bytes */
+    UPDATES_MAX = 10000,
+    LOCK_ROUND_S = 5 /* how long apt waits by itself, before we look again who it is */
+};
+
+static bool apt_is_native(Call *call)
+{
+    FileInfo info;
+    Error err;
+    return host_stat(call->host, STR(STATUS_PATH), &info, &err) && info.kind == FILE_REGULAR;
+}
+
+/* With these characters no name is an option, a pattern or a version. One that ends with '-' or '+'
+ * would be an order of its own to apt-get; it gets none that is not in the index. */
+static bool apt_check_name(Str name, Error *err)
+{
+    Str bare = str_slice(name, 0, str_find(name, STR(":"), 0));
+    Str arch = str_from_offset(name, bare.len);
+    bool ok = bare.len > 1 && (ascii_is_digit(bare.data[0]) || ascii_is_alpha(bare.data[0])) &&
+              arch.len != 1;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        bool is_mark = i < bare.len ? memchr("+.-", c, 3) != NULL : c == '-' || i == bare.len;
+        ok = ok && (ascii_is_digit(c) || (c >= 'a' && c <= 'z') || is_mark);
+    }
+    return ok || error_set(err, ERROR_INVALID,
+                           "'%" STR_FMT "' cannot be a package: names are of small letters, "
+                           "digits and '+', '-', '.'",
+                           STR_ARG(name));
+}
+
+/* --- What is installed ---------------------------------------------------------------------- */
+
+static bool apt_fingerprint(Call *call, Fingerprint *out, Error *err)
+{
+    return fingerprint_add(call, STR(STATUS_PATH), out, err) &&
+           fingerprint_add(call, STR(UPDATES_PATH), out, err) &&
+           fingerprint_add(call, STR(STATES_PATH), out, err);
+}
+
+static bool is_update(Str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if (!ascii_is_digit(name.data[i])) {
+            return false;
+        }
+    }
+    return name.len > 0;
+}
+
+/* What dpkg was about to write into its list when it was interrupted; named by numbers. */
+static bool read_updates(Call *call, Arena *arena, Str **out, uint32_t *count, Error *err)
+{
+    FileInfo info;
+    Str *names;
+    uint32_t name_count;
+    *count = 0;
+    *out = NULL;
+    if (!host_stat(call->host, STR(UPDATES_PATH), &info, err)) {
+        return false;
+    }
+    if (info.kind != FILE_DIRECTORY) {
+        return true;
+    }
+    if (!host_list(call->host, arena, STR(UPDATES_PATH), UPDATES_MAX, &names, &name_count, err)) {
+        return false;
+    }
+    *out = ARENA_ARRAY(arena, Str, name_count + 1);
+    for (uint32_t i = 0; i < name_count; i++) {
+        Str path = arena_format(arena, UPDATES_PATH "/%" STR_FMT, STR_ARG(names[i]));
+        Error gone; /* dpkg may be at work and have taken it away */
+        if (is_update(names[i]) &&
+            host_read(call->host, arena, path, STATUS_MAX, &(*out)[*count], &gone)) {
+            ++*count;
+        }
+    }
+    return true;
+}
+
+static bool apt_read(Call *call, PackageDatabase *into, Error *err)
+{
+    Arena *arena = &into->arena;
+    Str status, states, *updates;
+    uint32_t update_count;
+    FileInfo info;
+    if (!host_read(call->host, arena, STR(STATUS_PATH), STATUS_MAX, &status, err) ||
+        !read_updates(call, arena, &updates, &update_count, err)) {
+        return false;
+    }
+    dpkg_status_read(into, status, updates, update_count);
+    if (!host_stat(call->host, STR(STATES_PATH), &info, err)) {
+        return false;
+    }
+    if (info.kind != FILE_ABSENT) {
+        if (!host_read(call->host, arena, STR(STATES_PATH), STATUS_MAX, &states, err)) {
+            return false;
+        }
+        apt_states_read(into, states);
+    }
+    return true;
+}
+
+static void apt_list_needs(Arena *arena, const Package *package, List *names)
+{
+    static const Str fields[] = { STR("Pre-Depends"), STR("Depends"), STR("Recommends") };
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        Str value, name;
+        if (control_find(package->record, fields[i], &value)) {
+            while (control_next_name(&value, &name)) {
+                list_push(arena, names, value_string(name));
+            }
+        }
+    }
+}
+
+/* --- What can be installed ------------------------------------------------------------------ */
+
+/* A question leaves no trace: apt would write down its cache of both. */
+static void add_quiet_cache(Call *call, ToolArgs *args)
+{
+    FileInfo info;
+    Error err;
+    if (!call->planning) {
+        return;
+    }
+    tool_arg(call, args, STR("-oDir::Cache::pkgcache="));
+    if (!host_stat(call->host, STR("/var/cache/apt/srcpkgcache.bin"), &info, &err) ||
+        info.kind != FILE_REGULAR) {
+        tool_arg(call, args, STR("-oDir::Cache::srcpkgcache="));
+    }
+}
+
+static bool apt_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
+{
+    ToolArgs args = { 0 };
+    Str out;
+    tool_arg(call, &args, STR("apt-cache"));
+    tool_arg(call, &args, STR("-q"));
+    add_quiet_cache(call, &args);
+    tool_arg(call, &args, STR("policy"));
+    tool_arg(call, &args, STR("--"));
+    for (uint32_t i = 0; i < count; i++) {
+        tool_arg(call, &args, offers[i].name);
+    }
+    if (!tool_do(call, tool_args_end(call, &args), &out, err)) {
+        return false;
+    }
+    apt_policy_read(call->arena, out, offers, count);
+    return true;
+}
+
+/* apt notes nowhere when it looked for news last; but it has then gone through this directory. */
+static int64_t apt_index_time(Call *call)
+{
+    static const Str paths[] = { STR(LISTS_PATH), STR(LISTS_PATH "/partial"),
+                                 STR("/var/lib/apt/periodic/update-success-stamp") };
+    Str *names;
+    uint32_t name_count;
+    Error err;
+    int64_t newest = 0;
+    if (!host_list(call->host, call->arena, STR(LISTS_PATH), 100000, &names, &name_count, &err)) {
+        return 0;
+    }
+    bool has_one = false;
+    for (uint32_t i = 0; i < name_count; i++) {
+        has_one = has_one || str_ends(names[i], STR("Release"));
+    }
+    for (size_t i = 0; has_one && i < COUNT_OF(paths); i++) {
+        FileInfo info;
+        if (host_stat(call->host, paths[i], &info, &err) && info.kind != FILE_ABSENT &&
+            info.mtime_ns / 1000000 > newest) {
+            newest = info.mtime_ns / 1000000;
+        }
+    }
+    return newest;
+}
+
+/* --- Running apt ---------------------------------------------------------------------------- */
+
+/* Nothing here may ask: there is nobody to answer. Below another root nothing is started: there is
+ * no init to ask whether it may be. */
+static const char *const *environment(Call *call, bool replaces)
+{
+    static const char *const always[] = {
+        "DEBIAN_FRONTEND=noninteractive", "DEBIAN_PRIORITY=critical",   "NEEDRESTART_MODE=l",
+        "APT_LISTCHANGES_FRONTEND=none",  "APT_LISTBUGS_FRONTEND=none",
+    };
+    VEC(const char *) env = { 0 };
+    for (size_t i = 0; i < COUNT_OF(always); i++) {
+        VEC_PUSH(call->arena, &env, always[i]);
+    }
+    VEC_PUSH(call->arena, &env, replaces ? "UCF_FORCE_CONFFNEW=1" : "UCF_FORCE_CONFFOLD=1");
+    if (!host_is_live(call->host)) {
+        VEC_PUSH(call->arena, &env, "RUNLEVEL=1");
+        VEC_PUSH(call->arena, &env, "SYSTEMD_OFFLINE=1");
+    }
+    VEC_PUSH(call->arena, &env, NULL);
+    return env.items;
+}
+
+static void begin(Call *call, ToolArgs *args, int64_t lock_ms)
+{
+    tool_arg(call, args, STR("apt-get"));
+    tool_arg(call, args, STR("-q"));
+    tool_arg(call, args, STR("-y"));
+    tool_arg(call, args, STR("-oDpkg::Use-Pty=0"));
+    int64_t round_s = lock_ms / 1000 < LOCK_ROUND_S ? lock_ms / 1000 : LOCK_ROUND_S;
+    tool_arg(call, args,
+             arena_format(call->arena, "-oDPkg::Lock::Timeout=%lld", (long long)round_s));
+}
+
+static void add_conffiles(Call *call, ToolArgs *args, const char *option, bool replaces)
+{
+    if (!replaces) {
+        Str keep = arena_format(call->arena, "%s--force-confdef", option);
+        tool_arg(call, args, keep);
+    }
+    Str policy =
+        arena_format(call->arena, "%s--force-%s", option, replaces ? "confnew" : "confold");
+    tool_arg(call, args, policy);
+}
+
+static const char *verb(const PackageChange *change)
+{
+    switch (change->operation) {
+    case PACKAGES_INSTALL: return "install";
+    case PACKAGES_REMOVE: return change->purge ? "purge" : "remove";
+    case PACKAGES_UPGRADE: break;
+    }
+    return change->full ? "dist-upgrade" : "upgrade";
+}
+
+static void add_items(Call *call, ToolArgs *args, const PackageChange *change)
+{
+    tool_arg(call, args, str_from_c(verb(change)));
+    if (change->operation == PACKAGES_UPGRADE) {
+        if (!change->full) {
+            tool_arg(call, args, STR("--with-new-pkgs"));
+        }
+        return;
+    }
+    tool_arg(call, args, STR("--"));
+    for (uint32_t i = 0; i < change->count; i++) {
+        const PackageItem *item = &change->items[i];
+        Str word = item->name;
+        if (item->version.len > 0) {
+            word = arena_format(call->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(item->name),
+                                STR_ARG(item->version));
+        }
+        tool_arg(call, args, word);
+    }
+}
+
+static bool run(Call *call, ToolArgs *args, bool replaces, int64_t timeout_ms,
+                ProcessResult *result, Error *err)
+{
+    Tool tool = { .argv = tool_args_end(call, args),
+                  .env = environment(call, replaces),
+                  .timeout_ms = timeout_ms,
+                  .join_output = true,
+                  .shows = true };
+    return tool_run(call, &tool, result, err);
+}
+
+static bool apt_change(Call *call, const PackageChange *change, ProcessResult *result, Error *err)
+{
+    ToolArgs args = { 0 };
+    begin(call, &args, change->lock_ms);
+    add_conffiles(call, &args, "-oDpkg::Options::=", change->replace_conffiles);
+    if (change->set_recommends) {
+        tool_arg(call, &args,
+                 change->recommends ? STR("--install-recommends") : STR("--no-install-recommends"));
+    }
+    if (change->allow_downgrade) {
+        tool_arg(call, &args, STR("--allow-downgrades"));
+    }
+    add_items(call, &args, change);
+    return run(call, &args, change->replace_conffiles, change->timeout_ms, result, err);
+}
+
+/* "E: ..." lines, or what else it said last. */
+static bool failure(Call *call, const char *what, const ProcessResult *result, int64_t timeout_ms,
+                    Error *err)
+{
+    if (result->ending != PROCESS_EXITED) {
+        process_failure(call->arena, result, timeout_ms, err);
+        return error_wrap(err, "%s", what);
+    }
+    Str words;
+    apt_blame(call->arena, result->out, STR("\n"), &words);
+    return error_set(err, ERROR_OS, "%s exited with %d: %" STR_FMT, what, result->exit_code,
+                     STR_ARG(words));
+}
+
+static bool is_done(const ProcessResult *result)
+{
+    return result->ending == PROCESS_EXITED && result->exit_code == 0;
+}
+
+static bool apt_find_upgrades(Call *call, bool full, Map *changes, Error *err)
+{
+    PackageChange change = { .operation = PACKAGES_UPGRADE, .full = full };
+    ToolArgs args = { 0 };
+    ProcessResult result;
+    begin(call, &args, 0);
+    add_quiet_cache(call, &args);
+    tool_arg(call, &args, STR("--simulate"));
+    add_items(call, &args, &change);
+    if (!run(call, &args, false, 0, &result, err)) {
+        return false;
+    }
+    if (!is_done(&result)) {
+        return failure(call, "apt-get", &result, 0, err);
+    }
+    apt_simulation_read(call->arena, result.out, changes);
+    return true;
+}
+
+/* What dpkg had unpacked is configured; what it had not, apt brings to an end, but takes nothing
+ * away for it. */
+static bool apt_repair(Call *call, const PackageChange *like, Error *err)
+{
+    ToolArgs args = { 0 };
+    ProcessResult configured, fixed;
+    tool_arg(call, &args, STR("dpkg"));
+    add_conffiles(call, &args, "", like->replace_conffiles);
+    tool_arg(call, &args, STR("--configure"));
+    tool_arg(call, &args, STR("-a"));
+    if (!run(call, &args, like->replace_conffiles, like->timeout_ms, &configured, err)) {
+        return false;
+    }
+    ToolArgs more = { 0 };
+    begin(call, &more, like->lock_ms);
+    add_conffiles(call, &more, "-oDpkg::Options::=", like->replace_conffiles);
+    tool_arg(call, &more, STR("--fix-broken"));
+    tool_arg(call, &more, STR("--no-remove"));
+    tool_arg(call, &more, STR("install"));
+    if (!run(call, &more, like->replace_conffiles, like->timeout_ms, &fixed, err)) {
+        return false;
+    }
+    if (is_done(&fixed)) {
+        return true;
+    }
+    return !is_done(&configured)
+               ? failure(call, "dpkg --configure", &configured, like->timeout_ms, err)
+               : failure(call, "apt-get --fix-broken", &fixed, like->timeout_ms, err);
+}
+
+/* --- Locks, and the index ------------------------------------------------------------------- */
+
+static bool apt_find_holder(Call *call, PackageHolder *out)
+{
+    static const Str paths[] = { STR("/var/lib/dpkg/lock-frontend"), STR("/var/lib/dpkg/lock"),
+                                 STR(LISTS_PATH "/lock"), STR("/var/cache/apt/archives/lock") };
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        LockHolder holder;
+        if (lock_holder_find(call->host, call->arena, paths[i], &holder)) {
+            *out = (PackageHolder){ .who = package_holder_words(call->arena, &holder),
+                                    .what = paths[i] };
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool apt_was_locked(Str output)
+{
+    static const Str words[] = { STR("Could not get lock "), STR("Unable to acquire the dpkg"),
+                                 STR("is locked by another process"),
+                                 STR("Unable to lock directory ") };
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (str_find(output, words[i], 0) != STR_NOT_FOUND) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool apt_refresh(Call *call, int64_t timeout_ms, Error *err)
+{
+    ToolArgs args = { 0 };
+    ProcessResult result;
+    begin(call, &args, 0);
+    /* Otherwise a source that cannot be reached is nothing but a warning. */
+    tool_arg(call, &args, STR("-oAPT::Update::Error-Mode=any"));
+    tool_arg(call, &args, STR("update"));
+    if (!run(call, &args, false, timeout_ms, &result, err)) {
+        return false;
+    }
+    if (is_done(&result)) {
+        return true;
+    }
+    failure(call, "apt-get update", &result, timeout_ms, err);
+    err->kind = apt_was_locked(result.out) ? ERROR_CONFLICT : err->kind;
+    return false;
+}
+
+/* --- Marks ---------------------------------------------------------------------------------- */
+
+static bool mark(Call *call, const char *how, const Str *names, uint32_t count, Error *err)
+{
+    ToolArgs args = { 0 };
+    tool_arg(call, &args, STR("apt-mark"));
+    tool_arg(call, &args, STR("-q"));
+    tool_arg(call, &args, str_from_c(how));
+    tool_arg(call, &args, STR("--"));
+    for (uint32_t i = 0; i < count; i++) {
+        tool_arg(call, &args, names[i]);
+    }
+    return tool_do(call, tool_args_end(call, &args), NULL, err);
+}
+
+static bool apt_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)
+{
+    return mark(call, held ? "hold" : "unhold", names, count, err);
+}
+
+static bool apt_mark_manual(Call *call, const Str *names, uint32_t count, Error *err)
+{
+    return mark(call, "manual", names, count, err);
+}
+
+const PackageBackend backend_apt = {
+    .name = "apt",
+    .program = "apt-get",
+    .order = { version_compare_dpkg },
+    .is_native = apt_is_native,
+    .check_name = apt_check_name,
+    .fingerprint = apt_fingerprint,
+    .read = apt_read,
+    .list_needs = apt_list_needs,
+    .find_offers = apt_find_offers,
+    .find_upgrades = apt_find_upgrades,
+    .index_time = apt_index_time,
+    .refresh = apt_refresh,
+    .find_holder = apt_find_holder,
+    .was_locked = apt_was_locked,
+    .change = apt_change,
+    .repair = apt_repair,
+    .blame = apt_blame,
+    .hold = apt_hold,
+    .mark_manual = apt_mark_manual,
+};

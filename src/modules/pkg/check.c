@@ -1,0 +1,172 @@
+/* What a step would change: the check of all actions that install or remove. */
+#include "modules/pkg/index.h"
+#include "modules/pkg/step.h"
+
+bool package_step_refreshes(Call *call, const PackageStep *step)
+{
+    if (step->refresh == REFRESH_NEVER || index_is_fresh(call, step->backend)) {
+        return false;
+    }
+    if (step->refresh == REFRESH_ALWAYS || index_is_outdated(call, step->backend)) {
+        return true;
+    }
+    int64_t age_ms = index_age_ms(call, step->backend);
+    return age_ms == INT64_MAX || age_ms > step->index_age_ms;
+}
+
+typedef struct Look {
+    Call *call;
+    PackageStep *step;
+    Outcome *outcome;
+    PackageDatabase *database;
+    PackageOffer *offers; /* one for each wish; NULL: not asked for */
+} Look;
+
+static void note(Look *look, Str name, Value old_value, Value new_value)
+{
+    look->outcome->changed = true;
+    outcome_change(look->call, look->outcome, arena_copy_c(look->call->arena, name), old_value,
+                   new_value);
+}
+
+/* A plan tells which versions there would be; an apply asks for those of all steps together, when
+ * it is its turn. Whether something is the newest must be known in any case. */
+static bool find_offers(Look *look, bool unmet, Error *err)
+{
+    const PackageStep *step = look->step;
+    bool refreshes = package_step_refreshes(look->call, step);
+    if (step->removes || (!step->latest && !(unmet && look->call->planning)) ||
+        (refreshes && !look->call->planning)) {
+        look->outcome->unknown = step->latest && refreshes && !look->call->planning;
+        return true;
+    }
+    look->offers = ARENA_ARRAY(look->call->arena, PackageOffer, step->count);
+    for (uint32_t i = 0; i < step->count; i++) {
+        look->offers[i].name = database_name(look->database, step->wishes[i].name);
+    }
+    return index_find(look->call, step->backend, step->latest ? look->database : NULL, look->offers,
+                      step->count, err);
+}
+
+/* In a plan a package that nobody offers may come with a source that is still to be added. */
+static bool note_install(Look *look, uint32_t at, Error *err)
+{
+    const PackageStep *step = look->step;
+    PackageWish *wish = &step->wishes[at];
+    const Package *package = database_find(look->database, wish->name);
+    Value wanted = value_string(wish->version.text.len > 0 ? wish->version.text : STR("newest"));
+    if (look->offers != NULL) {
+        if (package_wish_resolve(look->call, step, wish, look->database, &look->offers[at], err)) {
+            wanted = value_string(wish->target.len > 0 ? wish->target : look->offers[at].candidate);
+        } else if (!look->call->planning || err->kind != ERROR_NOT_FOUND) {
+            return false;
+        } else {
+            look->outcome->comment =
+                arena_format(look->call->arena, "%s in the index as it is now", err->text);
+        }
+    }
+    note(look, wish->name, package_now(look->call->arena, package), wanted);
+    return true;
+}
+
+static bool look_at_wish(Look *look, uint32_t at, Error *err)
+{
+    const PackageStep *step = look->step;
+    const PackageWish *wish = &step->wishes[at];
+    Str candidate = step->latest && look->offers != NULL ? look->offers[at].candidate : STR_EMPTY;
+    const Package *package = database_find(look->database, wish->name);
+    if (package_wish_is_met(look->call, step, wish, look->database, candidate)) {
+        if (!step->removes && package != NULL && package->automatic &&
+            step->backend->mark_manual != NULL) {
+            note(look, wish->name, value_string(STR("automatic")), value_string(STR("wanted")));
+        }
+        return true;
+    }
+    if (!package_wish_is_possible(step, wish, look->database, err)) {
+        return false;
+    }
+    if (step->removes) {
+        note(look, wish->name, package_now(look->call->arena, package), value_missing());
+        return true;
+    }
+    return note_install(look, at, err);
+}
+
+static bool has_unmet(const Look *look)
+{
+    for (uint32_t i = 0; i < look->step->count; i++) {
+        if (!package_wish_is_met(look->call, look->step, &look->step->wishes[i], look->database,
+                                 STR_EMPTY)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Somebody who is at work just now has not been interrupted. */
+static void look_for_interruption(Look *look)
+{
+    const PackageBackend *backend = look->step->backend;
+    PackageHolder holder;
+    if (look->database->interrupted && backend->repair != NULL &&
+        !backend->find_holder(look->call, &holder)) {
+        note(look, str_from_c(backend->name),
+             value_string(arena_copy(look->call->arena, look->database->interruption)),
+             value_string(STR("repaired")));
+    }
+}
+
+/* What takes the program cannot be done without it; but a plan may be about to install it. */
+static bool check_program(Look *look, Error *err)
+{
+    const PackageBackend *backend = look->step->backend;
+    if (!(look->outcome->changed || look->outcome->unknown) ||
+        tool_is_there(look->call, backend->program)) {
+        return true;
+    }
+    if (look->call->planning && host_is_live(look->call->host)) {
+        look->outcome->unknown = true;
+        look->outcome->comment =
+            arena_format(look->call->arena, "takes '%s', which is not there yet", backend->program);
+        return true;
+    }
+    return error_set(err, ERROR_UNAVAILABLE, "this takes '%s', which is not %s%s%s",
+                     backend->program,
+                     host_is_live(look->call->host) ? "there" : "below the root '",
+                     host_is_live(look->call->host) ? "" : host_root(look->call->host),
+                     host_is_live(look->call->host) ? "" : "'");
+}
+
+static bool look_at_all(Look *look, Error *err)
+{
+    if (!find_offers(look, has_unmet(look), err)) {
+        if (!look->call->planning) {
+            return false;
+        }
+        look->offers = NULL;
+        look->outcome->unknown = look->step->latest;
+    }
+    for (uint32_t i = 0; i < look->step->count; i++) {
+        if (!look_at_wish(look, i, err)) {
+            return false;
+        }
+    }
+    look_for_interruption(look);
+    return check_program(look, err);
+}
+
+bool package_step_check(Call *call, PackageStep *step, Outcome *outcome, Error *err)
+{
+    Look look = { .call = call, .step = step, .outcome = outcome };
+    if (!package_step_read(call, step, err)) {
+        return false;
+    }
+    if (!database_get(call, step->backend, &look.database, err)) {
+        return false;
+    }
+    bool ok = look_at_all(&look, err);
+    database_unref(look.database);
+    outcome->state = step->removes ? STR("absent") : STR("installed");
+    outcome->found = step;
+    return ok;
+}

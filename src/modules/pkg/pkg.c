@@ -1,0 +1,72 @@
+/* pkg.*: packages of the system. */
+#include "modules/pkg/actions.h"
+#include "modules/pkg/transaction.h"
+
+static const Action actions[] = {
+    { "installed", "Ensure that packages are installed.", installed_params, installed_check,
+      packages_apply, .claims = installed_claims, .merge = packages_merge, .stage = STAGE_PACKAGES,
+      .cost_ms = 5000,
+      .text =
+          "A version is exact ('1.2-3'), a pattern ('1.2*'), or comparisons that all must hold\n"
+          "('>=1.2, <2'), in the order of the machine's own package manager. Without one, any\n"
+          "version that is there will do. Going back to an older one takes 'allow_downgrade'.\n"
+          "\n"
+          "The index of packages is read anew when 'refresh' is true, when there is none, when\n"
+          "the sources changed in this run, and when it does not know the package or version;\n"
+          "at most once a run, however many steps ask, and again after the sources changed. When\n"
+          "nothing is to be installed it is not needed. Without 'refresh' a source that cannot\n"
+          "be reached is no failure as long as the packages are known.\n"
+          "\n"
+          "Nothing is ever asked. Where both the machine and the package have changed a\n"
+          "configuration file, 'conffiles' says which of them stays. While somebody else\n"
+          "changes packages the step waits and says for whom. What was interrupted (a package\n"
+          "manager that was killed, packages left half configured) is brought to an end first.\n"
+          "\n"
+          "With --order genius the packages of all steps that are ready are installed in one\n"
+          "transaction. When that fails, those that are not to blame are installed all the same.\n"
+          "The changes name every package with its versions, also those that came along.\n",
+      .example = "- name: install the web server\n"
+                 "  pkg.installed:\n"
+                 "    - pkgs:\n"
+                 "        - nginx\n"
+                 "        - openssl: '>=3.0'\n"
+                 "    - refresh: true\n" },
+    { "latest", "Ensure that packages are installed in their newest version.", latest_params,
+      latest_check, packages_apply, .claims = latest_claims, .merge = packages_merge,
+      .stage = STAGE_PACKAGES, .cost_ms = 5000,
+      .text = "The newest is what the package manager prefers: pins and priorities count. The\n"
+              "index is read anew once a run, when it is older than 'index_age' or 'refresh' is\n"
+              "true. A plan does not do that, and tells by the index that is there.\n",
+      .example = "- name: the newest certificates\n"
+                 "  pkg.latest:\n"
+                 "    - name: ca-certificates\n" },
+    { "removed", "Ensure that packages are not installed.", removed_params, removed_check,
+      packages_apply, .claims = removed_claims, .merge = packages_merge, .stage = STAGE_PACKAGES,
+      .cost_ms = 3000, .text = "Packages that need them go too, and are named among the changes.\n",
+      .example = "- name: no telnet\n"
+                 "  pkg.removed:\n"
+                 "    - name: telnetd\n"
+                 "    - purge: true\n" },
+    { "held", "Ensure that packages keep the version they have.", held_params, held_check,
+      held_apply, .claims = held_claims, .stage = STAGE_PACKAGES, .cost_ms = 100,
+      .text = "A package that is held is changed by no other step: that step fails and says so.\n",
+      .example = "- name: keep the kernel\n"
+                 "  pkg.held:\n"
+                 "    - name: linux-image-amd64\n" },
+    { "uptodate", "Ensure that all packages are in their newest version.", uptodate_params,
+      uptodate_check, uptodate_apply, .query = uptodate_query, .stage = STAGE_PACKAGES,
+      .cost_ms = 20000,
+      .text = "As a macro it is true when there is nothing newer, by the index that is there:\n"
+              "macros['pkg.uptodate']().\n",
+      .example = "- name: bring everything up to date\n"
+                 "  pkg.uptodate:\n"
+                 "    - refresh: true\n" },
+    { 0 },
+};
+
+const Module modules_pkg = {
+    .name = "pkg",
+    .help = "Packages of the system.",
+    .id_param = "name|pkgs",
+    .actions = actions,
+};

@@ -1,0 +1,697 @@
+#include "modules/pkg/transaction.h"
+
+#include "modules/pkg/index.h"
+#include "sys/clock.h"
+
+enum {
+    SAME_FAILURES = 2,     /* of that many steps by themselves: it is not their fault */
+    OUTPUT_TAIL = 16 << 10 /* bytes that a failed step keeps of what was said */
+};
+
+/* One step of a transaction. */
+typedef struct Member {
+    MergedCall *merged;
+    PackageStep *step;
+    bool refreshed_in_vain; /* it goes on, but its packages may be old ones */
+} Member;
+
+typedef struct Batch {
+    Call call; /* of the first, with the time that all of them have */
+    const PackageBackend *backend;
+    PackageChange like; /* the options that all of them share */
+    Member *members;
+    uint32_t count;
+    int64_t deadline_us; /* for the lock */
+    PackageTurn *turn;
+    PackageDatabase *before, *now;
+    Str repaired;
+    bool repaired_in_vain;
+    Error last_failure;
+    uint32_t same_failures;
+} Batch;
+
+/* --- Members -------------------------------------------------------------------------------- */
+
+static void member_fail(Member *member, const Error *err)
+{
+    if (!member->merged->failed) {
+        member->merged->failed = true;
+        *member->merged->error = *err;
+    }
+}
+
+static void fail_all(Batch *batch, const Error *err)
+{
+    for (uint32_t i = 0; i < batch->count; i++) {
+        member_fail(&batch->members[i], err);
+    }
+}
+
+/* The version that `latest` would have, of a wish that was resolved. */
+static Str candidate_of(const PackageStep *step, const PackageWish *wish)
+{
+    return step->latest ? wish->target : STR_EMPTY;
+}
+
+static bool wish_is_met(Batch *batch, const Member *member, const PackageWish *wish)
+{
+    return package_wish_is_met(&batch->call, member->step, wish, batch->now,
+                               candidate_of(member->step, wish));
+}
+
+static bool member_is_met(Batch *batch, const Member *member)
+{
+    for (uint32_t i = 0; i < member->step->count; i++) {
+        if (!wish_is_met(batch, member, &member->step->wishes[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool look_again(Batch *batch, Error *err)
+{
+    PackageDatabase *now;
+    if (!database_get(&batch->call, batch->backend, &now, err)) {
+        return false;
+    }
+    database_unref(batch->now);
+    batch->now = now;
+    return true;
+}
+
+/* --- Before it ------------------------------------------------------------------------------ */
+
+static bool needs_refresh(Batch *batch, const Member *member)
+{
+    return !member->merged->failed && !member->step->removes &&
+           (member->step->latest || !member_is_met(batch, member)) &&
+           package_step_refreshes(&batch->call, member->step);
+}
+
+/* Who asked for it fails without it; others go on with what is known. */
+static void refresh_for_all(Batch *batch)
+{
+    bool wanted = false;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        wanted = wanted || needs_refresh(batch, &batch->members[i]);
+    }
+    Error err;
+    if (!wanted || packages_refresh(&batch->call, batch->backend, batch->deadline_us, &err)) {
+        return;
+    }
+    for (uint32_t i = 0; i < batch->count; i++) {
+        Member *member = &batch->members[i];
+        if (member->step->refresh == REFRESH_ALWAYS && !member_is_met(batch, member)) {
+            member_fail(member, &err);
+        } else {
+            member->refreshed_in_vain = true;
+            batch->last_failure = err;
+        }
+    }
+}
+
+typedef VEC(PackageOffer) Offers;
+
+static void want_offer(Batch *batch, StrMap *wanted, Offers *offers, Str name)
+{
+    name = database_name(batch->now, name);
+    if (str_map_put(wanted, name, NULL)) {
+        VEC_PUSH(batch->call.arena, offers, (PackageOffer){ .name = name });
+    }
+}
+
+/* What the index says of all that is wanted, in one go. */
+static bool find_offers(Batch *batch, StrMap *by_name, Error *err)
+{
+    Arena *arena = batch->call.arena;
+    Offers offers = { 0 };
+    bool latest = false;
+    str_map_init(by_name, arena);
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const Member *member = &batch->members[i];
+        for (uint32_t k = 0; !member->merged->failed && k < member->step->count; k++) {
+            const PackageWish *wish = &member->step->wishes[k];
+            if (member->step->latest || !wish_is_met(batch, member, wish)) {
+                want_offer(batch, by_name, &offers, wish->name);
+            }
+        }
+        latest = latest || member->step->latest;
+    }
+    if (offers.len > 0 && !index_find(&batch->call, batch->backend, latest ? batch->now : NULL,
+                                      offers.items, offers.len, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < offers.len; i++) {
+        str_map_put(by_name, offers.items[i].name, &offers.items[i]);
+    }
+    return true;
+}
+
+static bool member_resolve(Batch *batch, Member *member, const StrMap *offers, Error *err)
+{
+    PackageStep *step = member->step;
+    for (uint32_t i = 0; i < step->count; i++) {
+        PackageWish *wish = &step->wishes[i];
+        const PackageOffer *offer = str_map_find(offers, database_name(batch->now, wish->name));
+        if (offer == NULL) {
+            continue; /* it is met */
+        }
+        if ((step->latest &&
+             !package_wish_resolve(&batch->call, step, wish, batch->now, offer, err)) ||
+            (!wish_is_met(batch, member, wish) &&
+             (!package_wish_is_possible(step, wish, batch->now, err) ||
+              !package_wish_resolve(&batch->call, step, wish, batch->now, offer, err)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Leaves out what cannot be had. `*missing`: somebody wants what a newer index may have. */
+static bool resolve_all(Batch *batch, bool last, bool *missing, Error *err)
+{
+    StrMap offers;
+    *missing = false;
+    if (!find_offers(batch, &offers, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < batch->count; i++) {
+        Member *member = &batch->members[i];
+        Error why;
+        if (member->merged->failed || member_resolve(batch, member, &offers, &why)) {
+            continue;
+        }
+        if (why.kind == ERROR_NOT_FOUND && !last && member->step->refresh != REFRESH_NEVER) {
+            *missing = true;
+            continue;
+        }
+        if (why.kind == ERROR_NOT_FOUND && member->refreshed_in_vain) {
+            error_wrap(&why, "%s", batch->last_failure.text);
+        }
+        member_fail(member, &why);
+    }
+    return true;
+}
+
+static bool possible_removals(Batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++) {
+        Member *member = &batch->members[i];
+        for (uint32_t k = 0; k < member->step->count; k++) {
+            const PackageWish *wish = &member->step->wishes[k];
+            Error why;
+            if (!wish_is_met(batch, member, wish) &&
+                !package_wish_is_possible(member->step, wish, batch->now, &why)) {
+                member_fail(member, &why);
+            }
+        }
+    }
+    return true;
+}
+
+static bool resolve(Batch *batch, Error *err)
+{
+    bool missing;
+    if (batch->like.operation == PACKAGES_REMOVE) {
+        return possible_removals(batch);
+    }
+    bool fresh = index_is_fresh(&batch->call, batch->backend);
+    if (!resolve_all(batch, fresh, &missing, err)) {
+        return false;
+    }
+    if (!missing) {
+        return true;
+    }
+    Error failure;
+    if (!packages_refresh(&batch->call, batch->backend, batch->deadline_us, &failure)) {
+        batch->last_failure = failure;
+        for (uint32_t i = 0; i < batch->count; i++) {
+            batch->members[i].refreshed_in_vain = true;
+        }
+    }
+    return resolve_all(batch, true, &missing, err);
+}
+
+static bool prepare(Batch *batch, Error *err)
+{
+    if (!packages_begin(&batch->call, batch->backend, batch->deadline_us, &batch->turn, err) ||
+        !database_get(&batch->call, batch->backend, &batch->before, err) ||
+        !look_again(batch, err) ||
+        !packages_repair(&batch->call, batch->backend, batch->turn, &batch->like, &batch->now,
+                         &batch->repaired, err)) {
+        return false;
+    }
+    refresh_for_all(batch);
+    return resolve(batch, err);
+}
+
+/* --- The transaction ------------------------------------------------------------------------ */
+
+typedef VEC(Member *) Members;
+
+static Members open_members(Batch *batch, const Members *of)
+{
+    Members open = { 0 };
+    for (uint32_t i = 0; i < of->len; i++) {
+        if (!of->items[i]->merged->failed && !member_is_met(batch, of->items[i])) {
+            VEC_PUSH(batch->call.arena, &open, of->items[i]);
+        }
+    }
+    return open;
+}
+
+typedef VEC(PackageItem) Items;
+
+static void add_item(Batch *batch, StrMap *known, Items *items, Str name, Str version)
+{
+    name = database_name(batch->now, name);
+    if (str_map_put(known, name, NULL)) {
+        VEC_PUSH(batch->call.arena, items, (PackageItem){ name, version });
+    }
+}
+
+/* What is to be done for these members; and beside it what others of the batch have got already, so
+ * that it is not taken from them again. */
+static Items list_items(Batch *batch, const Members *members)
+{
+    Items items = { 0 };
+    StrMap known;
+    str_map_init(&known, batch->call.arena);
+    for (uint32_t i = 0; i < members->len; i++) {
+        const PackageStep *step = members->items[i]->step;
+        for (uint32_t k = 0; k < step->count; k++) {
+            if (!wish_is_met(batch, members->items[i], &step->wishes[k])) {
+                add_item(batch, &known, &items, step->wishes[k].name, step->wishes[k].target);
+            }
+        }
+    }
+    bool installs = batch->like.operation == PACKAGES_INSTALL && members->len < batch->count;
+    for (uint32_t i = 0; installs && i < batch->count; i++) {
+        const Member *member = &batch->members[i];
+        for (uint32_t k = 0; !member->merged->failed && k < member->step->count; k++) {
+            const PackageWish *wish = &member->step->wishes[k];
+            if (wish_is_met(batch, member, wish) && database_find(batch->now, wish->name) != NULL) {
+                add_item(batch, &known, &items, wish->name, wish->target);
+            }
+        }
+    }
+    return items;
+}
+
+static Str unmet_name(Batch *batch, const Member *member)
+{
+    for (uint32_t i = 0; i < member->step->count; i++) {
+        if (!wish_is_met(batch, member, &member->step->wishes[i])) {
+            return member->step->wishes[i].name;
+        }
+    }
+    return STR_EMPTY;
+}
+
+static void explain(Batch *batch, Member *member, const ProcessResult *result, Error *err)
+{
+    Call *call = member->merged->call;
+    Str name = unmet_name(batch, member);
+    if (result->ending != PROCESS_EXITED) {
+        process_failure(call->arena, result, batch->like.timeout_ms, err);
+        error_wrap(err, "%s", batch->backend->program);
+        return;
+    }
+    Str words;
+    batch->backend->blame(call->arena, result->out, name, &words);
+    error_set(err, ERROR_OS, "'%" STR_FMT "' could not be %s: %" STR_FMT, STR_ARG(name),
+              member->step->removes ? "removed" : "installed",
+              STR_ARG(words.len > 0 ? words : STR("the package manager says not why")));
+}
+
+static void fail_with_output(Batch *batch, Member *member, const ProcessResult *result)
+{
+    Error err;
+    explain(batch, member, result, &err);
+    Outcome *outcome = member->merged->outcome;
+    Str out = result->out;
+    outcome->out =
+        arena_copy(member->merged->call->arena,
+                   str_from_offset(out, out.len > OUTPUT_TAIL ? out.len - OUTPUT_TAIL : 0));
+    outcome->has_exit_code = result->ending == PROCESS_EXITED;
+    outcome->exit_code = result->exit_code;
+    member_fail(member, &err);
+}
+
+/* The words without the name: equal ones have one cause. */
+static bool is_same_failure(const Error *a, const Error *b)
+{
+    const char *x = strstr(a->text, " could not be "), *y = strstr(b->text, " could not be ");
+    return strcmp(x != NULL ? x : a->text, y != NULL ? y : b->text) == 0;
+}
+
+static void note_failure(Batch *batch, const Error *err)
+{
+    bool same = batch->same_failures > 0 && is_same_failure(&batch->last_failure, err);
+    batch->same_failures = same ? batch->same_failures + 1 : 1;
+    batch->last_failure = *err;
+}
+
+/* Runs it for these; false when there is no sense in another try. */
+static bool run_for(Batch *batch, const Members *members, ProcessResult *result)
+{
+    Items items = list_items(batch, members);
+    Error err;
+    PackageChange change = batch->like;
+    change.items = items.items;
+    change.count = items.len;
+    bool ok =
+        packages_change(&batch->call, batch->backend, &change, batch->deadline_us, result, &err);
+    index_forget(&batch->call, batch->backend);
+    if (!ok || !look_again(batch, &err)) {
+        for (uint32_t i = 0; i < members->len; i++) {
+            member_fail(members->items[i], &err);
+        }
+        return false;
+    }
+    return true;
+}
+
+/* Whether what went wrong is about this one. */
+static bool is_suspect(Batch *batch, const Member *member, Str output)
+{
+    for (uint32_t i = 0; i < member->step->count; i++) {
+        const PackageWish *wish = &member->step->wishes[i];
+        Str words;
+        if (!wish_is_met(batch, member, wish) &&
+            batch->backend->blame(batch->call.arena, output, wish->name, &words)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void attempt(Batch *batch, const Members *wanted);
+
+/* Those that are not to blame go first, together. Where nobody is or all are, halves are tried until
+ * it is clear whose fault it is: most often one among many. */
+static void attempt_parts(Batch *batch, const Members *members, Str output)
+{
+    Members parts[2] = { 0 };
+    for (uint32_t i = 0; i < members->len; i++) {
+        bool suspect = is_suspect(batch, members->items[i], output);
+        VEC_PUSH(batch->call.arena, &parts[suspect], members->items[i]);
+    }
+    if (parts[0].len == 0 || parts[1].len == 0) {
+        parts[0].len = parts[1].len = 0;
+        for (uint32_t i = 0; i < members->len; i++) {
+            VEC_PUSH(batch->call.arena, &parts[i >= members->len / 2], members->items[i]);
+        }
+    }
+    attempt(batch, &parts[0]);
+    attempt(batch, &parts[1]);
+}
+
+/* What a failed transaction left half done would be in the way of the next. */
+static void repair_after(Batch *batch)
+{
+    Str repaired;
+    Error err; /* what cannot be helped shows when others are tried */
+    PackageTurn turn = { .repair_failed = batch->repaired_in_vain };
+    if (!packages_repair(&batch->call, batch->backend, &turn, &batch->like, &batch->now, &repaired,
+                         &err)) {
+        return;
+    }
+    batch->repaired_in_vain = turn.repair_failed;
+}
+
+static void attempt(Batch *batch, const Members *wanted)
+{
+    Members members = open_members(batch, wanted);
+    ProcessResult result;
+    if (members.len == 0) {
+        return;
+    }
+    if (batch->same_failures >= SAME_FAILURES) {
+        for (uint32_t i = 0; i < members.len; i++) {
+            member_fail(members.items[i], &batch->last_failure);
+        }
+        return;
+    }
+    if (!run_for(batch, &members, &result)) {
+        return;
+    }
+    Members open = open_members(batch, &members);
+    if (open.len > 1 && result.ending == PROCESS_EXITED && !call_cancelled(&batch->call)) {
+        repair_after(batch);
+        attempt_parts(batch, &open, result.out);
+        return;
+    }
+    for (uint32_t i = 0; i < open.len; i++) {
+        fail_with_output(batch, open.items[i], &result);
+    }
+    if (open.len == 1) {
+        note_failure(batch, open.items[0]->merged->error);
+    }
+}
+
+/* --- After it ------------------------------------------------------------------------------- */
+
+static bool is_different(const Package *a, const Package *b)
+{
+    PackageCondition x = a == NULL ? PACKAGE_ABSENT : a->condition;
+    PackageCondition y = b == NULL ? PACKAGE_ABSENT : b->condition;
+    return x != y || (x != PACKAGE_ABSENT && !str_eq(a->version, b->version));
+}
+
+static void note_change(Call *call, Outcome *outcome, const PackageDatabase *before,
+                        const PackageDatabase *now, Str name)
+{
+    const Package *old = database_find(before, name), *new = database_find(now, name);
+    if (is_different(old, new)) {
+        outcome->changed = true;
+        outcome_change(call, outcome, arena_copy_c(call->arena, name),
+                       package_now(call->arena, old), package_now(call->arena, new));
+    }
+}
+
+static void note_for(Batch *batch, Member *member, Str name)
+{
+    note_change(member->merged->call, member->merged->outcome, batch->before, batch->now, name);
+}
+
+static void list_changed(Arena *arena, const PackageDatabase *before, const PackageDatabase *now,
+                         StrMap *changed)
+{
+    StrMapEntry *entry;
+    str_map_init(changed, arena);
+    for (uint32_t at = 0; (entry = str_map_next(&now->packages, &at)) != NULL;) {
+        if (is_different(database_find(before, entry->key), entry->value)) {
+            str_map_put(changed, entry->key, NULL);
+        }
+    }
+    for (uint32_t at = 0; (entry = str_map_next(&before->packages, &at)) != NULL;) {
+        if (database_find(now, entry->key) == NULL && is_different(entry->value, NULL)) {
+            str_map_put(changed, entry->key, NULL);
+        }
+    }
+}
+
+void packages_note_changes(Call *call, Outcome *outcome, const PackageDatabase *before,
+                           const PackageDatabase *now)
+{
+    StrMap changed;
+    StrMapEntry *entry;
+    list_changed(call->arena, before, now, &changed);
+    for (uint32_t at = 0; (entry = str_map_next(&changed, &at)) != NULL;) {
+        note_change(call, outcome, before, now, entry->key);
+    }
+}
+
+/* What came along with a package goes to the step that wanted that. */
+static void note_needs(Batch *batch, Member *member, StrMap *changed, Str name)
+{
+    Arena *arena = batch->call.arena;
+    List *queue = list_new(arena, 8);
+    list_push(arena, queue, value_string(name));
+    for (uint32_t at = 0; at < queue->len; at++) {
+        Str next = value_str(queue->items[at]);
+        const Package *package = database_find_installed(batch->now, next);
+        next = package == NULL ? next : package->name;
+        if (at > 0 && !str_map_remove(changed, next)) {
+            continue;
+        }
+        if (at > 0) {
+            note_for(batch, member, next);
+        }
+        if (package != NULL) {
+            batch->backend->list_needs(arena, package, queue);
+        }
+    }
+}
+
+static void note_all_changes(Batch *batch)
+{
+    StrMap changed;
+    list_changed(batch->call.arena, batch->before, batch->now, &changed);
+    Member *first = NULL;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        Member *member = &batch->members[i];
+        member->merged->outcome->changes = NULL;
+        for (uint32_t k = 0; k < member->step->count; k++) {
+            Str name = database_name(batch->now, member->step->wishes[k].name);
+            if (str_map_remove(&changed, name)) {
+                note_for(batch, member, name);
+            }
+        }
+        first = first == NULL && member->merged->outcome->changed ? member : first;
+    }
+    for (uint32_t i = 0; i < batch->count && batch->backend->list_needs != NULL; i++) {
+        Member *member = &batch->members[i];
+        for (uint32_t k = 0; !member->step->removes && k < member->step->count; k++) {
+            Str name = database_name(batch->now, member->step->wishes[k].name);
+            if (member->merged->outcome->changed) {
+                note_needs(batch, member, &changed, name);
+            }
+        }
+    }
+    first = first == NULL ? &batch->members[0] : first;
+    StrMapEntry *entry;
+    for (uint32_t at = 0; (entry = str_map_next(&changed, &at)) != NULL;) {
+        note_for(batch, first, entry->key);
+    }
+}
+
+/* Wanted by a step is wanted by somebody. */
+static void mark_manual(Batch *batch)
+{
+    VEC(Str) names = { 0 };
+    for (uint32_t i = 0; i < batch->count; i++) {
+        Member *member = &batch->members[i];
+        for (uint32_t k = 0; k < member->step->count; k++) {
+            const Package *package = database_find(batch->now, member->step->wishes[k].name);
+            if (!member->merged->failed && package != NULL && package->automatic &&
+                package->condition == PACKAGE_INSTALLED) {
+                VEC_PUSH(batch->call.arena, &names, package->name);
+                Outcome *outcome = member->merged->outcome;
+                outcome->changed = true;
+                outcome_change(member->merged->call, outcome,
+                               arena_copy_c(member->merged->call->arena, package->name),
+                               value_string(STR("automatic")), value_string(STR("wanted")));
+            }
+        }
+    }
+    Error err;
+    if (names.len > 0 && batch->backend->mark_manual != NULL &&
+        !batch->backend->mark_manual(&batch->call, names.items, names.len, &err)) {
+        error_wrap(&err, "cannot mark as wanted");
+        fail_all(batch, &err);
+    }
+}
+
+static void conclude(Batch *batch)
+{
+    note_all_changes(batch);
+    if (batch->like.operation == PACKAGES_INSTALL) {
+        mark_manual(batch);
+    }
+    Member *first = &batch->members[0];
+    if (batch->repaired.len > 0) {
+        first->merged->outcome->changed = true;
+        outcome_change(first->merged->call, first->merged->outcome, batch->backend->name,
+                       value_string(arena_copy(first->merged->call->arena, batch->repaired)),
+                       value_string(STR("repaired")));
+    }
+    for (uint32_t i = 0; i < batch->count; i++) {
+        Member *member = &batch->members[i];
+        Error err;
+        if (!member->merged->failed && !member_is_met(batch, member)) {
+            Str name = unmet_name(batch, member);
+            error_set(&err, ERROR_CONFLICT,
+                      "'%" STR_FMT "' was %s, but another step of this transaction undid it",
+                      STR_ARG(name), member->step->removes ? "removed" : "installed");
+            member_fail(member, &err);
+        }
+        if (!member->merged->failed && member->refreshed_in_vain) {
+            member->merged->outcome->comment = arena_format(
+                member->merged->call->arena, "with an old index: %s", batch->last_failure.text);
+        }
+    }
+}
+
+static void run_batch(Batch *batch)
+{
+    Error err;
+    if (prepare(batch, &err)) {
+        Members all = { 0 };
+        for (uint32_t i = 0; i < batch->count; i++) {
+            VEC_PUSH(batch->call.arena, &all, &batch->members[i]);
+        }
+        attempt(batch, &all);
+        conclude(batch);
+    } else {
+        fail_all(batch, &err);
+    }
+    packages_end(&batch->call);
+    database_unref(batch->before);
+    database_unref(batch->now);
+}
+
+/* --- Who goes with whom --------------------------------------------------------------------- */
+
+static bool are_alike(const PackageStep *a, const PackageStep *b)
+{
+    return a->backend == b->backend && a->removes == b->removes && a->purge == b->purge &&
+           a->replace_conffiles == b->replace_conffiles &&
+           a->allow_downgrade == b->allow_downgrade && a->set_recommends == b->set_recommends &&
+           a->recommends == b->recommends;
+}
+
+static int64_t longer(int64_t a, int64_t b)
+{
+    return a <= 0 || b <= 0 ? 0 : a > b ? a : b;
+}
+
+/* Takes all that go with the first out of `left`. */
+static Batch take_batch(Member *left, uint32_t *count)
+{
+    const PackageStep *like = left[0].step;
+    Batch batch = { .call = *left[0].merged->call, .backend = like->backend };
+    batch.members = ARENA_ARRAY(batch.call.arena, Member, *count);
+    int64_t lock_ms = 0;
+    uint32_t rest = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        if (!are_alike(like, left[i].step)) {
+            left[rest++] = left[i];
+            continue;
+        }
+        batch.members[batch.count++] = left[i];
+        lock_ms = left[i].step->lock_ms > lock_ms ? left[i].step->lock_ms : lock_ms;
+        batch.call.timeout_ms = longer(batch.call.timeout_ms, left[i].merged->call->timeout_ms);
+    }
+    *count = rest;
+    batch.like = (PackageChange){ .operation = like->removes ? PACKAGES_REMOVE : PACKAGES_INSTALL,
+                                  .purge = like->purge,
+                                  .replace_conffiles = like->replace_conffiles,
+                                  .allow_downgrade = like->allow_downgrade,
+                                  .set_recommends = like->set_recommends,
+                                  .recommends = like->recommends,
+                                  .timeout_ms = batch.call.timeout_ms };
+    batch.deadline_us = packages_deadline_us(&batch.call, lock_ms);
+    return batch;
+}
+
+void packages_merge(MergedCall *calls, uint32_t count)
+{
+    Member *left = ARENA_ARRAY(calls[0].call->arena, Member, count);
+    for (uint32_t i = 0; i < count; i++) {
+        left[i] = (Member){ .merged = &calls[i], .step = calls[i].outcome->found };
+    }
+    while (count > 0) {
+        Batch batch = take_batch(left, &count);
+        run_batch(&batch);
+    }
+}
+
+bool packages_apply(Call *call, Outcome *outcome, Error *err)
+{
+    MergedCall merged = { .call = call, .outcome = outcome, .error = err };
+    packages_merge(&merged, 1);
+    return !merged.failed;
+}

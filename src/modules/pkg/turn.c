@@ -1,0 +1,125 @@
+/* One at a time: in this process, and beside others on the machine. */
+#include "modules/pkg/index.h"
+#include "modules/pkg/transaction.h"
+#include "sys/clock.h"
+
+enum {
+    LOOK_AGAIN_MS = 100
+};
+
+static const SharedKind turn_kind = { sizeof(PackageTurn), NULL };
+
+int64_t packages_deadline_us(const Call *call, int64_t duration_ms)
+{
+    int64_t now_us = clock_monotonic_us();
+    int64_t most_ms = (INT64_MAX - now_us) / 1000;
+    if (call->timeout_ms > 0 && call->timeout_ms < duration_ms) {
+        duration_ms = call->timeout_ms;
+    }
+    return now_us + (duration_ms < most_ms ? duration_ms : most_ms) * 1000;
+}
+
+static bool give_up(Call *call, const PackageHolder *holder, int64_t waited_us, Error *err)
+{
+    if (call_cancelled(call)) {
+        return error_set(err, ERROR_UNAVAILABLE, "cancelled while it waited for %" STR_FMT,
+                         STR_ARG(holder->who));
+    }
+    return error_set(err, ERROR_TIMEOUT,
+                     "%" STR_FMT " holds %" STR_FMT
+                     " and did not let go of it in %g s; 'lock_timeout' says how long to wait",
+                     STR_ARG(holder->who), STR_ARG(holder->what), (double)waited_us / 1e6);
+}
+
+bool packages_wait(Call *call, const PackageBackend *backend, int64_t deadline_us, Error *err)
+{
+    Str shown = STR_EMPTY;
+    PackageHolder holder;
+    int64_t start_us = clock_monotonic_us();
+    while (backend->find_holder(call, &holder)) {
+        int64_t now_us = clock_monotonic_us();
+        if (!str_eq(shown, holder.who)) {
+            shown = holder.who;
+            call_progress(call,
+                          arena_format(call->arena, "waits for %" STR_FMT ", who holds %" STR_FMT,
+                                       STR_ARG(holder.who), STR_ARG(holder.what)));
+        }
+        if (now_us >= deadline_us || call_cancelled(call)) {
+            return give_up(call, &holder, now_us - start_us, err);
+        }
+        Error cancelled;
+        if (!call_sleep(call, LOOK_AGAIN_MS, &cancelled)) {
+            return give_up(call, &holder, now_us - start_us, err);
+        }
+    }
+    return true;
+}
+
+bool packages_begin(Call *call, const PackageBackend *backend, int64_t deadline_us,
+                    PackageTurn **turn, Error *err)
+{
+    *turn = shared_lock(host_shared(call->host), &turn_kind);
+    if (call_cancelled(call)) {
+        return error_set(err, ERROR_UNAVAILABLE, "cancelled before it was its turn");
+    }
+    return packages_wait(call, backend, deadline_us, err);
+}
+
+void packages_end(Call *call)
+{
+    shared_unlock(host_shared(call->host), &turn_kind);
+}
+
+bool packages_change(Call *call, const PackageBackend *backend, PackageChange *change,
+                     int64_t deadline_us, ProcessResult *result, Error *err)
+{
+    for (;;) {
+        if (!packages_wait(call, backend, deadline_us, err)) {
+            return false;
+        }
+        int64_t left_us = deadline_us - clock_monotonic_us();
+        change->lock_ms = left_us > 0 ? left_us / 1000 : 0;
+        if (!backend->change(call, change, result, err)) {
+            return false;
+        }
+        bool failed = result->ending == PROCESS_EXITED && result->exit_code != 0;
+        if (!failed || !backend->was_locked(result->out) || clock_monotonic_us() >= deadline_us) {
+            return true;
+        }
+    }
+}
+
+bool packages_repair(Call *call, const PackageBackend *backend, PackageTurn *turn,
+                     const PackageChange *like, PackageDatabase **database, Str *repaired,
+                     Error *err)
+{
+    *repaired = STR_EMPTY;
+    if (!(*database)->interrupted || turn->repair_failed || backend->repair == NULL) {
+        return true;
+    }
+    Str wrong = arena_copy(call->arena, (*database)->interruption);
+    PackageDatabase *after;
+    Error ignored; /* what could not be helped shows in the database */
+    call_progress(call,
+                  arena_format(call->arena, "%" STR_FMT ": brings it to an end", STR_ARG(wrong)));
+    bool tried = backend->repair(call, like, &ignored);
+    if (!database_get(call, backend, &after, err)) {
+        return false;
+    }
+    database_unref(*database);
+    *database = after;
+    turn->repair_failed = after->interrupted;
+    *repaired = tried && !after->interrupted ? wrong : STR_EMPTY;
+    return true;
+}
+
+bool packages_refresh(Call *call, const PackageBackend *backend, int64_t deadline_us, Error *err)
+{
+    while (!index_refresh(call, backend, call->timeout_ms, err)) {
+        if (err->kind != ERROR_CONFLICT || clock_monotonic_us() >= deadline_us ||
+            !packages_wait(call, backend, deadline_us, err)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,184 @@
+#include "modules/pkg/version.h"
+
+#include "unit.h"
+
+typedef struct Pair {
+    const char *a, *b;
+    int difference;
+} Pair;
+
+static int sign(int number)
+{
+    return (number > 0) - (number < 0);
+}
+
+/* Both ways, so that no order contradicts itself. */
+static void check_pairs(VersionCompare compare, const Pair *pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        Str a = str_from_c(pairs[i].a), b = str_from_c(pairs[i].b);
+        if (sign(compare(a, b)) != pairs[i].difference ||
+            sign(compare(b, a)) != -pairs[i].difference || compare(a, a) != 0) {
+            fail_msg("'%s' and '%s' compare as %d and %d", pairs[i].a, pairs[i].b, compare(a, b),
+                     compare(b, a));
+        }
+    }
+}
+
+static void debian_has_its_order(void **state)
+{
+    static const Pair pairs[] = {
+        { "1.0", "1.0", 0 },
+        { "1.0", "1.1", -1 },
+        { "1.9", "1.10", -1 },
+        { "1.0-1", "1.0-2", -1 },
+        { "1.0", "1.0-1", -1 },
+        { "1.0", "1.0-0", 0 },
+        { "1.0~rc1", "1.0", -1 },
+        { "1.0~~", "1.0~", -1 },
+        { "1.0~~a", "1.0~", -1 },
+        { "1.0a", "1.0", 1 },
+        { "1.0a", "1.0+", -1 },
+        { "1.0.", "1.0a", 1 },
+        { "1:0.1", "2.0", 1 },
+        { "0:1.0", "1.0", 0 },
+        { "00:1.0", "1.0", 0 },
+        { "1.001", "1.1", 0 },
+        { "1.0-1~bpo1", "1.0-1", -1 },
+        { "2:9.0.1378-2", "2:9.0.1378-2+deb12u1", -1 },
+        { "1.2.3-4-5", "1.2.3-4-6", -1 },
+        { "12345678901234567890123", "12345678901234567890124", -1 },
+        { "1.0+b1", "1.0", 1 },
+        { "", "0", 0 },
+        { "a", "1", 1 },
+    };
+    check_pairs(version_compare_dpkg, pairs, COUNT_OF(pairs));
+}
+
+static void rpm_has_its_order(void **state)
+{
+    static const Pair pairs[] = {
+        { "1.0", "1.0", 0 },
+        { "1.0", "2.0", -1 },
+        { "2.0.1", "2.0.1a", -1 },
+        { "5.5p1", "5.5p10", -1 },
+        { "10xyz", "10.1xyz", -1 },
+        { "xyz10", "xyz10.1", -1 },
+        { "xyz.4", "8", -1 },
+        { "5.5p2", "5.6p1", -1 },
+        { "6.0.rc1", "6.0", 1 },
+        { "10b2", "10a1", 1 },
+        { "1.0aa", "1.0a", 1 },
+        { "10.0001", "10.1", 0 },
+        { "2_0", "2.0", 0 },
+        { "1.0~rc1", "1.0", -1 },
+        { "1.0~rc1", "1.0~rc2", -1 },
+        { "1.0^", "1.0", 1 },
+        { "1.0^git1", "1.0^git2", -1 },
+        { "1.0^git1", "1.01", -1 },
+        { "1.0^20160101", "1.0.1", -1 },
+        { "1.0~rc1^git1", "1.0~rc1", 1 },
+        { "1.0^git1~pre", "1.0^git1", -1 },
+        { "1.0-1", "1.0-2", -1 },
+        { "1.0", "1.0-2", 0 },
+        { "1:1.0-1", "2.0-1", 1 },
+        { "0:2.0-1", "2.0-1", 0 },
+    };
+    check_pairs(version_compare_rpm, pairs, COUNT_OF(pairs));
+}
+
+static void pacman_has_its_order(void **state)
+{
+    static const Pair pairs[] = {
+        { "1.0a", "1.0alpha", -1 },   { "1.0alpha", "1.0b", -1 }, { "1.0b", "1.0beta", -1 },
+        { "1.0beta", "1.0rc", -1 },   { "1.0rc", "1.0", -1 },     { "1.0", "1.0.a", -1 },
+        { "1.0.a", "1.0.1", -1 },     { "1", "1.0", -1 },         { "1.1", "1.1.1", -1 },
+        { "1.5.0-1", "1.5.0-2", -1 }, { "1.5.0", "1.5.0-2", 0 },  { "1.5-1", "1.5.1-1", -1 },
+        { "1:1.0-1", "2.0-1", 1 },    { "0:1.0-1", "1.0-1", 0 },  { "1.0.", "1.0", 1 },
+        { "1..0", "1.0", 1 },
+    };
+    check_pairs(version_compare_alpm, pairs, COUNT_OF(pairs));
+}
+
+static const VersionOrder dpkg = { version_compare_dpkg, false };
+static const VersionOrder rpm = { version_compare_rpm, true };
+
+static bool accepts(const char *wish, const VersionOrder *order, const char *version)
+{
+    VersionWish parsed;
+    Error err;
+    if (!version_wish_parse(str_from_c(wish), &parsed, &err)) {
+        fail_msg("%s: %s", wish, err.text);
+    }
+    return version_wish_accepts(&parsed, order, str_from_c(version));
+}
+
+static void wishes_accept_versions(void **state)
+{
+    assert_true(accepts("1.2-3", &dpkg, "1.2-3"));
+    assert_true(accepts("1.2-3", &dpkg, "0:1.2-3"));
+    assert_false(accepts("1.2", &dpkg, "1.2-3"));
+    assert_true(accepts("1.2*", &dpkg, "1.2-3"));
+    assert_false(accepts("1.2*", &dpkg, "1:1.2-3"));
+    assert_true(accepts("*", &dpkg, "7"));
+    assert_true(accepts(">=1.2", &dpkg, "1.10"));
+    assert_true(accepts(" >= 1.2 , < 2 ", &dpkg, "1.10"));
+    assert_false(accepts(">=1.2, <2", &dpkg, "2.0"));
+    assert_true(accepts(">1.2, !=1.3", &dpkg, "1.4"));
+    assert_false(accepts(">1.2, !=1.3", &dpkg, "1.3"));
+    assert_true(accepts("=1.2", &dpkg, "1.2"));
+    assert_true(accepts("<=1.2", &dpkg, "1.2~rc1"));
+    assert_true(accepts("1.2", &rpm, "1.2-3"));
+    assert_true(accepts("1.2", &rpm, "4:1.2-3"));
+    assert_false(accepts("0:1.2", &rpm, "4:1.2-3"));
+    assert_true(accepts("1.2*", &rpm, "4:1.2-3"));
+}
+
+static void wishes_tell_when_a_version_is_too_new(void **state)
+{
+    VersionWish wish;
+    Error err;
+    Str exact;
+    assert_true(version_wish_parse(STR("1.2"), &wish, &err));
+    assert_true(version_wish_exact(&wish, &exact));
+    assert_str(exact, "1.2");
+    assert_true(version_wish_is_below(&wish, &dpkg, STR("1.3")));
+    assert_false(version_wish_is_below(&wish, &dpkg, STR("1.1")));
+    assert_true(version_wish_parse(STR(">=1, <2"), &wish, &err));
+    assert_false(version_wish_exact(&wish, &exact));
+    assert_true(version_wish_is_below(&wish, &dpkg, STR("2")));
+    assert_false(version_wish_is_below(&wish, &dpkg, STR("0.9")));
+    assert_true(version_wish_parse(STR("*"), &wish, &err));
+    assert_true(version_wish_is_any(&wish));
+}
+
+static void what_is_no_version_is_refused(void **state)
+{
+    static const char *const wrong[] = { "",      "  ",      "1 2",    "-1",         ">=",
+                                         ">=1,2", ">=1,,<2", "1.2;rm", ">= $(date)", "1.2*;x" };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        VersionWish wish;
+        Error err;
+        if (version_wish_parse(str_from_c(wrong[i]), &wish, &err)) {
+            fail_msg("'%s' was taken for a version", wrong[i]);
+        }
+        assert_int_equal(err.kind, ERROR_INVALID);
+    }
+    VersionWish wish;
+    Error err;
+    assert_false(version_wish_parse(STR(">1,>1,>1,>1,>1,>1,>1,>1,>1"), &wish, &err));
+    assert_string_equal(err.text, "a version is compared with at most 8 others");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(debian_has_its_order),
+        cmocka_unit_test(rpm_has_its_order),
+        cmocka_unit_test(pacman_has_its_order),
+        cmocka_unit_test(wishes_accept_versions),
+        cmocka_unit_test(wishes_tell_when_a_version_is_too_new),
+        cmocka_unit_test(what_is_no_version_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
