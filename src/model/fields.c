@@ -45,16 +45,23 @@ void site_hint_other(const SiteLoad *load, Problem *problem, Value other)
     }
 }
 
-void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Str text,
+void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Value given,
                      bool in_list)
 {
-    text = str_slice(text, 0, 100);
-    problem->hint =
-        in_list
-            ? arena_format(load->problems->arena, "write '%s: %" STR_FMT "'", key, STR_ARG(text))
-            : arena_format(load->problems->arena,
-                           "write '[{%s: %" STR_FMT "}]', or '- %s: %" STR_FMT "' on the next line",
-                           key, STR_ARG(text), key, STR_ARG(text));
+    Arena *arena = load->problems->arena;
+    Str text;
+    if (given.kind == VALUE_MAP) {
+        bool braces = str_starts(value_original(load->sources, given), STR("{"));
+        problem->hint = braces ? STR("put '[' and ']' around it") : STR("put a '-' before it");
+    } else if (site_text(load, given, &text)) {
+        text = str_slice(text, 0, 100);
+        problem->hint = in_list
+                            ? arena_format(arena, "write '%s: %" STR_FMT "'", key, STR_ARG(text))
+                            : arena_format(arena,
+                                           "write '[{%s: %" STR_FMT "}]', or '- %s: %" STR_FMT
+                                           "' on the next line",
+                                           key, STR_ARG(text), key, STR_ARG(text));
+    }
 }
 
 const char *site_kind_words(Value v)

@@ -62,9 +62,9 @@ void site_suggest(const SiteLoad *load, Problem *problem, const Suggest *suggest
 
 /* Adds where the other one is, for what stands there twice. */
 void site_hint_other(const SiteLoad *load, Problem *problem, Value other);
-/* Adds how a text is written where a list of maps with `key` belongs: in its place or, `in_list`,
- * as an entry of a list that is there already. */
-void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Str text,
+/* Adds how to write what stands where a list of maps with `key` belongs: in its place or,
+ * `in_list`, as an entry of a list that is there already. */
+void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Value given,
                      bool in_list);
 
 /* "a list", "text", "a number": what a value is, in words. */

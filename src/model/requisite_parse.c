@@ -123,9 +123,7 @@ static bool item_parse(const SiteLoad *load, const RequisiteKey *key, Value item
         Problem *problem =
             site_problem(load, "E0312", item, "an entry of '%s' is a map with one key, not %s",
                          key->name, site_kind_words(item));
-        if (value_is_string(item)) {
-            site_hint_entry(load, problem, "step", value_str(item), true);
-        }
+        site_hint_entry(load, problem, "step", item, true);
         return false;
     }
     if (item.map->len != 1) {
@@ -158,14 +156,7 @@ bool requisite_parse(const SiteLoad *load, const MapEntry *entry, Requisites *ou
         Problem *problem =
             site_problem(load, "E0312", entry->value, "'%s' must be a list of references, not %s",
                          key->name, site_kind_words(entry->value));
-        if (entry->value.kind == VALUE_MAP && entry->value.map->len > 0) {
-            Str first = STR("step");
-            (void)site_text(load, entry->value.map->entries[0].key, &first);
-            problem->hint = arena_format(load->problems->arena, "write '- %" STR_FMT ": ...'",
-                                         STR_ARG(str_slice(first, 0, 100)));
-        } else if (value_is_string(entry->value)) {
-            site_hint_entry(load, problem, "step", value_str(entry->value), false);
-        }
+        site_hint_entry(load, problem, "step", entry->value, false);
         return false;
     }
     bool ok = true;

@@ -62,7 +62,7 @@ static bool entry_parse(const SiteLoad *load, EntryKind kind, Value given, const
     if (value_is_string(given)) {
         Problem *problem =
             site_problem(load, "E0303", given, "%s must be a map, not text", kinds[kind].what);
-        site_hint_entry(load, problem, "name", value_str(given), true);
+        site_hint_entry(load, problem, "name", given, true);
         return false;
     }
     bool ok = fields_read_all(load, &set, given, values);
@@ -99,10 +99,7 @@ static bool list_parse(const SiteLoad *load, EntryKind kind, Value given, const 
     if (given.kind != VALUE_LIST) {
         Problem *problem = site_problem(
             load, "E0303", given, "below a selector stands a list, not %s", site_kind_words(given));
-        Str name;
-        if (site_text(load, given, &name)) {
-            site_hint_entry(load, problem, "name", name, false);
-        }
+        site_hint_entry(load, problem, "name", given, false);
         return false;
     }
     bool ok = true;

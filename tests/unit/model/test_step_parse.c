@@ -266,8 +266,11 @@ static void wrong_requisites_are_told(void **state)
 {
     static const TestFile rows[] = {
         { "{step: b}",
-          "E0312 t.yaml:3:12 'require' must be a list of references, not a map | write "
-          "'- step: ...'\n" },
+          "E0312 t.yaml:3:12 'require' must be a list of references, not a map | put '[' and ']' "
+          "around it\n" },
+        { "\n    step: b",
+          "E0312 t.yaml:4:5 'require' must be a list of references, not a map | put a '-' before "
+          "it\n" },
         { "b",
           "E0312 t.yaml:3:12 'require' must be a list of references, not text | write '[{step: "
           "b}]', or '- step: b' on the next line\n" },
