@@ -23,7 +23,7 @@ static int apply_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    SITE_OPTIONS,
+    SITE_OPTIONS("show also what did not change"),
     RUN_OPTIONS,
     { .name = "try", .help = "for real, in a throwaway copy of this machine" },
     { .name = "network", .help = "with --try: keep the network" },

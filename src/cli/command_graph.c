@@ -20,7 +20,8 @@ static int graph_run(Invocation *invocation)
         return inputs_report(&inputs, invocation);
     }
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    graph_print(run_graph(run), format, invocation->arena, &text);
+    graph_print(run_graph(run), format, invocation_flag(invocation, "verbose"), invocation->arena,
+                &text);
     stream_put(invocation->out, buf_str(&text));
     (void)inputs_report(&inputs, invocation);
     if (run_steps(run)->count == 0) {
@@ -33,7 +34,7 @@ static int graph_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    SITE_OPTIONS,
+    SITE_OPTIONS("show also where steps and requisites are written"),
     { .name = "output",
       .letter = 'o',
       .argument = "FORMAT",
@@ -45,6 +46,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden graph site/", "the order of a run, and why it is so" },
+    { "eden graph site/ --verbose", "also where each requisite is written" },
     { "eden graph site/ -o svg > site.svg", "a picture" },
     { "eden graph site/ --label role=web -o dot | dot -Tpdf > web.pdf", "with Graphviz" },
     { 0 },

@@ -49,7 +49,7 @@ static int plan_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    SITE_OPTIONS,
+    SITE_OPTIONS("show also what did not change"),
     RUN_OPTIONS,
     { .name = "out",
       .argument = "FILE",
@@ -79,6 +79,9 @@ const Command command_plan = {
         "PATH is a site, or one file of steps. Every step is checked and nothing is touched.\n"
         "What only a run can tell, such as the output of a command, is unknown, and so is\n"
         "what depends on it.\n"
+        "\n"
+        "A plan writes nothing, so it leaves no record either: 'eden why' tells of applies. Why a\n"
+        "step would run or be skipped is shown here, with --verbose of every step.\n"
         "\n"
         "A plan that was saved with --out can be applied as long as neither the site nor what\n"
         "the steps found on the machine has moved; otherwise 'eden apply' refuses it (exit 5).\n"

@@ -1,5 +1,6 @@
 /* eden why: what ran, skipped or blocked a step, and where its values came from. */
 #include "base/suggest.h"
+#include "base/visible.h"
 #include "cli/output.h"
 #include "cli/record_input.h"
 #include "cli/why.h"
@@ -39,12 +40,27 @@ static int tell_missing(Invocation *invocation, const Graph *graph, Str name)
     return EXIT_NOT_MATCHED;
 }
 
+static int tell_of_run(Invocation *invocation, const Recorded *recorded)
+{
+    Value why = why_run_value(recorded, invocation->arena);
+    if (invocation_prints(invocation, "json")) {
+        return output_json(invocation, why);
+    }
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    why_run_print(why, &text);
+    stream_put(invocation->out, buf_str(&text));
+    return EXIT_OK;
+}
+
 static int why_run(Invocation *invocation)
 {
     Recorded recorded;
     int code;
     if (!record_input_run(invocation, invocation_text(invocation, "run"), &recorded, &code)) {
         return code;
+    }
+    if (invocation->arg_count == 0) {
+        return tell_of_run(invocation, &recorded);
     }
     const Graph *graph = recorded.recording.graph;
     Str name = str_from_c(invocation->args[0]);
@@ -58,6 +74,9 @@ static int why_run(Invocation *invocation)
     }
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     why_print(why, &text);
+    buf_put(&text, STR("\nrecord: "));
+    visible_put(&text, record_input_path(invocation, &recorded));
+    buf_put_char(&text, '\n');
     stream_put(invocation->out, buf_str(&text));
     return EXIT_OK;
 }
@@ -77,6 +96,7 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
+    { "eden why", "what went wrong in the last run, with the first causes" },
     { "eden why greet", "what became of a step in the last run, and why" },
     { "eden why 'greet#greet' --run 20260131T08", "by its id, in an earlier run" },
     { "eden why greet -o json", "for another program" },
@@ -86,8 +106,7 @@ static const Example examples[] = {
 const Command command_why = {
     .name = "why",
     .group = GROUP_OPERATE,
-    .args = "STEP",
-    .args_min = 1,
+    .args = "[STEP]",
     .args_max = 1,
     .help = "Tell what ran, skipped or blocked a step.",
     .text =
@@ -95,7 +114,10 @@ const Command command_why = {
         "every apply leaves, so nothing is looked at but that: the chain of causes up to the "
         "first\n"
         "one, what its conditions said, what it depends on, what it changed, and where the value\n"
-        "of each parameter was written. For variables used in it, 'eden vars why' tells further.",
+        "of each parameter was written. For variables used in it, 'eden vars why' tells further.\n"
+        "\n"
+        "Without STEP: the steps of the run that failed, were blocked or still waited, each with\n"
+        "the first cause. 'eden runs' lists the runs that there are.",
     .options = options,
     .examples = examples,
     .run = why_run,

@@ -17,20 +17,61 @@ static bool tell(Invocation *invocation, const Error *err, int *code)
     return false;
 }
 
+static bool open_state(const Invocation *invocation, Directory *state, Error *err)
+{
+    const char *path;
+    if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
+                         invocation_text(invocation, "root"), &path, err)) {
+        return false;
+    }
+    return directory_open(path, state, err) ||
+           (err->kind == ERROR_NOT_FOUND &&
+            error_set(err, ERROR_NOT_FOUND, "no run is recorded in %s", path));
+}
+
+bool record_input_all(Invocation *invocation, Value **out, uint32_t *count, int *code)
+{
+    AUTO_CLEAR(Directory) state = { .descriptor = -1 };
+    Arena *arena = invocation->arena;
+    Error err;
+    Str *ids;
+    if (!open_state(invocation, &state, &err) ||
+        !run_records_list(&state, arena, &ids, count, &err)) {
+        return tell(invocation, &err, code);
+    }
+    *out = ARENA_ARRAY(arena, Value, *count + 1);
+    for (uint32_t i = 0; i < *count; i++) {
+        if (!run_record_load(&state, arena, ids[i], &(*out)[i], &err)) {
+            Map *damaged = map_new(arena, 2);
+            map_set_str(arena, damaged, STR("run"), value_string(ids[i]));
+            map_set_str(arena, damaged, STR("error"),
+                        value_string(arena_copy(arena, str_from_c(err.text))));
+            (*out)[i] = value_map(damaged);
+        }
+    }
+    return true;
+}
+
+Str record_input_path(const Invocation *invocation, const Recorded *recorded)
+{
+    const char *path;
+    Error err;
+    const Value *id = value_get(recorded->value, STR("run"));
+    if (id == NULL || !value_is_string(*id) ||
+        !node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
+                         invocation_text(invocation, "root"), &path, &err)) {
+        return STR("?");
+    }
+    return arena_format(invocation->arena, "%s/runs/%" STR_FMT ".json", path,
+                        STR_ARG(value_str(*id)));
+}
+
 bool record_input_run(Invocation *invocation, const char *id, Recorded *out, int *code)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
-    const char *path;
     Error err;
     Value record;
-    if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
-                         invocation_text(invocation, "root"), &path, &err)) {
-        return tell(invocation, &err, code);
-    }
-    if (!directory_open(path, &state, &err)) {
-        if (err.kind == ERROR_NOT_FOUND) {
-            error_set(&err, ERROR_NOT_FOUND, "no run is recorded in %s", path);
-        }
+    if (!open_state(invocation, &state, &err)) {
         return tell(invocation, &err, code);
     }
     if (!run_record_load(&state, invocation->arena, id == NULL ? STR_EMPTY : str_from_c(id),

@@ -96,6 +96,7 @@ static RunPrintStyle print_style(const Invocation *invocation)
     return (RunPrintStyle){
         .color = invocation->color_out,
         .all = invocation_flag(invocation, "verbose"),
+        .recorded = !invocation_flag(invocation, "try"),
         .diff = strcmp(diff, "none") == 0      ? DIFF_NONE
                 : strcmp(diff, "concise") == 0 ? DIFF_CONCISE
                                                : DIFF_FULL,

@@ -5,8 +5,8 @@
 #include "cli/inputs.h"
 #include "run/run.h"
 
-/* Where the site is found and what it sees. */
-#define SITE_OPTIONS                                                                             \
+/* Where the site is found and what it sees; `verbose_help` says what --verbose shows. */
+#define SITE_OPTIONS(verbose_help)                                                               \
     { .name = "vars",                                                                            \
       .letter = 'v',                                                                             \
       .argument = "FILE",                                                                        \
@@ -45,7 +45,7 @@
           .word = WORD_DIRECTORY,                                                                \
           .help = "where node.yaml and vars.d of the node are; default: etc/eden in the root" }, \
     {                                                                                            \
-        .name = "verbose", .help = "show also what did not change"                               \
+        .name = "verbose", .help = (verbose_help)                                                \
     }
 
 /* How steps are ordered and shown. */

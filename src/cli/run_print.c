@@ -109,7 +109,7 @@ static void put_changes(Buf *out, const StepReport *item)
 }
 
 /* The last lines of what a command wrote. */
-static void put_output(Buf *out, const char *name, Str text)
+static void put_output(Buf *out, const RunPrintStyle *style, Str step, const char *name, Str text)
 {
     if (text.len == 0) {
         return;
@@ -120,7 +120,13 @@ static void put_output(Buf *out, const char *name, Str text)
         lines += start > 0 && text.data[start - 1] == '\n';
     }
     Str rest = str_from_offset(text, start);
-    buf_put_format(out, "    %s:%s\n", name, start > 0 ? " ... (its last lines)" : "");
+    buf_put_format(out, "    %s:%s", name, start > 0 ? " ... (its last lines" : "");
+    if (start > 0 && style->recorded) {
+        buf_put(out, STR("; eden why '"));
+        visible_put(out, step);
+        buf_put(out, STR("' -o json has all"));
+    }
+    buf_put(out, start > 0 ? STR(")\n") : STR("\n"));
     for (Str line; next_line(&rest, &line);) {
         buf_put(out, STR("      "));
         visible_put(out, line);
@@ -175,8 +181,8 @@ void run_print_step(const RunReport *report, uint32_t step, const RunPrintStyle 
         put_changes(out, item);
     }
     if (result == RESULT_FAILED) {
-        put_output(out, "stdout", item->shown_out);
-        put_output(out, "stderr", item->shown_error_out);
+        put_output(out, style, of->id, "stdout", item->shown_out);
+        put_output(out, style, of->id, "stderr", item->shown_error_out);
         if (item->error != NULL) {
             put_error(out, style, item->error);
         }

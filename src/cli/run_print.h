@@ -12,7 +12,8 @@ typedef enum DiffShown {
 
 typedef struct RunPrintStyle {
     bool color;
-    bool all; /* also steps that are ok or were skipped */
+    bool all;      /* also steps that are ok or were skipped */
+    bool recorded; /* 'eden why' can tell more */
     DiffShown diff;
 } RunPrintStyle;
 

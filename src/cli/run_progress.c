@@ -169,6 +169,14 @@ static void waits(void *context, uint32_t step, Str why, int64_t until_us)
     }
 }
 
+static const char *result_word(const RunProgress *progress, StepResult result)
+{
+    bool planning = run_config(progress->run)->planning;
+    return planning && result == RESULT_CHANGED  ? "would change"
+           : planning && result == RESULT_FAILED ? "would fail"
+                                                 : step_result_name(result);
+}
+
 static void ended(void *context, uint32_t step, WorkPhase phase)
 {
     RunProgress *progress = context;
@@ -184,7 +192,7 @@ static void ended(void *context, uint32_t step, WorkPhase phase)
         put_json(progress, step, "end", str_from_c(step_result_name(result)), why);
     } else if (result == RESULT_FAILED ||
                (progress->mode == PROGRESS_PLAIN && result == RESULT_CHANGED)) {
-        put_step(progress, step, step_result_name(result), why);
+        put_step(progress, step, result_word(progress, result), why);
     }
 }
 
@@ -201,6 +209,43 @@ static void put_cut(Stream *stream, Str text)
         }
         stream_put(stream, str_from(piece.text, piece.bytes));
     }
+}
+
+/* "stopping after web#slow; Ctrl-C again ends it" */
+static void interrupted(void *context, bool again)
+{
+    RunProgress *progress = context;
+    if (progress->mode == PROGRESS_JSON) {
+        stream_put_format(progress->stream,
+                          "{\"format\":\"eden.progress/1\",\"event\":\"%s\",\"ms\":%lld}\n",
+                          again ? "cancel" : "interrupt",
+                          (long long)(clock_monotonic_us() - progress->start_us) / 1000);
+        stream_flush(progress->stream);
+        return;
+    }
+    Buf names = buf_make(BUF_UNLIMITED);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < progress->busy_count; i++) {
+        if (progress->seen[progress->busy[i]].standing == STANDING_RUNS && count++ < NAMED) {
+            buf_put(&names, count == 1 ? STR_EMPTY : STR(", "));
+            visible_put(&names, progress->steps->items[progress->busy[i]].id);
+        }
+    }
+    if (count > NAMED) {
+        buf_put_format(&names, " and %u more", count - NAMED);
+    }
+    wipe_line(progress);
+    if (count == 0) {
+        buf_put(&names, STR("this moment"));
+    }
+    stream_put_format(progress->stream,
+                      again ? "ending %" STR_FMT "\n" : "stopping after %" STR_FMT,
+                      STR_ARG(buf_str(&names)));
+    if (!again) {
+        stream_put(progress->stream, count == 0 ? STR("\n") : STR("; Ctrl-C again ends it\n"));
+    }
+    stream_flush(progress->stream);
+    buf_clear(&names);
 }
 
 /* The longest running ones first would need sorting; the first ones are long enough. */
@@ -251,9 +296,12 @@ RunView run_progress_view(RunProgress *progress)
     if (progress->mode == PROGRESS_NONE) {
         return (RunView){ 0 };
     }
-    return (RunView){
-        .context = progress, .started = started, .waits = waits, .ended = ended, .tick = tick
-    };
+    return (RunView){ .context = progress,
+                      .started = started,
+                      .waits = waits,
+                      .ended = ended,
+                      .interrupted = interrupted,
+                      .tick = tick };
 }
 
 void run_progress_end(RunProgress *progress)

@@ -391,3 +391,49 @@ Value why_value(const Recorded *recorded, uint32_t step, Arena *arena)
     copy(&teller, map, step_value(&teller, step), more);
     return value_map(map);
 }
+
+/* The last of the chain, unless that is the step itself; missing then. */
+static Value root_value(const Teller *teller, uint32_t step)
+{
+    Value chain = chain_value(teller, step);
+    return chain.list->len > 1 ? chain.list->items[chain.list->len - 1] : value_missing();
+}
+
+static Value counts_value(const Teller *teller)
+{
+    int64_t counts[RESULT_COUNT] = { 0 };
+    for (uint32_t i = 0; i < teller->graph->steps.count; i++) {
+        counts[result_of(teller, i)]++;
+    }
+    Map *map = map_new(teller->arena, RESULT_COUNT);
+    for (uint32_t i = 0; i < RESULT_COUNT; i++) {
+        set(teller, map, step_result_name((StepResult)i), value_int(counts[i]));
+    }
+    return value_map(map);
+}
+
+Value why_run_value(const Recorded *recorded, Arena *arena)
+{
+    static const char *const keys[] = { "run", "at", "node", "site", "result", NULL };
+    Teller teller = { recorded, recorded->recording.graph, arena };
+    Map *map = map_new(arena, 8);
+    List *steps = list_new(arena, 8);
+    set_text(&teller, map, "format", STR("eden.why-run/1"));
+    copy(&teller, map, recorded->value, keys);
+    set(&teller, map, "counts", counts_value(&teller));
+    for (uint32_t i = 0; i < teller.graph->steps.count; i++) {
+        StepResult result = result_of(&teller, i);
+        if (result != RESULT_FAILED && result != RESULT_BLOCKED && result != RESULT_WAITING &&
+            result != RESULT_PENDING) {
+            continue;
+        }
+        Map *step = new_link(&teller, i);
+        Value root = root_value(&teller, i);
+        if (!value_is_missing(root)) {
+            set(&teller, step, "root", root);
+        }
+        list_push(arena, steps, value_map(step));
+    }
+    set(&teller, map, "steps", value_list(steps));
+    return value_map(map);
+}

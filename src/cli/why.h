@@ -19,3 +19,13 @@
 Value why_value(const Recorded *recorded, uint32_t step, Arena *arena);
 /* For people. */
 void why_print(Value why, Buf *out);
+
+/* What went wrong in a whole run:
+ *
+ *     {"format":"eden.why-run/1","run","at","node","site","result","counts":{"ok":N..},
+ *      "steps":[{"step","action","file","line","result","text","root":{..the same..}}..]}
+ *
+ * The steps are those that failed, were blocked, or did not come to an end; `root` is the first
+ * cause, where that is another step. */
+Value why_run_value(const Recorded *recorded, Arena *arena);
+void why_run_print(Value why, Buf *out);

@@ -64,15 +64,10 @@ static void put_lines(Buf *out, Str text, Str indent)
     }
 }
 
-static void put_head(Buf *out, Value why)
+/* "run 20260131T081530.250-3f2a on web1, site /srv/site" */
+static void put_run(Buf *out, Value why)
 {
-    visible_put(out, text_of(why, "step"));
-    buf_put(out, STR("  "));
-    visible_put(out, text_of(why, "action"));
-    buf_put(out, STR("  "));
-    visible_put(out, text_of(why, "result"));
-    put_place(out, why);
-    buf_put(out, STR("\nrun "));
+    buf_put(out, STR("run "));
     visible_put(out, text_of(why, "run"));
     buf_put(out, STR(" on "));
     visible_put(out, text_of(why, "node"));
@@ -82,6 +77,18 @@ static void put_head(Buf *out, Value why)
         visible_put(out, text_of(*site, "path"));
     }
     buf_put_char(out, '\n');
+}
+
+static void put_head(Buf *out, Value why)
+{
+    visible_put(out, text_of(why, "step"));
+    buf_put(out, STR("  "));
+    visible_put(out, text_of(why, "action"));
+    buf_put(out, STR("  "));
+    visible_put(out, text_of(why, "result"));
+    put_place(out, why);
+    buf_put_char(out, '\n');
+    put_run(out, why);
 }
 
 static void put_chain(Buf *out, Value why)
@@ -220,16 +227,34 @@ static void put_owed(Buf *out, Value why)
     }
 }
 
-static void put_text_section(Buf *out, Value why, const char *key, const char *title)
+static void put_diff(Buf *out, Value why)
 {
-    Str text = text_of(why, key);
+    Str text = text_of(why, "diff");
     if (text.len > 0) {
-        put_title(out, title);
+        put_title(out, "Diff");
         put_lines(out, str_slice(text, 0, OUTPUT_SHOWN), STR("  "));
         if (text.len > OUTPUT_SHOWN) {
             buf_put(out, STR("  ... (-o json has all of it)\n"));
         }
     }
+}
+
+/* The end of what a command wrote: that is where it says what went wrong. */
+static void put_output(Buf *out, Value why, const char *key, const char *title)
+{
+    Str text = text_of(why, key);
+    if (text.len == 0) {
+        return;
+    }
+    put_title(out, title);
+    if (text.len > OUTPUT_SHOWN) {
+        buf_put(out, STR("  ... (its end; -o json has all of it)\n"));
+        text = str_from_offset(text, text.len - OUTPUT_SHOWN);
+        size_t line = str_find(text, STR("\n"), 0);
+        text =
+            line == STR_NOT_FOUND || line + 1 == text.len ? text : str_from_offset(text, line + 1);
+    }
+    put_lines(out, text, STR("  "));
 }
 
 static void put_changes(Buf *out, Value why)
@@ -259,7 +284,48 @@ void why_print(Value why, Buf *out)
     put_owed(out, why);
     put_parameters(out, why);
     put_changes(out, why);
-    put_text_section(out, why, "diff", "Diff");
-    put_text_section(out, why, "stdout", "Standard output");
-    put_text_section(out, why, "stderr", "Standard error");
+    put_diff(out, why);
+    put_output(out, why, "stdout", "Standard output");
+    put_output(out, why, "stderr", "Standard error");
+}
+
+/* "web#x  cmd.run  failed: exited with 3 (E0601)  jobs/web.yaml:12", and what it comes from. */
+static void put_bad_step(Buf *out, Value step)
+{
+    visible_put(out, text_of(step, "step"));
+    buf_put(out, STR("  "));
+    visible_put(out, text_of(step, "action"));
+    buf_put_char(out, ' ');
+    visible_put(out, text_of(step, "text"));
+    put_place(out, step);
+    buf_put_char(out, '\n');
+    const Value *root = value_get(step, STR("root"));
+    if (root != NULL) {
+        buf_put(out, STR("  <- "));
+        visible_put(out, text_of(*root, "step"));
+        buf_put_char(out, ' ');
+        visible_put(out, text_of(*root, "text"));
+        put_place(out, *root);
+        buf_put_char(out, '\n');
+    }
+}
+
+void why_run_print(Value why, Buf *out)
+{
+    const List *steps = list_of(why, "steps");
+    const Value *counts = value_get(why, STR("counts"));
+    put_run(out, why);
+    for (uint32_t i = 0; i < steps->len; i++) {
+        put_bad_step(out, steps->items[i]);
+    }
+    const char *between = "";
+    for (uint32_t i = 0; i < counts->map->len; i++) {
+        const MapEntry *entry = &counts->map->entries[i];
+        if (entry->value.integer > 0) {
+            buf_put_format(out, "%s%lld %" STR_FMT, between, (long long)entry->value.integer,
+                           STR_ARG(value_str(entry->key)));
+            between = ", ";
+        }
+    }
+    buf_put(out, steps->len > 0 ? STR("; 'eden why STEP' tells more of one\n") : STR("\n"));
 }

@@ -150,16 +150,6 @@ static void find_ids(Walk *w, Step *step)
     step->id_count = ids.len;
 }
 
-static void find_claims(Walk *w, Step *step)
-{
-    if (step->spec->action->claims == NULL) {
-        return;
-    }
-    List *claims = list_new(w->arena, 1);
-    step->spec->action->claims(w->arena, step->values, claims);
-    step->claims = claims->len > 0 ? claims : NULL;
-}
-
 static void add_instance(Walk *w, const StepSpec *spec, Value item, Str key)
 {
     if (w->steps.len >= RUN_STEPS_MAX) {
@@ -182,7 +172,7 @@ static void add_instance(Walk *w, const StepSpec *spec, Value item, Str key)
     if (spec->action != NULL) {
         evaluate_early(w, &step);
         find_ids(w, &step);
-        find_claims(w, &step);
+        step_find_claims(&step, w->arena);
     }
     VEC_PUSH(w->arena, &w->steps, step);
 }

@@ -47,8 +47,44 @@ static void put_why(Buf *out, const Edge *edge)
     buf_put_char(out, ')');
 }
 
-static void print_tree(const Graph *graph, Arena *arena, Buf *out)
+/* Where things are written; the lines of each source are counted once. */
+typedef struct Places {
+    const Sources *sources;
+    Arena *arena;
+    SourceLines *lines; /* by source; NULL: places are not wanted */
+    bool *has_lines;
+} Places;
+
+static Places places_make(const Graph *graph, bool wanted, Arena *arena)
 {
+    Places places = { .sources = graph->sources, .arena = arena };
+    if (wanted) {
+        places.lines = ARENA_ARRAY(arena, SourceLines, graph->sources->count + 1);
+        places.has_lines = arena_alloc_zero(arena, graph->sources->count + 1);
+    }
+    return places;
+}
+
+static void put_place(Places *places, const Value *place, Buf *out)
+{
+    const Source *source =
+        places->lines == NULL ? NULL : sources_get(places->sources, place->source);
+    if (source == NULL) {
+        return;
+    }
+    SourceLines *lines = &places->lines[place->source];
+    if (!places->has_lines[place->source]) {
+        places->has_lines[place->source] = true;
+        *lines = source_lines(places->arena, source);
+    }
+    buf_put_c(out, "  ");
+    visible_put(out, source->name);
+    buf_put_format(out, ":%u", source_lines_at(lines, place->start));
+}
+
+static void print_tree(const Graph *graph, bool with_places, Arena *arena, Buf *out)
+{
+    Places places = places_make(graph, with_places, arena);
     bool *critical = graph_critical_marks(graph, arena);
     uint32_t number = 0;
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
@@ -64,7 +100,9 @@ static void print_tree(const Graph *graph, Arena *arena, Buf *out)
         visible_put(out, step->id);
         buf_put_c(out, "  [");
         put_action(out, step);
-        buf_put_c(out, "]\n");
+        buf_put_char(out, ']');
+        put_place(&places, &step->spec->place, out);
+        buf_put_char(out, '\n');
         Edges edges = graph_edges(graph, vertex.step);
         for (uint32_t j = 0; j < edges.count; j++) {
             const Edge *edge = &edges.items[j];
@@ -73,6 +111,7 @@ static void print_tree(const Graph *graph, Arena *arena, Buf *out)
             buf_put_format(out, "%-10.*s ", STR_ARG(kind));
             visible_put(out, graph_call(graph, edge->to, vertex.step));
             put_why(out, edge);
+            put_place(&places, edge->place, out);
             buf_put_char(out, '\n');
         }
     }
@@ -215,10 +254,10 @@ static void print_json(const Graph *graph, Arena *arena, Buf *out)
     buf_put_c(out, "]}\n");
 }
 
-void graph_print(const Graph *graph, GraphFormat format, Arena *arena, Buf *out)
+void graph_print(const Graph *graph, GraphFormat format, bool with_places, Arena *arena, Buf *out)
 {
     switch (format) {
-    case GRAPH_TREE: print_tree(graph, arena, out); break;
+    case GRAPH_TREE: print_tree(graph, with_places, arena, out); break;
     case GRAPH_DOT: print_dot(graph, arena, out); break;
     case GRAPH_SVG: graph_print_svg(graph, arena, out); break;
     case GRAPH_JSON: print_json(graph, arena, out); break;

@@ -14,7 +14,8 @@ const char *graph_format_name(GraphFormat format);
 bool graph_format_from_name(Str name, GraphFormat *out);
 
 /* Ends with a line end. Arrows point from what comes first to what comes later; the critical path
- * is marked. `arena` is scratch. JSON:
+ * is marked. `with_places`, a tree says where each step and requisite is written. `arena` is
+ * scratch. JSON:
  *
  *     {"format":"eden.graph/1",
  *      "steps":[{"id","index","name","job","action","run_order","critical":bool}],
@@ -23,4 +24,4 @@ bool graph_format_from_name(Str name, GraphFormat *out);
  *      "critical_path":[id]}
  *
  * where `from` depends on `to`, steps stand in file order, and index and run_order count from 1. */
-void graph_print(const Graph *graph, GraphFormat format, Arena *arena, Buf *out);
+void graph_print(const Graph *graph, GraphFormat format, bool with_places, Arena *arena, Buf *out);

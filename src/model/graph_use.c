@@ -108,6 +108,7 @@ void graph_apply_use(GraphBuilder *builder)
                     take_params(&copy, &before[edges->items[i].to]);
                 }
             }
+            step_find_claims(&steps[from], builder->arena);
             step_params_complete(copy.spec, copy.spec->params_set, builder->graph->sources,
                                  builder->problems);
         }

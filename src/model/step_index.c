@@ -36,6 +36,9 @@ struct StepIndex {
     VEC(Hit) hits;
     StepVec all;
     StrMap jobs; /* name to JobSteps, groups of jobs too */
+    /* What globs came to, to StepVec. Many steps may have the same one, and looking through all
+     * steps for each of them would take the square of their number. */
+    StrMap *globs;
     VEC(const Module *) modules;
 };
 
@@ -149,6 +152,8 @@ StepIndex *step_index_new(Arena *arena, const Steps *steps)
 {
     StepIndex *index = ARENA_NEW(arena, StepIndex);
     index->steps = steps;
+    index->globs = ARENA_NEW(arena, StrMap);
+    str_map_init(index->globs, arena);
     size_t keys = 0;
     for (uint32_t i = 0; i < steps->count; i++) {
         keys += 2 + 2 * (size_t)steps->items[i].spec->has_for_each +
@@ -242,13 +247,33 @@ static bool glob_fits(const Search *search, const Step *step, Str pattern)
     return false;
 }
 
-static void take_glob(Search *search, const StepVec *among, Str pattern)
+/* All that fit, whoever asks. */
+static const StepVec *match_glob(const Search *search, const StepVec *among, Str pattern)
 {
+    StrMap *globs = search->index->globs;
+    Str key = arena_format(search->arena, "%p %p %" STR_FMT " %" STR_FMT, (const void *)among,
+                           (const void *)search->module, STR_ARG(search->action), STR_ARG(pattern));
+    StepVec *known = str_map_find(globs, key);
+    if (known != NULL) {
+        return known;
+    }
+    known = ARENA_NEW(globs->arena, StepVec);
     for (uint32_t i = 0; i < among->len; i++) {
         const Step *step = &search->index->steps->items[among->items[i]];
-        if (step != search->asker && module_fits(search, step) &&
-            glob_fits(search, step, pattern)) {
-            VEC_PUSH(search->arena, search->found, step->index);
+        if (module_fits(search, step) && glob_fits(search, step, pattern)) {
+            VEC_PUSH(globs->arena, known, step->index);
+        }
+    }
+    str_map_put(globs, arena_copy(globs->arena, key), known);
+    return known;
+}
+
+static void take_glob(Search *search, const StepVec *among, Str pattern)
+{
+    const StepVec *matches = match_glob(search, among, pattern);
+    for (uint32_t i = 0; i < matches->len; i++) {
+        if (matches->items[i] != search->asker->index) {
+            VEC_PUSH(search->arena, search->found, matches->items[i]);
         }
     }
 }

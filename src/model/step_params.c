@@ -82,3 +82,13 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
     }
     return ok;
 }
+
+void step_find_claims(Step *step, Arena *arena)
+{
+    if (step->spec->action->claims == NULL) {
+        return;
+    }
+    List *claims = list_new(arena, 1);
+    step->spec->action->claims(arena, step->values, claims);
+    step->claims = claims->len > 0 ? claims : NULL;
+}

@@ -14,6 +14,9 @@ DynamicOutcome step_params_evaluate(const Step *step, StepEvaluate evaluate, voi
                                     const Sources *sources, Arena *arena, Value *out,
                                     Problems *problems);
 
+/* Sets the claims of a step as its action tells them from what is known of its parameters. */
+void step_find_claims(Step *step, Arena *arena);
+
 /* Adds a problem for each required parameter that is not in `params_set`. For steps that `use`
  * others, whoever resolves that calls it with all that they then have. */
 bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sources *sources,

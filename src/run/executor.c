@@ -636,8 +636,12 @@ static void take_interrupts(Executor *executor)
         return;
     }
     executor->looked_us = now;
+    const RunView *view = &executor->settings.view;
     for (uint32_t count = signals_take(executor->settings.interrupts, &number); count > 0;
          count--) {
+        if (view->interrupted != NULL) {
+            view->interrupted(view->context, executor->interrupted);
+        }
         if (executor->interrupted) {
             atomic_store(&executor->cancelled, true); /* asked twice: what runs is to stop too */
         }

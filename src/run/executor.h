@@ -15,6 +15,8 @@ typedef struct RunView {
     void (*started)(void *context, uint32_t step, WorkPhase phase);
     void (*waits)(void *context, uint32_t step, Str why, int64_t until_us);
     void (*ended)(void *context, uint32_t step, WorkPhase phase);
+    /* Asked to stop; a second time, also what runs. */
+    void (*interrupted)(void *context, bool again);
     void (*tick)(void *context); /* now and then while nothing else happens */
 } RunView;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/utc.h"
 #include "sys/clock.h"
 
 enum {
@@ -50,6 +51,36 @@ static void apply(DebtBook *book, const JournalRecord *record)
     }
 }
 
+/* Steps between the two records of their effect; workers act at the same time. */
+typedef VEC(Str) Acting;
+
+static void follow(Acting *acting, const JournalRecord *record, Arena *arena)
+{
+    if (record->kind == JOURNAL_BEGIN) {
+        acting->len = 0;
+    } else if (record->kind == JOURNAL_ACT) {
+        VEC_PUSH(arena, acting, arena_copy(arena, record->step));
+    }
+    for (uint32_t i = 0; record->kind == JOURNAL_DONE && i < acting->len; i++) {
+        if (str_eq(acting->items[i], record->step)) {
+            acting->items[i] = VEC_LAST(acting);
+            acting->len--;
+            break;
+        }
+    }
+}
+
+/* "web#motd, web#reload" */
+static Str join_names(const Acting *acting, Arena *arena)
+{
+    Buf names = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < acting->len; i++) {
+        buf_put(&names, i == 0 ? STR_EMPTY : STR(", "));
+        buf_put(&names, acting->items[i]);
+    }
+    return buf_str(&names);
+}
+
 JournalScan journal_scan(Str text, DebtBook *book)
 {
     /* Only what goes into the book outlives its line, and that is copied. */
@@ -57,6 +88,7 @@ JournalScan journal_scan(Str text, DebtBook *book)
     arena_init(&line, ARENA_UNLIMITED);
     JournalScan scan = { 0 };
     uint32_t damaged = 0;
+    Acting acting = { 0 };
     JournalRecord record;
     for (size_t at = 0;;) {
         arena_reset(&line);
@@ -69,11 +101,16 @@ JournalScan journal_scan(Str text, DebtBook *book)
             continue;
         }
         apply(book, &record);
+        follow(&acting, &record, book->arena);
+        if (record.kind == JOURNAL_BEGIN) {
+            scan.begun_ms = record.at_ms;
+        }
         scan.records++;
         scan.whole = at;
         scan.damaged = damaged; /* damage behind the last whole record is a torn tail */
     }
     scan.open_run = book->open ? book->run : STR_EMPTY;
+    scan.acting = join_names(&acting, book->arena);
     return scan;
 }
 
@@ -129,6 +166,19 @@ static bool shorten(Journal *journal, Error *err)
     return append_file_open(journal->state, journal_name, &journal->file, err);
 }
 
+static void tell_open_run(const Journal *journal, const JournalScan *scan, Problems *problems)
+{
+    Arena *arena = problems->arena;
+    bool acting = scan->acting.len > 0;
+    Str text = arena_format(arena,
+                            "the last run did not end: %" STR_FMT " of %" STR_FMT "%s%" STR_FMT
+                            "; what it owes is owed now%c",
+                            STR_ARG(scan->open_run), STR_ARG(utc_text(arena, scan->begun_ms)),
+                            acting ? " was in the middle of " : " was between steps",
+                            STR_ARG(scan->acting), '\0');
+    warn(problems, "E0704", journal, text.data);
+}
+
 /* Makes the file and the book agree after a run that did not end well. */
 static bool recover(Journal *journal, const JournalScan *scan, Problems *problems, Error *err)
 {
@@ -144,7 +194,7 @@ static bool recover(Journal *journal, const JournalScan *scan, Problems *problem
         }
     }
     if (scan->open_run.len > 0) {
-        warn(problems, "E0704", journal, "the last run did not end; what it owes is owed now");
+        tell_open_run(journal, scan, problems);
         /* Where records are missing, it is as after a power failure: less is known. */
         debt_book_recover(&journal->book, scan->damaged > 0 ? STR_EMPTY : journal->boot);
     }

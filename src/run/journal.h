@@ -71,6 +71,8 @@ typedef struct JournalScan {
     uint32_t records; /* whole ones */
     uint32_t damaged; /* lines before that end which are not */
     Str open_run;     /* the id of a run without end; empty: none */
+    int64_t begun_ms; /* when the last run began */
+    Str acting;       /* steps whose effect has no outcome, with ", " between them */
 } JournalScan;
 
 /* Feeds every record to the book. Pure. */

@@ -13,15 +13,21 @@ enum {
     PEOPLE_FILE_MAX = 16 << 20
 };
 
+/* How users and groups begin alike. */
+typedef struct Named {
+    Str name;
+    uint32_t id;
+} Named;
+
 typedef struct HostUser {
-    Str name, home, shell;
-    uid_t uid;
+    Named named;
+    Str home, shell;
     gid_t gid;
 } HostUser;
 
 typedef struct HostGroup {
-    Str name, members; /* members as written: "web,db" */
-    gid_t gid;
+    Named named;
+    Str members; /* as written: "web,db" */
 } HostGroup;
 
 static bool parse_id(Str text, uint32_t *out)
@@ -60,9 +66,9 @@ static void add_user(HostPeople *people, Str line)
     }
     HostUser *user = ARENA_NEW(&people->arena, HostUser);
     *user = (HostUser){
-        .name = fields[0], .home = fields[5], .shell = fields[6], .uid = uid, .gid = gid
+        .named = { fields[0], uid }, .home = fields[5], .shell = fields[6], .gid = gid
     };
-    str_map_put(&people->users, user->name, user);
+    str_map_put(&people->users, user->named.name, user);
 }
 
 static void add_group(HostPeople *people, Str line)
@@ -75,10 +81,9 @@ static void add_group(HostPeople *people, Str line)
         return;
     }
     HostGroup *group = ARENA_NEW(&people->arena, HostGroup);
-    *group = (HostGroup){ .name = fields[0],
-                          .members = count == GROUP_FIELDS ? fields[3] : STR_EMPTY,
-                          .gid = gid };
-    str_map_put(&people->groups, group->name, group);
+    *group = (HostGroup){ .named = { fields[0], gid },
+                          .members = count == GROUP_FIELDS ? fields[3] : STR_EMPTY };
+    str_map_put(&people->groups, group->named.name, group);
 }
 
 static bool load_file(Host *host, Str path, void (*add)(HostPeople *people, Str line), Error *err)
@@ -139,26 +144,27 @@ static bool ask_name_service(Host *host, const Kind *kind, Str name, Str *found,
     return true;
 }
 
-/* NULL with ERROR_NOT_FOUND; the lock is held. */
+/* NULL with ERROR_NOT_FOUND; the lock is held. A number that is nobody's name is not worth another
+ * look at the files. */
 static void *find(Host *host, const Kind *kind, Str name, Error *err)
 {
     HostPeople *people = &host->people;
+    uint32_t number;
+    bool is_number = parse_id(name, &number);
     bool fresh = !people->loaded;
     if (fresh && !load(host, err)) {
         return NULL;
     }
     void *entry = str_map_find(kind_map(people, kind), name);
-    if (entry == NULL && !fresh) {
+    if (entry == NULL && !fresh && !is_number) {
         if (!load(host, err)) {
             return NULL;
         }
         entry = str_map_find(kind_map(people, kind), name);
     }
     Str found;
-    uint32_t number;
     *err = (Error){ 0 };
-    if (entry == NULL && !parse_id(name, &number) &&
-        ask_name_service(host, kind, name, &found, err)) {
+    if (entry == NULL && !is_number && ask_name_service(host, kind, name, &found, err)) {
         entry = str_map_find(kind_map(people, kind), found);
     }
     if (entry == NULL && (err->kind == ERROR_NONE || err->kind == ERROR_NOT_FOUND)) {
@@ -167,58 +173,42 @@ static void *find(Host *host, const Kind *kind, Str name, Error *err)
     return entry;
 }
 
-static HostUser *find_uid(HostPeople *people, uid_t uid)
+/* NULL when nobody has it. */
+static void *find_id(HostPeople *people, const Kind *kind, uint32_t id)
 {
     uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(&people->users, &at)) != NULL;) {
-        HostUser *user = entry->value;
-        if (user->uid == uid) {
-            return user;
+    for (StrMapEntry *entry; (entry = str_map_next(kind_map(people, kind), &at)) != NULL;) {
+        if (((const Named *)entry->value)->id == id) {
+            return entry->value;
         }
     }
     return NULL;
 }
 
-bool host_find_user(Host *host, Str name, uid_t *out, gid_t *group, Error *err)
+/* By name or by number. False: there is none of that name. With a number that nobody has, `*out` is
+ * NULL and `*id` that number. The lock is held, and what is found is borrowed until it is not. */
+static bool find_named_or_numbered(Host *host, const Kind *kind, Str name, void **out, uint32_t *id,
+                                   Error *err)
 {
-    pthread_mutex_lock(&host->lock);
-    const HostUser *user = find(host, &user_kind, name, err);
-    uint32_t number;
-    bool ok = true;
-    if (user == NULL && err->kind == ERROR_NOT_FOUND && parse_id(name, &number)) {
-        user = find_uid(&host->people, number);
-        *out = number;
-    } else if (user == NULL) {
-        ok = false;
-    } else {
-        *out = user->uid;
+    *out = find(host, kind, name, err);
+    if (*out != NULL) {
+        *id = ((const Named *)*out)->id;
+        return true;
     }
-    if (ok && group != NULL) {
-        *group = user != NULL ? user->gid : HOST_KEEP_ID;
+    if (err->kind != ERROR_NOT_FOUND || !parse_id(name, id)) {
+        return false;
     }
-    pthread_mutex_unlock(&host->lock);
-    return ok;
+    *out = find_id(&host->people, kind, *id);
+    return true;
 }
 
-/* Texts are copied while the lock is held: afterwards another thread may read the files anew. */
-static bool find_user(Host *host, Arena *arena, Str name, HostUser *out, Error *err)
+bool host_find_user(Host *host, Str name, uid_t *out, gid_t *group, Error *err)
 {
+    void *user;
     pthread_mutex_lock(&host->lock);
-    const HostUser *user = find(host, &user_kind, name, err);
-    uint32_t number;
-    bool ok = true;
-    if (user == NULL && err->kind == ERROR_NOT_FOUND && parse_id(name, &number)) {
-        user = find_uid(&host->people, number);
-    }
-    if (user != NULL) {
-        *out = *user;
-        out->name = arena_copy(arena, user->name);
-        out->home = arena_copy(arena, user->home);
-        out->shell = arena_copy(arena, user->shell);
-    } else if (err->kind == ERROR_NOT_FOUND && parse_id(name, &number)) {
-        *out = (HostUser){ .name = name, .uid = number, .gid = HOST_KEEP_ID };
-    } else {
-        ok = false;
+    bool ok = find_named_or_numbered(host, &user_kind, name, &user, out, err);
+    if (ok && group != NULL) {
+        *group = user != NULL ? ((const HostUser *)user)->gid : HOST_KEEP_ID;
     }
     pthread_mutex_unlock(&host->lock);
     return ok;
@@ -226,54 +216,33 @@ static bool find_user(Host *host, Arena *arena, Str name, HostUser *out, Error *
 
 bool host_find_group(Host *host, Str name, gid_t *out, Error *err)
 {
+    void *ignored;
     pthread_mutex_lock(&host->lock);
-    const HostGroup *group = find(host, &group_kind, name, err);
-    uint32_t number;
-    bool ok = true;
-    if (group != NULL) {
-        *out = group->gid;
-    } else if (err->kind == ERROR_NOT_FOUND && parse_id(name, &number)) {
-        *out = number;
-    } else {
-        ok = false;
-    }
+    bool ok = find_named_or_numbered(host, &group_kind, name, &ignored, out, err);
     pthread_mutex_unlock(&host->lock);
     return ok;
 }
 
-static HostGroup *find_gid(HostPeople *people, gid_t gid)
-{
-    uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(&people->groups, &at)) != NULL;) {
-        HostGroup *group = entry->value;
-        if (group->gid == gid) {
-            return group;
-        }
-    }
-    return NULL;
-}
-
 /* The files only: a name for display is not worth a question to the network. */
-Str host_user_name(Host *host, Arena *arena, uid_t uid)
+static Str name_of(Host *host, Arena *arena, const Kind *kind, uint32_t id)
 {
     Error err;
     pthread_mutex_lock(&host->lock);
-    const HostUser *user =
-        host->people.loaded || load(host, &err) ? find_uid(&host->people, uid) : NULL;
-    Str name = user != NULL ? arena_copy(arena, user->name) : arena_format(arena, "%u", uid);
+    const Named *named =
+        host->people.loaded || load(host, &err) ? find_id(&host->people, kind, id) : NULL;
+    Str name = named != NULL ? arena_copy(arena, named->name) : arena_format(arena, "%u", id);
     pthread_mutex_unlock(&host->lock);
     return name;
+}
+
+Str host_user_name(Host *host, Arena *arena, uid_t uid)
+{
+    return name_of(host, arena, &user_kind, uid);
 }
 
 Str host_group_name(Host *host, Arena *arena, gid_t gid)
 {
-    Error err;
-    pthread_mutex_lock(&host->lock);
-    const HostGroup *group =
-        host->people.loaded || load(host, &err) ? find_gid(&host->people, gid) : NULL;
-    Str name = group != NULL ? arena_copy(arena, group->name) : arena_format(arena, "%u", gid);
-    pthread_mutex_unlock(&host->lock);
-    return name;
+    return name_of(host, arena, &group_kind, gid);
 }
 
 /* --- Accounts ------------------------------------------------------------------------------ */
@@ -307,7 +276,7 @@ static void push_groups_of_files(Host *host, Arena *arena, Str name, Groups *gro
     for (StrMapEntry *entry; (entry = str_map_next(&host->people.groups, &at)) != NULL;) {
         const HostGroup *group = entry->value;
         if (is_member(group, name)) {
-            push_group(arena, groups, group->gid);
+            push_group(arena, groups, group->named.id);
         }
     }
 }
@@ -357,22 +326,35 @@ static void push_groups_of_name_service(Host *host, Arena *arena, Str name, Grou
     }
 }
 
+/* A number that nobody has is a user with a group of the same number. */
+static Account make_account(Arena *arena, Str name, uid_t uid, const HostUser *user)
+{
+    if (user == NULL) {
+        return (Account){ .name = name, .uid = uid, .gid = uid };
+    }
+    return (Account){ .name = arena_copy(arena, user->named.name),
+                      .home = arena_copy(arena, user->home),
+                      .shell = arena_copy(arena, user->shell),
+                      .uid = uid,
+                      .gid = user->gid };
+}
+
 bool host_find_account(Host *host, Arena *arena, Str name, Account *out, Error *err)
 {
-    HostUser user;
-    if (!find_user(host, arena, name, &user, err)) {
+    Groups groups = { 0 };
+    void *user;
+    uid_t uid;
+    pthread_mutex_lock(&host->lock);
+    bool ok = find_named_or_numbered(host, &user_kind, name, &user, &uid, err);
+    if (ok) {
+        *out = make_account(arena, name, uid, user);
+        push_group(arena, &groups, out->gid);
+        push_groups_of_files(host, arena, out->name, &groups);
+    }
+    pthread_mutex_unlock(&host->lock);
+    if (!ok) {
         return false;
     }
-    Groups groups = { 0 };
-    *out = (Account){ .name = user.name,
-                      .home = user.home,
-                      .shell = user.shell,
-                      .uid = user.uid,
-                      .gid = user.gid == HOST_KEEP_ID ? user.uid : user.gid };
-    pthread_mutex_lock(&host->lock);
-    push_group(arena, &groups, out->gid);
-    push_groups_of_files(host, arena, out->name, &groups);
-    pthread_mutex_unlock(&host->lock);
     push_groups_of_name_service(host, arena, out->name, &groups);
     out->groups = groups.items;
     out->group_count = groups.len;

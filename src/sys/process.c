@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -259,29 +260,35 @@ static void tell_lines(const ProcessSpec *spec, Output *output, Str piece)
     }
 }
 
-/* False when there is nothing more to read for now, or at all. */
-static bool output_read(const ProcessSpec *spec, Output *output)
+/* How many bytes came; 0 when there is nothing more to read for now, or at all. */
+static size_t output_read(const ProcessSpec *spec, Output *output)
 {
     char piece[READ_PIECE];
     ssize_t got = read(output->descriptor, piece, sizeof piece);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-        return false;
+        return 0;
     }
     if (got <= 0) {
         close(output->descriptor);
         output->descriptor = -1;
-        return false;
+        return 0;
     }
     size_t room = output->text.max - output->text.len;
     output->cut = output->cut || (size_t)got > room;
     buf_put(&output->text, str_slice(str_from(piece, (size_t)got), 0, room));
     tell_lines(spec, output, str_from(piece, (size_t)got));
-    return true;
+    return (size_t)got;
 }
 
+/* What lies in the pipe by now, and no more: something in the background may go on writing. */
 static void output_finish(const ProcessSpec *spec, Output *output)
 {
-    while (output->descriptor >= 0 && output_read(spec, output)) {
+    int left = 0;
+    if (output->descriptor >= 0 && ioctl(output->descriptor, FIONREAD, &left) != 0) {
+        left = 0;
+    }
+    for (size_t got = 1; got > 0 && left > 0; left -= (int)got) {
+        got = output_read(spec, output);
     }
     if (spec->line != NULL && output->line.len > 0) {
         spec->line(spec->line_context, buf_str(&output->line));

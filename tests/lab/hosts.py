@@ -14,7 +14,7 @@ import tarfile
 import tempfile
 import time
 
-from . import kernel, outcome, roots, snapshot
+from . import kernel, outcome, repos as repositories, roots, snapshot
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
@@ -213,9 +213,10 @@ class Host:
     kind = ""
     limit = "-" + ",-".join(kernel.FORBIDDEN_CAPABILITIES)
 
-    def __init__(self, lab, root="bookworm", name=None, disk="1G", loop=False, layers=()):
+    def __init__(self, lab, root="bookworm", name=None, disk="1G", loop=False, repos=False, layers=()):
         """`disk`: how much it can write before its disk is full. `loop`: it may use loop devices.
-        `layers`: folders whose files lie over those of the root."""
+        `repos`: it has local package repositories, see repos.py. `layers`: folders whose files
+        lie over those of the root."""
         self.lab = lab
         self.root = root
         self.number = next(lab._numbers)
@@ -226,6 +227,8 @@ class Host:
         self._leader = None
         self._closed = False
         below = [roots.MACHINE if root == "machine" else roots.path(root)]
+        if repos:
+            below.insert(0, repositories.layer())
         lowers = [*map(pathlib.Path, layers), *below]
         self.lowers = [f"{RUN}/layer", *(f"{RUN}/machine{path.resolve()}" for path in lowers)]
         lab._addresses[self.name] = self.address

@@ -37,19 +37,22 @@ SYSTEM = [*BARE, "systemd", "systemd-sysv", "dbus", "polkitd", "packagekit", "op
 
 @dataclasses.dataclass(frozen=True)
 class Root:
-    """`tests`: it is among those that the tests of the project use, so it is made ahead."""
+    """`files`: path and text of what else is in it. `ahead`: made before the tests that use it."""
 
     release: str
     packages: tuple
-    tests: bool = True
+    files: tuple = ()
+    ahead: bool = True
 
 
 ROOTS = {
     "bookworm": Root("bookworm", tuple(SYSTEM)),
     "trixie": Root("trixie", tuple(SYSTEM)),
-    # Other people's package managers, which Debian packages too.
+    # Other people's package managers, which Debian packages too; set up as at home.
     "foreign": Root("bookworm", (*BARE, "dnf", "zypper", "pacman-package-manager", "rpm",
-                                 "libarchive-tools")),
+                                 "libarchive-tools"),
+                    files=(("/etc/rpm/macros", "%_dbpath /var/lib/rpm\n"),
+                           ("/etc/dnf/vars/releasever", "1\n"))),
 }  # fmt: skip
 
 
@@ -64,7 +67,7 @@ def cache():
 
 def key(name):
     root = ROOTS[name]
-    text = json.dumps([EDITION, root.release, sorted(root.packages)])
+    text = json.dumps([EDITION, root.release, sorted(root.packages), *root.files])
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
@@ -84,7 +87,7 @@ def path(name):
             _remove(draft)
             try:
                 _make(ROOTS[name], draft, lock)
-                adjust(draft)
+                adjust(draft, ROOTS[name].files)
             except BaseException:
                 _remove(draft)
                 raise
@@ -184,7 +187,7 @@ def _make(root, folder, lock):
     shutil.rmtree(scratch)
 
 
-def adjust(root):
+def adjust(root, files):
     """What a host must not have from its root: packages from elsewhere, work that starts at a
     time of its own, the identity of another host."""
     for pattern in [
@@ -204,6 +207,10 @@ def adjust(root):
     os.utime(root / "usr", (0, 0))
     for name in ("etc/.updated", "var/.updated"):
         (root / name).write_text("")
+    for name, text in files:
+        target = root / name.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
 
 
 def main(names):
@@ -212,7 +219,7 @@ def main(names):
         made = path(name)
         return f"{name}: {made}, {time.monotonic() - start:.0f} s"
 
-    wanted = names or [name for name, root in ROOTS.items() if root.tests]
+    wanted = names or [name for name, root in ROOTS.items() if root.ahead]
     try:
         with concurrent.futures.ThreadPoolExecutor(len(wanted)) as pool:
             for line in pool.map(timed, wanted):

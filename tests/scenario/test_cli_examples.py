@@ -24,7 +24,7 @@ GUARD = """#!/bin/sh
 case "$1" in
 plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
     --config-dir "$HOME/etc" --progress none ;;
-why | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
+why | runs | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
 *) exec {eden} "$@" ;;
 esac
 """
@@ -72,7 +72,7 @@ def test_the_example_works(eden_path, tmp_path, command):
         (tmp_path / "bin" / name).chmod(0o755)
     (tmp_path / "bin" / "eden").write_text(GUARD.format(eden=eden_path))
     (tmp_path / "bin" / "eden").chmod(0o755)
-    if command.startswith(("eden why", "eden replay")):
+    if command.startswith(("eden why", "eden runs", "eden replay")):
         leave_a_record(eden_path, tmp_path)
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],

@@ -60,6 +60,14 @@ def test_the_tree_tells_the_order_and_the_reasons(eden, steps):
 """
 
 
+def test_verbose_tells_where_everything_is_written(eden, steps):
+    done = eden("graph", "steps.yaml", "--verbose")
+    assert done.returncode == 0
+    assert "steps#write  [file.managed]  steps.yaml:6" in done.stdout
+    assert "- require    ask  (uses its result)  steps.yaml:10" in done.stdout
+    assert "- onchanges  write  steps.yaml:20" in done.stdout
+
+
 def test_json_holds_steps_edges_order_and_critical_path(eden, steps):
     result = eden("graph", steps, "-o", "json")
     graph = json.loads(result.stdout)

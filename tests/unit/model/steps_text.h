@@ -48,6 +48,17 @@ static inline void world_merge(MergedCall *calls, uint32_t count)
     (void)count;
 }
 
+/* As modules that put files in place: their owner must be there first. */
+static inline void world_claims(Arena *arena, const Value *params, List *claims)
+{
+    Value owner = params == NULL ? value_missing() : params[1];
+    if (value_is_string(owner)) {
+        list_push(
+            arena, claims,
+            value_string(arena_format(arena, "needs:user:%" STR_FMT, STR_ARG(value_str(owner)))));
+    }
+}
+
 #define WORLD_MODULE(module, ...)                                       \
     {                                                                   \
         .name = module, .id_param = "name", .actions = (const Action[]) \
@@ -63,7 +74,7 @@ static inline void world_merge(MergedCall *calls, uint32_t count)
 
 static const Module world_modules[] = {
     WORLD_MODULE("test", .react = world_function),
-    WORLD_MODULE("file"),
+    WORLD_MODULE("file", .claims = world_claims),
     WORLD_MODULE("svc", .react = world_function),
     WORLD_MODULE("sleep", .waits = true),
     WORLD_MODULE("slow", .cost_ms = 1000),

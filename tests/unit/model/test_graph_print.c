@@ -7,7 +7,7 @@ static Str printed(World *world, const char *steps, GraphFormat format)
 {
     const Graph *graph = world_make(world, steps);
     Buf out = buf_make_in(&world->arena, BUF_UNLIMITED);
-    graph_print(graph, format, &world->arena, &out);
+    graph_print(graph, format, false, &world->arena, &out);
     return buf_str(&out);
 }
 

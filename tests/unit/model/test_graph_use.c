@@ -78,6 +78,10 @@ static void values_known_at_load_are_copied_too(void **state)
     values[1][1] = value_string(STR("the fallback"));
     assert_true(world_build(&world));
     assert_str(value_str(graph_step(world.graph, 1)->values[1]), "web");
+    /* And what follows from them. */
+    const List *claims = graph_step(world.graph, 1)->claims;
+    assert_int_equal(claims->len, 1);
+    assert_str(value_str(claims->items[0]), "needs:user:web");
     assert_str(value_str(values[1][1]), "the fallback");
     world_clear(&world);
 }

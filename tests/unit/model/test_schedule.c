@@ -22,6 +22,12 @@ static void runner_start(Runner *runner, const char *steps, const char *results,
     runner->log = buf_make_in(&runner->world.arena, BUF_UNLIMITED);
 }
 
+static void runner_clear(Runner *runner)
+{
+    world_clear(&runner->world);
+}
+DEFINE_AUTO_CLEAR(Runner, runner_clear)
+
 static StepResult result_of(const Runner *runner, Str name, char sign)
 {
     Str rest = str_from_c(runner->results), word;
@@ -119,67 +125,63 @@ static Str outcome(Runner *runner)
 
 typedef struct Case {
     const char *steps;
-    const char *results;
+    uint32_t workers;
     const char *log;
+    const char *results;
     const char *outcome;
 } Case;
 
+static void assert_log(Str log, const Case *expected)
+{
+    if (!str_eq_c(log, expected->log)) {
+        print_error("%s\n", expected->steps);
+    }
+    assert_str(log, expected->log);
+}
+
 static void mode_ansible_takes_one_after_another(void **state)
 {
-    (void)state;
     static const Case cases[] = {
-        { "a; b; c", "", "a b c", "a=ok b=ok c=ok" },
-        { "a require=c; b; c", "c=failed", "c a b", "a=blocked b=ok c=failed" },
-        { "a; b require=a; c require=b", "a=failed", "a b c", "a=failed b=blocked c=blocked" },
-        { "a; b onchanges=a; c require=b", "", "a b c", "a=ok b=skipped c=ok" },
-        { "a; b onfail=a; c onfail=b", "a=failed", "a b c", "a=failed b=ok c=skipped" },
-        { "a prereq=b; b", "b?changed b=changed", "b? a b", "a=ok b=changed" },
-        { "a prereq=b; b", "b?ok", "b? a b", "a=skipped b=ok" },
-        { "a prereq=b; b", "b?changed a=failed", "b? a b", "a=failed b=blocked" },
+        { "a; b; c", 8, "a b c", "", "a=ok b=ok c=ok" },
+        { "a require=c; b; c", 8, "c a b", "c=failed", "a=blocked b=ok c=failed" },
+        { "a; b require=a; c require=b", 8, "a b c", "a=failed", "a=failed b=blocked c=blocked" },
+        { "a; b onchanges=a; c require=b", 8, "a b c", "", "a=ok b=skipped c=ok" },
+        { "a; b onfail=a; c onfail=b", 8, "a b c", "a=failed", "a=failed b=ok c=skipped" },
+        { "a prereq=b; b", 8, "b? a b", "b?changed b=changed", "a=ok b=changed" },
+        { "a prereq=b; b", 8, "b? a b", "b?ok", "a=skipped b=ok" },
+        { "a prereq=b; b", 8, "b? a b", "b?changed a=failed", "a=failed b=blocked" },
         /* A check that fails is the end of the target. */
-        { "a prereq=b; b; c require=b", "b?failed", "b? a c", "a=blocked b=failed c=blocked" },
-        { "a prereq=b; b require=c; c", "c=failed", "c b? a b", "a=blocked b=blocked c=failed" },
+        { "a prereq=b; b; c require=b", 8, "b? a c", "b?failed", "a=blocked b=failed c=blocked" },
+        { "a prereq=b; b require=c; c", 8, "c b? a b", "c=failed", "a=blocked b=blocked c=failed" },
         /* The tail of a chain that does not change silences all of it. */
-        { "a prereq=b; b prereq=c; c", "c?ok b?changed", "c? b? a b c",
+        { "a prereq=b; b prereq=c; c", 8, "c? b? a b c", "c?ok b?changed",
           "a=skipped b=skipped c=ok" },
-        { "a prereq=b; b prereq=c; c", "c?changed b?changed", "c? b? a b c", "a=ok b=ok c=ok" },
+        { "a prereq=b; b prereq=c; c", 8, "c? b? a b c", "c?changed b?changed", "a=ok b=ok c=ok" },
         /* Reactions come at the end, once, in order, and only where something changed. */
-        { "a listen=b; b; c listen=b,a", "b=changed", "a b c a! c!", "a=ok b=changed c=ok" },
-        { "a listen=b; b", "", "a b", "a=ok b=ok" },
-        { "a require=c listen=b; b; c", "b=changed c=failed", "c a b",
+        { "a listen=b; b; c listen=b,a", 8, "a b c a! c!", "b=changed", "a=ok b=changed c=ok" },
+        { "a listen=b; b", 8, "a b", "", "a=ok b=ok" },
+        { "a require=c listen=b; b; c", 8, "c a b", "b=changed c=failed",
           "a=blocked b=changed c=failed" },
-        { "", "", "", "" },
+        { "", 8, "", "", "" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        Runner runner;
-        runner_start(&runner, cases[i].steps, cases[i].results, MODE_ANSIBLE, 8);
-        Str log = run_serial(&runner);
-        if (!str_eq_c(log, cases[i].log)) {
-            print_error("%s\n", cases[i].steps);
-        }
-        assert_str(log, cases[i].log);
+        AUTO_CLEAR(Runner) runner;
+        runner_start(&runner, cases[i].steps, cases[i].results, MODE_ANSIBLE, cases[i].workers);
+        assert_log(run_serial(&runner), &cases[i]);
         assert_str(outcome(&runner), cases[i].outcome);
-        world_clear(&runner.world);
     }
 }
 
 static void mode_ansible_never_hands_out_two(void **state)
 {
-    (void)state;
-    Runner runner;
+    AUTO_CLEAR(Runner) runner;
     runner_start(&runner, "a; b mod=sleep; c", "", MODE_ANSIBLE, 8);
     assert_str(run_waves(&runner), "a | b | c |");
-    world_clear(&runner.world);
 }
 
 static void mode_justdoit_takes_all_that_is_allowed(void **state)
 {
-    (void)state;
-    static const struct {
-        const char *steps;
-        uint32_t workers;
-        const char *log;
-    } cases[] = {
+    static const Case cases[] = {
         { "a; b; c require=a; d", 8, "a b d | c |" },
         { "a; b; c; d", 2, "a b | c d |" },
         { "a; b require=a; c require=a; d require=b,c", 8, "a | b c | d |" },
@@ -195,25 +197,15 @@ static void mode_justdoit_takes_all_that_is_allowed(void **state)
         { "a listen=b; b; c listen=b", 8, "a b c |" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        Runner runner;
+        AUTO_CLEAR(Runner) runner;
         runner_start(&runner, cases[i].steps, "b?changed", MODE_JUSTDOIT, cases[i].workers);
-        Str log = run_waves(&runner);
-        if (!str_eq_c(log, cases[i].log)) {
-            print_error("%s\n", cases[i].steps);
-        }
-        assert_str(log, cases[i].log);
-        world_clear(&runner.world);
+        assert_log(run_waves(&runner), &cases[i]);
     }
 }
 
 static void mode_genius_takes_long_chains_first_and_sources_before_packages(void **state)
 {
-    (void)state;
-    static const struct {
-        const char *steps;
-        uint32_t workers;
-        const char *log;
-    } cases[] = {
+    static const Case cases[] = {
         { "a; b; c require=b; d require=c", 1, "b | c | a | d |" },
         { "a; b; c mod=slow require=b", 1, "b | c | a |" },
         { "a mod=pkg; b mod=repo; c", 8, "b c | a |" },
@@ -223,21 +215,15 @@ static void mode_genius_takes_long_chains_first_and_sources_before_packages(void
         { "a mod=pkg; b mod=pkg", 8, "a b |" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        Runner runner;
+        AUTO_CLEAR(Runner) runner;
         runner_start(&runner, cases[i].steps, "", MODE_GENIUS, cases[i].workers);
-        Str log = run_waves(&runner);
-        if (!str_eq_c(log, cases[i].log)) {
-            print_error("%s\n", cases[i].steps);
-        }
-        assert_str(log, cases[i].log);
-        world_clear(&runner.world);
+        assert_log(run_waves(&runner), &cases[i]);
     }
 }
 
 static void ready_steps_of_one_action_can_join(void **state)
 {
-    (void)state;
-    Runner runner;
+    AUTO_CLEAR(Runner) runner;
     runner_start(&runner, "a mod=pkg; b; c mod=pkg; d mod=pkg require=b; e mod=pkg", "",
                  MODE_GENIUS, 1);
     Work work, more[JOIN_MAX];
@@ -260,13 +246,11 @@ static void ready_steps_of_one_action_can_join(void **state)
     }
     end(&runner, work);
     assert_true(schedule_is_finished(runner.schedule));
-    world_clear(&runner.world);
 }
 
 static void what_waits_holds_only_its_dependents(void **state)
 {
-    (void)state;
-    Runner runner;
+    AUTO_CLEAR(Runner) runner;
     runner_start(&runner, "a; b require=a; c; d order=last", "", MODE_ANSIBLE, 1);
     Work a, work;
     assert_true(schedule_next(runner.schedule, &a));
@@ -280,13 +264,11 @@ static void what_waits_holds_only_its_dependents(void **state)
     schedule_requeue(runner.schedule, a);
     assert_str(run_serial(&runner), "a b d");
     assert_str(outcome(&runner), "a=ok b=ok c=ok d=ok");
-    world_clear(&runner.world);
 }
 
 static void what_still_waits_at_the_end_is_done_as_waiting(void **state)
 {
-    (void)state;
-    Runner runner;
+    AUTO_CLEAR(Runner) runner;
     runner_start(&runner, "a; b require=a; c onfail=a", "", MODE_JUSTDOIT, 4);
     Work work;
     assert_true(schedule_next(runner.schedule, &work));
@@ -295,13 +277,11 @@ static void what_still_waits_at_the_end_is_done_as_waiting(void **state)
     assert_int_equal(schedule_parked(runner.schedule), 0);
     run_serial(&runner);
     assert_str(outcome(&runner), "a=waiting b=waiting c=waiting");
-    world_clear(&runner.world);
 }
 
 static void debts_are_known_to_decisions_and_reactions(void **state)
 {
-    (void)state;
-    Runner runner;
+    AUTO_CLEAR(Runner) runner;
     runner_start(&runner, "a; b onchanges=a; c listen=a", "b=changed", MODE_ANSIBLE, 1);
     schedule_set_owed(runner.schedule, 1, 1 << REQUISITE_ONCHANGES);
     schedule_set_owed(runner.schedule, 2, 1 << REQUISITE_LISTEN);
@@ -309,12 +289,10 @@ static void debts_are_known_to_decisions_and_reactions(void **state)
     assert_str(outcome(&runner), "a=ok b=changed c=ok");
     assert_int_equal(schedule_statuses(runner.schedule)[1].owed, 1 << REQUISITE_ONCHANGES);
     assert_true(schedule_statuses(runner.schedule)[2].reacted);
-    world_clear(&runner.world);
 }
 
 static void a_chain_of_failed_checks_passes_without_recursion(void **state)
 {
-    (void)state;
     enum {
         COUNT = 20000
     };
@@ -327,14 +305,13 @@ static void a_chain_of_failed_checks_passes_without_recursion(void **state)
     text[len] = '\0';
     static const OrderMode modes[] = { MODE_ANSIBLE, MODE_JUSTDOIT, MODE_GENIUS };
     for (size_t i = 0; i < COUNT_OF(modes); i++) {
-        Runner runner;
+        AUTO_CLEAR(Runner) runner;
         runner_start(&runner, text, "s19999?failed", modes[i], 4);
         run_serial(&runner);
         const StepStatus *statuses = schedule_statuses(runner.schedule);
         assert_int_equal(statuses[COUNT - 1].result, RESULT_FAILED);
         assert_int_equal(statuses[COUNT - 2].result, RESULT_BLOCKED);
         assert_int_equal(statuses[0].result, RESULT_BLOCKED);
-        world_clear(&runner.world);
     }
     free(text);
 }
@@ -343,7 +320,6 @@ static void a_chain_of_failed_checks_passes_without_recursion(void **state)
  * same result, after all that it depends on. */
 static void all_modes_give_the_same_results(void **state)
 {
-    (void)state;
     static const char *const kinds[] = { "require", "watch",      "onchanges",   "onfail",
                                          "listen",  "onfail_all", "require_any", "watch_any" };
     uint32_t seed = 7;
@@ -369,7 +345,7 @@ static void all_modes_give_the_same_results(void **state)
             results_len += (size_t)snprintf(results + results_len, sizeof results - results_len,
                                             "s%u=%s ", i, ends[seed >> 30]);
         }
-        Runner serial, wide, genius;
+        AUTO_CLEAR(Runner) serial, wide, genius;
         runner_start(&serial, text, results, MODE_ANSIBLE, 1);
         runner_start(&wide, text, results, MODE_JUSTDOIT, 5);
         runner_start(&genius, text, results, MODE_GENIUS, 3);
@@ -378,9 +354,6 @@ static void all_modes_give_the_same_results(void **state)
         run_waves(&genius);
         assert_true(str_eq(outcome(&serial), outcome(&wide)));
         assert_true(str_eq(outcome(&serial), outcome(&genius)));
-        world_clear(&serial.world);
-        world_clear(&wide.world);
-        world_clear(&genius.world);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "run/journal.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "base/crc32c.h"
 #include "scratch.h"
@@ -18,29 +19,21 @@ static const JournalRun run = { .id = { "r1", 2 },
                                 .edges = edges,
                                 .edge_count = COUNT_OF(edges) };
 
+/* A journal in a folder of its own. */
 typedef struct World {
     Scratch *scratch;
     Directory directory;
     Problems problems;
     Journal *journal;
-} World;
-
-static World open_world(void **state)
-{
-    World world = { .scratch = *state };
     Error err;
-    assert_true(directory_open(world.scratch->path, &world.directory, &err));
-    problems_init(&world.problems, &world.scratch->arena);
-    return world;
-}
+} World;
 
 static void open_journal(World *world, const char *boot)
 {
-    Error err;
     problems_init(&world->problems, &world->scratch->arena);
     if (!journal_open(&world->directory, str_from_c(boot), &world->journal, &world->problems,
-                      &err)) {
-        fail_msg("%s", err.text);
+                      &world->err)) {
+        fail_msg("%s", world->err.text);
     }
 }
 
@@ -51,38 +44,59 @@ static void drop_journal(World *world)
     world->journal = NULL;
 }
 
-static void close_world(World *world)
+/* Nothing is there yet. */
+static int set_up_folder(void **state)
 {
+    World *world = calloc(1, sizeof *world);
+    void *scratch = NULL;
+    int failed = scratch_set_up(&scratch);
+    world->scratch = scratch;
+    *state = world;
+    return failed != 0 || !directory_open(world->scratch->path, &world->directory, &world->err);
+}
+
+/* A run has begun, on boot b1. */
+static int set_up_run(void **state)
+{
+    int failed = set_up_folder(state);
+    World *world = *state;
+    open_journal(world, "b1");
+    journal_begin(world->journal, &run);
+    return failed;
+}
+
+static int tear_down(void **state)
+{
+    World *world = *state;
+    void *scratch = world->scratch;
     drop_journal(world);
     directory_close(&world->directory);
+    free(world);
+    return scratch_tear_down(&scratch);
 }
 
 static Str content(World *world)
 {
     Str text;
-    Error err;
-    assert_true(
-        directory_read(&world->directory, &world->scratch->arena, "journal", 1 << 20, &text, &err));
+    assert_true(directory_read(&world->directory, &world->scratch->arena, "journal", 1 << 20, &text,
+                               &world->err));
     return text;
 }
 
 static void put_content(World *world, Str text)
 {
-    Error err;
-    assert_true(directory_write(&world->directory, "journal", text, false, &err));
+    assert_true(directory_write(&world->directory, "journal", text, false, &world->err));
 }
 
 static void act(World *world, const char *step)
 {
-    Error err;
-    assert_true(journal_act(world->journal, str_from_c(step), STR("file.managed"), &err));
+    assert_true(journal_act(world->journal, str_from_c(step), STR("file.managed"), &world->err));
 }
 
 static void done(World *world, const char *step, bool changed)
 {
-    Error err;
     assert_true(journal_done(world->journal, str_from_c(step), changed ? STR("changed") : STR("ok"),
-                             changed, &err));
+                             changed, &world->err));
 }
 
 static unsigned owed(const World *world, const char *step)
@@ -92,204 +106,170 @@ static unsigned owed(const World *world, const char *step)
 
 static void a_run_that_does_nothing_writes_nothing(void **state)
 {
-    World world = open_world(state);
-    Error err;
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    assert_true(journal_paid(world.journal, STR("web#nginx"), STR_EMPTY, &err));
-    assert_true(journal_commit(world.journal, &err));
-    assert_true(journal_end(world.journal, STR("ok"), &err));
-    assert_int_equal(content(&world).len, 0);
-    close_world(&world);
+    World *world = *state;
+    assert_true(journal_paid(world->journal, STR("web#nginx"), STR_EMPTY, &world->err));
+    assert_true(journal_commit(world->journal, &world->err));
+    assert_true(journal_end(world->journal, STR("ok"), &world->err));
+    assert_int_equal(content(world).len, 0);
 }
 
 static void debts_outlive_a_killed_process(void **state)
 {
-    World world = open_world(state);
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    act(&world, "web#conf");
-    done(&world, "web#conf", true);
-    act(&world, "web#key");
-    drop_journal(&world);
-    open_journal(&world, "b1");
-    assert_int_equal(world.problems.count, 1);
-    assert_str(world.problems.items[0].code, "E0704");
-    assert_int_equal(owed(&world, "web#nginx"), 1 << REQUISITE_WATCH);
-    assert_int_equal(owed(&world, "web#\"reload\"\n"), 1 << REQUISITE_ONCHANGES);
+    World *world = *state;
+    act(world, "web#conf");
+    done(world, "web#conf", true);
+    act(world, "web#key");
+    drop_journal(world);
+    open_journal(world, "b1");
+    assert_int_equal(world->problems.count, 1);
+    assert_str(world->problems.items[0].code, "E0704");
+    assert_int_equal(owed(world, "web#nginx"), 1 << REQUISITE_WATCH);
+    assert_int_equal(owed(world, "web#\"reload\"\n"), 1 << REQUISITE_ONCHANGES);
     /* The next one is not told again, and still knows. */
-    drop_journal(&world);
-    open_journal(&world, "b2");
-    assert_int_equal(world.problems.count, 0);
-    assert_int_equal(debt_book_count(journal_debts(world.journal)), 2);
+    drop_journal(world);
+    open_journal(world, "b2");
+    assert_int_equal(world->problems.count, 0);
+    assert_int_equal(debt_book_count(journal_debts(world->journal)), 2);
     uint32_t at = 0;
-    const Debt *debt = debt_book_next(journal_debts(world.journal), &at, false);
+    const Debt *debt = debt_book_next(journal_debts(world->journal), &at, false);
     assert_str(debt->unit, "nginx");
     assert_str(debt->run, "r1");
     assert_str(debt->boot, "b1");
     assert_true(debt->at_ms > 0);
-    close_world(&world);
 }
 
 static void a_killed_run_owes_only_for_what_it_touched(void **state)
 {
-    World world = open_world(state);
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    act(&world, "web#conf");
-    drop_journal(&world);
-    open_journal(&world, "b1");
-    assert_int_equal(debt_book_count(journal_debts(world.journal)), 1);
-    close_world(&world);
+    World *world = *state;
+    act(world, "web#conf");
+    drop_journal(world);
+    open_journal(world, "b1");
+    assert_int_equal(debt_book_count(journal_debts(world->journal)), 1);
 }
 
 static void a_power_failure_owes_for_all_that_is_not_known(void **state)
 {
-    World world = open_world(state);
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    act(&world, "web#conf");
-    done(&world, "web#conf", false);
-    drop_journal(&world);
-    open_journal(&world, "b2");
-    assert_int_equal(owed(&world, "web#nginx"), 0);
-    assert_int_equal(owed(&world, "web#\"reload\"\n"), 1 << REQUISITE_ONCHANGES);
-    close_world(&world);
+    World *world = *state;
+    act(world, "web#conf");
+    done(world, "web#conf", false);
+    drop_journal(world);
+    open_journal(world, "b2");
+    assert_int_equal(owed(world, "web#nginx"), 0);
+    assert_int_equal(owed(world, "web#\"reload\"\n"), 1 << REQUISITE_ONCHANGES);
 }
 
 static void paid_debts_are_gone_in_the_next_run(void **state)
 {
-    World world = open_world(state);
-    Error err;
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    act(&world, "web#conf");
-    done(&world, "web#conf", true);
-    assert_true(journal_end(world.journal, STR("failed"), &err));
-    drop_journal(&world);
-    open_journal(&world, "b1");
-    assert_int_equal(world.problems.count, 0);
-    assert_int_equal(owed(&world, "web#nginx"), 1 << REQUISITE_WATCH);
-    assert_true(journal_paid(world.journal, STR("web#nginx"), STR("it left the site"), &err));
-    drop_journal(&world);
-    open_journal(&world, "b1");
-    assert_int_equal(debt_book_count(journal_debts(world.journal)), 0);
-    assert_true(str_find(content(&world), STR("\"reason\":\"it left the site\""), 0) !=
+    World *world = *state;
+    act(world, "web#conf");
+    done(world, "web#conf", true);
+    assert_true(journal_end(world->journal, STR("failed"), &world->err));
+    drop_journal(world);
+    open_journal(world, "b1");
+    assert_int_equal(world->problems.count, 0);
+    assert_int_equal(owed(world, "web#nginx"), 1 << REQUISITE_WATCH);
+    assert_true(
+        journal_paid(world->journal, STR("web#nginx"), STR("it left the site"), &world->err));
+    drop_journal(world);
+    open_journal(world, "b1");
+    assert_int_equal(debt_book_count(journal_debts(world->journal)), 0);
+    assert_true(str_find(content(world), STR("\"reason\":\"it left the site\""), 0) !=
                 STR_NOT_FOUND);
-    close_world(&world);
 }
 
 static void a_torn_tail_is_cut_at_every_byte(void **state)
 {
-    World world = open_world(state);
-    Error err;
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    act(&world, "web#conf");
-    Str before = content(&world);
-    done(&world, "web#conf", true);
-    assert_true(journal_end(world.journal, STR("changed"), &err));
-    Str whole = content(&world);
-    drop_journal(&world);
+    World *world = *state;
+    act(world, "web#conf");
+    Str before = content(world);
+    done(world, "web#conf", true);
+    assert_true(journal_end(world->journal, STR("changed"), &world->err));
+    Str whole = content(world);
+    drop_journal(world);
     for (size_t len = before.len; len <= whole.len; len++) {
-        put_content(&world, str_slice(whole, 0, len));
-        open_journal(&world, "b1");
+        put_content(world, str_slice(whole, 0, len));
+        open_journal(world, "b1");
         /* Whatever is missing, the change is known, and what follows can be written and read. */
-        assert_int_equal(owed(&world, "web#nginx"), 1 << REQUISITE_WATCH);
-        assert_int_equal(debt_book_count(journal_debts(world.journal)), 1);
-        assert_true(journal_paid(world.journal, STR("web#nginx"), STR_EMPTY, &err));
-        drop_journal(&world);
-        open_journal(&world, "b1");
-        assert_int_equal(debt_book_count(journal_debts(world.journal)), 0);
-        assert_int_equal(world.problems.count, 0);
-        drop_journal(&world);
+        assert_int_equal(owed(world, "web#nginx"), 1 << REQUISITE_WATCH);
+        assert_int_equal(debt_book_count(journal_debts(world->journal)), 1);
+        assert_true(journal_paid(world->journal, STR("web#nginx"), STR_EMPTY, &world->err));
+        drop_journal(world);
+        open_journal(world, "b1");
+        assert_int_equal(debt_book_count(journal_debts(world->journal)), 0);
+        assert_int_equal(world->problems.count, 0);
+        drop_journal(world);
     }
-    close_world(&world);
 }
 
 static void zeros_behind_the_last_record_are_cut(void **state)
 {
-    World world = open_world(state);
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    act(&world, "web#conf");
-    drop_journal(&world);
+    World *world = *state;
+    act(world, "web#conf");
+    drop_journal(world);
     char zeros[4096] = { 0 };
     zeros[100] = '\n';
-    Str text = content(&world);
-    Buf longer = buf_make_in(&world.scratch->arena, BUF_UNLIMITED);
+    Str text = content(world);
+    Buf longer = buf_make_in(&world->scratch->arena, BUF_UNLIMITED);
     buf_put(&longer, text);
     buf_put(&longer, str_from(zeros, sizeof zeros));
-    put_content(&world, buf_str(&longer));
-    open_journal(&world, "b1");
-    assert_str(world.problems.items[0].code, "E0703");
-    assert_int_equal(owed(&world, "web#nginx"), 1 << REQUISITE_WATCH);
-    close_world(&world);
+    put_content(world, buf_str(&longer));
+    open_journal(world, "b1");
+    assert_str(world->problems.items[0].code, "E0703");
+    assert_int_equal(owed(world, "web#nginx"), 1 << REQUISITE_WATCH);
 }
 
 static void damage_in_the_middle_is_told_and_the_rest_is_read(void **state)
 {
-    World world = open_world(state);
-    Error err;
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    act(&world, "web#conf");
-    size_t at = content(&world).len + 20;
-    done(&world, "web#conf", false);
-    act(&world, "web#key");
-    done(&world, "web#key", true);
-    assert_true(journal_end(world.journal, STR("changed"), &err));
-    drop_journal(&world);
-    Str text = content(&world);
-    char *bytes = arena_copy_c(&world.scratch->arena, text);
+    World *world = *state;
+    act(world, "web#conf");
+    size_t at = content(world).len + 20;
+    done(world, "web#conf", false);
+    act(world, "web#key");
+    done(world, "web#key", true);
+    assert_true(journal_end(world->journal, STR("changed"), &world->err));
+    drop_journal(world);
+    Str text = content(world);
+    char *bytes = arena_copy_c(&world->scratch->arena, text);
     bytes[at] ^= 1;
-    put_content(&world, str_from(bytes, text.len));
-    open_journal(&world, "b1");
-    assert_int_equal(world.problems.count, 1);
-    assert_str(world.problems.items[0].code, "E0702");
+    put_content(world, str_from(bytes, text.len));
+    open_journal(world, "b1");
+    assert_int_equal(world->problems.count, 1);
+    assert_str(world->problems.items[0].code, "E0702");
     /* The outcome of conf is lost, so that it counts as changed. */
-    assert_int_equal(debt_book_count(journal_debts(world.journal)), 2);
-    close_world(&world);
+    assert_int_equal(debt_book_count(journal_debts(world->journal)), 2);
 }
 
 static void the_journal_stays_short(void **state)
 {
-    World world = open_world(state);
-    Error err;
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    act(&world, "web#conf");
-    done(&world, "web#conf", true);
+    World *world = *state;
+    act(world, "web#conf");
+    done(world, "web#conf", true);
     for (int i = 0; i < 2000; i++) {
-        act(&world, "web#other");
-        done(&world, "web#other", true);
+        act(world, "web#other");
+        done(world, "web#other", true);
     }
-    assert_true(content(&world).len > 100000);
-    assert_true(journal_end(world.journal, STR("changed"), &err));
-    assert_true(content(&world).len < 300);
-    assert_int_equal(owed(&world, "web#nginx"), 1 << REQUISITE_WATCH);
+    assert_true(content(world).len > 100000);
+    assert_true(journal_end(world->journal, STR("changed"), &world->err));
+    assert_true(content(world).len < 300);
+    assert_int_equal(owed(world, "web#nginx"), 1 << REQUISITE_WATCH);
     /* The one before is there to look at, and the new one goes on. */
-    assert_true(directory_has(&world.directory, "journal.1"));
-    journal_begin(world.journal, &run);
-    act(&world, "web#key");
-    done(&world, "web#key", true);
-    assert_true(journal_paid(world.journal, STR("web#nginx"), STR_EMPTY, &err));
-    assert_true(journal_end(world.journal, STR("changed"), &err));
-    drop_journal(&world);
-    open_journal(&world, "b1");
-    assert_int_equal(world.problems.count, 0);
-    assert_int_equal(owed(&world, "web#nginx"), 0);
-    assert_int_equal(owed(&world, "web#\"reload\"\n"), 1 << REQUISITE_ONCHANGES);
-    close_world(&world);
+    assert_true(directory_has(&world->directory, "journal.1"));
+    journal_begin(world->journal, &run);
+    act(world, "web#key");
+    done(world, "web#key", true);
+    assert_true(journal_paid(world->journal, STR("web#nginx"), STR_EMPTY, &world->err));
+    assert_true(journal_end(world->journal, STR("changed"), &world->err));
+    drop_journal(world);
+    open_journal(world, "b1");
+    assert_int_equal(world->problems.count, 0);
+    assert_int_equal(owed(world, "web#nginx"), 0);
+    assert_int_equal(owed(world, "web#\"reload\"\n"), 1 << REQUISITE_ONCHANGES);
 }
 
 static void what_was_there_before_reads_back(void **state)
 {
-    World world = open_world(state);
-    Error err;
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    act(&world, "web#conf");
+    World *world = *state;
+    act(world, "web#conf");
     KeptState file = { .path = STR("/etc/a \"b\""),
                        .kind = STR("file"),
                        .content = STR("c0ffee"),
@@ -298,13 +278,13 @@ static void what_was_there_before_reads_back(void **state)
                        .uid = 1,
                        .gid = 2 };
     KeptState absent = { .path = STR("/etc/new"), .kind = STR("absent") };
-    assert_true(journal_kept(world.journal, STR("web#conf"), &file, &err));
-    assert_true(journal_kept(world.journal, STR("web#conf"), &absent, &err));
-    Str text = content(&world);
+    assert_true(journal_kept(world->journal, STR("web#conf"), &file, &world->err));
+    assert_true(journal_kept(world->journal, STR("web#conf"), &absent, &world->err));
+    Str text = content(world);
     JournalRecord records[4];
     size_t at = 0;
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(journal_record_next(text, &at, &world.scratch->arena, &records[i]),
+        assert_int_equal(journal_record_next(text, &at, &world->scratch->arena, &records[i]),
                          JOURNAL_LINE_OK);
     }
     assert_int_equal(records[0].kind, JOURNAL_BEGIN);
@@ -316,25 +296,23 @@ static void what_was_there_before_reads_back(void **state)
     assert_int_equal(records[2].kept.mode, 0644);
     assert_int_equal(records[2].kept.gid, 2);
     assert_str(records[3].kept.kind, "absent");
-    assert_int_equal(journal_record_next(text, &at, &world.scratch->arena, &records[0]),
+    assert_int_equal(journal_record_next(text, &at, &world->scratch->arena, &records[0]),
                      JOURNAL_LINE_NONE);
-    close_world(&world);
 }
 
 static void records_of_later_versions_are_skipped(void **state)
 {
-    World world = open_world(state);
+    World *world = *state;
     Str json = STR("{\"t\":\"surprise\",\"at\":1,\"new\":[1,2]}");
-    put_content(&world, arena_format(&world.scratch->arena, "%08x %" STR_FMT "\n", crc32c(json),
-                                     STR_ARG(json)));
-    open_journal(&world, "b1");
-    assert_int_equal(world.problems.count, 0);
+    put_content(world, arena_format(&world->scratch->arena, "%08x %" STR_FMT "\n", crc32c(json),
+                                    STR_ARG(json)));
+    open_journal(world, "b1");
+    assert_int_equal(world->problems.count, 0);
     JournalRecord record;
     size_t at = 0;
-    assert_int_equal(journal_record_next(content(&world), &at, &world.scratch->arena, &record),
+    assert_int_equal(journal_record_next(content(world), &at, &world->scratch->arena, &record),
                      JOURNAL_LINE_OK);
     assert_int_equal(record.kind, JOURNAL_OTHER);
-    close_world(&world);
 }
 
 enum {
@@ -367,14 +345,11 @@ static void *work(void *argument)
 
 static void workers_write_at_the_same_time(void **state)
 {
-    World world = open_world(state);
-    Error err;
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
+    World *world = *state;
     static const char *const steps[THREADS] = { "web#conf", "web#key", "web#other", "web#more" };
     Worker workers[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (Worker){ .journal = world.journal, .step = str_from_c(steps[i]) };
+        workers[i] = (Worker){ .journal = world->journal, .step = str_from_c(steps[i]) };
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
@@ -382,56 +357,54 @@ static void workers_write_at_the_same_time(void **state)
         assert_true(workers[i].ok);
     }
     DebtBook book;
-    debt_book_init(&book, &world.scratch->arena);
-    JournalScan scan = journal_scan(content(&world), &book);
+    debt_book_init(&book, &world->scratch->arena);
+    JournalScan scan = journal_scan(content(world), &book);
     assert_int_equal(scan.damaged, 0);
     assert_true(scan.records > 3 * THREADS * ROUNDS);
     /* Who reads it comes to the same as who wrote it. */
-    assert_int_equal(debt_book_kinds(&book, STR("web#nginx")), owed(&world, "web#nginx"));
-    assert_int_equal(debt_book_count(&book), debt_book_count(journal_debts(world.journal)));
-    assert_true(journal_end(world.journal, STR("changed"), &err));
-    close_world(&world);
+    assert_int_equal(debt_book_kinds(&book, STR("web#nginx")), owed(world, "web#nginx"));
+    assert_int_equal(debt_book_count(&book), debt_book_count(journal_debts(world->journal)));
+    assert_true(journal_end(world->journal, STR("changed"), &world->err));
 }
 
 static void looking_needs_no_lock_and_changes_nothing(void **state)
 {
-    World world = open_world(state);
-    Error err;
+    World *world = *state;
     DebtBook book;
-    assert_true(journal_read(&world.directory, &world.scratch->arena, &book, &err));
+    assert_true(journal_read(&world->directory, &world->scratch->arena, &book, &world->err));
     assert_int_equal(debt_book_count(&book), 0);
-    assert_false(directory_has(&world.directory, "journal"));
-    open_journal(&world, "b1");
-    journal_begin(world.journal, &run);
-    act(&world, "web#conf");
-    size_t before = content(&world).len;
-    assert_true(journal_read(&world.directory, &world.scratch->arena, &book, &err));
+    assert_false(directory_has(&world->directory, "journal"));
+    open_journal(world, "b1");
+    journal_begin(world->journal, &run);
+    act(world, "web#conf");
+    size_t before = content(world).len;
+    assert_true(journal_read(&world->directory, &world->scratch->arena, &book, &world->err));
     uint32_t at = 0;
     assert_null(debt_book_next(&book, &at, false));
     at = 0;
     assert_int_equal(debt_book_next(&book, &at, true)->state, DEBT_POSSIBLE);
-    assert_int_equal(content(&world).len, before);
-    close_world(&world);
+    assert_int_equal(content(world).len, before);
 }
 
-#define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
+#define FOLDER_TEST(f) cmocka_unit_test_setup_teardown(f, set_up_folder, tear_down)
+#define RUN_TEST(f)    cmocka_unit_test_setup_teardown(f, set_up_run, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(a_run_that_does_nothing_writes_nothing),
-        SCRATCH_TEST(debts_outlive_a_killed_process),
-        SCRATCH_TEST(a_killed_run_owes_only_for_what_it_touched),
-        SCRATCH_TEST(a_power_failure_owes_for_all_that_is_not_known),
-        SCRATCH_TEST(paid_debts_are_gone_in_the_next_run),
-        SCRATCH_TEST(a_torn_tail_is_cut_at_every_byte),
-        SCRATCH_TEST(zeros_behind_the_last_record_are_cut),
-        SCRATCH_TEST(damage_in_the_middle_is_told_and_the_rest_is_read),
-        SCRATCH_TEST(the_journal_stays_short),
-        SCRATCH_TEST(what_was_there_before_reads_back),
-        SCRATCH_TEST(records_of_later_versions_are_skipped),
-        SCRATCH_TEST(workers_write_at_the_same_time),
-        SCRATCH_TEST(looking_needs_no_lock_and_changes_nothing),
+        RUN_TEST(a_run_that_does_nothing_writes_nothing),
+        RUN_TEST(debts_outlive_a_killed_process),
+        RUN_TEST(a_killed_run_owes_only_for_what_it_touched),
+        RUN_TEST(a_power_failure_owes_for_all_that_is_not_known),
+        RUN_TEST(paid_debts_are_gone_in_the_next_run),
+        RUN_TEST(a_torn_tail_is_cut_at_every_byte),
+        RUN_TEST(zeros_behind_the_last_record_are_cut),
+        RUN_TEST(damage_in_the_middle_is_told_and_the_rest_is_read),
+        RUN_TEST(the_journal_stays_short),
+        RUN_TEST(what_was_there_before_reads_back),
+        FOLDER_TEST(records_of_later_versions_are_skipped),
+        RUN_TEST(workers_write_at_the_same_time),
+        FOLDER_TEST(looking_needs_no_lock_and_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,78 @@
 #include "run/last_applied.h"
 
+#include <stdlib.h>
+
 #include "lang/json.h"
 #include "scratch.h"
 
-static Value json(Scratch *scratch, const char *text)
-{
-    Value v;
+/* What was applied last, in a folder of its own. */
+typedef struct Fixture {
+    Scratch *scratch;
+    Directory directory;
+    LastApplied last;
     Error err;
-    assert_true(json_parse_text(&scratch->arena, str_from_c(text), NULL, &v, &err));
-    return v;
+} Fixture;
+
+static Digest digest(Fixture *fixture, const char *text)
+{
+    Value value;
+    assert_true(
+        json_parse_text(&fixture->scratch->arena, str_from_c(text), NULL, &value, &fixture->err));
+    return digest_value(value);
 }
 
-static Digest digest(Scratch *scratch, const char *text)
+static void load(Fixture *fixture, uint32_t warned)
 {
-    return digest_value(json(scratch, text));
+    Problems problems;
+    problems_init(&problems, &fixture->scratch->arena);
+    last_applied_init(&fixture->last, &fixture->scratch->arena, STR("/srv/site"));
+    assert_true(last_applied_load(&fixture->last, &fixture->directory, &problems, &fixture->err));
+    assert_int_equal(problems.count, warned);
+}
+
+static void save(Fixture *fixture)
+{
+    assert_true(last_applied_save(&fixture->last, &fixture->directory, &fixture->err));
+}
+
+static void put(Fixture *fixture, Str text)
+{
+    assert_true(
+        directory_write(&fixture->directory, fixture->last.file, text, false, &fixture->err));
+}
+
+static bool has_file(const Fixture *fixture)
+{
+    return directory_has(&fixture->directory, fixture->last.file);
+}
+
+static int set_up(void **state)
+{
+    Fixture *fixture = calloc(1, sizeof *fixture);
+    void *scratch = NULL;
+    int failed = scratch_set_up(&scratch);
+    fixture->scratch = scratch;
+    *state = fixture;
+    if (failed != 0 ||
+        !directory_open(fixture->scratch->path, &fixture->directory, &fixture->err)) {
+        return -1;
+    }
+    load(fixture, 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *fixture = *state;
+    void *scratch = fixture->scratch;
+    directory_close(&fixture->directory);
+    free(fixture);
+    return scratch_tear_down(&scratch);
 }
 
 static void values_that_differ_have_digests_that_differ(void **state)
 {
-    Scratch *scratch = *state;
+    Fixture *fixture = *state;
     static const char *const values[] = {
         "null",      "false",     "true",      "0",
         "1",         "-1",        "1.0",       "\"\"",
@@ -29,7 +83,7 @@ static void values_that_differ_have_digests_that_differ(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(values); i++) {
         for (size_t k = 0; k < COUNT_OF(values); k++) {
-            assert_int_equal(digest_equal(digest(scratch, values[i]), digest(scratch, values[k])),
+            assert_int_equal(digest_equal(digest(fixture, values[i]), digest(fixture, values[k])),
                              i == k);
         }
     }
@@ -44,16 +98,6 @@ static void digests_stay_the_same_for_ever(void **state)
     assert_int_equal(known.low, UINT64_C(0x88ce3a34680b5cd4));
 }
 
-static void load(Scratch *scratch, const Directory *directory, LastApplied *last, uint32_t warned)
-{
-    Error err;
-    Problems problems;
-    problems_init(&problems, &scratch->arena);
-    last_applied_init(last, &scratch->arena, STR("/srv/site"));
-    assert_true(last_applied_load(last, directory, &problems, &err));
-    assert_int_equal(problems.count, warned);
-}
-
 static bool is_gone(void *context, Str step)
 {
     assert_false(str_eq(step, STR("web#motd"))); /* it was looked up */
@@ -62,112 +106,95 @@ static bool is_gone(void *context, Str step)
 
 static void drift_is_told_from_intent(void **state)
 {
-    Scratch *scratch = *state;
-    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
-    Error err;
-    assert_true(directory_open(scratch->path, &directory, &err));
-    LastApplied last;
-    load(scratch, &directory, &last, 0);
-    Digest one = digest(scratch, "1"), two = digest(scratch, "2");
-    assert_int_equal(last_applied_cause(&last, STR("web#motd"), one), CAUSE_NEW);
-    last_applied_set(&last, STR("web#motd"), one);
-    last_applied_set(&last, STR("web#gone"), one);
-    last_applied_set(&last, STR("web#blocked"), one);
-    assert_true(last_applied_save(&last, &directory, &err));
-    load(scratch, &directory, &last, 0);
-    assert_int_equal(last_applied_cause(&last, STR("web#motd"), one), CAUSE_DRIFT);
-    assert_int_equal(last_applied_cause(&last, STR("web#motd"), two), CAUSE_INTENT);
-    assert_int_equal(last_applied_cause(&last, STR("web#mot"), one), CAUSE_NEW);
-    last_applied_drop(&last, is_gone, &last);
-    assert_true(last_applied_save(&last, &directory, &err));
-    load(scratch, &directory, &last, 0);
-    assert_int_equal(last_applied_cause(&last, STR("web#gone"), one), CAUSE_NEW);
-    assert_int_equal(last_applied_cause(&last, STR("web#blocked"), one), CAUSE_DRIFT);
-    assert_int_equal(last_applied_cause(&last, STR("web#motd"), one), CAUSE_DRIFT);
+    Fixture *fixture = *state;
+    LastApplied *last = &fixture->last;
+    Digest one = digest(fixture, "1"), two = digest(fixture, "2");
+    assert_int_equal(last_applied_cause(last, STR("web#motd"), one), CAUSE_NEW);
+    last_applied_set(last, STR("web#motd"), one);
+    last_applied_set(last, STR("web#gone"), one);
+    last_applied_set(last, STR("web#blocked"), one);
+    save(fixture);
+    load(fixture, 0);
+    assert_int_equal(last_applied_cause(last, STR("web#motd"), one), CAUSE_DRIFT);
+    assert_int_equal(last_applied_cause(last, STR("web#motd"), two), CAUSE_INTENT);
+    assert_int_equal(last_applied_cause(last, STR("web#mot"), one), CAUSE_NEW);
+    last_applied_drop(last, is_gone, last);
+    save(fixture);
+    load(fixture, 0);
+    assert_int_equal(last_applied_cause(last, STR("web#gone"), one), CAUSE_NEW);
+    assert_int_equal(last_applied_cause(last, STR("web#blocked"), one), CAUSE_DRIFT);
+    assert_int_equal(last_applied_cause(last, STR("web#motd"), one), CAUSE_DRIFT);
 }
 
 static void a_run_without_news_writes_nothing(void **state)
 {
-    Scratch *scratch = *state;
-    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
-    Error err;
-    assert_true(directory_open(scratch->path, &directory, &err));
-    LastApplied last;
-    load(scratch, &directory, &last, 0);
-    assert_true(last_applied_save(&last, &directory, &err));
-    assert_false(directory_has(&directory, last.file));
-    last_applied_set(&last, STR("a"), digest(scratch, "1"));
-    assert_true(last_applied_save(&last, &directory, &err));
-    assert_true(directory_remove(&directory, last.file, &err));
-    last_applied_set(&last, STR("a"), digest(scratch, "1"));
-    assert_true(last_applied_save(&last, &directory, &err));
-    assert_false(directory_has(&directory, last.file));
+    Fixture *fixture = *state;
+    LastApplied *last = &fixture->last;
+    save(fixture);
+    assert_false(has_file(fixture));
+    last_applied_set(last, STR("a"), digest(fixture, "1"));
+    save(fixture);
+    assert_true(directory_remove(&fixture->directory, last->file, &fixture->err));
+    last_applied_set(last, STR("a"), digest(fixture, "1"));
+    save(fixture);
+    assert_false(has_file(fixture));
 }
 
 static void a_damaged_file_is_told_and_counts_as_empty(void **state)
 {
-    Scratch *scratch = *state;
-    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
-    Error err;
-    assert_true(directory_open(scratch->path, &directory, &err));
-    LastApplied last;
-    load(scratch, &directory, &last, 0);
-    last_applied_set(&last, STR("web#a"), digest(scratch, "1"));
-    last_applied_set(&last, STR("web#b"), digest(scratch, "2"));
-    assert_true(last_applied_save(&last, &directory, &err));
+    Fixture *fixture = *state;
+    LastApplied *last = &fixture->last;
+    last_applied_set(last, STR("web#a"), digest(fixture, "1"));
+    last_applied_set(last, STR("web#b"), digest(fixture, "2"));
+    save(fixture);
     Str whole;
-    assert_true(directory_read(&directory, &scratch->arena, last.file, 10000, &whole, &err));
-    char *bytes = arena_copy_c(&scratch->arena, whole);
+    assert_true(directory_read(&fixture->directory, &fixture->scratch->arena, last->file, 10000,
+                               &whole, &fixture->err));
+    char *bytes = arena_copy_c(&fixture->scratch->arena, whole);
     for (size_t len = 0; len < whole.len; len++) {
-        assert_true(
-            directory_write(&directory, last.file, str_slice(whole, 0, len), false, &err));
-        load(scratch, &directory, &last, 1);
-        assert_int_equal(last.steps.count, 0);
+        put(fixture, str_slice(whole, 0, len));
+        load(fixture, 1);
+        assert_int_equal(last->steps.count, 0);
         bytes[len] ^= 4;
-        assert_true(
-            directory_write(&directory, last.file, str_from(bytes, whole.len), false, &err));
-        load(scratch, &directory, &last, 1);
+        put(fixture, str_from(bytes, whole.len));
+        load(fixture, 1);
         bytes[len] ^= 4;
     }
-    assert_true(last_applied_save(&last, &directory, &err));
-    load(scratch, &directory, &last, 0);
+    save(fixture);
+    load(fixture, 0);
 }
 
 static void many_steps_and_long_names_come_back(void **state)
 {
-    Scratch *scratch = *state;
-    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
-    Error err;
-    assert_true(directory_open(scratch->path, &directory, &err));
-    LastApplied last;
-    load(scratch, &directory, &last, 0);
+    Fixture *fixture = *state;
+    LastApplied *last = &fixture->last;
     char name[10000];
     memset(name, 'x', sizeof name);
-    last_applied_set(&last, str_from(name, sizeof name), digest(scratch, "7"));
+    last_applied_set(last, str_from(name, sizeof name), digest(fixture, "7"));
     for (int i = 0; i < 5000; i++) {
-        Str step = arena_format(&scratch->arena, "job#step %d", i);
-        last_applied_set(&last, step, digest_value(value_int(i)));
+        Str step = arena_format(&fixture->scratch->arena, "job#step %d", i);
+        last_applied_set(last, step, digest_value(value_int(i)));
     }
-    assert_true(last_applied_save(&last, &directory, &err));
-    load(scratch, &directory, &last, 0);
-    assert_int_equal(last.steps.count, 5001);
-    assert_int_equal(last_applied_cause(&last, STR("job#step 4999"), digest_value(value_int(4999))),
+    save(fixture);
+    load(fixture, 0);
+    assert_int_equal(last->steps.count, 5001);
+    assert_int_equal(last_applied_cause(last, STR("job#step 4999"), digest_value(value_int(4999))),
                      CAUSE_DRIFT);
-    assert_int_equal(last_applied_cause(&last, str_from(name, sizeof name), digest(scratch, "7")),
+    assert_int_equal(last_applied_cause(last, str_from(name, sizeof name), digest(fixture, "7")),
                      CAUSE_DRIFT);
 }
 
-#define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
+#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(values_that_differ_have_digests_that_differ),
-        SCRATCH_TEST(digests_stay_the_same_for_ever),
-        SCRATCH_TEST(drift_is_told_from_intent),
-        SCRATCH_TEST(a_run_without_news_writes_nothing),
-        SCRATCH_TEST(a_damaged_file_is_told_and_counts_as_empty),
-        SCRATCH_TEST(many_steps_and_long_names_come_back),
+        IN_FOLDER(values_that_differ_have_digests_that_differ),
+        IN_FOLDER(digests_stay_the_same_for_ever),
+        IN_FOLDER(drift_is_told_from_intent),
+        IN_FOLDER(a_run_without_news_writes_nothing),
+        IN_FOLDER(a_damaged_file_is_told_and_counts_as_empty),
+        IN_FOLDER(many_steps_and_long_names_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

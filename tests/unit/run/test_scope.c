@@ -44,8 +44,11 @@ static void put_instance(Run *run, uint32_t at, const StepSpec *spec, const char
     run->items[at].item = item;
 }
 
-static void make_run(Run *run, SiteWorld *world, bool planning)
+/* The site as it is by now, in the middle of a run. */
+static Run *load_run(SiteWorld *world, bool planning)
 {
+    assert_true(world_load(world));
+    Run *run = ARENA_NEW(&world->folder->arena, Run);
     *run = (Run){
         .world = world,
         .jobs = { { .name = { "one", 3 } }, { .name = { "two", 3 } }, { .name = { "three", 5 } } }
@@ -78,6 +81,7 @@ static void make_run(Run *run, SiteWorld *world, bool planning)
     run->reports[STEP_FAILED].exit_code = 7;
     run->steps = (Steps){ .items = run->items, .count = STEP_COUNT };
     scope_set_run(world->scope, &run->steps, run->reports, planning);
+    return run;
 }
 
 static Str eval_in(Run *run, uint32_t step, bool own, const char *expression)
@@ -125,9 +129,7 @@ static void results_are_unknown_at_load(void **state)
 static void results_have_their_fields_in_every_spelling(void **state)
 {
     SiteWorld *world = *state;
-    Run run;
-    assert_true(world_load(world));
-    make_run(&run, world, false);
+    Run *run = load_run(world, false);
     static const struct {
         const char *expression, *shows;
     } rows[] = {
@@ -148,50 +150,44 @@ static void results_have_their_fields_in_every_spelling(void **state)
         { "steps.fetch.Output", "!'step object' has no attribute 'Output'" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_str(eval_in(&run, STEP_SERVICE, false, rows[i].expression), rows[i].shows);
+        assert_str(eval_in(run, STEP_SERVICE, false, rows[i].expression), rows[i].shows);
     }
-    (void)eval_in(&run, STEP_SERVICE, false, "steps['fetsh'].StdOut");
+    (void)eval_in(run, STEP_SERVICE, false, "steps['fetsh'].StdOut");
     assert_str(world->folder->problems.items[0].hint, "did you mean 'fetch'?");
 }
 
 static void what_did_not_run_has_no_output(void **state)
 {
     SiteWorld *world = *state;
-    Run run;
-    assert_true(world_load(world));
-    make_run(&run, world, false);
+    Run *run = load_run(world, false);
     assert_str(
-        eval_in(&run, 0, false, "steps.skipped.StdOut"),
+        eval_in(run, 0, false, "steps.skipped.StdOut"),
         "!step 'skipped' ran nowhere: it was skipped, its target does not include this node");
     assert_str(
-        eval_in(&run, 0, false, "steps.skipped.StdOut | default('x')"),
+        eval_in(run, 0, false, "steps.skipped.StdOut | default('x')"),
         "!step 'skipped' ran nowhere: it was skipped, its target does not include this node");
-    assert_str(eval_in(&run, 0, false, "[steps.skipped.Result, steps.skipped.Changed]"),
+    assert_str(eval_in(run, 0, false, "[steps.skipped.Result, steps.skipped.Changed]"),
                "[\"skipped\",false]");
-    assert_str(eval_in(&run, 0, false, "steps.later.Changed"), "!step 'later' has not run yet");
+    assert_str(eval_in(run, 0, false, "steps.later.Changed"), "!step 'later' has not run yet");
     assert_str(world->folder->problems.items[0].hint, "name it under 'require' of this step");
 }
 
 static void names_are_looked_for_in_the_own_job_first(void **state)
 {
     SiteWorld *world = *state;
-    Run run;
-    assert_true(world_load(world));
-    make_run(&run, world, false);
-    assert_str(eval_in(&run, STEP_SAME_TWO, false, "steps.same.StdOut"), "\"two\"");
-    assert_str(eval_in(&run, STEP_FAILED, false, "steps.same.StdOut"), "\"three\"");
-    assert_str(eval_in(&run, STEP_FETCH, false, "steps.same.StdOut"),
+    Run *run = load_run(world, false);
+    assert_str(eval_in(run, STEP_SAME_TWO, false, "steps.same.StdOut"), "\"two\"");
+    assert_str(eval_in(run, STEP_FAILED, false, "steps.same.StdOut"), "\"three\"");
+    assert_str(eval_in(run, STEP_FETCH, false, "steps.same.StdOut"),
                "!'same' is the name of several steps: two#same, three#same");
-    assert_str(eval_in(&run, STEP_FETCH, false, "steps['three#same'].StdOut"), "\"three\"");
-    assert_str(eval_in(&run, STEP_SAME_TWO, false, "steps.fetch.Changed"), "true");
+    assert_str(eval_in(run, STEP_FETCH, false, "steps['three#same'].StdOut"), "\"three\"");
+    assert_str(eval_in(run, STEP_SAME_TWO, false, "steps.fetch.Changed"), "true");
 }
 
 static void instances_of_for_each_are_told_together_and_one_by_one(void **state)
 {
     SiteWorld *world = *state;
-    Run run;
-    assert_true(world_load(world));
-    make_run(&run, world, false);
+    Run *run = load_run(world, false);
     static const struct {
         const char *expression, *shows;
     } rows[] = {
@@ -206,33 +202,29 @@ static void instances_of_for_each_are_told_together_and_one_by_one(void **state)
         { "steps.fetch.items", "!step 'fetch' has no items, because it has no forEach" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_str(eval_in(&run, STEP_FETCH, false, rows[i].expression), rows[i].shows);
+        assert_str(eval_in(run, STEP_FETCH, false, rows[i].expression), rows[i].shows);
     }
-    assert_str(eval_in(&run, STEP_EACH_B, false, "item"), "\"beta\"");
-    assert_str(eval_in(&run, STEP_EACH_A, false, "item ~ steps.fetch.Changed"), "\"alphaTrue\"");
-    assert_str(eval_in(&run, STEP_FETCH, false, "item"),
+    assert_str(eval_in(run, STEP_EACH_B, false, "item"), "\"beta\"");
+    assert_str(eval_in(run, STEP_EACH_A, false, "item ~ steps.fetch.Changed"), "\"alphaTrue\"");
+    assert_str(eval_in(run, STEP_FETCH, false, "item"),
                "!'item' is undefined: add 'forEach: [...]' to this step");
 }
 
 static void a_step_sees_its_own_result_where_it_has_one(void **state)
 {
     SiteWorld *world = *state;
-    Run run;
-    assert_true(world_load(world));
-    make_run(&run, world, false);
-    run.reports[STEP_PENDING].out = STR("mine");
-    assert_str(eval_in(&run, STEP_PENDING, true, "step.StdOut ~ step.Result"), "\"mineok\"");
-    assert_str(eval_in(&run, STEP_EACH_B, true, "item ~ step.StdOut"), "\"betaB\"");
-    assert_str(eval_in(&run, STEP_PENDING, false, "step.StdOut"), "!'step' is undefined");
+    Run *run = load_run(world, false);
+    run->reports[STEP_PENDING].out = STR("mine");
+    assert_str(eval_in(run, STEP_PENDING, true, "step.StdOut ~ step.Result"), "\"mineok\"");
+    assert_str(eval_in(run, STEP_EACH_B, true, "item ~ step.StdOut"), "\"betaB\"");
+    assert_str(eval_in(run, STEP_PENDING, false, "step.StdOut"), "!'step' is undefined");
 }
 
 static void in_a_plan_output_is_unknown_and_flows_on(void **state)
 {
     SiteWorld *world = *state;
-    Run run;
-    assert_true(world_load(world));
-    make_run(&run, world, true);
-    run.reports[STEP_SAME_3].status.result = RESULT_UNKNOWN;
+    Run *run = load_run(world, true);
+    run->reports[STEP_SAME_3].status.result = RESULT_UNKNOWN;
     static const struct {
         const char *expression, *shows;
     } rows[] = {
@@ -250,12 +242,12 @@ static void in_a_plan_output_is_unknown_and_flows_on(void **state)
         { "true or steps.fetch.StdOut", "true" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_str(eval_in(&run, STEP_SERVICE, false, rows[i].expression), rows[i].shows);
+        assert_str(eval_in(run, STEP_SERVICE, false, rows[i].expression), rows[i].shows);
     }
     List *files = list_new(&world->folder->arena, 1);
     list_push(&world->folder->arena, files, value_int(1));
-    run.reports[STEP_FETCH].files = files;
-    assert_str(eval_in(&run, STEP_SERVICE, false, "steps.fetch.Files"), "[1]");
+    run->reports[STEP_FETCH].files = files;
+    assert_str(eval_in(run, STEP_SERVICE, false, "steps.fetch.Files"), "[1]");
 }
 
 static void variables_and_macros_of_steps_work_and_see_no_steps(void **state)
@@ -263,11 +255,9 @@ static void variables_and_macros_of_steps_work_and_see_no_steps(void **state)
     SiteWorld *world = *state;
     put_variables(world, "v: '{{ 2 + 3 }}'\n");
     put_macros(world, "m: {expression: \"steps['fetch'].StdOut\"}\n");
-    Run run;
-    assert_true(world_load(world));
-    make_run(&run, world, false);
-    assert_str(eval_in(&run, 0, false, "vars.v + steps.fetch.ExitCode"), "5");
-    assert_str(eval_in(&run, 0, false, "macros.m"),
+    Run *run = load_run(world, false);
+    assert_str(eval_in(run, 0, false, "vars.v + steps.fetch.ExitCode"), "5");
+    assert_str(eval_in(run, 0, false, "macros.m"),
                "!variables and macros cannot use the results of steps");
 }
 
@@ -279,9 +269,7 @@ static void files_of_templates_see_the_step_and_their_context(void **state)
     folder_put(folder, "templates/motd.j2",
                "{% include 'head.j2' %}{{ vars.site }} {{ port }} {{ steps.fetch.ExitCode }}\n");
     folder_put(folder, "templates/head.j2", "# {{ server.name }}\n");
-    assert_true(world_load(world));
-    Run run;
-    make_run(&run, world, false);
+    Run *run = load_run(world, false);
     Map *context = map_new(&folder->arena, 1);
     map_set_str(&folder->arena, context, STR("port"), value_int(80));
     Value text;
@@ -293,7 +281,7 @@ static void files_of_templates_see_the_step_and_their_context(void **state)
                                        &folder->arena, &text, &folder->problems),
                      DYNAMIC_FAILED);
     assert_str(folder_problems(folder), "templates/motd.j2:1:43 'port' is undefined\n");
-    scope_set_run(world->scope, &run.steps, run.reports, true);
+    scope_set_run(world->scope, &run->steps, run->reports, true);
     assert_int_equal(scope_render_file(world->scope, 0, STR("motd.j2"), value_map(context),
                                        value_null(), &folder->arena, &text, &folder->problems),
                      DYNAMIC_UNKNOWN);

@@ -12,6 +12,15 @@ static Str get(SiteWorld *world, const char *path)
                : folder_problems(world->folder);
 }
 
+/* The site with these variables, loaded. */
+static SiteWorld *with_variables(void **state, const char *text)
+{
+    SiteWorld *world = *state;
+    put_variables(world, text);
+    assert_true(world_load(world));
+    return world;
+}
+
 static void later_layers_win_and_maps_merge(void **state)
 {
     SiteWorld *world = *state;
@@ -100,17 +109,15 @@ static void the_host_and_the_command_line_come_last(void **state)
 
 static void values_use_one_another_in_any_order(void **state)
 {
-    SiteWorld *world = *state;
-    put_variables(world,
-                  "url: http://{{ vars.host }}:{{ variables.net.port }}/\n"
-                  "host: '{{ server.name }}.{{ vars.net.domain }}'\n"
-                  "net: {port: '{{ 8000 + 80 }}', domain: example.com, all: [1, '{{ 2 }}']}\n"
-                  "self: {a: 1, b: '{{ vars.self.a + 1 }}'}\n"
-                  "copy: '{{ vars.net }}'\n"
-                  "block: |\n  {{ vars.self.b }}\n"
-                  "text: |\n  is {{ vars.self.b }}\n"
-                  "node: '{{ eden.node }} {{ eden.version }} {{ Server.Spec.FQDN }}'\n");
-    assert_true(world_load(world));
+    SiteWorld *world = with_variables(
+        state, "url: http://{{ vars.host }}:{{ variables.net.port }}/\n"
+               "host: '{{ server.name }}.{{ vars.net.domain }}'\n"
+               "net: {port: '{{ 8000 + 80 }}', domain: example.com, all: [1, '{{ 2 }}']}\n"
+               "self: {a: 1, b: '{{ vars.self.a + 1 }}'}\n"
+               "copy: '{{ vars.net }}'\n"
+               "block: |\n  {{ vars.self.b }}\n"
+               "text: |\n  is {{ vars.self.b }}\n"
+               "node: '{{ eden.node }} {{ eden.version }} {{ Server.Spec.FQDN }}'\n");
     assert_true(variables_check(scope_variables(world->scope)));
     assert_str(get(world, "url"), "\"http://web01.example.com:8080/\"");
     assert_str(get(world, "net.port"), "8080");
@@ -130,10 +137,8 @@ static void values_use_one_another_in_any_order(void **state)
 
 static void only_what_is_asked_for_is_rendered(void **state)
 {
-    SiteWorld *world = *state;
-    put_variables(world, "good: '{{ 1 + 1 }}'\nbad: '{{ vars.absent }}'\n"
-                         "map: {good: 3, bad: '{{ vars.bad }}'}\n");
-    assert_true(world_load(world));
+    SiteWorld *world = with_variables(state, "good: '{{ 1 + 1 }}'\nbad: '{{ vars.absent }}'\n"
+                                             "map: {good: 3, bad: '{{ vars.bad }}'}\n");
     assert_str(world_eval(world, "vars.good + vars.map.good"), "5");
     assert_str(world_eval(world, "'bad' in vars and 'bad' in vars.map"), "true");
     assert_str(world_eval(world, "vars.map"), "!there is no variable 'vars.absent'");
@@ -141,19 +146,17 @@ static void only_what_is_asked_for_is_rendered(void **state)
 
 static void what_came_out_is_not_compiled_again(void **state)
 {
-    SiteWorld *world = *state;
-    put_variables(world, "brace: \"{{ '{' ~ '{ 1 + 1 }' ~ '}' }}\"\nuse: '<{{ vars.brace }}>'\n");
-    assert_true(world_load(world));
+    SiteWorld *world = with_variables(
+        state, "brace: \"{{ '{' ~ '{ 1 + 1 }' ~ '}' }}\"\nuse: '<{{ vars.brace }}>'\n");
     assert_str(get(world, "brace"), "\"{{ 1 + 1 }}\"");
     assert_str(get(world, "use"), "\"<{{ 1 + 1 }}>\"");
 }
 
 static void circles_are_shown_with_their_way(void **state)
 {
-    SiteWorld *world = *state;
-    put_variables(world, "a: '{{ vars.b }}'\nb: 'x{{ vars.c.d }}'\nc:\n  d: '{{ vars.a }}'\n"
-                         "outside: '{{ vars.a }}'\nself: '{{ vars.self }}'\n");
-    assert_true(world_load(world));
+    SiteWorld *world =
+        with_variables(state, "a: '{{ vars.b }}'\nb: 'x{{ vars.c.d }}'\nc:\n  d: '{{ vars.a }}'\n"
+                              "outside: '{{ vars.a }}'\nself: '{{ vars.self }}'\n");
     assert_false(variables_check(scope_variables(world->scope)));
     assert_str(folder_problems(world->folder),
                "variables/common.yaml:4:15 variables need one another in a circle: vars.a -> "
@@ -164,10 +167,9 @@ static void circles_are_shown_with_their_way(void **state)
 
 static void what_fails_is_told_once_at_its_place(void **state)
 {
-    SiteWorld *world = *state;
-    put_variables(world, "a: '{{ vars.b }}'\nb: '{{ 1 / 0 }}'\nc: '{{ vars.b ~ vars.a }}'\n"
-                         "d: \"{{ steps['x'].StdOut }}\"\n");
-    assert_true(world_load(world));
+    SiteWorld *world =
+        with_variables(state, "a: '{{ vars.b }}'\nb: '{{ 1 / 0 }}'\nc: '{{ vars.b ~ vars.a }}'\n"
+                              "d: \"{{ steps['x'].StdOut }}\"\n");
     assert_false(variables_check(scope_variables(world->scope)));
     assert_str(folder_problems(world->folder),
                "variables/common.yaml:2:10 division by zero\n"
@@ -185,9 +187,8 @@ static void templates_that_cannot_be_read_are_all_told(void **state)
 
 static void secrets_stay_secret(void **state)
 {
-    SiteWorld *world = *state;
-    put_variables(world, "password: !secret hush-hush\nconn: 'db://{{ vars.password }}@x'\n");
-    assert_true(world_load(world));
+    SiteWorld *world =
+        with_variables(state, "password: !secret hush-hush\nconn: 'db://{{ vars.password }}@x'\n");
     Value value;
     assert_true(variables_get(scope_variables(world->scope), STR("conn"), &value));
     assert_true(value_is_secret(value));
@@ -248,9 +249,8 @@ static void every_layer_is_told_with_its_line(void **state)
 
 static void paths_reach_any_key(void **state)
 {
-    SiteWorld *world = *state;
-    put_variables(world, "sysctl: {fs.file-max: 1, 80: eighty, '81': text}\nlist: [[1, {a: 2}]]\n");
-    assert_true(world_load(world));
+    SiteWorld *world = with_variables(
+        state, "sysctl: {fs.file-max: 1, 80: eighty, '81': text}\nlist: [[1, {a: 2}]]\n");
     assert_str(get(world, "sysctl['fs.file-max']"), "1");
     assert_str(get(world, "vars.sysctl[\"fs.file-max\"]"), "1");
     assert_str(get(world, "sysctl.80"), "\"eighty\"");

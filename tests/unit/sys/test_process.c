@@ -1,5 +1,6 @@
 #include "sys/process.h"
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -176,6 +177,46 @@ static void changes_its_root(void **state)
     assert_string_equal(fixture->err.text, "cannot run: /bin/sh: No such file or directory");
 }
 
+typedef struct Chat {
+    int answers; /* a byte for each line but the first */
+    uint32_t lines;
+} Chat;
+
+static void wait_for_the_next_line(void *context, Str line)
+{
+    Chat *chat = context;
+    char byte;
+    assert_int_equal(read(chat->answers, &byte, 1), 1);
+    chat->lines++;
+}
+
+/* It starts when the program is gone, and has more to say than fits into a pipe. Whoever takes all
+ * that comes hears it to the end: a next line is always there before one is taken. */
+static void what_goes_on_writing_is_not_listened_to(void **state)
+{
+    enum {
+        LINES = 20000
+    };
+    Fixture *fixture = *state;
+    Chat chat = { 0 };
+    char path[128];
+    snprintf(path, sizeof path, "%s/answers", fixture->folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    chat.answers = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(chat.answers >= 0);
+    Str text = arena_format(&fixture->arena,
+                            "echo first; (while [ -e /proc/$$/fd/0 ]; do :; done; exec 3> %s; i=0;"
+                            " while [ $i -lt %d ]; do echo again; printf x >&3; i=$((i + 1)); done;"
+                            " printf x >&3) 2> /dev/null & exit 0%c",
+                            path, LINES, '\0');
+    ProcessSpec spec = shell(fixture, text.data);
+    spec.line = wait_for_the_next_line;
+    spec.line_context = &chat;
+    assert_true(run(fixture, &spec));
+    close(chat.answers);
+    assert_true(chat.lines < LINES);
+}
+
 static void cancel_when_ready(void *context, Str line)
 {
     if (str_eq(line, STR("ready"))) {
@@ -336,6 +377,7 @@ int main(void)
         IN_FOLDER(the_whole_group_ends),
         IN_FOLDER(ends_at_the_timeout),
         IN_FOLDER(what_stays_in_the_background_is_not_waited_for),
+        IN_FOLDER(what_goes_on_writing_is_not_listened_to),
         IN_FOLDER(ends_when_cancelled),
         IN_FOLDER(tells_lines_as_they_come),
         IN_FOLDER(signals_and_descriptors_are_not_inherited),

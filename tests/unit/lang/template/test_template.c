@@ -17,77 +17,81 @@ static bool load(void *context, Str name, Arena *arena, Str *text)
     return name.len > 0 && ascii_is_digit(name.data[0]);
 }
 
-static bool render(Templates *templates, const char *text, Rendered *rendered, Fault *fault)
+/* Templates with limits of their own, and what came of the last one. */
+typedef struct World {
+    Loader loader;
+    TemplateSettings settings; /* until `render` */
+    Templates *templates;
+    Rendered rendered;
+    Fault fault;
+} World;
+
+static void world_clear(World *world)
+{
+    rendered_clear(&world->rendered);
+    templates_free(world->templates);
+}
+DEFINE_AUTO_CLEAR(World, world_clear)
+
+static void world_make(World *world)
+{
+    *world = (World){ .settings = template_settings_default() };
+    world->settings.load = load;
+    world->settings.load_context = &world->loader;
+}
+
+static bool render(World *world, const char *text)
 {
     const Template *template;
-    return templates_compile(templates, STR("t"), str_from_c(text), &template, fault) &&
-           template_render(template, value_null(), rendered, fault);
+    if (world->templates == NULL) {
+        world->templates = templates_new(&world->settings);
+        world->rendered = rendered_make(&world->settings.limits);
+    }
+    return templates_compile(world->templates, STR("t"), str_from_c(text), &template,
+                             &world->fault) &&
+           template_render(template, value_null(), &world->rendered, &world->fault);
 }
 
 static void a_missing_template_leaves_nothing_behind(void **state)
 {
-    Loader loader = { 0 };
-    TemplateSettings settings = template_settings_default();
-    settings.load = load;
-    settings.load_context = &loader;
-    AUTO(Templates) *templates = templates_new(&settings);
-    AUTO_CLEAR(Rendered) rendered = rendered_make(&settings.limits);
-    Fault fault;
-    assert_true(render(templates,
+    AUTO_CLEAR(World) world;
+    world_make(&world);
+    assert_true(render(&world,
                        "{% for i in range(50000) %}{% include 'some-name-of-forty-characters-or-so'"
-                       " ignore missing %}{% endfor %}",
-                       &rendered, &fault));
-    assert_int_equal(loader.asked, 50000);
-    assert_true(templates->arena.held < 1 << 16);
+                       " ignore missing %}{% endfor %}"));
+    assert_int_equal(world.loader.asked, 50000);
+    assert_true(world.templates->arena.held < 1 << 16);
 }
 
 static void looking_for_a_missing_template_is_paid_for(void **state)
 {
-    Loader loader = { 0 };
-    TemplateSettings settings = template_settings_default();
-    settings.load = load;
-    settings.load_context = &loader;
-    settings.limits.steps = 100000;
-    AUTO(Templates) *templates = templates_new(&settings);
-    AUTO_CLEAR(Rendered) rendered = rendered_make(&settings.limits);
-    Fault fault;
-    assert_false(render(templates,
-                        "{% for i in range(50000) %}{% include 'x' ignore missing %}{% endfor %}",
-                        &rendered, &fault));
-    assert_int_equal(fault.class, FAULT_LIMIT);
-    assert_in_range(loader.asked, 1, 5000);
+    AUTO_CLEAR(World) world;
+    world_make(&world);
+    world.settings.limits.steps = 100000;
+    assert_false(
+        render(&world, "{% for i in range(50000) %}{% include 'x' ignore missing %}{% endfor %}"));
+    assert_int_equal(world.fault.class, FAULT_LIMIT);
+    assert_in_range(world.loader.asked, 1, 5000);
 }
 
 static void a_loaded_template_is_compiled_once(void **state)
 {
-    Loader loader = { 0 };
-    TemplateSettings settings = template_settings_default();
-    settings.load = load;
-    settings.load_context = &loader;
-    AUTO(Templates) *templates = templates_new(&settings);
-    AUTO_CLEAR(Rendered) rendered = rendered_make(&settings.limits);
-    Fault fault;
-    assert_true(render(templates,
-                       "{% for i in range(9) %}{% include '1' %}{% include 2 %}{% endfor %}",
-                       &rendered, &fault));
-    assert_str(buf_str(&rendered.text), "121212121212121212");
-    assert_int_equal(loader.asked, 2);
+    AUTO_CLEAR(World) world;
+    world_make(&world);
+    assert_true(
+        render(&world, "{% for i in range(9) %}{% include '1' %}{% include 2 %}{% endfor %}"));
+    assert_str(buf_str(&world.rendered.text), "121212121212121212");
+    assert_int_equal(world.loader.asked, 2);
 }
 
 static void templates_are_counted(void **state)
 {
-    Loader loader = { 0 };
-    TemplateSettings settings = template_settings_default();
-    settings.load = load;
-    settings.load_context = &loader;
-    settings.limits.templates = 3;
-    AUTO(Templates) *templates = templates_new(&settings);
-    AUTO_CLEAR(Rendered) rendered = rendered_make(&settings.limits);
-    Fault fault;
-    assert_false(
-        render(templates, "{% for i in range(9) %}{% include i %}{% endfor %}", &rendered, &fault));
-    assert_int_equal(fault.class, FAULT_LIMIT);
-    assert_str(buf_str(&rendered.text), "012");
+    AUTO_CLEAR(World) world;
+    world_make(&world);
+    world.settings.limits.templates = 3;
+    assert_false(render(&world, "{% for i in range(9) %}{% include i %}{% endfor %}"));
+    assert_int_equal(world.fault.class, FAULT_LIMIT);
+    assert_str(buf_str(&world.rendered.text), "012");
 }
 
 /* Each would take minutes, or gigabytes, if it took the square of what it is given. */
@@ -100,13 +104,11 @@ static void long_texts_are_worked_on_in_proportion(void **state)
         "{{ ('x' * 1000000) | trim('y' * 1000000 ~ 'x') | length }}",
         "{{ ('x' * 1000000).strip('y' * 1000000 ~ 'x') | length }}",
     };
-    TemplateSettings settings = template_settings_default();
-    AUTO(Templates) *templates = templates_new(&settings);
-    AUTO_CLEAR(Rendered) rendered = rendered_make(&settings.limits);
+    AUTO_CLEAR(World) world;
+    world_make(&world);
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        Fault fault;
-        if (!render(templates, texts[i], &rendered, &fault)) {
-            assert_int_equal(fault.class, FAULT_LIMIT);
+        if (!render(&world, texts[i])) {
+            assert_int_equal(world.fault.class, FAULT_LIMIT);
         }
     }
 }

@@ -1,0 +1,129 @@
+/* eden runs: the runs that are kept. */
+#include "cli/output.h"
+#include "cli/record_input.h"
+#include "cli/table.h"
+
+static Str text_of(Value map, const char *key)
+{
+    const Value *value = value_get(map, str_from_c(key));
+    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
+}
+
+/* "2 failed, 1 blocked, 3 changed, 7 ok" */
+static Str count_steps(Arena *arena, Value record)
+{
+    static const StepResult order[] = { RESULT_FAILED,  RESULT_BLOCKED, RESULT_WAITING,
+                                        RESULT_CHANGED, RESULT_OK,      RESULT_SKIPPED };
+    const Value *steps = value_get(record, STR("steps"));
+    uint32_t counts[RESULT_COUNT] = { 0 };
+    for (uint32_t i = 0; steps != NULL && steps->kind == VALUE_LIST && i < steps->list->len; i++) {
+        Str result = text_of(steps->list->items[i], "result");
+        for (uint32_t j = 0; j < RESULT_COUNT; j++) {
+            counts[j] += str_eq_c(result, step_result_name((StepResult)j));
+        }
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        if (counts[order[i]] > 0) {
+            buf_put_format(&text, "%s%u %s", text.len == 0 ? "" : ", ", counts[order[i]],
+                           step_result_name(order[i]));
+        }
+    }
+    return buf_str(&text);
+}
+
+static Value row_value(Arena *arena, Value record)
+{
+    static const char *const keys[] = { "run",    "at",          "command",     "node", "site",
+                                        "result", "interrupted", "duration_ms", "error" };
+    Map *map = map_new(arena, COUNT_OF(keys));
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const Value *value = value_get(record, str_from_c(keys[i]));
+        if (value != NULL) {
+            map_set_str(arena, map, str_from_c(keys[i]), *value);
+        }
+    }
+    return value_map(map);
+}
+
+static int print_json(const Invocation *invocation, const Value *records, uint32_t count)
+{
+    Arena *arena = invocation->arena;
+    List *runs = list_new(arena, count);
+    for (uint32_t i = 0; i < count; i++) {
+        list_push(arena, runs, row_value(arena, records[i]));
+    }
+    Map *map = map_new(arena, 2);
+    map_set_str(arena, map, STR("format"), value_string(STR("eden.runs/1")));
+    map_set_str(arena, map, STR("runs"), value_list(runs));
+    return output_json(invocation, value_map(map));
+}
+
+static int print_table(const Invocation *invocation, const Value *records, uint32_t count)
+{
+    static const char *const headings[] = { "RUN", "AT", "NODE", "SITE", "RESULT", "STEPS", NULL };
+    Arena *arena = invocation->arena;
+    Table table;
+    table_init(&table, arena, headings);
+    for (uint32_t i = 0; i < count; i++) {
+        const Value *site = value_get(records[i], STR("site"));
+        const Value *interrupted = value_get(records[i], STR("interrupted"));
+        bool stopped = interrupted != NULL && value_is_true(*interrupted);
+        Str error = text_of(records[i], "error");
+        table_add(&table, text_of(records[i], "run"));
+        table_add(&table, text_of(records[i], "at"));
+        table_add(&table, text_of(records[i], "node"));
+        table_add(&table, site == NULL ? STR_EMPTY : text_of(*site, "path"));
+        table_add(&table, error.len > 0 ? STR("unreadable")
+                          : stopped     ? STR("interrupted")
+                                        : text_of(records[i], "result"));
+        table_add(&table, error.len > 0 ? error : count_steps(arena, records[i]));
+    }
+    table_print(&table, invocation->out);
+    if (count == 0) {
+        stream_put_format(invocation->err, "no run is recorded\n");
+    }
+    return EXIT_OK;
+}
+
+static int runs_run(Invocation *invocation)
+{
+    Value *records;
+    uint32_t count;
+    int code;
+    if (!record_input_all(invocation, &records, &count, &code)) {
+        return code;
+    }
+    return invocation_prints(invocation, "json") ? print_json(invocation, records, count)
+                                                 : print_table(invocation, records, count);
+}
+
+static const Option options[] = {
+    RECORD_OPTIONS,
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "table|json",
+      .fallback = "table",
+      .help = "how to print" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden runs", "the last runs on this node, oldest first" },
+    { "eden runs -o json", "for another program" },
+    { 0 },
+};
+
+const Command command_runs = {
+    .name = "runs",
+    .group = GROUP_OPERATE,
+    .args = "",
+    .help = "List the runs that are kept.",
+    .text =
+        "Every apply leaves a record below --state-dir, and the last 20 are kept. 'eden why --run\n"
+        "ID' tells what went wrong in one of them.",
+    .options = options,
+    .examples = examples,
+    .run = runs_run,
+};

@@ -1,0 +1,195 @@
+/* group.*: groups of users, by groupadd and its kin. */
+#include "modules/people.h"
+#include "modules/tool.h"
+
+#define GROUP_FILE STR("/etc/group")
+
+typedef struct GroupChange {
+    PeopleRow now;
+    bool set_gid, set_members;
+    List *members; /* wanted */
+} GroupChange;
+
+static bool check_members(Call *call, GroupChange *change, Outcome *outcome, Error *err)
+{
+    if (!call_has(call, "members")) {
+        return true;
+    }
+    change->members = people_sorted(call->arena, call_param(call, "members"));
+    for (uint32_t i = 0; i < change->members->len; i++) {
+        if (!people_check_name(value_str(change->members->items[i]), "a user", err)) {
+            return false;
+        }
+    }
+    List *now = people_names(call->arena, change->now.fields[3]);
+    if (!people_same_names(now, change->members)) {
+        change->set_members = true;
+        outcome_change(call, outcome, "members",
+                       change->now.found ? value_list(now) : value_missing(),
+                       value_list(change->members));
+    }
+    return true;
+}
+
+static bool present_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str name = call_str(call, "name");
+    GroupChange *change = ARENA_NEW(call->arena, GroupChange);
+    int64_t gid = call_int(call, "gid", 0), now_gid = -1;
+    if (!people_check_name(name, "a group", err) || !people_check_id(gid, err) ||
+        !people_find(call, GROUP_FILE, name, &change->now, err)) {
+        return false;
+    }
+    if (!change->now.found) {
+        outcome_change(call, outcome, "group", value_missing(), value_string(name));
+    }
+    (void)str_to_i64(change->now.fields[2], &now_gid);
+    if (call_has(call, "gid") && gid != now_gid) {
+        change->set_gid = true;
+        outcome_change(call, outcome, "gid",
+                       change->now.found ? value_int(now_gid) : value_missing(), value_int(gid));
+    }
+    if (!check_members(call, change, outcome, err)) {
+        return false;
+    }
+    outcome->found = change;
+    outcome->state = STR("present");
+    outcome->changed = outcome->changes != NULL;
+    outcome->comment = !outcome->changed   ? STR("already present")
+                       : change->now.found ? STR("updated")
+                                           : STR("created");
+    return true;
+}
+
+static bool set_members(Call *call, Str name, const List *members, Error *err)
+{
+    const char *group = arena_copy_c(call->arena, name);
+    return TOOL_DO(call, NULL, err, "gpasswd", "-M",
+                   arena_copy_c(call->arena, people_joined(call->arena, members)), group);
+}
+
+static bool present_apply(Call *call, Outcome *outcome, Error *err)
+{
+    const GroupChange *change = outcome->found;
+    Str name = call_str(call, "name");
+    if (!call_keep(call, GROUP_FILE, err)) {
+        return false;
+    }
+    if (!change->now.found || change->set_gid) {
+        ToolArgs args = { 0 };
+        tool_arg(call, &args, change->now.found ? STR("groupmod") : STR("groupadd"));
+        if (change->set_gid) {
+            tool_arg(call, &args, STR("-g"));
+            tool_arg(call, &args,
+                     arena_format(call->arena, "%lld", (long long)call_int(call, "gid", 0)));
+        }
+        if (!change->now.found && call_bool(call, "system")) {
+            tool_arg(call, &args, STR("-r"));
+        }
+        tool_arg(call, &args, name);
+        if (!tool_do(call, tool_args_end(call, &args), NULL, err)) {
+            return false;
+        }
+        outcome->changed = true;
+        host_forget_people(call->host);
+    }
+    if (change->set_members) {
+        if (!set_members(call, name, change->members, err)) {
+            return false;
+        }
+        outcome->changed = true;
+        host_forget_people(call->host);
+    }
+    return true;
+}
+
+static bool absent_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str name = call_str(call, "name");
+    PeopleRow now;
+    if (!people_check_name(name, "a group", err) ||
+        !people_find(call, GROUP_FILE, name, &now, err)) {
+        return false;
+    }
+    outcome->changed = now.found;
+    outcome->state = STR("absent");
+    outcome->comment = now.found ? STR("removed") : STR("already absent");
+    if (now.found) {
+        outcome_change(call, outcome, "group", value_string(name), value_missing());
+    }
+    return true;
+}
+
+static bool absent_apply(Call *call, Outcome *outcome, Error *err)
+{
+    const char *name = arena_copy_c(call->arena, call_str(call, "name"));
+    if (!call_keep(call, GROUP_FILE, err) || !TOOL_DO(call, NULL, err, "groupdel", name)) {
+        return false;
+    }
+    outcome->changed = true;
+    host_forget_people(call->host);
+    return true;
+}
+
+static void claims(Arena *arena, const Value *params, List *claims)
+{
+    if (value_is_string(params[0])) {
+        list_push(
+            arena, claims,
+            value_string(arena_format(arena, "group:%" STR_FMT, STR_ARG(value_str(params[0])))));
+    }
+}
+
+/* `members` is the second parameter. */
+static void present_claims(Arena *arena, const Value *params, List *out)
+{
+    claims(arena, params, out);
+    for (uint32_t i = 0; value_is_sequence(params[1]) && i < params[1].list->len; i++) {
+        Value name = params[1].list->items[i];
+        if (value_is_string(name)) {
+            list_push(arena, out,
+                      value_string(
+                          arena_format(arena, "needs:user:%" STR_FMT, STR_ARG(value_str(name)))));
+        }
+    }
+}
+
+static const ParamSpec present_params[] = {
+    { "name", PARAM_STRING, .required = true, .help = "the group" },
+    { "members", PARAM_STRINGS, .help = "who belongs to it, and nobody else" },
+    { "gid", PARAM_INT, .help = "its number" },
+    { "system", PARAM_BOOL, .fallback = "false",
+      .help = "take a number for system groups when it is created" },
+    { 0 },
+};
+
+static const ParamSpec absent_params[] = {
+    { "name", PARAM_STRING, .required = true, .help = "the group" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "present", "Ensure that a group exists.", present_params, present_check, present_apply,
+      .claims = present_claims, .cost_ms = 30,
+      .text =
+          "With 'members' exactly these belong to it; users who have it as their own group are\n"
+          "not among them. Without, its members stay as they are.\n",
+      .example = "- name: administrators\n"
+                 "  group.present:\n"
+                 "    - name: admins\n"
+                 "    - gid: 900\n" },
+    { "absent", "Ensure that a group does not exist.", absent_params, absent_check, absent_apply,
+      .claims = claims, .cost_ms = 30,
+      .text = "A group that some user has as their own cannot go; the step fails then.\n",
+      .example = "- name: no games\n"
+                 "  group.absent:\n"
+                 "    - name: games\n" },
+    { 0 },
+};
+
+const Module modules_group = {
+    .name = "group",
+    .help = "Groups of users.",
+    .id_param = "name",
+    .actions = actions,
+};

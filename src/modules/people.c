@@ -1,0 +1,154 @@
+#include "modules/people.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "modules/tool.h"
+
+enum {
+    FILE_MAX = 16 << 20,
+    NAME_MAX_LEN = 32
+};
+
+static void split(Str line, PeopleRow *out)
+{
+    for (uint32_t i = 0; i < PEOPLE_FIELDS_MAX; i++) {
+        out->fields[i] = STR_EMPTY;
+    }
+    for (uint32_t i = 0; i < PEOPLE_FIELDS_MAX && str_split_next(&line, ':', &out->fields[i]);
+         i++) {
+    }
+}
+
+static bool read_file(Call *call, Str path, Str *out, Error *err)
+{
+    *out = STR_EMPTY;
+    return host_read(call->host, call->arena, path, FILE_MAX, out, err) ||
+           err->kind == ERROR_NOT_FOUND;
+}
+
+bool people_find(Call *call, Str path, Str name, PeopleRow *out, Error *err)
+{
+    Str text, line;
+    *out = (PeopleRow){ 0 };
+    if (!read_file(call, path, &text, err)) {
+        return false;
+    }
+    while (!out->found && str_split_next(&text, '\n', &line)) {
+        split(line, out);
+        out->found = str_eq(out->fields[0], name);
+    }
+    return true;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    return str_compare(value_str(*(const Value *)a), value_str(*(const Value *)b));
+}
+
+static List *sort(List *names)
+{
+    uint32_t kept = 0;
+    if (names->len > 1) {
+        qsort(names->items, names->len, sizeof(Value), compare_values);
+    }
+    for (uint32_t i = 0; i < names->len; i++) {
+        if (kept == 0 || !str_eq(value_str(names->items[kept - 1]), value_str(names->items[i]))) {
+            names->items[kept++] = names->items[i];
+        }
+    }
+    names->len = kept;
+    return names;
+}
+
+List *people_names(Arena *arena, Str text)
+{
+    List *names = list_new(arena, 4);
+    Str name;
+    while (str_split_next(&text, ',', &name)) {
+        if (name.len > 0) {
+            list_push(arena, names, value_string(name));
+        }
+    }
+    return sort(names);
+}
+
+List *people_sorted(Arena *arena, Value names)
+{
+    List *copy = list_new(arena, 4);
+    for (uint32_t i = 0; value_is_sequence(names) && i < names.list->len; i++) {
+        list_push(arena, copy, value_string(value_str(names.list->items[i])));
+    }
+    return sort(copy);
+}
+
+static bool has_name(const List *names, Str name)
+{
+    for (uint32_t i = 0; i < names->len; i++) {
+        if (str_eq(value_str(names->items[i]), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool people_groups_of(Call *call, Str user, List **out, Error *err)
+{
+    Str text, line;
+    List *groups = list_new(call->arena, 4);
+    if (!read_file(call, STR("/etc/group"), &text, err)) {
+        return false;
+    }
+    while (str_split_next(&text, '\n', &line)) {
+        PeopleRow row;
+        split(line, &row);
+        if (row.fields[3].len > 0 && has_name(people_names(call->arena, row.fields[3]), user)) {
+            list_push(call->arena, groups, value_string(row.fields[0]));
+        }
+    }
+    *out = sort(groups);
+    return true;
+}
+
+bool people_same_names(const List *a, const List *b)
+{
+    bool same = a->len == b->len;
+    for (uint32_t i = 0; same && i < a->len; i++) {
+        same = str_eq(value_str(a->items[i]), value_str(b->items[i]));
+    }
+    return same;
+}
+
+Str people_joined(Arena *arena, const List *names)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < names->len; i++) {
+        buf_put_c(&text, i == 0 ? "" : ",");
+        buf_put(&text, value_str(names->items[i]));
+    }
+    return buf_str(&text);
+}
+
+bool people_check_name(Str name, const char *what, Error *err)
+{
+    if (!tool_word(name, what, err)) {
+        return false;
+    }
+    bool fits = name.len <= NAME_MAX_LEN && !ascii_is_digit(name.data[0]);
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        bool dollar = c == '$' && i + 1 == name.len;
+        fits = fits && (ascii_is_name(c) || c == '-' || c == '.' || dollar);
+    }
+    return fits || error_set(err, ERROR_INVALID,
+                             "'%" STR_FMT "' cannot be the name of %s: letters, digits, '_', '-' "
+                             "and '.', not a digit first, at most %d",
+                             STR_ARG(name), what, NAME_MAX_LEN);
+}
+
+bool people_check_id(int64_t id, Error *err)
+{
+    return (id >= 0 && id < UINT32_MAX) ||
+           error_set(err, ERROR_INVALID, "%lld cannot be the number of a user or group",
+                     (long long)id);
+}

@@ -1,0 +1,379 @@
+/* user.*: users, by useradd and its kin.
+ *
+ * What there is, is read from the files of the root itself, so that a check needs no process. A
+ * password is only ever its hash, and reaches chpasswd by its standard input. */
+#include "modules/people.h"
+#include "modules/tool.h"
+
+#define PASSWD_FILE STR("/etc/passwd")
+#define SHADOW_FILE STR("/etc/shadow")
+
+/* Fields of passwd and shadow. */
+enum {
+    PASSWD_UID = 2,
+    PASSWD_GID = 3,
+    PASSWD_FULLNAME = 4,
+    PASSWD_HOME = 5,
+    PASSWD_SHELL = 6,
+    SHADOW_HASH = 1,
+};
+
+typedef struct UserChange {
+    PeopleRow now, shadow;
+    ToolArgs options; /* for useradd and usermod alike */
+    bool set_password;
+    bool modify; /* usermod has something to do */
+} UserChange;
+
+static void add_option(Call *call, UserChange *change, const char *option, Str value)
+{
+    tool_arg(call, &change->options, str_from_c(option));
+    tool_arg(call, &change->options, value);
+    change->modify = true;
+}
+
+static Value shown(const UserChange *change, uint32_t field)
+{
+    return change->now.found ? value_string(change->now.fields[field]) : value_missing();
+}
+
+/* A field of passwd that is text. */
+static bool check_text(Call *call, UserChange *change, const char *param, uint32_t field,
+                       const char *option, Outcome *outcome, Error *err)
+{
+    Str wanted = call_str(call, param);
+    if (!call_has(call, param) || str_eq(wanted, change->now.fields[field])) {
+        return true;
+    }
+    for (size_t i = 0; i < wanted.len; i++) {
+        if (wanted.data[i] == ':' || (unsigned char)wanted.data[i] < ' ') {
+            return error_set(err, ERROR_INVALID, "'%s' cannot have ':' or control characters",
+                             param);
+        }
+    }
+    add_option(call, change, option, wanted);
+    outcome_change(call, outcome, param, shown(change, field), value_string(wanted));
+    return true;
+}
+
+static bool check_uid(Call *call, UserChange *change, Outcome *outcome, Error *err)
+{
+    int64_t wanted = call_int(call, "uid", 0), now = -1;
+    if (!call_has(call, "uid") || !people_check_id(wanted, err)) {
+        return !call_has(call, "uid");
+    }
+    (void)str_to_i64(change->now.fields[PASSWD_UID], &now);
+    if (wanted != now) {
+        add_option(call, change, "-u", arena_format(call->arena, "%lld", (long long)wanted));
+        outcome_change(call, outcome, "uid", change->now.found ? value_int(now) : value_missing(),
+                       value_int(wanted));
+    }
+    return true;
+}
+
+/* The own group, by name or number. In a plan it may still be missing. */
+static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *err)
+{
+    Str wanted = call_str(call, "group");
+    gid_t gid = 0;
+    int64_t now = -1;
+    if (!call_has(call, "group")) {
+        return true;
+    }
+    if (!tool_word(wanted, "a group", err)) {
+        return false;
+    }
+    bool known = host_find_group(call->host, wanted, &gid, err);
+    if (!known && (!call->planning || err->kind != ERROR_NOT_FOUND)) {
+        return false;
+    }
+    (void)str_to_i64(change->now.fields[PASSWD_GID], &now);
+    if (!known || (int64_t)gid != now) {
+        add_option(call, change, "-g", wanted);
+        Str old = host_group_name(call->host, call->arena, (gid_t)now);
+        outcome_change(call, outcome, "group",
+                       change->now.found ? value_string(old) : value_missing(),
+                       value_string(wanted));
+    }
+    return true;
+}
+
+static void add_all(Arena *arena, List *into, const List *from)
+{
+    for (uint32_t i = 0; i < from->len; i++) {
+        list_push(arena, into, from->items[i]);
+    }
+}
+
+/* Without `remove_groups` the user stays in those that are not named. */
+static bool check_groups(Call *call, UserChange *change, Outcome *outcome, Error *err)
+{
+    List *now, *wanted = people_sorted(call->arena, call_param(call, "groups"));
+    if (!call_has(call, "groups")) {
+        return true;
+    }
+    for (uint32_t i = 0; i < wanted->len; i++) {
+        gid_t gid;
+        Str name = value_str(wanted->items[i]);
+        if (!people_check_name(name, "a group", err) ||
+            (!host_find_group(call->host, name, &gid, err) &&
+             (!call->planning || err->kind != ERROR_NOT_FOUND))) {
+            return false;
+        }
+    }
+    if (!people_groups_of(call, call_str(call, "name"), &now, err)) {
+        return false;
+    }
+    if (!call_bool(call, "remove_groups")) {
+        add_all(call->arena, wanted, now);
+        wanted = people_sorted(call->arena, value_list(wanted));
+    }
+    if (!people_same_names(now, wanted)) {
+        add_option(call, change, "-G", people_joined(call->arena, wanted));
+        outcome_change(call, outcome, "groups",
+                       change->now.found ? value_list(now) : value_missing(), value_list(wanted));
+    }
+    return true;
+}
+
+static bool check_password(Call *call, UserChange *change, Outcome *outcome, Error *err)
+{
+    Str hash = call_str(call, "password");
+    if (!call_has(call, "password") || str_eq(hash, change->shadow.fields[SHADOW_HASH])) {
+        return true;
+    }
+    for (size_t i = 0; i < hash.len; i++) {
+        if (hash.data[i] == ':' || (unsigned char)hash.data[i] <= ' ') {
+            return error_set(err, ERROR_INVALID,
+                             "'password' is not the hash of one, as 'mkpasswd' "
+                             "prints it");
+        }
+    }
+    if (hash.len > 0 && hash.data[0] != '$' && hash.data[0] != '!' && hash.data[0] != '*') {
+        return error_set(err, ERROR_INVALID,
+                         "'password' is the hash of a password, not the password: 'mkpasswd' makes "
+                         "one");
+    }
+    change->set_password = true;
+    outcome_change(call, outcome, "password", value_missing(), value_string(STR("(secret)")));
+    outcome_observe(call, outcome, change->shadow.fields[SHADOW_HASH]);
+    return true;
+}
+
+static bool present_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str name = call_str(call, "name");
+    UserChange *change = ARENA_NEW(call->arena, UserChange);
+    if (!people_check_name(name, "a user", err) ||
+        !people_find(call, PASSWD_FILE, name, &change->now, err) ||
+        !people_find(call, SHADOW_FILE, name, &change->shadow, err)) {
+        return false;
+    }
+    if (!change->now.found) {
+        outcome_change(call, outcome, "user", value_missing(), value_string(name));
+    }
+    if (!check_uid(call, change, outcome, err) || !check_gid(call, change, outcome, err) ||
+        !check_groups(call, change, outcome, err) ||
+        !check_text(call, change, "fullname", PASSWD_FULLNAME, "-c", outcome, err) ||
+        !check_text(call, change, "home", PASSWD_HOME, "-d", outcome, err) ||
+        !check_text(call, change, "shell", PASSWD_SHELL, "-s", outcome, err) ||
+        !check_password(call, change, outcome, err)) {
+        return false;
+    }
+    outcome->found = change;
+    outcome->state = STR("present");
+    outcome->changed = outcome->changes != NULL;
+    outcome->comment = !outcome->changed   ? STR("already present")
+                       : change->now.found ? STR("updated")
+                                           : STR("created");
+    return true;
+}
+
+static bool run_tool(Call *call, UserChange *change, Error *err)
+{
+    ToolArgs args = { 0 };
+    bool is_new = !change->now.found;
+    tool_arg(call, &args, is_new ? STR("useradd") : STR("usermod"));
+    for (uint32_t i = 0; i < change->options.len; i++) {
+        tool_arg(call, &args, str_from_c(change->options.items[i]));
+    }
+    if (is_new) {
+        tool_arg(call, &args, call_bool(call, "create_home") ? STR("-m") : STR("-M"));
+        if (call_bool(call, "system")) {
+            tool_arg(call, &args, STR("-r"));
+        }
+    } else if (call_bool(call, "move_home") && call_has(call, "home") &&
+               !str_eq(call_str(call, "home"), change->now.fields[PASSWD_HOME])) {
+        tool_arg(call, &args, STR("-m"));
+    }
+    tool_arg(call, &args, call_str(call, "name"));
+    return tool_do(call, tool_args_end(call, &args), NULL, err);
+}
+
+static bool set_password(Call *call, Error *err)
+{
+    Str name = call_str(call, "name"), hash = call_str(call, "password");
+    Tool tool = { .argv = (const char *const[]){ "chpasswd", "-e", NULL },
+                  .input = arena_format(call->arena, "%" STR_FMT ":%" STR_FMT "\n", STR_ARG(name),
+                                        STR_ARG(hash)) };
+    ProcessResult result;
+    if (!tool_run(call, &tool, &result, err)) {
+        return false;
+    }
+    return (result.ending == PROCESS_EXITED && result.exit_code == 0) ||
+           tool_failure(call, &tool, &result, err);
+}
+
+static bool present_apply(Call *call, Outcome *outcome, Error *err)
+{
+    UserChange *change = outcome->found;
+    if (!call_keep(call, PASSWD_FILE, err)) {
+        return false;
+    }
+    if (!change->now.found || change->modify) {
+        if (!run_tool(call, change, err)) {
+            return false;
+        }
+        outcome->changed = true;
+        host_forget_people(call->host);
+    }
+    if (change->set_password) {
+        if (!set_password(call, err)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    return true;
+}
+
+static bool absent_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str name = call_str(call, "name");
+    PeopleRow now;
+    if (!people_check_name(name, "a user", err) ||
+        !people_find(call, PASSWD_FILE, name, &now, err)) {
+        return false;
+    }
+    if (str_eq(now.fields[PASSWD_UID], STR("0"))) {
+        return error_set(err, ERROR_DENIED, "'%" STR_FMT "' has the number 0 and is not removed",
+                         STR_ARG(name));
+    }
+    outcome->changed = now.found;
+    outcome->state = STR("absent");
+    outcome->comment = now.found ? STR("removed") : STR("already absent");
+    if (now.found) {
+        outcome_change(call, outcome, "user", value_string(name), value_missing());
+    }
+    return true;
+}
+
+static bool absent_apply(Call *call, Outcome *outcome, Error *err)
+{
+    ToolArgs args = { 0 };
+    tool_arg(call, &args, STR("userdel"));
+    if (call_bool(call, "purge")) {
+        tool_arg(call, &args, STR("-r"));
+    }
+    tool_arg(call, &args, call_str(call, "name"));
+    if (!call_keep(call, PASSWD_FILE, err) ||
+        !tool_do(call, tool_args_end(call, &args), NULL, err)) {
+        return false;
+    }
+    outcome->changed = true;
+    host_forget_people(call->host);
+    return true;
+}
+
+static void claim(Arena *arena, const char *prefix, Value name, List *claims)
+{
+    if (value_is_string(name) && name.len > 0) {
+        list_push(
+            arena, claims,
+            value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(value_str(name)))));
+    }
+}
+
+/* The order of these is known to the claims. */
+enum {
+    PRESENT_NAME,
+    PRESENT_GROUP,
+    PRESENT_GROUPS,
+    PRESENT_SHELL,
+};
+
+/* useradd makes a group of the same name where none is given. */
+static void present_claims(Arena *arena, const Value *params, List *claims)
+{
+    bool own = value_is_missing(params[PRESENT_GROUP]);
+    claim(arena, "user:", params[PRESENT_NAME], claims);
+    claim(arena, own ? "group:" : "needs:group:", params[own ? PRESENT_NAME : PRESENT_GROUP],
+          claims);
+    claim(arena, "needs:path:", params[PRESENT_SHELL], claims);
+    Value groups = params[PRESENT_GROUPS];
+    for (uint32_t i = 0; value_is_sequence(groups) && i < groups.list->len; i++) {
+        claim(arena, "needs:group:", groups.list->items[i], claims);
+    }
+}
+
+static void absent_claims(Arena *arena, const Value *params, List *claims)
+{
+    claim(arena, "user:", params[0], claims);
+}
+
+static const ParamSpec present_params[] = {
+    [PRESENT_NAME] = { "name", PARAM_STRING, .required = true, .help = "the user" },
+    [PRESENT_GROUP] = { "group", PARAM_STRING, .help = "the user's own group, by name or number" },
+    [PRESENT_GROUPS] = { "groups", PARAM_STRINGS, .help = "further groups" },
+    [PRESENT_SHELL] = { "shell", PARAM_PATH, .help = "what runs when the user logs in" },
+    { "remove_groups", PARAM_BOOL, .fallback = "false",
+      .help = "leave all further groups that 'groups' does not name" },
+    { "uid", PARAM_INT, .help = "the user's number" },
+    { "fullname", PARAM_STRING, .help = "what the user is called by people" },
+    { "home", PARAM_PATH, .help = "the user's directory" },
+    { "create_home", PARAM_BOOL, .fallback = "true",
+      .help = "make that directory together with the user" },
+    { "move_home", PARAM_BOOL, .fallback = "false",
+      .help = "move its content when the directory becomes another" },
+    { "password", PARAM_STRING, .help = "the hash of a password; '!' for none that fits" },
+    { "system", PARAM_BOOL, .fallback = "false",
+      .help = "take a number for system users when it is created" },
+    { 0 },
+};
+
+static const ParamSpec absent_params[] = {
+    { "name", PARAM_STRING, .required = true, .help = "the user" },
+    { "purge", PARAM_BOOL, .fallback = "false",
+      .help = "remove the user's directory and mail too" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "present", "Ensure that a user exists.", present_params, present_check, present_apply,
+      .claims = present_claims, .cost_ms = 60,
+      .text = "What is not given stays as it is, or as the system decides for new users. Groups\n"
+              "must exist; group.present steps come first wherever they stand.\n"
+              "\n"
+              "'password' is a hash, as 'mkpasswd' prints it, and belongs into !secret: it is\n"
+              "never shown.\n",
+      .example = "- name: the web user\n"
+                 "  user.present:\n"
+                 "    - name: web\n"
+                 "    - system: true\n"
+                 "    - home: /srv/web\n"
+                 "    - shell: /usr/sbin/nologin\n" },
+    { "absent", "Ensure that a user does not exist.", absent_params, absent_check, absent_apply,
+      .claims = absent_claims, .cost_ms = 60,
+      .text = "The user's processes are not ended: while there are some, the step fails. Whoever\n"
+              "has the number 0 stays.\n",
+      .example = "- name: no games\n"
+                 "  user.absent:\n"
+                 "    - name: games\n" },
+    { 0 },
+};
+
+const Module modules_user = {
+    .name = "user",
+    .help = "Users.",
+    .id_param = "name",
+    .actions = actions,
+};

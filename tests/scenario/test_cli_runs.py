@@ -1,0 +1,164 @@
+"""The runs that are kept are listed, and what went wrong in the last one is told at once."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+STEPS = """
+steps:
+- name: first
+  cmd.run: [{cmd: 'echo early; exit 3'}]
+- name: second
+  test.ok:
+  require: [{step: first}]
+- name: third
+  test.ok:
+  require: [{step: second}]
+- name: fine
+  test.ok:
+"""
+PLACES = ["--state-dir", "state", "--config-dir", "config", "--node", "n1"]
+
+
+@pytest.fixture
+def apply(eden, tmp_path):
+    def run(steps, *words):
+        (tmp_path / "steps.yaml").write_text(steps)
+        return eden("apply", "steps.yaml", *PLACES, "--progress", "none", *words)
+
+    return run
+
+
+def test_why_alone_tells_what_went_wrong_and_where_it_began(eden, apply):
+    apply(STEPS)
+    done = eden("why", "--state-dir", "state")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("run 20")
+    assert lines[1].startswith("steps#first  cmd.run failed: exited with 3 (E0601)  steps.yaml:3")
+    assert lines[2].startswith("steps#second  test.ok was blocked")
+    assert lines[3].startswith("  <- steps#first failed: exited with 3 (E0601)")
+    assert lines[4].startswith("steps#third")
+    assert lines[5].startswith("  <- steps#first failed")
+    assert lines[6] == "1 ok, 1 failed, 2 blocked; 'eden why STEP' tells more of one"
+
+
+def test_why_alone_as_json(eden, apply):
+    apply(STEPS)
+    why = json.loads(eden("why", "--state-dir", "state", "-o", "json").stdout)
+    assert why["format"] == "eden.why-run/1"
+    assert [step["step"] for step in why["steps"]] == ["steps#first", "steps#second", "steps#third"]
+    assert why["steps"][2]["root"]["step"] == "steps#first"
+
+
+def test_why_alone_when_all_went_well(eden, apply):
+    apply("steps: [{test.ok: }]")
+    done = eden("why", "--state-dir", "state")
+    assert done.stdout.endswith("\n1 ok\n")
+
+
+def test_runs_are_listed(eden, apply):
+    apply(STEPS)
+    apply("steps: [{test.ok: }]")
+    done = eden("runs", "--state-dir", "state")
+    assert done.returncode == 0, done.stderr
+    head, first, second = done.stdout.splitlines()
+    assert head.split() == ["RUN", "AT", "NODE", "SITE", "RESULT", "STEPS"]
+    assert first.endswith("failed  1 failed, 2 blocked, 1 ok")
+    assert second.endswith("ok      1 ok")
+    runs = json.loads(eden("runs", "--state-dir", "state", "-o", "json").stdout)["runs"]
+    assert [run["result"] for run in runs] == ["failed", "ok"]
+
+
+def test_a_damaged_record_does_not_hide_the_others(eden, apply, tmp_path):
+    apply("steps: [{test.ok: }]")
+    (tmp_path / "state/runs/20200101T000000.000-0000.json").write_text("{")
+    done = eden("runs", "--state-dir", "state")
+    assert done.returncode == 0
+    assert "unreadable" in done.stdout
+    assert done.stdout.endswith("1 ok\n")
+
+
+def test_no_run_at_all(eden, tmp_path):
+    done = eden("runs", "--state-dir", "nowhere")
+    assert done.returncode == 3
+    assert "no run is recorded in nowhere" in done.stderr
+
+
+# --- Output of commands ----------------------------------------------------------------------
+
+LONG = "steps:\n- name: long\n  cmd.run: [{cmd: 'seq 1000 1999 >&2; echo the reason >&2; exit 1'}]\n"
+
+
+def test_why_shows_the_end_of_what_a_command_wrote(eden, apply):
+    apply(LONG)
+    told = eden("why", "long", "--state-dir", "state").stdout
+    assert "  ... (its end; -o json has all of it)\n" in told
+    assert "  1999\n  the reason\n" in told
+    assert "  1000\n" not in told
+
+
+def test_apply_says_where_the_rest_of_the_output_is(apply):
+    told = apply(LONG).stdout
+    assert "stderr: ... (its last lines; eden why 'steps#long' -o json has all)" in told
+
+
+def test_why_says_where_the_record_is(eden, apply, tmp_path):
+    apply("steps: [{name: a, test.ok: }]")
+    [record] = (tmp_path / "state/runs").iterdir()
+    assert eden("why", "a", "--state-dir", "state").stdout.endswith(f"\nrecord: state/runs/{record.name}\n")
+
+
+# --- A run that did not end ------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow(eden_path, tmp_path):
+    """An apply whose step runs until we let go of a pipe; the process, once the step runs."""
+    ready, hold = tmp_path / "ready", tmp_path / "hold"
+    os.mkfifo(ready)
+    os.mkfifo(hold)
+    held = os.open(hold, os.O_RDWR)
+    (tmp_path / "slow.yaml").write_text(
+        f"steps:\n- name: slow\n  cmd.run: [{{cmd: 'echo > {ready}; exec cat {hold}'}}]\n"
+    )
+    running = subprocess.Popen(
+        [eden_path, "apply", "slow.yaml", *PLACES, "--progress", "plain"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    ready.read_text()
+    yield running
+    os.close(held)
+    running.kill()
+    running.communicate()
+
+
+def test_ctrl_c_is_answered(slow):
+    slow.send_signal(signal.SIGINT)
+    assert slow.stderr.readline() == "stopping after slow#slow; Ctrl-C again ends it\n"
+    slow.send_signal(signal.SIGINT)
+    assert slow.stderr.readline() == "ending slow#slow\n"
+    slow.communicate()
+    assert slow.returncode == 130
+
+
+def test_a_run_that_was_killed_is_named(slow, eden, tmp_path):
+    slow.kill()
+    slow.communicate()
+    (tmp_path / "fine.yaml").write_text("steps: [{test.ok: }]")
+    done = eden("apply", "fine.yaml", *PLACES, "--progress", "none")
+    assert "warning[E0704]: the last run did not end: 20" in done.stderr
+    assert " was in the middle of slow#slow; what it owes is owed now" in done.stderr
+
+
+# --- Progress --------------------------------------------------------------------------------
+
+
+def test_a_plan_does_not_say_that_it_changed_something(eden, tmp_path):
+    (tmp_path / "steps.yaml").write_text("steps: [{name: a, test.changed: }]")
+    done = eden("plan", "steps.yaml", *PLACES, "--progress", "plain")
+    assert "would change steps#a" in done.stderr
+    assert " changed" not in done.stderr

@@ -1,0 +1,148 @@
+#include "modules/people.h"
+
+#include "module_fixture.h"
+
+static void put(Fixture *fixture, const char *path, const char *text)
+{
+    FileWrite write = {
+        .content = str_from_c(text), .mode = 0644, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID
+    };
+    assert_true(host_make_directory(fixture->host, STR("/etc"), 0755, true, &fixture->err));
+    assert_true(host_write(fixture->host, str_from_c(path), &write, &fixture->err));
+}
+
+static void rows_are_found_by_their_first_field(void **state)
+{
+    Fixture *fixture = *state;
+    PeopleRow row;
+    put(fixture, "/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nweb\n+::::::\nweb2:x:5\n");
+    assert_true(people_find(&fixture->call, STR("/etc/passwd"), STR("root"), &row, &fixture->err));
+    assert_true(row.found);
+    assert_str(row.fields[5], "/root");
+    assert_str(row.fields[8], "");
+    assert_true(people_find(&fixture->call, STR("/etc/passwd"), STR("web2"), &row, &fixture->err));
+    assert_true(row.found);
+    assert_str(row.fields[2], "5");
+    assert_true(people_find(&fixture->call, STR("/etc/passwd"), STR("we"), &row, &fixture->err));
+    assert_false(row.found);
+    assert_true(people_find(&fixture->call, STR("/etc/nowhere"), STR("web"), &row, &fixture->err));
+    assert_false(row.found);
+}
+
+static void groups_of_a_user_are_sorted(void **state)
+{
+    Fixture *fixture = *state;
+    List *groups;
+    put(fixture, "/etc/group", "sudo:x:27:db,web\nadm:x:4:web\nweb:x:99:\nwebs:x:98:webs,,web2\n");
+    assert_true(people_groups_of(&fixture->call, STR("web"), &groups, &fixture->err));
+    assert_str(people_joined(&fixture->arena, groups), "adm,sudo");
+    assert_true(people_groups_of(&fixture->call, STR("web2"), &groups, &fixture->err));
+    assert_str(people_joined(&fixture->arena, groups), "webs");
+}
+
+static void names_are_compared_as_sets(void **state)
+{
+    Fixture *fixture = *state;
+    Arena *arena = &fixture->arena;
+    List *some = people_names(arena, STR("web,db,,web"));
+    assert_str(people_joined(arena, some), "db,web");
+    assert_true(people_same_names(some, people_names(arena, STR("db,web"))));
+    assert_false(people_same_names(some, people_names(arena, STR("db"))));
+    assert_str(people_joined(arena, people_names(arena, STR(""))), "");
+}
+
+static void names_that_could_be_something_else_are_refused(void **state)
+{
+    Fixture *fixture = *state;
+    static const char *const good[] = { "web", "_apt", "systemd-network", "host$", "a.b", "A9" };
+    static const char *const bad[] = { "",
+                                       "-r",
+                                       "9lives",
+                                       "a b",
+                                       "a:b",
+                                       "a,b",
+                                       "a\nb",
+                                       "a$b",
+                                       "..x/",
+                                       "\xc3\xa4",
+                                       "abcdefghijklmnopqrstuvwxyzabcdefg" };
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        assert_true(people_check_name(str_from_c(good[i]), "a user", &fixture->err));
+    }
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_false(people_check_name(str_from_c(bad[i]), "a user", &fixture->err));
+    }
+    assert_false(people_check_id(-1, &fixture->err));
+    assert_false(people_check_id(UINT32_MAX, &fixture->err));
+    assert_true(people_check_id(0, &fixture->err));
+}
+
+static void a_user_that_is_as_wanted_stays(void **state)
+{
+    Fixture *fixture = *state;
+    put(fixture, "/etc/passwd", "web:x:99:99:The Web:/srv/web:/bin/sh\n");
+    put(fixture, "/etc/group", "web:x:99:\nadm:x:4:web\n");
+    put(fixture, "/etc/shadow", "web:$6$a$b:1:::::\n");
+    use_action(fixture, "user.present");
+    set_text(fixture, "name", "web");
+    set_text(fixture, "group", "web");
+    set_text(fixture, "home", "/srv/web");
+    set_text(fixture, "password", "$6$a$b");
+    assert_true(check(fixture));
+    assert_false(fixture->outcome.changed);
+    set_text(fixture, "shell", "/bin/bash");
+    assert_true(check(fixture));
+    assert_true(fixture->outcome.changed);
+    assert_int_equal(fixture->outcome.changes->len, 1);
+}
+
+static void a_password_is_a_hash(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "user.present");
+    set_text(fixture, "name", "web");
+    static const char *const bad[] = { "hunter2", "$6$a:b", "$6$a b" };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        set_text(fixture, "password", bad[i]);
+        assert_false(check(fixture));
+        assert_null(strstr(fixture->err.text, bad[i]));
+    }
+    set_text(fixture, "password", "$6$a$b");
+    assert_true(check(fixture));
+    assert_true(fixture->outcome.changed);
+}
+
+static void a_missing_group_is_an_error_outside_of_plans(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "user.present");
+    set_text(fixture, "name", "web");
+    set_text(fixture, "group", "nobodys");
+    assert_false(check(fixture));
+    assert_true(plan(fixture));
+}
+
+static void the_superuser_stays(void **state)
+{
+    Fixture *fixture = *state;
+    put(fixture, "/etc/passwd", "toor:x:0:0::/:/bin/sh\n");
+    use_action(fixture, "user.absent");
+    set_text(fixture, "name", "toor");
+    assert_false(check(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_DENIED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_ROOT(rows_are_found_by_their_first_field),
+        IN_ROOT(groups_of_a_user_are_sorted),
+        IN_ROOT(names_are_compared_as_sets),
+        IN_ROOT(names_that_could_be_something_else_are_refused),
+        IN_ROOT(a_user_that_is_as_wanted_stays),
+        IN_ROOT(a_password_is_a_hash),
+        IN_ROOT(a_missing_group_is_an_error_outside_of_plans),
+        IN_ROOT(the_superuser_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
