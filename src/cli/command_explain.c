@@ -86,6 +86,7 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden explain E0204", "what a problem means and what to do about it" },
     { "eden explain cmd.run", "an action with its parameters and an example" },
+    { "eden explain onchanges", "a key of a step" },
     { "eden explain upper", "the filter, the test and the method of that name" },
     { "eden explain dict.items", "the method of one type" },
     { "eden explain UndefinedError", "an error by the name that Jinja2 gives it" },
@@ -99,7 +100,8 @@ const Command command_explain = {
     .args = "[NAME]...",
     .args_max = UINT32_MAX,
     .word = WORD_SUBJECT,
-    .help = "Explain an action, problem code, filter, test, function, method or command.",
+    .help = "Explain an action, key of a step, problem code, filter, test, function, method or "
+            "command.",
     .text = "Without NAME, lists everything there is.",
     .options = options,
     .examples = examples,

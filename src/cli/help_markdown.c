@@ -107,6 +107,15 @@ void help_markdown_subject(const Subject *subject, Buf *out)
     switch (subject->kind) {
     case SUBJECT_COMMAND: put_command(subject->command, out); return;
     case SUBJECT_ACTION: subject_action_markdown(subject, out); return;
+    case SUBJECT_STEP_KEY:
+        put_text(subject->step_key.help, out);
+        if (subject->step_key.text != NULL) {
+            put_text(subject->step_key.text, out);
+        }
+        if (subject->step_key.example != NULL) {
+            put_block("yaml", subject->step_key.example, out);
+        }
+        return;
     case SUBJECT_CODE:
         buf_put_format(out, "**%s**\n\n", subject->code->title);
         put_text(subject->code->text, out);

@@ -92,8 +92,10 @@ void help_write_overview(Buf *out)
         write_row(topic->name, topic->help, out);
     }
     buf_put_c(
-        out, "\n'eden help COMMAND' and 'eden help TOPIC' tell more; 'eden explain NAME' tells "
-             "about\none action, filter, test, function, method, or problem code such as E0204.\n");
+        out,
+        "\n'eden help COMMAND' and 'eden help TOPIC' tell more; 'eden explain NAME' tells "
+        "about\none action, key of a step, filter, test, function, method, or problem code such "
+        "as E0204.\n");
 }
 
 void help_write_command(const Command *command, Buf *out)
@@ -144,6 +146,18 @@ void help_write_subject(const Subject *subject, Buf *out)
     switch (subject->kind) {
     case SUBJECT_COMMAND: help_write_command(subject->command, out); return;
     case SUBJECT_ACTION: subject_action_text(subject, out); return;
+    case SUBJECT_STEP_KEY:
+        buf_put_format(out, "key of a step: %s\n\n    %s\n", subject->step_key.name,
+                       subject->step_key.help);
+        if (subject->step_key.text != NULL) {
+            buf_put_format(out, "\n%s", subject->step_key.text);
+        }
+        if (subject->step_key.example != NULL) {
+            buf_put_c(out, "\nexample:\n");
+            help_write_indented(str_from_c(subject->step_key.example), "    ", out);
+        }
+        buf_put_c(out, "\n'eden help sites' shows how all of it belongs together.\n");
+        return;
     case SUBJECT_CODE:
         buf_put_format(out, "%s: %s\n\n%s", subject->code->name, subject->code->title,
                        subject->code->text);

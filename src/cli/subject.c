@@ -14,6 +14,35 @@ const SubjectTopic subject_topics[] = {
     { SUBJECT_ACTION, "action", "actions", "Actions", "what a step of a site can do",
       "A step names one action and gives it parameters. Requisites and conditions can stand on\n"
       "every step; no parameter has a name of theirs." },
+    { SUBJECT_STEP_KEY, "key of a step", "sites", "Sites", "how a site is written",
+      "A site is a folder; 'eden plan SITE' and 'eden apply SITE' compare this machine with it. "
+      "One\n"
+      "file of steps is a site too.\n"
+      "\n"
+      "    jobs/base.yaml        which nodes do which jobs:   jobs: {SELECTOR: [{name: web}]}\n"
+      "    jobs/web.yaml         a job:                       steps: [..], or further jobs: {..}\n"
+      "    variables/base.yaml   which nodes get which:       files: {SELECTOR: [{name: common}]}\n"
+      "    variables/common.yaml names and values, used as {{ vars.NAME }}\n"
+      "    macros/base.yaml      which nodes get which:       macros: {SELECTOR: [{name: "
+      "checks}]}\n"
+      "    macros/checks.yaml    questions, used as {{ macros['NAME'] }}\n"
+      "    files/ templates/     what steps put down\n"
+      "\n"
+      "A selector is '*', the name of a node or a pattern, 'label=value', 'label=pattern*', an\n"
+      "expression such as server.os == 'debian', and these with 'and', 'or', '!' and parentheses.\n"
+      "\n"
+      "A requisite is a list of references: 'step: NAME', 'MODULE: NAME-OR-ID', 'job: NAME'. What\n"
+      "the dependent does, by how its target ended:\n"
+      "\n"
+      "                blocked    failed     ok         changed\n"
+      "    require     blocked    blocked    runs       runs\n"
+      "    watch       blocked    blocked    runs       runs, then reacts\n"
+      "    onchanges   skipped    skipped    skipped    runs\n"
+      "    onfail      skipped    runs       skipped    skipped\n"
+      "    prereq      blocked    blocked    skipped    runs, before the target\n"
+      "    listen      nothing    nothing    nothing    reacts once, at the end of the run\n"
+      "\n"
+      "A step has one action and any of these keys:" },
     { SUBJECT_FILTER, "filter", "filters", "Filters", "what may stand behind '|' in a template",
       "A filter changes the value before it: {{ name | upper }}, {{ list | join(', ') }}. The "
       "value\n"
@@ -79,6 +108,17 @@ static void add_methods(Arena *arena, Subjects *out)
     }
 }
 
+static void add_step_keys(Arena *arena, Subjects *out)
+{
+    StepKey key;
+    for (uint32_t at = 0; step_key_next(&at, &key);) {
+        Subject subject = { .kind = SUBJECT_STEP_KEY,
+                            .name = str_from_c(key.name),
+                            .step_key = key };
+        VEC_PUSH(arena, out, subject);
+    }
+}
+
 static int compare_names(const void *a, const void *b)
 {
     return str_compare(((const Subject *)a)->name, ((const Subject *)b)->name);
@@ -97,6 +137,7 @@ void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out)
         }
         return;
     case SUBJECT_ACTION: subjects_add_actions(arena, out); return;
+    case SUBJECT_STEP_KEY: add_step_keys(arena, out); return;
     case SUBJECT_CODE:
         for (const Code *code = codes; code->name != NULL; code++) {
             Subject subject = { .kind = kind, .name = str_from_c(code->name), .code = code };
@@ -187,6 +228,7 @@ void subject_put_signature(const Subject *subject, Buf *out)
         return;
     }
     case SUBJECT_ACTION:
+    case SUBJECT_STEP_KEY:
     case SUBJECT_CODE:
     case SUBJECT_EXIT_CODE: buf_put(out, subject->name); return;
     }
@@ -197,6 +239,7 @@ const char *subject_help(const Subject *subject)
     switch (subject->kind) {
     case SUBJECT_COMMAND: return subject->command->help;
     case SUBJECT_ACTION: return subject->action->help;
+    case SUBJECT_STEP_KEY: return subject->step_key.help;
     case SUBJECT_CODE: return subject->code->title;
     case SUBJECT_EXIT_CODE: return subject->exit->title;
     default: return subject->native->help;

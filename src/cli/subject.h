@@ -11,10 +11,12 @@
 #include "lang/template/native.h"
 #include "lang/value.h"
 #include "model/module.h"
+#include "model/step_keys.h"
 
 typedef enum SubjectKind {
     SUBJECT_COMMAND,
     SUBJECT_ACTION,
+    SUBJECT_STEP_KEY,
     SUBJECT_FILTER,
     SUBJECT_TEST,
     SUBJECT_GLOBAL,
@@ -42,6 +44,7 @@ typedef struct Subject {
     union {
         const Command *command;
         const Action *action;
+        StepKey step_key;
         const Native *native;
         const Code *code;
         const ExitRow *exit;

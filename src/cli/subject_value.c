@@ -105,6 +105,11 @@ Value subject_value(Arena *arena, const Subject *subject)
     switch (subject->kind) {
     case SUBJECT_COMMAND: describe_command(arena, map, subject->command); break;
     case SUBJECT_ACTION: subject_action_describe(arena, subject, map); break;
+    case SUBJECT_STEP_KEY:
+        set_text(arena, map, "help", subject->step_key.help);
+        set_text(arena, map, "text", subject->step_key.text);
+        set_text(arena, map, "example", subject->step_key.example);
+        break;
     case SUBJECT_FILTER:
     case SUBJECT_TEST:
     case SUBJECT_GLOBAL:

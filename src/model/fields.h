@@ -5,6 +5,7 @@
 
 #include "base/suggest.h"
 #include "model/site.h"
+#include "model/step_keys.h"
 
 typedef enum FieldKind {
     FIELD_ANY,
@@ -23,6 +24,7 @@ typedef struct Field {
     bool required;
     const char *alias;   /* another spelling, accepted with a hint; NULL: none */
     const char *choices; /* of texts: "a|b" */
+    StepKey about;       /* of a step's keys: for people */
 } Field;
 
 typedef struct FieldSet {

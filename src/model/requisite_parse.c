@@ -4,29 +4,118 @@ typedef struct RequisiteKey {
     const char *name;
     RequisiteKind kind;
     bool any, all, in;
+    StepKey about; /* of the plain forms */
 } RequisiteKey;
 
 static const RequisiteKey keys[] = {
-    { "require", REQUISITE_REQUIRE },
+    { "require", REQUISITE_REQUIRE,
+      .about = { .help = "Runs after the target, and only if that went well.",
+                 .text = "Target failed or blocked: this step is blocked. Target ok, changed or "
+                         "skipped: it runs.\n"
+                         "Of several targets all must allow it; require_any needs one.\n",
+                 .example = "- name: the settings\n"
+                            "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
+                            "- name: the server\n"
+                            "  cmd.run: [{cmd: systemctl reload web}]\n"
+                            "  require:\n"
+                            "    - step: the settings\n" } },
     { "require_any", REQUISITE_REQUIRE, .any = true },
     { "require_in", REQUISITE_REQUIRE, .in = true },
-    { "watch", REQUISITE_WATCH },
+    { "watch", REQUISITE_WATCH,
+      .about = { .help = "Like require, and reacts when the target changed.",
+                 .text = "How it reacts is the business of its action: a command runs again, "
+                         "without asking its guards.\n"
+                         "For an action that cannot react, watch means require.\n",
+                 .example = "- name: the settings\n"
+                            "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
+                            "- name: the server\n"
+                            "  cmd.run: [{cmd: systemctl reload web}]\n"
+                            "  watch:\n"
+                            "    - step: the settings\n" } },
     { "watch_any", REQUISITE_WATCH, .any = true },
     { "watch_in", REQUISITE_WATCH, .in = true },
-    { "prereq", REQUISITE_PREREQ },
+    { "prereq", REQUISITE_PREREQ,
+      .about = { .help = "Runs before the target, and only if that is going to change.",
+                 .text = "The target is checked first; if it will change, this step runs and then "
+                         "the target. If this\n"
+                         "step fails, the target is blocked.\n",
+                 .example = "- name: stop taking orders\n"
+                            "  cmd.run: [{cmd: touch /run/closed}]\n"
+                            "  prereq:\n"
+                            "    - step: the settings\n"
+                            "- name: the settings\n"
+                            "  file.managed: [{name: /etc/web.conf}, {content: x}]\n" } },
     { "prereq_in", REQUISITE_PREREQ, .in = true },
-    { "onchanges", REQUISITE_ONCHANGES },
+    { "onchanges", REQUISITE_ONCHANGES,
+      .about = { .help = "Runs only if the target changed.",
+                 .text = "Target ok, failed or blocked: this step is skipped. Of several targets "
+                         "one change is enough.\n",
+                 .example = "- name: the settings\n"
+                            "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
+                            "- name: the server\n"
+                            "  cmd.run: [{cmd: systemctl reload web}]\n"
+                            "  onchanges:\n"
+                            "    - step: the settings\n" } },
     { "onchanges_any", REQUISITE_ONCHANGES, .any = true },
     { "onchanges_in", REQUISITE_ONCHANGES, .in = true },
-    { "onfail", REQUISITE_ONFAIL },
+    { "onfail", REQUISITE_ONFAIL,
+      .about = { .help = "Runs only if the target failed.",
+                 .text = "Target ok, changed or blocked: this step is skipped. Of several targets "
+                         "one failure is enough;\n"
+                         "onfail_all needs all of them.\n",
+                 .example = "- name: the new release\n"
+                            "  cmd.run: [{cmd: install-release 1.4}]\n"
+                            "- name: the old release\n"
+                            "  cmd.run: [{cmd: install-release 1.3}]\n"
+                            "  onfail:\n"
+                            "    - step: the new release\n" } },
     { "onfail_any", REQUISITE_ONFAIL, .any = true },
     { "onfail_all", REQUISITE_ONFAIL, .all = true },
     { "onfail_in", REQUISITE_ONFAIL, .in = true },
-    { "listen", REQUISITE_LISTEN },
+    { "listen", REQUISITE_LISTEN,
+      .about = { .help = "Reacts once at the end of the run, if the target changed.",
+                 .text = "It does not put the two in order. However many targets changed, it "
+                         "reacts once.\n",
+                 .example = "- name: the settings\n"
+                            "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
+                            "- name: the server\n"
+                            "  cmd.run: [{cmd: systemctl reload web}]\n"
+                            "  listen:\n"
+                            "    - step: the settings\n" } },
     { "listen_in", REQUISITE_LISTEN, .in = true },
-    { "use", REQUISITE_USE },
+    { "use", REQUISITE_USE,
+      .about = { .help = "Copies the parameters of another step that this one does not give.",
+                 .text = "Nothing else is taken over, and the order stays as it is.\n",
+                 .example = "- name: the settings\n"
+                            "  file.managed: [{name: /etc/web.conf}, {content: x}, {mode: 0640}]\n"
+                            "- name: more settings\n"
+                            "  file.managed: [{name: /etc/more.conf}]\n"
+                            "  use:\n"
+                            "    - step: the settings\n" } },
     { "use_in", REQUISITE_USE, .in = true },
 };
+
+bool requisite_key_at(uint32_t index, StepKey *out)
+{
+    if (index >= COUNT_OF(keys)) {
+        return false;
+    }
+    const RequisiteKey *key = &keys[index], *plain = key;
+    while (plain->about.help == NULL) {
+        plain--; /* of the same kind: it stands first */
+    }
+    *out = plain->about;
+    out->name = key->name;
+    out->example = key->about.example;
+    if (key->in) {
+        out->help = "Like the plain form, written on the target: it names the step that depends on it.";
+    } else if (key->any) {
+        out->help = "Like the plain form, where one of several targets is enough; all are waited for.";
+    } else if (key->all) {
+        out->help = "Like the plain form, where all targets must have failed.";
+    }
+    return true;
+}
 
 static const RequisiteKey *find_key(Str name)
 {

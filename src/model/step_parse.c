@@ -15,12 +15,87 @@ enum {
 };
 
 static const Field step_fields[] = {
-    { "name", FIELD_NAME },      { "action", FIELD_NAME },
-    { "parameters", FIELD_ANY }, { "conditions", FIELD_MAP },
-    { "runOptions", FIELD_MAP }, { "order", FIELD_ANY },
-    { "forEach", FIELD_ANY },    { "metadata", FIELD_MAP },
-    { "spec", FIELD_MAP },       { 0 },
+    { "name", FIELD_NAME,
+      .about = { .help = "What the step is called.",
+                 .text = "Names differ within a file; JOB#NAME is the step's id. Without a name it "
+                         "is called by its\n"
+                         "action and what that manages. A name holds no templates.\n" } },
+    { "action", FIELD_NAME,
+      .about = { .help = "What the step does, such as 'file.managed'.",
+                 .text = "The short form puts the parameters right below the action: "
+                         "'file.managed: [..]' equals\n"
+                         "'action: file.managed' with 'parameters: [..]'. 'eden help actions' "
+                         "lists them.\n",
+                 .example = "- name: greet\n"
+                            "  action: file.managed\n"
+                            "  parameters:\n"
+                            "    - name: /etc/motd\n"
+                            "    - content: Welcome.\n" } },
+    { "parameters", FIELD_ANY,
+      .about = { .help = "What the action is given: a map, or a list of one-key maps.",
+                 .text = "Texts may hold templates, which are rendered when the step runs. "
+                         "Requisites may stand\n"
+                         "among the parameters too.\n" } },
+    { "conditions", FIELD_MAP,
+      .about = { .help = "When it runs, and whether it went well: 'when', 'success', 'continue'.",
+                 .text = "Conditions are bare expressions, without braces. 'when' false: skipped; "
+                         "with 'retry' the\n"
+                         "step waits, and fails when the tries are used up. 'success' is asked "
+                         "after the action,\n"
+                         "whose result is 'step'; false: failed. 'continue' holds back the next "
+                         "batch of a\n"
+                         "cluster. 'limit' counts further tries, 0 is for ever.\n",
+                 .example = "- name: enough room\n"
+                            "  cmd.run:\n"
+                            "    - cmd: df --output=pcent / | tail -1 | tr -d ' %'\n"
+                            "  conditions:\n"
+                            "    when:\n"
+                            "      condition: server.os == 'debian'\n"
+                            "      retry: {interval: 30s, limit: 20}\n"
+                            "    success:\n"
+                            "      condition: step.StdOut | int < 80\n" } },
+    { "runOptions", FIELD_MAP,
+      .about = { .help = "How it runs: 'timeout', 'retry', and for a cluster 'sync', 'serialize', "
+                         "'target'.",
+                 .text = "'retry' repeats the action itself, until it succeeds and 'until' holds. "
+                         "May also stand\n"
+                         "in the file, for all of its steps.\n",
+                 .example = "- name: fetch it\n"
+                            "  cmd.run: [{cmd: 'fetch > /srv/data'}]\n"
+                            "  runOptions:\n"
+                            "    timeout: 5m\n"
+                            "    retry: {interval: 10s, limit: 3, until: step.ExitCode == 0}\n" } },
+    { "order", FIELD_ANY,
+      .about = { .help =
+                     "'first', 'last', or a number: numbers come before steps without order." } },
+    { "forEach", FIELD_ANY,
+      .about = { .help = "Makes several steps of one: one for each item of a list or map.",
+                 .text = "A list gives 'item', a map 'item.key' and 'item.value'. The instances "
+                         "are NAME[KEY], and\n"
+                         "a requisite on NAME means all of them. The list must be known before the "
+                         "run: from\n"
+                         "variables, facts and macros, not from results of steps.\n",
+                 .example = "- name: a folder per shop\n"
+                            "  forEach: [books, tea]\n"
+                            "  file.directory:\n"
+                            "    - name: /srv/{{ item }}\n" } },
+    { "metadata", FIELD_MAP,
+      .about = { .help = "Name, labels and annotations, where a step is written with 'spec'." } },
+    { "spec", FIELD_MAP,
+      .about = { .help = "All other keys of the step, where 'metadata' stands beside it." } },
+    { 0 },
 };
+
+bool step_key_next(uint32_t *at, StepKey *out)
+{
+    uint32_t index = (*at)++;
+    if (index >= STEP_FIELDS) {
+        return requisite_key_at(index - STEP_FIELDS, out);
+    }
+    *out = step_fields[index].about;
+    out->name = step_fields[index].name;
+    return true;
+}
 
 enum {
     NAME_MAX_BYTES = 1024

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-TOPICS = ["commands", "actions", "filters", "tests", "globals", "methods", "codes", "exit-codes"]
+TOPICS = ["commands", "actions", "sites", "filters", "tests", "globals", "methods", "codes", "exit-codes"]
 
 
 @pytest.fixture(scope="module")

@@ -88,3 +88,30 @@ def test_the_description_of_an_action_has_its_parameters(eden):
     assert action["kind"] == "action"
     result = next(row for row in action["parameters"] if row["name"] == "result")
     assert "changed" in result["choices"] and not result["required"]
+
+
+def keys_of_steps(eden):
+    return json.loads(eden("help", "sites", "-o", "json").stdout)
+
+
+def test_keys_of_steps_are_explained_from_the_parser(eden):
+    for name in ("require", "onfail", "forEach", "conditions", "watch_in"):
+        done = eden("explain", name)
+        assert done.returncode == 0
+        assert done.stdout.startswith(f"key of a step: {name}\n")
+    assert "Target ok, changed or blocked: this step is skipped." in eden("explain", "onfail").stdout
+
+
+def test_the_examples_of_keys_are_valid(eden, tmp_path):
+    examples = [key["example"] for key in keys_of_steps(eden) if key["example"]]
+    assert len(examples) >= 10
+    for example in examples:
+        (tmp_path / "steps.yaml").write_text("steps:\n" + example)
+        done = eden("validate", "steps.yaml")
+        assert done.returncode == 0, example + done.stderr
+
+
+def test_help_about_sites_has_the_table_of_requisites(eden):
+    told = eden("help", "sites").stdout
+    assert "onfail      skipped    runs       skipped    skipped" in told
+    assert "jobs/base.yaml" in told
