@@ -14,7 +14,8 @@ static bool read_plan(const Invocation *invocation, RunConfig *config, Value *pl
     Str text;
     *found = false;
     if (file_is_directory(config->path) ||
-        !file_read(invocation->arena, config->path, PLAN_MAX, &text, err) || !plan_file_is(text)) {
+        !file_read_head(invocation->arena, config->path, PLAN_FILE_HEAD, &text, err) ||
+        !plan_file_is(text) || !file_read(invocation->arena, config->path, PLAN_MAX, &text, err)) {
         return true; /* a site, or what is wrong with it is told later */
     }
     *found = true;

@@ -105,12 +105,9 @@ Value plan_file_value(Run *run, Str shown, Arena *arena)
     return value_map(map);
 }
 
-bool plan_file_is(Str text)
+bool plan_file_is(Str head)
 {
-    enum {
-        HEAD = 64
-    };
-    Str head = str_slice(text, 0, text.len < HEAD ? text.len : HEAD);
+    head = str_slice(head, 0, head.len < PLAN_FILE_HEAD ? head.len : PLAN_FILE_HEAD);
     return str_starts(head, STR("{")) && str_find(head, STR(PLAN_FORMAT), 0) != STR_NOT_FOUND;
 }
 

@@ -15,8 +15,11 @@
 /* The plan of a run that was planned, and that people were `shown`. */
 Value plan_file_value(Run *run, Str shown, Arena *arena);
 
-/* Whether the text of a file looks like a saved plan. */
-bool plan_file_is(Str text);
+/* Whether a file whose first PLAN_FILE_HEAD bytes these are looks like a saved plan. */
+enum {
+    PLAN_FILE_HEAD = 64
+};
+bool plan_file_is(Str head);
 /* What it was made with, in place of what the command line would say. Fails with ERROR_INVALID. */
 MUST_CHECK bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config,
                                  Error *err);

@@ -12,34 +12,6 @@ struct SiteFiles {
     size_t total;
 };
 
-bool site_files_open(Arena *arena, const char *path, SiteFiles **out, Str *file, Error *err)
-{
-    Str root = str_from_c(path);
-    *file = STR_EMPTY;
-    if (!file_is_directory(path)) {
-        Str ignored;
-        size_t slash = str_find_last(root, STR("/"));
-        *file = slash == STR_NOT_FOUND ? root : str_from_offset(root, slash + 1);
-        root = slash == STR_NOT_FOUND ? STR(".")
-               : slash == 0           ? STR("/")
-                                      : str_slice(root, 0, slash);
-        AUTO_CLEAR(Arena) scratch;
-        arena_init(&scratch, ARENA_UNLIMITED);
-        if (!file_read(&scratch, path, SITE_FILE_MAX, &ignored, err)) {
-            return false;
-        }
-    }
-    while (root.len > 1 && root.data[root.len - 1] == '/') {
-        root.len--;
-    }
-    SiteFiles *files = ARENA_NEW(arena, SiteFiles);
-    files->arena = arena;
-    files->root = arena_copy_c(arena, root);
-    str_map_init(&files->places, arena);
-    *out = files;
-    return true;
-}
-
 const char *site_files_root(const SiteFiles *files)
 {
     return files->root;
@@ -103,6 +75,46 @@ bool site_files_read(SiteFiles *files, Str path, Str *out, Error *err)
     }
     files->total += out->len;
     return remember(files, path, *out, false);
+}
+
+/* What is no file, or can be read but not beneath its folder, is left to whoever asks for it.
+ * Otherwise the error names the path as it was given. */
+static bool read_alone(SiteFiles *files, Str file, const char *path, Error *err)
+{
+    Str ignored;
+    Error why;
+    if (site_files_read(files, file, &ignored, &why) || why.kind == ERROR_INVALID) {
+        return true;
+    }
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    return file_read(&scratch, path, SITE_FILE_MAX, &ignored, err);
+}
+
+bool site_files_open(Arena *arena, const char *path, SiteFiles **out, Str *file, Error *err)
+{
+    Str root = str_from_c(path);
+    bool alone = !file_is_directory(path);
+    *file = STR_EMPTY;
+    if (alone) {
+        size_t slash = str_find_last(root, STR("/"));
+        *file = slash == STR_NOT_FOUND ? root : str_from_offset(root, slash + 1);
+        root = slash == STR_NOT_FOUND ? STR(".")
+               : slash == 0           ? STR("/")
+                                      : str_slice(root, 0, slash);
+    }
+    while (root.len > 1 && root.data[root.len - 1] == '/') {
+        root.len--;
+    }
+    SiteFiles *files = ARENA_NEW(arena, SiteFiles);
+    files->arena = arena;
+    files->root = arena_copy_c(arena, root);
+    str_map_init(&files->places, arena);
+    if (alone && !read_alone(files, *file, path, err)) {
+        return false;
+    }
+    *out = files;
+    return true;
 }
 
 bool site_files_load_template(void *context, Str name, Arena *arena, Str *text)

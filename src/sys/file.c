@@ -87,6 +87,25 @@ bool file_read(Arena *arena, const char *path, size_t max, Str *out, Error *err)
     return ok;
 }
 
+bool file_read_head(Arena *arena, const char *path, size_t max, Str *out, Error *err)
+{
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) {
+        return file_error(err, errno, path);
+    }
+    char *text = arena_alloc(arena, max);
+    ssize_t got;
+    do {
+        got = read(descriptor, text, max);
+    } while (got < 0 && errno == EINTR);
+    bool ok = got >= 0 || file_error(err, errno, path);
+    close(descriptor);
+    if (ok) {
+        *out = str_from(text, (size_t)got);
+    }
+    return ok;
+}
+
 bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str *out, Error *err)
 {
     if (path.len == 0 || memchr(path.data, '\0', path.len) != NULL) {

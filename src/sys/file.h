@@ -9,8 +9,12 @@
 /* "-" is standard input. Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_LIMIT or ERROR_OS. */
 MUST_CHECK bool file_read(Arena *arena, const char *path, size_t max, Str *out, Error *err);
 
-/* The same for `path` inside the directory `root`: no ".." or link leads out of it, and what is no
- * file, such as a pipe, is ERROR_INVALID. */
+/* The first bytes of a file, at most `max`: enough to see what kind of file it is. Of a pipe, those
+ * that are there already. */
+MUST_CHECK bool file_read_head(Arena *arena, const char *path, size_t max, Str *out, Error *err);
+
+/* The same as file_read for `path` inside the directory `root`: no ".." or link leads out of it, and
+ * what is no file, such as a pipe, is ERROR_INVALID. */
 MUST_CHECK bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str *out,
                                   Error *err);
 

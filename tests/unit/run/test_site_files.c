@@ -103,6 +103,19 @@ static void one_file_of_steps_can_stand_for_a_site(void **state)
     assert_false(
         site_files_open(&folder->arena, folder_path(folder, "two.yaml"), &files, &file, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_non_null(strstr(err.text, folder->path)); /* as it was given */
+    assert_false(site_files_open(&folder->arena, folder_path(folder, "two/"), &files, &file, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_int_equal(symlink("/etc/hostname", folder_path(folder, "out.yaml")), 0);
+    assert_true(
+        site_files_open(&folder->arena, folder_path(folder, "out.yaml"), &files, &file, &err));
+    assert_false(site_files_read(files, file, &text, &err));
+    assert_int_equal(err.kind, ERROR_DENIED);
+    assert_int_equal(mkfifo(folder_path(folder, "pipe.yaml"), 0600), 0);
+    assert_true(
+        site_files_open(&folder->arena, folder_path(folder, "pipe.yaml"), &files, &file, &err));
+    assert_false(site_files_read(files, file, &text, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
 }
 
 int main(void)

@@ -73,6 +73,22 @@ static void reads_a_whole_file(void **state)
     assert_str(text, "");
 }
 
+static void the_head_of_a_file_is_all_that_is_asked_for(void **state)
+{
+    Fixture *fixture = *state;
+    Str text;
+    Error err;
+    put("a", "some text\n");
+    assert_true(file_read_head(&fixture->arena, "a", 4, &text, &err));
+    assert_str(text, "some");
+    assert_true(file_read_head(&fixture->arena, "a", 100, &text, &err));
+    assert_str(text, "some text\n");
+    assert_false(file_read_head(&fixture->arena, "b", 4, &text, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_false(file_read_head(&fixture->arena, ".", 4, &text, &err));
+    assert_int_equal(err.kind, ERROR_OS);
+}
+
 static void a_file_that_tells_no_size_is_read_too(void **state)
 {
     Fixture *fixture = *state;
@@ -256,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(reads_a_whole_file),
+        IN_FOLDER(the_head_of_a_file_is_all_that_is_asked_for),
         IN_FOLDER(a_file_that_tells_no_size_is_read_too),
         IN_FOLDER(reading_fails_by_kind),
         IN_FOLDER(beneath_a_root_means_beneath_it),
