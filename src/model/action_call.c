@@ -208,11 +208,12 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
         Problem *problem =
             site_problem(load, "E0310", entry->key, "the parameter '%s' is given twice",
                          call->action->params[index].name);
-        site_hint_other(load, problem, call->params[index].value);
+        site_hint_other(load, problem, call->params[index]->value);
         return false;
     }
     call->params_set |= UINT64_C(1) << index;
-    Dynamic *param = &call->params[index];
+    Dynamic *param = ARENA_NEW(load->arena, Dynamic);
+    call->params[index] = param;
     if (!dynamic_compile(load->arena, load->templates, load->sources, entry->value, param,
                          load->problems)) {
         return false;
@@ -265,10 +266,9 @@ bool action_call_params(const SiteLoad *load, Value given, const FieldSet *other
 {
     uint32_t count = call->action == NULL ? 0 : action_param_count(call->action);
     BUG_IF(count > ACTION_PARAMS_MAX);
-    call->params = ARENA_ARRAY(load->arena, Dynamic, count + 1);
+    call->params = arena_alloc_zero(load->arena, (count + 1) * sizeof *call->params);
     Value *values = ARENA_ARRAY(load->arena, Value, count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        call->params[i] = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value_null() };
         values[i] = value_missing();
     }
     bool ok = true;
@@ -309,7 +309,7 @@ Str action_call_id(const SiteLoad *load, const ActionCall *call)
         if (index < 0 || (call->params_set & (UINT64_C(1) << index)) == 0) {
             continue;
         }
-        Value given = call->params[index].value;
+        Value given = call->params[index]->value;
         Str text;
         if (site_text(load, given, &text)) {
             return str_trim(text);

@@ -4,6 +4,8 @@ enum {
     RETRY_INTERVAL_MS = 10000
 };
 
+const Condition condition_none = { .given = false };
+
 bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retry *out)
 {
     static const Field fields[] = {

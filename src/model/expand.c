@@ -77,12 +77,12 @@ static void evaluate_early(Walk *w, Step *step)
     for (uint32_t i = 0; i < count; i++) {
         const ParamSpec *param = &spec->action->params[i];
         bool given = (spec->params_set & (UINT64_C(1) << i)) != 0;
-        if (!given || !value_is_missing(spec->values[i]) || dynamic_is_constant(&spec->params[i]) ||
+        if (!given || !value_is_missing(spec->values[i]) || dynamic_is_constant(spec->params[i]) ||
             !is_early(param, id_params)) {
             continue;
         }
         Value value;
-        if (evaluate(w, &spec->params[i], step->item, &value) != DYNAMIC_OK ||
+        if (evaluate(w, spec->params[i], step->item, &value) != DYNAMIC_OK ||
             value.kind == VALUE_NULL) {
             continue;
         }
@@ -94,7 +94,8 @@ static void evaluate_early(Walk *w, Step *step)
         Error err;
         if (!param_convert(w->arena, w->load->sources, param, value, &values[i], &err)) {
             values[i] = value_missing();
-            site_problem(w->load, "E0308", spec->params[i].value, "'%s' %s", param->name, err.text);
+            site_problem(w->load, "E0308", spec->params[i]->value, "'%s' %s", param->name,
+                         err.text);
             w->ok = false;
         }
     }
@@ -115,7 +116,7 @@ static void add_id(Walk *w, Ids *ids, Str id)
 /* As the module sees it and, where that differs, as it is written. */
 static void add_ids(Walk *w, Ids *ids, const Step *step, uint32_t param)
 {
-    const Dynamic *given = &step->spec->params[param];
+    const Dynamic *given = step->spec->params[param];
     Value value = step->values[param];
     Str text;
     if (value_is_sequence(value)) {
@@ -128,7 +129,8 @@ static void add_ids(Walk *w, Ids *ids, const Step *step, uint32_t param)
         }
     } else if (site_text(w->load, value, &text)) {
         add_id(w, ids, text);
-        if (dynamic_is_constant(given) && site_text(w->load, given->value, &text)) {
+        if (given != NULL && dynamic_is_constant(given) &&
+            site_text(w->load, given->value, &text)) {
             add_id(w, ids, text);
         }
     }

@@ -72,22 +72,22 @@ static void uses_of(Arena *arena, const StepSpec *spec, Uses *uses)
         if ((spec->params_set >> i & 1) == 0) {
             continue;
         }
-        add_used(arena, &spec->params[i], (Use){ 0 }, uses);
+        add_used(arena, spec->params[i], (Use){ 0 }, uses);
         if (spec->action->params[i].kind == PARAM_PUBLISHED) {
-            add_published(arena, &spec->params[i], uses);
+            add_published(arena, spec->params[i], uses);
         }
     }
-    add_condition(arena, &spec->when, false, uses);
+    add_condition(arena, spec->when, false, uses);
     for (uint32_t i = 0; i < spec->job->gate_count; i++) {
         for (const JobGate *gate = spec->job->gates[i]; gate != NULL; gate = gate->outer) {
             add_condition(arena, &gate->when, false, uses);
         }
     }
-    add_condition(arena, &spec->success, true, uses);
-    add_condition(arena, &spec->proceed, true, uses);
-    if (spec->run.retry.given) {
-        add_used(arena, &spec->run.retry.until, (Use){ .in_condition = true, .self_allowed = true },
-                 uses);
+    add_condition(arena, spec->success, true, uses);
+    add_condition(arena, spec->proceed, true, uses);
+    if (spec->run->retry.given) {
+        add_used(arena, &spec->run->retry.until,
+                 (Use){ .in_condition = true, .self_allowed = true }, uses);
     }
 }
 

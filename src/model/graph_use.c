@@ -25,10 +25,9 @@ static UseCopy copy_make(Arena *arena, Step *step)
                      .spec_values = values_copy(arena, step->spec->values, count),
                      .step_values = values_copy(arena, step->values, count) };
     *copy.spec = *step->spec;
-    copy.spec->params = ARENA_ARRAY(arena, Dynamic, count);
+    copy.spec->params = ARENA_ARRAY(arena, const Dynamic *, count);
     for (uint32_t i = 0; i < count; i++) {
-        copy.spec->params[i] =
-            (step->spec->params_set >> i & 1) != 0 ? step->spec->params[i] : (Dynamic){ 0 };
+        copy.spec->params[i] = step->spec->params[i];
     }
     copy.spec->values = copy.spec_values;
     step->spec = copy.spec;

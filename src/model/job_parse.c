@@ -137,8 +137,8 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
         return false;
     }
     bool ok = fields_read_all(load, &set, document, given);
-    RunOptions base = { 0 };
-    ok = run_options_parse(load, given[JOB_RUN_OPTIONS], &base) && ok;
+    RunOptions *base = ARENA_NEW(load->arena, RunOptions);
+    ok = run_options_parse(load, given[JOB_RUN_OPTIONS], base) && ok;
     Includes includes = { 0 };
     if (!value_is_missing(given[JOB_INCLUDE])) {
         ok = includes_parse(load, given[JOB_INCLUDE], 0, &includes) && ok;
@@ -152,7 +152,7 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
         ok = site_entries_parse(load, ENTRY_JOBS, given[JOB_JOBS], &out->entries) && ok;
     }
     if (!value_is_missing(given[JOB_STEPS])) {
-        ok = steps_parse(load, given[JOB_STEPS], &base, &includes, &out->job) && ok;
+        ok = steps_parse(load, given[JOB_STEPS], base, &includes, &out->job) && ok;
     }
     out->job.includes = includes.items;
     out->job.include_count = includes.len;

@@ -29,9 +29,9 @@ bool requisite_parse(const SiteLoad *load, const MapEntry *entry, Requisites *ou
 /* What an action is called with. */
 typedef struct ActionCall {
     const Module *module;
-    const Action *action; /* NULL: not known; parameters are then left aside */
-    Value place;          /* of the action's name */
-    Dynamic *params;
+    const Action *action;   /* NULL: not known; parameters are then left aside */
+    Value place;            /* of the action's name */
+    const Dynamic **params; /* as in StepSpec */
     uint64_t params_set;
     const Value *values;
 } ActionCall;
@@ -49,7 +49,8 @@ Str action_call_id(const SiteLoad *load, const ActionCall *call);
 void for_each_unknown(const SiteLoad *load, Value place);
 void for_each_of_scalar(const SiteLoad *load, Value place, Value items);
 
-/* One step; `base` has the file's run options. False also when it is to be left out. */
+/* One step; `base` has the file's run options and lives as long as the step. False also when it is
+ * to be left out. */
 bool step_parse(const SiteLoad *load, Value given, const RunOptions *base, StepSpec *out);
 
 /* selector: [{name, ..}, ..]; or a list of these, for every node. */

@@ -115,7 +115,7 @@ static TurnEnd ask_about_result(Replayer *replayer, const Turn *turn)
 static Verdict repeats(Replayer *replayer, const Turn *turn)
 {
     const Recording *recording = replayer->recording;
-    const Retry *retry = &graph_step(recording->graph, turn->work.step)->spec->run.retry;
+    const Retry *retry = &graph_step(recording->graph, turn->work.step)->spec->run->retry;
     const Asked *until = find_asked(replayer, turn, CONDITION_UNTIL);
     bool failed = turn->seen.failed;
     if (!retry->given || recording->planning || turn->work.phase != PHASE_RUN) {

@@ -57,6 +57,7 @@ typedef struct Condition {
     Dynamic test;
     Retry retry;
 } Condition;
+extern const Condition condition_none; /* not given */
 
 typedef struct Serialize {
     bool given;
@@ -89,13 +90,14 @@ typedef struct StepSpec {
     Value action_place;
     const Module *module;
     const Action *action;
-    Dynamic *params;     /* by position in the action's row */
-    uint64_t params_set; /* bit i: params[i] is given */
+    const Dynamic **params; /* by position in the action's row; NULL where not given */
+    uint64_t params_set;    /* bit i: params[i] is given */
     /* By position: what needs no run, converted: constants and the row's fallbacks. Missing where
      * a template must be evaluated, and where there is neither. The resolved kinds as written. */
     const Value *values;
-    Condition when, success, proceed; /* `proceed` is written `continue` */
-    RunOptions run;
+    /* Never NULL. Most steps say nothing here, so what says nothing is shared. */
+    const Condition *when, *success, *proceed; /* `proceed` is written `continue` */
+    const RunOptions *run;
     Requisite *requisites;
     uint32_t requisite_count;
     OrderKind order;

@@ -15,7 +15,7 @@ static DynamicOutcome convert(const StepSpec *spec, uint32_t index, const Source
     if (param_convert(arena, sources, param, value, out, &err)) {
         return DYNAMIC_OK;
     }
-    document_problem(problems, sources, SEVERITY_ERROR, "E0308", spec->params[index].value,
+    document_problem(problems, sources, SEVERITY_ERROR, "E0308", spec->params[index]->value,
                      "'%s' %s", param->name, err.text);
     return DYNAMIC_FAILED;
 }
@@ -33,7 +33,7 @@ DynamicOutcome step_params_evaluate(const Step *step, StepEvaluate evaluate, voi
             continue;
         }
         Value value;
-        DynamicOutcome of_param = evaluate(context, &spec->params[i], &value);
+        DynamicOutcome of_param = evaluate(context, spec->params[i], &value);
         if (of_param == DYNAMIC_OK && value.kind == VALUE_NULL) {
             continue; /* without value it is absent, as in a document */
         }

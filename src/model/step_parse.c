@@ -256,6 +256,30 @@ static bool read_action(Builder *b, Value step, ActionCall *call)
     return action_call_params(b->load, parameters, &others, call) && found;
 }
 
+static bool read_conditions(const SiteLoad *load, Value given, StepSpec *out)
+{
+    if (value_is_missing(given)) {
+        return true;
+    }
+    Condition *conditions = arena_alloc_zero(load->arena, 3 * sizeof *conditions);
+    out->when = &conditions[0];
+    out->success = &conditions[1];
+    out->proceed = &conditions[2];
+    return conditions_parse(load, given, &conditions[0], &conditions[1], &conditions[2]);
+}
+
+/* In place of those of the file, as far as the step gives them. */
+static bool read_run_options(const SiteLoad *load, Value given, StepSpec *out)
+{
+    if (value_is_missing(given)) {
+        return true;
+    }
+    RunOptions *options = ARENA_NEW(load->arena, RunOptions);
+    *options = *out->run;
+    out->run = options;
+    return run_options_parse(load, given, options);
+}
+
 static bool read_order(const SiteLoad *load, Value given, StepSpec *out)
 {
     out->order = ORDER_NONE;
@@ -381,7 +405,11 @@ bool step_parse(const SiteLoad *load, Value given, const RunOptions *base, StepS
                   .short_action = value_missing(),
                   .short_parameters = value_missing(),
                   .ok = true };
-    *out = (StepSpec){ .place = given, .run = *base };
+    *out = (StepSpec){ .place = given,
+                       .when = &condition_none,
+                       .success = &condition_none,
+                       .proceed = &condition_none,
+                       .run = base };
     if (given.kind != VALUE_MAP) {
         site_problem(load, "E0303", given, "a step must be a map, not %s", site_kind_words(given));
         return false;
@@ -396,10 +424,8 @@ bool step_parse(const SiteLoad *load, Value given, const RunOptions *base, StepS
     out->params_set = call.params_set;
     out->values = call.values;
     ok = read_name(load, b.given[STEP_NAME], &call, given, out) && ok;
-    ok = conditions_parse(load, b.given[STEP_CONDITIONS], &out->when, &out->success,
-                          &out->proceed) &&
-         ok;
-    ok = run_options_parse(load, b.given[STEP_RUN_OPTIONS], &out->run) && ok;
+    ok = read_conditions(load, b.given[STEP_CONDITIONS], out) && ok;
+    ok = read_run_options(load, b.given[STEP_RUN_OPTIONS], out) && ok;
     ok = read_order(load, b.given[STEP_ORDER], out) && ok;
     ok = read_for_each(load, b.given[STEP_FOR_EACH], out) && ok;
     out->requisites = b.requisites.items;

@@ -225,9 +225,9 @@ static Answer ask_when(Executor *executor, uint32_t step, const Condition **whic
             }
         }
     }
-    if (answer == ANSWER_YES && spec->when.given) {
-        *which = &spec->when;
-        answer = ask(executor, step, CONDITION_WHEN, &spec->when.test, &spec->when.retry);
+    if (answer == ANSWER_YES && spec->when->given) {
+        *which = spec->when;
+        answer = ask(executor, step, CONDITION_WHEN, &spec->when->test, &spec->when->retry);
     }
     return answer;
 }
@@ -300,10 +300,10 @@ static void ask_about_result(Executor *executor, Work work, const Value *params)
 {
     const StepSpec *spec = step_of(executor, work.step)->spec;
     if (executor->runs[work.step].stage != STAGE_CONTINUE &&
-        !passes(executor, work, &spec->success, STAGE_SUCCESS, CONDITION_SUCCESS, params)) {
+        !passes(executor, work, spec->success, STAGE_SUCCESS, CONDITION_SUCCESS, params)) {
         return;
     }
-    if (passes(executor, work, &spec->proceed, STAGE_CONTINUE, CONDITION_CONTINUE, params)) {
+    if (passes(executor, work, spec->proceed, STAGE_CONTINUE, CONDITION_CONTINUE, params)) {
         end_well(executor, work, params);
     }
 }
@@ -311,7 +311,7 @@ static void ask_about_result(Executor *executor, Work work, const Value *params)
 /* Whether the action is to be repeated (runOptions.retry): it failed, or `until` does not hold. */
 static Verdict repeats(Executor *executor, Work work, bool failed)
 {
-    const Retry *retry = &step_of(executor, work.step)->spec->run.retry;
+    const Retry *retry = &step_of(executor, work.step)->spec->run->retry;
     StepRun *run = &executor->runs[work.step];
     if (!retry->given || executor->settings.planning || work.phase != PHASE_RUN) {
         return failed ? VERDICT_FAIL : VERDICT_GO_ON;
@@ -379,7 +379,7 @@ static void finish(Executor *executor, Running *running)
     Verdict verdict = repeats(executor, work, task->failed);
     if (verdict == VERDICT_PARK) {
         run->params = NULL; /* they are resolved again: what they hold may have moved */
-        park(executor, work, STAGE_ACT, step_of(executor, work.step)->spec->run.retry.interval_ms,
+        park(executor, work, STAGE_ACT, step_of(executor, work.step)->spec->run->retry.interval_ms,
              task->failed ? arena_format(executor->arena, "failed, will be tried again: %" STR_FMT,
                                          STR_ARG(scrub(executor, str_from_c(task->error.text))))
                           : STR("will be tried again: 'until' does not hold"));
@@ -487,7 +487,7 @@ static void start_action(Executor *executor, Work work)
                          .host = settings->host,
                          .step = work.step,
                          .services = settings->services,
-                         .timeout_ms = spec->run.timeout_ms,
+                         .timeout_ms = spec->run->timeout_ms,
                          .cancelled = &executor->cancelled,
                          .planning = task->kind == TASK_CHECK };
     if (task->react || task->kind == TASK_REACT) {

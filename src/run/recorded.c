@@ -198,7 +198,10 @@ static const StepSpec *read_spec(Reader *reader, Value step, const Job *job)
     if (get_number(step, "order", INT64_MIN, INT64_MAX, &spec->order_number)) {
         spec->order = ORDER_NUMBER;
     }
-    spec->run.retry.given = get_number(step, "retry", 0, INT64_MAX, &spec->run.retry.limit);
+    RunOptions *run = ARENA_NEW(reader->arena, RunOptions);
+    run->retry.given = get_number(step, "retry", 0, INT64_MAX, &run->retry.limit);
+    spec->run = run;
+    spec->when = spec->success = spec->proceed = &condition_none;
     return spec;
 }
 

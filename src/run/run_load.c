@@ -177,7 +177,7 @@ static bool is_constant(const Step *step)
         ParamKind kind = spec->action->params[i].kind;
         bool given = (spec->params_set >> i & 1) != 0;
         if (given && (kind == PARAM_SITE_FILE || kind == PARAM_SITE_TEMPLATE ||
-                      !dynamic_is_constant(&spec->params[i]))) {
+                      !dynamic_is_constant(spec->params[i]))) {
             return false;
         }
     }
@@ -187,7 +187,7 @@ static bool is_constant(const Step *step)
 /* Whether the step's own condition is known to let it run. */
 static bool is_wanted(Run *run, const Step *step, Arena *arena)
 {
-    const Condition *when = &step->spec->when;
+    const Condition *when = step->spec->when;
     Value answer;
     return step->spec->job->gate_count == 0 &&
            (!when->given || (scope_evaluate(run->scope, step->index, &when->test, false, arena,

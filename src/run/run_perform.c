@@ -106,7 +106,7 @@ static DynamicOutcome world_params(void *context, uint32_t step, Arena *arena, V
 static bool world_targeted(void *context, uint32_t step)
 {
     Run *run = ((World *)context)->run;
-    const RunOptions *options = &graph_step(run->graph, step)->spec->run;
+    const RunOptions *options = graph_step(run->graph, step)->spec->run;
     bool matches = options->target_count == 0;
     for (uint32_t i = 0; i < options->target_count && !matches; i++) {
         if (!selector_match(options->targets[i], scope_subject(run->scope), &matches)) {

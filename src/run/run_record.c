@@ -176,8 +176,8 @@ static void put_params(Writer *writer, const StepSpec *spec, Str file)
         first = false;
         buf_put_c(out, spec->action->params[i].name);
         buf_put(out, STR("\":{"));
-        put_place(writer, spec->params[i].value, file);
-        put_param(writer, &spec->params[i]);
+        put_place(writer, spec->params[i]->value, file);
+        put_param(writer, spec->params[i]);
     }
     if (!first) {
         buf_put(out, STR("}}"));
@@ -255,8 +255,8 @@ static void put_order(Buf *out, const StepSpec *spec)
     if (action->cost_ms > 0) {
         put_number(out, "cost_ms", action->cost_ms);
     }
-    if (spec->run.retry.given) {
-        put_number(out, "retry", spec->run.retry.limit);
+    if (spec->run->retry.given) {
+        put_number(out, "retry", spec->run->retry.limit);
     }
 }
 
@@ -303,7 +303,7 @@ Str run_record_values(Run *run, const Step *step, const Value *params)
     uint32_t count = action_param_count(spec->action);
     RunRecord record = { .text = buf_make_in(run->arena, BUF_UNLIMITED) };
     for (uint32_t i = 0; i < count; i++) {
-        if ((spec->params_set >> i & 1) == 0 || dynamic_is_constant(&spec->params[i]) ||
+        if ((spec->params_set >> i & 1) == 0 || dynamic_is_constant(spec->params[i]) ||
             value_is_missing(params[i])) {
             continue;
         }

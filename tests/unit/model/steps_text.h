@@ -154,7 +154,9 @@ static inline void world_param(World *world, StepSpec *spec, Str name, Str value
 {
     int index = action_param_index(spec->action, name);
     assert_true(index >= 0);
-    spec->params[index] = (Dynamic){ .value = value_string(arena_copy(&world->arena, value)) };
+    Dynamic *param = ARENA_NEW(&world->arena, Dynamic);
+    param->value = value_string(arena_copy(&world->arena, value));
+    spec->params[index] = param;
     spec->params_set |= (uint64_t)1 << index;
 }
 
@@ -235,7 +237,9 @@ static inline void world_line(World *world, Str line, const Job **job)
     spec->name = name;
     spec->module = &world_modules[0];
     spec->action = spec->module->actions;
-    spec->params = arena_alloc_zero(&world->arena, COUNT_OF(world_params) * sizeof(Dynamic));
+    spec->params = arena_alloc_zero(&world->arena, COUNT_OF(world_params) * sizeof *spec->params);
+    spec->when = spec->success = spec->proceed = &condition_none;
+    spec->run = ARENA_NEW(&world->arena, RunOptions);
     spec->order = ORDER_NONE;
     spec->place = value_string(name);
     spec->place.source = 1;

@@ -28,19 +28,24 @@ static void put_template(World *world, Templates *templates, const Case *c)
     Str where = str_from_c(c->where);
     int index = action_param_index(spec->action, where);
     if (index >= 0) {
+        Dynamic *param = ARENA_NEW(&world->arena, Dynamic);
         spec->params_set |= (uint64_t)1 << index;
-        assert_true(dynamic_compile(&world->arena, templates, &world->sources, text,
-                                    &spec->params[index], &world->problems));
+        spec->params[index] = param;
+        assert_true(dynamic_compile(&world->arena, templates, &world->sources, text, param,
+                                    &world->problems));
         return;
     }
-    Condition *condition = str_eq(where, STR("when"))      ? &spec->when
-                           : str_eq(where, STR("success")) ? &spec->success
-                                                           : &spec->proceed;
     bool until = str_eq(where, STR("until"));
-    spec->run.retry.given = until;
+    RunOptions *options = ARENA_NEW(&world->arena, RunOptions);
+    Condition *condition = ARENA_NEW(&world->arena, Condition);
+    options->retry.given = until;
+    spec->run = options;
     condition->given = !until;
+    *(str_eq(where, STR("when"))      ? &spec->when
+      : str_eq(where, STR("success")) ? &spec->success
+                                      : &spec->proceed) = condition;
     assert_true(dynamic_compile_expression(&world->arena, templates, &world->sources, text,
-                                           until ? &spec->run.retry.until : &condition->test,
+                                           until ? &options->retry.until : &condition->test,
                                            &world->problems));
 }
 
@@ -166,7 +171,7 @@ static void published_files_are_required(void **state)
     map_set_str(&world.arena, map, STR("file"), value_string(STR("get")));
     list_push(&world.arena, list, value_map(map));
     int index = action_param_index(spec->action, STR("from"));
-    spec->params[index] = (Dynamic){ .value = value_list(list) };
+    spec->params[index] = &(Dynamic){ .value = value_list(list) };
     spec->params_set |= (uint64_t)1 << index;
     assert_str(told(&world, world_build(&world)), "require get (result)");
     map_set_str(&world.arena, map, STR("file"), value_string(STR("other")));

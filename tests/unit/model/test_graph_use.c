@@ -8,7 +8,8 @@ static Str params_of(World *world, const char *name)
     for (uint32_t i = 0; i < action_param_count(spec->action); i++) {
         if ((spec->params_set >> i & 1) != 0) {
             buf_put_format(&out, "%s%s=%" STR_FMT, out.len > 0 ? " " : "",
-                           spec->action->params[i].name, STR_ARG(value_str(spec->params[i].value)));
+                           spec->action->params[i].name,
+                           STR_ARG(value_str(spec->params[i]->value)));
         }
     }
     return buf_str(&out);

@@ -136,19 +136,19 @@ static void everything_a_step_can_have_is_read(void **state)
     const StepSpec *a = site.steps.items[0].spec;
     assert_int_equal(a->order, ORDER_NUMBER);
     assert_int_equal(a->order_number, 7);
-    assert_true(a->when.given && a->success.given && a->proceed.given);
-    assert_int_equal(a->proceed.retry.interval_ms, 15000);
-    assert_int_equal(a->proceed.retry.limit, 20);
-    assert_false(a->run.sync);
-    assert_true(a->run.eventual && a->run.fail_after_all_ran);
-    assert_int_equal(a->run.timeout_ms, 60000);
-    assert_int_equal(a->run.serialize.count, 2);
-    assert_true(a->run.serialize.fail_after_all_ran);
-    assert_int_equal(a->run.serialize.max_failures, -1);
-    assert_int_equal(a->run.target_count, 2);
-    assert_int_equal(a->run.target_limit, 1);
-    assert_int_equal(a->run.retry.limit, 3);
-    assert_int_equal(a->run.retry.until.kind, DYNAMIC_EXPRESSION);
+    assert_true(a->when->given && a->success->given && a->proceed->given);
+    assert_int_equal(a->proceed->retry.interval_ms, 15000);
+    assert_int_equal(a->proceed->retry.limit, 20);
+    assert_false(a->run->sync);
+    assert_true(a->run->eventual && a->run->fail_after_all_ran);
+    assert_int_equal(a->run->timeout_ms, 60000);
+    assert_int_equal(a->run->serialize.count, 2);
+    assert_true(a->run->serialize.fail_after_all_ran);
+    assert_int_equal(a->run->serialize.max_failures, -1);
+    assert_int_equal(a->run->target_count, 2);
+    assert_int_equal(a->run->target_limit, 1);
+    assert_int_equal(a->run->retry.limit, 3);
+    assert_int_equal(a->run->retry.until.kind, DYNAMIC_EXPRESSION);
     assert_int_equal(a->requisite_count, 3);
     assert_true(a->requisites[0].all);
     assert_int_equal(a->requisites[1].reference, REFERENCE_JOB);
@@ -156,9 +156,9 @@ static void everything_a_step_can_have_is_read(void **state)
     assert_int_equal(a->requisites[2].kind, REQUISITE_WATCH);
     const StepSpec *b = site.steps.items[1].spec;
     assert_int_equal(b->order, ORDER_LAST);
-    assert_true(b->run.sync);
+    assert_true(b->run->sync);
     assert_str(value_str(b->values[0]), "true");
-    assert_int_equal(site.steps.items[2].spec->run.serialize.percent, 25);
+    assert_int_equal(site.steps.items[2].spec->run->serialize.percent, 25);
 }
 
 static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
