@@ -239,6 +239,20 @@ char *arena_copy_c(Arena *arena, Str s)
     return copy;
 }
 
+Str arena_join(Arena *arena, Str a, Str b, Str c)
+{
+    size_t len = a.len + b.len + c.len;
+    char *text = arena_alloc(arena, len);
+    char *end = text;
+    const Str parts[] = { a, b, c };
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (parts[i].len > 0) {
+            end = mempcpy(end, parts[i].data, parts[i].len);
+        }
+    }
+    return str_from(text, len);
+}
+
 Str arena_format_v(Arena *arena, const char *format, va_list args)
 {
     va_list again;

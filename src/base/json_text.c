@@ -14,11 +14,29 @@ static void put_escaped(Buf *out, unsigned char c)
     }
 }
 
+/* Whether each of eight bytes is ASCII and goes out as it is. A borrow can only make one of them
+ * look special that is not. */
+static bool are_plain(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    const uint64_t ones = 0x0101010101010101u;
+    uint64_t control = word - ones * ' ';
+    uint64_t quote = (word ^ ones * '"') - ones;
+    uint64_t backslash = (word ^ ones * '\\') - ones;
+    uint64_t delete = (word ^ ones * 0x7f) - ones;
+    return ((word | control | quote | backslash | delete) & ones * 0x80) == 0;
+}
+
 void json_text_put(Buf *out, Str s)
 {
     buf_put_char(out, '"');
     size_t plain = 0; /* start of the bytes that can go out as they are */
     for (size_t at = 0; at < s.len;) {
+        if (s.len - at >= 8 && are_plain(s.data + at)) {
+            at += 8;
+            continue;
+        }
         unsigned char c = (unsigned char)s.data[at];
         size_t next = at + 1;
         uint32_t code;

@@ -169,8 +169,7 @@ static void add_instance(Walk *w, const StepSpec *spec, Value item, Str key)
         step.name =
             arena_format(w->arena, "%" STR_FMT "[%" STR_FMT "]", STR_ARG(spec->name), STR_ARG(key));
     }
-    step.id = arena_format(w->arena, "%" STR_FMT "#%" STR_FMT, STR_ARG(spec->job->name),
-                           STR_ARG(step.name));
+    step.id = arena_join(w->arena, spec->job->name, STR("#"), step.name);
     if (spec->action != NULL) {
         evaluate_early(w, &step);
         find_ids(w, &step);
@@ -334,6 +333,9 @@ static void visit_includes(Walk *w, Reached *reached, const JobGate *gate, uint3
 static void visit_steps(Walk *w, Reached *reached, const JobGate *gate, bool first)
 {
     const Job *job = &reached->file->job;
+    if (first) {
+        VEC_RESERVE(w->arena, &w->steps, job->step_count);
+    }
     for (uint32_t i = 0; i <= job->step_count; i++) {
         if (job->include_count > 0 && !w->expansion->alone) {
             visit_includes(w, reached, gate, i);

@@ -167,7 +167,6 @@ static bool build(GraphBuilder *builder)
 {
     Graph *graph = builder->graph;
     uint32_t errors = builder->problems->errors;
-    builder->index = step_index_new(builder->scratch, &graph->steps);
     graph_add_requisites(builder);
     sort_hard(builder);
     graph_check_use_cycles(builder);

@@ -15,12 +15,12 @@ typedef struct GraphBuilder {
     Arena *scratch; /* gone when the graph is built */
     Graph *graph;
     Problems *problems;
-    const StepIndex *index;
-    StepVec found;        /* what the last reference meant */
-    EdgeVec hard;         /* requisites, written and implicit: they hold or there is no graph */
-    uint32_t *hard_start; /* of each step's, once they are sorted; one more than steps */
-    EdgeVec soft;         /* claims and needs: they bend where requisites say otherwise */
-    bool too_many;        /* edges; told already */
+    const StepIndex *index; /* made for the first reference */
+    StepVec found;          /* what the last reference meant */
+    EdgeVec hard;           /* requisites, written and implicit: they hold or there is no graph */
+    uint32_t *hard_start;   /* of each step's, once they are sorted; one more than steps */
+    EdgeVec soft;           /* claims and needs: they bend where requisites say otherwise */
+    bool too_many;          /* edges; told already */
 } GraphBuilder;
 
 /* False when there are too many; the problem is told once, at `place`. */

@@ -141,6 +141,9 @@ static void tell_ambiguous(GraphBuilder *builder, const Reference *reference, co
 bool graph_resolve(GraphBuilder *builder, uint32_t step, const Reference *reference,
                    const Value *place)
 {
+    if (builder->index == NULL) {
+        builder->index = step_index_new(builder->scratch, &builder->graph->steps);
+    }
     switch (step_index_find(builder->index, step, reference, builder->scratch, &builder->found)) {
     case FIND_OK: return true;
     case FIND_NOTHING:

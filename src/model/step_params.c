@@ -2,6 +2,10 @@
 
 #include "model/document_place.h"
 
+enum {
+    CLAIMS_EXPECTED = 3 /* of a step: itself, its owner, its group */
+};
+
 static bool is_set(uint64_t set, uint32_t index)
 {
     return (set & (UINT64_C(1) << index)) != 0;
@@ -88,7 +92,7 @@ void step_find_claims(Step *step, Arena *arena)
     if (step->spec->action->claims == NULL) {
         return;
     }
-    List *claims = list_new(arena, 1);
+    List *claims = list_new(arena, CLAIMS_EXPECTED);
     step->spec->action->claims(arena, step->values, claims);
     step->claims = claims->len > 0 ? claims : NULL;
 }

@@ -5,13 +5,11 @@
 
 Value call_param(const Call *call, const char *name)
 {
-    const ParamSpec *specs = call->action->params;
-    for (uint32_t i = 0; specs[i].name != NULL; i++) {
-        if (strcmp(specs[i].name, name) == 0) {
-            return call->params[i];
-        }
+    int index = action_param_index(call->action, str_from_c(name));
+    if (index < 0) {
+        BUG("action '%s' has no parameter '%s'", call->action->name, name);
     }
-    BUG("action '%s' has no parameter '%s'", call->action->name, name);
+    return call->params[index];
 }
 
 bool call_has(const Call *call, const char *name)

@@ -336,7 +336,7 @@ static void push_claim(Arena *arena, List *claims, const char *prefix, Value val
     if (value_is_string(value) && value.len > 0) {
         Str name = value_str(value);
         list_push(arena, claims,
-                  value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(name))));
+                  value_string(arena_join(arena, str_from_c(prefix), name, STR_EMPTY)));
     }
 }
 

@@ -741,6 +741,7 @@ Executor *executor_new(Arena *arena, const ExecutorSettings *settings)
     executor->joining = ARENA_ARRAY(arena, Work, JOIN_MAX);
     executor->runs = arena_alloc_zero(arena, (count + 1) * sizeof(StepRun));
     executor->reports = arena_alloc_zero(arena, (count + 1) * sizeof(StepReport));
+    VEC_RESERVE(arena, &executor->turns.list, count);
     for (uint32_t i = 0; i < count; i++) {
         executor->reports[i].value = value_null();
         if (settings->owed != NULL && settings->owed[i] != 0) {

@@ -213,11 +213,7 @@ static bool check_templates(Run *run)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     const Steps *steps = &run->graph->steps;
-    StepReport *unknown = arena_alloc_zero(&arena, (steps->count + 1) * sizeof *unknown);
-    for (uint32_t i = 0; i < steps->count; i++) {
-        unknown[i].status.result = RESULT_UNKNOWN;
-    }
-    scope_set_run(run->scope, steps, unknown, true);
+    scope_set_run(run->scope, steps, NULL, true);
     run->checking = true;
     bool ok = true;
     ArenaMark mark = arena_mark(&arena);

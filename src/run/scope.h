@@ -61,7 +61,7 @@ DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Val
                                       Arena *arena, Value *out, Problems *problems);
 
 /* What `steps` tells of from now on. `reports` has one entry for each step and is looked at when
- * a template asks. */
+ * a template asks; NULL while no result is known. */
 void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, bool planning);
 
 /* The map that a step's templates are evaluated in. With `own`, `step` is there. Valid until the

@@ -60,7 +60,9 @@ static Field field_find(Str name)
 
 static const StepReport *report_of(const StepObject *object, uint32_t i)
 {
-    return &object->owner->reports[object->steps[i]];
+    static const StepReport unknown = { .status.result = RESULT_UNKNOWN };
+    const StepReport *reports = object->owner->reports;
+    return reports == NULL ? &unknown : &reports[object->steps[i]];
 }
 
 static const Step *step_of(const StepObject *object, uint32_t i)

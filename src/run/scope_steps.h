@@ -17,7 +17,7 @@ typedef struct StepsObject {
     StepsMode mode;
     Arena *arena;
     const Steps *steps;
-    const StepReport *reports;
+    const StepReport *reports; /* NULL: every result is unknown */
     bool planning;
     uint32_t asking; /* whose template it is */
     /* Made when first asked: by name the first such step, and behind each the next one. */

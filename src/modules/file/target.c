@@ -389,10 +389,10 @@ static void claim(Arena *arena, const ParamSpec *specs, const Value *params, con
                   const char *prefix, List *claims)
 {
     for (uint32_t i = 0; specs[i].name != NULL; i++) {
-        if (strcmp(specs[i].name, name) == 0 && value_is_string(params[i]) && params[i].len > 0) {
+        if (value_is_string(params[i]) && params[i].len > 0 && strcmp(specs[i].name, name) == 0) {
             Str text = value_str(params[i]);
             list_push(arena, claims,
-                      value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(text))));
+                      value_string(arena_join(arena, str_from_c(prefix), text, STR_EMPTY)));
         }
     }
 }

@@ -208,6 +208,9 @@ static void texts_are_copied_and_formatted(void **state)
     assert_string_equal(terminated, "te");
     assert_string_equal(arena_copy_c(&arena, (Str){ NULL, 0 }), "");
     assert_str(arena_copy(&arena, (Str){ NULL, 0 }), "");
+    assert_str(arena_join(&arena, STR("job"), STR("#"), STR("step")), "job#step");
+    assert_str(arena_join(&arena, STR("path:"), STR("/"), STR_EMPTY), "path:/");
+    assert_str(arena_join(&arena, STR_EMPTY, (Str){ NULL, 0 }, STR_EMPTY), "");
     assert_str(arena_format(&arena, "%s-%d", "a", 7), "a-7");
     assert_str(arena_format(&arena, "%s", ""), "");
 }

@@ -18,6 +18,28 @@ static void text_is_quoted_and_escaped(void **state)
     assert_json(STR("\0\x1f\x7f"), "\"\\u0000\\u001f\\u007f\"");
 }
 
+/* Long texts go eight bytes at a time: each special byte is found at each place of them. */
+static void special_bytes_are_found_anywhere(void **state)
+{
+    static const struct {
+        char byte;
+        const char *expected;
+    } rows[] = { { '"', "\\\"" },     { '\\', "\\\\" },    { '\n', "\\n" }, { '\0', "\\u0000" },
+                 { 0x1f, "\\u001f" }, { 0x7f, "\\u007f" }, { ' ', " " },    { '!', "!" },
+                 { '#', "#" },        { '[', "[" },        { ']', "]" },    { '~', "~" } };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        for (size_t at = 0; at < 24; at++) {
+            char text[24], expected[64];
+            memset(text, 'x', sizeof text);
+            text[at] = rows[i].byte;
+            snprintf(expected, sizeof expected, "\"%.*s%s%.*s\"", (int)at,
+                     "xxxxxxxxxxxxxxxxxxxxxxxx", rows[i].expected, (int)(23 - at),
+                     "xxxxxxxxxxxxxxxxxxxxxxxx");
+            assert_json(str_from(text, sizeof text), expected);
+        }
+    }
+}
+
 static void what_is_no_utf8_is_replaced(void **state)
 {
     assert_json(STR("a\xff"
@@ -30,6 +52,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_quoted_and_escaped),
+        cmocka_unit_test(special_bytes_are_found_anywhere),
         cmocka_unit_test(what_is_no_utf8_is_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
