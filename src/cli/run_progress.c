@@ -69,8 +69,10 @@ RunProgress *run_progress_new(Arena *arena, Stream *stream, ProgressMode mode, c
     progress->stream = stream;
     progress->mode = mode;
     progress->steps = steps;
-    progress->seen = arena_alloc_zero(arena, (steps->count + 1) * sizeof(Seen));
-    progress->busy = ARENA_ARRAY(arena, uint32_t, steps->count + 1);
+    if (mode != PROGRESS_NONE) {
+        progress->seen = arena_alloc_zero(arena, (steps->count + 1) * sizeof(Seen));
+        progress->busy = ARENA_ARRAY(arena, uint32_t, steps->count + 1);
+    }
     progress->start_us = progress->told_us = clock_monotonic_us();
     return progress;
 }

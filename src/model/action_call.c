@@ -212,7 +212,7 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
         return false;
     }
     call->params_set |= UINT64_C(1) << index;
-    Dynamic *param = ARENA_NEW(load->arena, Dynamic);
+    Dynamic *param = arena_alloc(load->arena, sizeof *param);
     call->params[index] = param;
     if (!dynamic_compile(load->arena, load->templates, load->sources, entry->value, param,
                          load->problems)) {

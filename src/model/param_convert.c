@@ -286,12 +286,15 @@ static bool put_entries(const Conversion *c, Map *into, const Map *from)
 
 static bool to_map(const Conversion *c, Value given, Value *out)
 {
-    Map *map = map_new(c->arena, 4);
+    bool is_list = value_is_sequence(given);
+    Map *map = map_new(c->arena, is_list                   ? given.list->len
+                                 : given.kind == VALUE_MAP ? given.map->len
+                                                           : 0);
     if (given.kind == VALUE_MAP) {
         if (!put_entries(c, map, given.map)) {
             return false;
         }
-    } else if (value_is_sequence(given)) {
+    } else if (is_list) {
         for (uint32_t i = 0; i < given.list->len; i++) {
             Value item = given.list->items[i];
             if (item.kind != VALUE_MAP || item.map->len != 1) {
