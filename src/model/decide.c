@@ -485,13 +485,3 @@ Decision decide(const Graph *graph, Work work, const StepStatus *statuses, bool 
     }
     return decider.decision;
 }
-
-uint16_t decide_triggers(const Graph *graph, uint32_t step)
-{
-    uint16_t kinds = 0;
-    Numbers edges = graph_edges_to(graph, step);
-    for (uint32_t i = 0; i < edges.count; i++) {
-        kinds |= KIND(graph_edge(graph, edges.items[i])->kind) & TRIGGERS;
-    }
-    return kinds;
-}

@@ -84,7 +84,3 @@ Decision decide(const Graph *graph, Work work, const StepStatus *statuses, bool 
  * schedule hands out only those; of the others that have `listen`, decide() still tells at the end
  * what they owe. */
 bool decide_reacts(const Graph *graph, uint32_t step, const StepStatus *statuses);
-
-/* The kinds (as in StepStatus.owed) under which steps depend on `step` to learn that it changed:
- * 0 when nobody watches, listens to it or runs on its changes. */
-uint16_t decide_triggers(const Graph *graph, uint32_t step);

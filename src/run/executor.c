@@ -596,6 +596,10 @@ static void start(Executor *executor, TurnKind kind, Work work)
         executor->reports[work.step].declined = decision.kind == DECIDE_SKIP && decision.owes == 0;
     }
     if (decision.kind != DECIDE_RUN) {
+        if (work.phase == PHASE_RUN) { /* what its check saw is not going to happen */
+            executor_report_empty(&executor->reports[work.step]);
+            executor->reports[work.step].cause = CAUSE_NONE;
+        }
         end_without(executor, work, conclude_decision(decision.kind), decision.reason);
         return;
     }

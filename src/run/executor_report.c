@@ -59,8 +59,7 @@ static void learn_secrets(const ExecutorWorld *world, const Outcome *outcome)
     }
 }
 
-/* Forgets what an earlier try, or the check before, said. */
-static void empty_report(StepReport *report)
+void executor_report_empty(StepReport *report)
 {
     report->changes = NULL;
     report->diff = report->comment = report->state = STR_EMPTY;
@@ -76,7 +75,7 @@ void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
 {
     learn_secrets(world, outcome);
     if (!adds) {
-        empty_report(report);
+        executor_report_empty(report);
     }
     if (outcome->changes != NULL) {
         Map *changes = scrub_value(world, arena, value_map(outcome->changes)).map;

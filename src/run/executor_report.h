@@ -6,6 +6,8 @@
 /* The text as it may be told; a copy. */
 Str executor_scrub(const ExecutorWorld *world, Arena *arena, Str text);
 
+/* Forgets what an earlier try, or the check before, said. */
+void executor_report_empty(StepReport *report);
 /* With `adds`, for a reaction at the end, what was reported before stays where the outcome says
  * nothing else; otherwise an earlier try, or the check before, is forgotten. */
 void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,

@@ -248,14 +248,6 @@ const DebtBook *journal_debts(const Journal *journal)
     return &journal->book;
 }
 
-uint16_t journal_owed(Journal *journal, Str step)
-{
-    pthread_mutex_lock(&journal->mutex);
-    uint16_t kinds = debt_book_kinds(&journal->book, step);
-    pthread_mutex_unlock(&journal->mutex);
-    return kinds;
-}
-
 /* --- Writing ------------------------------------------------------------------------------- */
 
 static bool add(Journal *journal, JournalRecord *record, Error *err)
@@ -352,22 +344,20 @@ bool journal_done(Journal *journal, Str step, Str result, bool changed, Error *e
     return ok;
 }
 
-bool journal_paid(Journal *journal, Str step, Str reason, Error *err)
+bool journal_paid(Journal *journal, Str step, uint16_t unless, Str reason, Error *err)
 {
     JournalRecord record = {
         .kind = JOURNAL_PAID, .at_ms = clock_now_ms(), .step = step, .reason = reason
     };
     pthread_mutex_lock(&journal->mutex);
-    bool owed = debt_book_kinds(&journal->book, step) != 0;
-    debt_book_pay(&journal->book, step);
-    bool ok = !owed || add(journal, &record, err);
+    uint16_t owed = debt_book_kinds(&journal->book, step);
+    bool ok = true;
+    if ((owed & unless) == 0) {
+        debt_book_pay(&journal->book, step);
+        ok = owed == 0 || add(journal, &record, err);
+    }
     pthread_mutex_unlock(&journal->mutex);
     return ok;
-}
-
-bool journal_commit(Journal *journal, Error *err)
-{
-    return !journal->written || append_file_sync(&journal->file, err);
 }
 
 bool journal_end(Journal *journal, Str result, Error *err)

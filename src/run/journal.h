@@ -14,8 +14,7 @@
  * A run that changes nothing never writes. The first journal_act writes the begin with all edges
  * that may become debts and waits until that is on the disk; after it, one write per record is
  * enough: a killed process loses nothing, because the kernel has it, and after a power failure
- * (another boot, no end) all those edges count as owed. journal_commit narrows that: what was
- * written before it survives a power failure too.
+ * (another boot, no end) all those edges count as owed.
  *
  * When a record cannot be written (a full disk), the function fails and the journal is as before:
  * a step that cannot be journalled must not act. Space is set aside beforehand, so that a run can
@@ -37,8 +36,6 @@ DEFINE_AUTO(Journal, journal_close)
 
 /* What is owed. Valid until the journal is closed, and not to be read while workers act. */
 const DebtBook *journal_debts(const Journal *journal);
-/* What one step owes, as debt_book_kinds; at any time, from any thread. */
-uint16_t journal_owed(Journal *journal, Str step);
 
 typedef struct JournalRun {
     Str id;
@@ -54,9 +51,9 @@ MUST_CHECK bool journal_act(Journal *journal, Str step, Str action, Error *err);
 MUST_CHECK bool journal_kept(Journal *journal, Str step, const KeptState *kept, Error *err);
 MUST_CHECK bool journal_done(Journal *journal, Str step, Str result, bool changed, Error *err);
 /* All debts of `step` end: it reacted (no reason), or for the reason given. Writes nothing when it
- * has none. */
-MUST_CHECK bool journal_paid(Journal *journal, Str step, Str reason, Error *err);
-MUST_CHECK bool journal_commit(Journal *journal, Error *err);
+ * has none, and does nothing as long as it owes one of the kinds in `unless`, as debt_book_kinds
+ * has them. */
+MUST_CHECK bool journal_paid(Journal *journal, Str step, uint16_t unless, Str reason, Error *err);
 /* After the effects themselves are on the disk. */
 MUST_CHECK bool journal_end(Journal *journal, Str result, Error *err);
 

@@ -132,15 +132,16 @@ static Cause world_cause(void *context, uint32_t step, const Value *params)
     return last_applied_cause(&run->last, of->id, wanted(run, step, params));
 }
 
+/* Whoever listens pays with the reaction at the end, and everything then. What is listened to may
+ * be changed by another worker at this very moment, so the journal itself looks. */
 static void pay_debts(Books *books, const Step *step, Work work, const StepReport *report)
 {
     Error err;
-    uint16_t kinds = journal_owed(books->journal, step->id);
     StepResult result = report->status.result;
-    bool listens = (kinds & 1 << REQUISITE_LISTEN) != 0;
-    if (kinds != 0 && (result == RESULT_OK || result == RESULT_CHANGED) &&
-        (work.phase == PHASE_REACT ? report->status.reacted : !listens)) {
-        note_written(books, journal_paid(books->journal, step->id, STR_EMPTY, &err));
+    uint16_t unless = work.phase == PHASE_REACT ? 0 : 1 << REQUISITE_LISTEN;
+    if ((result == RESULT_OK || result == RESULT_CHANGED) &&
+        (work.phase != PHASE_REACT || report->status.reacted)) {
+        note_written(books, journal_paid(books->journal, step->id, unless, STR_EMPTY, &err));
     }
 }
 
@@ -153,9 +154,8 @@ static void forgive_debts(Books *books)
     for (uint32_t i = 0; i < run->graph->steps.count; i++) {
         const StepReport *report = &executor_reports(run->executor)[i];
         Str id = graph_step(run->graph, i)->id;
-        if (report->declined && report->status.result == RESULT_SKIPPED &&
-            journal_owed(books->journal, id) != 0) {
-            note_written(books, journal_paid(books->journal, id,
+        if (report->declined && report->status.result == RESULT_SKIPPED) {
+            note_written(books, journal_paid(books->journal, id, 0,
                                              STR("it was skipped by its own choice"), &err));
         }
     }
@@ -246,7 +246,7 @@ static uint16_t *find_debts(Run *run, const DebtBook *book, Books *books)
         Str notice = debt_notice(run->arena, debt, DEBT_LEFT_SITE);
         problems_add_as(run->problems, SEVERITY_WARNING, "E0711", NULL, 0, 0, "%" STR_FMT,
                         STR_ARG(notice));
-        note_written(books, journal_paid(books->journal, debt->step, notice, &err));
+        note_written(books, journal_paid(books->journal, debt->step, 0, notice, &err));
     }
     return owed;
 }

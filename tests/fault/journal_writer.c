@@ -123,7 +123,7 @@ static void react(World *world, int i)
     Error err;
     if (set_version(world, "reactor", i, version(world, "cause", i))) {
         dot();
-        (void)!journal_paid(world->journal, world->edges[i].step, STR_EMPTY, &err);
+        (void)!journal_paid(world->journal, world->edges[i].step, 0, STR_EMPTY, &err);
         dot();
     }
 }

@@ -146,6 +146,16 @@ def test_a_prereq_that_fails_leaves_its_target_untouched(run_steps):
     assert by_name(report, "target")["changed"] is False
 
 
+def test_a_blocked_step_shows_no_change_that_its_check_saw(run_steps):
+    _, report = run_steps([
+        {"name": "before", **FAILED, "prereq": [{"step": "target"}]},
+        {"name": "target", "file.managed": [{"name": "/f"}, {"content": "x"}]},
+    ])  # fmt: skip
+    target = by_name(report, "target")
+    assert target["result"] == "blocked"
+    assert (target["changes"], target["diff"], target["cause"]) == ({}, None, None)
+
+
 def test_listen_reacts_once_at_the_end(run_steps):
     steps = [{"name": "a", **CHANGED}, {"name": "b", **CHANGED},
              {"name": "listener", **OK, "listen": [{"step": "a"}, {"step": "b"}]},

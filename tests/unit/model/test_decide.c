@@ -355,17 +355,6 @@ static void reasons_name_the_step_that_decided(void **state)
     }
 }
 
-static void a_step_knows_who_wants_to_learn_of_its_changes(void **state)
-{
-    (void)state;
-    World world;
-    const Graph *graph = world_make(&world, "a; b watch=a; c listen=a require=a; d onchanges=c");
-    assert_int_equal(decide_triggers(graph, 0), 1 << REQUISITE_WATCH | 1 << REQUISITE_LISTEN);
-    assert_int_equal(decide_triggers(graph, 1), 0);
-    assert_int_equal(decide_triggers(graph, 2), 1 << REQUISITE_ONCHANGES);
-    world_clear(&world);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,7 +366,6 @@ int main(void)
         cmocka_unit_test(in_a_plan_unknown_flows_on),
         cmocka_unit_test(debts_count_as_changes_and_new_ones_are_told),
         cmocka_unit_test(reasons_name_the_step_that_decided),
-        cmocka_unit_test(a_step_knows_who_wants_to_learn_of_its_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,10 +107,22 @@ static unsigned owed(const World *world, const char *step)
 static void a_run_that_does_nothing_writes_nothing(void **state)
 {
     World *world = *state;
-    assert_true(journal_paid(world->journal, STR("web#nginx"), STR_EMPTY, &world->err));
-    assert_true(journal_commit(world->journal, &world->err));
+    assert_true(journal_paid(world->journal, STR("web#nginx"), 0, STR_EMPTY, &world->err));
     assert_true(journal_end(world->journal, STR("ok"), &world->err));
     assert_int_equal(content(world).len, 0);
+}
+
+static void a_step_does_not_pay_before_its_reaction_at_the_end(void **state)
+{
+    World *world = *state;
+    Str nginx = STR("web#nginx");
+    uint16_t watch = 1 << REQUISITE_WATCH;
+    act(world, "web#conf");
+    done(world, "web#conf", true);
+    assert_true(journal_paid(world->journal, nginx, watch, STR_EMPTY, &world->err));
+    assert_int_equal(owed(world, "web#nginx"), watch);
+    assert_true(journal_paid(world->journal, nginx, 0, STR_EMPTY, &world->err));
+    assert_int_equal(owed(world, "web#nginx"), 0);
 }
 
 static void debts_outlive_a_killed_process(void **state)
@@ -169,7 +181,7 @@ static void paid_debts_are_gone_in_the_next_run(void **state)
     assert_int_equal(world->problems.count, 0);
     assert_int_equal(owed(world, "web#nginx"), 1 << REQUISITE_WATCH);
     assert_true(
-        journal_paid(world->journal, STR("web#nginx"), STR("it left the site"), &world->err));
+        journal_paid(world->journal, STR("web#nginx"), 0, STR("it left the site"), &world->err));
     drop_journal(world);
     open_journal(world, "b1");
     assert_int_equal(debt_book_count(journal_debts(world->journal)), 0);
@@ -192,7 +204,7 @@ static void a_torn_tail_is_cut_at_every_byte(void **state)
         /* Whatever is missing, the change is known, and what follows can be written and read. */
         assert_int_equal(owed(world, "web#nginx"), 1 << REQUISITE_WATCH);
         assert_int_equal(debt_book_count(journal_debts(world->journal)), 1);
-        assert_true(journal_paid(world->journal, STR("web#nginx"), STR_EMPTY, &world->err));
+        assert_true(journal_paid(world->journal, STR("web#nginx"), 0, STR_EMPTY, &world->err));
         drop_journal(world);
         open_journal(world, "b1");
         assert_int_equal(debt_book_count(journal_debts(world->journal)), 0);
@@ -257,7 +269,7 @@ static void the_journal_stays_short(void **state)
     journal_begin(world->journal, &run);
     act(world, "web#key");
     done(world, "web#key", true);
-    assert_true(journal_paid(world->journal, STR("web#nginx"), STR_EMPTY, &world->err));
+    assert_true(journal_paid(world->journal, STR("web#nginx"), 0, STR_EMPTY, &world->err));
     assert_true(journal_end(world->journal, STR("changed"), &world->err));
     drop_journal(world);
     open_journal(world, "b1");
@@ -334,11 +346,10 @@ static void *work(void *argument)
     KeptState absent = { .path = STR("/etc/new"), .kind = STR("absent") };
     worker->ok = true;
     for (int i = 0; i < ROUNDS; i++) {
-        (void)journal_owed(worker->journal, STR("web#nginx"));
         worker->ok &= journal_act(worker->journal, worker->step, STR("file.managed"), &err) &&
                       journal_kept(worker->journal, worker->step, &absent, &err) &&
                       journal_done(worker->journal, worker->step, STR("changed"), true, &err) &&
-                      journal_paid(worker->journal, STR("web#nginx"), STR_EMPTY, &err);
+                      journal_paid(worker->journal, STR("web#nginx"), 0, STR_EMPTY, &err);
     }
     return NULL;
 }
@@ -393,6 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RUN_TEST(a_run_that_does_nothing_writes_nothing),
+        RUN_TEST(a_step_does_not_pay_before_its_reaction_at_the_end),
         RUN_TEST(debts_outlive_a_killed_process),
         RUN_TEST(a_killed_run_owes_only_for_what_it_touched),
         RUN_TEST(a_power_failure_owes_for_all_that_is_not_known),
