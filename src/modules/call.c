@@ -35,6 +35,22 @@ int64_t call_int(const Call *call, const char *name, int64_t fallback)
     return value.kind == VALUE_INT ? value.integer : fallback;
 }
 
+bool call_choose(const Call *call, const char *const *names, const char **out, Error *err)
+{
+    *out = NULL;
+    for (; *names != NULL; names++) {
+        if (!call_has(call, *names)) {
+            continue;
+        }
+        if (*out != NULL) {
+            return error_set(err, ERROR_INVALID, "'%s' and '%s' cannot both be given", *out,
+                             *names);
+        }
+        *out = *names;
+    }
+    return true;
+}
+
 bool call_keep(Call *call, Str path, Error *err)
 {
     const CallServices *services = call->services;

@@ -76,6 +76,11 @@ Str call_str(const Call *call, const char *name);                       /* empty
 bool call_bool(const Call *call, const char *name);                     /* false when absent */
 int64_t call_int(const Call *call, const char *name, int64_t fallback); /* also durations, modes */
 
+/* Which of these parameters (NULL ends them) was given; NULL: none. Fails with ERROR_INVALID when
+ * there are two: they are ways to say the same. */
+MUST_CHECK bool call_choose(const Call *call, const char *const *names, const char **out,
+                            Error *err);
+
 /* Journals what is at `path` before it is changed. */
 MUST_CHECK bool call_keep(Call *call, Str path, Error *err);
 /* Whether another step takes care of what is there, so that cleaning up leaves it alone. */

@@ -224,23 +224,24 @@ static bool run_query(Call *call, Outcome *outcome, Error *err)
 
 /* --- Scripts -------------------------------------------------------------------------------- */
 
-static Value script_of(Call *call)
+static bool get_script(Call *call, Str *out, Error *err)
 {
-    static const char *const names[] = { "content", "template", "source" };
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (call_has(call, names[i])) {
-            return call_param(call, names[i]);
-        }
+    static const char *const names[] = { "content", "template", "source", NULL };
+    const char *name;
+    if (!call_choose(call, names, &name, err)) {
+        return false;
     }
-    return value_missing();
+    if (name == NULL) {
+        return error_set(err, ERROR_INVALID, "needs one of 'source', 'template' and 'content'");
+    }
+    *out = call_str(call, name);
+    return true;
 }
 
 static bool script_check(Call *call, Outcome *outcome, Error *err)
 {
-    if (value_is_missing(script_of(call))) {
-        return error_set(err, ERROR_INVALID, "needs one of 'source', 'template' and 'content'");
-    }
-    return cmd_check(call, outcome, err);
+    Str script;
+    return get_script(call, &script, err) && cmd_check(call, outcome, err);
 }
 
 /* "#!/usr/bin/env -S python3 -u": the kernel knows a program and one argument. The program is called
@@ -280,7 +281,10 @@ static bool write_script(Call *call, Str script, Str path, Error *err)
 static bool script_apply(Call *call, Outcome *outcome, Error *err)
 {
     Arena *arena = call->arena;
-    Str script = value_str(script_of(call));
+    Str script;
+    if (!get_script(call, &script, err)) {
+        return false;
+    }
     Str path = arena_format(arena, "/tmp/.eden-script-%016llx", (unsigned long long)random_seed());
     List *argv = list_new(arena, 8);
     push_interpreter(call, script, argv);
@@ -309,9 +313,6 @@ static bool script_react(Call *call, Outcome *outcome, Error *err)
 
 static bool script_query(Call *call, Outcome *outcome, Error *err)
 {
-    if (value_is_missing(script_of(call))) {
-        return error_set(err, ERROR_INVALID, "needs one of 'source', 'template' and 'content'");
-    }
     if (!script_apply(call, outcome, err)) {
         return false;
     }

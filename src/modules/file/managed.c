@@ -21,24 +21,6 @@ typedef struct Managed {
     uint32_t count;
 } Managed;
 
-/* Which parameter gives the content; NULL: none does. */
-static bool choose_source(Call *call, const char **out, Error *err)
-{
-    static const char *const names[] = { "content", "template", "source", "from" };
-    *out = NULL;
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (!call_has(call, names[i])) {
-            continue;
-        }
-        if (*out != NULL) {
-            return error_set(err, ERROR_INVALID, "'%s' and '%s' both say what is in the file", *out,
-                             names[i]);
-        }
-        *out = names[i];
-    }
-    return true;
-}
-
 /* Published paths are relative and stay below the name. */
 static bool is_safe(Str path)
 {
@@ -89,8 +71,9 @@ static bool wish_published(Call *call, Value entry, bool alone, Target *target, 
 
 static bool wish_all(Call *call, Managed *managed, Error *err)
 {
+    static const char *const sources[] = { "content", "template", "source", "from", NULL };
     const char *source;
-    if (!choose_source(call, &source, err)) {
+    if (!call_choose(call, sources, &source, err)) {
         return false;
     }
     Value from = call_param(call, "from");

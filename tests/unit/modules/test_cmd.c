@@ -184,6 +184,9 @@ static void a_script_runs_and_goes(void **state)
     set_text(fixture, "content", "#!/usr/bin/env cat\nmyself\n");
     assert_false(run(fixture)); /* there is no file "first" */
     assert_str(fixture->outcome.out, "#!/usr/bin/env cat\nmyself\n");
+    set_text(fixture, "source", "other.sh");
+    assert_false(check(fixture));
+    assert_string_equal(fixture->err.text, "'content' and 'source' cannot both be given");
 }
 
 static void says_what_it_manages_and_needs(void **state)

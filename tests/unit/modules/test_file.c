@@ -197,7 +197,7 @@ static void only_one_content_can_be_given(void **state)
     set_text(fixture, "content", "x");
     set_text(fixture, "source", "y");
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "'content' and 'source' both say what is in the file");
+    assert_string_equal(fixture->err.text, "'content' and 'source' cannot both be given");
 }
 
 static void the_old_content_is_saved_beside_it(void **state)
