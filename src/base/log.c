@@ -104,7 +104,7 @@ static void put_value(const LogField *field, Buf *out, Buf *scratch)
     case LOG_FIELD_TEXT: put_text(field->text, out, scratch); break;
     case LOG_FIELD_INT: buf_put_i64(out, field->integer); break;
     case LOG_FIELD_BOOL: buf_put_c(out, field->boolean ? "true" : "false"); break;
-    case LOG_FIELD_SECRET: put_text(STR("[secret]"), out, scratch); break;
+    case LOG_FIELD_SECRET: put_text(STR("(secret)"), out, scratch); break;
     }
 }
 

@@ -4,10 +4,34 @@
 #include "facts/facts.h"
 #include "lang/json.h"
 
-/* Users of the documents' spelling are understood. */
-static Str canonical_name(const char *name)
+/* The fact that a path such as "memory.total" starts with. Users of the documents' spelling are
+ * understood. */
+static Str fact_name(const char *path)
 {
-    return strcmp(name, "virtualisation") == 0 ? STR("virtualization") : str_from_c(name);
+    Str name = str_slice(str_from_c(path), 0, str_find(str_from_c(path), STR("."), 0));
+    return str_eq(name, STR("virtualisation")) ? STR("virtualization") : name;
+}
+
+/* What the paths ask for, of the facts that they start with. False: one leads nowhere. */
+static bool choose(const Invocation *invocation, Map *all, Map **out)
+{
+    *out = invocation->arg_count == 0 ? all : map_new(invocation->arena, invocation->arg_count);
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
+        const char *path = invocation->args[i];
+        Str rest = str_from_c(path), part, name = fact_name(path);
+        const Value *value = &map_find_str(all, name)->value;
+        (void)str_split_next(&rest, '.', &part);
+        bool whole = part.len == strlen(path);
+        while (!whole && str_split_next(&rest, '.', &part)) {
+            value = value->kind == VALUE_MAP ? value_get(*value, part) : NULL;
+            if (value == NULL) {
+                usage_error(invocation, "there is no fact '%s'", path);
+                return false;
+            }
+        }
+        map_set_str(invocation->arena, *out, whole ? name : str_from_c(path), *value);
+    }
+    return true;
 }
 
 static Str cell_text(Arena *arena, Value value)
@@ -86,7 +110,7 @@ static int facts_run(Invocation *invocation)
     }
     const Fact **wanted = ARENA_ARRAY(invocation->arena, const Fact *, invocation->arg_count);
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
-        Str name = canonical_name(invocation->args[i]);
+        Str name = fact_name(invocation->args[i]);
         wanted[i] = fact_find(name);
         if (wanted[i] == NULL) {
             Str near = STR_EMPTY;
@@ -105,10 +129,14 @@ static int facts_run(Invocation *invocation)
     Value collected =
         facts_collect(&world, invocation->arena, wanted, invocation->arg_count, &inputs.problems);
     fact_world_close(&world);
-    if (!invocation_prints(invocation, "table")) {
-        return output_value(&inputs, invocation, OUTPUT_LINES, collected);
+    Map *chosen;
+    if (!choose(invocation, collected.map, &chosen)) {
+        return EXIT_USAGE;
     }
-    print_table(invocation, collected.map);
+    if (!invocation_prints(invocation, "table")) {
+        return output_value(&inputs, invocation, OUTPUT_LINES, value_map(chosen));
+    }
+    print_table(invocation, chosen);
     return inputs_report(&inputs, invocation);
 }
 
@@ -131,6 +159,7 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden facts", "everything" },
     { "eden facts os os_version -o yaml", "two of them" },
+    { "eden facts memory.total", "a part of one" },
     { "eden facts interfaces -o json", "for another program" },
     { 0 },
 };

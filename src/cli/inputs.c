@@ -151,6 +151,31 @@ static bool split_define(const char *word, Str *key, Str *value, bool *typed)
     return key->len > 0 && !ascii_is_digit(key->data[0]);
 }
 
+/* For "limits.conns", the form that sets it: -D 'limits:={"conns": ...}'. Empty for other keys. */
+static Str nested_define(Arena *arena, Str path)
+{
+    Str rest = path, part;
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    uint32_t depth = 0;
+    while (str_split_next(&rest, '.', &part)) {
+        for (size_t i = 0; i < part.len; i++) {
+            if (!ascii_is_name(part.data[i])) {
+                return STR_EMPTY;
+            }
+        }
+        buf_put_format(&text,
+                       depth == 0 ? "-D '%" STR_FMT ":=" : "{\"%" STR_FMT "\": ", STR_ARG(part));
+        depth += part.len > 0;
+    }
+    if (depth < 2) {
+        return STR_EMPTY;
+    }
+    buf_put(&text, STR("..."));
+    buf_put_repeat(&text, '}', depth - 1);
+    buf_put_char(&text, '\'');
+    return buf_str(&text);
+}
+
 bool inputs_check_defines(const Invocation *invocation)
 {
     for (uint32_t i = 0; i < invocation->given_count; i++) {
@@ -161,9 +186,12 @@ bool inputs_check_defines(const Invocation *invocation)
             /* The value may be a secret, so it is not shown. */
             Str shown = str_from_c(invocation->given[i].value);
             shown = str_slice(shown, 0, str_find(shown, STR("="), 0));
-            usage_error(invocation,
-                        "-D takes KEY=VALUE or KEY:=JSON with a name as KEY, not '%" STR_FMT "'",
-                        STR_ARG(shown));
+            Str path = str_ends(shown, STR(":")) ? str_slice(shown, 0, shown.len - 1) : shown;
+            Str instead = nested_define(invocation->arena, path);
+            usage_error(
+                invocation,
+                "-D takes KEY=VALUE or KEY:=JSON with a name as KEY, not '%" STR_FMT "'%s%" STR_FMT,
+                STR_ARG(path), instead.len > 0 ? "; maps merge, so write " : "", STR_ARG(instead));
             return false;
         }
     }

@@ -173,7 +173,8 @@ void run_print_step(const RunReport *report, uint32_t step, const RunPrintStyle 
         visible_put(out, why);
     }
     if (item->status.reacted) {
-        buf_put(out, why.len > 0 ? STR(", reacted to a change") : STR(": reacted to a change"));
+        buf_put_format(out, "%s reacted to a change%s", why.len > 0 ? "," : ":",
+                       item->status.owed != 0 ? " of an earlier run, which it owed" : "");
     }
     buf_put_char(out, '\n');
     if (style->diff != DIFF_NONE) {
@@ -274,16 +275,58 @@ static void put_counts(const RunReport *report, const RunPrintStyle *style, Buf 
     }
 }
 
+static Str debt_text(Value debt, const char *key)
+{
+    return value_str(*value_get(debt, str_from_c(key)));
+}
+
+/* What one step owes. */
+typedef struct Owing {
+    Str step;
+    uint32_t count;
+    Str causes[NAMES_SHOWN];
+} Owing;
+
+static void put_owing(const Owing *owing, Buf *out)
+{
+    buf_put(out, STR("owed     "));
+    visible_put(out, owing->step);
+    buf_put(out, STR(": did not react to the change of "));
+    for (uint32_t i = 0; i < owing->count && i < NAMES_SHOWN; i++) {
+        buf_put(out, i == 0 ? STR_EMPTY : STR(", "));
+        visible_put(out, owing->causes[i]);
+    }
+    if (owing->count > NAMES_SHOWN) {
+        buf_put_format(out, " and %u more", owing->count - NAMES_SHOWN);
+    }
+    buf_put(out, STR(" yet; the next apply makes up for it\n"));
+}
+
+/* One line for each step that owes, with all that it owes to. */
 static void put_owed(const RunReport *report, Buf *out)
 {
+    Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    StrMap steps;
+    str_map_init(&steps, &arena);
     for (uint32_t i = 0; report->owed != NULL && i < report->owed->len; i++) {
-        Value debt = report->owed->items[i];
-        buf_put(out, STR("owed     "));
-        visible_put(out, value_str(*value_get(debt, STR("step"))));
-        buf_put(out, STR(": did not react to the change of "));
-        visible_put(out, value_str(*value_get(debt, STR("cause"))));
-        buf_put(out, STR(" yet; the next apply makes up for it\n"));
+        Str step = debt_text(report->owed->items[i], "step");
+        Owing *owing = str_map_find(&steps, step);
+        if (owing == NULL) {
+            owing = ARENA_NEW(&arena, Owing);
+            owing->step = step;
+            str_map_put(&steps, step, owing);
+        }
+        if (owing->count < NAMES_SHOWN) {
+            owing->causes[owing->count] = debt_text(report->owed->items[i], "cause");
+        }
+        owing->count++;
     }
+    uint32_t at = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&steps, &at)) != NULL;) {
+        put_owing(entry->value, out);
+    }
+    arena_clear(&arena);
 }
 
 static void put_left(const RunReport *report, Buf *out)

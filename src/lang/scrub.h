@@ -25,7 +25,7 @@
 #include "base/str_map.h"
 #include "lang/value.h"
 
-#define SCRUB_MARK "[secret]"
+#define SCRUB_MARK "(secret)"
 
 enum {
     SCRUB_SHORTEST = 4,        /* bytes */

@@ -156,6 +156,41 @@ static const Selector *parse_label(Parser *p, size_t start, Str term, size_t equ
     return not ;
 }
 
+/* What looks like a selector of Salt or of a shell, and would match nothing or read as nonsense.
+ * True: told. */
+static bool complain_of_habits(Parser *p, size_t start, Str term)
+{
+    bool fact = term.len > 2 && term.data[0] >= 'A' && term.data[0] <= 'Z' && term.data[1] == '@';
+    if (fact) {
+        complain(p, start, 2, "a selector has no 'X@'")->hint =
+            STR("write \"server.os == 'debian'\" for a fact, 'role=web' for a label");
+        return true;
+    }
+    size_t ampersand = str_find(term, STR("&"), 0);
+    bool quoted =
+        str_find(term, STR("'"), 0) < ampersand || str_find(term, STR("\""), 0) < ampersand;
+    if (ampersand != STR_NOT_FOUND && !quoted) {
+        bool twice = str_starts(str_from_offset(term, ampersand), STR("&&"));
+        complain(p, start + ampersand, twice ? 2 : 1, "a selector has no '&'")->hint =
+            STR("write 'and'");
+        return true;
+    }
+    size_t bar = str_find(term, STR("||"), 0);
+    if (bar != STR_NOT_FOUND && str_find(term, STR("'"), 0) > bar &&
+        str_find(term, STR("\""), 0) > bar) {
+        complain(p, start + bar, 2, "a selector has no '||'")->hint = STR("write 'or'");
+        return true;
+    }
+    size_t bracket = str_find(term, STR("["), 0);
+    if (is_plain(term) && bracket != STR_NOT_FOUND &&
+        str_find(term, STR("]"), bracket) == STR_NOT_FOUND) {
+        complain(p, start + bracket, 1, "this bracket is never closed")->hint =
+            STR("write '[abc]' or '[0-9]'");
+        return true;
+    }
+    return false;
+}
+
 static const Selector *parse_term(Parser *p)
 {
     size_t start = p->at;
@@ -166,6 +201,9 @@ static const Selector *parse_term(Parser *p)
                                         "expression must follow"
                                       : "a name, a label or an expression must stand "
                                         "here");
+        return NULL;
+    }
+    if (complain_of_habits(p, start, term)) {
         return NULL;
     }
     size_t equals = str_find(term, STR("="), 0);

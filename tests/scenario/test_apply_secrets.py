@@ -87,7 +87,7 @@ def test_errors_before_the_run_tell_no_secret(eden, tmp_path):
         args = site(tmp_path, {"name": "f", "file.managed": [
             {"name": "/f"}, {param: "{{ vars.password }}"}]})  # fmt: skip
         done = eden("plan", *args)
-        assert done.returncode == 1 and "[secret]" in done.stderr
+        assert done.returncode == 1 and "(secret)" in done.stderr
         check_nothing_tells(done, tmp_path)
     args = site(tmp_path, {"name": "a", "test.ok": []}, {
         "name": "f", "require": [{"step": "a"}],

@@ -95,3 +95,12 @@ def test_the_list_tells_what_each_fact_is(eden):
     assert [row["name"] for row in listed] == NAMES
     assert all(row["help"].endswith(".") for row in listed)
     assert "The host name, without its domain." in eden("facts", "--list").stdout
+
+
+def test_a_part_of_a_fact_has_the_name_that_the_table_shows(eden):
+    total = json.loads(eden("facts", "memory", "-o", "json").stdout)["memory"]["total"]
+    assert json.loads(eden("facts", "memory.total", "-o", "json").stdout) == {"memory.total": total}
+    assert eden("facts", "memory.total").stdout.splitlines()[1] == f"memory.total  {total}"
+    done = eden("facts", "memory.nothing")
+    assert done.returncode == 64
+    assert "there is no fact 'memory.nothing'" in done.stderr

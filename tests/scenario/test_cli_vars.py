@@ -147,3 +147,11 @@ def test_a_missing_file_of_variables_is_not_told_again_by_its_users(eden, site):
     done = eden("plan", "site", "--config-dir", site / "etc", "--state-dir", site / "state",
                 "-o", "json")
     assert [p["code"] for p in json.loads(done.stdout)["problems"]] == ["E0301"]
+
+
+def test_a_path_behind_define_is_told_the_form_that_works(eden, tmp_path):
+    (tmp_path / "steps.yaml").write_text("steps: [{test.ok: }]")
+    for given in ("limits.conns:=7", "limits.conns=7"):
+        done = eden("plan", "steps.yaml", "-D", given)
+        assert done.returncode == 64
+        assert """not 'limits.conns'; maps merge, so write -D 'limits:={"conns": ...}'""" in done.stderr

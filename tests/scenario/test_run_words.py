@@ -154,3 +154,31 @@ def test_recursive_modes_are_told_with_the_old_ones(world, tmp_path):
         "- name: d\n  file.directory: [{name: /d}, {recurse: true}, {file_mode: '0640'}]\n",
     )
     assert "/d/f: 0600 -> 0640" in done.stdout
+
+
+# --- Templates and debts ---------------------------------------------------------------------
+
+
+def test_an_imported_macro_is_told_of_its_context(world, tmp_path):
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/lib.j2").write_text("{% macro name() %}{{ vars.name }}{% endmacro %}")
+    (tmp_path / "templates/a.j2").write_text("{% import 'lib.j2' as lib %}{{ lib.name() }}")
+    done = world("plan", "- name: f\n  file.managed: [{name: /f}, {template: a.j2}]\n", "-D", "name=x")
+    assert "'vars' is undefined" in done.stderr
+    assert "write 'import ... with context'" in done.stderr
+
+
+def test_several_causes_of_one_debt_are_one_line(world, tmp_path):
+    file = "- name: {0}\n  file.managed: [{{name: /{0}}}, {{content: x}}]\n"
+    steps = (
+        "".join(file.format(name) for name in "abc")
+        + "- name: gate\n  test.step: [{result: failed}]\n"
+        + "- name: reload\n  test.ok:\n  require: [{step: gate}]\n"
+        + "  watch: [{step: a}, {step: b}, {step: c}]\n"
+    )
+    world("apply", steps)
+    done = world("plan", None)
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("owed")]
+    assert line.startswith("owed     steps#reload: did not react to the change of steps#a, steps#b, steps#c yet")
+    done = world("apply", steps.replace("test.step: [{result: failed}]", "test.ok:"), "--verbose")
+    assert "reacted to a change of an earlier run, which it owed" in done.stdout

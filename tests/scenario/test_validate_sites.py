@@ -101,3 +101,23 @@ def test_hints_do_not_fail(eden, tmp_path):
     )
     (found,) = problems(eden, path)
     assert found[0] == "E0318"
+
+
+@pytest.mark.parametrize(
+    "selector, hint",
+    [
+        ("role=web & zone=x", "write 'and'"),
+        ("role=web && zone=x", "write 'and'"),
+        ("role=web || zone=x", "write 'or'"),
+        ("G@os:Debian", "write \"server.os == 'debian'\" for a fact"),
+        ("web[01", "this bracket is never closed"),
+    ],
+)
+def test_selectors_of_others_are_told_how_to_write_them(eden, tmp_path, selector, hint):
+    (tmp_path / "site/jobs").mkdir(parents=True)
+    (tmp_path / "site/jobs/base.yaml").write_text(f'jobs:\n  "{selector}": [{{name: a}}]\n')
+    (tmp_path / "site/jobs/a.yaml").write_text("steps: [{test.ok: }]")
+    done = eden("validate", "site")
+    assert done.returncode == 1
+    assert "error[E0501]" in done.stderr
+    assert hint in done.stderr

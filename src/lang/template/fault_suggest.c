@@ -64,6 +64,17 @@ static bool find_owner(Render *r, const Frame *frame, Str name, Str *owner)
     return false;
 }
 
+/* An imported template sees none of the variables, unless it is imported with context. */
+static bool is_left_outside(const Render *r, const Frame *frame, Str name)
+{
+    for (const Context *context = frame->context; context != NULL; context = context->parent) {
+        if (context->base != NULL) {
+            return false;
+        }
+    }
+    return r->variables != NULL && map_find_str(r->variables, name) != NULL;
+}
+
 void fault_suggest_name(Render *r, const Frame *frame)
 {
     const Undefined *what = r->undefined;
@@ -75,6 +86,10 @@ void fault_suggest_name(Render *r, const Frame *frame)
     if (find_owner(r, frame, what->name, &owner)) {
         render_hint(r, "did you mean '%" STR_FMT ".%" STR_FMT "'?", STR_ARG(owner),
                     STR_ARG(what->name));
+        return;
+    }
+    if (is_left_outside(r, frame, what->name)) {
+        render_hint(r, "this was imported without variables: write 'import ... with context'");
         return;
     }
     Suggest suggest = suggest_make(what->name);

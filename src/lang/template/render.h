@@ -42,8 +42,9 @@ struct Render {
     Buf *out;               /* where output goes now: the rendered text or a capture */
     /* When not NULL, printing records the byte ranges that secrets take in the buffer. */
     Rendered *ranges;
-    const Nest *nest; /* NULL outside of operators */
-    List *given;      /* secrets that host objects gave; NULL: none */
+    const Nest *nest;     /* NULL outside of operators */
+    const Map *variables; /* of the whole render; NULL: none */
+    List *given;          /* secrets that host objects gave; NULL: none */
 };
 
 PRINTF_LIKE(3, 4) bool render_raise(Render *r, FaultClass class, const char *format, ...);

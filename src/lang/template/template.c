@@ -274,6 +274,7 @@ static void render_begin(Render *r, Render *outer, const Template *template, Val
         .random_state = templates->settings.seed,
         .rendered = rendered,
         .out = &rendered->text,
+        .variables = context.kind == VALUE_MAP ? context.map : NULL,
     };
     r->careful = r->secrets;
 }

@@ -48,25 +48,25 @@ static void assert_scrubbed(Str secret, Str text, const char *expected)
 static void plain_secrets_are_replaced(void **state)
 {
     Str secret = STR("hunter2");
-    assert_scrubbed(secret, STR("password is hunter2."), "password is [secret].");
-    assert_scrubbed(secret, STR("hunter2"), "[secret]");
-    assert_scrubbed(secret, STR("hunter2 hunter2"), "[secret] [secret]");
-    assert_scrubbed(secret, STR("hunterhunter2"), "hunter[secret]");
+    assert_scrubbed(secret, STR("password is hunter2."), "password is (secret).");
+    assert_scrubbed(secret, STR("hunter2"), "(secret)");
+    assert_scrubbed(secret, STR("hunter2 hunter2"), "(secret) (secret)");
+    assert_scrubbed(secret, STR("hunterhunter2"), "hunter(secret)");
     assert_scrubbed(secret, STR("Hunter2 hunter"), "Hunter2 hunter");
     assert_scrubbed(secret, STR(""), "");
     AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
-    assert_true(str_eq(scrubbed(scrubber, STR("a\0hunter2\0")), STR("a\0[secret]\0")));
+    assert_true(str_eq(scrubbed(scrubber, STR("a\0hunter2\0")), STR("a\0(secret)\0")));
 }
 
 static void overlapping_and_touching_secrets_are_one(void **state)
 {
     const Str secrets[] = { STR("password"), STR("pass"), STR("wordless"), STR("abab") };
     AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
-    assert_str(scrubbed(scrubber, STR("-password-")), "-[secret]-"); /* the longer one */
-    assert_str(scrubbed(scrubber, STR("-passwordless-")), "-[secret]-");
-    assert_str(scrubbed(scrubber, STR("-passpass-")), "-[secret]-");
-    assert_str(scrubbed(scrubber, STR("-ababab-")), "-[secret]-");
-    assert_str(scrubbed(scrubber, STR("-swordless-")), "-s[secret]-");
+    assert_str(scrubbed(scrubber, STR("-password-")), "-(secret)-"); /* the longer one */
+    assert_str(scrubbed(scrubber, STR("-passwordless-")), "-(secret)-");
+    assert_str(scrubbed(scrubber, STR("-passpass-")), "-(secret)-");
+    assert_str(scrubbed(scrubber, STR("-ababab-")), "-(secret)-");
+    assert_str(scrubbed(scrubber, STR("-swordless-")), "-s(secret)-");
 }
 
 static void short_texts_are_no_secrets(void **state)
@@ -74,7 +74,7 @@ static void short_texts_are_no_secrets(void **state)
     const Str secrets[] = { STR("abc"), STR(""), STR("x") };
     AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
     assert_str(scrubbed(scrubber, STR("abc x abcabc")), "abc x abcabc");
-    assert_scrubbed(STR("abcd"), STR("abcd"), "[secret]");
+    assert_scrubbed(STR("abcd"), STR("abcd"), "(secret)");
 }
 
 static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -139,7 +139,7 @@ static void base64_is_found_behind_other_letters(void **state)
     const char *before[] = { "x", "xy", "xyz", "word ", "--", "=", "key=", "\"" };
     for (size_t i = 0; i < COUNT_OF(before); i++) {
         Str text = arena_format(&arena, "%s%" STR_FMT, before[i], STR_ARG(encoded));
-        Str expected = arena_format(&arena, "%s[secret]", before[i]);
+        Str expected = arena_format(&arena, "%s(secret)", before[i]);
         assert_scrubbed(secret, text, arena_copy_c(&arena, expected));
     }
 }
@@ -172,10 +172,10 @@ static void base64_may_be_escaped_itself(void **state)
 {
     Str secret = STR("\xfb\xff\xbf\xfb\xff"); /* +/+/+/8= */
     assert_str(base64(secret, standard, true), "+/+/+/8=");
-    assert_scrubbed(secret, STR("t=%2B%2F%2b%2f%2B%2F8%3D&x"), "t=[secret]&x");
-    assert_scrubbed(secret, STR("\"+\\/+\\/+\\/8=\""), "\"[secret]\"");
-    assert_scrubbed(secret, STR("-_-_-_8"), "[secret]");
-    assert_scrubbed(secret, STR("+/+/+/9="), "[secret]"); /* bits that padding leaves open */
+    assert_scrubbed(secret, STR("t=%2B%2F%2b%2f%2B%2F8%3D&x"), "t=(secret)&x");
+    assert_scrubbed(secret, STR("\"+\\/+\\/+\\/8=\""), "\"(secret)\"");
+    assert_scrubbed(secret, STR("-_-_-_8"), "(secret)");
+    assert_scrubbed(secret, STR("+/+/+/9="), "(secret)"); /* bits that padding leaves open */
     assert_scrubbed(secret, STR("+/+/+/"), "+/+/+/");     /* not the whole of it */
 }
 
@@ -192,11 +192,11 @@ static void percent_escapes_may_be_any(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         Str text = arena_format(&arena, "?q=%" STR_FMT "&r=%%2", STR_ARG(spellings[i]));
-        assert_scrubbed(secret, text, "?q=[secret]&r=%2");
+        assert_scrubbed(secret, text, "?q=(secret)&r=%2");
     }
     assert_scrubbed(secret, STR("p%40ss+w%C3%B6rd%2F"), "p%40ss+w%C3%B6rd%2F");
-    assert_scrubbed(STR("100%"), STR("100% 100%25 100%2"), "[secret] [secret] [secret]2");
-    assert_scrubbed(STR("%41%42"), STR("%41%42 AB"), "[secret] AB"); /* raw, not decoded */
+    assert_scrubbed(STR("100%"), STR("100% 100%25 100%2"), "(secret) (secret) (secret)2");
+    assert_scrubbed(STR("%41%42"), STR("%41%42 AB"), "(secret) AB"); /* raw, not decoded */
 }
 
 static void backslash_escapes_may_be_any(void **state)
@@ -212,11 +212,11 @@ static void backslash_escapes_may_be_any(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         Str text = arena_format(&arena, "{\"p\": \"%" STR_FMT "\"}", STR_ARG(spellings[i]));
-        assert_scrubbed(secret, text, "{\"p\": \"[secret]\"}");
+        assert_scrubbed(secret, text, "{\"p\": \"(secret)\"}");
     }
-    assert_scrubbed(STR("a\\nb"), STR("a\\nb"), "[secret]"); /* raw, not decoded */
-    assert_scrubbed(STR("a\\nb"), STR("\"a\\\\nb\""), "\"[secret]\"");
-    assert_scrubbed(STR("<b>&"), STR("\\u003cb\\u003e\\u0026"), "[secret]");
+    assert_scrubbed(STR("a\\nb"), STR("a\\nb"), "(secret)"); /* raw, not decoded */
+    assert_scrubbed(STR("a\\nb"), STR("\"a\\\\nb\""), "\"(secret)\"");
+    assert_scrubbed(STR("<b>&"), STR("\\u003cb\\u003e\\u0026"), "(secret)");
     assert_scrubbed(STR("abcd"), STR("ab\\u00zz\\ud83d\\x\\"), "ab\\u00zz\\ud83d\\x\\");
 }
 
@@ -238,8 +238,8 @@ static void truncated_escapes_are_text(void **state)
 /* Escapes do not end where the text of the secret ends when both belong to one character. */
 static void an_escape_is_replaced_whole(void **state)
 {
-    assert_scrubbed(STR("abc\xc3"), STR("abc\\u00e9z"), "[secret]z");
-    assert_scrubbed(STR("\xa9xyz"), STR("a\\u00e9xyz"), "a[secret]");
+    assert_scrubbed(STR("abc\xc3"), STR("abc\\u00e9z"), "(secret)z");
+    assert_scrubbed(STR("\xa9xyz"), STR("a\\u00e9xyz"), "a(secret)");
 }
 
 static void long_secrets_and_texts_take_linear_time(void **state)
@@ -252,7 +252,7 @@ static void long_secrets_and_texts_take_linear_time(void **state)
     memset(bytes, 'a', TEXT);
     Str secrets[] = { str_from(bytes, SECRET), str_from(bytes, SECRET / 2), STR("ab") };
     AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
-    assert_str(scrubbed(scrubber, str_from(bytes, TEXT)), "[secret]");
+    assert_str(scrubbed(scrubber, str_from(bytes, TEXT)), "(secret)");
     bytes[SECRET / 2 - 1] = 'b'; /* one byte too few for a secret to fit before it */
     Str clean = scrubbed(scrubber, str_from(bytes, TEXT));
     assert_int_equal(clean.len, SECRET / 2 + strlen(SCRUB_MARK));
@@ -316,7 +316,7 @@ static void secrets_are_collected_from_values(void **state)
         AUTO(Scrubber) *scrubber = made;
         assert_str(scrubbed(scrubber,
                             STR("plain|hunter2|123456|0.125|true|key name|nested one|secret key")),
-                   "plain|[secret]|[secret]|[secret]|true|key name|[secret]|[secret]");
+                   "plain|(secret)|(secret)|(secret)|true|key name|(secret)|(secret)");
     }
 }
 
