@@ -152,14 +152,13 @@ static int validate_run(Invocation *invocation)
         return EXIT_NOT_MATCHED;
     }
     if (code == EXIT_OK && invocation_prints(invocation, "text")) {
-        stream_put_format(invocation->out, "%u %s ok\n", checked.count,
+        stream_put_format(invocation->out, "%u %s ok", checked.count,
                           checked.count == 1 ? "file" : "files");
         if (checked.data_count > 0) {
-            stream_put_format(invocation->err,
-                              "%u of them only as YAML or JSON: what has no 'steps' is no file of "
-                              "steps\n",
+            stream_put_format(invocation->out, " (%u as data: no 'steps' in it)",
                               checked.data_count);
         }
+        stream_put_format(invocation->out, "\n");
     }
     return code;
 }

@@ -53,18 +53,9 @@ static bool settle_absent_file(Edit *edit, Outcome *outcome, Error *err)
                      STR_ARG(path));
 }
 
-bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err)
+static bool take_lines(Edit *edit, Error *err)
 {
-    *edit = (Edit){ .call = call, .target = ARENA_NEW(call->arena, Target) };
-    Target *target = edit->target;
-    if (!target_wish(call, call_str(call, "name"), target, err) ||
-        !host_look(call->host, call->arena, target->path, FILE_CONTENT_MAX, &target->before,
-                   &target->old, err)) {
-        return false;
-    }
-    if (target->before.kind == FILE_ABSENT) {
-        return settle_absent_file(edit, outcome, err);
-    }
+    const Target *target = edit->target;
     if (target->before.kind != FILE_REGULAR) {
         return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a file",
                          STR_ARG(target->path), file_kind_name(target->before.kind));
@@ -75,6 +66,55 @@ bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err)
     }
     split_lines(edit, target->old);
     return true;
+}
+
+bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err)
+{
+    *edit = (Edit){ .call = call, .target = ARENA_NEW(call->arena, Target) };
+    Target *target = edit->target;
+    if (!target_wish(call, call_str(call, "name"), target, err) ||
+        !host_look(call->host, call->arena, target->path, FILE_CONTENT_MAX, &target->before,
+                   &target->old, err)) {
+        return false;
+    }
+    return target->before.kind == FILE_ABSENT ? settle_absent_file(edit, outcome, err)
+                                              : take_lines(edit, err);
+}
+
+bool edit_begin_system(Call *call, Str path, Edit *edit, Error *err)
+{
+    *edit = (Edit){ .call = call, .target = ARENA_NEW(call->arena, Target), .ends_line = true };
+    Target *target = edit->target;
+    *target = (Target){ .path = path,
+                        .new_mode = FILE_MODE_NEW,
+                        .uid = HOST_KEEP_ID,
+                        .gid = HOST_KEEP_ID,
+                        .parents = true,
+                        .validate = value_missing() };
+    return host_look(call->host, call->arena, path, FILE_CONTENT_MAX, &target->before, &target->old,
+                     err) &&
+           (target->before.kind == FILE_ABSENT || take_lines(edit, err));
+}
+
+uint32_t edit_words(Str line, Str *out, uint32_t max)
+{
+    uint32_t count = 0;
+    size_t at = 0, end = str_find(line, STR("#"), 0);
+    line = end == STR_NOT_FOUND ? line : str_slice(line, 0, end);
+    while (count < max) {
+        while (at < line.len && ascii_is_space(line.data[at])) {
+            at++;
+        }
+        size_t start = at;
+        while (at < line.len && !ascii_is_space(line.data[at])) {
+            at++;
+        }
+        if (at == start) {
+            break;
+        }
+        out[count++] = str_slice(line, start, at);
+    }
+    return count;
 }
 
 /* The first or last line that the pattern of that parameter finds; `*found` false: none. */

@@ -1,4 +1,5 @@
-/* Changing a part of a file: what file.line and file.block share. */
+/* Changing a part of a file: what file.line, file.block and the modules for files of the system
+ * share. */
 #pragma once
 
 #include "base/vec.h"
@@ -26,6 +27,11 @@ typedef struct Edit {
 
 /* Reads the file. With `skipped` there is nothing more to do in this check. */
 MUST_CHECK bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err);
+/* The same for a file of the system that is known by its path: the parameters say nothing about it,
+ * and an absent one is as good as an empty one. */
+MUST_CHECK bool edit_begin_system(Call *call, Str path, Edit *edit, Error *err);
+/* The words of a line, up to a '#'. Returns how many there are, at most `max`. */
+uint32_t edit_words(Str line, Str *out, uint32_t max);
 bool edit_wants_absence(const Edit *edit);
 /* Where a new line goes, by `after`, `before`, or at the end. */
 MUST_CHECK bool edit_find_place(Edit *edit, uint32_t *out, Error *err);

@@ -1,0 +1,210 @@
+/* host.*: names of hosts in /etc/hosts. */
+#include <arpa/inet.h>
+
+#include "modules/file/edit.h"
+
+#define HOSTS STR("/etc/hosts")
+
+enum {
+    WORDS_MAX = 64
+};
+
+/* 4, 6, or 0 when it is no address. */
+static int family_of(Arena *arena, Str address)
+{
+    unsigned char bytes[16];
+    const char *text = arena_copy_c(arena, address);
+    return inet_pton(AF_INET, text, bytes) == 1 ? 4 : inet_pton(AF_INET6, text, bytes) == 1 ? 6 : 0;
+}
+
+static bool is_name(Str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if (!ascii_is_name(name.data[i]) && name.data[i] != '-' && name.data[i] != '.') {
+            return false;
+        }
+    }
+    return name.len > 0 && name.len <= 253 && name.data[0] != '-' && name.data[0] != '.';
+}
+
+/* What the step is about: an address, and names in their order. */
+typedef struct Entry {
+    Str address;
+    int family;
+    Str names[WORDS_MAX];
+    uint32_t count;
+} Entry;
+
+static bool read_entry(Call *call, Entry *entry, Error *err)
+{
+    Value aliases = call_param(call, "aliases");
+    *entry = (Entry){ .address = call_str(call, "address") };
+    entry->names[entry->count++] = call_str(call, "name");
+    for (uint32_t i = 0; value_is_sequence(aliases) && i < aliases.list->len; i++) {
+        if (entry->count == WORDS_MAX) {
+            return error_set(err, ERROR_LIMIT, "more than %d names", WORDS_MAX);
+        }
+        entry->names[entry->count++] = value_str(aliases.list->items[i]);
+    }
+    for (uint32_t i = 0; i < entry->count; i++) {
+        if (!is_name(entry->names[i])) {
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be the name of a host",
+                             STR_ARG(entry->names[i]));
+        }
+    }
+    bool absent = str_eq(call_str(call, "state"), STR("absent"));
+    if (!call_has(call, "address")) {
+        return absent || error_set(err, ERROR_INVALID, "needs 'address'");
+    }
+    entry->family = family_of(call->arena, entry->address);
+    return entry->family != 0 ||
+           error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no address", STR_ARG(entry->address));
+}
+
+static bool has_name(const Str *names, uint32_t count, Str name)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (str_eq(names[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The line with these names behind its address, or an empty text for none; a comment stays. */
+static Str make_line(Arena *arena, Str line, Str address, const Str *names, uint32_t count)
+{
+    Buf out = buf_make_in(arena, BUF_UNLIMITED);
+    size_t comment = str_find(line, STR("#"), 0);
+    buf_put(&out, address);
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_c(&out, i == 0 ? "\t" : " ");
+        buf_put(&out, names[i]);
+    }
+    if (comment != STR_NOT_FOUND) {
+        buf_put_char(&out, ' ');
+        buf_put(&out, str_from_offset(line, comment));
+    }
+    return buf_str(&out);
+}
+
+/* Takes the first name of the entry from the line; true when the line is left without any. */
+static bool strip_line(Edit *edit, uint32_t at, Str name)
+{
+    Str words[WORDS_MAX], kept[WORDS_MAX];
+    Str line = edit->lines.items[at];
+    uint32_t count = edit_words(line, words, WORDS_MAX), left = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        if (!str_eq(words[i], name)) {
+            kept[left++] = words[i];
+        }
+    }
+    if (left + 1 < count) {
+        edit->lines.items[at] = make_line(edit->call->arena, line, words[0], kept, left);
+    }
+    return left == 0 && count > 1;
+}
+
+/* Adds what the line lacks. */
+static void extend_line(Edit *edit, uint32_t at, const Entry *entry)
+{
+    Str words[WORDS_MAX * 2];
+    Str line = edit->lines.items[at];
+    uint32_t count = edit_words(line, words, WORDS_MAX), before = count;
+    for (uint32_t i = 0; i < entry->count; i++) {
+        if (!has_name(words + 1, count - 1, entry->names[i])) {
+            words[count++] = entry->names[i];
+        }
+    }
+    if (count > before) {
+        edit->lines.items[at] = make_line(edit->call->arena, line, words[0], words + 1, count - 1);
+    }
+}
+
+static void edit_entry(Edit *edit, const Entry *entry, bool absent)
+{
+    bool placed = absent;
+    for (uint32_t i = 0; i < edit->lines.len;) {
+        Str words[2];
+        if (edit_words(edit->lines.items[i], words, 2) < 2) {
+            i++;
+            continue;
+        }
+        bool same = str_eq(words[0], entry->address);
+        bool ours =
+            same || entry->family == 0 || family_of(edit->call->arena, words[0]) == entry->family;
+        if (!absent && same && !placed) {
+            extend_line(edit, i, entry);
+            placed = true;
+        } else if (absent ? same || entry->family == 0 : ours) {
+            /* Nobody else of the same family has the name. */
+            if (strip_line(edit, i, entry->names[0])) {
+                edit_remove(edit, i, 1);
+                continue;
+            }
+        }
+        i++;
+    }
+    if (!placed) {
+        edit_insert(
+            edit, edit->lines.len,
+            make_line(edit->call->arena, STR_EMPTY, entry->address, entry->names, entry->count));
+    }
+}
+
+static bool entry_check(Call *call, Outcome *outcome, Error *err)
+{
+    Entry entry;
+    Edit edit;
+    if (!read_entry(call, &entry, err) || !edit_begin_system(call, HOSTS, &edit, err)) {
+        return false;
+    }
+    bool absent = edit_wants_absence(&edit);
+    edit_entry(&edit, &entry, absent);
+    if (!edit_end(&edit, false, outcome, err)) {
+        return false;
+    }
+    outcome->state = absent ? STR("absent") : STR("present");
+    return true;
+}
+
+static bool entry_apply(Call *call, Outcome *outcome, Error *err)
+{
+    return target_apply_one(call, outcome, err);
+}
+
+static void entry_claims(Arena *arena, const Value *params, List *claims)
+{
+    list_push(arena, claims, value_string(STR("path:/etc/hosts")));
+}
+
+static const ParamSpec entry_params[] = {
+    { "name", PARAM_STRING, .required = true, .help = "the name of the host" },
+    { "address", PARAM_STRING, .help = "where it is, IPv4 or IPv6" },
+    { "aliases", PARAM_STRINGS, .help = "further names of the same address" },
+    { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
+      .help = "whether it shall be in the file" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "entry", "Ensure that /etc/hosts knows a host.", entry_params, entry_check, entry_apply,
+      .claims = entry_claims,
+      .text =
+          "The name has one address of each family: it is taken from lines with others. Further\n"
+          "names on the line of the address stay. With 'state: absent' the name goes from the\n"
+          "line of 'address', or from all lines.\n",
+      .example = "- name: where the database is\n"
+                 "  host.entry:\n"
+                 "    - name: db.example.net\n"
+                 "    - address: 192.0.2.7\n"
+                 "    - aliases: [db]\n" },
+    { 0 },
+};
+
+const Module modules_host = {
+    .name = "host",
+    .help = "Hosts that this one knows by name.",
+    .id_param = "name",
+    .actions = actions,
+};

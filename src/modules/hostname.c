@@ -1,0 +1,99 @@
+/* hostname.*: what this machine calls itself. */
+#include <sys/utsname.h>
+
+#include "modules/file/target.h"
+#include "modules/tool.h"
+
+#define HOSTNAME STR("/etc/hostname")
+
+typedef struct NameChange {
+    Target target;
+    bool set_now; /* the running machine has another name */
+} NameChange;
+
+static bool check_name(Str name, Error *err)
+{
+    bool ok = name.len > 0 && name.len <= 64;
+    for (size_t i = 0; ok && i < name.len; i++) {
+        char c = name.data[i];
+        bool edge = i == 0 || i + 1 == name.len || name.data[i - 1] == '.';
+        ok = ascii_is_alpha(c) || ascii_is_digit(c) || (!edge && (c == '-' || c == '.'));
+    }
+    return ok || error_set(err, ERROR_INVALID,
+                           "'%" STR_FMT "' cannot be the name of a machine: letters, digits, '-' "
+                           "and '.', at most 64",
+                           STR_ARG(name));
+}
+
+static bool set_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str name = call_str(call, "name");
+    struct utsname now;
+    NameChange *change = ARENA_NEW(call->arena, NameChange);
+    if (!check_name(name, err)) {
+        return false;
+    }
+    change->target = (Target){ .path = HOSTNAME,
+                               .new_mode = FILE_MODE_NEW,
+                               .uid = HOST_KEEP_ID,
+                               .gid = HOST_KEEP_ID,
+                               .parents = true,
+                               .validate = value_missing() };
+    target_set_content(&change->target,
+                       value_string(arena_format(call->arena, "%" STR_FMT "\n", STR_ARG(name))));
+    if (!target_check_one(call, &change->target, outcome, err)) {
+        return false;
+    }
+    if (host_is_live(call->host) && uname(&now) == 0 && !str_eq_c(name, now.nodename)) {
+        change->set_now = true;
+        outcome->changed = true;
+        outcome_change(call, outcome, "hostname",
+                       value_string(arena_copy(call->arena, str_from_c(now.nodename))),
+                       value_string(name));
+    }
+    outcome->state = name;
+    outcome->found = change;
+    return true;
+}
+
+static bool set_apply(Call *call, Outcome *outcome, Error *err)
+{
+    NameChange *change = outcome->found;
+    const char *name = arena_copy_c(call->arena, call_str(call, "name"));
+    if (change->target.write && !target_apply(call, &change->target, outcome, err)) {
+        return false;
+    }
+    if (change->set_now) {
+        if (!TOOL_DO(call, NULL, err, "hostname", name)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    return true;
+}
+
+static void set_claims(Arena *arena, const Value *params, List *claims)
+{
+    list_push(arena, claims, value_string(STR("path:/etc/hostname")));
+}
+
+static const ParamSpec set_params[] = {
+    { "name", PARAM_STRING, .required = true, .help = "what the machine calls itself" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "set", "Set the name of this machine.", set_params, set_check, set_apply,
+      .claims = set_claims, .text = "In /etc/hostname and, unless this is another root, at once.\n",
+      .example = "- name: its name\n"
+                 "  hostname.set:\n"
+                 "    - name: web1\n" },
+    { 0 },
+};
+
+const Module modules_hostname = {
+    .name = "hostname",
+    .help = "The name of the machine.",
+    .id_param = "name",
+    .actions = actions,
+};

@@ -1,0 +1,113 @@
+/* timezone.*: the time zone of the machine. */
+#include "modules/file/target.h"
+
+#define LOCALTIME STR("/etc/localtime")
+#define TIMEZONE  STR("/etc/timezone") /* of Debian, beside the link that everybody has */
+
+typedef struct ZoneChange {
+    Str link;
+    bool set_link;
+    Target name_file;
+} ZoneChange;
+
+static bool check_zone(Call *call, Str zone, Error *err)
+{
+    bool ok = zone.len > 0 && zone.data[0] != '/' && zone.data[zone.len - 1] != '/' &&
+              str_find(zone, STR(".."), 0) == STR_NOT_FOUND;
+    for (size_t i = 0; ok && i < zone.len; i++) {
+        ok = ascii_is_name(zone.data[i]) || strchr("/-+", zone.data[i]) != NULL;
+    }
+    if (!ok) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a time zone", STR_ARG(zone));
+    }
+    FileInfo info;
+    Str path = arena_format(call->arena, "/usr/share/zoneinfo/%" STR_FMT, STR_ARG(zone));
+    if (!host_stat(call->host, path, &info, err)) {
+        return false;
+    }
+    /* In a plan the package with all zones may be yet to come. */
+    return info.kind == FILE_REGULAR || info.kind == FILE_LINK || call->planning ||
+           error_set(err, ERROR_NOT_FOUND,
+                     "there is no time zone '%" STR_FMT "' in /usr/share/zoneinfo (package tzdata)",
+                     STR_ARG(zone));
+}
+
+static bool set_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str zone = call_str(call, "name"), now = STR_EMPTY;
+    FileInfo info, debian;
+    ZoneChange *change = ARENA_NEW(call->arena, ZoneChange);
+    if (!check_zone(call, zone, err) || !host_stat(call->host, LOCALTIME, &info, err) ||
+        !host_stat(call->host, TIMEZONE, &debian, err) ||
+        (info.kind == FILE_LINK &&
+         !host_read_link(call->host, call->arena, LOCALTIME, &now, err))) {
+        return false;
+    }
+    change->link = arena_format(call->arena, "/usr/share/zoneinfo/%" STR_FMT, STR_ARG(zone));
+    change->set_link = !str_ends(now, change->link);
+    if (debian.kind != FILE_ABSENT) {
+        change->name_file = (Target){ .path = TIMEZONE,
+                                      .new_mode = FILE_MODE_NEW,
+                                      .uid = HOST_KEEP_ID,
+                                      .gid = HOST_KEEP_ID,
+                                      .validate = value_missing() };
+        target_set_content(&change->name_file, value_string(arena_format(
+                                                   call->arena, "%" STR_FMT "\n", STR_ARG(zone))));
+        if (!target_check_one(call, &change->name_file, outcome, err)) {
+            return false;
+        }
+    }
+    if (change->set_link) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "/etc/localtime",
+                       now.len > 0 ? value_string(now) : value_missing(),
+                       value_string(change->link));
+    }
+    outcome->comment = outcome->changed ? STR("set") : STR("already set");
+    outcome->state = zone;
+    outcome->found = change;
+    return true;
+}
+
+static bool set_apply(Call *call, Outcome *outcome, Error *err)
+{
+    ZoneChange *change = outcome->found;
+    if (change->set_link) {
+        FileInfo info;
+        if (!call_keep(call, LOCALTIME, err) || !host_stat(call->host, LOCALTIME, &info, err) ||
+            (info.kind == FILE_REGULAR && !host_remove(call->host, LOCALTIME, err)) ||
+            !host_make_link(call->host, LOCALTIME, change->link, err)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    return !change->name_file.write || target_apply(call, &change->name_file, outcome, err);
+}
+
+static void set_claims(Arena *arena, const Value *params, List *claims)
+{
+    list_push(arena, claims, value_string(STR("path:/etc/localtime")));
+}
+
+static const ParamSpec set_params[] = {
+    { "name", PARAM_STRING, .required = true, .help = "the zone, such as Europe/Berlin" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "set", "Set the time zone of this machine.", set_params, set_check, set_apply,
+      .claims = set_claims,
+      .text = "The link /etc/localtime and, where there is one, /etc/timezone. Programs that run\n"
+              "already keep the zone that they started with.\n",
+      .example = "- name: the same time everywhere\n"
+                 "  timezone.set:\n"
+                 "    - name: Etc/UTC\n" },
+    { 0 },
+};
+
+const Module modules_timezone = {
+    .name = "timezone",
+    .help = "The time zone of the machine.",
+    .id_param = "name",
+    .actions = actions,
+};

@@ -1,0 +1,222 @@
+/* Modules that keep lines in files of the system: host, limits, cron, hostname, timezone. */
+#include "module_fixture.h"
+
+static void put(Fixture *fixture, const char *path, const char *text)
+{
+    Str name = str_from_c(path);
+    FileWrite write = {
+        .content = str_from_c(text), .mode = 0644, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID
+    };
+    assert_true(host_make_directory(fixture->host,
+                                    str_slice(name, 0, str_find_last(name, STR("/"))), 0755, true,
+                                    &fixture->err));
+    assert_true(host_write(fixture->host, name, &write, &fixture->err));
+}
+
+static Str content(Fixture *fixture, const char *path)
+{
+    Str text = STR_EMPTY;
+    assert_true(
+        host_read(fixture->host, &fixture->arena, str_from_c(path), 10000, &text, &fixture->err));
+    return text;
+}
+
+static Value texts(Fixture *fixture, const char *first, const char *second)
+{
+    List *list = list_new(&fixture->arena, 2);
+    list_push(&fixture->arena, list, value_string(str_from_c(first)));
+    if (second != NULL) {
+        list_push(&fixture->arena, list, value_string(str_from_c(second)));
+    }
+    return value_list(list);
+}
+
+/* Applies, and looks again: nothing must be left to do. */
+static void settle(Fixture *fixture, bool changes)
+{
+    if (!run(fixture)) {
+        fail_msg("%s", fixture->err.text);
+    }
+    assert_int_equal(fixture->outcome.changed, changes);
+    assert_true(check(fixture));
+    assert_false(fixture->outcome.changed);
+}
+
+static void hosts_are_found_by_name_and_family(void **state)
+{
+    Fixture *fixture = *state;
+    static const struct {
+        const char *before, *name, *address, *alias, *state, *after;
+    } cases[] = {
+        { "", "db", "192.0.2.7", NULL, "present", "192.0.2.7\tdb\n" },
+        { "127.0.0.1 localhost", "db", "192.0.2.7", "d", "present",
+          "127.0.0.1 localhost\n192.0.2.7\tdb d\n" },
+        { "192.0.2.7 old # keep\n", "db", "192.0.2.7", NULL, "present",
+          "192.0.2.7\told db # keep\n" },
+        { "192.0.2.1 db other\n::1 db\n", "db", "192.0.2.7", NULL, "present",
+          "192.0.2.1\tother\n::1 db\n192.0.2.7\tdb\n" },
+        { "192.0.2.1 db\n", "db", "192.0.2.7", NULL, "present", "192.0.2.7\tdb\n" },
+        { "192.0.2.7 db d\n192.0.2.7 db\n", "db", "192.0.2.7", NULL, "present",
+          "192.0.2.7 db d\n" },
+        { "#192.0.2.7 db\n", "db", "192.0.2.7", NULL, "present", "#192.0.2.7 db\n192.0.2.7\tdb\n" },
+        { "192.0.2.7 db d\n::1 db\n", "db", NULL, NULL, "absent", "192.0.2.7\td\n" },
+        { "192.0.2.7 db d\n::1 db\n", "db", "::1", NULL, "absent", "192.0.2.7 db d\n" },
+        { "192.0.2.7 x\n", "db", NULL, NULL, "absent", "192.0.2.7 x\n" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        put(fixture, "/etc/hosts", cases[i].before);
+        use_action(fixture, "host.entry");
+        set_text(fixture, "name", cases[i].name);
+        set_text(fixture, "state", cases[i].state);
+        if (cases[i].address != NULL) {
+            set_text(fixture, "address", cases[i].address);
+        }
+        if (cases[i].alias != NULL) {
+            set_param(fixture, "aliases", texts(fixture, cases[i].alias, NULL));
+        }
+        settle(fixture, strcmp(cases[i].before, cases[i].after) != 0);
+        assert_str(content(fixture, "/etc/hosts"), cases[i].after);
+    }
+}
+
+static void a_host_without_a_proper_name_or_address_is_refused(void **state)
+{
+    Fixture *fixture = *state;
+    static const struct {
+        const char *name, *address;
+    } cases[] = { { "a b", "192.0.2.7" },  { "db\n127.0.0.1 bank", "192.0.2.7" },
+                  { "db", "192.0.2.777" }, { "db", "db" },
+                  { "", "192.0.2.7" },     { "db", NULL } };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        use_action(fixture, "host.entry");
+        set_text(fixture, "name", cases[i].name);
+        set_text(fixture, "state", "present");
+        if (cases[i].address != NULL) {
+            set_text(fixture, "address", cases[i].address);
+        }
+        assert_false(check(fixture));
+    }
+}
+
+static void a_limit_is_one_line(void **state)
+{
+    Fixture *fixture = *state;
+    const char *path = "/etc/security/limits.d/eden.conf";
+    put(fixture, path, "# mine\nweb - nofile 10\nweb soft nofile 5\nweb - nofile 11\n");
+    use_action(fixture, "limits.present");
+    set_text(fixture, "domain", "web");
+    set_text(fixture, "item", "nofile");
+    set_text(fixture, "type", "-");
+    set_text(fixture, "value", "99");
+    set_text(fixture, "state", "present");
+    settle(fixture, true);
+    assert_str(content(fixture, path), "# mine\nweb - nofile 99\nweb soft nofile 5\n");
+    set_text(fixture, "state", "absent");
+    settle(fixture, true);
+    assert_str(content(fixture, path), "# mine\nweb soft nofile 5\n");
+    set_text(fixture, "state", "present");
+    set_text(fixture, "value", "many");
+    assert_false(check(fixture));
+    set_text(fixture, "value", "unlimited");
+    set_text(fixture, "domain", "web x");
+    assert_false(check(fixture));
+}
+
+static void use_cron(Fixture *fixture, const char *command)
+{
+    static const char *const fields[] = { "minute", "hour", "day", "month", "weekday" };
+    use_action(fixture, "cron.present");
+    set_text(fixture, "name", "backup");
+    set_text(fixture, "user", "root");
+    set_text(fixture, "cmd", command);
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        set_text(fixture, fields[i], "*");
+    }
+}
+
+static void a_cron_job_is_a_file(void **state)
+{
+    Fixture *fixture = *state;
+    use_cron(fixture, "date +%Y-\\%m");
+    set_text(fixture, "minute", "*/5");
+    settle(fixture, true);
+    assert_str(content(fixture, "/etc/cron.d/backup"),
+               "# by eden\n*/5 * * * * root date +\\%Y-\\%m\n");
+    set_text(fixture, "minute", "*");
+    set_text(fixture, "every", "daily");
+    settle(fixture, true);
+    assert_str(content(fixture, "/etc/cron.d/backup"), "# by eden\n@daily root date +\\%Y-\\%m\n");
+    use_action(fixture, "cron.absent");
+    set_text(fixture, "name", "backup");
+    settle(fixture, true);
+}
+
+static void a_cron_job_cannot_hold_another(void **state)
+{
+    Fixture *fixture = *state;
+    use_cron(fixture, "true\n* * * * * root evil");
+    assert_false(check(fixture));
+    static const struct {
+        const char *param, *text;
+    } cases[] = { { "name", "../evil" },       { "name", "a.sh" }, { "user", "root evil" },
+                  { "minute", "* * * * * x" }, { "hour", "" },     { "hour", "1;2" } };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        use_cron(fixture, "true");
+        set_text(fixture, cases[i].param, cases[i].text);
+        assert_false(check(fixture));
+    }
+    use_cron(fixture, "true");
+    set_text(fixture, "every", "daily");
+    set_text(fixture, "hour", "3");
+    assert_false(check(fixture));
+}
+
+static void the_name_of_another_root_is_its_file(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "hostname.set");
+    set_text(fixture, "name", "web1.example.net");
+    settle(fixture, true);
+    assert_str(content(fixture, "/etc/hostname"), "web1.example.net\n");
+    static const char *const bad[] = { "", "-web", "web-", "a..b", "a_b", "web 1", "w\n" };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        set_text(fixture, "name", bad[i]);
+        assert_false(check(fixture));
+    }
+}
+
+static void a_time_zone_is_a_link(void **state)
+{
+    Fixture *fixture = *state;
+    put(fixture, "/usr/share/zoneinfo/Europe/Berlin", "TZif");
+    put(fixture, "/etc/localtime", "TZif");
+    put(fixture, "/etc/timezone", "Etc/UTC\n");
+    use_action(fixture, "timezone.set");
+    set_text(fixture, "name", "Europe/Berlin");
+    settle(fixture, true);
+    Str link;
+    assert_true(host_read_link(fixture->host, &fixture->arena, STR("/etc/localtime"), &link,
+                               &fixture->err));
+    assert_str(link, "/usr/share/zoneinfo/Europe/Berlin");
+    assert_str(content(fixture, "/etc/timezone"), "Europe/Berlin\n");
+    static const char *const bad[] = { "", "/etc/passwd", "../../etc/passwd", "Europe/",
+                                       "No/Where" };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        set_text(fixture, "name", bad[i]);
+        assert_false(check(fixture));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_ROOT(hosts_are_found_by_name_and_family),
+        IN_ROOT(a_host_without_a_proper_name_or_address_is_refused),
+        IN_ROOT(a_limit_is_one_line),
+        IN_ROOT(a_cron_job_is_a_file),
+        IN_ROOT(a_cron_job_cannot_hold_another),
+        IN_ROOT(the_name_of_another_root_is_its_file),
+        IN_ROOT(a_time_zone_is_a_link),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
