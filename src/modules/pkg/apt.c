@@ -7,10 +7,11 @@
 #define UPDATES_PATH "/var/lib/dpkg/updates"
 #define STATES_PATH  "/var/lib/apt/extended_states"
 #define LISTS_PATH   "/var/lib/apt/lists"
+#define SOURCES_PATH "/etc/apt/sources.list.d"
 
 enum {
     STATUS_MAX = 256 << 20, /* bytes */
-    UPDATES_MAX = 10000,
+    FILES_MAX = 100000,
     LOCK_ROUND_S = 5 /* how long apt waits by itself, before we look again who it is */
 };
 
@@ -73,7 +74,7 @@ static bool read_updates(Call *call, Arena *arena, Str **out, uint32_t *count, E
     if (info.kind != FILE_DIRECTORY) {
         return true;
     }
-    if (!host_list(call->host, arena, STR(UPDATES_PATH), UPDATES_MAX, &names, &name_count, err)) {
+    if (!host_list(call->host, arena, STR(UPDATES_PATH), FILES_MAX, &names, &name_count, err)) {
         return false;
     }
     *out = ARENA_ARRAY(arena, Str, name_count + 1);
@@ -160,30 +161,54 @@ static bool apt_find_offers(Call *call, PackageOffer *offers, uint32_t count, Er
     return true;
 }
 
-/* apt notes nowhere when it looked for news last; but it has then gone through this directory. */
-static int64_t apt_index_time(Call *call)
+static int64_t later(int64_t a, int64_t b)
 {
-    static const Str paths[] = { STR(LISTS_PATH), STR(LISTS_PATH "/partial"),
-                                 STR("/var/lib/apt/periodic/update-success-stamp") };
-    Str *names;
-    uint32_t name_count;
+    return a > b ? a : b;
+}
+
+static int64_t changed_ms(Call *call, Str path)
+{
+    FileInfo info;
     Error err;
-    int64_t newest = 0;
-    if (!host_list(call->host, call->arena, STR(LISTS_PATH), 100000, &names, &name_count, &err)) {
-        return 0;
+    bool there = host_stat(call->host, path, &info, &err) && info.kind != FILE_ABSENT;
+    return there ? info.mtime_ns / 1000000 : 0;
+}
+
+static int64_t sources_time(Call *call)
+{
+    Str *names;
+    uint32_t count;
+    Error err;
+    int64_t newest =
+        later(changed_ms(call, STR("/etc/apt/sources.list")), changed_ms(call, STR(SOURCES_PATH)));
+    if (!host_list(call->host, call->arena, STR(SOURCES_PATH), FILES_MAX, &names, &count, &err)) {
+        return newest;
     }
-    bool has_one = false;
-    for (uint32_t i = 0; i < name_count; i++) {
-        has_one = has_one || str_ends(names[i], STR("Release"));
-    }
-    for (size_t i = 0; has_one && i < COUNT_OF(paths); i++) {
-        FileInfo info;
-        if (host_stat(call->host, paths[i], &info, &err) && info.kind != FILE_ABSENT &&
-            info.mtime_ns / 1000000 > newest) {
-            newest = info.mtime_ns / 1000000;
-        }
+    for (uint32_t i = 0; i < count; i++) {
+        Str path = arena_format(call->arena, SOURCES_PATH "/%" STR_FMT, STR_ARG(names[i]));
+        newest = later(newest, changed_ms(call, path));
     }
     return newest;
+}
+
+/* apt notes nowhere when it looked for news last; but it has then gone through this directory. An
+ * index that is older than its sources knows nothing of them. */
+static int64_t apt_index_time(Call *call)
+{
+    Str *names;
+    uint32_t count;
+    Error err;
+    bool has_one = false;
+    if (!host_list(call->host, call->arena, STR(LISTS_PATH), FILES_MAX, &names, &count, &err)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        has_one = has_one || str_ends(names[i], STR("Release"));
+    }
+    int64_t newest = later(
+        later(changed_ms(call, STR(LISTS_PATH)), changed_ms(call, STR(LISTS_PATH "/partial"))),
+        changed_ms(call, STR("/var/lib/apt/periodic/update-success-stamp")));
+    return has_one && newest > sources_time(call) ? newest : 0;
 }
 
 /* --- Running apt ---------------------------------------------------------------------------- */

@@ -1,0 +1,259 @@
+/* The actions below a root: they only write files, so all of it can be done there. */
+#include "modules/module_fixture.h"
+
+#define BEGIN "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+#define END   "-----END PGP PUBLIC KEY BLOCK-----"
+#define KEY   BEGIN "\n\nmDMEZVPx\n" END "\n"
+
+static void set_words(Fixture *fixture, const char *name, const char *words)
+{
+    List *list = list_new(&fixture->arena, 2);
+    Str rest = str_from_c(words), word;
+    while (str_split_next(&rest, ' ', &word)) {
+        list_push(&fixture->arena, list, value_string(word));
+    }
+    set_param(fixture, name, value_list(list));
+}
+
+static void use(Fixture *fixture, const char *provider)
+{
+    use_action(fixture, "pkgrepo.managed");
+    set_text(fixture, "name", "lab");
+    set_text(fixture, "format", "deb822");
+    set_text(fixture, "provider", provider);
+    set_words(fixture, "types", "deb");
+    set_words(fixture, "uris", "http://lab/debian");
+    set_param(fixture, "enabled", value_bool(true));
+    if (strcmp(provider, "apt") == 0) {
+        set_words(fixture, "suites", "bookworm bookworm-updates");
+        set_words(fixture, "components", "main contrib");
+    }
+}
+
+static Str content(Fixture *fixture, const char *path)
+{
+    Str text;
+    if (!host_read(fixture->host, &fixture->arena, str_from_c(path), 1 << 16, &text,
+                   &fixture->err)) {
+        fail_msg("%s", fixture->err.text);
+    }
+    return text;
+}
+
+static bool exists(Fixture *fixture, const char *path)
+{
+    FileInfo info;
+    assert_true(host_stat(fixture->host, str_from_c(path), &info, &fixture->err));
+    return info.kind != FILE_ABSENT;
+}
+
+static void apply_once(Fixture *fixture)
+{
+    if (!run(fixture)) {
+        fail_msg("%s", fixture->err.text);
+    }
+    assert_true(fixture->outcome.changed);
+    assert_true(check(fixture));
+    assert_false(fixture->outcome.changed);
+}
+
+#define SOURCES "/etc/apt/sources.list.d/lab.sources"
+#define LIST    "/etc/apt/sources.list.d/lab.list"
+
+static void apt_has_paragraphs_with_the_key_inside(void **state)
+{
+    Fixture *fixture = *state;
+    use(fixture, "apt");
+    set_text(fixture, "key", KEY);
+    set_text(fixture, "description", "of the lab");
+    set_words(fixture, "architectures", "amd64 arm64");
+    apply_once(fixture);
+    assert_str(content(fixture, SOURCES), "# of the lab\n"
+                                          "Types: deb\n"
+                                          "URIs: http://lab/debian\n"
+                                          "Suites: bookworm bookworm-updates\n"
+                                          "Components: main contrib\n"
+                                          "Architectures: amd64 arm64\n"
+                                          "Signed-By:\n"
+                                          " " BEGIN "\n"
+                                          " .\n"
+                                          " mDMEZVPx\n"
+                                          " " END "\n");
+    assert_false(exists(fixture, "/etc/apt/keyrings"));
+}
+
+static void a_file_of_the_site_becomes_a_keyring(void **state)
+{
+    Fixture *fixture = *state;
+    use(fixture, "apt");
+    set_text(fixture, "key_file", KEY);
+    apply_once(fixture);
+    assert_str(content(fixture, "/etc/apt/keyrings/lab.asc"), KEY);
+    assert_non_null(
+        strstr(content(fixture, SOURCES).data, "Signed-By: /etc/apt/keyrings/lab.asc\n"));
+    set_text(fixture, "key_file", "mDMEZVPxABYJKwYBBAHaRw8BAQdA");
+    apply_once(fixture);
+    assert_int_equal(content(fixture, "/etc/apt/keyrings/lab.gpg").len, 21);
+}
+
+static void one_line_each_replaces_the_paragraphs(void **state)
+{
+    Fixture *fixture = *state;
+    use(fixture, "apt");
+    apply_once(fixture);
+    set_text(fixture, "format", "oneline");
+    set_text(fixture, "key", KEY);
+    set_words(fixture, "types", "deb deb-src");
+    set_words(fixture, "architectures", "amd64 arm64");
+    set_param(fixture, "enabled", value_bool(false));
+    apply_once(fixture);
+    assert_false(exists(fixture, SOURCES));
+    assert_true(fixture->kept > 1);
+#define OPTIONS "[arch=amd64,arm64 signed-by=/etc/apt/keyrings/lab.asc]"
+    assert_str(content(fixture, LIST),
+               "# deb " OPTIONS " http://lab/debian bookworm main contrib\n"
+               "# deb " OPTIONS " http://lab/debian bookworm-updates main contrib\n"
+               "# deb-src " OPTIONS " http://lab/debian bookworm main contrib\n"
+               "# deb-src " OPTIONS " http://lab/debian bookworm-updates main contrib\n");
+}
+
+static void a_path_is_a_suite_without_components(void **state)
+{
+    Fixture *fixture = *state;
+    use(fixture, "apt");
+    set_words(fixture, "suites", "./");
+    assert_false(check(fixture));
+    assert_string_equal(fixture->err.text,
+                        "a suite that ends with '/' is a path and has no components");
+    set_param(fixture, "components", value_missing());
+    set_param(fixture, "trusted", value_bool(true));
+    set_text(fixture, "format", "oneline");
+    apply_once(fixture);
+    assert_str(content(fixture, LIST), "deb [trusted=yes] http://lab/debian ./\n");
+}
+
+static void dnf_and_zypper_have_sections(void **state)
+{
+    Fixture *fixture = *state;
+    use(fixture, "dnf");
+    set_text(fixture, "key", KEY);
+    set_param(fixture, "priority", value_int(10));
+    Map *options = map_new(&fixture->arena, 1);
+    map_set_str(&fixture->arena, options, STR("module_hotfixes"), value_bool(true));
+    set_param(fixture, "options", value_map(options));
+    apply_once(fixture);
+    assert_str(content(fixture, "/etc/yum.repos.d/lab.repo"),
+               "[lab]\nname=lab\nbaseurl=http://lab/debian\nenabled=1\ngpgcheck=1\n"
+               "gpgkey=file:///etc/pki/rpm-gpg/RPM-GPG-KEY-lab\npriority=10\n"
+               "module_hotfixes=true\n");
+    assert_str(content(fixture, "/etc/pki/rpm-gpg/RPM-GPG-KEY-lab"), KEY);
+    use(fixture, "zypper");
+    set_param(fixture, "uris", value_missing());
+    set_text(fixture, "mirrorlist", "http://lab/mirrors");
+    set_param(fixture, "trusted", value_bool(true));
+    apply_once(fixture);
+    assert_str(content(fixture, "/etc/zypp/repos.d/lab.repo"),
+               "[lab]\nname=lab\nmirrorlist=http://lab/mirrors\nenabled=1\ngpgcheck=0\n"
+               "autorefresh=1\n");
+}
+
+static void what_no_file_can_say_is_refused(void **state)
+{
+    Fixture *fixture = *state;
+    static const struct {
+        const char *name, *value, *message;
+    } cases[] = {
+        { "name", "../x",
+          "'../x' cannot name a source: it takes letters, digits, '.', '_' and '-'" },
+        { "name", ".x", "'.x' cannot name a source: it takes letters, digits, '.', '_' and '-'" },
+        { "description", "a\nb", "'description' cannot hold '\n'" },
+        { "mirrorlist", "http://x", "'mirrorlist' is for dnf and zypper" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        use(fixture, "apt");
+        set_text(fixture, cases[i].name, cases[i].value);
+        assert_false(check(fixture));
+        assert_string_equal(fixture->err.text, cases[i].message);
+    }
+    use(fixture, "apt");
+    List *list = list_new(&fixture->arena, 1);
+    list_push(&fixture->arena, list, value_string(STR("http://a b")));
+    set_param(fixture, "uris", value_list(list));
+    assert_false(check(fixture));
+    assert_string_equal(fixture->err.text,
+                        "'uris' cannot hold ' '; a space in an address is written %20");
+    use(fixture, "apt");
+    set_text(fixture, "key", KEY);
+    set_text(fixture, "key_path", "/x");
+    assert_false(check(fixture));
+    assert_string_equal(fixture->err.text, "'key', 'key_file' and 'key_path' all give the key");
+    use(fixture, "dnf");
+    set_words(fixture, "suites", "bookworm");
+    assert_false(check(fixture));
+    assert_string_equal(fixture->err.text,
+                        "'suites', 'components' and 'architectures' are for apt");
+}
+
+static void secrets_are_not_shown_nor_readable(void **state)
+{
+    Fixture *fixture = *state;
+    use(fixture, "apt");
+    List *list = list_new(&fixture->arena, 1);
+    list_push(&fixture->arena, list, value_with_secret(value_string(STR("http://me:pw@lab/"))));
+    set_param(fixture, "uris", value_list(list));
+    apply_once(fixture);
+    FileInfo info;
+    assert_true(host_stat(fixture->host, STR(SOURCES), &info, &fixture->err));
+    assert_int_equal(info.mode, 0600);
+    assert_true(host_remove(fixture->host, STR(SOURCES), &fixture->err));
+    assert_true(check(fixture));
+    assert_null(strstr(fixture->outcome.diff.data, "pw@"));
+}
+
+static void an_absent_one_leaves_keys_that_others_use(void **state)
+{
+    Fixture *fixture = *state;
+    use(fixture, "apt");
+    set_text(fixture, "key_file", KEY);
+    apply_once(fixture);
+    use(fixture, "apt");
+    set_text(fixture, "name", "other");
+    set_text(fixture, "key_path", "/etc/apt/keyrings/lab.asc");
+    apply_once(fixture);
+    use_action(fixture, "pkgrepo.absent");
+    set_text(fixture, "name", "lab");
+    set_text(fixture, "provider", "apt");
+    apply_once(fixture);
+    assert_false(exists(fixture, SOURCES));
+    assert_true(exists(fixture, "/etc/apt/keyrings/lab.asc"));
+    set_text(fixture, "name", "other");
+    apply_once(fixture);
+    set_text(fixture, "name", "lab");
+    apply_once(fixture);
+    assert_false(exists(fixture, "/etc/apt/keyrings/lab.asc"));
+}
+
+static void without_a_package_manager_somebody_must_say_which(void **state)
+{
+    Fixture *fixture = *state;
+    use(fixture, "apt");
+    set_param(fixture, "provider", value_missing());
+    assert_false(check(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_ROOT(apt_has_paragraphs_with_the_key_inside),
+        IN_ROOT(a_file_of_the_site_becomes_a_keyring),
+        IN_ROOT(one_line_each_replaces_the_paragraphs),
+        IN_ROOT(a_path_is_a_suite_without_components),
+        IN_ROOT(dnf_and_zypper_have_sections),
+        IN_ROOT(what_no_file_can_say_is_refused),
+        IN_ROOT(secrets_are_not_shown_nor_readable),
+        IN_ROOT(an_absent_one_leaves_keys_that_others_use),
+        IN_ROOT(without_a_package_manager_somebody_must_say_which),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
