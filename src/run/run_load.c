@@ -184,15 +184,20 @@ static bool is_constant(const Step *step)
     return true;
 }
 
-/* Whether the step's own condition is known to let it run. */
-static bool is_wanted(Run *run, const Step *step, Arena *arena)
+/* Whether the step's own condition is known to let it run. False when it cannot be evaluated; what
+ * the job's conditions may keep from running is not looked at. */
+static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted)
 {
     const Condition *when = step->spec->when;
+    *wanted = step->spec->job->gate_count == 0;
+    if (!*wanted || !when->given) {
+        return true;
+    }
     Value answer;
-    return step->spec->job->gate_count == 0 &&
-           (!when->given || (scope_evaluate(run->scope, step->index, &when->test, false, arena,
-                                            &answer, run->problems) == DYNAMIC_OK &&
-                             value_is_true(answer)));
+    DynamicOutcome outcome =
+        scope_evaluate(run->scope, step->index, &when->test, false, arena, &answer, run->problems);
+    *wanted = outcome == DYNAMIC_OK && value_is_true(answer);
+    return outcome != DYNAMIC_FAILED;
 }
 
 /* What was told since there were `from` problems, without secrets. */
@@ -220,7 +225,9 @@ static bool check_templates(Run *run)
     uint32_t told = run->problems->count;
     for (uint32_t i = 0; i < steps->count; i++) {
         const Step *step = &steps->items[i];
-        if (!is_constant(step) && is_wanted(run, step, &arena)) {
+        bool wanted;
+        ok = check_when(run, step, &arena, &wanted) && ok;
+        if (wanted && !is_constant(step)) {
             Value params[ACTION_PARAMS_MAX];
             ok = run_params(run, step, &arena, params, run->problems) != DYNAMIC_FAILED && ok;
         }

@@ -214,3 +214,20 @@ def test_a_plan_fires_onchanges_and_touches_nothing(run_steps):
     results, report = run_steps(steps, command="plan")
     assert results == {"a": "changed", "b": "ok"}
     assert report["mode"] == "plan"
+
+
+@pytest.mark.parametrize("parameter", ["x", "{{ 'x' }}"])
+def test_a_condition_that_cannot_be_evaluated_is_told_before_anything_is_touched(
+    eden, tmp_path, parameter
+):
+    (tmp_path / "root").mkdir()
+    (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [
+        {"name": "first", "file.managed": [{"name": "/f"}, {"content": "x"}]},
+        {"name": "second", "file.managed": [{"name": "/g"}, {"content": parameter}],
+         "conditions": {"when": {"condition": "nosuch == 1"}}},
+    ]}))  # fmt: skip
+    done = eden("apply", "steps.yaml", "--root", "root", "--state-dir", "state",
+                "--config-dir", "etc")  # fmt: skip
+    assert done.returncode == 1
+    assert "'nosuch' is undefined" in done.stderr
+    assert list((tmp_path / "root").iterdir()) == []
