@@ -183,6 +183,9 @@ bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err)
         str_starts(content, edit->target->old)) {
         content = edit->target->old;
     }
+    /* Beside the lines of the site a diff shows others, which not everybody may read. */
+    const FileInfo *before = &edit->target->before;
+    secret = secret || (before->kind == FILE_REGULAR && (before->mode & S_IROTH) == 0);
     Value value = value_string(content);
     target_set_content(edit->target, secret ? value_with_secret(value) : value);
     edit->target->old_known = true;

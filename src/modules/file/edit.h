@@ -37,5 +37,6 @@ bool edit_wants_absence(const Edit *edit);
 MUST_CHECK bool edit_find_place(Edit *edit, uint32_t *out, Error *err);
 void edit_insert(Edit *edit, uint32_t at, Str line);
 void edit_remove(Edit *edit, uint32_t at, uint32_t count);
-/* Compares what became of the lines with the file. */
+/* Compares what became of the lines with the file. `secret`: what was put there is; and so is the
+ * whole of a file that not everybody may read. */
 MUST_CHECK bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err);

@@ -513,6 +513,18 @@ static void a_line_is_put_replaced_and_removed(void **state)
     assert_int_equal(strncmp(fixture->err.text, "match: '(' is no pattern", 24), 0);
 }
 
+static void lines_of_a_private_file_are_not_shown(void **state)
+{
+    Fixture *fixture = *state;
+    put(fixture, "/f", "password=hush\n", 0640);
+    use_file(fixture, "file.line", "/f");
+    set_text(fixture, "line", "b");
+    assert_true(check(fixture));
+    assert_str(fixture->outcome.diff, "/f: changed (secret)\n");
+    changes_once(fixture);
+    assert_int_equal(info_of(fixture, "/f").mode, 0640);
+}
+
 static void a_line_of_a_missing_file(void **state)
 {
     Fixture *fixture = *state;
@@ -598,6 +610,7 @@ int main(void)
         IN_ROOT(removes_what_is_there),
         IN_ROOT(copies_content_and_mode),
         IN_ROOT(a_line_is_put_replaced_and_removed),
+        IN_ROOT(lines_of_a_private_file_are_not_shown),
         IN_ROOT(a_line_of_a_missing_file),
         IN_ROOT(a_block_stands_between_its_marks),
         IN_ROOT(says_what_it_manages_and_needs),
