@@ -1,6 +1,7 @@
 #include "cli/run_try.h"
 
 #include "base/visible.h"
+#include "sys/file.h"
 #include "sys/overlay.h"
 #include "sys/throwaway.h"
 
@@ -23,12 +24,15 @@ static void print_changes(const Invocation *invocation, const char *state,
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     uint32_t shown = 0;
+    Str own = file_absolute(invocation->arena, state);
     for (uint32_t i = 0; i < changes->count; i++) {
-        if (str_starts(changes->items[i].path, str_from_c(state))) {
+        Str path = changes->items[i].path;
+        if (str_eq(path, own) ||
+            (str_starts(path, own) && path.len > own.len && path.data[own.len] == '/')) {
             continue;
         }
         buf_put_format(&text, "  %-8s ", overlay_change_name(changes->items[i].kind));
-        visible_put(&text, changes->items[i].path);
+        visible_put(&text, path);
         buf_put_char(&text, '\n');
         shown++;
     }

@@ -45,6 +45,15 @@ def test_what_would_change_is_told_and_does_not(attempt, tmp_path):
     assert not file.exists()
 
 
+def test_what_eden_itself_writes_is_not_told(attempt, tmp_path):
+    """By whatever path its folder is given; another with the same beginning is told."""
+    words = attempt([command("write", "touch state-of-others")], "--state-dir", "state")
+    words = [word for word in words if word != tmp_path / "state"]
+    words.remove("--state-dir")
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.endswith(f"would differ:\n  created  {tmp_path}/state-of-others\n")
+
+
 def test_processes_of_the_machine_are_out_of_reach(attempt):
     done = run(attempt([command("kill", f"kill -0 {os.getpid()}")]))
     assert done.returncode == 1
