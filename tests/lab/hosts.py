@@ -441,6 +441,14 @@ class Host:
             without={*RESTLESS, *without}, times=times,
         )  # fmt: skip
 
+    def make_image(self, path):
+        """Mounts at `path` what is on this disk, as an image to act on: it can be written to, and
+        nothing of that reaches the host. umount ends it; what was written is in
+        /run/image/upper."""
+        self.run(f"rm -rf /run/image; mkdir -p /run/image/upper /run/image/work {path}")
+        options = "lowerdir=/,upperdir=/run/image/upper,workdir=/run/image/work,index=off"
+        self.run(["mount", "-t", "overlay", "image", "-o", options, path])
+
     # --- eden
 
     def eden(self, *args, check=False, **more):

@@ -1,0 +1,170 @@
+"""What every action must keep, shown in a host: see tests/contract/README.md.
+
+A module has a file tests/contract/system/<module>.py with a list CASES.
+"""
+
+import dataclasses
+import json
+import re
+
+from . import snapshot
+
+IMAGE = "/srv/image"
+# eden's own records of runs; a plan writes none.
+RECORDS = "/var/lib/eden"
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """An action with parameters, and a host in which it has something to do.
+
+    action   such as "user.present"
+    params   a map, or a list of maps with one key
+    name     tells cases of one action apart
+    host     "light" or "systemd"
+    release  a root of roots.py, or several
+    options  of the host, such as {"repos": True}
+    before   a command, or a function of the host: makes it ready
+    look     a command whose output, or a function of the host whose result, tells what no file
+             does: the state of the kernel, of services
+    after    a command that must succeed once it is applied, or a function that asserts
+    below    with --root DIR it acts below DIR and nowhere else; False: it is refused then
+    repeats  it is never unchanged
+    without  paths that others write meanwhile
+    """
+
+    action: str
+    params: object
+    name: str = ""
+    host: str = "light"
+    release: object = "bookworm"
+    options: dict = dataclasses.field(default_factory=dict)
+    before: object = None
+    look: object = None
+    after: object = None
+    below: bool = True
+    repeats: bool = False
+    without: tuple = ()
+
+    def releases(self):
+        return [self.release] if isinstance(self.release, str) else list(self.release)
+
+    def steps(self):
+        params = self.params
+        if isinstance(params, dict):
+            params = [{key: value} for key, value in params.items()]
+        return [{"name": "case", self.action: params}]
+
+
+def do(host, what):
+    """Runs a command, or a function of the host; None: nothing."""
+    if what is None:
+        return None
+    return what(host) if callable(what) else host.run(what).stdout
+
+
+# Modules for which the small root of test_modules.c is enough.
+PROVED_BELOW_A_ROOT = {"cmd", "file", "net", "template", "test", "time"}
+
+
+def actions_in_need(explained):
+    """Names of the actions that need a case, from the output of `eden explain -o json`."""
+    names = [row["name"] for row in json.loads(explained) if row["kind"] == "action"]
+    return [name for name in names if name.split(".")[0] not in PROVED_BELOW_A_ROOT]
+
+
+class Trial:
+    """One case in its host."""
+
+    def __init__(self, case, host):
+        self.case = case
+        self.host = host
+        self.steps = case.steps()
+
+    def run(self, verb, *options):
+        done = getattr(self.host, verb)(self.steps, *options)
+        assert len(done.listed) == 1, f"{verb}: {done} {done.stderr}"
+        return done
+
+    def state(self, image, records=True):
+        """All that must not change: the disk with its times, the rest as the case sees it."""
+        without = self.case.without if records else (*self.case.without, RECORDS)
+        return {
+            "disk": self.host.snapshot(without=(*without, IMAGE), times=True),
+            "look": do(self.host, self.case.look),
+            "image": self.image_state(without) if image else {},
+        }
+
+    def image_state(self, without):
+        inside = f"/proc/{self.host.pid}/root"
+        upper = f"{inside}/run/image/upper"
+        found = snapshot.take(upper, [inside], without=without, times=True)
+        # The first records make their folder.
+        return {path: entry for path, entry in found.items() if path not in ("/var", "/var/lib")}
+
+    def assert_same(self, before, after, when):
+        for part in ("disk", "image"):
+            changed = snapshot.differences(before[part], after[part])
+            assert changed == [], f"{when}, the {part} changed"
+        assert before["look"] == after["look"], f"{when}, the system changed"
+
+    def assert_result(self, done, result, when):
+        step = done.listed[0]
+        assert step.error is None, f"{when}: {step.error.message}"
+        assert (done.exit, step.result) == (0, result), f"{when}: {done}"
+
+    def unchanged(self):
+        return "changed" if self.case.repeats else "ok"
+
+    # --- the parts
+
+    def plan_changes_nothing(self):
+        before = self.state(image=False)
+        done = self.run("plan")
+        self.assert_same(before, self.state(image=False), "in a plan")
+        self.assert_result(done, "changed", "plan")
+
+    def root_is_respected(self):
+        """The image is this very system once more, in memory, with nothing running."""
+        self.host.make_image(IMAGE)
+        before = self.state(image=True)
+        done = self.run("plan", "--root", IMAGE)
+        self.assert_same(before, self.state(image=True), "in a plan with --root")
+        if self.case.below:
+            self.assert_result(done, "changed", "plan with --root")
+            self.assert_result(self.run("apply", "--root", IMAGE), "changed", "apply with --root")
+            after = self.state(image=True)
+            assert after["image"] != before["image"], "with --root, nothing happened below it"
+            self.assert_same({**before, "image": {}}, {**after, "image": {}}, "with --root")
+            done = self.run("apply", "--root", IMAGE)
+            self.assert_result(done, self.unchanged(), "apply with --root again")
+        else:
+            self.assert_refused(done, "plan")
+            before = self.state(image=True, records=False)
+            self.assert_refused(self.run("apply", "--root", IMAGE), "apply")
+            after = self.state(image=True, records=False)
+            self.assert_same(before, after, "refused with --root")
+        self.host.run(["umount", IMAGE])
+
+    def assert_refused(self, done, verb):
+        error = done.listed[0].error
+        assert done.exit != 0 and error is not None, f"{verb} with --root is not refused: {done}"
+        assert re.search(r"\broot\b", error.message), f"{verb} does not say why: {error.message}"
+
+    def apply_changes_once(self):
+        self.assert_result(self.run("apply"), "changed", "apply")
+        do(self.host, self.case.after)
+        before = self.state(image=False, records=False)
+        if self.case.repeats:
+            return
+        self.assert_result(self.run("plan"), "ok", "plan after apply")
+        self.assert_same(before, self.state(False, records=False), "in a plan after apply")
+        self.assert_result(self.run("apply"), "ok", "apply after apply")
+        self.assert_same(before, self.state(False, records=False), "in an apply after apply")
+        do(self.host, self.case.after)
+
+    def keep(self):
+        do(self.host, self.case.before)
+        self.plan_changes_nothing()
+        self.root_is_respected()
+        self.apply_changes_once()
