@@ -23,7 +23,7 @@ SITE = "/tmp/site"
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                "HOME": "/root", "LC_ALL": "C.UTF-8"}  # fmt: skip
 # What runs by itself in a system writes here; a test that cares names its own list.
-RESTLESS = ("/var/log/journal", "/var/lib/systemd", "/var/cache/ldconfig")
+RESTLESS = ("/var/log/journal", "/var/lib/systemd", "/var/cache/ldconfig", "/var/tmp")
 
 NEEDS = {"systemd-nspawn": "systemd-container", "nft": "nftables", "ip": "iproute2",
          "nsenter": "util-linux", "setpriv": "util-linux", "ssh-keygen": "openssh-client"}  # fmt: skip
