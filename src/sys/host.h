@@ -90,6 +90,8 @@ typedef struct FileWrite {
  * as host_set_sync says, then named. A link in its place is replaced, not followed. On failure
  * nothing has changed and nothing is left. */
 MUST_CHECK bool host_write(Host *host, Str path, const FileWrite *write, Error *err);
+/* Writes into what is there, in one call: for settings of the kernel that look like files. */
+MUST_CHECK bool host_put(Host *host, Str path, Str text, Error *err);
 MUST_CHECK bool host_set_mode(Host *host, Str path, mode_t mode, Error *err);
 MUST_CHECK bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error *err);
 /* One that is there already stays as it is. With `parents` those on the way are made too, with

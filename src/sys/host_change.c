@@ -49,6 +49,22 @@ static bool settle(Host *host, int descriptor, Str path, bool changed, Error *er
     return ok;
 }
 
+bool host_put(Host *host, Str path, Str text, Error *err)
+{
+    char name[PATH_MAX];
+    if (!host_path(path, name, err)) {
+        return false;
+    }
+    int descriptor = host_open_path(host, name, O_WRONLY | O_NOFOLLOW);
+    if (descriptor < 0) {
+        return host_error(err, errno, path);
+    }
+    bool ok = write(descriptor, text.data, text.len) == (ssize_t)text.len ||
+              host_error(err, errno, path);
+    close(descriptor);
+    return ok;
+}
+
 bool host_set_mode(Host *host, Str path, mode_t mode, Error *err)
 {
     int descriptor = open_itself(host, path, err);

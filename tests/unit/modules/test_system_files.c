@@ -1,4 +1,5 @@
-/* Modules that keep lines in files of the system: host, limits, cron, hostname, timezone. */
+/* Modules that keep lines in files of the system: host, limits, cron, hostname, timezone, sysctl,
+ * mount. */
 #include "module_fixture.h"
 
 static void put(Fixture *fixture, const char *path, const char *text)
@@ -207,6 +208,60 @@ static void a_time_zone_is_a_link(void **state)
     }
 }
 
+static void a_setting_is_one_line(void **state)
+{
+    Fixture *fixture = *state;
+    const char *path = "/etc/sysctl.d/90-eden.conf";
+    put(fixture, path, "# mine\nnet.a=1\n; net.b = 2\nnet.b = 1   2\nnet.a = 3\n");
+    use_action(fixture, "sysctl.present");
+    set_text(fixture, "file", path);
+    set_text(fixture, "name", "net.a");
+    set_text(fixture, "value", "5");
+    set_text(fixture, "state", "present");
+    settle(fixture, true);
+    assert_str(content(fixture, path), "# mine\nnet.a = 5\n; net.b = 2\nnet.b = 1   2\n");
+    set_text(fixture, "name", "net.b");
+    set_text(fixture, "value", "1 2");
+    settle(fixture, false);
+    set_text(fixture, "state", "absent");
+    settle(fixture, true);
+    assert_str(content(fixture, path), "# mine\nnet.a = 5\n; net.b = 2\n");
+    set_text(fixture, "state", "present");
+    static const char *const bad[] = { "", ".a", "a.", "a..b", "../../etc/passwd", "a b", "a\nb" };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        set_text(fixture, "name", bad[i]);
+        assert_false(check(fixture));
+    }
+    set_text(fixture, "name", "net.a");
+    set_text(fixture, "value", "1\nkernel.x = 2");
+    assert_false(check(fixture));
+}
+
+static void a_mount_below_another_root_is_its_line(void **state)
+{
+    Fixture *fixture = *state;
+    put(fixture, "/etc/fstab",
+        "# mine\nUUID=1 / ext4 defaults 0 1\ntmpfs   /srv/a\\040b tmpfs defaults 0 0\n");
+    use_action(fixture, "mount.mounted");
+    set_text(fixture, "name", "/srv/a b");
+    set_text(fixture, "device", "tmpfs");
+    set_text(fixture, "type", "tmpfs");
+    set_text(fixture, "options", "defaults");
+    set_param(fixture, "persist", value_bool(true));
+    settle(fixture, false);
+    set_text(fixture, "options", "size=8m");
+    settle(fixture, true);
+    assert_str(content(fixture, "/etc/fstab"), "# mine\nUUID=1 / ext4 defaults 0 1\n"
+                                               "tmpfs\t/srv/a\\040b\ttmpfs\tsize=8m\t0 0\n");
+    set_text(fixture, "device", "-o");
+    assert_false(check(fixture));
+    use_action(fixture, "mount.unmounted");
+    set_text(fixture, "name", "/srv/a b");
+    set_param(fixture, "persist", value_bool(true));
+    settle(fixture, true);
+    assert_str(content(fixture, "/etc/fstab"), "# mine\nUUID=1 / ext4 defaults 0 1\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +272,8 @@ int main(void)
         IN_ROOT(a_cron_job_cannot_hold_another),
         IN_ROOT(the_name_of_another_root_is_its_file),
         IN_ROOT(a_time_zone_is_a_link),
+        IN_ROOT(a_setting_is_one_line),
+        IN_ROOT(a_mount_below_another_root_is_its_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

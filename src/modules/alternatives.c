@@ -1,0 +1,112 @@
+/* alternatives.*: which of several programs a common name means. */
+#include "modules/tool.h"
+
+typedef struct AlternativeState {
+    bool known; /* there is such a name, and it can mean `path` */
+    Str value;  /* what it means now */
+    bool manual;
+} AlternativeState;
+
+/* "Key: value" lines; those of the first part are about the name itself. */
+static bool read_state(Call *call, Str name, Str path, AlternativeState *out, Error *err)
+{
+    Tool tool = { .argv = (const char *const[]){ "update-alternatives", "--query",
+                                                 arena_copy_c(call->arena, name), NULL } };
+    ProcessResult result;
+    *out = (AlternativeState){ 0 };
+    if (!tool_run(call, &tool, &result, err)) {
+        return false;
+    }
+    if (result.ending != PROCESS_EXITED || result.exit_code > 2) {
+        return tool_failure(call, &tool, &result, err);
+    }
+    Str text = result.out, line;
+    while (result.exit_code == 0 && str_split_next(&text, '\n', &line)) {
+        if (str_starts(line, STR("Value: "))) {
+            out->value = str_from_offset(line, STR("Value: ").len);
+        } else if (str_starts(line, STR("Status: "))) {
+            out->manual = str_eq(str_from_offset(line, STR("Status: ").len), STR("manual"));
+        } else if (str_starts(line, STR("Alternative: "))) {
+            out->known =
+                out->known || str_eq(str_from_offset(line, STR("Alternative: ").len), path);
+        }
+    }
+    return true;
+}
+
+static bool set_check(Call *call, Outcome *outcome, Error *err)
+{
+    AlternativeState now;
+    Str name = call_str(call, "name"), path = call_str(call, "path");
+    if (!tool_word(name, "an alternative", err)) {
+        return false;
+    }
+    if (!read_state(call, name, path, &now, err)) {
+        return false;
+    }
+    if (!now.known && !call->planning) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "'%" STR_FMT "' is not among the alternatives for '%" STR_FMT
+                         "'; packages add them",
+                         STR_ARG(path), STR_ARG(name));
+    }
+    outcome->state = path;
+    outcome->changed = !str_eq(now.value, path) || !now.manual;
+    outcome->comment = outcome->changed ? STR("set") : STR("already set");
+    if (outcome->changed) {
+        bool chosen = str_eq(now.value, path);
+        outcome_change(call, outcome, chosen ? "status" : "alternative",
+                       chosen              ? value_string(STR("auto"))
+                       : now.value.len > 0 ? value_string(now.value)
+                                           : value_missing(),
+                       value_string(chosen ? STR("manual") : path));
+    }
+    return true;
+}
+
+static bool set_apply(Call *call, Outcome *outcome, Error *err)
+{
+    if (!TOOL_DO(call, NULL, err, "update-alternatives", "--set",
+                 arena_copy_c(call->arena, call_str(call, "name")),
+                 arena_copy_c(call->arena, call_str(call, "path")))) {
+        return false;
+    }
+    outcome->changed = true;
+    return true;
+}
+
+static void set_claims(Arena *arena, const Value *params, List *claims)
+{
+    static const char *const prefixes[] = { "alternative:", "needs:path:" };
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
+        if (value_is_string(params[i])) {
+            list_push(arena, claims,
+                      value_string(arena_format(arena, "%s%" STR_FMT, prefixes[i],
+                                                STR_ARG(value_str(params[i])))));
+        }
+    }
+}
+
+static const ParamSpec set_params[] = {
+    { "name", PARAM_STRING, .required = true, .help = "the common name, such as editor" },
+    { "path", PARAM_PATH, .required = true, .help = "the program that it shall mean" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "set", "Ensure which program a common name means.", set_params, set_check, set_apply,
+      .claims = set_claims, .cost_ms = 20,
+      .text = "With update-alternatives, which keeps the choice when packages come and go.\n",
+      .example = "- name: a pager that everybody knows\n"
+                 "  alternatives.set:\n"
+                 "    - name: pager\n"
+                 "    - path: /usr/bin/less\n" },
+    { 0 },
+};
+
+const Module modules_alternatives = {
+    .name = "alternatives",
+    .help = "Programs behind common names.",
+    .id_param = "name",
+    .actions = actions,
+};

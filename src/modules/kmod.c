@@ -1,0 +1,145 @@
+/* kmod.*: modules of the kernel. */
+#include "modules/file/target.h"
+#include "modules/tool.h"
+
+enum {
+    MODULES_MAX = 4 << 20 /* bytes of the list of built-in modules */
+};
+
+typedef struct KmodChange {
+    bool load;
+    Target file;
+} KmodChange;
+
+static bool check_name(Str name, Error *err)
+{
+    bool ok = name.len > 0 && name.len < 64;
+    for (size_t i = 0; ok && i < name.len; i++) {
+        ok = ascii_is_name(name.data[i]) || (i > 0 && name.data[i] == '-');
+    }
+    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a module of the kernel",
+                           STR_ARG(name));
+}
+
+/* The kernel writes '_' where the name of the file may have '-'. */
+static Str kernel_name(Arena *arena, Str name)
+{
+    char *text = (char *)arena_copy_c(arena, name);
+    for (size_t i = 0; i < name.len; i++) {
+        text[i] = text[i] == '-' ? '_' : text[i];
+    }
+    return str_from(text, name.len);
+}
+
+/* Loaded, or part of the kernel. Of those built in, only some show in /sys/module. */
+static bool is_there(Call *call, Str name, bool *out, Error *err)
+{
+    FileInfo info;
+    Str release, builtin;
+    Str path = arena_format(call->arena, "/sys/module/%" STR_FMT, STR_ARG(name));
+    if (!host_stat(call->host, path, &info, err)) {
+        return false;
+    }
+    *out = info.kind == FILE_DIRECTORY;
+    if (*out || !host_read(call->host, call->arena, STR("/proc/sys/kernel/osrelease"), 256,
+                           &release, err)) {
+        return true;
+    }
+    path = arena_format(call->arena, "/lib/modules/%" STR_FMT "/modules.builtin",
+                        STR_ARG(str_trim(release)));
+    if (host_read(call->host, call->arena, path, MODULES_MAX, &builtin, err)) {
+        Str line;
+        Str file = arena_format(call->arena, "/%" STR_FMT ".ko", STR_ARG(name));
+        while (!*out && str_split_next(&builtin, '\n', &line)) {
+            *out = str_ends(kernel_name(call->arena, line), file);
+        }
+    }
+    return true;
+}
+
+static bool loaded_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str given = call_str(call, "name");
+    bool there = true;
+    KmodChange *change = ARENA_NEW(call->arena, KmodChange);
+    if (!check_name(given, err)) {
+        return false;
+    }
+    Str name = kernel_name(call->arena, given);
+    if (host_is_live(call->host) && !is_there(call, name, &there, err)) {
+        return false;
+    }
+    if (call_bool(call, "persist")) {
+        change->file =
+            (Target){ .path = arena_format(call->arena, "/etc/modules-load.d/%" STR_FMT ".conf",
+                                           STR_ARG(name)),
+                      .new_mode = FILE_MODE_NEW,
+                      .uid = HOST_KEEP_ID,
+                      .gid = HOST_KEEP_ID,
+                      .parents = true,
+                      .validate = value_missing() };
+        target_set_content(&change->file, value_string(arena_format(call->arena, "%" STR_FMT "\n",
+                                                                    STR_ARG(name))));
+        if (!target_check_one(call, &change->file, outcome, err)) {
+            return false;
+        }
+    }
+    change->load = !there;
+    if (!there) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "module", value_missing(), value_string(name));
+    }
+    outcome->comment = outcome->changed ? STR("loaded") : STR("already loaded");
+    outcome->state = there ? STR("loaded") : STR("absent");
+    outcome->found = change;
+    return true;
+}
+
+static bool loaded_apply(Call *call, Outcome *outcome, Error *err)
+{
+    KmodChange *change = outcome->found;
+    if (change->load) {
+        const char *name = arena_copy_c(call->arena, call_str(call, "name"));
+        if (!TOOL_DO(call, NULL, err, "modprobe", "--", name)) {
+            return false;
+        }
+        outcome->changed = true;
+        outcome->state = STR("loaded");
+    }
+    return !change->file.write || target_apply(call, &change->file, outcome, err);
+}
+
+static void loaded_claims(Arena *arena, const Value *params, List *claims)
+{
+    if (value_is_string(params[0])) {
+        Str name = kernel_name(arena, value_str(params[0]));
+        list_push(arena, claims,
+                  value_string(arena_format(arena, "path:/etc/modules-load.d/%" STR_FMT ".conf",
+                                            STR_ARG(name))));
+    }
+}
+
+static const ParamSpec loaded_params[] = {
+    { "name", PARAM_STRING, .required = true, .help = "the module" },
+    { "persist", PARAM_BOOL, .fallback = "true", .help = "load it at every boot too" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "loaded", "Ensure that the kernel has a module.", loaded_params, loaded_check, loaded_apply,
+      .claims = loaded_claims, .cost_ms = 50,
+      .text =
+          "What is built into the kernel counts as loaded. Below another root only the file in\n"
+          "/etc/modules-load.d is written.\n",
+      .example = "- name: bridges see packets\n"
+                 "  kmod.loaded:\n"
+                 "    - name: br_netfilter\n" },
+    { 0 },
+};
+
+const Module modules_kmod = {
+    .name = "kmod",
+    .help = "Modules of the kernel.",
+    .id_param = "name",
+    .actions = actions,
+};

@@ -1,0 +1,262 @@
+/* mount.*: file systems in their places. */
+#include "modules/fstab.h"
+#include "modules/tool.h"
+
+#define FSTAB STR("/etc/fstab")
+
+enum {
+    MOUNTS_MAX = 16 << 20,
+    MOUNT_WORDS = 64
+};
+
+/* What is mounted there now, the last one on top. */
+typedef struct Mounted {
+    bool found;
+    Str device, type, options;
+} Mounted;
+
+typedef struct MountChange {
+    Mounted now;
+    Target *fstab;
+    bool mount, unmount, make_place;
+} MountChange;
+
+/* /proc/self/mountinfo writes blanks as "\040", as fstab does. */
+static bool read_mounted(Call *call, Str place, Mounted *out, Error *err)
+{
+    Str text, line;
+    Str wanted = fstab_escape(call->arena, place);
+    *out = (Mounted){ 0 };
+    if (!host_read(call->host, call->arena, STR("/proc/self/mountinfo"), MOUNTS_MAX, &text, err)) {
+        return false;
+    }
+    while (str_split_next(&text, '\n', &line)) {
+        Str words[MOUNT_WORDS];
+        uint32_t count = edit_words(line, words, MOUNT_WORDS), dash = 6;
+        while (dash < count && !str_eq(words[dash], STR("-"))) {
+            dash++;
+        }
+        if (dash + 2 < count && str_eq(words[4], wanted)) {
+            *out = (Mounted){ true, words[dash + 2], words[dash + 1], words[5] };
+        }
+    }
+    return true;
+}
+
+static bool check_words(Call *call, Error *err)
+{
+    static const char *const names[] = { "device", "type", "options" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (call_has(call, names[i]) && !tool_word(call_str(call, names[i]), names[i], err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_fstab(Call *call, MountChange *change, Str place, bool wanted, Outcome *outcome,
+                        Error *err)
+{
+    Edit edit;
+    FstabLine line = { .device = fstab_escape(call->arena, call_str(call, "device")),
+                       .place = fstab_escape(call->arena, place),
+                       .type = call_str(call, "type"),
+                       .options = call_str(call, "options"),
+                       .dump = call_int(call, "dump", 0),
+                       .pass = call_int(call, "pass", 0) };
+    if (!edit_begin_system(call, FSTAB, &edit, err)) {
+        return false;
+    }
+    fstab_edit(&edit, FSTAB_BY_PLACE, line.place, wanted ? &line : NULL);
+    change->fstab = edit.target;
+    return edit_end(&edit, false, outcome, err);
+}
+
+/* A device by another name (UUID=..., a link) cannot be compared; then the kind must do. */
+static bool is_as_wanted(Call *call, const Mounted *now)
+{
+    Str device = call_str(call, "device"), type = call_str(call, "type");
+    bool same_type =
+        str_eq(now->type, type) || str_eq(type, STR("auto")) || str_eq(type, STR("none"));
+    bool by_path = str_starts(device, STR("/dev/")) && str_starts(now->device, STR("/dev/")) &&
+                   !str_starts(device, STR("/dev/disk/")) &&
+                   !str_starts(device, STR("/dev/mapper/"));
+    return now->found && same_type && (!by_path || str_eq(device, now->device));
+}
+
+static bool mounted_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str place = call_str(call, "name");
+    FileInfo info;
+    MountChange *change = ARENA_NEW(call->arena, MountChange);
+    outcome->found = change;
+    if (!check_words(call, err) || !host_stat(call->host, place, &info, err) ||
+        (call_bool(call, "persist") && !check_fstab(call, change, place, true, outcome, err))) {
+        return false;
+    }
+    outcome->found = change;
+    if (info.kind != FILE_ABSENT && info.kind != FILE_DIRECTORY && !call_bool(call, "file")) {
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
+                         STR_ARG(place), file_kind_name(info.kind));
+    }
+    change->make_place = info.kind == FILE_ABSENT;
+    if (host_is_live(call->host)) {
+        if (!read_mounted(call, place, &change->now, err)) {
+            return false;
+        }
+        change->mount = !is_as_wanted(call, &change->now);
+        change->unmount = change->mount && change->now.found;
+    }
+    if (change->mount) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "mount",
+                       change->now.found ? value_string(change->now.device) : value_missing(),
+                       value_string(call_str(call, "device")));
+    }
+    outcome->comment = outcome->changed ? STR("mounted") : STR("already mounted");
+    outcome->state = STR("mounted");
+    return true;
+}
+
+static const char *text_of(Call *call, const char *param)
+{
+    return arena_copy_c(call->arena, call_str(call, param));
+}
+
+static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
+{
+    MountChange *change = outcome->found;
+    if (change->fstab != NULL && change->fstab->write &&
+        !target_apply(call, change->fstab, outcome, err)) {
+        return false;
+    }
+    if (change->unmount) {
+        if (!TOOL_DO(call, NULL, err, "umount", "--", text_of(call, "name"))) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    if (!change->mount) {
+        return true;
+    }
+    if (change->make_place &&
+        !host_make_directory(call->host, call_str(call, "name"), 0755, true, err)) {
+        return false;
+    }
+    outcome->changed = true;
+    return TOOL_DO(call, NULL, err, "mount", "-t", text_of(call, "type"), "-o",
+                   text_of(call, "options"), "--", text_of(call, "device"), text_of(call, "name"));
+}
+
+/* A mount remounts, with the options that it has now. */
+static bool mounted_react(Call *call, Outcome *outcome, Error *err)
+{
+    Str options =
+        arena_format(call->arena, "remount,%" STR_FMT, STR_ARG(call_str(call, "options")));
+    if (call->ran_since || !host_is_live(call->host)) {
+        return true;
+    }
+    outcome->changed = true;
+    return TOOL_DO(call, NULL, err, "mount", "-o", arena_copy_c(call->arena, options), "--",
+                   text_of(call, "name"));
+}
+
+static bool unmounted_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str place = call_str(call, "name");
+    MountChange *change = ARENA_NEW(call->arena, MountChange);
+    if (call_bool(call, "persist")) {
+        Edit edit;
+        if (!edit_begin_system(call, FSTAB, &edit, err)) {
+            return false;
+        }
+        fstab_edit(&edit, FSTAB_BY_PLACE, fstab_escape(call->arena, place), NULL);
+        change->fstab = edit.target;
+        if (!edit_end(&edit, false, outcome, err)) {
+            return false;
+        }
+    }
+    if (host_is_live(call->host) && !read_mounted(call, place, &change->now, err)) {
+        return false;
+    }
+    change->unmount = change->now.found;
+    if (change->unmount) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "mount", value_string(change->now.device), value_missing());
+    }
+    outcome->comment = outcome->changed ? STR("unmounted") : STR("already unmounted");
+    outcome->state = STR("unmounted");
+    outcome->found = change;
+    return true;
+}
+
+static bool unmounted_apply(Call *call, Outcome *outcome, Error *err)
+{
+    MountChange *change = outcome->found;
+    if (change->fstab != NULL && change->fstab->write &&
+        !target_apply(call, change->fstab, outcome, err)) {
+        return false;
+    }
+    if (!change->unmount) {
+        return true;
+    }
+    outcome->changed = true;
+    return TOOL_DO(call, NULL, err, "umount", "--", text_of(call, "name"));
+}
+
+static void mount_claims(Arena *arena, const Value *params, List *claims)
+{
+    if (value_is_string(params[0])) {
+        Str place = value_str(params[0]);
+        list_push(arena, claims,
+                  value_string(arena_format(arena, "path:%" STR_FMT, STR_ARG(place))));
+    }
+    list_push(arena, claims, value_string(STR("path:/etc/fstab")));
+}
+
+static const ParamSpec mounted_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "where: the directory" },
+    { "device", PARAM_STRING, .required = true,
+      .help = "what: a device, UUID=..., a path to bind, tmpfs, host:/path" },
+    { "type", PARAM_STRING, .required = true, .help = "the file system: ext4, tmpfs, nfs, none" },
+    { "options", PARAM_STRING, .fallback = "defaults", .help = "as in fstab: ro,noatime" },
+    { "persist", PARAM_BOOL, .fallback = "true", .help = "keep it in /etc/fstab" },
+    { "dump", PARAM_INT, .fallback = "0", .help = "the fifth field of fstab" },
+    { "pass", PARAM_INT, .fallback = "0", .help = "the sixth field of fstab" },
+    { "file", PARAM_BOOL, .fallback = "false", .help = "the place is a file (for bind)" },
+    { 0 },
+};
+
+static const ParamSpec unmounted_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "where: the directory" },
+    { "persist", PARAM_BOOL, .fallback = "true", .help = "take it from /etc/fstab too" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "mounted", "Ensure that something is mounted.", mounted_params, mounted_check, mounted_apply,
+      .react = mounted_react, .claims = mount_claims, .cost_ms = 50,
+      .text = "In /etc/fstab and at once; below another root only in its fstab. The directory is\n"
+              "made when it is missing. Another device or file system in its place is unmounted\n"
+              "first. A change of options alone does not remount: as the reaction to a change\n"
+              "(watch, listen) it does.\n",
+      .example = "- name: scratch space\n"
+                 "  mount.mounted:\n"
+                 "    - name: /srv/scratch\n"
+                 "    - device: tmpfs\n"
+                 "    - type: tmpfs\n"
+                 "    - options: size=64m,mode=1777\n" },
+    { "unmounted", "Ensure that nothing is mounted.", unmounted_params, unmounted_check,
+      unmounted_apply, .claims = mount_claims, .cost_ms = 50,
+      .example = "- name: no scratch space\n"
+                 "  mount.unmounted:\n"
+                 "    - name: /srv/scratch\n" },
+    { 0 },
+};
+
+const Module modules_mount = {
+    .name = "mount",
+    .help = "File systems in their places.",
+    .id_param = "name",
+    .actions = actions,
+};

@@ -1,0 +1,152 @@
+/* swap.*: space to swap to. */
+#include "modules/fstab.h"
+#include "modules/tool.h"
+
+#define FSTAB STR("/etc/fstab")
+
+enum {
+    SWAPS_MAX = 1 << 20
+};
+
+typedef struct SwapChange {
+    Target *fstab;
+    bool make;  /* the file is not there, or too small */
+    bool start; /* the kernel does not use it */
+} SwapChange;
+
+static bool is_used(Call *call, Str name, bool *out, Error *err)
+{
+    Str text, line, words[2];
+    Str wanted = fstab_escape(call->arena, name);
+    *out = false;
+    if (!host_read(call->host, call->arena, STR("/proc/swaps"), SWAPS_MAX, &text, err)) {
+        return err->kind == ERROR_NOT_FOUND; /* a kernel without swap */
+    }
+    while (!*out && str_split_next(&text, '\n', &line)) {
+        *out = edit_words(line, words, 2) == 2 && str_eq(words[0], wanted);
+    }
+    return true;
+}
+
+static bool check_size(Call *call, SwapChange *change, Outcome *outcome, Error *err)
+{
+    FileInfo info;
+    int64_t size = call_int(call, "size", 0);
+    if (!host_stat(call->host, call_str(call, "name"), &info, err)) {
+        return false;
+    }
+    if (size == 0) {
+        return info.kind != FILE_ABSENT || call->planning ||
+               error_set(err, ERROR_NOT_FOUND, "%" STR_FMT " is not there; 'size' makes a file",
+                         STR_ARG(call_str(call, "name")));
+    }
+    if (info.kind != FILE_ABSENT && info.kind != FILE_REGULAR) {
+        return error_set(err, ERROR_CONFLICT, "'size' is for files, and this is none");
+    }
+    if (size < 1 || size > 1 << 20) {
+        return error_set(err, ERROR_INVALID, "'size' is in MiB, from 1 to %d", 1 << 20);
+    }
+    change->make = info.kind == FILE_ABSENT;
+    if (change->make) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "size", value_missing(), value_int(size));
+    }
+    return true;
+}
+
+static bool on_check(Call *call, Outcome *outcome, Error *err)
+{
+    Edit edit;
+    Str name = call_str(call, "name");
+    bool used = true;
+    SwapChange *change = ARENA_NEW(call->arena, SwapChange);
+    Str device = fstab_escape(call->arena, name);
+    FstabLine line = { device, STR("none"), STR("swap"), call_str(call, "options"), 0, 0 };
+    if (!tool_word(line.options, "options", err) || !edit_begin_system(call, FSTAB, &edit, err)) {
+        return false;
+    }
+    fstab_edit(&edit, FSTAB_BY_DEVICE, device, &line);
+    if (!edit_end(&edit, false, outcome, err) || !check_size(call, change, outcome, err) ||
+        (host_is_live(call->host) && !is_used(call, name, &used, err))) {
+        return false;
+    }
+    change->fstab = edit.target;
+    change->start = !used;
+    if (!used) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "swap", value_missing(), value_string(name));
+    }
+    outcome->comment = outcome->changed ? STR("on") : STR("already on");
+    outcome->state = STR("on");
+    outcome->found = change;
+    return true;
+}
+
+/* Written in full: the kernel does not swap to a file with holes. */
+static bool make_file(Call *call, Error *err)
+{
+    const char *name = arena_copy_c(call->arena, call_str(call, "name"));
+    Str size = arena_format(call->arena, "%lldM", (long long)call_int(call, "size", 0));
+    if (TOOL_DO(call, NULL, err, "fallocate", "-l", arena_copy_c(call->arena, size), "--", name) &&
+        TOOL_DO(call, NULL, err, "chmod", "0600", "--", name) &&
+        TOOL_DO(call, NULL, err, "mkswap", "--", name)) {
+        return true;
+    }
+    Error ignored;
+    (void)!host_remove(call->host, call_str(call, "name"), &ignored);
+    return false;
+}
+
+static bool on_apply(Call *call, Outcome *outcome, Error *err)
+{
+    SwapChange *change = outcome->found;
+    if (change->make) {
+        if (!make_file(call, err)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    if (change->start) {
+        if (!TOOL_DO(call, NULL, err, "swapon", "--",
+                     arena_copy_c(call->arena, call_str(call, "name")))) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    return !change->fstab->write || target_apply(call, change->fstab, outcome, err);
+}
+
+static void on_claims(Arena *arena, const Value *params, List *claims)
+{
+    if (value_is_string(params[0])) {
+        list_push(
+            arena, claims,
+            value_string(arena_format(arena, "path:%" STR_FMT, STR_ARG(value_str(params[0])))));
+    }
+    list_push(arena, claims, value_string(STR("path:/etc/fstab")));
+}
+
+static const ParamSpec on_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "a device or a file" },
+    { "size", PARAM_INT, .help = "MiB of a file that is made when it is not there" },
+    { "options", PARAM_STRING, .fallback = "sw", .help = "as in fstab: sw,pri=5" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "on", "Ensure that the kernel swaps to something.", on_params, on_check, on_apply,
+      .claims = on_claims, .cost_ms = 200,
+      .text = "In /etc/fstab and at once; below another root only in its fstab, with the file.\n",
+      .example = "- name: room for a bad day\n"
+                 "  swap.on:\n"
+                 "    - name: /swapfile\n"
+                 "    - size: 1\n" },
+    { 0 },
+};
+
+const Module modules_swap = {
+    .name = "swap",
+    .help = "Space to swap to.",
+    .id_param = "name",
+    .actions = actions,
+};

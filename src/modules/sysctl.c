@@ -1,0 +1,220 @@
+/* sysctl.*: settings of the kernel, kept for the next boot and in force at once. */
+#include "modules/file/edit.h"
+
+enum {
+    VALUE_MAX = 4096
+};
+
+typedef struct SettingChange {
+    Target *file;
+    Str path; /* below /proc/sys */
+    Str value;
+    bool set_now;
+} SettingChange;
+
+/* "net.ipv4.conf.eth0/1.forwarding": dots lead down, and a slash is a dot of a name. */
+static bool setting_path(Call *call, Str name, Str *out, Error *err)
+{
+    Buf path = buf_make_in(call->arena, BUF_UNLIMITED);
+    bool ok = name.len > 0 && name.data[0] != '.' && name.data[name.len - 1] != '.' &&
+              str_find(name, STR(".."), 0) == STR_NOT_FOUND &&
+              str_find(name, STR("//"), 0) == STR_NOT_FOUND;
+    buf_put_c(&path, "/proc/sys/");
+    for (size_t i = 0; ok && i < name.len; i++) {
+        char c = name.data[i];
+        ok = ascii_is_name(c) || strchr("./-:@", c) != NULL;
+        buf_put_char(&path, c == '.' ? '/' : c == '/' ? '.' : c);
+    }
+    *out = buf_str(&path);
+    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a setting of the kernel",
+                           STR_ARG(name));
+}
+
+/* Lists of numbers have one blank or tab between them, as the kernel likes. */
+static bool same_values(Str a, Str b)
+{
+    Str x[64], y[64];
+    uint32_t count = edit_words(a, x, COUNT_OF(x));
+    if (count != edit_words(b, y, COUNT_OF(y))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!str_eq(x[i], y[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of "key = value"; false: it is none. */
+static bool split_setting(Str line, Str *name, Str *value)
+{
+    size_t equals = str_find(line, STR("="), 0);
+    line = str_trim(line);
+    if (equals == STR_NOT_FOUND || line.len == 0 || line.data[0] == '#' || line.data[0] == ';') {
+        return false;
+    }
+    equals = str_find(line, STR("="), 0);
+    *name = str_trim(str_slice(line, 0, equals));
+    *value = str_trim(str_from_offset(line, equals + 1));
+    return true;
+}
+
+static void edit_setting(Edit *edit, Str name, Str value)
+{
+    bool placed = edit_wants_absence(edit);
+    for (uint32_t i = 0; i < edit->lines.len;) {
+        Str found, now;
+        bool same = split_setting(edit->lines.items[i], &found, &now) && str_eq(found, name);
+        if (same && placed) {
+            edit_remove(edit, i, 1);
+            continue;
+        }
+        if (same) {
+            placed = true;
+            if (!same_values(now, value)) {
+                edit->lines.items[i] = arena_format(edit->call->arena, "%" STR_FMT " = %" STR_FMT,
+                                                    STR_ARG(name), STR_ARG(value));
+            }
+        }
+        i++;
+    }
+    if (!placed) {
+        edit_insert(edit, edit->lines.len,
+                    arena_format(edit->call->arena, "%" STR_FMT " = %" STR_FMT, STR_ARG(name),
+                                 STR_ARG(value)));
+    }
+}
+
+static bool check_value(Call *call, Str value, Error *err)
+{
+    if (!call_has(call, "value")) {
+        return str_eq(call_str(call, "state"), STR("absent")) ||
+               error_set(err, ERROR_INVALID, "needs 'value'");
+    }
+    for (size_t i = 0; i < value.len; i++) {
+        if ((unsigned char)value.data[i] < ' ' && value.data[i] != '\t') {
+            return error_set(err, ERROR_INVALID, "'value' is one line");
+        }
+    }
+    return value.len < VALUE_MAX || error_set(err, ERROR_LIMIT, "'value' is too long");
+}
+
+/* What is in force now. A module of the kernel that brings the setting may come with an earlier
+ * step. */
+static bool look_at_kernel(Call *call, SettingChange *change, Outcome *outcome, Error *err)
+{
+    Str now;
+    if (!host_is_live(call->host) || !call_has(call, "value") ||
+        str_eq(call_str(call, "state"), STR("absent"))) {
+        return true;
+    }
+    if (!host_read(call->host, call->arena, change->path, VALUE_MAX, &now, err)) {
+        if (err->kind == ERROR_NOT_FOUND && call->planning) {
+            outcome->changed = true;
+            change->set_now = true;
+            return true;
+        }
+        return err->kind == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_NOT_FOUND, "this kernel has no setting '%" STR_FMT "'",
+                               STR_ARG(call_str(call, "name")))
+                   : false;
+    }
+    change->set_now = !same_values(now, change->value);
+    if (change->set_now) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "in force", value_string(str_trim(now)),
+                       value_string(change->value));
+    }
+    return true;
+}
+
+static bool present_check(Call *call, Outcome *outcome, Error *err)
+{
+    Edit edit;
+    Str name = call_str(call, "name");
+    SettingChange *change = ARENA_NEW(call->arena, SettingChange);
+    change->value = call_str(call, "value");
+    if (!setting_path(call, name, &change->path, err) || !check_value(call, change->value, err) ||
+        !edit_begin_system(call, call_str(call, "file"), &edit, err)) {
+        return false;
+    }
+    edit_setting(&edit, name, change->value);
+    if (!edit_end(&edit, false, outcome, err) || !look_at_kernel(call, change, outcome, err)) {
+        return false;
+    }
+    change->file = edit.target;
+    outcome->comment = outcome->changed ? STR("set") : STR("already set");
+    outcome->state = edit_wants_absence(&edit) ? STR("absent") : STR("present");
+    outcome->found = change;
+    return true;
+}
+
+static bool present_apply(Call *call, Outcome *outcome, Error *err)
+{
+    SettingChange *change = outcome->found;
+    if (change->file->write && !target_apply(call, change->file, outcome, err)) {
+        return false;
+    }
+    if (change->set_now) {
+        if (!host_put(call->host, change->path, change->value, err)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    return true;
+}
+
+/* Known to the claims. */
+enum {
+    PARAM_FILE,
+    PARAM_NAME,
+};
+
+static void present_claims(Arena *arena, const Value *params, List *claims)
+{
+    static const struct {
+        const char *prefix;
+        int param;
+    } rows[] = { { "path:", PARAM_FILE }, { "sysctl:", PARAM_NAME } };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Value value = params[rows[i].param];
+        if (value_is_string(value)) {
+            list_push(arena, claims,
+                      value_string(arena_format(arena, "%s%" STR_FMT, rows[i].prefix,
+                                                STR_ARG(value_str(value)))));
+        }
+    }
+}
+
+static const ParamSpec present_params[] = {
+    [PARAM_FILE] = { "file", PARAM_PATH, .fallback = "/etc/sysctl.d/90-eden.conf",
+                     .help = "where it is kept for the next boot" },
+    [PARAM_NAME] = { "name", PARAM_STRING, .required = true,
+                     .help = "the setting, such as net.ipv4.ip_forward" },
+    { "value", PARAM_STRING, .help = "what it shall be" },
+    { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
+      .help = "whether it shall be kept; what is in force stays when it goes" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "present", "Ensure a setting of the kernel.", present_params, present_check, present_apply,
+      .claims = present_claims,
+      .text =
+          "It is kept in 'file' for the next boot and put in force at once; below another root\n"
+          "it is only kept. Other files in /etc/sysctl.d may say otherwise at boot: the last one\n"
+          "by name wins.\n",
+      .example = "- name: forward packets\n"
+                 "  sysctl.present:\n"
+                 "    - name: net.ipv4.ip_forward\n"
+                 "    - value: 1\n" },
+    { 0 },
+};
+
+const Module modules_sysctl = {
+    .name = "sysctl",
+    .help = "Settings of the kernel.",
+    .id_param = "name",
+    .actions = actions,
+};
