@@ -16,6 +16,7 @@ typedef enum WordKind {
     WORD_COMMAND, /* the name of a command */
     WORD_TOPIC,   /* the name of a command, or a topic of `eden help` */
     WORD_SUBJECT, /* what `eden explain` knows */
+    WORD_FACT,    /* the name of a fact */
 } WordKind;
 
 /* "file", "directory" ...: how the description of the commands names it. */

@@ -170,6 +170,7 @@ const Command command_facts = {
     .args = "[NAME...]",
     .args_min = 0,
     .args_max = UINT32_MAX,
+    .word = WORD_FACT,
     .help = "Show what this machine is.",
     .text =
         "Facts are what a site knows of the machine as 'server': name, operating system,\n"

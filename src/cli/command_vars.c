@@ -214,26 +214,100 @@ static int print_value(World *world, Value value)
     return inputs_report(&world->inputs, invocation);
 }
 
+/* --- Variables of others ----------------------------------------------------------------------- */
+
+/* The first name of a path: "network" of "network.mtu", "a.b" of "['a.b'].c". */
+static Str first_name(Str path)
+{
+    if (str_starts(path, STR("['")) || str_starts(path, STR("[\""))) {
+        Str rest = str_from_offset(path, 2);
+        return str_slice(rest, 0, str_find(rest, str_slice(path, 1, 2), 0));
+    }
+    size_t dot = str_find(path, STR("."), 0), bracket = str_find(path, STR("["), 0);
+    return str_slice(path, 0, dot < bracket ? dot : bracket);
+}
+
+static bool has_name(const World *world, Str name)
+{
+    uint32_t count;
+    const VariableLayer *layers = variables_layers(scope_variables(world->scope), &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (value_get(layers[i].document, name) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Says of a variable that this node does not have, who has it. */
+static void note_others(World *world, Str key)
+{
+    Problems *problems = &world->inputs.problems;
+    const SiteEntries *entries = site_variables(world->site);
+    if (problems->count == 0 || !str_eq_c(problems->items[problems->count - 1].code, "E0594") ||
+        has_name(world, first_name(key))) {
+        return;
+    }
+    Problem *problem = &problems->items[problems->count - 1];
+    for (uint32_t i = 0; i < entries->count; i++) {
+        const SiteEntry *entry = &entries->items[i];
+        bool matches = true;
+        if (entry->selector == NULL || entry->path_count > 0 ||
+            !selector_match(entry->selector, scope_subject(world->scope), &matches) || matches) {
+            continue;
+        }
+        Str path = arena_format(world->invocation->arena, "variables/%" STR_FMT ".yaml",
+                                STR_ARG(entry->name));
+        const SiteReader *reader = &site_loaded_with(world->site)->reader;
+        Value document;
+        if (reader->exists(reader->context, path) &&
+            site_read(world->site, path, entry->place, &document) && document.kind == VALUE_MAP &&
+            value_get(document, first_name(key)) != NULL) {
+            problem->hint = arena_format(world->invocation->arena,
+                                         "%" STR_FMT " has it, for nodes with '%" STR_FMT "'",
+                                         STR_ARG(path), STR_ARG(selector_text(entry->selector)));
+            return;
+        }
+    }
+}
+
 /* --- The three of it -------------------------------------------------------------------------- */
 
 static int vars_get(World *world, Str key)
 {
     Value value;
     if (!variables_get(scope_variables(world->scope), key, &value)) {
+        note_others(world, key);
         return inputs_report(&world->inputs, world->invocation);
     }
     return print_value(world, value);
 }
 
-static Value winning_place(World *world, Str name)
+/* Where a layer says it: at the key, which may stand lines above the value. */
+static Str saying_place(const World *world, const VariableSaying *saying)
 {
+    bool has_key = sources_get(&world->inputs.sources, saying->key.source) != NULL;
+    return place_text(world, has_key ? saying->key : saying->value);
+}
+
+/* All places that have a say in the value: one, or those of maps that were merged. */
+static Str winning_places(World *world, Str name)
+{
+    Arena *arena = world->invocation->arena;
     VariableSaying *sayings;
     uint32_t count;
-    Str path = arena_format(world->invocation->arena, "['%" STR_FMT "']", STR_ARG(name));
-    if (!variables_why(scope_variables(world->scope), path, &sayings, &count) || count == 0) {
-        return value_null();
+    Str path = arena_format(arena, "['%" STR_FMT "']", STR_ARG(name));
+    if (!variables_why(scope_variables(world->scope), path, &sayings, &count)) {
+        return STR("-");
     }
-    return sayings[count - 1].value;
+    Buf places = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < count; i++) {
+        if (sayings[i].wins) {
+            buf_put(&places, places.len == 0 ? STR_EMPTY : STR(", "));
+            buf_put(&places, saying_place(world, &sayings[i]));
+        }
+    }
+    return places.len == 0 ? STR("-") : buf_str(&places);
 }
 
 static int vars_list(World *world)
@@ -251,7 +325,7 @@ static int vars_list(World *world)
         Str name = value_str(all.map->entries[i].key);
         table_add(&table, name);
         table_add(&table, brief(world, all.map->entries[i].value));
-        table_add(&table, place_text(world, winning_place(world, name)));
+        table_add(&table, winning_places(world, name));
     }
     table_print(&table, invocation->out);
     return inputs_report(&world->inputs, invocation);
@@ -278,7 +352,7 @@ static void print_why(World *world, Str key, const VariableSaying *sayings, uint
     Table table;
     table_init(&table, invocation->arena, headings);
     for (uint32_t i = 0; i < count; i++) {
-        table_add(&table, place_text(world, sayings[i].value));
+        table_add(&table, saying_place(world, &sayings[i]));
         table_add(&table, brief(world, sayings[i].value));
         table_add(&table, str_from_c(saying_word(&sayings[i])));
         table_add(&table, sayings[i].layer->kind == LAYER_SITE
@@ -325,6 +399,7 @@ static int vars_why(World *world, Str key)
     VariableSaying *sayings;
     uint32_t count;
     if (!variables_why(variables, key, &sayings, &count)) {
+        note_others(world, key);
         return inputs_report(&world->inputs, world->invocation);
     }
     Value value;

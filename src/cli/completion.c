@@ -1,6 +1,7 @@
 #include "cli/completion.h"
 
 #include "cli/subject.h"
+#include "facts/facts.h"
 
 const Shell shells[] = {
     { "bash", completion_write_bash },
@@ -28,5 +29,12 @@ void completion_put_topics(Buf *out)
     completion_put_commands(out);
     for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
         buf_put_format(out, " %s", topic->name);
+    }
+}
+
+void completion_put_facts(Buf *out)
+{
+    for (size_t i = 0; facts[i] != NULL; i++) {
+        buf_put_format(out, "%s%s", i == 0 ? "" : " ", facts[i]->name);
     }
 }

@@ -21,3 +21,5 @@ void completion_put_choices(const char *choices, Buf *out);
 /* The commands' names, or those and the topics', with spaces between them. */
 void completion_put_commands(Buf *out);
 void completion_put_topics(Buf *out);
+/* The names of facts. */
+void completion_put_facts(Buf *out);

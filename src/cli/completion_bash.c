@@ -49,6 +49,11 @@ static void put_action(WordKind word, const char *choices, Buf *out)
         completion_put_topics(out);
         buf_put_c(out, "' \"$word\"");
         return;
+    case WORD_FACT:
+        buf_put_c(out, "_eden_words '");
+        completion_put_facts(out);
+        buf_put_c(out, "' \"$word\"");
+        return;
     case WORD_SUBJECT:
         buf_put_c(out, "_eden_words \"$(command eden explain -o name 2>/dev/null)\" \"$word\"");
         return;
@@ -91,7 +96,14 @@ static void put_command(const Command *command, Buf *out)
     put_option_names(common_options, out);
     out->len--; /* the last space */
     buf_put_c(out, "' \"$word\"\n            return\n        fi\n        ");
-    put_action(command->args_max == 0 ? WORD_TEXT : command->word, command->choices, out);
+    bool more = command->choices != NULL && command->args_max > 1;
+    if (more) { /* the choices are for the first argument only */
+        buf_put_c(out, "if ((COMP_CWORD == 2)); then\n            ");
+        put_action(command->word, command->choices, out);
+        buf_put_c(out, "\n            return\n        fi\n        ");
+    }
+    put_action(command->args_max == 0 ? WORD_TEXT : command->word, more ? NULL : command->choices,
+               out);
     buf_put_c(out, "\n        ;;\n");
 }
 

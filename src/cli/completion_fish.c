@@ -37,6 +37,11 @@ static void put_action(WordKind word, const char *choices, Buf *out)
         completion_put_topics(out);
         buf_put_char(out, '\'');
         return;
+    case WORD_FACT:
+        buf_put_c(out, " -f -a '");
+        completion_put_facts(out);
+        buf_put_char(out, '\'');
+        return;
     case WORD_SUBJECT: buf_put_c(out, " -f -a '(command eden explain -o name)'"); return;
     }
 }
@@ -67,6 +72,9 @@ void completion_write_fish(Buf *out)
                    "    set -l words (commandline -opc)\n"
                    "    test (count $words) -gt 1; and test $words[2] = $argv[1]\n"
                    "end\n\n"
+                   "function __eden_first\n"
+                   "    test (count (commandline -opc)) -eq 2\n"
+                   "end\n\n"
                    "function __eden_runs_nothing\n"
                    "    test (count (commandline -opc)) -eq 1\n"
                    "end\n\n"
@@ -80,9 +88,17 @@ void completion_write_fish(Buf *out)
         put_options(command, command->options, out);
         put_options(command, common_options, out);
         if (command->args_max > 0 && (command->word != WORD_TEXT || command->choices != NULL)) {
-            buf_put_format(out, "complete -c eden -n '__eden_runs %s'", command->name);
+            bool more = command->choices != NULL && command->args_max > 1;
+            buf_put_format(out, "complete -c eden -n '__eden_runs %s%s'", command->name,
+                           more ? "; and __eden_first" : "");
             put_action(command->word, command->choices, out);
             buf_put_char(out, '\n');
+            if (more) { /* the choices are for the first argument only */
+                buf_put_format(out, "complete -c eden -n '__eden_runs %s; and not __eden_first'",
+                               command->name);
+                put_action(command->word, NULL, out);
+                buf_put_char(out, '\n');
+            }
         }
     }
 }

@@ -36,6 +36,11 @@ static void put_action(const char *message, WordKind word, const char *choices, 
     case WORD_COMMAND: buf_put_c(out, "_eden_commands"); return;
     case WORD_TOPIC: buf_put_c(out, "_eden_topics"); return;
     case WORD_SUBJECT: buf_put_c(out, "_eden_subjects"); return;
+    case WORD_FACT:
+        buf_put_char(out, '(');
+        completion_put_facts(out);
+        buf_put_char(out, ')');
+        return;
     }
 }
 
@@ -77,8 +82,14 @@ static void put_command(const Command *command, Buf *out)
     put_options(common_options, out);
     buf_put_c(out, "            ");
     if (command->args_max > 0) {
+        bool more = command->choices != NULL && command->args_max > 1;
+        if (more) { /* the choices are for the first argument only */
+            buf_put_c(out, "'1");
+            put_action(command->args, command->word, command->choices, out);
+            buf_put_c(out, "' ");
+        }
         buf_put_c(out, command->args_max == 1 ? "'1" : "'*");
-        put_action(command->args, command->word, command->choices, out);
+        put_action(command->args, command->word, more ? NULL : command->choices, out);
         buf_put_char(out, '\'');
     } else {
         buf_put_c(out, "&& return");

@@ -168,8 +168,10 @@ static void put_requisites(Buf *out, Value why)
         if (decided != NULL && decided->boolean) {
             buf_put(out, STR(", decided"));
         }
-        if (str_eq(origin, STR("written"))) {
+        bool in = str_eq(origin, STR("written in"));
+        if (in || str_eq(origin, STR("written"))) {
             put_place(out, edge);
+            buf_put(out, in ? STR(" (as _in, there)") : STR_EMPTY);
         } else {
             buf_put(out, STR("  ("));
             visible_put(out, origin);

@@ -69,8 +69,8 @@ const char *site_kind_words(Value v)
     switch ((ValueKind)v.kind) {
     case VALUE_NULL: return "nothing";
     case VALUE_BOOL: return "true or false";
-    case VALUE_INT:
-    case VALUE_FLOAT: return "a number";
+    case VALUE_INT: return "a number";
+    case VALUE_FLOAT: return "a number with a fraction";
     case VALUE_STRING: return "text";
     case VALUE_LIST:
     case VALUE_TUPLE: return "a list";
@@ -237,7 +237,12 @@ static bool read_value(const SiteLoad *load, const Field *field, Value given, Va
     case FIELD_TEXT:
     case FIELD_NAME: return read_text(load, field, given, out);
     case FIELD_INT:
-        if (given.kind != VALUE_INT || given.integer < 0) {
+        if (given.kind == VALUE_INT && given.integer < 0) {
+            site_problem(load, "E0303", given, "'%s' must be a whole number from 0, not %lld",
+                         field->name, (long long)given.integer);
+            return false;
+        }
+        if (given.kind != VALUE_INT) {
             return wrong_kind(load, field, given, "a whole number from 0");
         }
         break;

@@ -67,7 +67,7 @@ def test_shown_command_works(eden_path, demo, command, output):
     done = subprocess.run(
         [eden_path, *words], cwd=ROOT, capture_output=True, text=True, timeout=30
     )
-    if words[0] in ("plan", "apply", "owed"):  # they tell how it goes on standard error
+    if words[0] in ("plan", "apply", "owed", "validate"):  # they tell more on standard error
         assert done.returncode == 0, done.stderr
         if output is not None:
             assert without_times(done.stdout).rstrip("\n") == output

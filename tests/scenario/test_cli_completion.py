@@ -240,3 +240,17 @@ def test_an_unknown_shell_is_a_usage_error(eden):
     done = eden("completion", "csh")
     assert done.returncode == 64
     assert "takes bash|zsh|fish, not 'csh'" in done.stderr
+
+
+def test_bash_offers_verbs_once(bash):
+    assert bash("eden vars ") == ["get", "list", "why"]
+    assert not {"get", "list", "why"} & set(bash("eden vars get "))
+
+
+def test_bash_offers_facts(bash):
+    assert "memory" in bash("eden facts mem")
+
+
+def test_fish_offers_verbs_once(fish):
+    assert not {"get", "list", "why"} & set(fish("eden vars get "))
+    assert "memory" in fish("eden facts mem")

@@ -155,3 +155,30 @@ def test_a_path_behind_define_is_told_the_form_that_works(eden, tmp_path):
         done = eden("plan", "steps.yaml", "-D", given)
         assert done.returncode == 64
         assert """not 'limits.conns'; maps merge, so write -D 'limits:={"conns": ...}'""" in done.stderr
+
+
+@pytest.fixture
+def layered(tmp_path):
+    files = {
+        "jobs/base.yaml": "jobs: {'*': [{name: a}]}",
+        "jobs/a.yaml": "steps: [{test.ok: }]",
+        "variables/base.yaml": "files:\n  '*': [{name: one}, {name: two}]\n  role=mail: [{name: mail}]\n",
+        "variables/one.yaml": "net:\n  mtu: 1\n",
+        "variables/two.yaml": "x: 1\nnet:\n  dns: 2\n",
+        "variables/mail.yaml": "domains:\n  - example.com\n",
+    }
+    for name, text in files.items():
+        (tmp_path / "layered" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "layered" / name).write_text(text)
+
+
+def test_a_variable_of_other_nodes_is_told_with_its_selector(eden, layered):
+    for verb in ("get", "why"):
+        done = eden("vars", verb, "domains", "layered", "--config-dir", "none")
+        assert done.returncode == 1
+        assert "variables/mail.yaml has it, for nodes with 'role=mail'" in done.stderr
+
+
+def test_the_list_names_every_layer_of_a_merged_map_at_its_key(eden, layered):
+    told = eden("vars", "list", "layered", "--config-dir", "none").stdout
+    assert "layered/variables/one.yaml:1, layered/variables/two.yaml:2" in told

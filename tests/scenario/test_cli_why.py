@@ -173,3 +173,12 @@ def test_a_run_that_is_not_there_is_told(applied):
     done = applied("conf[a]", "--run", "1999")
     assert done.returncode == 3
     assert "no run '1999' is recorded" in done.stderr
+
+
+def test_a_requisite_that_the_target_wrote_has_its_place(eden, tmp_path):
+    (tmp_path / "steps.yaml").write_text(
+        "steps:\n- name: k\n  test.ok:\n  require_in: [{step: d}]\n- name: d\n  test.ok:\n"
+    )
+    eden("apply", "steps.yaml", "--state-dir", "state", "--config-dir", "none", "--progress", "none")
+    told = eden("why", "d", "--state-dir", "state").stdout
+    assert "require steps#k: ok  steps.yaml:4 (as _in, there)" in told

@@ -314,7 +314,7 @@ static void wrong_conditions_and_options_are_told(void **state)
         { "conditions: {when: {condition: a, retry: {interval: soon, limit: -1}}}",
           "E0303 t.yaml:3:55 'interval' must be a duration in d, h, m, s or ms such as '15s' or "
           "'1h30m', not 'soon'\n"
-          "E0303 t.yaml:3:68 'limit' must be a whole number from 0, not a number\n" },
+          "E0303 t.yaml:3:68 'limit' must be a whole number from 0, not -1\n" },
         { "runOptions: {snyc: true}",
           "E0302 t.yaml:3:16 'runOptions' has no key 'snyc' | did you mean 'sync'?\n" },
         { "runOptions: {sync: 1}",
