@@ -39,6 +39,7 @@ typedef struct StepRun {
     int64_t applied_us; /* when its last apply began, by the monotonic clock; 0: it did not */
     int64_t changed_us; /* when a change of it was made; 0: there was none */
     int64_t changed_ms; /* the same by the calendar */
+    Arena *tried;       /* of the report of the last try; NULL: it is in the run's */
 } StepRun;
 
 struct Executor {
@@ -358,11 +359,14 @@ static void finish(Executor *executor, Running *running)
     const Value *params = task->call.params;
     /* A reaction answers to somebody else's change: it is neither drift nor intent of its own. */
     bool differed = task->applied || (outcome->changed && !task->reacted);
+    /* What a reaction adds stands beside what is there. */
+    bool is_retried =
+        step_of(executor, work.step)->spec->run->retry.given && work.phase != PHASE_REACT;
     note_times(run, task);
     plan_reaction(executor, running);
     report->duration_us += task->duration_us;
     executor_report_fill(report, outcome, work.phase == PHASE_REACT, &executor->settings.world,
-                         executor->arena);
+                         executor_report_arena(&run->tried, executor->arena, is_retried));
     Observed seen = { outcome->changed, outcome->unknown, task->failed, task->reacted };
     turn_now(executor)->acted = true;
     turn_now(executor)->seen = seen;
@@ -760,6 +764,9 @@ void executor_free(Executor *executor)
 {
     if (executor != NULL) {
         pool_free(executor->pool);
+        for (uint32_t i = 0; i < executor->settings.graph->steps.count; i++) {
+            executor_report_arena_clear(executor->runs[i].tried);
+        }
         spares_clear(&executor->spares);
     }
 }

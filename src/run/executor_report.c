@@ -59,6 +59,27 @@ static void learn_secrets(const ExecutorWorld *world, const Outcome *outcome)
     }
 }
 
+Arena *executor_report_arena(Arena **own, Arena *run, bool is_retried)
+{
+    if (!is_retried) {
+        return run;
+    }
+    if (*own == NULL) {
+        *own = ARENA_NEW(run, Arena);
+        arena_init(*own, ARENA_UNLIMITED);
+    } else {
+        arena_reset(*own);
+    }
+    return *own;
+}
+
+void executor_report_arena_clear(Arena *own)
+{
+    if (own != NULL) {
+        arena_clear(own);
+    }
+}
+
 void executor_report_empty(StepReport *report)
 {
     report->changes = NULL;

@@ -6,6 +6,11 @@
 /* The text as it may be told; a copy. */
 Str executor_scrub(const ExecutorWorld *world, Arena *arena, Str text);
 
+/* Where the report of a step is kept: in the run's arena, or, where it may be tried for ever, in one
+ * of its own (`*own`), in which each try takes the place of the one before. */
+Arena *executor_report_arena(Arena **own, Arena *run, bool is_retried);
+void executor_report_arena_clear(Arena *own); /* NULL is fine */
+
 /* Forgets what an earlier try, or the check before, said. */
 void executor_report_empty(StepReport *report);
 /* With `adds`, for a reaction at the end, what was reported before stays where the outcome says

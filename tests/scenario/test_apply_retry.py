@@ -1,6 +1,8 @@
 """A condition that is asked again sees the world as it is then."""
 
 import json
+import os
+import subprocess
 
 import pytest
 
@@ -52,3 +54,28 @@ steps:
     )  # fmt: skip
     steps = {step["name"]: step["result"] for step in json.loads(done.stdout)["steps"]}
     assert steps == {"opener": "changed", "counter": "failed", "waiting": "ok"}, done.stderr
+
+
+def peak_kib(eden_path, tmp_path, tries):
+    path = tmp_path / "steps.yaml"
+    path.write_text(
+        f"""
+steps:
+- name: talks
+  cmd.run: {{cmd: "head -c 500000 /dev/zero | tr '\\\\0' x"}}
+  runOptions: {{retry: {{interval: 1ms, limit: {tries}, until: "false"}}}}
+"""
+    )
+    command = [eden_path, "apply", path, "--state-dir", "state", "--config-dir", "config"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 1
+    return usage.ru_maxrss
+
+
+def test_the_output_of_former_tries_takes_no_room(eden_path, tmp_path):
+    few, many = (peak_kib(eden_path, tmp_path, tries) for tries in (5, 60))
+    assert many - few < 20_000
