@@ -45,7 +45,8 @@ OWN_SETTINGS = ["net", "fs/mqueue", "kernel/hostname", "kernel/domainname", "ker
                 "kernel/shmmax", "kernel/shmmni", "kernel/shm_rmid_forced"]  # fmt: skip
 DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9),
            "tty": (5, 0)}  # fmt: skip
-LOOP_DEVICES = 16
+LOOP_DEVICES = 4
+LOOP_FIRST = 1000  # beyond what the machine uses
 NSPAWN_RESTART = 133
 
 
@@ -55,6 +56,13 @@ def command(*argv, input=None):
     )
     if done.returncode != 0:
         raise OSError(f"{' '.join(argv)}: {done.stderr.strip() or done.returncode}")
+
+
+def pid_of(pidfd):
+    for line in pathlib.Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines():
+        if line.startswith("Pid:"):
+            return int(line.split()[1])
+    raise ProcessLookupError
 
 
 # --- Control groups ------------------------------------------------------------------------------
@@ -120,7 +128,8 @@ class Host:
         self.lowers = given["lowers"]
         self.size = given["disk"]
         self.addresses = given["addresses"]
-        self.loop = given["loop"]
+        self.loops = []
+        self.wants_loops = given["loop"]
         self.folder = RUN / self.name
         self.root = self.folder / "root"
         self.cgroups = [group / self.name for group in keeper.cgroups]
@@ -136,6 +145,8 @@ class Host:
             pass  # nobody listens any more, which its socket tells too
 
     def make(self, seed):
+        while self.wants_loops and len(self.loops) < LOOP_DEVICES:
+            self.loops.append(kernel.add_loop(LOOP_FIRST))
         self.root.mkdir(parents=True)
         disk = self.folder / "disk"
         disk.mkdir()
@@ -189,6 +200,7 @@ class Host:
         if self.pid is None:
             self.tell("down")
             return
+        self.stop_swapping()
         if self.leader is not None:
             signal.pidfd_send_signal(self.leader, signal.SIGKILL)
         if self.booted:
@@ -207,6 +219,45 @@ class Host:
         if self.booted:
             return os.WIFEXITED(status) and os.WEXITSTATUS(status) == NSPAWN_RESTART
         return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGHUP
+
+    # Swap and loop devices are the machine's: they outlive who set them up.
+
+    def stop_swapping(self):
+        """While the host runs: afterwards nobody knows the way to the file any more."""
+        if self.loops == [] or self.leader is None:
+            return
+        try:
+            space = os.open(f"/proc/{pid_of(self.leader)}/ns/mnt", os.O_RDONLY)
+        except OSError:
+            return  # it is gone
+        swaps = pathlib.Path("/proc/swaps").read_text().splitlines()[1:]
+        child = os.fork()
+        if child == 0:
+            kernel.setns(space, kernel.CLONE_NEWNS)
+            for line in swaps:
+                kernel.swap_off(line.split()[0])
+            os._exit(0)
+        os.close(space)
+        os.waitpid(child, 0)
+
+    def remove_loops(self):
+        for number in self.loops:
+            for tries in range(200):
+                try:
+                    kernel.remove_loop(number)
+                    break
+                except OSError as error:  # a mount that was just left may hold it
+                    if tries == 199:
+                        print(f"keeper: /dev/loop{number}: {error}", file=sys.stderr)
+                    time.sleep(0.01)
+        self.loops = []
+
+    def add_loop_nodes(self, folder):
+        """Only devices of its own, and none that gives out others."""
+        for number in self.loops:
+            path = f"{folder}/loop{number}"
+            if not os.path.exists(path):
+                os.mknod(path, 0o060660, os.makedev(7, number))
 
     def ended(self, status):
         """Its child is gone."""
@@ -238,6 +289,7 @@ class Host:
             self.kill()
             while self.pid is not None:
                 self.keeper.reap(os.waitpid(-1, 0))
+        self.remove_loops()
         for mounted in (self.root, self.folder / "disk"):
             try:
                 kernel.unmount(str(mounted))
@@ -336,13 +388,9 @@ class Host:
     def make_devices(self):
         kernel.mount("tmpfs", "dev", "tmpfs", kernel.MS_NOSUID, "mode=755")
         os.umask(0)
-        devices = dict(DEVICES)
-        if self.loop:
-            devices["loop-control"] = (10, 237)
-            devices.update({f"loop{i}": (7, i) for i in range(LOOP_DEVICES)})
-        for name, (major, minor) in devices.items():
-            kind = 0o060660 if major == 7 else 0o020666
-            os.mknod(f"dev/{name}", kind, os.makedev(major, minor))
+        for name, (major, minor) in DEVICES.items():
+            os.mknod(f"dev/{name}", 0o020666, os.makedev(major, minor))
+        self.add_loop_nodes("dev")
         for name in ("pts", "shm", "mqueue"):
             os.mkdir(f"dev/{name}")
         kernel.mount("devpts", "dev/pts", "devpts", data="newinstance,ptmxmode=0666,mode=620,gid=5")
@@ -401,8 +449,9 @@ class Host:
             self.forget_leader()
             try:
                 self.leader = os.pidfd_open(int(words["X_NSPAWN_LEADER_PID"]))
+                self.add_loop_nodes(f"/proc/{pid_of(self.leader)}/root/dev")
                 self.tell("up", self.leader)
-            except ProcessLookupError:
+            except (ProcessLookupError, FileNotFoundError):
                 pass  # dead already, which systemd-nspawn will notice as well
         if words.get("READY") == "1":
             self.tell("ready")
@@ -515,7 +564,10 @@ class Keeper:
             self.finish()
 
     def finish(self):
-        """Only what the kernel would leave behind is removed: the groups of processes."""
+        """Only what the kernel would leave behind is removed: swap, loop devices, and the groups
+        of processes."""
+        for host in self.hosts:
+            host.stop_swapping()
         try:
             os.kill(-1, signal.SIGKILL)
         except ProcessLookupError:
@@ -525,6 +577,8 @@ class Keeper:
                 os.wait()
         except ChildProcessError:
             pass
+        for host in self.hosts:
+            host.remove_loops()
         for group in self.cgroups:
             remove_cgroup(group)
 

@@ -1,6 +1,8 @@
 """The few system calls that the lab needs and Python does not have."""
 
 import ctypes
+import errno
+import fcntl
 import os
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -118,6 +120,39 @@ def protect_tree(path):
         ctypes.sizeof(attr),
     )  # fmt: skip
     _check(done, f"mount_setattr {path}")
+
+
+def swap_off(path):
+    """Whether it was swapped to."""
+    return libc.swapoff(os.fsencode(path)) == 0
+
+
+LOOP_CLR_FD = 0x4C01
+LOOP_CTL_ADD = 0x4C80
+LOOP_CTL_REMOVE = 0x4C81
+
+
+def add_loop(first):
+    """A new loop device, whose number is `first` or the next that nobody has."""
+    with open("/dev/loop-control") as control:
+        number = first
+        while True:
+            try:
+                return fcntl.ioctl(control, LOOP_CTL_ADD, number)
+            except FileExistsError:
+                number += 1
+
+
+def remove_loop(number):
+    """Also when there is still a file behind it."""
+    with open(f"/dev/loop{number}") as device:
+        try:
+            fcntl.ioctl(device, LOOP_CLR_FD)
+        except OSError as error:
+            if error.errno != errno.ENXIO:  # no file
+                raise
+    with open("/dev/loop-control") as control:
+        fcntl.ioctl(control, LOOP_CTL_REMOVE, number)
 
 
 def name_process(name):

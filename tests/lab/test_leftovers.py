@@ -102,6 +102,28 @@ def test_closed_host_is_gone_at_once(lab):
     hosts.wait_for(lambda: not lab.view(f"{hosts.RUN}/{host.name}").exists())
 
 
+SWAP_AND_LOOP = """
+truncate -s 16M /srv/image && mkfs.ext4 -q /srv/image && mount -o loop /srv/image /mnt
+dd if=/dev/zero of=/mnt/swap bs=1M count=4 status=none && chmod 600 /mnt/swap
+mkswap -q /mnt/swap && swapon /mnt/swap
+truncate -s 1M /srv/other && losetup --find --show /srv/other
+"""
+
+
+@pytest.mark.parametrize("kind", [hosts.LightHost, hosts.SystemdHost])
+def test_swap_and_loop_devices_go_with_the_host(lab, kind):
+    def in_use():
+        swaps = pathlib.Path("/proc/swaps").read_text().splitlines()[1:]
+        return swaps + glob.glob("/sys/block/loop1[0-9][0-9][0-9]")
+
+    before = in_use()
+    host = kind(lab, loop=True).start()
+    host.run(SWAP_AND_LOOP)
+    assert len(in_use()) == len(before) + 1 + 4
+    host.close()
+    hosts.wait_for(lambda: in_use() == before, what="swap and loop devices")
+
+
 def test_machine_is_read_only_inside(lab):
     done = lab.run("touch /run/lab/machine/etc/x /run/lab/machine/tmp/x", check=False)
     assert done.stderr.count("Read-only file system") == 2
