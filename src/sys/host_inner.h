@@ -1,5 +1,5 @@
-/* What the files of the host share; nobody else includes this. libc's conventions hold here:
- * descriptors, -1 and errno. */
+/* What the files of the host share; nobody else includes this but their test. libc's conventions
+ * hold here: descriptors, -1 and errno. */
 #pragma once
 
 #include <dirent.h>
@@ -63,6 +63,9 @@ void host_entry_close(HostEntry *entry);
 /* Before the change: makes sure of what `descriptor` wrote. After it: of the directory. */
 bool host_flush_file(Host *host, int descriptor, dev_t device);
 bool host_flush_directory(Host *host, int directory);
+/* Whether data is on the disk before the name that leads to it, by what the kernel says in
+ * /proc/fs/ext4/DEVICE/options. */
+bool host_ext4_is_ordered(Str options);
 
 /* The name beside `name` for what is not ready to be seen; always the same. */
 enum {

@@ -3,10 +3,12 @@
  * A file that is written and then named can be found empty after a power cut, unless its data
  * reached the disk before the name did. fsync makes sure, at the price of a flush for each file.
  * ext4 in its ordinary mode writes data of allocated blocks before it commits the name, so there it
- * suffices to have the blocks allocated, which starting the write-out does without waiting. */
+ * suffices to have the blocks allocated, which starting the write-out does without waiting. Without
+ * a journal, or with data=writeback, it does not; ext2 has the same magic number and never does. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -33,6 +35,38 @@ static HostDevice *find_device(Host *host, dev_t number)
     return NULL;
 }
 
+bool host_ext4_is_ordered(Str options)
+{
+    Str line;
+    while (str_split_next(&options, '\n', &line)) {
+        if (str_eq(line, STR("data=ordered")) || str_eq(line, STR("data=journal"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What cannot be found out is not ordered. */
+static bool is_ordered(dev_t number)
+{
+    char link[64], target[PATH_MAX], path[PATH_MAX], options[4096];
+    snprintf(link, sizeof link, "/sys/dev/block/%u:%u", major(number), minor(number));
+    ssize_t len = readlink(link, target, sizeof target);
+    if (len < 0) {
+        return false;
+    }
+    Str name = str_from(target, (size_t)len);
+    name = str_from_offset(name, str_find_last(name, STR("/")) + 1);
+    snprintf(path, sizeof path, "/proc/fs/ext4/%" STR_FMT "/options", STR_ARG(name));
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        return false;
+    }
+    len = read(descriptor, options, sizeof options);
+    close(descriptor);
+    return len > 0 && host_ext4_is_ordered(str_from(options, (size_t)len));
+}
+
 /* `descriptor` may be a file or an O_PATH directory; syncfs wants neither of those kept open for
  * long, so the file system is remembered by a descriptor of its own. A link or what may not be read
  * cannot be opened for that, and what was opened with O_PATH is of no use to syncfs: NULL. */
@@ -55,7 +89,7 @@ static HostDevice *add_device(Host *host, dev_t number, int descriptor)
     HostDevice *device = &host->devices[host->device_count++];
     *device = (HostDevice){ .number = number,
                             .descriptor = own,
-                            .ordered = magic == MAGIC_EXT4,
+                            .ordered = magic == MAGIC_EXT4 && is_ordered(number),
                             .volatile_ = magic == MAGIC_TMPFS || magic == (uint32_t)MAGIC_RAMFS };
     return device;
 }

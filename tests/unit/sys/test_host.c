@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
+#include "sys/host_inner.h"
 #include "unit.h"
 
 /* A root of its own; beside it, "outside" is what nobody may reach. */
@@ -162,6 +163,17 @@ static void both_ways_to_sync_write_the_same(void **state)
     assert_true(write_text(fixture, "/a", "now", 0644));
     assert_string_equal(text_of(fixture, "/a"), "now");
     assert_string_equal(text_of(fixture, "/d/a"), "later");
+}
+
+static void only_a_journal_that_orders_data_spares_the_flush(void **state)
+{
+    (void)state;
+    assert_true(host_ext4_is_ordered(STR("rw\ndelalloc\ndata=ordered\ncommit=5\n")));
+    assert_true(host_ext4_is_ordered(STR("rw\ndata=journal\n")));
+    assert_false(host_ext4_is_ordered(STR("rw\ndelalloc\ndata=writeback\n")));
+    assert_false(host_ext4_is_ordered(STR("rw\nnojournal_checksum\ncommit=5\n")));
+    assert_false(host_ext4_is_ordered(STR("metadata=ordered\n")));
+    assert_false(host_ext4_is_ordered(STR_EMPTY));
 }
 
 static void an_owner_is_set_and_kept(void **state)
@@ -583,6 +595,7 @@ int main(void)
         IN_ROOT(what_is_absent_is_no_failure),
         IN_ROOT(writes_and_looks),
         IN_ROOT(both_ways_to_sync_write_the_same),
+        cmocka_unit_test(only_a_journal_that_orders_data_spares_the_flush),
         IN_ROOT(an_owner_is_set_and_kept),
         IN_ROOT(no_link_leads_out),
         IN_ROOT(absolute_links_lead_to_places_inside),
