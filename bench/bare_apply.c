@@ -2,11 +2,13 @@
  *
  *     bare_apply check FOLDER COUNT      each file: open, stat, read, close
  *     bare_apply write FOLDER COUNT      each file: temporary file, owner, mode, rename
+ *     bare_apply flush FOLDER COUNT      the same with fsync before the rename and of the folder
  *     bare_apply spawn COUNT             each: /bin/true through /bin/sh, awaited
  *
  * Files are FOLDER/f0000 and so on, with the content that bench/apply gives them. */
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +51,7 @@ static void check(int folder, int number)
     }
 }
 
-static void write_file(int folder, int number)
+static void write_file(int folder, int number, bool flush)
 {
     char name[32], temporary[48], text[TEXT_MAX];
     snprintf(name, sizeof name, "f%04d", number);
@@ -57,8 +59,8 @@ static void write_file(int folder, int number)
     size_t size = content(text, sizeof text, number);
     int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0 || write(file, text, size) != (ssize_t)size || fchown(file, 0, 0) != 0 ||
-        fchmod(file, MODE) != 0 || close(file) != 0 ||
-        renameat(folder, temporary, folder, name) != 0) {
+        fchmod(file, MODE) != 0 || (flush && fsync(file) != 0) || close(file) != 0 ||
+        renameat(folder, temporary, folder, name) != 0 || (flush && fsync(folder) != 0)) {
         fail(name);
     }
 }
@@ -91,8 +93,13 @@ int main(int argc, char **argv)
     if (folder < 0) {
         fail(argv[2]);
     }
+    bool checks = strcmp(argv[1], "check") == 0, flushes = strcmp(argv[1], "flush") == 0;
     for (int i = 0; i < atoi(argv[3]); i++) {
-        (strcmp(argv[1], "check") == 0 ? check : write_file)(folder, i);
+        if (checks) {
+            check(folder, i);
+        } else {
+            write_file(folder, i, flushes);
+        }
     }
     return 0;
 }
