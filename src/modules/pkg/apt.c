@@ -423,12 +423,7 @@ static bool apt_refresh(Call *call, int64_t timeout_ms, Error *err)
     if (!run(call, &args, false, timeout_ms, &result, err)) {
         return false;
     }
-    if (is_done(&result)) {
-        return true;
-    }
-    failure(call, "apt-get update", &result, timeout_ms, err);
-    err->kind = apt_was_locked(result.out) ? ERROR_CONFLICT : err->kind;
-    return false;
+    return package_refresh_result(call, &backend_apt, &result, timeout_ms, err);
 }
 
 /* --- Marks ---------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/buf.h"
+#include "modules/pkg/blame.h"
 #include "modules/pkg/control.h"
 
 /* --- What is installed ---------------------------------------------------------------------- */
@@ -299,26 +299,8 @@ void apt_simulation_read(Arena *arena, Str text, Map *changes)
 /* --- What went wrong ------------------------------------------------------------------------ */
 
 enum {
-    BLAME_LINES = 4, /* of a script's own words */
-    BLAME_MAX = 400  /* bytes of all */
+    BLAME_LINES = 4 /* of a script's own words */
 };
-
-typedef VEC(Str) Lines;
-
-/* Words follow each other with "; " between them, unless the first ask for more. */
-static Str join(Arena *arena, const Str *lines, uint32_t count)
-{
-    Buf out = buf_make_in(arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < count && out.len < BLAME_MAX; i++) {
-        Str line = str_trim(lines[i]);
-        if (line.len > 0) {
-            bool goes_on = str_ends(buf_str(&out), STR(":"));
-            buf_put_c(&out, out.len == 0 ? "" : goes_on ? " " : "; ");
-            buf_put(&out, str_slice(line, 0, BLAME_MAX - out.len));
-        }
-    }
-    return buf_str(&out);
-}
 
 /* "vim", "vim:amd64", "/var/cache/apt/archives/vim_2%3a9.0_amd64.deb". */
 static bool is_about(Str subject, Str name)
@@ -366,7 +348,7 @@ static bool is_dpkg_line(Str line)
 
 /* "dpkg: error processing package vim (--configure):", the reason in the line behind it, and what
  * the script said in those before it. */
-static bool blame_dpkg(Arena *arena, const Lines *lines, Str name, Str *out)
+static bool blame_dpkg(Arena *arena, const BlameLines *lines, Str name, Str *out)
 {
     static const Str starts[] = { STR("dpkg: error processing package "),
                                   STR("dpkg: error processing archive ") };
@@ -381,8 +363,8 @@ static bool blame_dpkg(Arena *arena, const Lines *lines, Str name, Str *out)
             while (first > 0 && i - first < BLAME_LINES && !is_dpkg_line(lines->items[first - 1])) {
                 first--;
             }
-            Str words = join(arena, lines->items + first, i - first);
-            Str reason = join(arena, said, 1);
+            Str words = blame_join(arena, lines->items + first, i - first);
+            Str reason = blame_join(arena, said, 1);
             *out = words.len == 0 ? reason
                                   : arena_format(arena, "%" STR_FMT ": %" STR_FMT, STR_ARG(reason),
                                                  STR_ARG(words));
@@ -393,7 +375,7 @@ static bool blame_dpkg(Arena *arena, const Lines *lines, Str name, Str *out)
 }
 
 /* "dpkg: dependency problems prevent configuration of b:", with the lines up to an empty one. */
-static bool blame_order(Arena *arena, const Lines *lines, Str name, Str *out)
+static bool blame_order(Arena *arena, const BlameLines *lines, Str name, Str *out)
 {
     static const Str start = STR("dpkg: dependency problems prevent ");
     for (uint32_t i = 0; i < lines->len; i++) {
@@ -406,14 +388,14 @@ static bool blame_order(Arena *arena, const Lines *lines, Str name, Str *out)
         while (end < lines->len && str_starts(lines->items[end], STR(" "))) {
             end++;
         }
-        *out = join(arena, lines->items + i + 1, end - i - 1);
+        *out = blame_join(arena, lines->items + i + 1, end - i - 1);
         return true;
     }
     return false;
 }
 
 /* " vim : Depends: vim-common (= 2) but 1 is to be installed", and the lines that follow it. */
-static bool blame_needs(Arena *arena, const Lines *lines, Str name, Str *out)
+static bool blame_needs(Arena *arena, const BlameLines *lines, Str name, Str *out)
 {
     uint32_t at = 0;
     while (at < lines->len &&
@@ -426,77 +408,46 @@ static bool blame_needs(Arena *arena, const Lines *lines, Str name, Str *out)
         if (!is_about(first, name) || !str_starts(str_trim(rest), STR(":"))) {
             continue;
         }
-        Lines said = { 0 };
+        BlameLines said = { 0 };
         VEC_PUSH(arena, &said, str_from_offset(str_trim(rest), 1));
         while (++at < lines->len && str_starts(lines->items[at], STR("   "))) {
             VEC_PUSH(arena, &said, lines->items[at]);
         }
-        *out = join(arena, said.items, said.len);
+        *out = blame_join(arena, said.items, said.len);
         return true;
     }
     return false;
 }
 
-static bool is_part_of_name(Str text, size_t at)
-{
-    return at < text.len && (ascii_is_digit(text.data[at]) || ascii_is_alpha(text.data[at]) ||
-                             text.data[at] == '-' || text.data[at] == '+');
-}
-
-/* As a whole word; "p1" is not in "p10_1.0.deb". */
-static bool mentions(Str line, Str name)
-{
-    for (size_t at = 0; (at = str_find(line, name, at)) != STR_NOT_FOUND; at++) {
-        bool begins = at == 0 || !is_part_of_name(line, at - 1);
-        if (begins && !is_part_of_name(line, at + name.len)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The lines that begin with "E: ": first those about this one, else those that say most. */
-static bool blame_errors(Arena *arena, const Lines *lines, Str name, Str *out)
+static bool blame_errors(Arena *arena, const BlameLines *lines, Str name, Str *out)
 {
-    Lines about = { 0 }, others = { 0 };
+    BlameLines about = { 0 }, others = { 0 };
     for (uint32_t i = 0; i < lines->len; i++) {
         Str line = lines->items[i];
         if (!str_starts(line, STR("E: ")) || str_starts(line, STR("E: Sub-process "))) {
             continue;
         }
         line = str_from_offset(line, 3);
-        if (mentions(line, name)) {
+        if (blame_mentions(line, name)) {
             VEC_PUSH(arena, &about, line);
         } else {
             VEC_PUSH(arena, &others, line);
         }
     }
-    const Lines *chosen = about.len > 0 ? &about : &others;
-    *out = join(arena, chosen->items, chosen->len < 2 ? chosen->len : 2);
+    const BlameLines *chosen = about.len > 0 ? &about : &others;
+    *out = blame_join(arena, chosen->items, chosen->len < 2 ? chosen->len : 2);
     return about.len > 0;
-}
-
-static Str last_line(Arena *arena, const Lines *lines)
-{
-    uint32_t len = lines->len;
-    while (len > 0 && str_trim(lines->items[len - 1]).len == 0) {
-        len--;
-    }
-    return len > 0 ? join(arena, &lines->items[len - 1], 1) : STR_EMPTY;
 }
 
 bool apt_blame(Arena *arena, Str output, Str name, Str *words)
 {
-    Lines lines = { 0 };
-    Str line;
+    BlameLines lines = blame_split(arena, output);
     *words = STR_EMPTY;
-    while (str_split_next(&output, '\n', &line)) {
-        VEC_PUSH(arena, &lines, line);
-    }
     if (blame_order(arena, &lines, name, words) || blame_dpkg(arena, &lines, name, words) ||
         blame_needs(arena, &lines, name, words) || blame_errors(arena, &lines, name, words)) {
         return true;
     }
-    *words = words->len > 0 ? *words : last_line(arena, &lines);
+    *words = words->len > 0 ? *words : blame_last(arena, &lines);
     return false;
 }

@@ -4,8 +4,7 @@
 
 /* In the order in which a machine is asked: Debian has a dnf to install, and Fedora an apt. */
 const PackageBackend *const package_backends[] = {
-    &backend_apt,
-    NULL,
+    &backend_apt, &backend_zypper, &backend_dnf, &backend_pacman, NULL,
 };
 
 uint32_t backend_number(const PackageBackend *backend)
@@ -46,4 +45,21 @@ Str package_holder_words(Arena *arena, const LockHolder *holder)
     return holder->command.len > 0 ? arena_format(arena, "'%" STR_FMT "' (process %d)",
                                                   STR_ARG(holder->command), (int)holder->pid)
                                    : arena_format(arena, "process %d", (int)holder->pid);
+}
+
+bool package_refresh_result(Call *call, const PackageBackend *backend, const ProcessResult *result,
+                            int64_t timeout_ms, Error *err)
+{
+    if (result->ending == PROCESS_EXITED && result->exit_code == 0) {
+        return true;
+    }
+    if (result->ending != PROCESS_EXITED) {
+        process_failure(call->arena, result, timeout_ms, err);
+        return error_wrap(err, "%s", backend->program);
+    }
+    Str words;
+    backend->blame(call->arena, result->out, STR("\n"), &words);
+    return error_set(err, backend->was_locked(result->out) ? ERROR_CONFLICT : ERROR_OS,
+                     "%s exited with %d: %" STR_FMT, backend->program, result->exit_code,
+                     STR_ARG(words));
 }

@@ -93,6 +93,9 @@ struct PackageBackend {
      * not about this one. */
     bool (*blame)(Arena *arena, Str output, Str name, Str *words);
 
+    /* A script of `name` failed, which this package manager takes lightly; NULL: none does. */
+    bool (*find_warning)(Arena *arena, Str output, Str name, Str *words);
+
     /* `held`, or no longer. NULL: it knows no such thing. */
     bool (*hold)(Call *call, const Str *names, uint32_t count, bool held, Error *err);
     /* So that they stay when those that they came with go. NULL: it knows no such thing. */
@@ -106,4 +109,11 @@ uint32_t backend_number(const PackageBackend *backend);
  * none. */
 MUST_CHECK bool backend_choose(Call *call, Str provider, const PackageBackend **out, Error *err);
 
+/* How a refresh ended; ERROR_CONFLICT when somebody else had the lock. */
+MUST_CHECK bool package_refresh_result(Call *call, const PackageBackend *backend,
+                                       const ProcessResult *result, int64_t timeout_ms, Error *err);
+
 extern const PackageBackend backend_apt;
+extern const PackageBackend backend_dnf;
+extern const PackageBackend backend_pacman;
+extern const PackageBackend backend_zypper;

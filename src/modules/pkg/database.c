@@ -139,3 +139,12 @@ bool database_get(Call *call, const PackageBackend *backend, PackageDatabase **o
     shared_unlock(shared, &databases_kind);
     return ok;
 }
+
+void database_forget(Call *call, const PackageBackend *backend)
+{
+    Shared *shared = host_shared(call->host);
+    Databases *databases = shared_lock(shared, &databases_kind);
+    PackageDatabase **slot = &databases->of[backend_number(backend)];
+    database_unref(TAKE(*slot));
+    shared_unlock(shared, &databases_kind);
+}

@@ -38,7 +38,7 @@ typedef struct Package {
 
 /* Which state of the files it was read from. */
 typedef struct Fingerprint {
-    uint64_t words[8];
+    uint64_t words[16];
     uint32_t count;
 } Fingerprint;
 
@@ -55,6 +55,8 @@ typedef struct PackageDatabase {
 
 MUST_CHECK bool database_get(Call *call, const PackageBackend *backend, PackageDatabase **out,
                              Error *err);
+/* Somebody changed what its files do not tell: read it again when next asked for. */
+void database_forget(Call *call, const PackageBackend *backend);
 void database_unref(PackageDatabase *database); /* NULL is fine */
 DEFINE_AUTO(PackageDatabase, database_unref)
 

@@ -197,6 +197,12 @@ static bool find_version(const PackageStep *step, const PackageWish *wish,
 bool package_wish_resolve(Call *call, const PackageStep *step, PackageWish *wish,
                           const PackageDatabase *database, const PackageOffer *offer, Error *err)
 {
+    const Package *package = database_find(database, wish->name);
+    bool is_there = package != NULL && package->condition == PACKAGE_INSTALLED;
+    if (step->latest && is_there && offer->candidate.len == 0) {
+        wish->target = arena_copy(call->arena, package->version); /* nobody has a newer one */
+        return true;
+    }
     if (!offer->known) {
         return error_set(err, ERROR_NOT_FOUND, "no source of packages has '%" STR_FMT "'",
                          STR_ARG(wish->name));
@@ -218,7 +224,6 @@ bool package_wish_resolve(Call *call, const PackageStep *step, PackageWish *wish
                          STR_ARG(wish->version.text), STR_ARG(wish->name),
                          listed.len > 0 ? "offered: " : "none is offered", STR_ARG(listed));
     }
-    const Package *package = database_find(database, wish->name);
     if (package != NULL && package->condition >= PACKAGE_HALF && !step->allow_downgrade &&
         step->backend->order.compare(package->version, wish->target) > 0) {
         return error_set(err, ERROR_CONFLICT,

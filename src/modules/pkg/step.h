@@ -40,7 +40,7 @@ typedef struct PackageStep {
 #define PACKAGE_PROVIDER                                                            \
     {                                                                               \
         "provider", PARAM_STRING,                                                   \
-            .choices = "apt",                                                       \
+            .choices = "apt|dnf|zypper|pacman",                                     \
             .help = "which package manager; otherwise the one that the machine has" \
     }
 #define PACKAGE_LOCK                                                                              \

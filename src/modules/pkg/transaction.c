@@ -353,6 +353,24 @@ static void note_failure(Batch *batch, const Error *err)
     batch->last_failure = *err;
 }
 
+/* What a package manager takes lightly, the step tells. */
+static void note_warnings(Batch *batch, const Members *members, Str output)
+{
+    for (uint32_t i = 0; i < members->len && batch->backend->find_warning != NULL; i++) {
+        const PackageStep *step = members->items[i]->step;
+        MergedCall *merged = members->items[i]->merged;
+        Str words;
+        for (uint32_t k = 0; k < step->count; k++) {
+            if (batch->backend->find_warning(merged->call->arena, output, step->wishes[k].name,
+                                             &words)) {
+                merged->outcome->comment = arena_format(
+                    merged->call->arena, "a script of '%" STR_FMT "' failed: %" STR_FMT,
+                    STR_ARG(step->wishes[k].name), STR_ARG(words));
+            }
+        }
+    }
+}
+
 /* Runs it for these; false when there is no sense in another try. */
 static bool run_for(Batch *batch, const Members *members, ProcessResult *result)
 {
@@ -370,6 +388,7 @@ static bool run_for(Batch *batch, const Members *members, ProcessResult *result)
         }
         return false;
     }
+    note_warnings(batch, members, result->out);
     return true;
 }
 

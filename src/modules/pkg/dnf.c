@@ -1,0 +1,260 @@
+/* dnf, of Fedora and its relatives. */
+#include "modules/pkg/blame.h"
+#include "modules/pkg/rpm.h"
+
+#define CACHE_PATH "/var/cache/dnf"
+#define LOCK_LIST  "/etc/dnf/plugins/versionlock.list"
+/* A new line at the end of each is added by dnf 4, not by dnf 5. */
+#define QUERY "%{name}\\t%{epoch}\\t%{version}-%{release}\\t%{arch}\\n"
+
+enum {
+    FILES_MAX = 10000,
+    LIST_MAX = 1 << 20
+};
+
+static bool dnf_is_native(Call *call)
+{
+    return rpm_has_database(call) && tool_is_there(call, "dnf");
+}
+
+/* --- What is installed ---------------------------------------------------------------------- */
+
+static bool dnf_fingerprint(Call *call, Fingerprint *out, Error *err)
+{
+    return rpm_fingerprint(call, out, err) && fingerprint_add(call, STR(LOCK_LIST), out, err);
+}
+
+/* "vim-2:9.0-1.*", and "!vim-2:9.1-1.*" for what must not come. */
+static void mark_held(PackageDatabase *into, Str list)
+{
+    Str line;
+    while (str_split_next(&list, '\n', &line)) {
+        line = str_trim(line);
+        for (int part = 0; part < 2; part++) {
+            size_t dash = str_find_last(line, STR("-"));
+            line = str_slice(line, 0, dash == STR_NOT_FOUND ? 0 : dash);
+        }
+        Package *package = str_map_find(&into->packages, line);
+        if (package != NULL) {
+            package->held = true;
+        }
+    }
+}
+
+static bool dnf_read(Call *call, PackageDatabase *into, Error *err)
+{
+    FileInfo info;
+    Str list;
+    if (!rpm_read(call, into, err) || !host_stat(call->host, STR(LOCK_LIST), &info, err)) {
+        return false;
+    }
+    if (info.kind != FILE_ABSENT) {
+        if (!host_read(call->host, call->arena, STR(LOCK_LIST), LIST_MAX, &list, err)) {
+            return false;
+        }
+        mark_held(into, list);
+    }
+    return true;
+}
+
+/* --- Running dnf ---------------------------------------------------------------------------- */
+
+/* A question does not write into the log, nor look for news. Where somebody has the lock dnf does
+ * not wait by itself: we do, and say for whom. */
+static void begin(Call *call, ToolArgs *args, bool asks)
+{
+    tool_arg(call, args, STR("dnf"));
+    tool_arg(call, args, STR("-y"));
+    tool_arg(call, args, STR("--setopt=exit_on_lock=1"));
+    if (asks) {
+        tool_arg(call, args, STR("-q"));
+    }
+    if (asks && call->planning) {
+        tool_arg(call, args, STR("-C"));
+        tool_arg(call, args, STR("--setopt=logdir=/tmp"));
+        tool_arg(call, args, STR("--setopt=logfilelevel=0"));
+    }
+}
+
+static bool run(Call *call, ToolArgs *args, int64_t timeout_ms, ProcessResult *result, Error *err)
+{
+    Tool tool = { .argv = tool_args_end(call, args),
+                  .timeout_ms = timeout_ms,
+                  .join_output = true,
+                  .shows = true };
+    return tool_run(call, &tool, result, err);
+}
+
+static bool ask(Call *call, ToolArgs *args, Str *out, Error *err)
+{
+    return tool_do(call, tool_args_end(call, args), out, err);
+}
+
+static bool dnf_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
+{
+    ToolArgs args = { 0 };
+    Str out;
+    begin(call, &args, true);
+    tool_arg(call, &args, STR("repoquery"));
+    tool_arg(call, &args, STR("--qf=" QUERY));
+    tool_arg(call, &args, STR("--"));
+    for (uint32_t i = 0; i < count; i++) {
+        tool_arg(call, &args, offers[i].name);
+    }
+    if (!ask(call, &args, &out, err)) {
+        return false;
+    }
+    rpm_offers_read(call->arena, out, offers, count);
+    return true;
+}
+
+static bool dnf_find_upgrades(Call *call, bool full, Map *changes, Error *err)
+{
+    ToolArgs args = { 0 };
+    Str out;
+    AUTO(PackageDatabase) *database = NULL;
+    begin(call, &args, true);
+    tool_arg(call, &args, STR("repoquery"));
+    tool_arg(call, &args, STR("--upgrades"));
+    tool_arg(call, &args, STR("--latest-limit=1"));
+    tool_arg(call, &args, STR("--qf=" QUERY));
+    if (!database_get(call, &backend_dnf, &database, err) || !ask(call, &args, &out, err)) {
+        return false;
+    }
+    rpm_upgrades_read(call->arena, out, database, changes);
+    return true;
+}
+
+static void add_items(Call *call, ToolArgs *args, const PackageChange *change)
+{
+    tool_arg(call, args, STR("--"));
+    for (uint32_t i = 0; i < change->count; i++) {
+        const PackageItem *item = &change->items[i];
+        Str word = item->name;
+        if (item->version.len > 0) {
+            word = arena_format(call->arena, "%" STR_FMT "-%" STR_FMT, STR_ARG(item->name),
+                                STR_ARG(item->version));
+        }
+        tool_arg(call, args, word);
+    }
+}
+
+static bool dnf_change(Call *call, const PackageChange *change, ProcessResult *result, Error *err)
+{
+    ToolArgs args = { 0 };
+    begin(call, &args, false);
+    if (change->set_recommends) {
+        tool_arg(call, &args,
+                 change->recommends ? STR("--setopt=install_weak_deps=1")
+                                    : STR("--setopt=install_weak_deps=0"));
+    }
+    switch (change->operation) {
+    case PACKAGES_INSTALL:
+        tool_arg(call, &args, STR("install"));
+        add_items(call, &args, change);
+        break;
+    case PACKAGES_REMOVE:
+        tool_arg(call, &args, STR("remove"));
+        add_items(call, &args, change);
+        break;
+    case PACKAGES_UPGRADE:
+        tool_arg(call, &args, STR("upgrade"));
+        if (change->full) {
+            tool_arg(call, &args, STR("--allowerasing"));
+        }
+        break;
+    }
+    return run(call, &args, change->timeout_ms, result, err);
+}
+
+/* --- The index, and locks ------------------------------------------------------------------- */
+
+static int64_t dnf_index_time(Call *call)
+{
+    Str *names;
+    uint32_t count;
+    Error err;
+    int64_t newest = 0;
+    if (!host_list(call->host, call->arena, STR(CACHE_PATH), FILES_MAX, &names, &count, &err)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        FileInfo info;
+        Str path = arena_format(call->arena, CACHE_PATH "/%" STR_FMT, STR_ARG(names[i]));
+        if (str_ends(names[i], STR(".solv")) && host_stat(call->host, path, &info, &err) &&
+            info.mtime_ns / 1000000 > newest) {
+            newest = info.mtime_ns / 1000000;
+        }
+    }
+    return newest;
+}
+
+static bool dnf_find_holder(Call *call, PackageHolder *out)
+{
+    static const Str numbered[] = { STR("/var/lib/dnf/rpmdb_lock.pid"),
+                                    STR(CACHE_PATH "/metadata_lock.pid"),
+                                    STR(CACHE_PATH "/download_lock.pid") };
+    LockHolder holder;
+    for (size_t i = 0; i < COUNT_OF(numbered); i++) {
+        if (lock_holder_read(call->host, call->arena, numbered[i], &holder)) {
+            *out = (PackageHolder){ package_holder_words(call->arena, &holder), numbered[i] };
+            return true;
+        }
+    }
+    return rpm_find_holder(call, out);
+}
+
+static bool dnf_was_locked(Str output)
+{
+    return str_find(output, STR("holding the"), 0) != STR_NOT_FOUND ||
+           str_find(output, STR("transaction lock on"), 0) != STR_NOT_FOUND ||
+           str_find(output, STR("Waiting for process with pid"), 0) != STR_NOT_FOUND;
+}
+
+static bool dnf_refresh(Call *call, int64_t timeout_ms, Error *err)
+{
+    ToolArgs args = { 0 };
+    ProcessResult result;
+    begin(call, &args, false);
+    tool_arg(call, &args, STR("--refresh"));
+    tool_arg(call, &args, STR("makecache"));
+    return run(call, &args, timeout_ms, &result, err) &&
+           package_refresh_result(call, &backend_dnf, &result, timeout_ms, err);
+}
+
+static bool dnf_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)
+{
+    ToolArgs args = { 0 };
+    begin(call, &args, false);
+    tool_arg(call, &args, STR("versionlock"));
+    tool_arg(call, &args, held ? STR("add") : STR("delete"));
+    for (uint32_t i = 0; i < count; i++) {
+        tool_arg(call, &args, names[i]);
+    }
+    Str out;
+    if (ask(call, &args, &out, err)) {
+        return true;
+    }
+    return error_wrap(err, "holding packages takes dnf's plugin 'versionlock'");
+}
+
+const PackageBackend backend_dnf = {
+    .name = "dnf",
+    .program = "dnf",
+    .order = { version_compare_rpm, true },
+    .is_native = dnf_is_native,
+    .check_name = rpm_check_name,
+    .fingerprint = dnf_fingerprint,
+    .read = dnf_read,
+    .is_provided = rpm_is_provided,
+    .find_offers = dnf_find_offers,
+    .find_upgrades = dnf_find_upgrades,
+    .index_time = dnf_index_time,
+    .refresh = dnf_refresh,
+    .find_holder = dnf_find_holder,
+    .was_locked = dnf_was_locked,
+    .change = dnf_change,
+    .blame = blame_by_lines,
+    .find_warning = rpm_find_warning,
+    .hold = dnf_hold,
+};

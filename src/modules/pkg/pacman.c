@@ -1,0 +1,304 @@
+/* pacman, of Arch. Its repositories have one version of each package, the newest. */
+#include "base/glob.h"
+#include "modules/pkg/blame.h"
+#include "modules/pkg/pacman_texts.h"
+
+#define LOCAL_PATH  "/var/lib/pacman/local"
+#define SYNC_PATH   "/var/lib/pacman/sync"
+#define LOCK_PATH   "/var/lib/pacman/db.lck"
+#define CONFIG_PATH "/etc/pacman.conf"
+
+enum {
+    ENTRIES_MAX = 100000,
+    DESC_MAX = 1 << 20,
+    CONFIG_MAX = 1 << 20
+};
+
+static bool pacman_is_native(Call *call)
+{
+    FileInfo info;
+    Error err;
+    return host_stat(call->host, STR(LOCAL_PATH), &info, &err) && info.kind == FILE_DIRECTORY &&
+           tool_is_there(call, "pacman");
+}
+
+static bool pacman_check_name(Str name, Error *err)
+{
+    bool ok = name.len > 0 && name.data[0] != '-' && name.data[0] != '.';
+    for (size_t i = 0; i < name.len; i++) {
+        ok = ok && (ascii_is_name(name.data[i]) || memchr("+.-@", name.data[i], 4) != NULL);
+    }
+    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a package", STR_ARG(name));
+}
+
+/* --- What is installed ---------------------------------------------------------------------- */
+
+static bool pacman_fingerprint(Call *call, Fingerprint *out, Error *err)
+{
+    return fingerprint_add(call, STR(LOCAL_PATH), out, err) &&
+           fingerprint_add(call, STR(LOCK_PATH), out, err) &&
+           fingerprint_add(call, STR(CONFIG_PATH), out, err);
+}
+
+static void mark_held(Call *call, PackageDatabase *into, Str config)
+{
+    List *names = list_new(call->arena, 4);
+    pacman_ignored_read(call->arena, config, names);
+    for (uint32_t i = 0; i < names->len; i++) {
+        StrMapEntry *entry;
+        for (uint32_t at = 0; (entry = str_map_next(&into->packages, &at)) != NULL;) {
+            Package *package = entry->value;
+            package->held = package->held || glob_match(value_str(names->items[i]), package->name);
+        }
+    }
+}
+
+/* The lock is a file that is just there; one that nobody has open was left by somebody killed. */
+static bool is_left_locked(Call *call)
+{
+    FileInfo info;
+    LockHolder holder;
+    Error err;
+    return host_stat(call->host, STR(LOCK_PATH), &info, &err) && info.kind != FILE_ABSENT &&
+           !lock_holder_find_user(call->host, call->arena, STR(LOCK_PATH), &holder);
+}
+
+static bool pacman_read(Call *call, PackageDatabase *into, Error *err)
+{
+    Str *entries, config;
+    uint32_t count;
+    FileInfo info;
+    if (!host_stat(call->host, STR(LOCAL_PATH), &info, err)) {
+        return false;
+    }
+    if (info.kind == FILE_ABSENT) {
+        return true;
+    }
+    if (!host_list(call->host, &into->arena, STR(LOCAL_PATH), ENTRIES_MAX, &entries, &count, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        Str desc;
+        Error none;
+        Str path = arena_format(call->arena, LOCAL_PATH "/%" STR_FMT "/desc", STR_ARG(entries[i]));
+        if (!host_read(call->host, &into->arena, path, DESC_MAX, &desc, &none)) {
+            desc = STR_EMPTY;
+        }
+        pacman_entry_read(into, entries[i], desc);
+    }
+    Error none;
+    if (host_read(call->host, call->arena, STR(CONFIG_PATH), CONFIG_MAX, &config, &none)) {
+        mark_held(call, into, config);
+    }
+    if (is_left_locked(call)) {
+        into->interrupted = true;
+        into->interruption = STR("pacman was interrupted and left its lock");
+    }
+    return true;
+}
+
+static void pacman_list_needs(Arena *arena, const Package *package, List *names)
+{
+    Str lines, line;
+    if (!pacman_field(package->record, "DEPENDS", &lines)) {
+        return;
+    }
+    while (str_split_next(&lines, '\n', &line)) {
+        size_t end = 0;
+        while (end < line.len && memchr("=<>:", line.data[end], 4) == NULL) {
+            end++;
+        }
+        list_push(arena, names, value_string(str_slice(line, 0, end)));
+    }
+}
+
+/* --- Running pacman ------------------------------------------------------------------------- */
+
+static bool run(Call *call, ToolArgs *args, int64_t timeout_ms, ProcessResult *result, Error *err)
+{
+    Tool tool = { .argv = tool_args_end(call, args),
+                  .timeout_ms = timeout_ms,
+                  .join_output = true,
+                  .shows = true };
+    return tool_run(call, &tool, result, err);
+}
+
+static void begin(Call *call, ToolArgs *args, const char *operation)
+{
+    tool_arg(call, args, STR("pacman"));
+    tool_arg(call, args, STR("--noconfirm"));
+    tool_arg(call, args, str_from_c(operation));
+}
+
+/* It ends with 1 when it does not know one of them, and tells of the others all the same. */
+static bool pacman_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
+{
+    ToolArgs args = { 0 };
+    ProcessResult result;
+    begin(call, &args, "-Si");
+    tool_arg(call, &args, STR("--"));
+    for (uint32_t i = 0; i < count; i++) {
+        tool_arg(call, &args, offers[i].name);
+    }
+    Tool tool = { .argv = tool_args_end(call, &args) };
+    if (!tool_run(call, &tool, &result, err)) {
+        return false;
+    }
+    if (result.ending != PROCESS_EXITED || result.exit_code > 1) {
+        return tool_failure(call, &tool, &result, err);
+    }
+    pacman_info_read(call->arena, result.out, offers, count);
+    return true;
+}
+
+static bool pacman_find_upgrades(Call *call, bool full, Map *changes, Error *err)
+{
+    ToolArgs args = { 0 };
+    ProcessResult result;
+    begin(call, &args, "-Qu");
+    Tool tool = { .argv = tool_args_end(call, &args) };
+    if (!tool_run(call, &tool, &result, err)) {
+        return false;
+    }
+    if (result.ending != PROCESS_EXITED || result.exit_code > 1) {
+        return tool_failure(call, &tool, &result, err);
+    }
+    pacman_upgrades_read(call->arena, result.out, changes);
+    return true;
+}
+
+static bool pacman_change(Call *call, const PackageChange *change, ProcessResult *result,
+                          Error *err)
+{
+    ToolArgs args = { 0 };
+    switch (change->operation) {
+    case PACKAGES_INSTALL:
+        begin(call, &args, "-S");
+        tool_arg(call, &args, STR("--needed"));
+        break;
+    case PACKAGES_REMOVE: begin(call, &args, change->purge ? "-Rcn" : "-Rc"); break;
+    case PACKAGES_UPGRADE: begin(call, &args, "-Su"); break;
+    }
+    if (change->operation != PACKAGES_UPGRADE) {
+        tool_arg(call, &args, STR("--"));
+        for (uint32_t i = 0; i < change->count; i++) {
+            tool_arg(call, &args, change->items[i].name);
+        }
+    }
+    return run(call, &args, change->timeout_ms, result, err);
+}
+
+static bool pacman_find_warning(Arena *arena, Str output, Str name, Str *words)
+{
+    BlameLines lines = blame_split(arena, output);
+    bool inside = false;
+    for (uint32_t i = 0; i < lines.len; i++) {
+        if (str_ends(lines.items[i], STR("..."))) {
+            inside = blame_mentions(lines.items[i], name);
+        } else if (inside &&
+                   str_find(lines.items[i], STR("command failed to execute"), 0) != STR_NOT_FOUND) {
+            *words = blame_join(arena, &lines.items[i - 1], 2);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- The index, and locks ------------------------------------------------------------------- */
+
+/* pacman gives its files the time that they have on the server; the directory tells when it came. */
+static int64_t pacman_index_time(Call *call)
+{
+    Str *names;
+    uint32_t count;
+    Error err;
+    FileInfo info;
+    return host_list(call->host, call->arena, STR(SYNC_PATH), ENTRIES_MAX, &names, &count, &err) &&
+                   count > 0 && host_stat(call->host, STR(SYNC_PATH), &info, &err)
+               ? info.mtime_ns / 1000000
+               : 0;
+}
+
+static bool pacman_find_holder(Call *call, PackageHolder *out)
+{
+    LockHolder holder;
+    if (!lock_holder_find_user(call->host, call->arena, STR(LOCK_PATH), &holder)) {
+        return false;
+    }
+    *out = (PackageHolder){ package_holder_words(call->arena, &holder), STR(LOCK_PATH) };
+    return true;
+}
+
+static bool pacman_was_locked(Str output)
+{
+    return str_find(output, STR("unable to lock database"), 0) != STR_NOT_FOUND;
+}
+
+static bool pacman_refresh(Call *call, int64_t timeout_ms, Error *err)
+{
+    ToolArgs args = { 0 };
+    ProcessResult result;
+    begin(call, &args, "-Sy");
+    return run(call, &args, timeout_ms, &result, err) &&
+           package_refresh_result(call, &backend_pacman, &result, timeout_ms, err);
+}
+
+static bool pacman_repair(Call *call, const PackageChange *like, Error *err)
+{
+    return !is_left_locked(call) || host_remove(call->host, STR(LOCK_PATH), err);
+}
+
+/* --- Marks ---------------------------------------------------------------------------------- */
+
+static bool pacman_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)
+{
+    FileInfo info;
+    Str config;
+    if (!host_read_info(call->host, call->arena, STR(CONFIG_PATH), CONFIG_MAX, &info, &config,
+                        err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        config = pacman_ignored_write(call->arena, config, names[i], held);
+    }
+    FileWrite write = { .content = config, .mode = info.mode, .uid = info.uid, .gid = info.gid };
+    return call_keep(call, STR(CONFIG_PATH), err) &&
+           host_write(call->host, STR(CONFIG_PATH), &write, err);
+}
+
+static bool pacman_mark_manual(Call *call, const Str *names, uint32_t count, Error *err)
+{
+    ToolArgs args = { 0 };
+    begin(call, &args, "-D");
+    tool_arg(call, &args, STR("--asexplicit"));
+    tool_arg(call, &args, STR("--"));
+    for (uint32_t i = 0; i < count; i++) {
+        tool_arg(call, &args, names[i]);
+    }
+    bool ok = tool_do(call, tool_args_end(call, &args), NULL, err);
+    database_forget(call, &backend_pacman); /* written inside of the entries */
+    return ok;
+}
+
+const PackageBackend backend_pacman = {
+    .name = "pacman",
+    .program = "pacman",
+    .order = { version_compare_alpm, true },
+    .is_native = pacman_is_native,
+    .check_name = pacman_check_name,
+    .fingerprint = pacman_fingerprint,
+    .read = pacman_read,
+    .list_needs = pacman_list_needs,
+    .find_offers = pacman_find_offers,
+    .find_upgrades = pacman_find_upgrades,
+    .index_time = pacman_index_time,
+    .refresh = pacman_refresh,
+    .find_holder = pacman_find_holder,
+    .was_locked = pacman_was_locked,
+    .change = pacman_change,
+    .repair = pacman_repair,
+    .blame = blame_by_lines,
+    .find_warning = pacman_find_warning,
+    .hold = pacman_hold,
+    .mark_manual = pacman_mark_manual,
+};

@@ -1,0 +1,246 @@
+/* zypper, of openSUSE and SUSE. */
+#include "modules/pkg/blame.h"
+#include "modules/pkg/control.h"
+#include "modules/pkg/rpm.h"
+#include "modules/pkg/zypper_texts.h"
+
+#define LOCKS_PATH "/etc/zypp/locks"
+#define CACHE_PATH "/var/cache/zypp/solv"
+
+enum {
+    FILES_MAX = 10000,
+    LOCKS_MAX = 1 << 20,
+    NOTHING_FOUND = 104 /* how zypper ends when a search has no result */
+};
+
+/* Fedora has it too, to install. */
+static bool zypper_is_native(Call *call)
+{
+    Str text;
+    Error err;
+    return rpm_has_database(call) && tool_is_there(call, "zypper") &&
+           (!tool_is_there(call, "dnf") ||
+            (host_read(call->host, call->arena, STR("/etc/os-release"), LOCKS_MAX, &text, &err) &&
+             str_find(text, STR("suse"), 0) != STR_NOT_FOUND));
+}
+
+/* --- What is installed ---------------------------------------------------------------------- */
+
+static bool zypper_fingerprint(Call *call, Fingerprint *out, Error *err)
+{
+    return rpm_fingerprint(call, out, err) && fingerprint_add(call, STR(LOCKS_PATH), out, err);
+}
+
+static bool zypper_read(Call *call, PackageDatabase *into, Error *err)
+{
+    FileInfo info;
+    Str locks;
+    if (!rpm_read(call, into, err) || !host_stat(call->host, STR(LOCKS_PATH), &info, err)) {
+        return false;
+    }
+    if (info.kind != FILE_ABSENT) {
+        if (!host_read(call->host, call->arena, STR(LOCKS_PATH), LOCKS_MAX, &locks, err)) {
+            return false;
+        }
+        zypper_locks_read(into, locks);
+    }
+    return true;
+}
+
+/* --- Running zypper ------------------------------------------------------------------------- */
+
+static void begin(Call *call, ToolArgs *args, bool asks)
+{
+    tool_arg(call, args, STR("zypper"));
+    tool_arg(call, args, STR("--non-interactive"));
+    if (asks) {
+        tool_arg(call, args, STR("--xmlout"));
+        tool_arg(call, args, STR("--no-refresh"));
+    }
+}
+
+static bool run(Call *call, ToolArgs *args, int64_t timeout_ms, ProcessResult *result, Error *err)
+{
+    Tool tool = { .argv = tool_args_end(call, args),
+                  .timeout_ms = timeout_ms,
+                  .join_output = true,
+                  .shows = true };
+    return tool_run(call, &tool, result, err);
+}
+
+static bool ask(Call *call, ToolArgs *args, Str *out, Error *err)
+{
+    Tool tool = { .argv = tool_args_end(call, args) };
+    ProcessResult result;
+    if (!tool_run(call, &tool, &result, err)) {
+        return false;
+    }
+    *out = result.out;
+    return (result.ending == PROCESS_EXITED &&
+            (result.exit_code == 0 || result.exit_code == NOTHING_FOUND)) ||
+           tool_failure(call, &tool, &result, err);
+}
+
+static bool zypper_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
+{
+    ToolArgs args = { 0 };
+    Str out;
+    begin(call, &args, true);
+    tool_arg(call, &args, STR("search"));
+    tool_arg(call, &args, STR("--details"));
+    tool_arg(call, &args, STR("--match-exact"));
+    tool_arg(call, &args, STR("--type=package"));
+    tool_arg(call, &args, STR("--"));
+    for (uint32_t i = 0; i < count; i++) {
+        tool_arg(call, &args, offers[i].name);
+    }
+    if (!ask(call, &args, &out, err)) {
+        return false;
+    }
+    zypper_search_read(call->arena, out, offers, count);
+    return true;
+}
+
+static bool zypper_find_upgrades(Call *call, bool full, Map *changes, Error *err)
+{
+    ToolArgs args = { 0 };
+    Str out;
+    begin(call, &args, true);
+    tool_arg(call, &args, STR("list-updates"));
+    tool_arg(call, &args, STR("--type=package"));
+    if (!ask(call, &args, &out, err)) {
+        return false;
+    }
+    zypper_updates_read(call->arena, out, changes);
+    return true;
+}
+
+static void add_items(Call *call, ToolArgs *args, const PackageChange *change)
+{
+    tool_arg(call, args, STR("--"));
+    for (uint32_t i = 0; i < change->count; i++) {
+        const PackageItem *item = &change->items[i];
+        Str word = item->name;
+        if (item->version.len > 0) {
+            word = arena_format(call->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(item->name),
+                                STR_ARG(item->version));
+        }
+        tool_arg(call, args, word);
+    }
+}
+
+static void add_install(Call *call, ToolArgs *args, const PackageChange *change)
+{
+    tool_arg(call, args, STR("install"));
+    tool_arg(call, args, STR("--auto-agree-with-licenses"));
+    if (change->allow_downgrade) {
+        tool_arg(call, args, STR("--oldpackage"));
+    }
+    if (change->set_recommends) {
+        tool_arg(call, args, change->recommends ? STR("--recommends") : STR("--no-recommends"));
+    }
+    add_items(call, args, change);
+}
+
+static bool zypper_change(Call *call, const PackageChange *change, ProcessResult *result,
+                          Error *err)
+{
+    ToolArgs args = { 0 };
+    begin(call, &args, false);
+    switch (change->operation) {
+    case PACKAGES_INSTALL: add_install(call, &args, change); break;
+    case PACKAGES_REMOVE:
+        tool_arg(call, &args, STR("remove"));
+        add_items(call, &args, change);
+        break;
+    case PACKAGES_UPGRADE:
+        tool_arg(call, &args, change->full ? STR("dist-upgrade") : STR("update"));
+        tool_arg(call, &args, STR("--auto-agree-with-licenses"));
+        break;
+    }
+    return run(call, &args, change->timeout_ms, result, err);
+}
+
+/* --- The index, and locks ------------------------------------------------------------------- */
+
+static int64_t zypper_index_time(Call *call)
+{
+    Str *names;
+    uint32_t count;
+    Error err;
+    int64_t newest = 0;
+    if (!host_list(call->host, call->arena, STR(CACHE_PATH), FILES_MAX, &names, &count, &err)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        FileInfo info;
+        Str path = arena_format(call->arena, CACHE_PATH "/%" STR_FMT "/solv", STR_ARG(names[i]));
+        if (!str_eq(names[i], STR("@System")) && host_stat(call->host, path, &info, &err) &&
+            info.kind != FILE_ABSENT && info.mtime_ns / 1000000 > newest) {
+            newest = info.mtime_ns / 1000000;
+        }
+    }
+    return newest;
+}
+
+static bool zypper_find_holder(Call *call, PackageHolder *out)
+{
+    static const Str numbered[] = { STR("/run/zypp.pid"), STR("/var/run/zypp.pid") };
+    LockHolder holder;
+    for (size_t i = 0; i < COUNT_OF(numbered); i++) {
+        if (lock_holder_read(call->host, call->arena, numbered[i], &holder)) {
+            *out = (PackageHolder){ package_holder_words(call->arena, &holder), numbered[i] };
+            return true;
+        }
+    }
+    return rpm_find_holder(call, out);
+}
+
+static bool zypper_was_locked(Str output)
+{
+    return str_find(output, STR("System management is locked by"), 0) != STR_NOT_FOUND ||
+           str_find(output, STR("transaction lock on"), 0) != STR_NOT_FOUND;
+}
+
+static bool zypper_refresh(Call *call, int64_t timeout_ms, Error *err)
+{
+    ToolArgs args = { 0 };
+    ProcessResult result;
+    begin(call, &args, false);
+    tool_arg(call, &args, STR("refresh"));
+    return run(call, &args, timeout_ms, &result, err) &&
+           package_refresh_result(call, &backend_zypper, &result, timeout_ms, err);
+}
+
+static bool zypper_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)
+{
+    ToolArgs args = { 0 };
+    begin(call, &args, false);
+    tool_arg(call, &args, held ? STR("addlock") : STR("removelock"));
+    tool_arg(call, &args, STR("--"));
+    for (uint32_t i = 0; i < count; i++) {
+        tool_arg(call, &args, names[i]);
+    }
+    return tool_do(call, tool_args_end(call, &args), NULL, err);
+}
+
+const PackageBackend backend_zypper = {
+    .name = "zypper",
+    .program = "zypper",
+    .order = { version_compare_rpm, true },
+    .is_native = zypper_is_native,
+    .check_name = rpm_check_name,
+    .fingerprint = zypper_fingerprint,
+    .read = zypper_read,
+    .is_provided = rpm_is_provided,
+    .find_offers = zypper_find_offers,
+    .find_upgrades = zypper_find_upgrades,
+    .index_time = zypper_index_time,
+    .refresh = zypper_refresh,
+    .find_holder = zypper_find_holder,
+    .was_locked = zypper_was_locked,
+    .change = zypper_change,
+    .blame = blame_by_lines,
+    .find_warning = rpm_find_warning,
+    .hold = zypper_hold,
+};
