@@ -1,0 +1,288 @@
+/* puppet.*: manifests of Puppet, for what is not written as steps yet.
+ *
+ * The check is a run with --noop in folders of its own, so that not even Puppet's records move. */
+#include "modules/puppet/report.h"
+#include "modules/scratch.h"
+#include "modules/tool.h"
+
+enum {
+    REPORT_MAX = 64 << 20,
+    EXIT_CHANGES = 2, /* of --detailed-exitcodes, as bits */
+    EXIT_FAILURES = 4
+};
+
+/* --- Parameters ------------------------------------------------------------------------------ */
+
+static bool get_code(const Call *call, const char **name, Error *err)
+{
+    static const char *const names[] = { "manifest", "source", "code", NULL };
+    if (!call_choose(call, names, name, err)) {
+        return false;
+    }
+    return *name != NULL ||
+           error_set(err, ERROR_INVALID, "needs one of 'manifest', 'source' and 'code'");
+}
+
+/* What a plan finds missing, which an earlier step may bring; empty: nothing. */
+static bool find_missing(Call *call, const char *code, Str *out, Error *err)
+{
+    FileInfo info;
+    *out = STR_EMPTY;
+    if (!tool_is_there(call, "puppet")) {
+        *out = STR("there is no program 'puppet' (package puppet-agent)");
+    } else if (strcmp(code, "manifest") == 0) {
+        Str path = call_str(call, "manifest");
+        if (!host_stat(call->host, path, &info, err)) {
+            return false;
+        }
+        if (info.kind == FILE_ABSENT) {
+            *out = arena_format(call->arena, "there is no manifest '%" STR_FMT "'", STR_ARG(path));
+        }
+    }
+    return true;
+}
+
+static Str join(Call *call, Value list, char between)
+{
+    Buf text = buf_make_in(call->arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; value_is_sequence(list) && i < list.list->len; i++) {
+        if (i > 0) {
+            buf_put_char(&text, between);
+        }
+        buf_put(&text, value_str(list.list->items[i]));
+    }
+    return buf_str(&text);
+}
+
+static void option(Call *call, ToolArgs *args, const char *name, Str value)
+{
+    if (value.len > 0) {
+        tool_arg(call, args, arena_format(call->arena, "--%s=%" STR_FMT, name, STR_ARG(value)));
+    }
+}
+
+/* Facts reach Puppet by its environment: what is set there wins over what Facter finds. */
+static bool environment(Call *call, const char *const **out, Error *err)
+{
+    VEC(const char *) all = { 0 };
+    Value facts = call_param(call, "facts");
+    for (uint32_t i = 0; facts.kind == VALUE_MAP && i < facts.map->len; i++) {
+        const MapEntry *entry = &facts.map->entries[i];
+        if (!value_is_string(entry->key) || !value_is_string(entry->value) ||
+            str_find(value_str(entry->key), STR("="), 0) != STR_NOT_FOUND) {
+            return error_set(err, ERROR_INVALID, "'facts' maps names to texts");
+        }
+        Str text = arena_format(call->arena, "FACTER_%" STR_FMT "=%" STR_FMT,
+                                STR_ARG(value_str(entry->key)), STR_ARG(value_str(entry->value)));
+        VEC_PUSH(call->arena, &all, arena_copy_c(call->arena, text));
+    }
+    VEC_PUSH(call->arena, &all, NULL);
+    *out = all.items;
+    return true;
+}
+
+/* --- Running --------------------------------------------------------------------------------- */
+
+/* Where a run that only asks has all that it writes. */
+static void use_own_folders(Call *call, ToolArgs *args, const Scratch *scratch)
+{
+    static const char *const folders[] = { "vardir",    "ssldir",   "logdir",    "rundir",
+                                           "publicdir", "statedir", "devicedir", "deviceconfdir" };
+    for (size_t i = 0; i < COUNT_OF(folders); i++) {
+        option(call, args, folders[i], scratch_path(scratch, folders[i]));
+    }
+}
+
+static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *args, Error *err)
+{
+    const char *name;
+    Str manifest;
+    if (!get_code(call, &name, err)) {
+        return false;
+    }
+    manifest = call_str(call, name);
+    if (strcmp(name, "manifest") != 0 &&
+        !scratch_put(scratch, "site.pp", manifest, &manifest, err)) {
+        return false;
+    }
+    tool_arg(call, args, STR("puppet"));
+    tool_arg(call, args, STR("apply"));
+    tool_arg(call, args, STR("--detailed-exitcodes"));
+    tool_arg(call, args, STR("--color=false"));
+    tool_arg(call, args, STR("--show_diff"));
+    if (asks) {
+        tool_arg(call, args, STR("--noop"));
+        use_own_folders(call, args, scratch);
+    }
+    option(call, args, "lastrunreport", scratch_path(scratch, "report.yaml"));
+    option(call, args, "environment", call_str(call, "environment"));
+    option(call, args, "modulepath", join(call, call_param(call, "modules"), ':'));
+    option(call, args, "hiera_config", call_str(call, "hiera_config"));
+    option(call, args, "tags", join(call, call_param(call, "tags"), ','));
+    tool_arg(call, args, manifest);
+    return true;
+}
+
+/* Without a report nothing was done: the manifest could not be compiled, for instance. */
+static bool read_report(Call *call, Scratch *scratch, const Tool *tool, const ProcessResult *result,
+                        Outcome *outcome, PuppetReport *out, Error *err)
+{
+    Str text;
+    Error missing;
+    bool ended = result->ending == PROCESS_EXITED;
+    if (!ended || (result->exit_code & ~(EXIT_CHANGES | EXIT_FAILURES)) != 0) {
+        return tool_failure(call, tool, result, err);
+    }
+    if (!host_read(call->host, call->arena, scratch_path(scratch, "report.yaml"), REPORT_MAX, &text,
+                   &missing)) {
+        if (result->exit_code != 0) {
+            return tool_failure(call, tool, result, err);
+        }
+        *err = missing;
+        return error_wrap(err, "puppet left no report");
+    }
+    return puppet_report_read(call, text, outcome, out, err);
+}
+
+static bool run_puppet(Call *call, bool asks, Outcome *outcome, PuppetReport *report, Error *err)
+{
+    AUTO_CLEAR(Scratch) scratch = { 0 };
+    ToolArgs args = { 0 };
+    ProcessResult result;
+    const char *const *env;
+    if (!environment(call, &env, err) || !scratch_make(call, &scratch, err) ||
+        !make_arguments(call, &scratch, asks, &args, err)) {
+        return false;
+    }
+    Tool tool = { .argv = tool_args_end(call, &args),
+                  .env = env,
+                  .timeout_ms = call_int(call, "timeout", 0),
+                  .shows = !asks };
+    if (!tool_run(call, &tool, &result, err)) {
+        return false;
+    }
+    if (!asks) {
+        outcome->out = result.out;
+        outcome->error_out = result.error_out;
+        outcome->has_exit_code = result.ending == PROCESS_EXITED;
+        outcome->exit_code = result.exit_code;
+    }
+    return read_report(call, &scratch, &tool, &result, outcome, report, err);
+}
+
+static bool apply_check(Call *call, Outcome *outcome, Error *err)
+{
+    const char *code;
+    const char *const *env;
+    Str missing;
+    PuppetReport report;
+    if (!get_code(call, &code, err) || !environment(call, &env, err)) {
+        return false;
+    }
+    if (!host_is_live(call->host)) {
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "Puppet manages the running machine, not the root '%s'",
+                         host_root(call->host));
+    }
+    if (!find_missing(call, code, &missing, err)) {
+        return false;
+    }
+    if (missing.len > 0 && !call->planning) {
+        return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(missing));
+    }
+    if (missing.len > 0 || !call_bool(call, "ask")) {
+        outcome->changed = outcome->unknown = true;
+        outcome->comment = missing.len > 0
+                               ? arena_format(call->arena, "%" STR_FMT " yet", STR_ARG(missing))
+                               : STR("is not asked before it runs");
+        return true;
+    }
+    if (!run_puppet(call, true, outcome, &report, err)) {
+        /* A module or a class may come with an earlier step; nobody brings what is misspelled. */
+        if (!call->planning ||
+            str_find(str_from_c(err->text), STR("Syntax error"), 0) != STR_NOT_FOUND) {
+            return false;
+        }
+        outcome->changed = outcome->unknown = true;
+        outcome->comment = arena_copy(call->arena, str_from_c(err->text));
+        return true;
+    }
+    outcome->changed = report.changed > 0 || report.failed > 0;
+    if (report.failed > 0) { /* what fails now may do better when what it needs has been made */
+        outcome->unknown = true;
+        outcome->comment = report.failures;
+    } else {
+        outcome->comment = report.changed == 0
+                               ? STR("nothing to change")
+                               : arena_format(call->arena, "%u resources changed", report.changed);
+    }
+    return true;
+}
+
+static bool apply_apply(Call *call, Outcome *outcome, Error *err)
+{
+    PuppetReport report = { 0 };
+    outcome->changes = NULL;
+    outcome->diff = STR_EMPTY;
+    if (!run_puppet(call, false, outcome, &report, err)) {
+        /* It ran and cannot be told what it did. */
+        outcome->changed = outcome->has_exit_code && outcome->exit_code != 1;
+        return false;
+    }
+    host_forget_people(call->host);
+    outcome->changed = report.changed > 0;
+    outcome->comment = arena_format(call->arena, "%u resources changed", report.changed);
+    if (report.failed > 0) {
+        return error_set(err, ERROR_OS, "%u resources failed, %u were skipped: %" STR_FMT,
+                         report.failed, report.skipped, STR_ARG(report.failures));
+    }
+    return outcome->exit_code < EXIT_FAILURES ||
+           error_set(err, ERROR_OS,
+                     "puppet exited with %d: something failed that its report does "
+                     "not name",
+                     outcome->exit_code);
+}
+
+/* --- Rows ------------------------------------------------------------------------------------ */
+
+static const ParamSpec apply_params[] = {
+    { "name", PARAM_STRING, .help = "what requisites call it; has no other meaning" },
+    { "manifest", PARAM_PATH, .help = "a manifest, or a folder of them, on the machine" },
+    { "source", PARAM_SITE_FILE, .help = "a manifest below files/ of the site" },
+    { "code", PARAM_STRING, .help = "the manifest itself" },
+    { "environment", PARAM_STRING, .help = "the environment of Puppet" },
+    { "modules", PARAM_STRINGS, .help = "folders of modules, in place of Puppet's own" },
+    { "hiera_config", PARAM_PATH, .help = "the hiera.yaml to use" },
+    { "facts", PARAM_MAP, .help = "facts as texts, which win over those that are found" },
+    { "tags", PARAM_STRINGS, .help = "only resources with one of these tags" },
+    { "ask", PARAM_BOOL, .fallback = "true",
+      .help = "ask with --noop first; without, a plan cannot tell" },
+    { "timeout", PARAM_DURATION, .help = "how long one run of Puppet may take" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "apply", "Apply a manifest of Puppet.", apply_params, apply_check, apply_apply,
+      .cost_ms = 10000,
+      .text =
+          "Runs 'puppet apply' of this machine, first with --noop: what that reports is what a\n"
+          "plan shows, and when it reports nothing, the step is ok. Each resource is told as a\n"
+          "change of its properties, with the differences of files; one that fails, with its\n"
+          "message and line, fails the step, and what Puppet did besides stays.\n"
+          "\n"
+          "Messages (notify) are shown and count as no change. A manifest that is given by\n"
+          "'source' or 'code' lies in a private file while it runs. Puppet must be installed\n"
+          "(package puppet-agent); below another root (--root) this is refused.\n",
+      .example = "- name: what is still in Puppet\n"
+                 "  puppet.apply:\n"
+                 "    - manifest: /etc/puppet/manifests/site.pp\n"
+                 "    - modules: /etc/puppet/modules\n" },
+    { 0 },
+};
+
+const Module modules_puppet = {
+    .name = "puppet",
+    .help = "Manifests of Puppet.",
+    .id_param = "name|manifest",
+    .actions = actions,
+};

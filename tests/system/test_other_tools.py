@@ -1,0 +1,68 @@
+"""Manifests of Puppet and playbooks of Ansible as steps, with the real programs."""
+
+MANIFEST = """
+file { '/srv/made': ensure => file }
+exec { '/bin/false': }
+file { '/srv/never': ensure => file, require => Exec['/bin/false'] }
+"""
+
+PLAYBOOK = """{% raw %}
+- hosts: all
+  gather_facts: false
+  tasks:
+    - name: hello
+      copy: {dest: /srv/made, content: "{{ word }}\\n"}
+    - name: goes wrong
+      command: /bin/ls /nonexistent
+    - name: never
+      file: {path: /srv/never, state: touch}
+{% endraw %}"""
+
+
+def test_failed_resource_is_told_with_its_line_and_what_was_done_stays(light):
+    host = light("machine")
+    done = host.apply([{"name": "old", "puppet.apply": {"code": MANIFEST}}])
+    step = done.steps["old"]
+    assert step.result == "failed" and step.changed
+    assert "Exec[/bin/false]: change from 'notrun'" in step.error.message
+    assert "(line 3)" in step.error.message and "1 were skipped" in step.error.message
+    assert "File[/srv/made]/ensure" in step.changes
+    assert host.exists("/srv/made") and not host.exists("/srv/never")
+
+
+def test_manifest_that_cannot_be_read_is_told_by_a_plan(light):
+    host = light("machine")
+    done = host.plan([{"name": "old", "puppet.apply": {"code": "file { '/srv/x' ensure }"}}])
+    assert "Syntax error" in done.steps["old"].error.message
+
+
+def test_failed_task_is_told_and_secrets_are_in_no_argument(light):
+    host = light("machine")
+    # Whatever is started is noted with its arguments.
+    host.run("mv /usr/bin/ansible-playbook /usr/bin/ansible-playbook.real")
+    host.write("/usr/bin/ansible-playbook", "#!/bin/sh\nprintf '%s\\n' \"$@\" >> /srv/arguments\n"
+               "stat -c '%a %n' /tmp/.eden-call-*/extra_vars.json >> /srv/modes\n"
+               'exec /usr/bin/ansible-playbook.real "$@"\n', mode=0o755)  # fmt: skip
+    host.write("/etc/eden/vars.d/x.yaml", "word: !secret xyzzy42\n")
+    done = host.apply([{"name": "old", "ansible.playbook": {
+        "content": PLAYBOOK, "extra_vars": {"word": "{{ vars.word }}"}}}])  # fmt: skip
+    step = done.steps["old"]
+    assert step.result == "failed" and step.changed
+    assert "task 'goes wrong' failed: non-zero return code" in step.error.message
+    assert "/nonexistent" in step.error.message
+    assert "hello" in step.changes
+    assert host.read("/srv/made") == "xyzzy42\n" and not host.exists("/srv/never")
+    assert "xyzzy42" not in host.read("/srv/arguments")
+    assert "600 " in host.read("/srv/modes")
+    assert "xyzzy42" not in repr(vars(step)), "secrets are shown"
+    assert host.run("ls -d /tmp/.eden-call-* || true").out == ""
+
+
+def test_missing_program_is_unknown_in_a_plan_and_named_in_a_run(light):
+    host = light()
+    steps = [{"name": "p", "puppet.apply": {"code": "file { '/srv/x': }"}},
+             {"name": "a", "ansible.playbook": {"content": "- hosts: all"}}]  # fmt: skip
+    planned, done = host.plan(steps), host.apply(steps)
+    for name, package in (("p", "puppet-agent"), ("a", "ansible-core")):
+        assert planned.steps[name].result == "unknown"
+        assert package in done.steps[name].error.message
