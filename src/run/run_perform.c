@@ -410,6 +410,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
 
 static bool plan(Run *run, const RunView *view, int interrupts)
 {
+    host_plan_begin(run->host);
     DebtBook book;
     Error err;
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };

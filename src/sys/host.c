@@ -76,6 +76,7 @@ void host_close(Host *host)
     close(host->root_descriptor);
     arena_clear(&host->people.arena);
     shared_free(host->shared);
+    host_plan_clear(host);
     pthread_mutex_destroy(&host->lock);
     free(host->root);
     free(host);
@@ -225,8 +226,13 @@ bool host_stat(Host *host, Str path, FileInfo *out, Error *err)
 {
     char name[PATH_MAX];
     struct stat status;
+    PlannedFile planned;
     if (!host_path(path, name, err)) {
         return false;
+    }
+    if (host_plan_find(host, path, &planned)) {
+        *out = planned.info;
+        return true;
     }
     if (stat_path(host, name, &status)) {
         *out = info_from(&status);
@@ -288,6 +294,13 @@ bool host_look(Host *host, Arena *arena, Str path, size_t max, FileInfo *out, St
         return false;
     }
     *content = STR_EMPTY;
+    PlannedFile planned;
+    if (host_plan_find(host, path, &planned)) {
+        *out = planned.info;
+        *content = planned.info.kind == FILE_REGULAR && planned.content.len <= max ? planned.content
+                                                                                   : STR_EMPTY;
+        return true;
+    }
     /* O_NONBLOCK: somebody may have put a pipe there. */
     int descriptor = host_open_path(host, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) {
@@ -320,6 +333,15 @@ bool host_read_info(Host *host, Arena *arena, Str path, size_t max, FileInfo *in
     if (!host_path(path, name, err)) {
         return false;
     }
+    PlannedFile planned;
+    if (host_plan_find(host, path, &planned) &&
+        (planned.info.kind == FILE_REGULAR || planned.info.kind == FILE_ABSENT)) {
+        *info = planned.info;
+        *out = planned.content;
+        return planned.info.kind == FILE_ABSENT ? host_error(err, ENOENT, path)
+               : planned.content.len > max      ? too_large(err, path, max)
+                                                : true;
+    }
     int descriptor = host_open_path(host, name, O_RDONLY | O_NONBLOCK);
     if (descriptor < 0) {
         return host_error(err, errno, path);
@@ -351,6 +373,11 @@ bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err)
 {
     HostEntry entry;
     char target[PATH_MAX];
+    PlannedFile planned;
+    if (host_plan_find(host, path, &planned) && planned.info.kind == FILE_LINK) {
+        *out = planned.content;
+        return true;
+    }
     if (!host_open_entry(host, path, &entry, err)) {
         return false;
     }

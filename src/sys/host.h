@@ -113,6 +113,19 @@ typedef enum SyncPolicy {
 void host_set_sync(Host *host, SyncPolicy policy);
 MUST_CHECK bool host_sync(Host *host, Error *err); /* syncfs of what was written since */
 
+/* --- Plans --------------------------------------------------------------------------------- */
+
+/* What an earlier step of a plan would have put somewhere. The functions for looking tell of it as
+ * if it were there, so that a check sees what it would find in a run. Commands do not. */
+typedef struct PlannedFile {
+    FileInfo info; /* FILE_ABSENT: it would be gone, with all below */
+    Str content;   /* of a file; where a link leads to */
+} PlannedFile;
+
+/* Before it nothing is kept: a check of a step that then runs must not be believed. */
+void host_plan_begin(Host *host);
+void host_plan_put(Host *host, Str path, const PlannedFile *file);
+
 /* --- People -------------------------------------------------------------------------------- */
 
 typedef struct Account {

@@ -59,8 +59,8 @@ bool host_put(Host *host, Str path, Str text, Error *err)
     if (descriptor < 0) {
         return host_error(err, errno, path);
     }
-    bool ok = write(descriptor, text.data, text.len) == (ssize_t)text.len ||
-              host_error(err, errno, path);
+    bool ok =
+        write(descriptor, text.data, text.len) == (ssize_t)text.len || host_error(err, errno, path);
     close(descriptor);
     return ok;
 }

@@ -31,6 +31,8 @@ typedef struct HostPeople {
     StrMap groups; /* name to HostGroup */
 } HostPeople;
 
+typedef struct HostPlan HostPlan;
+
 struct Host {
     Host *outer; /* of a directory: whose it is; NULL: a machine */
     char *root;  /* NULL for a directory */
@@ -38,6 +40,7 @@ struct Host {
     bool live;
     _Atomic SyncPolicy sync;
     Shared *shared;
+    HostPlan *plan; /* NULL: this is no plan */
     pthread_mutex_t lock; /* of all that follows */
     HostDevice devices[HOST_DEVICES_MAX];
     uint32_t device_count;
@@ -59,6 +62,10 @@ typedef struct HostEntry {
 
 bool host_open_entry(const Host *host, Str path, HostEntry *out, Error *err);
 void host_entry_close(HostEntry *entry);
+
+/* host_plan.c: false when the plan has nothing there. What is found stays as long as the host. */
+bool host_plan_find(Host *host, Str path, PlannedFile *out);
+void host_plan_clear(Host *host);
 
 /* Before the change: makes sure of what `descriptor` wrote. After it: of the directory. */
 bool host_flush_file(Host *host, int descriptor, dev_t device);

@@ -255,8 +255,16 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
         plan_attributes(call, changes, path, &info, wish->has_mode, wish->mode);
     }
     changes->own = changes->list.len;
-    if (info.kind == FILE_DIRECTORY && !plan_all_inside(call, changes, err)) {
+    /* One that is only planned has nothing in it yet. */
+    if (info.kind == FILE_DIRECTORY && !plan_all_inside(call, changes, err) &&
+        !(call->planning && err->kind == ERROR_NOT_FOUND)) {
         return false;
+    }
+    if (info.kind == FILE_ABSENT) {
+        FileInfo made = { .kind = FILE_DIRECTORY, .mode = changes->list.items[0].mode };
+        made.uid = wish->uid != HOST_KEEP_ID ? wish->uid : 0;
+        made.gid = wish->gid != HOST_KEEP_ID ? wish->gid : 0;
+        host_plan_put(call->host, path, &(PlannedFile){ .info = made });
     }
     outcome->state = STR("present");
     outcome->found = changes;

@@ -210,6 +210,22 @@ Str target_missing_parent(Call *call, Str path, bool parents)
     return STR_EMPTY;
 }
 
+/* For the checks of later steps: what would stand there. */
+static void plan_file(Call *call, const Target *target)
+{
+    if (!target->has_content && !target->old_known) {
+        return;
+    }
+    bool is_new = target->before.kind == FILE_ABSENT;
+    PlannedFile file = { .info = target->before,
+                         .content = target->has_content ? target->content : target->old };
+    file.info.kind = FILE_REGULAR;
+    file.info.mode = target->has_mode ? target->mode : is_new ? target->new_mode : file.info.mode;
+    file.info.uid = target->uid != HOST_KEEP_ID ? target->uid : file.info.uid;
+    file.info.gid = target->gid != HOST_KEEP_ID ? target->gid : file.info.gid;
+    host_plan_put(call->host, target->path, &file);
+}
+
 bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, Buf *diff,
                     Error *err)
 {
@@ -252,6 +268,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         outcome_observe(call, outcome, target->old);
         outcome_observe(call, outcome, target->content);
     }
+    plan_file(call, target);
     if (several) {
         tell_of_many(call, target, outcome);
     } else {
