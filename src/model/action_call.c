@@ -158,6 +158,19 @@ static Value fallback_of(const SiteLoad *load, const ParamSpec *spec)
 
 /* --- Keys ----------------------------------------------------------------------------------- */
 
+/* Whether a parameter differs only by an 's': "uri" and "uris". */
+static bool has_other_number(const Action *action, Str name)
+{
+    bool found = false;
+    for (const ParamSpec *spec = action->params; spec->name != NULL && !found; spec++) {
+        Str own = str_from_c(spec->name);
+        Str longer = own.len > name.len ? own : name, shorter = own.len > name.len ? name : own;
+        found = longer.len == shorter.len + 1 && str_starts(longer, shorter) &&
+                str_ends(longer, STR("s"));
+    }
+    return found;
+}
+
 static void unknown_parameter(const SiteLoad *load, const FieldSet *others, const ActionCall *call,
                               Value key, Str name)
 {
@@ -166,7 +179,7 @@ static void unknown_parameter(const SiteLoad *load, const FieldSet *others, cons
                      call->module->name, call->action->name, STR_ARG(str_slice(name, 0, 100)));
     Str action = arena_format(load->arena, "%s.%s", call->module->name, call->action->name);
     problem->hint = foreign_word(load->modules, FOREIGN_PARAMETER, action, name);
-    if (problem->hint.len == 0 && others != NULL) {
+    if (problem->hint.len == 0 && others != NULL && !has_other_number(call->action, name)) {
         problem->hint = foreign_word(load->modules, FOREIGN_KEY, STR("a step"), name);
     }
     if (problem->hint.len > 0) {

@@ -59,3 +59,8 @@ def test_a_dry_run_is_a_plan(eden, tmp_path, words):
     done = eden("apply", "steps.yaml", *words)
     assert done.returncode == 64
     assert "'eden plan' does that" in done.stderr
+
+
+def test_a_parameter_that_lacks_its_s_is_nearer_than_a_foreign_word(eden, tmp_path):
+    (tmp_path / "a.yaml").write_text("steps: [{name: a, pkgrepo.managed: {name: x, uri: y}}]")
+    assert "did you mean 'uris'?" in eden("validate", "a.yaml").stderr
