@@ -57,8 +57,10 @@ Str package_holder_words(Arena *arena, const LockHolder *holder);
 
 struct PackageBackend {
     const char *name;    /* as `provider` has it */
-    const char *program; /* which it takes to change anything */
+    const char *program; /* which it takes to change anything; NULL: none */
+    bool live_only;      /* it works for the running machine only */
     VersionOrder order;
+    const VersionOrder *(*find_order)(Call *call); /* NULL: it is always `order` */
     /* Whether this machine is run by it. */
     bool (*is_native)(Call *call);
     /* Whether `name` can be a package; `err` says what is wrong with it. */
@@ -105,6 +107,7 @@ struct PackageBackend {
 /* All of them; ends with NULL. */
 extern const PackageBackend *const package_backends[];
 uint32_t backend_number(const PackageBackend *backend);
+const VersionOrder *backend_order(Call *call, const PackageBackend *backend);
 /* The one of that name, or the machine's own when `provider` is empty. ERROR_UNAVAILABLE: there is
  * none. */
 MUST_CHECK bool backend_choose(Call *call, Str provider, const PackageBackend **out, Error *err);
@@ -115,5 +118,6 @@ MUST_CHECK bool package_refresh_result(Call *call, const PackageBackend *backend
 
 extern const PackageBackend backend_apt;
 extern const PackageBackend backend_dnf;
+extern const PackageBackend backend_packagekit;
 extern const PackageBackend backend_pacman;
 extern const PackageBackend backend_zypper;

@@ -120,7 +120,7 @@ static void look_for_interruption(Look *look)
 static bool check_program(Look *look, Error *err)
 {
     const PackageBackend *backend = look->step->backend;
-    if (!(look->outcome->changed || look->outcome->unknown) ||
+    if (!(look->outcome->changed || look->outcome->unknown) || backend->program == NULL ||
         tool_is_there(look->call, backend->program)) {
         return true;
     }

@@ -78,7 +78,11 @@ bool package_step_options(Call *call, PackageStep *out, Error *err)
                                                                               : REFRESH_NEVER;
     step->index_age_ms = step->latest ? call_int(call, "index_age", 0) : INT64_MAX;
     step->lock_ms = has_param(call, "lock_timeout") ? call_int(call, "lock_timeout", 0) : 0;
-    return backend_choose(call, call_str(call, "provider"), &step->backend, err);
+    if (!backend_choose(call, call_str(call, "provider"), &step->backend, err)) {
+        return false;
+    }
+    step->order = backend_order(call, step->backend);
+    return true;
 }
 
 bool package_step_read(Call *call, PackageStep *out, Error *err)
@@ -131,8 +135,8 @@ bool package_wish_is_met(Call *call, const PackageStep *step, const PackageWish 
                  step->backend->is_provided(call, wish->name)));
     }
     return package->condition == PACKAGE_INSTALLED &&
-           version_wish_accepts(&wish->version, &step->backend->order, package->version) &&
-           (candidate.len == 0 || step->backend->order.compare(package->version, candidate) >= 0);
+           version_wish_accepts(&wish->version, step->order, package->version) &&
+           (candidate.len == 0 || step->order->compare(package->version, candidate) >= 0);
 }
 
 bool package_wish_is_possible(const PackageStep *step, const PackageWish *wish,
@@ -143,7 +147,7 @@ bool package_wish_is_possible(const PackageStep *step, const PackageWish *wish,
         return true;
     }
     if (!step->removes && !step->allow_downgrade &&
-        version_wish_is_below(&wish->version, &step->backend->order, package->version)) {
+        version_wish_is_below(&wish->version, step->order, package->version)) {
         return error_set(err, ERROR_CONFLICT,
                          "'%" STR_FMT "' is there in version %" STR_FMT ", newer than %" STR_FMT
                          "; 'allow_downgrade: true' lets it go back",
@@ -177,7 +181,7 @@ static Str list_versions(Arena *arena, const PackageOffer *offer)
 static bool find_version(const PackageStep *step, const PackageWish *wish,
                          const PackageOffer *offer, Str *out)
 {
-    const VersionOrder *order = &step->backend->order;
+    const VersionOrder *order = step->order;
     if (offer->candidate.len > 0 && version_wish_accepts(&wish->version, order, offer->candidate)) {
         *out = offer->candidate;
         return true;
@@ -225,7 +229,7 @@ bool package_wish_resolve(Call *call, const PackageStep *step, PackageWish *wish
                          listed.len > 0 ? "offered: " : "none is offered", STR_ARG(listed));
     }
     if (package != NULL && package->condition >= PACKAGE_HALF && !step->allow_downgrade &&
-        step->backend->order.compare(package->version, wish->target) > 0) {
+        step->order->compare(package->version, wish->target) > 0) {
         return error_set(err, ERROR_CONFLICT,
                          "'%" STR_FMT "' is there in version %" STR_FMT "; to go back to %" STR_FMT
                          " takes 'allow_downgrade: true'",

@@ -18,6 +18,7 @@ typedef enum PackageRefresh {
 /* What check hands to apply. */
 typedef struct PackageStep {
     const PackageBackend *backend;
+    const VersionOrder *order;
     PackageWish *wishes;
     uint32_t count;
     bool removes; /* all of them; otherwise they are installed */
@@ -40,7 +41,7 @@ typedef struct PackageStep {
 #define PACKAGE_PROVIDER                                                            \
     {                                                                               \
         "provider", PARAM_STRING,                                                   \
-            .choices = "apt|dnf|zypper|pacman",                                     \
+            .choices = "apt|dnf|zypper|pacman|packagekit",                          \
             .help = "which package manager; otherwise the one that the machine has" \
     }
 #define PACKAGE_LOCK                                                                              \

@@ -315,7 +315,7 @@ static void explain(Batch *batch, Member *member, const ProcessResult *result, E
     Str name = unmet_name(batch, member);
     if (result->ending != PROCESS_EXITED) {
         process_failure(call->arena, result, batch->like.timeout_ms, err);
-        error_wrap(err, "%s", batch->backend->program);
+        error_wrap(err, "%s", batch->backend->name);
         return;
     }
     Str words;

@@ -91,7 +91,7 @@ static bool upgrade(Call *call, const PackageStep *step, PackageTurn *turn, int6
     packages_note_changes(call, outcome, before, now);
     if (result.ending != PROCESS_EXITED) {
         process_failure(call->arena, &result, call->timeout_ms, err);
-        return error_wrap(err, "%s", step->backend->program);
+        return error_wrap(err, "%s", step->backend->name);
     }
     if (result.exit_code != 0) {
         Str words;

@@ -1,0 +1,493 @@
+/* PackageKit: whatever package manager stands behind its service on the system's D-Bus.
+ *
+ * It changes packages and knows what can be installed. What is installed is read from the database
+ * of the package manager behind it where we know that: PackageKit tells nothing of packages that
+ * are held or half installed, and takes its time. */
+#include "modules/pkg/packagekit.h"
+#include "modules/pkg/apt_texts.h"
+#include "modules/pkg/blame.h"
+#include "sys/bus.h"
+#include "sys/clock.h"
+
+#define SERVICE     "org.freedesktop.PackageKit"
+#define TRANSACTION SERVICE ".Transaction"
+#define LOCKED      "somebody else has the lock: " /* how we mark it */
+
+/* PkFilterEnum, PkTransactionFlagEnum, PkExitEnum and PkErrorEnum of PackageKit's pk-enum.h; sets
+ * of the first two are bits. */
+enum {
+    FILTER_NONE = 0,
+    FILTER_INSTALLED = 1 << 2,
+    FLAG_ONLY_TRUSTED = 1 << 1,
+    FLAG_ALLOW_DOWNGRADE = 1 << 6,
+    INFO_INSTALLED = 1,
+    EXIT_OK = 1,
+    ERROR_CANNOT_GET_LOCK = 26,
+};
+
+typedef struct Answer {
+    PkPackages packages;
+    uint32_t exit_code, error_code;
+    Str error;
+} Answer;
+
+/* --- Packages as it names them -------------------------------------------------------------- */
+
+bool pk_package_read(Str id, uint32_t info, PkPackage *out)
+{
+    PkPackage package = { .id = id, .info = info };
+    Str rest = id;
+    if (!str_split_next(&rest, ';', &package.name) ||
+        !str_split_next(&rest, ';', &package.version) ||
+        !str_split_next(&rest, ';', &package.arch) || package.name.len == 0) {
+        return false;
+    }
+    package.installed = info == INFO_INSTALLED;
+    *out = package;
+    return true;
+}
+
+const PkPackage *pk_package_find(const PkPackages *packages, Str name, Str version, bool installed)
+{
+    for (uint32_t i = 0; i < packages->len; i++) {
+        const PkPackage *package = &packages->items[i];
+        if (package->installed == installed && str_eq(package->name, name) &&
+            (version.len == 0 || str_eq(package->version, version))) {
+            return package;
+        }
+    }
+    return NULL;
+}
+
+/* --- Transactions --------------------------------------------------------------------------- */
+
+static BusPatience patience(const Call *call, int64_t timeout_ms)
+{
+    return (BusPatience){ timeout_ms > 0 ? timeout_ms : -1, call->cancelled };
+}
+
+static void take_signal(Call *call, const BusSignal *told, Answer *answer)
+{
+    const BusValue *args = &told->args;
+    PkPackage package;
+    if (str_eq(told->member, STR("Package"))) {
+        if (pk_package_read(bus_text(bus_item(args, 1)), (uint32_t)bus_integer(bus_item(args, 0)),
+                            &package)) {
+            VEC_PUSH(call->arena, &answer->packages, package);
+        }
+    } else if (str_eq(told->member, STR("ErrorCode"))) {
+        answer->error_code = (uint32_t)bus_integer(bus_item(args, 0));
+        answer->error = bus_text(bus_item(args, 1));
+    }
+}
+
+static bool wait_for_end(Call *call, Bus *bus, int64_t timeout_ms, Answer *answer, Error *err)
+{
+    int64_t deadline_us = clock_monotonic_us() + timeout_ms * 1000;
+    for (;;) {
+        BusSignal told;
+        int64_t left_ms = (deadline_us - clock_monotonic_us()) / 1000;
+        if (timeout_ms > 0 && left_ms <= 0) {
+            return error_set(err, ERROR_TIMEOUT, "PackageKit took longer than %g s",
+                             (double)timeout_ms / 1000);
+        }
+        if (!bus_wait(bus, patience(call, timeout_ms > 0 ? left_ms : 0), call->arena, &told, err)) {
+            return error_wrap(err, "PackageKit");
+        }
+        if (told.gone) {
+            return error_set(err, ERROR_UNAVAILABLE, "PackageKit ended before it was done");
+        }
+        if (str_eq(told.member, STR("Finished"))) {
+            answer->exit_code = (uint32_t)bus_integer(bus_item(&told.args, 0));
+            return true;
+        }
+        take_signal(call, &told, answer);
+    }
+}
+
+/* Nobody is there to answer questions, and somebody waits for it. */
+static bool begin(Call *call, Bus *bus, Str *path, Error *err)
+{
+    static const Str hints[] = { STR("locale=C.UTF-8"), STR("interactive=false"),
+                                 STR("background=false") };
+    BusValue reply;
+    BusCall create = { SERVICE, STR("/org/freedesktop/PackageKit"),
+                       SERVICE, "CreateTransaction",
+                       NULL,    0 };
+    if (!bus_call(bus, &create, patience(call, BUS_TIMEOUT_MS), call->arena, &reply, err)) {
+        return false;
+    }
+    *path = bus_text(bus_item(&reply, 0));
+    BusMatch match = { SERVICE, *path, TRANSACTION, NULL };
+    BusCall set = { SERVICE, *path, TRANSACTION, "SetHints",
+                    BUS_ARGS(bus_strings(call->arena, hints, COUNT_OF(hints))) };
+    return bus_expect(bus, &match, patience(call, BUS_TIMEOUT_MS), err) &&
+           bus_call(bus, &set, patience(call, BUS_TIMEOUT_MS), call->arena, NULL, err);
+}
+
+static void cancel(Call *call, Bus *bus, Str path)
+{
+    Error err;
+    BusCall asked = { SERVICE, path, TRANSACTION, "Cancel", NULL, 0 };
+    if (!bus_call(bus, &asked, (BusPatience){ BUS_TIMEOUT_MS, NULL }, call->arena, NULL, &err)) {
+        call_progress(call, STR("PackageKit cannot be stopped now and goes on by itself"));
+    }
+}
+
+static bool transact_on(Call *call, Bus *bus, const char *member, const BusValue *args,
+                        uint32_t arg_count, int64_t timeout_ms, Answer *answer, Error *err)
+{
+    Str path;
+    if (!begin(call, bus, &path, err)) {
+        return error_wrap(err, "PackageKit");
+    }
+    BusCall start = { SERVICE, path, TRANSACTION, member, args, arg_count };
+    if (!bus_call(bus, &start, patience(call, BUS_TIMEOUT_MS), call->arena, NULL, err)) {
+        return error_wrap(err, "PackageKit, %s", member);
+    }
+    if (wait_for_end(call, bus, timeout_ms, answer, err)) {
+        return true;
+    }
+    cancel(call, bus, path);
+    return false;
+}
+
+/* One method of one transaction, to its end. */
+static bool transact(Call *call, const char *member, const BusValue *args, uint32_t arg_count,
+                     int64_t timeout_ms, Answer *answer, Error *err)
+{
+    Bus *bus;
+    *answer = (Answer){ 0 };
+    if (!bus_take(host_shared(call->host), BUS_SYSTEM, &bus, err)) {
+        return false;
+    }
+    bool ok = transact_on(call, bus, member, args, arg_count, timeout_ms, answer, err);
+    bus_give(host_shared(call->host), bus);
+    return ok;
+}
+#define TRANSACT(call, member, timeout_ms, answer, err, ...)  \
+    transact(call, member, (const BusValue[]){ __VA_ARGS__ }, \
+             COUNT_OF(((const BusValue[]){ __VA_ARGS__ })), timeout_ms, answer, err)
+
+static bool fail(const Answer *answer, Error *err)
+{
+    return error_set(err, answer->error_code == ERROR_CANNOT_GET_LOCK ? ERROR_CONFLICT : ERROR_OS,
+                     "PackageKit: %" STR_FMT,
+                     STR_ARG(answer->error.len > 0 ? answer->error : STR("failed, says not why")));
+}
+
+static bool resolve(Call *call, const Str *names, uint32_t count, uint64_t filter, Answer *answer,
+                    Error *err)
+{
+    if (!TRANSACT(call, "Resolve", 0, answer, err, bus_u64(filter),
+                  bus_strings(call->arena, names, count))) {
+        return false;
+    }
+    return answer->exit_code == EXIT_OK || fail(answer, err);
+}
+
+/* --- The package manager behind it ---------------------------------------------------------- */
+
+/* The one whose database is here; NULL: none that we know. */
+static const PackageBackend *find_behind(Call *call)
+{
+    for (uint32_t i = 0; package_backends[i] != NULL; i++) {
+        if (package_backends[i] != &backend_packagekit && package_backends[i]->is_native(call)) {
+            return package_backends[i];
+        }
+    }
+    return NULL;
+}
+
+static bool packagekit_is_native(Call *call)
+{
+    FileInfo info;
+    Error err;
+    return host_is_live(call->host) &&
+           host_stat(call->host, STR("/usr/share/dbus-1/system-services/" SERVICE ".service"),
+                     &info, &err) &&
+           info.kind != FILE_ABSENT;
+}
+
+static const VersionOrder *packagekit_find_order(Call *call)
+{
+    const PackageBackend *behind = find_behind(call);
+    return behind == NULL ? &backend_packagekit.order : &behind->order;
+}
+
+/* With ';' it would name something else. */
+static bool packagekit_check_name(Str name, Error *err)
+{
+    bool ok = name.len > 0 && name.data[0] != '-';
+    for (size_t i = 0; i < name.len; i++) {
+        ok = ok && (ascii_is_name(name.data[i]) || memchr("+.-:", name.data[i], 4) != NULL);
+    }
+    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a package", STR_ARG(name));
+}
+
+static bool packagekit_fingerprint(Call *call, Fingerprint *out, Error *err)
+{
+    const PackageBackend *behind = find_behind(call);
+    if (behind != NULL) {
+        return behind->fingerprint(call, out, err);
+    }
+    /* Nothing to go by: never the same. */
+    out->words[out->count++] = (uint64_t)clock_monotonic_us();
+    return true;
+}
+
+static bool packagekit_read(Call *call, PackageDatabase *into, Error *err)
+{
+    const PackageBackend *behind = find_behind(call);
+    Answer answer;
+    if (behind != NULL) {
+        return behind->read(call, into, err);
+    }
+    if (!TRANSACT(call, "GetPackages", 0, &answer, err, bus_u64(FILTER_INSTALLED))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < answer.packages.len; i++) {
+        const PkPackage *found = &answer.packages.items[i];
+        Package package = { .name = arena_copy(&into->arena, found->name),
+                            .version = arena_copy(&into->arena, found->version),
+                            .condition = PACKAGE_INSTALLED };
+        database_add(into, &package);
+    }
+    return answer.exit_code == EXIT_OK || fail(&answer, err);
+}
+
+static void packagekit_list_needs(Arena *arena, const Package *package, List *names)
+{
+    if (str_starts(package->record, STR("Package:"))) {
+        backend_apt.list_needs(arena, package, names);
+    } else if (package->record.len > 0) {
+        backend_pacman.list_needs(arena, package, names);
+    }
+}
+
+static int64_t packagekit_index_time(Call *call)
+{
+    const PackageBackend *behind = find_behind(call);
+    return behind == NULL ? 0 : behind->index_time(call);
+}
+
+static bool packagekit_find_holder(Call *call, PackageHolder *out)
+{
+    const PackageBackend *behind = find_behind(call);
+    return behind != NULL && behind->find_holder(call, out);
+}
+
+/* --- What it does --------------------------------------------------------------------------- */
+
+static bool packagekit_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
+{
+    Answer answer;
+    Str *names = ARENA_ARRAY(call->arena, Str, count);
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = offers[i].name;
+    }
+    if (!resolve(call, names, count, FILTER_NONE, &answer, err)) {
+        return false;
+    }
+    pk_offers_fill(call->arena, packagekit_find_order(call), &answer.packages, offers, count);
+    return true;
+}
+
+void pk_offers_fill(Arena *arena, const VersionOrder *order, const PkPackages *packages,
+                    PackageOffer *offers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        VEC(Str) versions = { 0 };
+        for (uint32_t k = 0; k < packages->len; k++) {
+            const PkPackage *package = &packages->items[k];
+            if (!str_eq(package->name, offers[i].name)) {
+                continue;
+            }
+            offers[i].known = true;
+            bool is_known = versions.len > 0 && str_eq(VEC_LAST(&versions), package->version);
+            if (!package->installed && !is_known) {
+                VEC_PUSH(arena, &versions, arena_copy(arena, package->version));
+            }
+            if (offers[i].candidate.len == 0 ||
+                order->compare(offers[i].candidate, package->version) < 0) {
+                offers[i].candidate = arena_copy(arena, package->version);
+            }
+        }
+        offers[i].versions = versions.items;
+        offers[i].version_count = versions.len;
+    }
+}
+
+static bool packagekit_find_upgrades(Call *call, bool full, Map *changes, Error *err)
+{
+    AUTO(PackageDatabase) *database = NULL;
+    Answer answer;
+    if (!database_get(call, &backend_packagekit, &database, err) ||
+        !TRANSACT(call, "GetUpdates", 0, &answer, err, bus_u64(FILTER_NONE))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < answer.packages.len; i++) {
+        const PkPackage *package = &answer.packages.items[i];
+        const Package *now = database_find(database, package->name);
+        Map *change = map_new(call->arena, 2);
+        if (now != NULL) {
+            map_set_str(call->arena, change, STR("old"),
+                        value_string(arena_copy(call->arena, now->version)));
+        }
+        map_set_str(call->arena, change, STR("new"), value_string(package->version));
+        map_set_str(call->arena, changes, package->name, value_map(change));
+    }
+    return answer.exit_code == EXIT_OK || fail(&answer, err);
+}
+
+static bool packagekit_refresh(Call *call, int64_t timeout_ms, Error *err)
+{
+    Answer answer;
+    return TRANSACT(call, "RefreshCache", timeout_ms, &answer, err, bus_bool(true)) &&
+           (answer.exit_code == EXIT_OK || fail(&answer, err));
+}
+
+typedef VEC(Str) Ids;
+
+/* The ids of what is to be changed; what is there in that version already needs no change. */
+static bool find_ids(Call *call, const PackageChange *change, Ids *ids, Str *missing, Error *err)
+{
+    bool installs = change->operation == PACKAGES_INSTALL;
+    Answer answer;
+    Str *names = ARENA_ARRAY(call->arena, Str, change->count + 1);
+    for (uint32_t i = 0; i < change->count; i++) {
+        names[i] = change->items[i].name;
+    }
+    if (!resolve(call, names, change->count, installs ? FILTER_NONE : FILTER_INSTALLED, &answer,
+                 err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < change->count; i++) {
+        const PackageItem *item = &change->items[i];
+        const PkPackage *package =
+            pk_package_find(&answer.packages, item->name, item->version, !installs);
+        bool there =
+            installs && pk_package_find(&answer.packages, item->name, item->version, true) != NULL;
+        if (there) {
+            continue;
+        }
+        if (package == NULL) {
+            *missing = item->name;
+            return true;
+        }
+        VEC_PUSH(call->arena, ids, package->id);
+    }
+    return true;
+}
+
+static bool run_change(Call *call, const PackageChange *change, const Ids *ids, Answer *answer,
+                       Error *err)
+{
+    BusValue list = bus_strings(call->arena, ids->items, ids->len);
+    uint64_t flags = FLAG_ONLY_TRUSTED | (change->allow_downgrade ? FLAG_ALLOW_DOWNGRADE : 0);
+    switch (change->operation) {
+    case PACKAGES_INSTALL:
+        return TRANSACT(call, "InstallPackages", change->timeout_ms, answer, err, bus_u64(flags),
+                        list);
+    case PACKAGES_REMOVE:
+        return TRANSACT(call, "RemovePackages", change->timeout_ms, answer, err, bus_u64(0), list,
+                        bus_bool(true), bus_bool(false));
+    case PACKAGES_UPGRADE: break;
+    }
+    return TRANSACT(call, "UpdatePackages", change->timeout_ms, answer, err, bus_u64(flags), list);
+}
+
+static bool find_update_ids(Call *call, Ids *ids, Error *err)
+{
+    Answer answer;
+    if (!TRANSACT(call, "GetUpdates", 0, &answer, err, bus_u64(FILTER_NONE))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < answer.packages.len; i++) {
+        VEC_PUSH(call->arena, ids, answer.packages.items[i].id);
+    }
+    return true;
+}
+
+/* What it cannot do is no reason to do something else. */
+static bool check_change(const PackageChange *change, Error *err)
+{
+    if (change->replace_conffiles || change->purge || change->set_recommends || change->full) {
+        const char *what = change->replace_conffiles ? "conffiles: replace"
+                           : change->purge           ? "purge"
+                           : change->full            ? "full"
+                                                     : "recommends";
+        return error_set(err, ERROR_UNAVAILABLE, "PackageKit knows no '%s'", what);
+    }
+    return true;
+}
+
+static bool packagekit_change(Call *call, const PackageChange *change, ProcessResult *result,
+                              Error *err)
+{
+    Ids ids = { 0 };
+    Answer answer = { 0 };
+    Str missing = STR_EMPTY;
+    *result = (ProcessResult){ .ending = PROCESS_EXITED };
+    if (!check_change(change, err) ||
+        (change->operation == PACKAGES_UPGRADE ? !find_update_ids(call, &ids, err)
+                                               : !find_ids(call, change, &ids, &missing, err))) {
+        return false;
+    }
+    if (missing.len > 0) {
+        result->exit_code = 1;
+        result->out =
+            arena_format(call->arena, "Error: '%" STR_FMT "' not found", STR_ARG(missing));
+        return true;
+    }
+    if (ids.len == 0) {
+        return true;
+    }
+    if (!run_change(call, change, &ids, &answer, err)) {
+        return false;
+    }
+    result->exit_code = answer.exit_code == EXIT_OK ? 0 : 1;
+    result->out = answer.error_code == ERROR_CANNOT_GET_LOCK
+                      ? arena_format(call->arena, LOCKED "%" STR_FMT, STR_ARG(answer.error))
+                      : answer.error;
+    return true;
+}
+
+static bool packagekit_was_locked(Str output)
+{
+    return str_starts(output, STR(LOCKED)) ||
+           str_find(output, STR("Could not get lock"), 0) != STR_NOT_FOUND;
+}
+
+static bool packagekit_repair(Call *call, const PackageChange *like, Error *err)
+{
+    const PackageBackend *behind = find_behind(call);
+    return behind != NULL && behind->repair != NULL ? behind->repair(call, like, err) : true;
+}
+
+/* Its errors are the words of the package manager behind it, where that gives any. */
+static bool packagekit_blame(Arena *arena, Str output, Str name, Str *words)
+{
+    return apt_blame(arena, output, name, words) || blame_by_lines(arena, output, name, words);
+}
+
+const PackageBackend backend_packagekit = {
+    .name = "packagekit",
+    .live_only = true,
+    .order = { version_compare_dpkg, false },
+    .find_order = packagekit_find_order,
+    .is_native = packagekit_is_native,
+    .check_name = packagekit_check_name,
+    .fingerprint = packagekit_fingerprint,
+    .read = packagekit_read,
+    .list_needs = packagekit_list_needs,
+    .find_offers = packagekit_find_offers,
+    .find_upgrades = packagekit_find_upgrades,
+    .index_time = packagekit_index_time,
+    .refresh = packagekit_refresh,
+    .find_holder = packagekit_find_holder,
+    .was_locked = packagekit_was_locked,
+    .change = packagekit_change,
+    .repair = packagekit_repair,
+    .blame = packagekit_blame,
+};
