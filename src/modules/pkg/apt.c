@@ -340,6 +340,7 @@ static bool apt_find_upgrades(Call *call, bool full, Map *changes, Error *err)
     ProcessResult result;
     begin(call, &args, 0);
     add_quiet_cache(call, &args);
+    tool_arg(call, &args, STR("-oDir::Log::Planner=/dev/null"));
     tool_arg(call, &args, STR("--simulate"));
     add_items(call, &args, &change);
     if (!run(call, &args, false, 0, &result, err)) {

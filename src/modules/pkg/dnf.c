@@ -1,6 +1,7 @@
 /* dnf, of Fedora and its relatives. */
 #include "modules/pkg/blame.h"
 #include "modules/pkg/rpm.h"
+#include "sys/clock.h"
 
 #define CACHE_PATH "/var/cache/dnf"
 #define LOCK_LIST  "/etc/dnf/plugins/versionlock.list"
@@ -59,21 +60,12 @@ static bool dnf_read(Call *call, PackageDatabase *into, Error *err)
 
 /* --- Running dnf ---------------------------------------------------------------------------- */
 
-/* A question does not write into the log, nor look for news. Where somebody has the lock dnf does
- * not wait by itself: we do, and say for whom. */
-static void begin(Call *call, ToolArgs *args, bool asks)
+/* Where somebody has the lock dnf does not wait by itself: we do, and say for whom. */
+static void begin(Call *call, ToolArgs *args)
 {
     tool_arg(call, args, STR("dnf"));
     tool_arg(call, args, STR("-y"));
     tool_arg(call, args, STR("--setopt=exit_on_lock=1"));
-    if (asks) {
-        tool_arg(call, args, STR("-q"));
-    }
-    if (asks && call->planning) {
-        tool_arg(call, args, STR("-C"));
-        tool_arg(call, args, STR("--setopt=logdir=/tmp"));
-        tool_arg(call, args, STR("--setopt=logfilelevel=0"));
-    }
 }
 
 static bool run(Call *call, ToolArgs *args, int64_t timeout_ms, ProcessResult *result, Error *err)
@@ -85,18 +77,39 @@ static bool run(Call *call, ToolArgs *args, int64_t timeout_ms, ProcessResult *r
     return tool_run(call, &tool, result, err);
 }
 
-static bool ask(Call *call, ToolArgs *args, Str *out, Error *err)
+/* "dnf -q repoquery ...". A question leaves no lines in the log, and a plan looks for no news. */
+static bool ask(Call *call, const ToolArgs *question, Str *out, Error *err)
 {
-    return tool_do(call, tool_args_end(call, args), out, err);
+    ToolArgs args = { 0 };
+    Str logs =
+        arena_format(call->arena, "/tmp/.eden-dnf-%016llx", (unsigned long long)random_seed());
+    begin(call, &args);
+    tool_arg(call, &args, STR("-q"));
+    if (!host_make_directory(call->host, logs, 0700, true, err)) {
+        return false;
+    }
+    tool_arg(call, &args, arena_format(call->arena, "--setopt=logdir=%" STR_FMT, STR_ARG(logs)));
+    if (call->planning) {
+        tool_arg(call, &args, STR("-C"));
+    }
+    tool_arg(call, &args, STR("repoquery"));
+    tool_arg(call, &args, STR("--qf=" QUERY));
+    for (uint32_t i = 0; i < question->len; i++) {
+        VEC_PUSH(call->arena, &args, question->items[i]);
+    }
+    bool ok = tool_do(call, tool_args_end(call, &args), out, err);
+    Error removal;
+    if (!host_remove(call->host, logs, &removal) && ok) {
+        *err = removal;
+        return false;
+    }
+    return ok;
 }
 
 static bool dnf_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
 {
     ToolArgs args = { 0 };
     Str out;
-    begin(call, &args, true);
-    tool_arg(call, &args, STR("repoquery"));
-    tool_arg(call, &args, STR("--qf=" QUERY));
     tool_arg(call, &args, STR("--"));
     for (uint32_t i = 0; i < count; i++) {
         tool_arg(call, &args, offers[i].name);
@@ -113,11 +126,8 @@ static bool dnf_find_upgrades(Call *call, bool full, Map *changes, Error *err)
     ToolArgs args = { 0 };
     Str out;
     AUTO(PackageDatabase) *database = NULL;
-    begin(call, &args, true);
-    tool_arg(call, &args, STR("repoquery"));
     tool_arg(call, &args, STR("--upgrades"));
     tool_arg(call, &args, STR("--latest-limit=1"));
-    tool_arg(call, &args, STR("--qf=" QUERY));
     if (!database_get(call, &backend_dnf, &database, err) || !ask(call, &args, &out, err)) {
         return false;
     }
@@ -142,7 +152,7 @@ static void add_items(Call *call, ToolArgs *args, const PackageChange *change)
 static bool dnf_change(Call *call, const PackageChange *change, ProcessResult *result, Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args, false);
+    begin(call, &args);
     if (change->set_recommends) {
         tool_arg(call, &args,
                  change->recommends ? STR("--setopt=install_weak_deps=1")
@@ -215,7 +225,7 @@ static bool dnf_refresh(Call *call, int64_t timeout_ms, Error *err)
 {
     ToolArgs args = { 0 };
     ProcessResult result;
-    begin(call, &args, false);
+    begin(call, &args);
     tool_arg(call, &args, STR("--refresh"));
     tool_arg(call, &args, STR("makecache"));
     return run(call, &args, timeout_ms, &result, err) &&
@@ -225,17 +235,14 @@ static bool dnf_refresh(Call *call, int64_t timeout_ms, Error *err)
 static bool dnf_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args, false);
+    begin(call, &args);
     tool_arg(call, &args, STR("versionlock"));
     tool_arg(call, &args, held ? STR("add") : STR("delete"));
     for (uint32_t i = 0; i < count; i++) {
         tool_arg(call, &args, names[i]);
     }
-    Str out;
-    if (ask(call, &args, &out, err)) {
-        return true;
-    }
-    return error_wrap(err, "holding packages takes dnf's plugin 'versionlock'");
+    return tool_do(call, tool_args_end(call, &args), NULL, err) ||
+           error_wrap(err, "holding packages takes dnf's plugin 'versionlock'");
 }
 
 const PackageBackend backend_dnf = {

@@ -68,9 +68,11 @@ static bool run(Call *call, ToolArgs *args, int64_t timeout_ms, ProcessResult *r
     return tool_run(call, &tool, result, err);
 }
 
+/* A question leaves no lines in the log. */
 static bool ask(Call *call, ToolArgs *args, Str *out, Error *err)
 {
-    Tool tool = { .argv = tool_args_end(call, args) };
+    static const char *const quiet[] = { "ZYPP_LOGFILE=/dev/null", NULL };
+    Tool tool = { .argv = tool_args_end(call, args), .env = quiet };
     ProcessResult result;
     if (!tool_run(call, &tool, &result, err)) {
         return false;

@@ -1,4 +1,4 @@
-"""Packages by apt, from the repository of the lab."""
+"""Packages by each package manager, from the repositories of the lab."""
 
 from lab import repos
 from lab.contract import Case
@@ -20,7 +20,71 @@ def having(*names):
     return make
 
 
+# How others install, and what they say is there.
+INSTALL = {
+    "dnf": "dnf -q -y install",
+    "zypper": "zypper -q -n install",
+    "pacman": "pacman -q --noconfirm -S",
+}
+FOREIGN = {"dnf": "rpm -qa", "zypper": "rpm -qa", "pacman": "pacman -Q || true"}
+
+
+# What they write also when they are only asked: caches, locks and journals of databases. What is
+# installed is looked at apart from that.
+ASKED = {"dnf": ("/var/cache", "/var/lib/rpm"),
+         "zypper": ("/var/tmp", "/var/lib/rpm", "/var/lib/zypp"),
+         "packagekit": ("/var/lib/PackageKit",)}  # fmt: skip
+
+
+def foreign_having(manager, *names):
+    def make(host):
+        if manager != "pacman":
+            host.run("rpm --initdb")
+        repos.use(host, manager)
+        if names:
+            host.run(f"{INSTALL[manager]} {' '.join(names)}")
+
+    return make
+
+
+def foreign(manager, action, params, *names, **case):
+    case.setdefault("look", FOREIGN[manager])
+    case.setdefault("without", ASKED.get(manager, ()))
+    return Case(action, {**params, "provider": manager}, name=manager, release="foreign",
+                options=REPOS, before=foreign_having(manager, *names), **case)
+
+
+def foreign_cases(manager):
+    """The same in each; pacman has no older versions, dnf of Debian no way to hold."""
+    old = {"dnf": "lab-hello-1.0", "zypper": "lab-hello=1.0"}.get(manager)
+    yield foreign(manager, "pkg.installed", {"name": "lab-greets"},
+                  after="test \"$(lab-greets)\" = 'hello 2.0'")
+    yield foreign(manager, "pkg.removed", {"name": "lab-hello"}, "lab-hello",
+                  after="! command -v lab-hello")
+    if manager != "dnf":
+        yield foreign(manager, "pkg.held", {"name": "lab-hello"}, "lab-hello")
+    if old:
+        yield foreign(manager, "pkg.latest", {"name": "lab-hello"}, old,
+                      after="test \"$(lab-hello)\" = 'hello 2.0'")
+        yield foreign(manager, "pkg.uptodate", {"refresh": False}, old,
+                      after="test \"$(lab-hello)\" = 'hello 2.0'")
+
+
+def packagekit(action, params, *names, **case):
+    return Case(action, {**params, "provider": "packagekit"}, name="packagekit", host="systemd",
+                release=BOTH, options=REPOS, before=having(*names), look=STATUS, below=False,
+                without=ASKED["packagekit"], **case)
+
+
 CASES = [
+    *(case for manager in INSTALL for case in foreign_cases(manager)),
+    packagekit("pkg.installed", {"name": "lab-greets"},
+               after="test \"$(lab-greets)\" = 'hello 2.0'"),
+    packagekit("pkg.latest", {"name": "lab-hello"}, "lab-hello=1.0",
+               after="test \"$(lab-hello)\" = 'hello 2.0'"),
+    packagekit("pkg.removed", {"name": "lab-hello"}, "lab-hello", after="! command -v lab-hello"),
+    packagekit("pkg.uptodate", {"refresh": False}, "lab-hello=1.0",
+               after="test \"$(lab-hello)\" = 'hello 2.0'"),
     Case("pkg.installed", {"name": "lab-greets"}, release=BOTH, options=REPOS, before=having(),
          look=STATUS, after="test \"$(lab-greets)\" = 'hello 2.0'"),
     Case("pkg.installed", {"pkgs": [{"lab-hello": "1.1"}, "lab-config"]}, name="versions",
@@ -33,6 +97,5 @@ CASES = [
          before=having("lab-hello=1.0"), look=STATUS, after="apt-mark showhold | grep -qx lab-hello"),
     Case("pkg.uptodate", {"refresh": False}, release=BOTH, options=REPOS,
          before=having("lab-hello=1.0", "lab-config=1.0"), look=STATUS,
-         after="test \"$(lab-hello)\" = 'hello 2.0'",
-         without=("/var/log",)),  # where apt notes also what it only simulated
+         after="test \"$(lab-hello)\" = 'hello 2.0'"),
 ]  # fmt: skip
