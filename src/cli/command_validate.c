@@ -4,6 +4,7 @@
 #include "cli/inputs.h"
 #include "cli/site_check.h"
 #include "cli/template_inputs.h"
+#include "run/node_paths.h"
 #include "sys/file.h"
 
 enum {
@@ -33,6 +34,7 @@ static const struct FileKind *kind_of(Str path)
 /* The files that were looked at, and those in directories that were not. */
 typedef struct Checked {
     Inputs inputs;
+    const char *trust; /* see site_check.h */
     uint32_t count;
     uint32_t data_count; /* of them: named by the user, and neither template nor steps */
     uint32_t skipped_count;
@@ -62,7 +64,7 @@ static void check_file(Checked *checked, const char *path, bool named)
     if (kind != NULL && kind->template) {
         check_template(&checked->inputs, path);
     } else if (site_check_is_steps(path)) {
-        site_check_steps(&checked->inputs, path);
+        site_check_steps(&checked->inputs, path, checked->trust);
     } else {
         (void)!inputs_load_all(&checked->inputs, path, INPUT_CHECKED, &documents);
         checked->data_count += named;
@@ -94,7 +96,7 @@ static void check_path(Checked *checked, const char *path)
     }
     bool site = site_check_is_site(path);
     if (site) {
-        site_check(&checked->inputs, path);
+        site_check(&checked->inputs, path, checked->trust);
     }
     for (uint32_t i = 0; i < files.count; i++) {
         if (site && site_check_covers(path_below(path, files.paths[i]))) {
@@ -138,7 +140,7 @@ static int report_json(Checked *checked, const Invocation *invocation)
 
 static int validate_run(Invocation *invocation)
 {
-    Checked checked = { 0 };
+    Checked checked = { .trust = node_trust_path(invocation_text(invocation, "config-dir")) };
     inputs_init(&checked.inputs, invocation->arena);
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         check_path(&checked, invocation->args[i]);
@@ -164,6 +166,10 @@ static int validate_run(Invocation *invocation)
 }
 
 static const Option options[] = {
+    { .name = "config-dir",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .help = "where trusted-keys for modules of the site are; default: /etc/eden" },
     { .name = "output",
       .letter = 'o',
       .argument = "FORMAT",

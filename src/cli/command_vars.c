@@ -4,6 +4,7 @@
 #include "facts/facts.h"
 #include "lang/json.h"
 #include "lang/yaml.h"
+#include "modules/extension.h"
 #include "modules/modules.h"
 #include "run/node_paths.h"
 #include "run/scope.h"
@@ -17,6 +18,7 @@ typedef struct World {
     Inputs inputs;
     Host *host;
     SiteFiles *files;
+    Extensions extensions;
     Templates *templates;
     Renders renders;
     Site *site;
@@ -46,11 +48,14 @@ static bool open_site(World *world, const char *path)
     settings.now = clock_now_seconds();
     world->templates = templates_new(&settings);
     renders_init(&world->renders, &settings.limits);
+    SiteReader reader = site_files_reader(world->files);
+    const char *trust = node_trust_path(invocation_text(world->invocation, "config-dir"));
+    extensions_load(arena, &reader, trust, true, modules, &world->extensions);
     SiteLoad load = { .arena = arena,
                       .sources = &world->inputs.sources,
                       .templates = world->templates,
-                      .modules = modules,
-                      .reader = site_files_reader(world->files),
+                      .modules = world->extensions.table,
+                      .reader = reader,
                       .problems = &world->inputs.problems };
     return file.len > 0 ? site_load_file(&load, file, &world->site)
                         : site_load(&load, &world->site);
@@ -88,7 +93,7 @@ static bool load_scope(World *world)
                        .site = world->site,
                        .node = &world->node,
                        .version = EDEN_VERSION,
-                       .modules = modules,
+                       .modules = world->extensions.table,
                        .ask = { world->host, macro_ask_host },
                        .etc = world->config };
     load.files = invocation_texts(invocation, "vars", &load.file_count);
@@ -100,6 +105,7 @@ static void world_clear(World *world)
 {
     renders_clear(&world->renders);
     templates_free(world->templates);
+    extensions_close(&world->extensions);
     host_close(world->host);
 }
 

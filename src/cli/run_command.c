@@ -71,6 +71,7 @@ bool run_config_get(const Invocation *invocation, RunConfig *out)
         .path = invocation->args[0],
         .root = invocation_text(invocation, "root"),
         .node = invocation_text(invocation, "node"),
+        .trust = node_trust_path(invocation_text(invocation, "config-dir")),
         .modules = modules,
         .command = arena_format(invocation->arena, "eden %s %s", invocation->command->name,
                                 invocation->args[0]),

@@ -3,6 +3,7 @@
 #include "lang/yaml.h"
 #include "model/expand.h"
 #include "model/graph.h"
+#include "modules/extension.h"
 #include "modules/modules.h"
 #include "run/site_files.h"
 #include "sys/file.h"
@@ -53,10 +54,35 @@ typedef struct Opened {
     SiteFiles *files;
     Str file; /* empty: a site */
     Templates *templates;
+    Extensions extensions;
     SiteLoad load;
 } Opened;
 
-static bool open_site(Inputs *inputs, const char *path, Opened *out)
+/* A file of a site's jobs may name what only the whole site has. */
+static bool is_part_of_site(const char *path)
+{
+    Str text = str_from_c(path);
+    return str_starts(text, STR("jobs/")) || str_find(text, STR("/jobs/"), 0) != STR_NOT_FOUND;
+}
+
+/* The reader of the site that a file of jobs is part of, so that its modules are known; otherwise
+ * the one of the file's own folder. */
+static SiteReader whole_site(Inputs *inputs, const char *path, SiteReader own)
+{
+    Str text = str_from_c(path), ignored;
+    size_t at = str_find(text, STR("/jobs/"), 0);
+    SiteFiles *files;
+    Error err;
+    if (file_is_directory(path) || !is_part_of_site(path)) {
+        return own;
+    }
+    Str root = str_starts(text, STR("jobs/")) ? STR(".") : at == 0 ? STR("/") : str_slice(text, 0, at);
+    return site_files_open(inputs->arena, arena_copy_c(inputs->arena, root), &files, &ignored, &err)
+               ? site_files_reader(files)
+               : own;
+}
+
+static bool open_site(Inputs *inputs, const char *path, const char *trust, Opened *out)
 {
     Error err;
     if (!site_files_open(inputs->arena, path, &out->files, &out->file, &err)) {
@@ -67,14 +93,24 @@ static bool open_site(Inputs *inputs, const char *path, Opened *out)
     settings.load = site_files_load_template;
     settings.load_context = out->files;
     out->templates = templates_new(&settings);
+    SiteReader reader = site_files_reader(out->files);
+    SiteReader whole = whole_site(inputs, path, reader);
+    extensions_load(inputs->arena, &whole, trust, true, modules, &out->extensions);
     out->load = (SiteLoad){ .arena = inputs->arena,
                             .sources = &inputs->sources,
                             .templates = out->templates,
-                            .modules = modules,
-                            .reader = site_files_reader(out->files),
+                            .modules = out->extensions.table,
+                            .reader = reader,
                             .lint = true,
                             .problems = &inputs->problems };
     return true;
+}
+
+static void close_site(Inputs *inputs, Opened *opened)
+{
+    extensions_warn(&opened->extensions, &inputs->problems);
+    extensions_close(&opened->extensions);
+    templates_free(opened->templates);
 }
 
 /* Without a node nobody knows which jobs meet, so that a name in several of them proves nothing.
@@ -100,10 +136,10 @@ static void check_references(Inputs *inputs, const Steps *steps, bool all_meet)
     }
 }
 
-void site_check(Inputs *inputs, const char *path)
+void site_check(Inputs *inputs, const char *path, const char *trust)
 {
     Opened opened;
-    if (!open_site(inputs, path, &opened)) {
+    if (!open_site(inputs, path, trust, &opened)) {
         return;
     }
     Site *site;
@@ -114,7 +150,7 @@ void site_check(Inputs *inputs, const char *path)
     if (ok) {
         check_references(inputs, &steps, false);
     }
-    templates_free(opened.templates);
+    close_site(inputs, &opened);
 }
 
 bool site_check_is_steps(const char *path)
@@ -141,17 +177,10 @@ bool site_check_is_steps(const char *path)
            (spec != NULL && value_get(*spec, STR("steps")) != NULL);
 }
 
-/* A file of a site's jobs may name what only the whole site has. */
-static bool is_part_of_site(const char *path)
-{
-    Str text = str_from_c(path);
-    return str_starts(text, STR("jobs/")) || str_find(text, STR("/jobs/"), 0) != STR_NOT_FOUND;
-}
-
-void site_check_steps(Inputs *inputs, const char *path)
+void site_check_steps(Inputs *inputs, const char *path, const char *trust)
 {
     Opened opened;
-    if (!open_site(inputs, path, &opened)) {
+    if (!open_site(inputs, path, trust, &opened)) {
         return;
     }
     bool part = is_part_of_site(path);
@@ -165,5 +194,5 @@ void site_check_steps(Inputs *inputs, const char *path)
     if (ok && !part) {
         check_references(inputs, &steps, true);
     }
-    templates_free(opened.templates);
+    close_site(inputs, &opened);
 }

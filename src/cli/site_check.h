@@ -9,11 +9,12 @@ bool site_check_is_site(const char *path);
 bool site_check_covers(Str path);
 /* Whether only documents belong there, so that anything else may be a mistake. */
 bool site_check_expects(Str path);
-/* Reads and checks all documents and templates of the site, and references between steps. */
-void site_check(Inputs *inputs, const char *path);
+/* Reads and checks all documents and templates of the site, and references between steps. `trust`
+ * is the folder with the keys for modules of the site. */
+void site_check(Inputs *inputs, const char *path, const char *trust);
 
 /* Whether the file holds steps. */
 bool site_check_is_steps(const char *path);
 /* Checks it on its own. When it is one of a site's jobs, names of other jobs and of files are not
  * looked up: the whole site can be given for that. */
-void site_check_steps(Inputs *inputs, const char *path);
+void site_check_steps(Inputs *inputs, const char *path, const char *trust);

@@ -25,6 +25,11 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
     if (module_table_find(load->modules, text, &out->module, &out->action)) {
         return true;
     }
+    if (out->module != NULL && out->module->refused != NULL) {
+        site_problem(load, "E0324", name, "the module '%s' cannot be used: %s", out->module->name,
+                     out->module->refused);
+        return false;
+    }
     bool bare = out->module != NULL && str_find(text, STR("."), 0) == STR_NOT_FOUND;
     Problem *problem =
         bare ? site_problem(load, "E0305", name, "'%s' is a module; an action of it must follow",

@@ -42,6 +42,7 @@ typedef struct ParamSpec {
     const char *fallback; /* as a site would write it; NULL: arrives as value_missing() */
     const char *choices;  /* "started|stopped": the texts allowed; NULL: anything */
     const char *help;     /* one sentence */
+    const char *claims;   /* "path", "needs:user": its texts are claims of that; NULL: none */
 } ParamSpec;
 
 enum {
@@ -99,6 +100,7 @@ typedef struct Action {
     uint32_t cost_ms;     /* about how long an apply takes, for mode genius; 0: next to nothing */
     const char *text;     /* paragraphs for `eden explain`; may be NULL */
     const char *example;  /* a step in YAML; the tests load it */
+    const void *context;  /* for functions that serve many rows; NULL: they do not */
 } Action;
 
 typedef struct Module {
@@ -106,6 +108,7 @@ typedef struct Module {
     const char *help;     /* one sentence */
     const char *id_param; /* "name"; "name|pkgs": each entry or key of any of these is an id */
     const Action *actions;
+    const char *refused; /* why nobody may use it, though it is there; NULL: it can be used */
 } Module;
 
 /* All modules of a program: ends with NULL. Passed down, because this folder is below them. */

@@ -19,8 +19,6 @@ bool run_options_parse(const SiteLoad *load, Value given, RunOptions *out);
 
 typedef VEC(Requisite) Requisites;
 
-/* Whether a key is one of require, watch_in, onfail_all ... */
-bool requisite_key_is(Str key);
 /* The row number `index` for people; false: there are no more. */
 bool requisite_key_at(uint32_t index, StepKey *out);
 void requisite_keys_offer(Suggest *suggest);

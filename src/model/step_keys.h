@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 typedef struct StepKey {
     const char *name;
     const char *help;    /* one sentence */
@@ -13,3 +15,6 @@ typedef struct StepKey {
 
 /* Walks all of them, requisites behind the others; false at the end. Starts with `*at` 0. */
 bool step_key_next(uint32_t *at, StepKey *out);
+
+/* Whether a key is one of require, watch_in, onfail_all ... */
+bool requisite_key_is(Str key);

@@ -87,12 +87,42 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
     return ok;
 }
 
+static void add_claim(Arena *arena, const ParamSpec *spec, Value value, List *claims)
+{
+    if (value_is_string(value) && value.len > 0) {
+        Str claim = arena_format(arena, "%s:%" STR_FMT, spec->claims, STR_ARG(value_str(value)));
+        list_push(arena, claims, value_string(claim));
+    }
+    for (uint32_t i = 0; value.kind == VALUE_LIST && i < value.list->len; i++) {
+        if (value_is_string(value.list->items[i])) {
+            add_claim(arena, spec, value.list->items[i], claims);
+        }
+    }
+}
+
+static bool has_claims(const Action *action)
+{
+    bool any = action->claims != NULL;
+    for (uint32_t i = 0; !any && action->params != NULL && action->params[i].name != NULL; i++) {
+        any = action->params[i].claims != NULL;
+    }
+    return any;
+}
+
 void step_find_claims(Step *step, Arena *arena)
 {
-    if (step->spec->action->claims == NULL) {
+    const Action *action = step->spec->action;
+    if (!has_claims(action)) {
         return;
     }
     List *claims = list_new(arena, CLAIMS_EXPECTED);
-    step->spec->action->claims(arena, step->values, claims);
+    if (action->claims != NULL) {
+        action->claims(arena, step->values, claims);
+    }
+    for (uint32_t i = 0; action->params != NULL && action->params[i].name != NULL; i++) {
+        if (action->params[i].claims != NULL) {
+            add_claim(arena, &action->params[i], step->values[i], claims);
+        }
+    }
     step->claims = claims->len > 0 ? claims : NULL;
 }

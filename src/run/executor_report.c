@@ -29,7 +29,7 @@ static Value scrub_value(const ExecutorWorld *world, Arena *arena, Value value)
         Map *map = map_new(arena, value.map->len);
         for (uint32_t i = 0; i < value.map->len; i++) {
             const MapEntry *entry = &value.map->entries[i];
-            map_append(arena, map, value_copy(arena, entry->key),
+            map_append(arena, map, scrub_value(world, arena, value_copy(arena, entry->key)),
                        scrub_value(world, arena, entry->value));
         }
         return value_map(map);
@@ -115,7 +115,7 @@ void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
         report->observed = arena_copy(arena, outcome->observed);
     }
     if (outcome->state.len > 0) {
-        report->state = arena_copy(arena, outcome->state);
+        report->state = executor_scrub(world, arena, outcome->state);
     }
     if (outcome->has_exit_code || outcome->out.len > 0 || outcome->error_out.len > 0) {
         report->exit_code = outcome->exit_code;

@@ -146,6 +146,10 @@ static void read_action(Reading *r, Macro *macro, Value name, Value params)
     const Module *module;
     const Action *action;
     if (!module_table_find(r->load->modules, value_str(name), &module, &action)) {
+        if (module != NULL && module->refused != NULL) {
+            tell(r, name, "the module '%s' cannot be used: %s", module->name, module->refused);
+            return;
+        }
         Problem *problem =
             tell(r, name, "there is no action '%" STR_FMT "'", STR_ARG(value_str(name)));
         Str nearest;

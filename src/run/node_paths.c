@@ -29,3 +29,8 @@ bool node_config_path(Arena *arena, const char *given, const char *root, const c
 {
     return locate(arena, given, root, "/etc/eden", out, err);
 }
+
+const char *node_trust_path(const char *given)
+{
+    return given != NULL ? given : "/etc/eden";
+}

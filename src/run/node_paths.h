@@ -11,6 +11,9 @@
 /* What it knows of runs: var/lib/eden. */
 MUST_CHECK bool node_state_path(Arena *arena, const char *given, const char *root, const char **out,
                                 Error *err);
+/* Where this machine says whose modules of sites it runs, whatever the root is: `given`, or its own
+ * etc/eden. */
+const char *node_trust_path(const char *given);
 /* Who it is, and its variables: etc/eden. */
 MUST_CHECK bool node_config_path(Arena *arena, const char *given, const char *root,
                                  const char **out, Error *err);

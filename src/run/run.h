@@ -21,6 +21,7 @@ typedef struct RunConfig {
     const char *root;  /* what is changed: "/" or another root */
     const char *state; /* the node's var/lib/eden */
     const char *etc;   /* the node's etc/eden */
+    const char *trust; /* etc/eden of the machine that runs: whose modules of sites it trusts */
     const char *node;  /* its name; NULL: found out */
     const char *const *labels;
     uint32_t label_count;
@@ -34,7 +35,7 @@ typedef struct RunConfig {
     OrderMode order;
     uint32_t workers;
     int64_t max_wait_us; /* negative: for ever */
-    ModuleTable modules;
+    ModuleTable modules; /* built in; those of the site join them */
     Str command; /* for whoever finds the lock taken */
 } RunConfig;
 

@@ -4,6 +4,7 @@
 #include "base/str_map.h"
 #include "lang/scrub.h"
 #include "model/step_index.h"
+#include "modules/extension.h"
 #include "run/last_applied.h"
 #include "run/run.h"
 #include "run/scope.h"
@@ -15,6 +16,7 @@ struct Run {
     Sources *sources;
     Problems *problems;
     SiteFiles *files;
+    Extensions extensions;
     Templates *templates;
     TemplateLimits limits;
     Renders renders;

@@ -43,11 +43,15 @@ static bool load_site(Run *run)
     settings.seed = random_seed();
     run->templates = templates_new(&settings);
     renders_init(&run->renders, &settings.limits);
+    SiteReader reader = site_files_reader(run->files);
+    extensions_load(run->arena, &reader, run->config.trust, true, run->config.modules,
+                    &run->extensions);
+    run->config.modules = run->extensions.table;
     SiteLoad load = { .arena = run->arena,
                       .sources = run->sources,
                       .templates = run->templates,
                       .modules = run->config.modules,
-                      .reader = site_files_reader(run->files),
+                      .reader = reader,
                       .problems = run->problems };
     return file.len > 0 ? site_load_file(&load, file, &run->site) : site_load(&load, &run->site);
 }
@@ -264,7 +268,9 @@ bool run_load(Arena *arena, const RunConfig *config, Sources *sources, Problems 
     /* A variable that does not render is told before anything is touched, used or not, and together
      * with what is wrong with the steps. */
     bool ok = load_scope(run) && variables_check(scope_variables(run->scope));
-    return load_steps(run) && ok && check_templates(run);
+    ok = load_steps(run) && ok && check_templates(run);
+    extensions_warn(&run->extensions, run->problems);
+    return ok;
 }
 
 void run_free(Run *run)
@@ -276,6 +282,7 @@ void run_free(Run *run)
     scrubber_free(run->scrubber);
     renders_clear(&run->renders);
     templates_free(run->templates);
+    extensions_close(&run->extensions);
     host_close(run->host);
 }
 

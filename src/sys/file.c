@@ -185,3 +185,9 @@ bool file_is_directory(const char *path)
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
+
+bool file_is_open_to_all(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && (status.st_mode & S_IWOTH) != 0;
+}

@@ -27,6 +27,8 @@ MUST_CHECK bool file_write_all(int descriptor, Str text, Error *err);
 MUST_CHECK bool file_write_atomic(const char *path, Str text, Error *err);
 /* The same for what is for its owner alone (0600), also where others could read the old one. */
 MUST_CHECK bool file_write_private(const char *path, Str text, Error *err);
+/* The same where nothing is yet: ERROR_CONFLICT when there is. */
+MUST_CHECK bool file_write_new_private(const char *path, Str text, Error *err);
 
 /* The path from "/", without "." and empty parts. Links are left as they are, so that a place keeps
  * its name when what it leads to is exchanged; only behind ".." they are resolved. A path that
@@ -36,6 +38,8 @@ Str file_absolute(Arena *arena, const char *path);
 bool file_exists(const char *path);
 /* Whether the path names a directory. */
 bool file_is_directory(const char *path);
+/* Whether everybody on the machine may write it. */
+bool file_is_open_to_all(const char *path);
 
 /* The regular files below `root` whose name ends in one of `suffixes` (NULL ends the list), as
  * paths that start with `root`, sorted, at most `max` of them (more: ERROR_LIMIT). Hidden files and

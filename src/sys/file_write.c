@@ -78,7 +78,21 @@ static void sync_directory_of(const char *path)
     }
 }
 
-static bool write_as(const char *path, Str text, mode_t mode, Error *err)
+/* Gives the draft its name. A link fails where the name is taken. */
+static bool give_name(const char *draft, const char *path, bool fresh, Error *err)
+{
+    if (!fresh) {
+        return rename(draft, path) == 0 || file_error(err, errno, path);
+    }
+    if (link(draft, path) != 0) {
+        return errno == EEXIST ? error_set(err, ERROR_CONFLICT, "%s: is there already", path)
+                               : file_error(err, errno, path);
+    }
+    unlink(draft);
+    return true;
+}
+
+static bool write_as(const char *path, Str text, mode_t mode, bool fresh, Error *err)
 {
     char name[PATH_MAX];
     int descriptor = open_beside(path, mode, name, sizeof name, err);
@@ -89,10 +103,7 @@ static bool write_as(const char *path, Str text, mode_t mode, Error *err)
     if (close(descriptor) != 0 && ok) {
         ok = file_error(err, errno, path);
     }
-    if (ok && rename(name, path) != 0) {
-        ok = file_error(err, errno, path);
-    }
-    if (!ok) {
+    if (!ok || !give_name(name, path, fresh, err)) {
         unlink(name);
         return false;
     }
@@ -102,10 +113,15 @@ static bool write_as(const char *path, Str text, mode_t mode, Error *err)
 
 bool file_write_atomic(const char *path, Str text, Error *err)
 {
-    return write_as(path, text, 0666, err);
+    return write_as(path, text, 0666, false, err);
 }
 
 bool file_write_private(const char *path, Str text, Error *err)
 {
-    return write_as(path, text, 0600, err);
+    return write_as(path, text, 0600, false, err);
+}
+
+bool file_write_new_private(const char *path, Str text, Error *err)
+{
+    return write_as(path, text, 0600, true, err);
 }

@@ -86,6 +86,19 @@ NO_SANITIZE static bool child_become_user(Child *child)
            child_fail(child, STAGE_USER);
 }
 
+/* The interpreter of a script opens it once more, so it stays open in the program that runs. */
+#define PROGRAM_DESCRIPTOR 3
+#define PROGRAM_PATH       "/proc/self/fd/3"
+
+NO_SANITIZE static bool child_take_program(Child *child)
+{
+    int program = child->spec->program;
+    long taken = program == PROGRAM_DESCRIPTOR
+                     ? syscall(SYS_fcntl, program, F_SETFD, 0)
+                     : syscall(SYS_dup3, program, PROGRAM_DESCRIPTOR, 0);
+    return taken >= 0 || child_fail(child, STAGE_OTHER);
+}
+
 NO_SANITIZE static bool child_prepare(Child *child)
 {
     const ProcessSpec *spec = child->spec;
@@ -96,7 +109,10 @@ NO_SANITIZE static bool child_prepare(Child *child)
             return child_fail(child, STAGE_OTHER);
         }
     }
-    syscall(SYS_close_range, 3u, ~0u, 0u);
+    if (spec->program != 0 && !child_take_program(child)) {
+        return false;
+    }
+    syscall(SYS_close_range, spec->program != 0 ? PROGRAM_DESCRIPTOR + 1u : 3u, ~0u, 0u);
     if (spec->root != NULL && (chroot(spec->root) != 0 || chdir("/") != 0)) {
         return child_fail(child, STAGE_ROOT);
     }
@@ -154,11 +170,14 @@ static Str find_variable(const char *const *env, Str name)
 
 typedef VEC(const char *) Texts;
 
-static const char *const *list_candidates(Arena *arena, const char *program, const char *const *env)
+static const char *const *list_candidates(Arena *arena, const ProcessSpec *spec,
+                                          const char *const *env)
 {
+    const char *program = spec->argv[0];
+    bool sealed = spec->program != 0;
     Texts paths = { 0 };
-    if (strchr(program, '/') != NULL) {
-        VEC_PUSH(arena, &paths, program);
+    if (sealed || strchr(program, '/') != NULL) {
+        VEC_PUSH(arena, &paths, sealed ? PROGRAM_PATH : program);
     } else {
         Str rest = find_variable(env, STR("PATH")), part;
         rest = rest.len > 0 ? rest : STR(DEFAULT_PATH);
@@ -414,6 +433,11 @@ static bool is_cancelled(const ProcessSpec *spec)
     return spec->cancelled != NULL && atomic_load_explicit(spec->cancelled, memory_order_relaxed);
 }
 
+static bool is_too_loud(const ProcessSpec *spec, const Running *running)
+{
+    return spec->end_at_max && (running->outputs[0].cut || running->outputs[1].cut);
+}
+
 /* Runs until the program ended by itself, or was ended. */
 static ProcessEnding live(const ProcessSpec *spec, Running *running)
 {
@@ -421,12 +445,15 @@ static ProcessEnding live(const ProcessSpec *spec, Running *running)
     int64_t deadline_us = spec->timeout_ms <= 0 || spec->timeout_ms > (INT64_MAX - start_us) / 1000
                               ? INT64_MAX
                               : start_us + spec->timeout_ms * 1000;
-    while (!is_cancelled(spec) && clock_monotonic_us() < deadline_us) {
+    while (!is_cancelled(spec) && !is_too_loud(spec, running) &&
+           clock_monotonic_us() < deadline_us) {
         if (watch(spec, running, deadline_us)) {
             return PROCESS_EXITED;
         }
     }
-    ProcessEnding ending = is_cancelled(spec) ? PROCESS_CANCELLED : PROCESS_TIMED_OUT;
+    ProcessEnding ending = is_too_loud(spec, running) ? PROCESS_TOO_LOUD
+                           : is_cancelled(spec)       ? PROCESS_CANCELLED
+                                                      : PROCESS_TIMED_OUT;
     end_group(running, SIGTERM);
     ProcessSpec rest = *spec;
     rest.cancelled = NULL;
@@ -488,7 +515,7 @@ bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Erro
     }
     const char *const *env = spec->env != NULL ? spec->env : process_environment(arena, NULL);
     Child child = { .spec = spec,
-                    .candidates = list_candidates(arena, spec->argv[0], env),
+                    .candidates = list_candidates(arena, spec, env),
                     .env = env,
                     .descriptors = { ends[0], ends[2], spec->join_output ? ends[2] : ends[4] } };
     Running running = { 0 };
@@ -540,6 +567,8 @@ bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_
     case PROCESS_TIMED_OUT:
         return error_set(err, ERROR_TIMEOUT, "took longer than %g s and was ended",
                          (double)timeout_ms / 1000);
+    case PROCESS_TOO_LOUD:
+        return error_set(err, ERROR_LIMIT, "wrote too much and was ended");
     case PROCESS_CANCELLED: break;
     }
     return error_set(err, ERROR_UNAVAILABLE, "was ended because the run was cancelled");

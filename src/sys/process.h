@@ -19,6 +19,7 @@ typedef void (*ProcessLine)(void *context, Str line);
 
 typedef struct ProcessSpec {
     const char *const *argv; /* ends with NULL; argv[0] without '/' is looked for in PATH */
+    int program;             /* of program_seal(): executed in place of argv[0]; 0: none */
     const char *const *env;  /* "NAME=value", ends with NULL; NULL: as this process has it */
     Str input;               /* standard input; empty: none */
     const char *root;        /* NULL: this process's; else changed to before all that follows */
@@ -32,6 +33,7 @@ typedef struct ProcessSpec {
     mode_t umask;
     int64_t timeout_ms;           /* 0: none */
     size_t output_max;            /* of each of the two; what lies beyond is dropped */
+    bool end_at_max;              /* who writes more than that is ended */
     bool join_output;             /* both as one text, `out`, in the order they were written */
     const atomic_bool *cancelled; /* may be NULL */
     ProcessLine line;             /* told every line of output as it comes; may be NULL */
@@ -43,6 +45,7 @@ typedef enum ProcessEnding {
     PROCESS_KILLED,    /* by signal_number, not by us */
     PROCESS_TIMED_OUT, /* ended by us */
     PROCESS_CANCELLED, /* ended by us */
+    PROCESS_TOO_LOUD,  /* ended by us: see end_at_max */
 } ProcessEnding;
 
 typedef struct ProcessResult {

@@ -1,0 +1,511 @@
+/* eden modules: executables that a site brings along as modules. Keys, signatures, documentation. */
+#include "cli/help_text.h"
+#include "cli/output.h"
+#include "cli/subject_value.h"
+#include "cli/table.h"
+#include "modules/extension.h"
+#include "modules/modules.h"
+#include "modules/signature.h"
+#include "run/node_paths.h"
+#include "run/site_files.h"
+#include "sys/file.h"
+
+typedef struct Work {
+    Invocation *invocation;
+    Inputs inputs;
+    const char *trust;
+} Work;
+
+static void add_error(Work *work, const Error *err)
+{
+    problems_add(&work->inputs.problems, "", NULL, 0, 0, "%s", err->text);
+}
+
+static int fail(Work *work, const Error *err)
+{
+    add_error(work, err);
+    return inputs_report(&work->inputs, work->invocation);
+}
+
+static void set(const Work *work, Map *map, const char *key, Value value)
+{
+    map_set_str(work->invocation->arena, map, str_from_c(key), value);
+}
+
+static Value text_or_null(Str text)
+{
+    return text.len == 0 ? value_null() : value_string(text);
+}
+
+static Str base_name(Str path)
+{
+    size_t slash = str_find_last(path, STR("/"));
+    return slash == STR_NOT_FOUND ? path : str_from_offset(path, slash + 1);
+}
+
+/* --- keygen ------------------------------------------------------------------------------------ */
+
+static bool make_keys(const Work *work, const char *path, const char *public_path, char *id,
+                      Error *err)
+{
+    Arena *arena = work->invocation->arena;
+    Str name = base_name(str_from_c(path));
+    Ed25519Private key;
+    Ed25519Public public;
+    if (file_exists(public_path)) {
+        return error_set(err, ERROR_CONFLICT, "%s: is there already", public_path);
+    }
+    if (!ed25519_make(&key, err)) {
+        return false;
+    }
+    bool ok = ed25519_public(&key, &public, err) &&
+              file_write_new_private(path, private_key_format(arena, &key, name), err) &&
+              file_write_atomic(public_path, public_key_format(arena, &public, name), err);
+    ed25519_forget(&key);
+    ed25519_id(&public, id);
+    return ok;
+}
+
+static int run_keygen(Work *work)
+{
+    Invocation *invocation = work->invocation;
+    if (invocation->arg_count != 2) {
+        return usage_error(invocation, "'modules keygen' takes the name of one file to make");
+    }
+    const char *path = invocation->args[1];
+    Str public_path = arena_format(invocation->arena, "%s.pub", path);
+    char id[ED25519_ID + 1];
+    Error err;
+    if (!make_keys(work, path, arena_copy_c(invocation->arena, public_path), id, &err)) {
+        return fail(work, &err);
+    }
+    if (invocation_prints(invocation, "json")) {
+        Map *map = map_new(invocation->arena, 4);
+        set(work, map, "format", value_string(STR("eden.key/1")));
+        set(work, map, "id", value_string(str_from_c(id)));
+        set(work, map, "private", value_string(str_from_c(path)));
+        set(work, map, "public", value_string(public_path));
+        return output_json(invocation, value_map(map));
+    }
+    stream_put_format(invocation->out,
+                      "key %s\n"
+                      "  %s signs; keep it to yourself\n"
+                      "  %" STR_FMT " goes into /etc/eden/trusted-keys/ of nodes that trust it\n",
+                      id, path, STR_ARG(public_path));
+    return EXIT_OK;
+}
+
+/* --- Files of modules ---------------------------------------------------------------------------- */
+
+typedef VEC(Str) Paths;
+
+/* A site stands for all modules in it. */
+static bool add_paths(Work *work, const char *given, Paths *out, Error *err)
+{
+    static const char *const all[] = { "", NULL };
+    Arena *arena = work->invocation->arena;
+    if (!file_is_directory(given)) {
+        VEC_PUSH(arena, out, str_from_c(given));
+        return true;
+    }
+    const char *folder = arena_copy_c(arena, arena_format(arena, "%s/modules", given));
+    FileList files;
+    if (!file_is_directory(folder)) {
+        return error_set(err, ERROR_NOT_FOUND, "%s: the site has no modules/", given);
+    }
+    if (!file_list(arena, folder, all, SITE_FILES_MAX, &files, err)) {
+        return false;
+    }
+    size_t lead = strlen(folder) - strlen("modules");
+    for (uint32_t i = 0; i < files.count; i++) {
+        if (extension_path_is(str_from_offset(files.paths[i], lead))) {
+            VEC_PUSH(arena, out, files.paths[i]);
+        }
+    }
+    return true;
+}
+
+static bool get_paths(Work *work, Paths *out, Error *err)
+{
+    Invocation *invocation = work->invocation;
+    bool ok = invocation->arg_count > 1 || add_paths(work, ".", out, err);
+    for (uint32_t i = 1; ok && i < invocation->arg_count; i++) {
+        ok = add_paths(work, invocation->args[i], out, err);
+    }
+    return ok;
+}
+
+/* The bytes of a module, which must be called like one. */
+static bool read_module(Work *work, Str path, Str *bytes, Error *err)
+{
+    Arena *arena = work->invocation->arena;
+    Str name = base_name(path);
+    if (!extension_name_is(name)) {
+        return error_set(err, ERROR_INVALID,
+                         "%" STR_FMT ": a module is called like its file, with a-z, 0-9 and '_'",
+                         STR_ARG(path));
+    }
+    if (module_table_find_module(modules, name) != NULL) {
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT ": there is a built-in module of that name",
+                         STR_ARG(path));
+    }
+    return file_read(arena, arena_copy_c(arena, path), SITE_FILE_MAX, bytes, err);
+}
+
+static const char *signature_path(const Work *work, Str path)
+{
+    Arena *arena = work->invocation->arena;
+    return arena_copy_c(arena, arena_format(arena, "%" STR_FMT ".sig", STR_ARG(path)));
+}
+
+/* --- sign -------------------------------------------------------------------------------------- */
+
+static bool sign_one(Work *work, const Ed25519Private *key, Str path, Error *err)
+{
+    Str bytes, signature;
+    return read_module(work, path, &bytes, err) &&
+           signature_make(work->invocation->arena, key, base_name(path), bytes, &signature, err) &&
+           file_write_atomic(signature_path(work, path), signature, err);
+}
+
+static int run_sign(Work *work)
+{
+    Invocation *invocation = work->invocation;
+    const char *key_path = invocation_text(invocation, "key");
+    Paths paths = { 0 };
+    Ed25519Private key;
+    Error err;
+    Str text;
+    if (key_path == NULL || invocation->arg_count < 2) {
+        return usage_error(invocation, "'modules sign' takes --key KEY and the modules, or a site");
+    }
+    if (!get_paths(work, &paths, &err) ||
+        !file_read(invocation->arena, key_path, KEY_FILE_MAX, &text, &err)) {
+        return fail(work, &err);
+    }
+    if (!private_key_parse(text, &key, &err)) {
+        (void)error_wrap(&err, "%s", key_path);
+        return fail(work, &err);
+    }
+    List *signed_ones = list_new(invocation->arena, paths.len);
+    for (uint32_t i = 0; i < paths.len; i++) {
+        if (!sign_one(work, &key, paths.items[i], &err)) {
+            add_error(work, &err);
+            continue;
+        }
+        list_push(invocation->arena, signed_ones, value_string(paths.items[i]));
+        if (invocation_prints(invocation, "text")) {
+            stream_put_format(invocation->out, "signed %" STR_FMT "\n", STR_ARG(paths.items[i]));
+        }
+    }
+    ed25519_forget(&key);
+    if (invocation_prints(invocation, "json") && work->inputs.problems.errors == 0) {
+        Map *map = map_new(invocation->arena, 2);
+        set(work, map, "format", value_string(STR("eden.signed/1")));
+        set(work, map, "signed", value_list(signed_ones));
+        return output_json(invocation, value_map(map));
+    }
+    return inputs_report(&work->inputs, invocation);
+}
+
+/* --- verify ------------------------------------------------------------------------------------ */
+
+/* What is told of a module by `verify` and `list`. */
+typedef struct Entry {
+    Str path;
+    Str name;
+    Str signer;      /* id; empty: none */
+    Str signer_name; /* of a trusted key; else empty */
+    Str reason;      /* why it cannot be used; empty: it can */
+    const Module *module; /* NULL: not asked */
+} Entry;
+
+static Entry verify_one(Work *work, const TrustedKeys *keys, Str path)
+{
+    Arena *arena = work->invocation->arena;
+    Entry entry = { .path = path, .name = base_name(path) };
+    Str bytes, signature;
+    Error err;
+    const PublicKey *key;
+    if (!read_module(work, path, &bytes, &err)) {
+        entry.reason = arena_copy(arena, str_from_c(err.text));
+    } else if (!file_read(arena, signature_path(work, path), KEY_FILE_MAX, &signature, &err)) {
+        entry.reason = err.kind == ERROR_NOT_FOUND ? STR("it is not signed")
+                                                   : arena_copy(arena, str_from_c(err.text));
+    } else if (!signature_verify(keys, entry.name, bytes, signature, &entry.signer, &key, &err)) {
+        entry.reason = arena_copy(arena, str_from_c(err.text));
+    } else {
+        entry.signer_name = key->name;
+    }
+    return entry;
+}
+
+static Value entry_value(const Work *work, const Entry *entry)
+{
+    Arena *arena = work->invocation->arena;
+    Map *map = map_new(arena, 8);
+    set(work, map, "name", value_string(entry->name));
+    set(work, map, "path", value_string(entry->path));
+    set(work, map, "key", text_or_null(entry->signer));
+    set(work, map, "signed_by", text_or_null(entry->signer_name));
+    set(work, map, "usable", value_bool(entry->reason.len == 0));
+    set(work, map, "reason", text_or_null(entry->reason));
+    if (entry->module != NULL) {
+        List *actions = list_new(arena, 4);
+        for (const Action *action = entry->module->actions; action->name != NULL; action++) {
+            list_push(arena, actions, value_string(str_from_c(action->name)));
+        }
+        set(work, map, "help", text_or_null(str_from_c(entry->module->help)));
+        set(work, map, "actions", value_list(actions));
+    }
+    return value_map(map);
+}
+
+static Str signer_cell(const Work *work, const Entry *entry)
+{
+    return entry->signer_name.len > 0 ? entry->signer_name
+           : entry->signer.len > 0
+               ? arena_format(work->invocation->arena, "key %" STR_FMT, STR_ARG(entry->signer))
+               : STR("-");
+}
+
+static Str actions_cell(const Work *work, const Module *module)
+{
+    Buf names = buf_make_in(work->invocation->arena, BUF_UNLIMITED);
+    for (const Action *action = module->actions; action->name != NULL; action++) {
+        buf_put_format(&names, "%s%s", names.len == 0 ? "" : " ", action->name);
+    }
+    return names.len == 0 ? STR("-") : buf_str(&names);
+}
+
+static int print_entries(Work *work, const Entry *entries, uint32_t count, bool with_actions)
+{
+    static const char *const verified[] = { "MODULE", "SIGNED BY", "VERDICT", NULL };
+    static const char *const listed[] = { "MODULE", "ACTIONS", "SIGNED BY", "VERDICT", NULL };
+    Invocation *invocation = work->invocation;
+    if (invocation_prints(invocation, "json")) {
+        List *list = list_new(invocation->arena, count);
+        for (uint32_t i = 0; i < count; i++) {
+            list_push(invocation->arena, list, entry_value(work, &entries[i]));
+        }
+        Map *map = map_new(invocation->arena, 2);
+        set(work, map, "format", value_string(STR("eden.modules/1")));
+        set(work, map, "modules", value_list(list));
+        return output_json(invocation, value_map(map));
+    }
+    Table table;
+    table_init(&table, invocation->arena, with_actions ? listed : verified);
+    for (uint32_t i = 0; i < count; i++) {
+        table_add(&table, with_actions ? entries[i].name : entries[i].path);
+        if (with_actions) {
+            table_add(&table, actions_cell(work, entries[i].module));
+        }
+        table_add(&table, signer_cell(work, &entries[i]));
+        table_add(&table, entries[i].reason.len == 0 ? STR("trusted") : entries[i].reason);
+    }
+    table_print(&table, invocation->out);
+    if (count == 0) {
+        stream_put_format(invocation->err, "eden modules: there are none\n");
+    }
+    return EXIT_OK;
+}
+
+static int run_verify(Work *work)
+{
+    Arena *arena = work->invocation->arena;
+    Paths paths = { 0 };
+    TrustedKeys keys;
+    Error err;
+    if (!get_paths(work, &paths, &err) || !trusted_keys_load(arena, work->trust, &keys, &err)) {
+        return fail(work, &err);
+    }
+    VEC(Entry) entries = { 0 };
+    bool all = true;
+    for (uint32_t i = 0; i < paths.len; i++) {
+        VEC_PUSH(arena, &entries, verify_one(work, &keys, paths.items[i]));
+        all = all && VEC_LAST(&entries).reason.len == 0;
+    }
+    (void)print_entries(work, entries.items, entries.len, false);
+    return all ? EXIT_OK : EXIT_DENIED;
+}
+
+/* --- list and doc ------------------------------------------------------------------------------ */
+
+static bool load_site(Work *work, const char *path, Extensions *out, Error *err)
+{
+    Arena *arena = work->invocation->arena;
+    SiteFiles *files;
+    Str file;
+    if (!site_files_open(arena, path, &files, &file, err)) {
+        return false;
+    }
+    SiteReader reader = site_files_reader(files);
+    extensions_load(arena, &reader, work->trust, true, modules, out);
+    return true;
+}
+
+static int run_list(Work *work)
+{
+    Invocation *invocation = work->invocation;
+    AUTO_CLEAR(Extensions) extensions = { 0 };
+    Error err;
+    if (invocation->arg_count > 2) {
+        return usage_error(invocation, "'modules list' takes a site and nothing else");
+    }
+    if (!load_site(work, invocation->arg_count > 1 ? invocation->args[1] : ".", &extensions,
+                   &err)) {
+        return fail(work, &err);
+    }
+    VEC(Entry) entries = { 0 };
+    for (uint32_t i = 0; i < extensions.count; i++) {
+        const Extension *extension = extensions.items[i];
+        Entry entry = { .path = extension->path,
+                        .name = str_from_c(extension->name),
+                        .signer = extension->signer,
+                        .signer_name = extension->signer_name,
+                        .reason = str_from_c(extension->refused),
+                        .module = extension->module };
+        VEC_PUSH(invocation->arena, &entries, entry);
+    }
+    return print_entries(work, entries.items, entries.len, true);
+}
+
+/* NAME is a module or one action of it; empty: all. */
+static void add_subjects(Work *work, const Extension *extension, Str name, Subjects *out)
+{
+    Arena *arena = work->invocation->arena;
+    const Module *module = extension->module;
+    for (const Action *action = module->actions; action->name != NULL; action++) {
+        Subject subject = { .kind = SUBJECT_ACTION,
+                            .name = arena_format(arena, "%s.%s", module->name, action->name),
+                            .action = action };
+        if (name.len == 0 || str_eq_c(name, module->name) || str_eq(name, subject.name)) {
+            VEC_PUSH(arena, out, subject);
+        }
+    }
+}
+
+static int print_subjects(const Invocation *invocation, const Subjects *subjects)
+{
+    if (invocation_prints(invocation, "json")) {
+        return output_json(invocation, subjects_value(invocation->arena, subjects));
+    }
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    for (uint32_t i = 0; i < subjects->len; i++) {
+        buf_put_c(&text, i == 0 ? "" : "\n");
+        help_write_subject(&subjects->items[i], &text);
+    }
+    stream_put(invocation->out, buf_str(&text));
+    return EXIT_OK;
+}
+
+static int run_doc(Work *work)
+{
+    Invocation *invocation = work->invocation;
+    AUTO_CLEAR(Extensions) extensions = { 0 };
+    Subjects subjects = { 0 };
+    Error err;
+    if (invocation->arg_count > 3) {
+        return usage_error(invocation, "'modules doc' takes a site and the name of a module");
+    }
+    if (!load_site(work, invocation->arg_count > 1 ? invocation->args[1] : ".", &extensions,
+                   &err)) {
+        return fail(work, &err);
+    }
+    Str name = invocation->arg_count > 2 ? str_from_c(invocation->args[2]) : STR_EMPTY;
+    Str of = str_slice(name, 0, str_find(name, STR("."), 0));
+    bool known = name.len == 0;
+    for (uint32_t i = 0; i < extensions.count; i++) {
+        const Extension *extension = extensions.items[i];
+        if (of.len > 0 && !str_eq_c(of, extension->name)) {
+            continue;
+        }
+        known = true;
+        if (extension->refused != NULL) {
+            problems_add_as(&work->inputs.problems, name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING,
+                            "E0324", NULL, 0, 0, "the module '%s' cannot be used: %s",
+                            extension->name, extension->refused);
+        }
+        add_subjects(work, extension, name, &subjects);
+    }
+    if (!known || (subjects.len == 0 && name.len > of.len)) {
+        error_set(&err, ERROR_NOT_FOUND, "the site has no module or action '%" STR_FMT "'",
+                  STR_ARG(name));
+        return fail(work, &err);
+    }
+    int code = inputs_report(&work->inputs, invocation);
+    return code == EXIT_OK ? print_subjects(invocation, &subjects) : code;
+}
+
+static int modules_run(Invocation *invocation)
+{
+    static const struct {
+        const char *verb;
+        int (*run)(Work *work);
+    } verbs[] = {
+        { "keygen", run_keygen }, { "sign", run_sign }, { "verify", run_verify },
+        { "list", run_list },     { "doc", run_doc },
+    };
+    Work work = { .invocation = invocation,
+                  .trust = node_trust_path(invocation_text(invocation, "config-dir")) };
+    inputs_init(&work.inputs, invocation->arena);
+    for (size_t i = 0; i < COUNT_OF(verbs); i++) {
+        if (strcmp(invocation->args[0], verbs[i].verb) == 0) {
+            return verbs[i].run(&work);
+        }
+    }
+    return usage_error(invocation, "'modules' knows keygen, sign, verify, list and doc");
+}
+
+static const Option options[] = {
+    { .name = "key",
+      .letter = 'k',
+      .argument = "FILE",
+      .word = WORD_FILE,
+      .help = "sign: the private key, as keygen made it" },
+    { .name = "config-dir",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .help = "where trusted-keys are; default: /etc/eden" },
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json",
+      .fallback = "text",
+      .help = "how to print" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden modules keygen ~/.eden-key", "a new key, and ~/.eden-key.pub for nodes to trust" },
+    { "eden modules sign --key ~/.eden-key site/modules/motd", "vouch for a module" },
+    { "eden modules verify site", "whether nodes with these keys would run them" },
+    { "eden modules list site", "the modules of a site with their actions" },
+    { "eden modules doc site motd", "what a module says of its actions" },
+    { 0 },
+};
+
+const Command command_modules = {
+    .name = "modules",
+    .group = GROUP_AUTHOR,
+    .args = "keygen|sign|verify|list|doc [PATH]...",
+    .args_min = 1,
+    .args_max = UINT32_MAX,
+    .word = WORD_FILE,
+    .choices = "keygen|sign|verify|list|doc",
+    .help = "Sign, verify and list the modules that a site brings along.",
+    .text =
+        "An executable in modules/ of a site is a module, in any language; docs/extensions.md\n"
+        "says how one is written. It runs only where its signature, beside it in NAME.sig, holds\n"
+        "and was made with a key whose public half lies in trusted-keys/ of the node's folder,\n"
+        "/etc/eden.\n"
+        "\n"
+        "'keygen FILE' makes a key, 'sign --key FILE' signs modules or all of a site, 'verify'\n"
+        "tells whether they would run here and exits with 4 when one would not. 'list' and 'doc'\n"
+        "take a site (the current folder when it is left out) and show what its modules say of\n"
+        "themselves; 'doc' takes the name of a module or action as well. Both run the modules that\n"
+        "are trusted here, and no others.",
+    .options = options,
+    .examples = examples,
+    .run = modules_run,
+};

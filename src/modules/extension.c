@@ -1,0 +1,501 @@
+#include "modules/extension.h"
+
+#include "base/vec.h"
+#include "lang/json.h"
+#include "modules/call.h"
+#include "modules/extension_answer.h"
+#include "modules/signature.h"
+#include "sys/process.h"
+#include "sys/program.h"
+
+/* --- Asking ------------------------------------------------------------------------------------ */
+
+/* What `context` of a row leads to. */
+typedef struct Served {
+    const Extension *extension;
+    const ExtensionAction *row;
+} Served;
+
+/* From check to apply. */
+typedef struct Found {
+    Value found;
+    List *keeps;
+} Found;
+
+/* Nothing of ours: neither credentials nor settings that change how interpreters behave. Python
+ * would look for its library beside the program first; there is no such place. */
+static const char *const environment[] = {
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LC_ALL=C.UTF-8",
+    "HOME=/",
+    "PYTHONSAFEPATH=1",
+    NULL,
+};
+
+enum {
+    LAST_LINES = 3,
+    LAST_BYTES = 300
+};
+
+/* The last of what it said, in one line. */
+static Str last_words(Arena *arena, Str text)
+{
+    text = str_trim(text);
+    size_t start = text.len;
+    for (int lines = 0; start > 0 && text.len - start < LAST_BYTES; start--) {
+        lines += text.data[start - 1] == '\n';
+        if (lines == LAST_LINES) {
+            break;
+        }
+    }
+    while (start < text.len && ((unsigned char)text.data[start] & 0xc0) == 0x80) {
+        start++;
+    }
+    Buf words = buf_make_in(arena, BUF_UNLIMITED);
+    Str rest = str_from_offset(text, start), line;
+    while (str_split_next(&rest, '\n', &line)) {
+        line = str_trim(line);
+        if (line.len > 0) {
+            buf_put(&words, words.len == 0 ? STR_EMPTY : STR(" | "));
+            buf_put(&words, line);
+        }
+    }
+    return buf_str(&words);
+}
+
+static bool fail(Arena *arena, const Extension *extension, ErrorKind kind, const char *what,
+                 Str error_out, Error *err)
+{
+    Str words = last_words(arena, error_out);
+    return error_set(err, kind, "%" STR_FMT " %s%s%" STR_FMT, STR_ARG(extension->path), what,
+                     words.len > 0 ? ": " : "", STR_ARG(words));
+}
+
+static bool tell_ending(Arena *arena, const Extension *extension, const ProcessSpec *spec,
+                        const ProcessResult *result, Error *err)
+{
+    ProcessResult silent = *result;
+    silent.error_out = STR_EMPTY;
+    Error why;
+    if (result->out_cut || result->error_cut) {
+        error_set(&why, ERROR_LIMIT, "wrote more than %d MiB and was ended",
+                  EXTENSION_OUTPUT_MAX >> 20);
+        silent.error_out = STR_EMPTY;
+    } else {
+        process_failure(arena, &silent, spec->timeout_ms, &why);
+    }
+    return fail(arena, extension, why.kind, why.text, result->error_out, err);
+}
+
+/* Runs it with one line of input. True when it ended well; its output is in `out` in any case, as
+ * far as it was started. */
+static bool ask(Arena *arena, const Extension *extension, ProcessSpec *spec, Value request,
+                ProcessResult *out, Error *err)
+{
+    Buf input = buf_make_in(arena, BUF_UNLIMITED);
+    *out = (ProcessResult){ 0 };
+    if (!json_print(&input, request, NULL, err)) {
+        return error_wrap(err, "%" STR_FMT " cannot be told its parameters",
+                          STR_ARG(extension->path));
+    }
+    buf_put_char(&input, '\n');
+    spec->argv = (const char *const[]){ extension->name, NULL };
+    spec->program = extension->program;
+    spec->env = environment;
+    spec->input = buf_str(&input);
+    spec->directory = "/";
+    spec->set_umask = true;
+    spec->umask = 022;
+    spec->output_max = EXTENSION_OUTPUT_MAX;
+    spec->end_at_max = true;
+    if (!process_run(arena, spec, out, err)) {
+        return error_wrap(err, "%" STR_FMT, STR_ARG(extension->path));
+    }
+    bool well = out->ending == PROCESS_EXITED && out->exit_code == 0;
+    return (well && !out->out_cut && !out->error_cut) ||
+           tell_ending(arena, extension, spec, out, err);
+}
+
+static Map *new_request(Arena *arena, const char *op)
+{
+    Map *request = map_new(arena, 8);
+    map_set_str(arena, request, STR("format"), value_string(STR(EXTENSION_FORMAT)));
+    map_set_str(arena, request, STR("op"), value_string(str_from_c(op)));
+    return request;
+}
+
+/* As people write it: octal digits for modes. What was not given is left out. */
+static Value params_value(const Call *call)
+{
+    Arena *arena = call->arena;
+    Map *params = map_new(arena, 8);
+    for (uint32_t i = 0; call->action->params[i].name != NULL; i++) {
+        const ParamSpec *spec = &call->action->params[i];
+        Value value = call->params[i];
+        if (value_is_missing(value)) {
+            continue;
+        }
+        if (spec->kind == PARAM_MODE && value.kind == VALUE_INT) {
+            value = value_string(arena_format(arena, "%04o", (unsigned)value.integer));
+        }
+        map_set_str(arena, params, str_from_c(spec->name), value);
+    }
+    return value_map(params);
+}
+
+static bool has_secrets(const Call *call)
+{
+    bool any = false;
+    for (uint32_t i = 0; call->action->params[i].name != NULL; i++) {
+        any = any || (!value_is_missing(call->params[i]) && value_holds_secret(call->params[i]));
+    }
+    return any;
+}
+
+static void show_progress(void *context, Str line)
+{
+    Call *call = context;
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    Str text;
+    if (extension_progress_read(&scratch, line, &text)) {
+        call_progress(call, text);
+    }
+}
+
+static int64_t timeout_of(const Call *call, const ExtensionAction *row)
+{
+    return call->timeout_ms > 0 ? call->timeout_ms
+           : row->timeout_ms > 0 ? row->timeout_ms
+                                 : EXTENSION_TIMEOUT_MS;
+}
+
+/* An answer of one that ended badly counts when it says what failed: that tells more. */
+static bool understand(Call *call, const Served *served, ExtensionOp op,
+                       const ProcessResult *result, bool well, ExtensionAnswer *out, Error *err)
+{
+    Error why;
+    bool read = extension_answer_read(call->arena, result->out, op, out, &why);
+    if (read && out->failed && result->ending == PROCESS_EXITED) {
+        return error_set(err, ERROR_OS, "%" STR_FMT,
+                         STR_ARG(out->failure.len > 0 ? out->failure : STR("it failed")));
+    }
+    if (!well) {
+        *out = (ExtensionAnswer){ .changed = read && out->changed };
+        return false;
+    }
+    if (!read) {
+        *out = (ExtensionAnswer){ 0 };
+        Str text = arena_format(call->arena, "did not answer as it should: %s", why.text);
+        return fail(call->arena, served->extension, why.kind, arena_copy_c(call->arena, text),
+                    result->error_out, err);
+    }
+    return true;
+}
+
+static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, ExtensionAnswer *answer,
+                           Error *err)
+{
+    const Served *served = call->action->context;
+    *answer = (ExtensionAnswer){ 0 };
+    if (!host_is_live(call->host) && !served->row->roots) {
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "%" STR_FMT " needs the running machine, not the root '%s'",
+                         STR_ARG(served->extension->path), host_root(call->host));
+    }
+    Arena *arena = call->arena;
+    const Found *found = outcome->found;
+    Map *request = new_request(arena, extension_op_names[op]);
+    map_set_str(arena, request, STR("action"), value_string(str_from_c(served->row->name)));
+    map_set_str(arena, request, STR("params"), params_value(call));
+    map_set_str(arena, request, STR("root"), value_string(str_from_c(host_root(call->host))));
+    map_set_str(arena, request, STR("planning"), value_bool(call->planning));
+    map_set_str(arena, request, STR("found"), found == NULL ? value_null() : found->found);
+    ProcessSpec spec = { .timeout_ms = timeout_of(call, served->row),
+                         .cancelled = call->cancelled,
+                         .line = show_progress,
+                         .line_context = call };
+    ProcessResult result;
+    bool well = ask(arena, served->extension, &spec, value_map(request), &result, err);
+    outcome->error_out = result.error_out;
+    return understand(call, served, op, &result, well, answer, err);
+}
+
+/* --- Actions ----------------------------------------------------------------------------------- */
+
+/* What it said adds to what is known from its check. */
+static void tell(Call *call, Outcome *outcome, const ExtensionAnswer *answer)
+{
+    outcome->comment = answer->comment.len > 0 ? answer->comment : outcome->comment;
+    outcome->state = answer->state.len > 0 ? answer->state : outcome->state;
+    outcome->diff = answer->diff.len > 0 ? answer->diff : outcome->diff;
+    outcome->changes = answer->changes != NULL ? answer->changes : outcome->changes;
+    if (answer->value.kind != VALUE_NULL) {
+        outcome->value = has_secrets(call) ? value_with_secret(answer->value) : answer->value;
+    }
+}
+
+static bool extension_check(Call *call, Outcome *outcome, Error *err)
+{
+    ExtensionAnswer answer;
+    if (!call_extension(call, EXTENSION_CHECK, outcome, &answer, err)) {
+        return false;
+    }
+    tell(call, outcome, &answer);
+    outcome->changed = answer.changed;
+    outcome->unknown = answer.unknown;
+    Found *found = ARENA_NEW(call->arena, Found);
+    *found = (Found){ answer.found, answer.keeps };
+    outcome->found = found;
+    Buf text = buf_make_in(call->arena, BUF_UNLIMITED);
+    if (answer.found.kind != VALUE_NULL && json_print(&text, answer.found, NULL, err)) {
+        outcome_observe(call, outcome, buf_str(&text));
+    }
+    return true;
+}
+
+static bool extension_apply(Call *call, Outcome *outcome, Error *err)
+{
+    const Found *found = outcome->found;
+    for (uint32_t i = 0; found != NULL && found->keeps != NULL && i < found->keeps->len; i++) {
+        if (!call_keep(call, value_str(found->keeps->items[i]), err)) {
+            return false;
+        }
+    }
+    ExtensionAnswer answer;
+    bool ok = call_extension(call, EXTENSION_APPLY, outcome, &answer, err);
+    outcome->changed = answer.changed;
+    if (ok) {
+        tell(call, outcome, &answer);
+    }
+    return ok;
+}
+
+static bool extension_react(Call *call, Outcome *outcome, Error *err)
+{
+    ExtensionAnswer answer;
+    bool ok = call_extension(call, EXTENSION_REACT, outcome, &answer, err);
+    outcome->changed = answer.changed;
+    if (ok) {
+        tell(call, outcome, &answer);
+    }
+    return ok;
+}
+
+/* As a step, a question changes nothing. */
+static bool extension_query(Call *call, Outcome *outcome, Error *err)
+{
+    ExtensionAnswer answer;
+    if (!call_extension(call, EXTENSION_QUERY, outcome, &answer, err)) {
+        return false;
+    }
+    tell(call, outcome, &answer);
+    return true;
+}
+
+static const Module *serve(Arena *arena, const Extension *extension, const ExtensionRows *rows)
+{
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const ExtensionAction *row = &rows->extras[i];
+        Action *action = &rows->actions[i];
+        Served *served = ARENA_NEW(arena, Served);
+        *served = (Served){ extension, row };
+        action->context = served;
+        action->check = row->does[EXTENSION_CHECK] ? extension_check : extension_query;
+        action->apply = row->does[EXTENSION_APPLY] ? extension_apply : NULL;
+        action->react = row->does[EXTENSION_REACT] ? extension_react : NULL;
+        action->query = row->does[EXTENSION_QUERY] ? extension_query : NULL;
+    }
+    Module *module = ARENA_NEW(arena, Module);
+    *module = rows->module;
+    return module;
+}
+
+/* --- Loading ----------------------------------------------------------------------------------- */
+
+bool extension_path_is(Str path)
+{
+    return str_starts(path, STR("modules/")) &&
+           extension_name_is(str_from_offset(path, STR("modules/").len));
+}
+
+static void refuse(Arena *arena, Extension *extension, const Error *err)
+{
+    extension->refused = arena_copy_c(arena, str_from_c(err->text));
+}
+
+static bool read_description(Arena *arena, Extension *extension, Error *err)
+{
+    if (!program_seal(extension->name, extension->bytes, &extension->program, err)) {
+        return false;
+    }
+    Map *request = new_request(arena, "describe");
+    ProcessSpec spec = { .timeout_ms = EXTENSION_DESCRIBE_MS };
+    ProcessResult result;
+    Value description;
+    ExtensionRows rows;
+    if (!ask(arena, extension, &spec, value_map(request), &result, err)) {
+        return error_wrap(err, "asked to describe itself");
+    }
+    if (!extension_object_read(arena, result.out, &description, err) ||
+        !extension_rows_read(arena, extension->name, description, &rows, err)) {
+        return error_wrap(err, "%" STR_FMT " does not describe itself as it should",
+                          STR_ARG(extension->path));
+    }
+    extension->module = serve(arena, extension, &rows);
+    return true;
+}
+
+typedef struct Loading {
+    Arena *arena;
+    const SiteReader *reader;
+    bool describes;
+    ModuleTable built_in;
+    bool has_keys; /* `keys` were read, once there was something to verify */
+    bool keys_failed;
+    TrustedKeys keys;
+    Error keys_error;
+    const char *config;
+} Loading;
+
+static bool load_keys(Loading *l, Error *err)
+{
+    if (!l->has_keys) {
+        l->has_keys = true;
+        l->keys_failed = !trusted_keys_load(l->arena, l->config, &l->keys, &l->keys_error);
+    }
+    if (l->keys_failed) {
+        *err = l->keys_error;
+    }
+    return !l->keys_failed;
+}
+
+static bool verify(Loading *l, Extension *extension, Error *err)
+{
+    const SiteReader *reader = l->reader;
+    Str path = arena_format(l->arena, "%" STR_FMT ".sig", STR_ARG(extension->path)), signature;
+    if (!reader->read(reader->context, extension->path, &extension->bytes, err)) {
+        return false;
+    }
+    if (!reader->read(reader->context, path, &signature, err)) {
+        return err->kind == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_DENIED, "%" STR_FMT " is not signed",
+                               STR_ARG(extension->path))
+                   : false;
+    }
+    const PublicKey *key;
+    if (!load_keys(l, err)) {
+        return false;
+    }
+    if (!signature_verify(&l->keys, str_from_c(extension->name), extension->bytes, signature,
+                          &extension->signer, &key, err)) {
+        return error_wrap(err, "%" STR_FMT, STR_ARG(extension->path));
+    }
+    extension->signer_name = key->name;
+    extension->verified = true;
+    return true;
+}
+
+static bool has_free_name(Loading *l, const Extension *extension, Error *err)
+{
+    Str name = str_from_c(extension->name);
+    if (module_table_find_module(l->built_in, name) != NULL) {
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is called like a built-in module",
+                         STR_ARG(extension->path));
+    }
+    return (!str_eq(name, STR("step")) && !str_eq(name, STR("job"))) ||
+           error_set(err, ERROR_CONFLICT, "%" STR_FMT " is called like a kind of reference",
+                     STR_ARG(extension->path));
+}
+
+static Extension *load_one(Loading *l, Str path)
+{
+    Extension *extension = ARENA_NEW(l->arena, Extension);
+    Error err;
+    *extension = (Extension){ .path = path };
+    extension->name = arena_copy_c(l->arena, str_from_offset(path, STR("modules/").len));
+    if (!verify(l, extension, &err) || !has_free_name(l, extension, &err) ||
+        (l->describes && !read_description(l->arena, extension, &err))) {
+        refuse(l->arena, extension, &err);
+    }
+    if (extension->module == NULL) {
+        static const Action none[] = { { 0 } };
+        Module *module = ARENA_NEW(l->arena, Module);
+        *module = (Module){ .name = extension->name,
+                            .help = "",
+                            .actions = none,
+                            .refused = extension->refused };
+        extension->module = module;
+    }
+    return extension;
+}
+
+/* Built-in ones first: none of these can stand for one of them. */
+static ModuleTable join(Arena *arena, ModuleTable built_in, const Extensions *extensions)
+{
+    if (extensions->count == 0) {
+        return built_in;
+    }
+    VEC(const Module *) table = { 0 };
+    for (; *built_in != NULL; built_in++) {
+        VEC_PUSH(arena, &table, *built_in);
+    }
+    for (uint32_t i = 0; i < extensions->count; i++) {
+        VEC_PUSH(arena, &table, extensions->items[i]->module);
+    }
+    VEC_PUSH(arena, &table, NULL);
+    return table.items;
+}
+
+void extensions_load(Arena *arena, const SiteReader *reader, const char *config, bool describes,
+                     ModuleTable built_in, Extensions *out)
+{
+    Loading l = { .arena = arena,
+                  .reader = reader,
+                  .describes = describes,
+                  .built_in = built_in,
+                  .config = config };
+    List *paths = list_new(arena, 0);
+    VEC(Extension *) all = { 0 };
+    if (reader->list != NULL) {
+        reader->list(reader->context, STR("modules"), arena, paths);
+    }
+    for (uint32_t i = 0; i < paths->len && all.len < EXTENSIONS_MAX; i++) {
+        if (extension_path_is(value_str(paths->items[i]))) {
+            VEC_PUSH(arena, &all, load_one(&l, value_str(paths->items[i])));
+        }
+    }
+    *out = (Extensions){ .items = all.items, .count = all.len };
+    out->table = join(arena, built_in, out);
+}
+
+void extensions_close(Extensions *extensions)
+{
+    for (uint32_t i = 0; i < extensions->count; i++) {
+        if (extensions->items[i]->program != 0) {
+            program_close(extensions->items[i]->program);
+        }
+    }
+    *extensions = (Extensions){ 0 };
+}
+
+static bool is_told(const Problems *problems, const char *refused)
+{
+    bool told = false;
+    for (uint32_t i = 0; !told && i < problems->count; i++) {
+        told = str_ends(problems->items[i].message, str_from_c(refused));
+    }
+    return told;
+}
+
+void extensions_warn(const Extensions *extensions, Problems *problems)
+{
+    for (uint32_t i = 0; i < extensions->count; i++) {
+        const Extension *extension = extensions->items[i];
+        if (extension->refused != NULL && !is_told(problems, extension->refused)) {
+            problems_add_as(problems, SEVERITY_WARNING, "E0324", NULL, 0, 0,
+                            "the module '%s' cannot be used: %s", extension->name,
+                            extension->refused);
+        }
+    }
+}
