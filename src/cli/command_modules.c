@@ -146,8 +146,8 @@ static bool read_module(Work *work, Str path, Str *bytes, Error *err)
                          STR_ARG(path));
     }
     if (module_table_find_module(modules, name) != NULL) {
-        return error_set(err, ERROR_CONFLICT, "%" STR_FMT ": there is a built-in module of that name",
-                         STR_ARG(path));
+        return error_set(err, ERROR_CONFLICT,
+                         "%" STR_FMT ": there is a built-in module of that name", STR_ARG(path));
     }
     return file_read(arena, arena_copy_c(arena, path), SITE_FILE_MAX, bytes, err);
 }
@@ -214,9 +214,9 @@ static int run_sign(Work *work)
 typedef struct Entry {
     Str path;
     Str name;
-    Str signer;      /* id; empty: none */
-    Str signer_name; /* of a trusted key; else empty */
-    Str reason;      /* why it cannot be used; empty: it can */
+    Str signer;           /* id; empty: none */
+    Str signer_name;      /* of a trusted key; else empty */
+    Str reason;           /* why it cannot be used; empty: it can */
     const Module *module; /* NULL: not asked */
 } Entry;
 
@@ -422,9 +422,10 @@ static int run_doc(Work *work)
         }
         known = true;
         if (extension->refused != NULL) {
-            problems_add_as(&work->inputs.problems, name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING,
-                            "E0324", NULL, 0, 0, "the module '%s' cannot be used: %s",
-                            extension->name, extension->refused);
+            problems_add_as(&work->inputs.problems,
+                            name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING, "E0324", NULL, 0, 0,
+                            "the module '%s' cannot be used: %s", extension->name,
+                            extension->refused);
         }
         add_subjects(work, extension, name, &subjects);
     }
@@ -503,7 +504,8 @@ const Command command_modules = {
         "'keygen FILE' makes a key, 'sign --key FILE' signs modules or all of a site, 'verify'\n"
         "tells whether they would run here and exits with 4 when one would not. 'list' and 'doc'\n"
         "take a site (the current folder when it is left out) and show what its modules say of\n"
-        "themselves; 'doc' takes the name of a module or action as well. Both run the modules that\n"
+        "themselves; 'doc' takes the name of a module or action as well. Both run the modules "
+        "that\n"
         "are trusted here, and no others.",
     .options = options,
     .examples = examples,

@@ -76,7 +76,9 @@ static SiteReader whole_site(Inputs *inputs, const char *path, SiteReader own)
     if (file_is_directory(path) || !is_part_of_site(path)) {
         return own;
     }
-    Str root = str_starts(text, STR("jobs/")) ? STR(".") : at == 0 ? STR("/") : str_slice(text, 0, at);
+    Str root = str_starts(text, STR("jobs/")) ? STR(".")
+               : at == 0                      ? STR("/")
+                                              : str_slice(text, 0, at);
     return site_files_open(inputs->arena, arena_copy_c(inputs->arena, root), &files, &ignored, &err)
                ? site_files_reader(files)
                : own;

@@ -165,7 +165,7 @@ static void show_progress(void *context, Str line)
 
 static int64_t timeout_of(const Call *call, const ExtensionAction *row)
 {
-    return call->timeout_ms > 0 ? call->timeout_ms
+    return call->timeout_ms > 0  ? call->timeout_ms
            : row->timeout_ms > 0 ? row->timeout_ms
                                  : EXTENSION_TIMEOUT_MS;
 }
@@ -421,10 +421,9 @@ static Extension *load_one(Loading *l, Str path)
     if (extension->module == NULL) {
         static const Action none[] = { { 0 } };
         Module *module = ARENA_NEW(l->arena, Module);
-        *module = (Module){ .name = extension->name,
-                            .help = "",
-                            .actions = none,
-                            .refused = extension->refused };
+        *module = (Module){
+            .name = extension->name, .help = "", .actions = none, .refused = extension->refused
+        };
         extension->module = module;
     }
     return extension;

@@ -38,9 +38,8 @@ static bool tell_problem(const Problems *problems, Error *err)
     if (problem == NULL) {
         return error_set(err, ERROR_INVALID, "its answer cannot be read");
     }
-    return error_set(err, ERROR_INVALID,
-                     "its answer is no JSON: line %u, column %u: %" STR_FMT, problem->line,
-                     problem->column, STR_ARG(problem->message));
+    return error_set(err, ERROR_INVALID, "its answer is no JSON: line %u, column %u: %" STR_FMT,
+                     problem->line, problem->column, STR_ARG(problem->message));
 }
 
 bool extension_object_read(Arena *arena, Str text, Value *out, Error *err)

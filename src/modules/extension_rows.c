@@ -17,12 +17,18 @@ static const struct {
     const char *name;
     ParamKind kind;
 } kinds[] = {
-    { "string", PARAM_STRING },       { "int", PARAM_INT },
-    { "bool", PARAM_BOOL },           { "duration", PARAM_DURATION },
-    { "mode", PARAM_MODE },           { "path", PARAM_PATH },
-    { "strings", PARAM_STRINGS },     { "map", PARAM_MAP },
-    { "versions", PARAM_VERSIONS },   { "command", PARAM_COMMAND },
-    { "any", PARAM_ANY },             { "site_file", PARAM_SITE_FILE },
+    { "string", PARAM_STRING },
+    { "int", PARAM_INT },
+    { "bool", PARAM_BOOL },
+    { "duration", PARAM_DURATION },
+    { "mode", PARAM_MODE },
+    { "path", PARAM_PATH },
+    { "strings", PARAM_STRINGS },
+    { "map", PARAM_MAP },
+    { "versions", PARAM_VERSIONS },
+    { "command", PARAM_COMMAND },
+    { "any", PARAM_ANY },
+    { "site_file", PARAM_SITE_FILE },
     { "site_template", PARAM_SITE_TEMPLATE },
 };
 
@@ -224,23 +230,24 @@ static bool take_claims(Reader *r, Value map, ParamSpec *spec)
     if (spec->claims == NULL) {
         return true;
     }
-    bool texts = spec->kind == PARAM_STRING || spec->kind == PARAM_PATH ||
-                 spec->kind == PARAM_STRINGS;
+    bool texts =
+        spec->kind == PARAM_STRING || spec->kind == PARAM_PATH || spec->kind == PARAM_STRINGS;
     Str rest = str_from_c(spec->claims), part;
     bool good = true;
     while (str_split_next(&rest, ':', &part)) {
         good = good && extension_name_is(part);
     }
     return (good && texts) ||
-           error_set(r->err, ERROR_INVALID,
-                     "'claims' must be a word such as 'path', 'needs:user' or 'mine', of a parameter "
-                     "of kind 'string', 'path' or 'strings'");
+           error_set(
+               r->err, ERROR_INVALID,
+               "'claims' must be a word such as 'path', 'needs:user' or 'mine', of a parameter "
+               "of kind 'string', 'path' or 'strings'");
 }
 
 static bool read_param(Reader *r, Str name, Value given, ParamSpec *out)
 {
-    static const char *const keys[] = { "kind",    "required", "fallback", "choices",
-                                        "help",    "claims",   NULL };
+    static const char *const keys[] = { "kind", "required", "fallback", "choices",
+                                        "help", "claims",   NULL };
     if (!extension_name_is(name)) {
         return error_set(r->err, ERROR_INVALID, "a name is made of a-z, 0-9 and '_'");
     }

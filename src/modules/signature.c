@@ -55,8 +55,7 @@ static bool key_parse(Str text, const char *format, const char *what, unsigned c
                       Str *name, Error *err)
 {
     Str encoded;
-    if (!split(text, format, &encoded, name) ||
-        !ed25519_from_text(encoded, bytes, ED25519_KEY)) {
+    if (!split(text, format, &encoded, name) || !ed25519_from_text(encoded, bytes, ED25519_KEY)) {
         return error_set(err, ERROR_INVALID, "this is no %s of 'eden modules keygen'", what);
     }
     return true;

@@ -36,7 +36,7 @@ typedef struct RunConfig {
     uint32_t workers;
     int64_t max_wait_us; /* negative: for ever */
     ModuleTable modules; /* built in; those of the site join them */
-    Str command; /* for whoever finds the lock taken */
+    Str command;         /* for whoever finds the lock taken */
 } RunConfig;
 
 typedef struct Run Run;

@@ -93,9 +93,8 @@ NO_SANITIZE static bool child_become_user(Child *child)
 NO_SANITIZE static bool child_take_program(Child *child)
 {
     int program = child->spec->program;
-    long taken = program == PROGRAM_DESCRIPTOR
-                     ? syscall(SYS_fcntl, program, F_SETFD, 0)
-                     : syscall(SYS_dup3, program, PROGRAM_DESCRIPTOR, 0);
+    long taken = program == PROGRAM_DESCRIPTOR ? syscall(SYS_fcntl, program, F_SETFD, 0)
+                                               : syscall(SYS_dup3, program, PROGRAM_DESCRIPTOR, 0);
     return taken >= 0 || child_fail(child, STAGE_OTHER);
 }
 
@@ -567,8 +566,7 @@ bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_
     case PROCESS_TIMED_OUT:
         return error_set(err, ERROR_TIMEOUT, "took longer than %g s and was ended",
                          (double)timeout_ms / 1000);
-    case PROCESS_TOO_LOUD:
-        return error_set(err, ERROR_LIMIT, "wrote too much and was ended");
+    case PROCESS_TOO_LOUD: return error_set(err, ERROR_LIMIT, "wrote too much and was ended");
     case PROCESS_CANCELLED: break;
     }
     return error_set(err, ERROR_UNAVAILABLE, "was ended because the run was cancelled");

@@ -34,8 +34,8 @@ bool program_seal(const char *name, Str bytes, int *out, Error *err)
         return error_set(err, ERROR_OS, "no memory to run '%s' from: %s", name, strerror(errno));
     }
     bool ok = file_write_all(memory, bytes, err);
-    if (ok && fcntl(memory, F_ADD_SEALS,
-                    F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0) {
+    if (ok &&
+        fcntl(memory, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0) {
         ok = error_set(err, ERROR_OS, "cannot seal '%s': %s", name, strerror(errno));
     }
     if (!ok) {

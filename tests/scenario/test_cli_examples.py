@@ -24,6 +24,7 @@ GUARD = """#!/bin/sh
 case "$1" in
 plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
     --config-dir "$HOME/etc" --progress none ;;
+modules) exec {eden} "$@" --config-dir "$HOME/etc" ;;
 why | runs | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
 *) exec {eden} "$@" ;;
 esac
@@ -60,6 +61,22 @@ def leave_a_record(eden_path, folder):
         (folder / "state/runs/20260131T081530.250-3f2a.json").read_bytes())
 
 
+MODULE = """#!/bin/sh
+echo '{"format": "eden.module/1", "help": "Messages.", "actions": {"set": {"help": "Sets it."}}}'
+"""
+
+
+def leave_a_module(eden_path, folder):
+    """In the site, signed with a key that is trusted."""
+    (folder / "site/modules").mkdir()
+    (folder / "site/modules/motd").write_text(MODULE)
+    for words in ("keygen .eden-key", "sign --key .eden-key site"):
+        subprocess.run([eden_path, "modules", *words.split()], cwd=folder, capture_output=True,
+                       check=True)
+    (folder / "etc/trusted-keys").mkdir(parents=True)
+    (folder / "etc/trusted-keys/key.pub").write_bytes((folder / ".eden-key.pub").read_bytes())
+
+
 @pytest.mark.parametrize("command", examples())
 def test_the_example_works(eden_path, tmp_path, command):
     for name, text in FILES.items():
@@ -74,6 +91,8 @@ def test_the_example_works(eden_path, tmp_path, command):
     (tmp_path / "bin" / "eden").chmod(0o755)
     if command.startswith(("eden why", "eden runs", "eden replay")):
         leave_a_record(eden_path, tmp_path)
+    if command.startswith("eden modules") and "keygen" not in command:
+        leave_a_module(eden_path, tmp_path)
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=tmp_path,

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "sys/program.h"
 #include "unit.h"
 
 typedef struct Fixture {
@@ -364,6 +365,35 @@ static void threads_run_programs_side_by_side(void **state)
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+static void runs_a_program_from_memory(void **state)
+{
+    Fixture *fixture = *state;
+    int program;
+    assert_true(program_seal("probe", STR("#!/bin/sh\necho \"$1 $(cat)\"\n: > \"$0\"\n"), &program,
+                             &fixture->err));
+    for (int i = 0; i < 2; i++) { /* the first run cannot spoil it for the second */
+        ProcessSpec spec = { .argv = (const char *const[]){ "probe", "one", NULL },
+                             .program = program,
+                             .input = STR("two"),
+                             .output_max = 1 << 20 };
+        assert_true(run(fixture, &spec));
+        assert_str(fixture->result.out, "one two\n");
+    }
+    program_close(program);
+}
+
+static void ends_who_writes_too_much(void **state)
+{
+    Fixture *fixture = *state;
+    ProcessSpec spec = shell(fixture, "yes");
+    spec.end_at_max = true;
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.ending, PROCESS_TOO_LOUD);
+    assert_int_equal(fixture->result.out.len, 1 << 20);
+    assert_false(process_failure(&fixture->arena, &fixture->result, 0, &fixture->err));
+    assert_string_equal(fixture->err.text, "wrote too much and was ended");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +412,8 @@ int main(void)
         IN_FOLDER(tells_lines_as_they_come),
         IN_FOLDER(signals_and_descriptors_are_not_inherited),
         IN_FOLDER(threads_run_programs_side_by_side),
+        cmocka_unit_test_setup_teardown(runs_a_program_from_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ends_who_writes_too_much, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
