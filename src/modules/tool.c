@@ -71,7 +71,7 @@ bool tool_do(Call *call, const char *const *argv, Str *out, Error *err)
     return true;
 }
 
-bool tool_is_there(Call *call, const char *program)
+bool tool_find(Call *call, const char *program, Str *out)
 {
     Str rest = STR(TOOL_PATH);
     while (rest.len > 0) {
@@ -83,10 +83,17 @@ bool tool_is_there(Call *call, const char *program)
         Str path = arena_format(call->arena, "%" STR_FMT "/%s", STR_ARG(directory), program);
         if (host_stat(call->host, path, &info, &err) &&
             (info.kind == FILE_REGULAR || info.kind == FILE_LINK)) {
+            *out = path;
             return true;
         }
     }
     return false;
+}
+
+bool tool_is_there(Call *call, const char *program)
+{
+    Str path;
+    return tool_find(call, program, &path);
 }
 
 void tool_arg(Call *call, ToolArgs *args, Str text)

@@ -33,7 +33,8 @@ MUST_CHECK bool tool_do(Call *call, const char *const *argv, Str *out, Error *er
 #define TOOL_DO(call, out, err, ...) \
     tool_do(call, (const char *const[]){ __VA_ARGS__, NULL }, out, err)
 
-/* Whether the machine has the program. */
+/* Whether the machine has the program, and where. */
+bool tool_find(Call *call, const char *program, Str *out);
 bool tool_is_there(Call *call, const char *program);
 
 /* Arguments one by one: tool_arg, and at the end tool_args_end. */

@@ -1,0 +1,296 @@
+#include "sys/trial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "sys/clock.h"
+
+/* Words on the socket between the two. */
+enum {
+    WORD_NONE = 0,     /* the other one is gone */
+    WORD_MADE = 'm',   /* the change was made */
+    WORD_FAILED = 'f', /* it could not be made */
+    WORD_KEEP = 'k',   /* a wish, and that it was granted */
+    WORD_UNDO = 'u',   /* the same */
+    WORD_UNDO_FAILED = 'x',
+};
+
+enum {
+    MESSAGE_MAX = 4096,
+    CHANGE_MS_MAX = 60000 /* how long the first run may take before we give up on it */
+};
+
+struct Trial {
+    pid_t pid;
+    int socket;
+    int messages; /* a file in memory: what the program wrote to its standard error */
+    int64_t timeout_ms;
+};
+
+/* What the other side says; WORD_NONE when it is gone or the time is up. */
+static char listen_to(int socket, int64_t timeout_ms)
+{
+    int64_t deadline_us = clock_monotonic_us() + timeout_ms * 1000;
+    for (;;) {
+        struct pollfd polled = { .fd = socket, .events = POLLIN };
+        int64_t left_ms = (deadline_us - clock_monotonic_us() + 999) / 1000;
+        int ready = left_ms <= 0 ? 0 : poll(&polled, 1, left_ms > INT_MAX ? INT_MAX : (int)left_ms);
+        char word = WORD_NONE;
+        if (ready > 0 && recv(socket, &word, 1, 0) >= 0) {
+            return word;
+        }
+        if (left_ms <= 0 || (ready != 0 && errno != EINTR)) {
+            return WORD_NONE;
+        }
+    }
+}
+
+/* --- The keeper: the process of its own ------------------------------------------------------ */
+
+/* It was forked from a process with threads, so it allocates nothing and takes no locks. */
+typedef struct Keeper {
+    const TrialSpec *spec;
+    int change, restore; /* standard inputs */
+    int messages;
+    int socket;
+} Keeper;
+
+enum {
+    KEEPER_SOCKET = 3,
+    KEEPER_CHANGE = 4,
+    KEEPER_RESTORE = 5,
+    KEEPER_FILES = 6
+};
+
+/* Every descriptor moves to a place of its own, with a detour above all of them. */
+static void keeper_take_descriptors(const Keeper *keeper)
+{
+    int from[KEEPER_FILES] = {
+        [0] = open("/dev/null", O_RDWR),  [1] = -1,
+        [2] = keeper->messages,           [KEEPER_SOCKET] = keeper->socket,
+        [KEEPER_CHANGE] = keeper->change, [KEEPER_RESTORE] = keeper->restore
+    };
+    from[1] = from[0];
+    for (int i = 0; i < KEEPER_FILES; i++) {
+        from[i] = fcntl(from[i], F_DUPFD, 64);
+    }
+    for (int i = 0; i < KEEPER_FILES; i++) {
+        /* The program gets no more than the first three. */
+        dup3(from[i], i, i > 2 ? O_CLOEXEC : 0);
+    }
+    syscall(SYS_close_range, (unsigned)KEEPER_FILES, ~0u, 0u);
+}
+
+/* Whoever stops us, with the terminal or the service, wants an end and not half a firewall. */
+static void keeper_take_signals(void)
+{
+    struct sigaction standard = { .sa_handler = SIG_DFL }, ignored = { .sa_handler = SIG_IGN };
+    for (int number = 1; number < NSIG; number++) {
+        bool ends = number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGPIPE;
+        sigaction(number, ends ? &ignored : &standard, NULL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Runs the program with that input to its end; true when it says that all is well. */
+static bool keeper_run(const Keeper *keeper, int input)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(input, 0);
+        execve(keeper->spec->program, (char *const *)keeper->spec->argv,
+               (char *const *)keeper->spec->env);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return false;
+        }
+    }
+    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void keeper_tell(char word)
+{
+    while (send(KEEPER_SOCKET, &word, 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    }
+}
+
+static _Noreturn void keeper_main(const Keeper *keeper)
+{
+    setsid();
+    keeper_take_signals();
+    keeper_take_descriptors(keeper);
+    prctl(PR_SET_NAME, "eden-trial");
+    if (chdir("/") != 0 || !keeper_run(keeper, KEEPER_CHANGE)) {
+        keeper_tell(WORD_FAILED);
+        _exit(1);
+    }
+    keeper_tell(WORD_MADE);
+    if (listen_to(KEEPER_SOCKET, keeper->spec->timeout_ms) == WORD_KEEP) {
+        keeper_tell(WORD_KEEP);
+        _exit(0);
+    }
+    keeper_tell(keeper_run(keeper, KEEPER_RESTORE) ? WORD_UNDO : WORD_UNDO_FAILED);
+    _exit(0);
+}
+
+/* --- Our side -------------------------------------------------------------------------------- */
+
+static int open_text(Str text)
+{
+    int descriptor = memfd_create("trial", MFD_CLOEXEC);
+    for (size_t at = 0; descriptor >= 0 && at < text.len;) {
+        ssize_t put = pwrite(descriptor, text.data + at, text.len - at, (off_t)at);
+        if (put < 0 && errno != EINTR) {
+            close(descriptor);
+            return -1;
+        }
+        at += put > 0 ? (size_t)put : 0;
+    }
+    return descriptor;
+}
+
+static Str read_messages(Arena *arena, const Trial *trial)
+{
+    char text[MESSAGE_MAX];
+    ssize_t got = pread(trial->messages, text, sizeof text, 0);
+    return got > 0 ? arena_copy(arena, str_from(text, (size_t)got)) : STR_EMPTY;
+}
+
+static void close_descriptors(const int *descriptors, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (descriptors[i] >= 0) {
+            close(descriptors[i]);
+        }
+    }
+}
+
+static bool start_keeper(const TrialSpec *spec, Trial *trial, Error *err)
+{
+    int sockets[2] = { -1, -1 };
+    Keeper keeper = { .spec = spec,
+                      .change = open_text(spec->change),
+                      .restore = open_text(spec->restore),
+                      .messages = memfd_create("messages", MFD_CLOEXEC) };
+    bool ok = keeper.change >= 0 && keeper.restore >= 0 && keeper.messages >= 0 &&
+              socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0;
+    keeper.socket = sockets[1];
+    /* A handler of ours must not run in the keeper. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    trial->pid = ok ? fork() : -1;
+    if (trial->pid == 0) {
+        keeper_main(&keeper);
+    }
+    int number = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int given[] = { keeper.change, keeper.restore, sockets[1] };
+    close_descriptors(given, COUNT_OF(given));
+    trial->socket = sockets[0];
+    trial->messages = keeper.messages;
+    return trial->pid > 0 ||
+           error_set(err, ERROR_OS, "cannot start a process: %s", strerror(number));
+}
+
+static void reap(const Trial *trial)
+{
+    while (waitpid(trial->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+static void discard(Trial *trial)
+{
+    int own[] = { trial->socket, trial->messages };
+    close_descriptors(own, COUNT_OF(own));
+    free(trial);
+}
+
+bool trial_start(Arena *arena, const TrialSpec *spec, Trial **out, Str *told, Error *err)
+{
+    Trial *trial = calloc(1, sizeof *trial);
+    if (trial == NULL) {
+        memory_exhausted(sizeof *trial);
+    }
+    trial->timeout_ms = spec->timeout_ms;
+    if (!start_keeper(spec, trial, err)) {
+        discard(trial);
+        return false;
+    }
+    char word = listen_to(trial->socket, CHANGE_MS_MAX);
+    if (word == WORD_MADE) {
+        *out = trial;
+        return true;
+    }
+    if (told != NULL) {
+        *told = read_messages(arena, trial);
+    }
+    if (word == WORD_FAILED) {
+        reap(trial);
+        error_set(err, ERROR_OS, "%s failed", spec->argv[0]);
+    } else {
+        error_set(err, ERROR_TIMEOUT, "%s did not end; what it does will be taken back",
+                  spec->argv[0]);
+    }
+    discard(trial);
+    return false;
+}
+
+/* Says it, and gives the answer. Afterwards there is no trial any more. */
+static char settle(Trial **trial, char word)
+{
+    Trial *own = *trial;
+    *trial = NULL;
+    /* One that is not heard any more has decided already, and its answer waits. */
+    (void)!send(own->socket, &word, 1, MSG_NOSIGNAL);
+    char answer = listen_to(own->socket, CHANGE_MS_MAX);
+    if (answer != WORD_NONE) {
+        reap(own);
+    }
+    discard(own);
+    return answer;
+}
+
+bool trial_keep(Trial **trial, Error *err)
+{
+    int64_t timeout_ms = (*trial)->timeout_ms;
+    char answer = settle(trial, WORD_KEEP);
+    if (answer == WORD_KEEP) {
+        return true;
+    }
+    if (answer == WORD_UNDO) {
+        return error_set(err, ERROR_TIMEOUT, "taken back after %g s, before it was kept",
+                         (double)timeout_ms / 1000);
+    }
+    return error_set(err, ERROR_OS, "nobody tells whether it was taken back");
+}
+
+bool trial_undo(Trial **trial, Error *err)
+{
+    return settle(trial, WORD_UNDO) == WORD_UNDO ||
+           error_set(err, ERROR_OS, "it could not be taken back");
+}
+
+void trial_close(Trial *trial)
+{
+    Error err;
+    if (trial != NULL) {
+        (void)!trial_undo(&trial, &err);
+    }
+}
