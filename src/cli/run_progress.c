@@ -161,6 +161,14 @@ static void waits(void *context, uint32_t step, Str why, int64_t until_us)
     RunProgress *progress = context;
     Seen *seen = &progress->seen[step];
     bool news = !str_eq(seen->why, why);
+    if (seen->standing == STANDING_ENDED) {
+        return; /* it was said just before */
+    }
+    if (why.len == 0) {
+        seen->why = STR_EMPTY;
+        set_standing(progress, step, STANDING_RUNS);
+        return;
+    }
     set_standing(progress, step, STANDING_WAITS);
     seen->why = why;
     seen->until_us = until_us;
@@ -261,7 +269,10 @@ static void put_line(RunProgress *progress)
         const Seen *seen = &progress->seen[progress->busy[i]];
         buf_put(&text, i == 0 ? STR("  ") : STR(", "));
         buf_put(&text, progress->steps->items[progress->busy[i]].id);
-        if (seen->standing == STANDING_WAITS) {
+        if (seen->standing == STANDING_WAITS && seen->until_us == 0) {
+            buf_put(&text, STR(" waits: "));
+            visible_put(&text, seen->why);
+        } else if (seen->standing == STANDING_WAITS) {
             buf_put_format(&text, " waits, next try in %.0f s",
                            seconds(seen->until_us > now ? seen->until_us - now : 0));
         } else {

@@ -75,6 +75,14 @@ void call_progress(Call *call, Str line)
     }
 }
 
+void call_waits(Call *call, Str why)
+{
+    const CallServices *services = call->services;
+    if (services != NULL && services->waits != NULL) {
+        services->waits(services->context, call, why);
+    }
+}
+
 bool call_cancelled(const Call *call)
 {
     return call->cancelled != NULL && atomic_load_explicit(call->cancelled, memory_order_relaxed);

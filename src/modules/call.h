@@ -22,6 +22,8 @@ typedef struct CallServices {
     bool (*keep)(void *context, Call *call, Str path, Error *err);
     /* Whether a step of this run manages `path` or something below it. May be NULL: none does. */
     bool (*is_claimed)(void *context, Call *call, Str path);
+    /* What the step waits for while it runs; see call_waits. May be NULL. */
+    void (*waits)(void *context, Call *call, Str why);
     /* A line of output while the step runs, for the live display. May be NULL. */
     void (*progress)(void *context, Call *call, Str line);
 } CallServices;
@@ -86,6 +88,9 @@ MUST_CHECK bool call_keep(Call *call, Str path, Error *err);
 /* Whether another step takes care of what is there, so that cleaning up leaves it alone. */
 bool call_is_claimed(Call *call, Str path);
 void call_progress(Call *call, Str line);
+/* The step waits for somebody or something outside: a few words that may be shown at once. Empty:
+ * it goes on. */
+void call_waits(Call *call, Str why);
 bool call_cancelled(const Call *call);
 /* Fails when the run was cancelled meanwhile. */
 MUST_CHECK bool call_sleep(Call *call, int64_t duration_ms, Error *err);

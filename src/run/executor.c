@@ -11,6 +11,7 @@
 #include "run/executor_report.h"
 #include "run/running.h"
 #include "run/timers.h"
+#include "run/waiting.h"
 #include "sys/clock.h"
 #include "sys/pool.h"
 #include "sys/signals.h"
@@ -507,7 +508,8 @@ static void start_action(Executor *executor, Work work)
     }
     if (can_join(executor, work, action)) {
         gather(executor, running);
-    } else if (settings->order == MODE_ANSIBLE && !action->repeats && !action->waits) {
+    } else if (settings->order == MODE_ANSIBLE && !action->repeats && !action->waits &&
+               action->cost_ms == 0) {
         /* One after another needs no second thread for what is over in a moment. */
         task_run(task);
         finish(executor, running);
@@ -731,9 +733,7 @@ void executor_run(Executor *executor)
         if (deadline >= 0 && now >= deadline && !timers_are_empty(&executor->timers)) {
             give_up_waiting(executor);
         }
-        if (settings->view.tick != NULL) {
-            settings->view.tick(settings->view.context);
-        }
+        waiting_tick(settings, executor->arena);
     }
     executor->end_us = clock_monotonic_us();
 }

@@ -13,6 +13,8 @@
 typedef struct RunView {
     void *context;
     void (*started)(void *context, uint32_t step, WorkPhase phase);
+    /* Until `until_us` at the latest; 0: until something outside happens. With an empty `why` it
+     * waits no longer. */
     void (*waits)(void *context, uint32_t step, Str why, int64_t until_us);
     void (*ended)(void *context, uint32_t step, WorkPhase phase);
     /* Asked to stop; a second time, also what runs. */

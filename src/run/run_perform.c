@@ -7,6 +7,7 @@
 #include "run/lock.h"
 #include "run/recorded.h"
 #include "run/run_inner.h"
+#include "run/waiting.h"
 #include "sys/file.h"
 
 /* What an apply holds open; a plan has none of it. */
@@ -371,6 +372,11 @@ static void fill_report(Run *run)
                                .duration_us = executor_duration_us(run->executor) };
 }
 
+static void note_wait(void *context, Call *call, Str why)
+{
+    waiting_note(host_shared(call->host), call->step, why);
+}
+
 static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                     const uint16_t *owed)
 {
@@ -379,7 +385,8 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
     Books none = { .run = run };
     CallServices services = { .context = books != NULL ? books : &none,
                               .keep = books != NULL ? keep_before : NULL,
-                              .is_claimed = is_claimed };
+                              .is_claimed = is_claimed,
+                              .waits = note_wait };
     TaskJournal journal = { books, before_effect, after_effect };
     ExecutorSettings settings = { .graph = run->graph,
                                   .order = run->config.order,

@@ -27,32 +27,40 @@ static bool give_up(Call *call, const PackageHolder *holder, int64_t waited_us, 
     }
     return error_set(err, ERROR_TIMEOUT,
                      "%" STR_FMT " holds %" STR_FMT
-                     " and did not let go of it in %g s; 'lock_timeout' says how long to wait",
+                     " and did not let go of it in %.0f s; 'lock_timeout' says how long to wait",
                      STR_ARG(holder->who), STR_ARG(holder->what), (double)waited_us / 1e6);
 }
 
-bool packages_wait(Call *call, const PackageBackend *backend, int64_t deadline_us, Error *err)
+static bool wait_for_holder(Call *call, const PackageBackend *backend, int64_t deadline_us,
+                            Error *err)
 {
-    Str shown = STR_EMPTY;
     PackageHolder holder;
+    Str shown = STR_EMPTY;
     int64_t start_us = clock_monotonic_us();
     while (backend->find_holder(call, &holder)) {
+        Error cancelled;
         int64_t now_us = clock_monotonic_us();
         if (!str_eq(shown, holder.who)) {
             shown = holder.who;
-            call_progress(call,
-                          arena_format(call->arena, "waits for %" STR_FMT ", who holds %" STR_FMT,
-                                       STR_ARG(holder.who), STR_ARG(holder.what)));
+            call_waits(call, arena_format(call->arena, "%" STR_FMT " holds %" STR_FMT,
+                                          STR_ARG(holder.who), STR_ARG(holder.what)));
         }
-        if (now_us >= deadline_us || call_cancelled(call)) {
-            return give_up(call, &holder, now_us - start_us, err);
-        }
-        Error cancelled;
-        if (!call_sleep(call, LOOK_AGAIN_MS, &cancelled)) {
+        if (now_us >= deadline_us || !call_sleep(call, LOOK_AGAIN_MS, &cancelled)) {
             return give_up(call, &holder, now_us - start_us, err);
         }
     }
     return true;
+}
+
+bool packages_wait(Call *call, const PackageBackend *backend, int64_t deadline_us, Error *err)
+{
+    PackageHolder holder;
+    if (!backend->find_holder(call, &holder)) {
+        return true;
+    }
+    bool ok = wait_for_holder(call, backend, deadline_us, err);
+    call_waits(call, STR_EMPTY);
+    return ok;
 }
 
 bool packages_begin(Call *call, const PackageBackend *backend, int64_t deadline_us,
