@@ -65,6 +65,9 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * "fills:/srv/app" says that everything below is its business too, whatever it is called: others do
  * not clean up there. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
+/* When what the step manages was started last, in milliseconds since 1970; 0: not known. Only looks.
+ * A reaction that is owed from an earlier run is not needed when that came after the change. */
+typedef bool (*ActionSince)(Call *call, int64_t *out_ms, Error *err);
 /* One of several steps that are applied together. `outcome` holds what its check found. */
 typedef struct MergedCall {
     Call *call;
@@ -93,6 +96,7 @@ typedef struct Action {
     ActionFunction query; /* a read-only value into outcome->value, callable as a macro */
     ActionClaims claims;
     ActionMerge merge;
+    ActionSince since;    /* NULL: it does not run, or nobody else starts it */
     const char *id_param; /* by which requisites find a step; NULL: the module's */
     bool repeats;         /* never unchanged, as a plain command */
     bool waits;           /* may sleep long: shown as waiting, takes no share of the workers */

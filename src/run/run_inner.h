@@ -3,6 +3,7 @@
 
 #include "base/str_map.h"
 #include "lang/scrub.h"
+#include "model/debts.h"
 #include "model/step_index.h"
 #include "modules/extension.h"
 #include "run/last_applied.h"
@@ -64,3 +65,6 @@ Str run_scrub(Run *run, Str text, Arena *arena);
 /* run_record.c: what templates in the parameters came to, as a JSON object in the run's arena;
  * empty when there are none. */
 Str run_record_values(Run *run, const Step *step, const Value *params);
+/* run_debts.c: whether nothing that the step owes is needed any more, because what it manages was
+ * started since, by whomever; then `notice` says so. */
+bool run_has_restarted(Run *run, const DebtBook *book, uint32_t step, Str boot, Str *notice);

@@ -227,27 +227,53 @@ static bool is_of_other_site(const Run *run, const Debt *debt)
            file_exists(arena_copy_c(run->arena, debt->home));
 }
 
-/* What steps of this run owe, and the end of debts whose steps have left the site. */
-static uint16_t *find_debts(Run *run, const DebtBook *book, Books *books)
+static Str boot_id(const Run *run)
+{
+    const Value *id = value_get(run->facts, STR("boot_id"));
+    return id != NULL && value_is_string(*id) ? value_str(*id) : STR_EMPTY;
+}
+
+/* With a notice, in the journal too; a plan has only a book of its own. */
+static void end_debt(Run *run, DebtBook *own, Books *books, Str step, Str notice)
+{
+    Error err;
+    problems_add_as(run->problems, SEVERITY_WARNING, "E0711", NULL, 0, 0, "%" STR_FMT,
+                    STR_ARG(notice));
+    if (books == NULL) {
+        debt_book_pay(own, step);
+        return;
+    }
+    note_written(books, journal_paid(books->journal, step, 0, notice, &err));
+}
+
+/* Debts whose steps have left the site. */
+static void end_left_debts(Run *run, const DebtBook *book, Books *books)
+{
+    uint32_t at = 0;
+    for (const Debt *debt; (debt = debt_book_next(book, &at, false)) != NULL;) {
+        if (run_lacks_step(run, debt->step) && !is_of_other_site(run, debt)) {
+            end_debt(run, NULL, books, debt->step, debt_notice(run->arena, debt, DEBT_LEFT_SITE));
+        }
+    }
+}
+
+/* What steps of this run owe, once the debts have ended that are not needed any more. */
+static uint16_t *find_debts(Run *run, const DebtBook *book, DebtBook *own, Books *books)
 {
     uint16_t *owed = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof *owed);
     if (debt_book_count(book) == 0) {
         return owed;
     }
     for (uint32_t i = 0; i < run->steps.count; i++) {
-        owed[i] = debt_book_kinds(book, graph_step(run->graph, i)->id);
-    }
-    uint32_t at = 0;
-    for (const Debt *debt; books != NULL && run->config.job_count == 0 &&
-                           (debt = debt_book_next(book, &at, false)) != NULL;) {
-        if (!run_lacks_step(run, debt->step) || is_of_other_site(run, debt)) {
-            continue;
+        Str notice, id = graph_step(run->graph, i)->id;
+        owed[i] = debt_book_kinds(book, id);
+        if (owed[i] != 0 && run_has_restarted(run, book, i, boot_id(run), &notice)) {
+            end_debt(run, own, books, id, notice);
+            owed[i] = 0;
         }
-        Error err;
-        Str notice = debt_notice(run->arena, debt, DEBT_LEFT_SITE);
-        problems_add_as(run->problems, SEVERITY_WARNING, "E0711", NULL, 0, 0, "%" STR_FMT,
-                        STR_ARG(notice));
-        note_written(books, journal_paid(books->journal, debt->step, 0, notice, &err));
+    }
+    if (books != NULL && run->config.job_count == 0) {
+        end_left_debts(run, book, books);
     }
     return owed;
 }
@@ -271,12 +297,6 @@ static List *list_debts(Run *run, const DebtBook *book)
 }
 
 /* --- Opening and closing --------------------------------------------------------------------- */
-
-static Str boot_id(const Run *run)
-{
-    const Value *id = value_get(run->facts, STR("boot_id"));
-    return id != NULL && value_is_string(*id) ? value_str(*id) : STR_EMPTY;
-}
 
 static bool books_open(Books *books, Error *err)
 {
@@ -427,7 +447,7 @@ static bool plan(Run *run, const RunView *view, int interrupts)
         problems_add_as(run->problems, SEVERITY_WARNING, "E0713", NULL, 0, 0,
                         "what is owed cannot be read: %s", err.text);
     }
-    execute(run, NULL, view, interrupts, find_debts(run, &book, NULL));
+    execute(run, NULL, view, interrupts, find_debts(run, &book, &book, NULL));
     run->report.owed = list_debts(run, &book);
     return true;
 }
@@ -442,7 +462,7 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
     books->id = run_id_make(run->arena);
     run->values = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(Str));
     debts_of_graph(run->arena, run->graph, run->home, &edges, &edge_count);
-    const uint16_t *owed = find_debts(run, journal_debts(books->journal), books);
+    const uint16_t *owed = find_debts(run, journal_debts(books->journal), NULL, books);
     journal_begin(books->journal, &(JournalRun){ .id = books->id,
                                                  .site = run_site_digest(run),
                                                  .path = run->home,
