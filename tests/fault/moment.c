@@ -1,6 +1,7 @@
 /* Ends the program that it is loaded into (LD_PRELOAD) by SIGKILL, at a chosen system call.
  *
- *     EDEN_KILL_AT=N       at the Nth call that changes something; of a write the first half is done
+ *     EDEN_KILL_AT=N       at the Nth call that changes or sends something; of a write the first half
+ *                          is done
  *     EDEN_KILL_COUNT=FILE how many there were is written there when the program ends by itself
  *
  * Only what the program itself does counts: commands that it starts do not get this library. */
@@ -10,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -85,6 +87,13 @@ int openat64(int directory, const char *path, int flags, ...)
         pass();
     }
     return (int)syscall(SYS_openat, directory, path, flags, mode);
+}
+
+/* What is asked of others, such as systemd. */
+ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
+{
+    pass();
+    return syscall(SYS_sendmsg, descriptor, message, flags);
 }
 
 #define PASS(name, parameters, ...)                   \

@@ -1,0 +1,20 @@
+/* The actions of module service, one file each; service.c puts them into the table. */
+#pragma once
+
+#include "modules/call.h"
+
+extern const ParamSpec ensure_params[];
+bool ensure_check(Call *call, Outcome *outcome, Error *err);
+bool ensure_apply(Call *call, Outcome *outcome, Error *err);
+bool ensure_react(Call *call, Outcome *outcome, Error *err);
+bool ensure_since(Call *call, int64_t *out_ms, Error *err);
+void ensure_claims(Arena *arena, const Value *params, List *claims);
+
+extern const ParamSpec unit_params[];
+bool unit_check(Call *call, Outcome *outcome, Error *err);
+bool unit_apply(Call *call, Outcome *outcome, Error *err);
+void unit_claims(Arena *arena, const Value *params, List *claims);
+
+extern const ParamSpec status_params[];
+bool status_check(Call *call, Outcome *outcome, Error *err);
+bool status_query(Call *call, Outcome *outcome, Error *err);

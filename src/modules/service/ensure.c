@@ -1,0 +1,280 @@
+/* service.ensure: a unit that runs or does not, starts at boot or does not. */
+#include "modules/service/ensure.h"
+
+#include "modules/service/actions.h"
+#include "modules/service/journal.h"
+#include "modules/service/unit_name.h"
+
+const ParamSpec ensure_params[] = {
+    { "name", PARAM_STRING, .required = true,
+      .help = "the unit; without an ending such as .timer it is a service" },
+    { "state", PARAM_STRING, .choices = "started|stopped|restarted|reloaded",
+      .help = "what it shall be, or what shall be done in every run" },
+    { "enabled", PARAM_BOOL, .help = "whether it starts at boot" },
+    { "masked", PARAM_BOOL, .help = "whether nothing and nobody can start it" },
+    { "reload", PARAM_BOOL, .fallback = "false",
+      .help = "as the reaction to a change it reloads, instead of restarting" },
+    { "timeout", PARAM_DURATION, .fallback = "5m",
+      .help = "how long it may take to start or stop; 0: as long as systemd waits" },
+    { "settle", PARAM_DURATION, .fallback = "500ms",
+      .help = "how long a service is watched after its start that does not say when it is ready" },
+    { 0 },
+};
+
+typedef struct Ensure {
+    Wanted wanted;
+    Found found;
+    Todo todo;
+    bool started; /* by apply, just now */
+} Ensure;
+
+/* --- Looking --------------------------------------------------------------------------------- */
+
+static bool look(Manager *manager, const Wanted *wanted, Found *out, Error *err)
+{
+    *out = (Found){ .unit.name = wanted->name };
+    bool has_state = !unit_name_is_template(wanted->name);
+    if (has_state && !manager_look(manager, wanted->name, &out->unit, err)) {
+        return false;
+    }
+    return manager_file_state(manager, out->unit.name, &out->file_state, err);
+}
+
+/* "; did you mean 'ssh.service'?" */
+static bool suggest(Manager *manager, Str name, Error *err)
+{
+    Str close = manager_suggest(manager, name);
+    if (close.len > 0) {
+        error_set(err, err->kind, "%s; did you mean '%" STR_FMT "'?", err->text, STR_ARG(close));
+    }
+    return false;
+}
+
+/* With what may help to mend it. Always false. */
+static bool explain(Manager *manager, const Ensure *ensure, Outcome *outcome, Error *err)
+{
+    const UnitStatus *unit = &ensure->found.unit;
+    if (err->kind == ERROR_NOT_FOUND) {
+        return suggest(manager, ensure->wanted.name, err);
+    }
+    if (unit_is_broken(unit)) {
+        Str tail = journal_tail(manager->call, &unit->name, 1, 0);
+        journal_tell(manager->call, tail, &unit->name, 1, outcome, err);
+    }
+    return false;
+}
+
+static bool check_live(Call *call, Ensure *ensure, Outcome *outcome, Error *err)
+{
+    AUTO_CLEAR(Manager) manager;
+    if (!manager_open(call, &manager, err) ||
+        !look(&manager, &ensure->wanted, &ensure->found, err)) {
+        return false;
+    }
+    if (!call->planning && ensure->wanted.state == WANT_STARTED &&
+        !unit_watch_young(&manager, &ensure->found.unit, ensure->wanted.patience.settle_ms, err)) {
+        return false;
+    }
+    return ensure_decide(&ensure->wanted, &ensure->found, call->planning, &ensure->todo, err) ||
+           explain(&manager, ensure, outcome, err);
+}
+
+static bool check_root(Call *call, Ensure *ensure, Error *err)
+{
+    if (ensure->wanted.state != WANT_ANY) {
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "'state' needs the running machine, not another root (--root %s); there, "
+                         "'enabled' and 'masked' can be set",
+                         host_root(call->host));
+    }
+    return ensure_root_look(call, &ensure->wanted, &ensure->found, err) &&
+           ensure_decide(&ensure->wanted, &ensure->found, call->planning, &ensure->todo, err);
+}
+
+bool ensure_check(Call *call, Outcome *outcome, Error *err)
+{
+    Ensure *ensure = ARENA_NEW(call->arena, Ensure);
+    if (!ensure_read(call, &ensure->wanted, err)) {
+        return false;
+    }
+    if (!(host_is_live(call->host) ? check_live(call, ensure, outcome, err)
+                                   : check_root(call, ensure, err))) {
+        return false;
+    }
+    ensure_describe(call, &ensure->wanted, &ensure->found, &ensure->todo, outcome);
+    outcome->found = ensure;
+    return true;
+}
+
+/* --- Doing it -------------------------------------------------------------------------------- */
+
+/* Links of unit files first, because a unit must be unmasked before it starts. */
+static bool change_files(Manager *manager, Ensure *ensure, Outcome *outcome, Error *err)
+{
+    static const UnitFileChange order[] = { UNIT_UNMASK,          UNIT_UNMASK_RUNTIME, UNIT_DISABLE,
+                                            UNIT_DISABLE_RUNTIME, UNIT_ENABLE,         UNIT_MASK };
+    bool changed = false;
+    Str name = ensure->found.unit.name;
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        if (ensure->todo.changes_file[order[i]]) {
+            if (!manager_change_file(manager, name, order[i], err)) {
+                return error_wrap(err, "%" STR_FMT, STR_ARG(name));
+            }
+            outcome->changed = changed = true;
+        }
+    }
+    if ((changed || ensure->found.unit.needs_reload) && !manager_reload(manager, err)) {
+        return false;
+    }
+    return true;
+}
+
+/* What systemd makes of enabling is its own business: it is asked whether it worked. */
+static bool confirm_files(Manager *manager, Ensure *ensure, Error *err)
+{
+    Str state;
+    Str name = ensure->found.unit.name;
+    if (!ensure->todo.changes_file[UNIT_ENABLE]) {
+        return true;
+    }
+    return manager_file_state(manager, name, &state, err) &&
+           (file_state_is_enabled(state) ||
+            error_set(err, ERROR_OS, "%" STR_FMT " was enabled, but is '%" STR_FMT "'",
+                      STR_ARG(name), STR_ARG(state)));
+}
+
+static bool act(Manager *manager, Ensure *ensure, Outcome *outcome, Error *err)
+{
+    UnitStatus *unit = &ensure->found.unit;
+    if (!unit_job_run(manager, unit, ensure->todo.job, ensure->wanted.patience, outcome, err)) {
+        return false;
+    }
+    ensure->started = ensure->todo.job == UNIT_START || ensure->todo.job == UNIT_RESTART;
+    outcome->state = unit_state(unit);
+    if (ensure->todo.job != UNIT_STOP && !unit_is_running(unit)) {
+        outcome_change(manager->call, outcome, "state", value_string(outcome->state),
+                       value_string(STR("ran to its end")));
+        outcome->comment = STR("ran to its end");
+    }
+    return true;
+}
+
+bool ensure_apply(Call *call, Outcome *outcome, Error *err)
+{
+    Ensure *ensure = outcome->found;
+    if (!host_is_live(call->host)) {
+        return ensure_root_apply(call, &ensure->wanted, &ensure->todo, outcome, err);
+    }
+    AUTO_CLEAR(Manager) manager;
+    return manager_open(call, &manager, err) && change_files(&manager, ensure, outcome, err) &&
+           confirm_files(&manager, ensure, err) &&
+           (!ensure->todo.acts || act(&manager, ensure, outcome, err));
+}
+
+/* --- Reacting -------------------------------------------------------------------------------- */
+
+/* Whether the unit has to do anything about the change, given how it is. */
+static bool must_react(const Call *call, const Wanted *wanted, const Ensure *ensure,
+                       const UnitStatus *unit, Str *why_not)
+{
+    bool shall_run = wanted->state != WANT_ANY && wanted->state != WANT_STOPPED;
+    if (wanted->state == WANT_STOPPED || wanted->masked || (!shall_run && unit_is_stopped(unit))) {
+        *why_not = STR("does not run, so nothing is to be restarted");
+        return false;
+    }
+    /* systemd says when it left the state inactive: a restart is such a moment too. */
+    if ((ensure != NULL && ensure->started) ||
+        (call->change_ms > 0 && unit->started_ms > call->change_ms)) {
+        *why_not = STR("was started after the change");
+        return false;
+    }
+    return true;
+}
+
+static void add_comment(Call *call, Outcome *outcome, Str words)
+{
+    outcome->comment = outcome->comment.len == 0
+                           ? words
+                           : arena_format(call->arena, "%" STR_FMT ", %" STR_FMT,
+                                          STR_ARG(outcome->comment), STR_ARG(words));
+}
+
+bool ensure_react(Call *call, Outcome *outcome, Error *err)
+{
+    const Ensure *ensure = outcome->found; /* NULL at the end of the run */
+    Wanted wanted;
+    UnitStatus unit;
+    Str why_not = STR_EMPTY;
+    if (!ensure_read(call, &wanted, err)) {
+        return false;
+    }
+    if (!host_is_live(call->host) || unit_name_is_template(wanted.name)) {
+        return true; /* nothing runs there */
+    }
+    AUTO_CLEAR(Manager) manager;
+    if (!manager_open(call, &manager, err) || !manager_look(&manager, wanted.name, &unit, err)) {
+        return false;
+    }
+    outcome->state = unit_state(&unit);
+    if (!must_react(call, &wanted, ensure, &unit, &why_not)) {
+        if (ensure == NULL || !ensure->started) {
+            add_comment(call, outcome, why_not);
+        }
+        return true;
+    }
+    if (unit.needs_reload && !manager_reload(&manager, err)) {
+        return false;
+    }
+    UnitJob job = wanted.reload ? UNIT_RELOAD : UNIT_RESTART;
+    if (!unit_job_run(&manager, &unit, job, wanted.patience, outcome, err)) {
+        return false;
+    }
+    Str words = wanted.reload ? STR("reloaded") : STR("restarted");
+    add_comment(call, outcome, words);
+    outcome_change(call, outcome, "reaction", value_missing(), value_string(words));
+    outcome->state = unit_state(&unit);
+    return true;
+}
+
+bool ensure_since(Call *call, int64_t *out_ms, Error *err)
+{
+    Wanted wanted;
+    UnitStatus unit;
+    if (!ensure_read(call, &wanted, err)) {
+        return false;
+    }
+    AUTO_CLEAR(Manager) manager;
+    if (!manager_open(call, &manager, err) || !manager_look(&manager, wanted.name, &unit, err)) {
+        return false;
+    }
+    *out_ms = unit_is_running(&unit) ? unit.started_ms : 0;
+    return true;
+}
+
+/* --- Claims ---------------------------------------------------------------------------------- */
+
+static void claim(Arena *arena, List *claims, const char *prefix, Str name)
+{
+    list_push(arena, claims,
+              value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(name))));
+}
+
+/* The unit; and what must be there before it: its file, and the package that is called like it. */
+void ensure_claims(Arena *arena, const Value *params, List *claims)
+{
+    Str name;
+    Error err;
+    if (!value_is_string(params[0]) ||
+        !unit_name_complete(arena, value_str(params[0]), &name, &err)) {
+        return;
+    }
+    Str template = unit_name_template(arena, name);
+    claim(arena, claims, "unit:", name);
+    claim(arena, claims, "needs:path:" UNIT_FOLDER "/", name);
+    claim(arena, claims, "needs:unit-dropin:", name);
+    if (template.len > 0) {
+        claim(arena, claims, "needs:path:" UNIT_FOLDER "/", template);
+        claim(arena, claims, "needs:unit-dropin:", template);
+    }
+    claim(arena, claims, "needs:pkg:", unit_name_base(name));
+}

@@ -1,0 +1,442 @@
+"""Units that fail, hang, are masked or are not there: what the step says of it."""
+
+
+
+import pytest
+
+from units import ensure, file, fresh, put, show, text, unit
+
+
+def failed(done, name):
+    assert done.exit == 1, done
+    step = done.steps[name]
+    assert step.result == "failed"
+    return step
+
+
+SH = "/bin/sh -c '{}'"
+# What the unit does, what the error says of it, and words of it that must be in the error.
+BROKEN = {
+    "ends with an exit code": (
+        text(SH.format("echo first; echo cannot open port 80 >&2; exit 3")),
+        "did not start: it ended with exit code 3", ["first | cannot open port 80"]),
+    "is killed": (
+        text(SH.format("echo going; kill -SEGV $$$$")), "it was ended by SIGSEGV", ["going"]),
+    "cannot be executed": (
+        text("/nonexistent/program"),
+        "its program cannot be executed (exit code 203)", ["No such file"]),
+    "has a user that is not there": (
+        text("/bin/true", "User=nobody-at-all"),
+        "its user is not there (exit code 217)", []),
+    "fails before its start": (
+        text("/usr/bin/sleep 1000", "ExecStartPre=" + SH.format("echo no disk; exit 4")),
+        "its ExecStartPre, /bin/sh, ended with exit code 4", ["no disk"]),
+    "is started again and again": (
+        text(SH.format("echo next try; exit 1"), "Restart=always", "RestartSec=20ms"),
+        "it ended with exit code 1, and systemd starts it again and again", ["next try"]),
+    "is given up": (
+        text(SH.format("echo next try; exit 1"), "Restart=always", "RestartSec=1ms",
+             unit=["StartLimitBurst=2"]),
+        "did not start: ", ["next try"]),
+    "never gets ready": (
+        text(SH.format("echo looking for a peer; exec sleep 1000"), "Type=notify",
+             "TimeoutStartSec=1"),
+        "it took longer than its own time limit", ["looking for a peer"]),
+    "ends before it is ready": (
+        text(SH.format("echo done"), "Type=notify"),
+        "it did not tell that it is ready", ["done"]),
+    "ends at once": (
+        text(SH.format("echo nothing to do")), "it ended at once, without an error",
+        ["nothing to do"]),
+    "is Type=forking and fails": (
+        text(SH.format("echo bad option; exit 2"), "Type=forking"),
+        "its ExecStart, /bin/sh, ended with exit code 2", ["bad option"]),
+    "has a condition": (
+        text("/usr/bin/sleep 1000", unit=["ConditionPathExists=/nonexistent"]),
+        "its condition does not hold: ConditionPathExists=/nonexistent", []),
+    "has the opposite of a condition": (
+        text("/usr/bin/sleep 1000", unit=["ConditionPathExists=!/etc"]),
+        "its condition does not hold: ConditionPathExists=!/etc", []),
+    "is broken": (
+        text("no/absolute/path"), "cannot be used: Unit", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_unit_that_fails_fails_the_step_with_its_journal(server, what):
+    content, told, words = BROKEN[what]
+    name = fresh("broken")
+    put(server, name, content)
+    step = failed(server.apply([ensure(name, state="started")]), name)
+    assert f"{name}.service" in step.error.message
+    assert told in step.error.message
+    for word in words:
+        assert word in step.error.message
+        assert all(part in step.stderr for part in word.split(" | "))
+    # It is no better the second time.
+    failed(server.apply([ensure(name, state="started")]), name)
+    server.run(["systemctl", "stop", name], check=False)
+
+
+def test_people_see_the_journal_of_a_failed_unit(server):
+    name = fresh("broken")
+    put(server, name, text(SH.format("for i in 1 2 3 4 5; do echo line $$i; done; exit 1")))
+    path = server.put_site([ensure(name, state="started")])
+    shown = server.eden("apply", path)
+    for number in range(1, 6):
+        assert f"line {number}" in shown.stdout + shown.stderr
+
+
+def test_journal_of_an_earlier_start_is_not_told(server):
+    name = fresh("broken")
+    put(server, name, text(SH.format(f"cat /run/{name}; exit 1")))
+    server.write(f"/run/{name}", "yesterday\n")
+    failed(server.apply([ensure(name, state="started")]), name)
+    server.write(f"/run/{name}", "today\n")
+    step = failed(server.apply([ensure(name, state="started")]), name)
+    assert "today" in step.stderr and "yesterday" not in step.stderr
+
+
+def test_long_and_hostile_words_are_bounded_and_escaped(server):
+    name = fresh("broken")
+    server.write(f"/run/{name}", "".join(f"{number} {'x' * 5000}\n" for number in range(100)))
+    put(server, name, text(SH.format(f"cat /run/{name}; printf \"\\\\033[31mred\\\\n\"; exit 1")))
+    step = failed(server.apply([ensure(name, state="started")]), name)
+    lines = step.stderr.splitlines()
+    assert len(lines) <= 20 and all(len(line) <= 303 for line in lines)
+    assert "\033" not in step.stderr and "\033" not in step.error.message
+    assert len(step.error.message) < 600
+
+
+def test_unit_whose_needs_fail_names_them(server):
+    needed, name = fresh("broken"), fresh()
+    put(server, needed, text(SH.format("echo no license; exit 1"), "Type=oneshot"))
+    needs = f"{needed}.service"
+    put(server, name, text(unit=[f"Requires={needs}", f"After={needs}"]))
+    step = failed(server.apply([ensure(name, state="started")]), name)
+    assert f"{name}.service did not start: it needs {needs}" in step.error.message
+    assert "no license" in step.error.message and "no license" in step.stderr
+
+
+# --- Time ------------------------------------------------------------------------------------
+
+
+def test_job_that_takes_too_long_fails_and_goes_on(server):
+    name = fresh("slow")
+    waits = f"while ! test -e /run/{name}; do sleep 0.05; done"
+    put(server, name, text(SH.format(f"echo warming up; {waits}"), "Type=oneshot",
+                           "RemainAfterExit=yes"))  # fmt: skip
+    step = failed(server.apply([ensure(name, state="started", timeout="1s")]), name)
+    assert "after 1 s it is still 'activating' (start); systemd goes on with it" in step.error.message
+    assert "warming up" in step.error.message
+    assert show(server, name, "ActiveState") == "activating"
+    # The next run waits for the same job.
+    waiting = server.popen(["eden", "apply", server.put_site([ensure(name, state="started")]),
+                            "-o", "json", "--progress", "none"])  # fmt: skip
+    server.wait_for(f"fuser -s /var/lib/eden/lock || pidof eden", what="eden to run")
+    server.write(f"/run/{name}", "")
+    assert waiting.wait(30) == 0
+    assert show(server, name, "ActiveState") == "active"
+
+
+def test_time_limit_of_the_step_counts_too(server):
+    name = fresh("slow")
+    put(server, name, text("/usr/bin/sleep 1000", "Type=oneshot"))
+    step = {**ensure(name, state="started"), "runOptions": {"timeout": "1s"}}
+    assert "after 1 s it is still" in failed(server.apply([step]), name).error.message
+    server.run(["systemctl", "stop", name])
+
+
+def test_interrupted_twice_the_wait_ends(server):
+    name = fresh("slow")
+    put(server, name, text("/usr/bin/sleep 1000", "Type=oneshot"))
+    path = server.put_site([ensure(name, state="started")])
+    running = server.popen(f"exec eden apply {path} --progress none")
+    server.wait_for(lambda: show(server, name, "ActiveState") == "activating", what="the start")
+    pid = server.run(["pidof", "eden"]).out.split()[0]
+    for _ in range(2):
+        server.run(["kill", "-INT", pid])
+    assert running.wait(20) == 130
+    server.run(["systemctl", "stop", name])
+
+
+def test_systemd_that_replaces_itself_does_not_end_the_wait(server):
+    name = fresh("slow")
+    waits = f"while ! test -e /run/{name}; do sleep 0.05; done"
+    put(server, name, text(SH.format(waits), "Type=oneshot", "RemainAfterExit=yes"))
+    path = server.put_site([ensure(name, state="started")])
+    running = server.popen(["eden", "apply", path, "--progress", "none"])
+    server.wait_for(lambda: show(server, name, "ActiveState") == "activating", what="the start")
+    server.run(["systemctl", "daemon-reexec"])
+    server.write(f"/run/{name}", "")
+    assert running.wait(30) == 0
+    assert show(server, name, "ActiveState") == "active"
+
+
+def test_job_that_somebody_else_ends_is_told(server):
+    name = fresh("slow")
+    put(server, name, text("/usr/bin/sleep 1000", "Type=oneshot"))
+    path = server.put_site([ensure(name, state="started")])
+    running = server.popen(["eden", "apply", path, "--progress", "none"], stderr=-1, stdout=-1)
+    server.wait_for(lambda: show(server, name, "ActiveState") == "activating", what="the start")
+    server.run(["systemctl", "stop", name])
+    told = b"".join(running.communicate(timeout=30)).decode()
+    assert running.returncode == 1 and "did not start" in told
+
+
+# --- Masked, unknown, unusual ----------------------------------------------------------------
+
+
+def test_masked_unit_is_not_started_but_unmasked_on_request(server):
+    name = fresh()
+    server.write(f"/usr/lib/systemd/system/{name}.service", text())
+    server.run(f"systemctl daemon-reload; systemctl mask {name}")
+    step = failed(server.apply([ensure(name, state="started")]), name)
+    assert "is masked and cannot be started; 'masked: false' unmasks it" in step.error.message
+    step = failed(server.apply([ensure(name, enabled=True)]), name)
+    assert "is masked and cannot be enabled" in step.error.message
+    steps = [ensure(name, state="started", enabled=True, masked=False)]
+    done = server.apply(steps)
+    assert done.result == "changed" and done.steps[name].changes["masked"] == {
+        "old": True, "new": False}  # fmt: skip
+    assert show(server, name, "ActiveState") == "active"
+    assert server.apply(steps).result == "ok"
+    done = server.apply([ensure(name, state="stopped", enabled=False, masked=True)])
+    assert done.result == "changed"
+    assert show(server, name, "LoadState") == "masked"
+    assert server.apply([ensure(name, state="stopped", masked=True)]).result == "ok"
+
+
+def test_unit_masked_until_the_next_boot_is_unmasked(server):
+    name = fresh()
+    server.write(f"/usr/lib/systemd/system/{name}.service", text())
+    server.run(f"systemctl daemon-reload; systemctl mask --runtime {name}")
+    assert server.apply([ensure(name, state="started", masked=False)]).result == "changed"
+    assert server.apply([ensure(name, state="started", masked=False)]).result == "ok"
+
+
+def test_own_unit_file_is_not_thrown_away_by_masking(server):
+    name = fresh()
+    put(server, name, text())
+    step = failed(server.apply([ensure(name, masked=True)]), name)
+    assert "exists" in step.error.message
+    assert server.exists(f"/etc/systemd/system/{name}.service")
+
+
+def test_unknown_unit_is_an_error_with_a_suggestion(server):
+    step = failed(server.apply([ensure("crno", state="started")]), "crno")
+    assert step.error.message == (
+        "there is no unit 'crno.service'; did you mean 'cron.service'?"
+    )
+    step = failed(server.apply([ensure("zzyzx.timer", enabled=True)]), "zzyzx.timer")
+    assert step.error.message == "there is no unit 'zzyzx.timer'"
+
+
+def test_plan_expects_that_an_unknown_unit_comes(server):
+    name = fresh()
+    done = server.plan([unit(name, text()), ensure(name, state="started", enabled=True)])
+    assert done.result == "changed"
+    assert done.steps[name].result == "changed" and "no such unit yet" in done.steps[name].reason
+
+
+def test_unknown_unit_is_as_good_as_stopped(server):
+    done = server.apply([ensure("telnetd", state="stopped", enabled=False)])
+    assert done.result == "ok" and done.steps["telnetd"].state == "stopped"
+    done = server.apply([ensure("telnetd", masked=True)])
+    assert done.result == "changed"
+    assert server.apply([ensure("telnetd", masked=True)]).result == "ok"
+    assert server.apply([ensure("telnetd", masked=False)]).result == "changed"
+
+
+def test_unit_without_install_section_cannot_be_enabled(server):
+    name = fresh()
+    put(server, name, text(install=None))
+    step = failed(server.apply([ensure(name, enabled=True)]), name)
+    assert "it has no [Install] section" in step.error.message
+    assert server.apply([ensure(name, enabled=False)]).result == "ok"
+
+
+def test_alias_means_the_unit_itself(server):
+    done = server.apply([ensure("sshd", state="started")])
+    assert done.exit == 0
+    assert show(server, "ssh.service", "ActiveState") == "active"
+    assert server.apply([ensure("sshd", state="started", enabled=True)]).result == "ok"
+
+
+def test_oneshot_runs_every_time_unless_it_remains(server):
+    name, stays = fresh("once"), fresh("once")
+    put(server, name, text(SH.format(f"echo ran >> /run/{name}.log"), "Type=oneshot"))
+    put(server, stays, text("/bin/true", "Type=oneshot", "RemainAfterExit=yes"))
+    steps = [ensure(name, state="started"), ensure(stays, state="started")]
+    done = server.apply(steps)
+    assert done.steps[name].changes["state"]["new"] == "ran to its end"
+    assert done.steps[name].state == "stopped" and done.steps[stays].state == "running"
+    done = server.apply(steps)
+    assert (done.steps[name].result, done.steps[stays].result) == ("changed", "ok")
+    assert server.read(f"/run/{name}.log").split() == ["ran", "ran"]
+
+
+def test_service_that_starts_slowly_is_waited_for(server):
+    name = fresh("slow")
+    put(server, name, text("/usr/bin/sleep 1000", f"ExecStartPre=/usr/bin/sleep 1",
+                           f"ExecStartPost={SH.format(f'sleep 1; touch /run/{name}')}"))  # fmt: skip
+    assert server.apply([ensure(name, state="started")]).steps[name].state == "running"
+    assert server.exists(f"/run/{name}")
+
+
+def test_crash_is_noticed_while_the_unit_settles_and_not_after(server):
+    name = fresh("late")
+    put(server, name, text(SH.format("sleep 1; echo too late; exit 1")))
+    step = failed(server.apply([ensure(name, state="started", settle="10s")]), name)
+    assert "too late" in step.error.message and step.duration_ms < 9000
+    assert server.apply([ensure(name, state="started", settle="0s")]).result == "changed"
+
+
+def test_other_kinds_of_units(server):
+    name = fresh()
+    server.mkdir(f"/srv/{name}")
+    put(server, f"{name}.service", text("/bin/true", "Type=oneshot"))
+    put(server, f"{name}.timer", "[Timer]\nOnCalendar=yearly\n[Install]\nWantedBy=timers.target\n")
+    put(server, f"{name}.socket", f"[Socket]\nListenStream=/run/{name}.sock\nAccept=no\n"
+        "[Install]\nWantedBy=sockets.target\n")  # fmt: skip
+    put(server, f"srv-{name}.mount", f"[Mount]\nWhat=tmpfs\nWhere=/srv/{name}\nType=tmpfs\n")
+    put(server, f"{name}@.service",
+        text("/usr/bin/sleep 1000", "Environment=NAME=%i", install="multi-user.target"))
+    steps = [
+        ensure(f"{name}.timer", state="started", enabled=True),
+        ensure(f"{name}.socket", state="started", enabled=True),
+        ensure(f"srv-{name}.mount", state="started"),
+        ensure(f"{name}@blue", state="started", enabled=True),
+    ]
+    assert server.apply(steps).result == "changed"
+    server.run(f"mountpoint /srv/{name}; test -S /run/{name}.sock")
+    assert show(server, f"{name}@blue", "ActiveState") == "active"
+    assert server.apply(steps).result == "ok"
+    for step in steps:
+        step["service.ensure"][1] = {"state": "stopped"}
+    assert server.apply(steps).result == "changed"
+    assert server.apply(steps).result == "ok"
+    assert not server.exists(f"/run/{name}.sock.x")
+
+
+def test_mount_that_fails_is_told(server):
+    name = fresh()
+    put(server, f"srv-{name}.mount",
+        f"[Mount]\nWhat=/dev/nonexistent\nWhere=/srv/{name}\nType=ext4\n[Unit]\nJobTimeoutSec=1\n")
+    step = failed(server.apply([ensure(f"srv-{name}.mount", state="started")]),
+                  f"srv-{name}.mount")  # fmt: skip
+    assert f"srv-{name}.mount did not start" in step.error.message
+
+
+def test_template_can_be_enabled_and_has_no_state(server):
+    name = fresh()
+    put(server, f"{name}@.service", text() + "DefaultInstance=main\n")
+    steps = [ensure(f"{name}@", enabled=True)]
+    assert server.apply(steps).result == "changed"
+    assert server.exists(f"/etc/systemd/system/multi-user.target.wants/{name}@main.service")
+    assert server.apply(steps).result == "ok"
+    step = failed(server.apply([ensure(f"{name}@", state="started")]), f"{name}@")
+    assert "is a template" in step.error.message
+
+
+def test_many_units_at_once(server):
+    names = [fresh("many") for _ in range(12)]
+    steps = [unit(name, text()) for name in names]
+    steps += [ensure(name, state="started", enabled=True) for name in names]
+    done = server.apply(steps, "--order", "justdoit")
+    assert done.result == "changed" and done.counts["failed"] == 0
+    assert server.apply(steps, "--order", "genius").result == "ok"
+
+
+def test_restarted_and_reloaded_are_done_every_time(server):
+    name = fresh()
+    put(server, name, text(SH.format(f"echo start >> /run/{name}.log; exec sleep 1000"),
+                           f"ExecReload={SH.format(f'echo reload >> /run/{name}.log')}"))  # fmt: skip
+    for _ in range(2):
+        assert server.apply([ensure(name, state="restarted")]).result == "changed"
+    assert server.apply([ensure(name, state="reloaded")]).result == "changed"
+    server.wait_for(f"grep -q reload /run/{name}.log")
+    assert server.read(f"/run/{name}.log").split() == ["start", "start", "reload"]
+
+
+# --- Who, and where --------------------------------------------------------------------------
+
+
+def test_without_systemd_the_step_says_so(light):
+    host = light()
+    for run in (host.plan, host.apply):
+        step = failed(run([ensure("cron", state="started")]), "cron")
+        assert "systemd does not run this machine" in step.error.message
+
+
+def test_without_a_bus_root_reaches_systemd_nevertheless(systemd):
+    host = systemd()
+    host.run("systemctl stop dbus.service dbus.socket 2>/dev/null; test ! -S /run/dbus/system_bus_socket"
+             " || rm /run/dbus/system_bus_socket")  # fmt: skip
+    name = fresh()
+    done = host.apply([unit(name, text()), ensure(name, state="started", enabled=True)])
+    assert done.result == "changed"
+
+
+def as_user(host, user, steps):
+    path = host.put_site(steps)
+    host.run(["chmod", "-R", "a+rX", path])
+    return host.run(
+        ["setpriv", f"--reuid={user}", "--regid=nogroup", "--clear-groups", "eden", "apply", path,
+         "--state-dir", f"/run/{user}", "--progress", "none"], check=False,
+    )  # fmt: skip
+
+
+def test_others_reach_systemd_over_the_bus_and_need_permission(server):
+    """An ordinary user asks over the system bus; polkit decides."""
+    name = fresh()
+    put(server, name, text())
+    server.run("id op >/dev/null 2>&1 || useradd op; install -d -o op /run/op")
+    steps = [ensure(name, state="started")]
+    done = as_user(server, "op", steps)
+    assert done.returncode == 1
+    assert "uthentication" in done.stdout + done.stderr or "denied" in done.stdout + done.stderr
+    rule = ('polkit.addRule(function(action, subject) { if (action.id == '
+            '"org.freedesktop.systemd1.manage-units" && subject.user == "op") '
+            'return polkit.Result.YES; });\n')  # fmt: skip
+    server.write("/etc/polkit-1/rules.d/10-op.rules", rule, mode=0o644)
+    server.run(["systemctl", "restart", "polkit"])
+    done = as_user(server, "op", steps)
+    assert done.returncode == 0, done
+    assert show(server, name, "ActiveState") == "active"
+    broken = fresh("broken")
+    put(server, broken, text(SH.format("exit 9")))
+    done = as_user(server, "op", [ensure(broken, state="started")])
+    assert done.returncode == 1 and "exit code 9" in done.stdout + done.stderr
+
+
+def test_status_tells_how_a_unit_is(server):
+    name = fresh()
+    put(server, name, text())
+    ask = {"name": "ask", "template.expression": [
+        {"content": f"{{{{ macros['service.status']('{name}') }}}}"}]}  # fmt: skip
+    tell = {"name": "tell", "test.ok": [], "conditions": {"success": {"condition": (
+        "steps['ask'].value.exists and not steps['ask'].value.enabled and"
+        f" steps['ask'].value.name == '{name}.service'"
+        " and steps['ask'].value.state == 'stopped'")}}}  # fmt: skip
+    assert server.apply([ask, tell]).result == "ok"
+    step = {"name": "how", "service.status": [{"name": name}]}
+    assert server.apply([step]).steps["how"].state == "stopped"
+    server.run(["systemctl", "start", name])
+    assert server.apply([step]).steps["how"].state == "running"
+    when = {"name": "only when it runs", "test.changed": [], "conditions": {
+        "when": {"condition": f"macros['service.status']('{name}').state == 'running'"}}}  # fmt: skip
+    assert server.apply([when]).result == "changed"
+    server.run(["systemctl", "stop", name])
+    assert server.apply([when]).steps["only when it runs"].result == "skipped"
+
+
+def test_condition_sees_the_state_of_a_service(server):
+    name = fresh()
+    put(server, name, text())
+    done = server.apply([
+        ensure(name, step="start it", state="started"),
+        {"name": "check", "test.ok": [], "require": [{"step": "start it"}],
+         "conditions": {"success": {"condition": "steps['start it'].State == 'running'"}}},
+    ])  # fmt: skip
+    assert done.steps["check"].result == "ok"

@@ -1,0 +1,192 @@
+"""Unit files: systemd knows them as soon as they are there, also when the run died meanwhile."""
+
+import pytest
+
+from units import ensure, fresh, put, show, text, unit
+
+
+def loaded_command(host, name):
+    return show(host, name, "ExecStart")
+
+
+def test_unit_is_loaded_as_soon_as_it_is_written(server):
+    name = fresh()
+    assert server.apply([unit(name, text("/usr/bin/sleep 1000"))]).result == "changed"
+    assert "sleep 1000" in loaded_command(server, name)
+    assert server.run(f"stat -c '%U %G %a' /etc/systemd/system/{name}.service").out == "root root 644"
+    assert server.apply([unit(name, text("/usr/bin/sleep 2000"))]).result == "changed"
+    assert "sleep 2000" in loaded_command(server, name)
+    assert server.apply([unit(name, text("/usr/bin/sleep 2000"))]).result == "ok"
+
+
+def test_drop_in_changes_a_part_and_goes_away_again(server):
+    name = fresh()
+    server.write(f"/usr/lib/systemd/system/{name}.service", text())
+    steps = [unit(name, "[Service]\nNice=7\n", dropin="nice"),
+             ensure(name, state="started", watch=[{"step": f"{name} file"}])]  # fmt: skip
+    assert server.apply(steps).result == "changed"
+    assert show(server, name, "Nice") == "7"
+    steps[0] = unit(name, "[Service]\nNice=9\n", dropin="nice")
+    assert server.apply(steps).steps[name].reacted
+    pid = show(server, name, "MainPID")
+    assert server.run(f"ps -o ni= -p {pid}").out.strip() == "9"
+    gone = {"name": "gone", "service.unit": [{"name": name}, {"dropin": "nice"}, {"absent": True}]}
+    assert server.apply([gone]).result == "changed"
+    assert show(server, name, "Nice") == "0"
+    assert server.apply([gone]).result == "ok"
+
+
+def test_absent_unit_is_stopped_before_and_gone_after(server):
+    name = fresh()
+    server.apply([unit(name, text()), ensure(name, state="started", enabled=True)])
+    steps = [
+        ensure(name, state="stopped", enabled=False),
+        {"name": "gone", "service.unit": [{"name": name}, {"absent": True}]},
+    ]
+    done = server.apply(steps, "--order", "justdoit")
+    assert done.result == "changed" and done.counts["failed"] == 0
+    assert show(server, name, "LoadState") == "not-found"
+    assert server.apply(steps).result == "ok"
+
+
+@pytest.mark.parametrize("order", ["ansible", "justdoit", "genius"])
+def test_services_come_after_their_files_wherever_those_stand(server, order):
+    name = fresh()
+    done = server.apply([
+        ensure(f"{name}@x", state="started"),
+        ensure(name, state="started"),
+        unit(name, "[Service]\nNice=3\n", dropin="more", step="more"),
+        unit(name, text()),
+        unit(f"{name}@", text()),
+    ], "--order", order)  # fmt: skip
+    assert done.result == "changed", done
+    assert show(server, name, "Nice") == "3"
+
+
+def test_unit_that_systemd_cannot_use_fails_its_step(server):
+    name = fresh()
+    steps = [unit(name, "[Service]\nType=simple\n")]
+    for _ in range(2):
+        done = server.apply(steps)
+        assert done.exit == 1 and f"systemd cannot use {name}.service" in done.errors
+        assert "ExecStart" in done.errors
+
+
+def test_verify_keeps_a_wrong_unit_away(server):
+    name = fresh()
+    done = server.apply([unit(name, "[Service]\nType=simple\n", verify=True)])
+    assert done.exit == 1 and "verify" in done.errors
+    assert not server.exists(f"/etc/systemd/system/{name}.service")
+    assert server.apply([unit(name, text(), verify=True)]).result == "changed"
+    assert server.run("ls -A /tmp").out.count("eden-unit") == 0
+
+
+# --- Between the file and the reload -----------------------------------------------------------
+
+
+def written_but_not_loaded(host, path, content):
+    """As a run leaves it that dies right after the file."""
+    host.write(path, content)
+
+
+def test_changed_unit_that_was_not_loaded_is_found(server):
+    name = fresh()
+    server.apply([unit(name, text("/usr/bin/sleep 1000")), ensure(name, state="started")])
+    written_but_not_loaded(server, f"/etc/systemd/system/{name}.service", text("/usr/bin/sleep 2000"))
+    steps = [unit(name, text("/usr/bin/sleep 2000"))]
+    assert server.plan(steps).result == "changed"
+    assert server.apply(steps).result == "changed"
+    assert "sleep 2000" in loaded_command(server, name)
+    assert server.apply(steps).result == "ok"
+
+
+def test_unit_that_overrides_another_and_was_not_loaded_is_found(server):
+    """systemd itself does not notice that a file appeared which comes first."""
+    name = fresh()
+    server.write(f"/usr/lib/systemd/system/{name}.service", text("/usr/bin/sleep 1000"))
+    server.apply([ensure(name, state="started")])
+    written_but_not_loaded(server, f"/etc/systemd/system/{name}.service", text("/usr/bin/sleep 2000"))
+    assert show(server, name, "NeedDaemonReload") == "no"
+    steps = [unit(name, text("/usr/bin/sleep 2000"))]
+    assert server.apply(steps).result == "changed"
+    assert "sleep 2000" in loaded_command(server, name)
+    assert server.apply(steps).result == "ok"
+
+
+def test_drop_in_that_was_not_loaded_is_found(server):
+    name = fresh()
+    server.apply([unit(name, text()), ensure(name, state="started")])
+    written_but_not_loaded(
+        server, f"/etc/systemd/system/{name}.service.d/x.conf", "[Service]\nNice=4\n"
+    )
+    steps = [unit(name, "[Service]\nNice=4\n", dropin="x")]
+    assert server.apply(steps).result == "changed"
+    assert show(server, name, "Nice") == "4"
+    assert server.apply(steps).result == "ok"
+
+
+def test_template_whose_instances_were_not_loaded_is_found(server):
+    name = fresh()
+    server.apply([unit(f"{name}@", text("/usr/bin/sleep 1000")), ensure(f"{name}@a", state="started")])
+    written_but_not_loaded(
+        server, f"/etc/systemd/system/{name}@.service", text("/usr/bin/sleep 2000")
+    )
+    steps = [unit(f"{name}@", text("/usr/bin/sleep 2000"))]
+    assert server.apply(steps).result == "changed"
+    assert "sleep 2000" in loaded_command(server, f"{name}@a")
+    assert server.apply(steps).result == "ok"
+
+
+def test_removed_unit_that_is_still_loaded_is_found(server):
+    name = fresh()
+    server.apply([unit(name, text()), ensure(name, state="started")])
+    server.run(["rm", f"/etc/systemd/system/{name}.service"])
+    steps = [{"name": "gone", "service.unit": [{"name": name}, {"absent": True}]}]
+    assert server.apply(steps).result == "changed"
+    assert show(server, name, "LoadState") == "not-found"
+    assert server.apply(steps).result == "ok"
+
+
+@pytest.mark.parametrize("watched", [True, False], ids=["watched", "alone"])
+def test_killed_at_any_moment_the_next_run_leaves_nothing_behind(systemd, moment_path, watched):
+    """kill -9 at every system call that changes something: afterwards systemd has loaded what is
+    on the disk, and a service that watches its unit runs with it."""
+    host = systemd()
+    host.write("/usr/lib/systemd/system/app.service", text("/usr/bin/sleep 1000"))
+    host.run("systemctl daemon-reload; systemctl start app")
+    host.run("cat > /run/moment.so", input=moment_path.read_bytes())
+
+    def site(seconds):
+        steps = [unit("app", text(f"/usr/bin/sleep {seconds}"))]
+        if watched:
+            steps.append(ensure("app", state="started", settle="0s", watch=[{"step": "app file"}]))
+        return steps
+
+    def apply(seconds, **env):
+        path = host.put_site(site(seconds))
+        env = {"LD_PRELOAD": "/run/moment.so", **{key: str(value) for key, value in env.items()}}
+        return host.run(["eden", "apply", path, "--progress", "none"], env=env, check=False)
+
+    def check(seconds):
+        assert f"sleep {seconds}" in loaded_command(host, "app")
+        assert show(host, "app", "NeedDaemonReload") == "no"
+        if watched:
+            pid = show(host, "app", "MainPID")
+            command = host.run(f"tr '\\0' ' ' < /proc/{pid}/cmdline").out
+            assert command.strip().endswith(f" {seconds}")
+
+    assert apply(5000, EDEN_KILL_COUNT="/run/count").returncode == 0
+    moments = int(host.read("/run/count"))
+    assert moments > 10
+    killed = 0
+    for moment in range(1, moments + 1):
+        if moment % 3 == 0:  # from time to time the file is new, and comes before another one
+            host.run("rm /etc/systemd/system/app.service; systemctl daemon-reload")
+        done = apply(6000 + moment, EDEN_KILL_AT=moment)
+        assert done.returncode in (0, -9, 137), done
+        killed += done.returncode != 0
+        done = apply(6000 + moment)
+        assert done.returncode == 0, (moment, done)
+        check(6000 + moment)
+        assert host.eden("owed", "-o", "json").stdout.count("site#") == 0, moment
+    assert killed > moments / 2

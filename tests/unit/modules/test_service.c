@@ -1,0 +1,452 @@
+/* What is pure of module service, and what works below a root. The rest is tested against systemd
+ * itself, in tests/system. */
+#include "modules/service/ensure.h"
+#include "modules/service/journal.h"
+#include "modules/service/unit_name.h"
+
+#include "module_fixture.h"
+
+/* --- Names ----------------------------------------------------------------------------------- */
+
+static void names_are_completed(void **state)
+{
+    static const struct {
+        const char *given, *name; /* NULL: none */
+        bool template;
+        const char *base, *of;
+    } rows[] = {
+        { "ssh", "ssh.service", false, "ssh", "" },
+        { "ssh.service", "ssh.service", false, "ssh", "" },
+        { "ssh.socket", "ssh.socket", false, "ssh", "" },
+        { "my.app", "my.app.service", false, "my.app", "" },
+        { "srv-data.mount", "srv-data.mount", false, "srv-data", "" },
+        { "-.mount", "-.mount", false, "-", "" },
+        { "getty@tty1", "getty@tty1.service", false, "getty", "getty@.service" },
+        { "getty@tty1.service", "getty@tty1.service", false, "getty", "getty@.service" },
+        { "getty@", "getty@.service", true, "getty", "" },
+        { "a@b.timer", "a@b.timer", false, "a", "a@.timer" },
+        { "a@b.c", "a@b.c.service", false, "a", "a@.service" },
+        { "dev-sda\\x2d1.swap", "dev-sda\\x2d1.swap", false, "dev-sda\\x2d1", "" },
+        { "", NULL },
+        { ".service", NULL },
+        { "@a", NULL },
+        { "/srv/data", NULL },
+        { "a b", NULL },
+        { "a*", NULL },
+        { "a\n", NULL },
+        { "../a", NULL },
+        { "\xc3\xa4", NULL },
+    };
+    Fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Str name = STR_EMPTY;
+        bool ok =
+            unit_name_complete(&fixture->arena, str_from_c(rows[i].given), &name, &fixture->err);
+        assert_int_equal(ok, rows[i].name != NULL);
+        if (ok) {
+            assert_str(name, rows[i].name);
+            assert_int_equal(unit_name_is_template(name), rows[i].template);
+            assert_str(unit_name_base(name), rows[i].base);
+            assert_str(unit_name_template(&fixture->arena, name), rows[i].of);
+        } else {
+            assert_int_equal(fixture->err.kind, ERROR_INVALID);
+        }
+    }
+}
+
+static void names_have_a_greatest_length(void **state)
+{
+    Fixture *fixture = *state;
+    Str name;
+    char text[300];
+    memset(text, 'a', sizeof text);
+    assert_true(unit_name_complete(&fixture->arena, str_from(text, 247), &name, &fixture->err));
+    assert_int_equal(name.len, UNIT_NAME_MAX);
+    assert_false(unit_name_complete(&fixture->arena, str_from(text, 248), &name, &fixture->err));
+}
+
+static void drop_ins_have_places(void **state)
+{
+    Fixture *fixture = *state;
+    Str path;
+    Arena *arena = &fixture->arena;
+    assert_true(unit_file_path(arena, STR("a.service"), STR_EMPTY, &path, &fixture->err));
+    assert_str(path, "/etc/systemd/system/a.service");
+    assert_true(unit_file_path(arena, STR("a.service"), STR("limits"), &path, &fixture->err));
+    assert_str(path, "/etc/systemd/system/a.service.d/limits.conf");
+    assert_true(unit_file_path(arena, STR("a.service"), STR("10.conf"), &path, &fixture->err));
+    assert_str(path, "/etc/systemd/system/a.service.d/10.conf");
+    assert_false(unit_file_path(arena, STR("a.service"), STR("../x"), &path, &fixture->err));
+    assert_false(unit_file_path(arena, STR("a.service"), STR(".x"), &path, &fixture->err));
+    assert_false(unit_file_path(arena, STR("a.service"), STR("a b"), &path, &fixture->err));
+}
+
+/* --- Deciding -------------------------------------------------------------------------------- */
+
+#define ANY   -1
+#define FAILS "!"
+
+/* What is to be done, in letters: + enable, - disable, M mask, U unmask, r only at run time;
+ * s start, p stop, R restart, L reload. */
+static const char *decide(const Wanted *wanted, const Found *found, bool planning, Error *err)
+{
+    static char letters[16];
+    static const char *const files[] = { "+", "-", "r-", "M", "U", "rU" };
+    static const char jobs[] = "spRL";
+    Todo todo;
+    letters[0] = '\0';
+    if (!ensure_decide(wanted, found, planning, &todo, err)) {
+        return FAILS;
+    }
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        strcat(letters, todo.changes_file[i] ? files[i] : "");
+    }
+    if (todo.acts) {
+        strncat(letters, &jobs[todo.job], 1);
+    }
+    strcat(letters, todo.missing ? "?" : "");
+    assert_int_equal(todo_is_empty(&todo), letters[0] == '\0');
+    return letters;
+}
+
+static void what_is_to_be_done_follows_from_what_is_there(void **state)
+{
+    static const struct {
+        WantedState state;
+        int enabled, masked;
+        const char *load, *active, *sub, *file, *todo;
+    } rows[] = {
+        { WANT_STARTED, ANY, ANY, "loaded", "active", "running", "enabled", "" },
+        { WANT_STARTED, ANY, ANY, "loaded", "reloading", "reload", "enabled", "" },
+        { WANT_STARTED, ANY, ANY, "loaded", "inactive", "dead", "enabled", "s" },
+        { WANT_STARTED, ANY, ANY, "loaded", "failed", "failed", "enabled", "s" },
+        { WANT_STARTED, ANY, ANY, "loaded", "activating", "start-pre", "enabled", "s" },
+        { WANT_STARTED, ANY, ANY, "loaded", "activating", "auto-restart", "enabled", "s" },
+        { WANT_STARTED, ANY, ANY, "loaded", "deactivating", "stop", "enabled", "s" },
+        { WANT_STARTED, ANY, ANY, "masked", "inactive", "dead", "masked", FAILS },
+        { WANT_STARTED, ANY, 0, "masked", "inactive", "dead", "masked", "Us" },
+        { WANT_STARTED, ANY, 0, "masked", "inactive", "dead", "masked-runtime", "rUs" },
+        { WANT_STARTED, ANY, ANY, "bad-setting", "inactive", "dead", "disabled", FAILS },
+        { WANT_STARTED, ANY, ANY, "not-found", "inactive", "dead", "", FAILS },
+        { WANT_STOPPED, ANY, ANY, "loaded", "inactive", "dead", "", "" },
+        { WANT_STOPPED, ANY, ANY, "loaded", "failed", "failed", "", "" },
+        { WANT_STOPPED, ANY, ANY, "loaded", "active", "running", "", "p" },
+        { WANT_STOPPED, ANY, ANY, "loaded", "activating", "auto-restart", "", "p" },
+        { WANT_STOPPED, ANY, ANY, "loaded", "deactivating", "stop", "", "p" },
+        { WANT_STOPPED, ANY, 1, "masked", "active", "running", "masked", "p" },
+        { WANT_STOPPED, 0, ANY, "not-found", "inactive", "dead", "", "" },
+        /* Its file is gone, but it runs. */
+        { WANT_STOPPED, 0, ANY, "not-found", "active", "running", "", "p" },
+        { WANT_STOPPED, ANY, 1, "not-found", "inactive", "dead", "", "M" },
+        { WANT_RESTARTED, ANY, ANY, "loaded", "active", "running", "", "R" },
+        { WANT_RELOADED, ANY, ANY, "loaded", "inactive", "dead", "", "L" },
+        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "enabled", "" },
+        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "alias", "" },
+        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "disabled", "+" },
+        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "enabled-runtime", "+" },
+        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "linked", "+" },
+        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "static", FAILS },
+        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "indirect", FAILS },
+        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "generated", FAILS },
+        { WANT_ANY, 1, ANY, "masked", "inactive", "dead", "masked", FAILS },
+        { WANT_ANY, 1, 0, "masked", "inactive", "dead", "masked", "+U" },
+        { WANT_ANY, 1, ANY, "not-found", "inactive", "dead", "", FAILS },
+        { WANT_ANY, 0, ANY, "loaded", "inactive", "dead", "enabled", "-" },
+        { WANT_ANY, 0, ANY, "loaded", "inactive", "dead", "enabled-runtime", "r-" },
+        { WANT_ANY, 0, ANY, "loaded", "inactive", "dead", "disabled", "" },
+        { WANT_ANY, 0, ANY, "loaded", "inactive", "dead", "static", "" },
+        { WANT_ANY, 0, ANY, "loaded", "inactive", "dead", "indirect", "" },
+        { WANT_ANY, 0, ANY, "masked", "inactive", "dead", "masked", "" },
+        { WANT_ANY, ANY, 1, "loaded", "inactive", "dead", "enabled", "M" },
+        { WANT_ANY, ANY, 1, "loaded", "inactive", "dead", "masked-runtime", "M" },
+        { WANT_ANY, ANY, 1, "masked", "inactive", "dead", "masked", "" },
+        { WANT_ANY, ANY, 0, "loaded", "inactive", "dead", "disabled", "" },
+        { WANT_ANY, ANY, ANY, "not-found", "inactive", "dead", "", "" },
+        /* Below another root, or of a template, there are only files. */
+        { WANT_ANY, 1, ANY, "", "", "", "disabled", "+" },
+        { WANT_ANY, 1, ANY, "", "", "", "", FAILS },
+    };
+    Fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Wanted wanted = { .name = STR("a.service"),
+                          .state = rows[i].state,
+                          .has_enabled = rows[i].enabled != ANY,
+                          .enabled = rows[i].enabled == 1,
+                          .has_masked = rows[i].masked != ANY,
+                          .masked = rows[i].masked == 1 };
+        Found found = { .unit = { .name = wanted.name,
+                                  .load = str_from_c(rows[i].load),
+                                  .active = str_from_c(rows[i].active),
+                                  .sub = str_from_c(rows[i].sub) },
+                        .file_state = str_from_c(rows[i].file) };
+        const char *todo = decide(&wanted, &found, false, &fixture->err);
+        if (strcmp(todo, rows[i].todo) != 0) {
+            fail_msg("row %zu: \"%s\", not \"%s\"", i, todo, rows[i].todo);
+        }
+    }
+}
+
+static void in_a_plan_a_unit_may_be_missing(void **state)
+{
+    Fixture *fixture = *state;
+    Wanted wanted = {
+        .name = STR("a.service"), .state = WANT_STARTED, .has_enabled = true, .enabled = true
+    };
+    Found found = { .unit = { .name = wanted.name,
+                              .load = STR("not-found"),
+                              .active = STR("inactive"),
+                              .sub = STR("dead") } };
+    assert_string_equal(decide(&wanted, &found, true, &fixture->err), "+s?");
+    assert_string_equal(decide(&wanted, &found, false, &fixture->err), FAILS);
+    assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
+}
+
+static void wishes_that_contradict_one_another_are_refused(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "service.ensure");
+    set_text(fixture, "name", "a");
+    set_param(fixture, "masked", value_bool(true));
+    set_text(fixture, "state", "started");
+    assert_false(check(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_INVALID);
+    set_param(fixture, "state", value_missing());
+    set_param(fixture, "enabled", value_bool(true));
+    assert_false(check(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_INVALID);
+    use_action(fixture, "service.ensure");
+    set_text(fixture, "name", "a@");
+    set_text(fixture, "state", "started");
+    assert_false(check(fixture));
+    assert_non_null(strstr(fixture->err.text, "template"));
+}
+
+/* --- Below a root ---------------------------------------------------------------------------- */
+
+static void what_runs_is_not_to_be_had_below_a_root(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "service.ensure");
+    set_text(fixture, "name", "a");
+    set_text(fixture, "state", "started");
+    assert_false(check(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(fixture->err.text, "--root"));
+    use_action(fixture, "service.status");
+    set_text(fixture, "name", "a");
+    assert_false(check(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(fixture->err.text, "--root"));
+}
+
+static void enabling_below_a_root_takes_its_systemctl(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "service.ensure");
+    set_text(fixture, "name", "a");
+    set_param(fixture, "enabled", value_bool(true));
+    assert_false(check(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(fixture->err.text, "systemctl"));
+    assert_true(plan(fixture)); /* a package may bring it */
+    assert_true(fixture->outcome.changed);
+}
+
+static Str read_file(Fixture *fixture, const char *path)
+{
+    Str text;
+    if (!host_read(fixture->host, &fixture->arena, str_from_c(path), 1000, &text, &fixture->err)) {
+        return STR("(none)");
+    }
+    return text;
+}
+
+static void a_unit_is_written_and_removed(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "service.unit");
+    set_text(fixture, "name", "app");
+    set_text(fixture, "content", "[Service]\nExecStart=/bin/true\n");
+    assert_true(plan(fixture));
+    assert_true(fixture->outcome.changed);
+    assert_str(read_file(fixture, "/etc/systemd/system/app.service"), "(none)");
+    assert_true(run(fixture));
+    assert_true(fixture->outcome.changed);
+    assert_str(read_file(fixture, "/etc/systemd/system/app.service"),
+               "[Service]\nExecStart=/bin/true\n");
+    assert_true(check(fixture));
+    assert_false(fixture->outcome.changed);
+    use_action(fixture, "service.unit");
+    set_text(fixture, "name", "app");
+    set_param(fixture, "absent", value_bool(true));
+    fixture->kept = 0;
+    assert_true(run(fixture));
+    assert_true(fixture->outcome.changed);
+    assert_int_equal(fixture->kept, 1);
+    assert_str(read_file(fixture, "/etc/systemd/system/app.service"), "(none)");
+    assert_true(check(fixture));
+    assert_false(fixture->outcome.changed);
+}
+
+static void the_last_drop_in_takes_its_directory_along(void **state)
+{
+    static const char *const names[] = { "one", "two" };
+    Fixture *fixture = *state;
+    FileInfo info;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        use_action(fixture, "service.unit");
+        set_text(fixture, "name", "app");
+        set_text(fixture, "dropin", names[i]);
+        set_text(fixture, "content", "[Service]\nNice=5\n");
+        assert_true(run(fixture));
+    }
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        use_action(fixture, "service.unit");
+        set_text(fixture, "name", "app");
+        set_text(fixture, "dropin", names[i]);
+        set_param(fixture, "absent", value_bool(true));
+        assert_true(run(fixture));
+        assert_true(host_stat(fixture->host, STR("/etc/systemd/system/app.service.d"), &info,
+                              &fixture->err));
+        assert_int_equal(info.kind, i == 0 ? FILE_DIRECTORY : FILE_ABSENT);
+    }
+}
+
+static void a_secret_unit_is_for_root_only(void **state)
+{
+    Fixture *fixture = *state;
+    FileInfo info;
+    use_action(fixture, "service.unit");
+    set_text(fixture, "name", "app");
+    set_param(fixture, "content",
+              value_with_secret(value_string(STR("[Service]\nEnvironment=KEY=1234\n"))));
+    assert_true(run(fixture));
+    assert_true(
+        host_stat(fixture->host, STR("/etc/systemd/system/app.service"), &info, &fixture->err));
+    assert_int_equal(info.mode, 0600);
+    assert_int_equal(str_find(fixture->outcome.diff, STR("1234"), 0), STR_NOT_FOUND);
+}
+
+static void a_unit_needs_one_content(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "service.unit");
+    set_text(fixture, "name", "app");
+    assert_false(check(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_INVALID);
+    set_text(fixture, "content", "a");
+    set_text(fixture, "source", "b");
+    assert_false(check(fixture));
+    set_param(fixture, "source", value_missing());
+    set_param(fixture, "absent", value_bool(true));
+    assert_false(check(fixture));
+    use_action(fixture, "service.unit");
+    set_text(fixture, "name", "app");
+    set_text(fixture, "content", "a");
+    set_text(fixture, "dropin", "b");
+    set_param(fixture, "verify", value_bool(true));
+    assert_false(check(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_INVALID);
+}
+
+/* --- Claims ---------------------------------------------------------------------------------- */
+
+static bool claims(Fixture *fixture, const char *wanted)
+{
+    List *list = list_new(&fixture->arena, 4);
+    fixture->call.action->claims(&fixture->arena, fixture->params, list);
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (str_eq_c(value_str(list->items[i]), wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void units_follow_their_files_and_packages(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "service.ensure");
+    set_text(fixture, "name", "getty@tty1");
+    assert_true(claims(fixture, "unit:getty@tty1.service"));
+    assert_true(claims(fixture, "needs:unit-dropin:getty@.service"));
+    assert_true(claims(fixture, "needs:path:/etc/systemd/system/getty@.service"));
+    assert_true(claims(fixture, "needs:pkg:getty"));
+    use_action(fixture, "service.unit");
+    set_text(fixture, "name", "app");
+    set_text(fixture, "dropin", "limits");
+    set_text(fixture, "owner", "web");
+    assert_true(claims(fixture, "unit-dropin:app.service"));
+    assert_true(claims(fixture, "path:/etc/systemd/system/app.service.d/limits.conf"));
+    assert_true(claims(fixture, "needs:user:web"));
+    set_param(fixture, "absent", value_bool(true));
+    assert_true(claims(fixture, "drops:unit-dropin:app.service"));
+    use_action(fixture, "service.ensure");
+    set_text(fixture, "name", "a/b"); /* the check will say what is wrong */
+    assert_false(claims(fixture, "unit:a/b.service"));
+}
+
+/* --- The journal ----------------------------------------------------------------------------- */
+
+static void an_error_ends_with_the_last_words_of_the_unit(void **state)
+{
+    Fixture *fixture = *state;
+    const Str units[] = { STR("app.service") };
+    Outcome outcome = { 0 };
+    Str tail = STR("Starting app.service...\n"
+                   "one\ntwo\nthree\nfour\n"
+                   "app.service: Failed with result 'exit-code'.\n"
+                   "Failed to start app.service.\n");
+    error_set(&fixture->err, ERROR_OS, "it failed");
+    journal_tell(&fixture->call, tail, units, 1, &outcome, &fixture->err);
+    assert_string_equal(fixture->err.text, "it failed; its journal ends with: two | three | four");
+    assert_str(outcome.error_out, tail.data);
+    /* Without words of its own, those of systemd. */
+    tail = STR("app.service: Failed at step EXEC\n");
+    error_set(&fixture->err, ERROR_OS, "it failed");
+    journal_tell(&fixture->call, tail, units, 1, &outcome, &fixture->err);
+    assert_string_equal(fixture->err.text,
+                        "it failed; its journal ends with: app.service: Failed at step EXEC");
+    error_set(&fixture->err, ERROR_OS, "it failed");
+    journal_tell(&fixture->call, STR_EMPTY, units, 1, &outcome, &fixture->err);
+    assert_string_equal(fixture->err.text, "it failed");
+}
+
+static void long_words_are_cut(void **state)
+{
+    Fixture *fixture = *state;
+    const Str units[] = { STR("app.service") };
+    Outcome outcome = { 0 };
+    char line[2000];
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 1] = '\n';
+    error_set(&fixture->err, ERROR_OS, "it failed");
+    journal_tell(&fixture->call, str_from(line, sizeof line), units, 1, &outcome, &fixture->err);
+    assert_true(strlen(fixture->err.text) < 200);
+    assert_non_null(strstr(fixture->err.text, "xxx..."));
+    error_set(&fixture->err, ERROR_OS, "it failed");
+    journal_tell(&fixture->call, STR("a\x1b[31mb\xff\n"), units, 1, &outcome, &fixture->err);
+    assert_non_null(strstr(fixture->err.text, "a\\x1b[31mb\\xff"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_ROOT(names_are_completed),
+        IN_ROOT(names_have_a_greatest_length),
+        IN_ROOT(drop_ins_have_places),
+        IN_ROOT(what_is_to_be_done_follows_from_what_is_there),
+        IN_ROOT(in_a_plan_a_unit_may_be_missing),
+        IN_ROOT(wishes_that_contradict_one_another_are_refused),
+        IN_ROOT(what_runs_is_not_to_be_had_below_a_root),
+        IN_ROOT(enabling_below_a_root_takes_its_systemctl),
+        IN_ROOT(a_unit_is_written_and_removed),
+        IN_ROOT(the_last_drop_in_takes_its_directory_along),
+        IN_ROOT(a_secret_unit_is_for_root_only),
+        IN_ROOT(a_unit_needs_one_content),
+        IN_ROOT(units_follow_their_files_and_packages),
+        IN_ROOT(an_error_ends_with_the_last_words_of_the_unit),
+        IN_ROOT(long_words_are_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
