@@ -6,6 +6,7 @@
  * (NeedDaemonReload), but not always when one appeared that it should read instead or as well: that
  * shows by the files that it did read. */
 #include "modules/file/target.h"
+#include "modules/scratch.h"
 #include "modules/service/actions.h"
 #include "modules/service/journal.h"
 #include "modules/service/manager.h"
@@ -262,32 +263,25 @@ bool unit_check(Call *call, Outcome *outcome, Error *err)
 
 /* --- Apply ----------------------------------------------------------------------------------- */
 
-/* The new unit under its own name, but in a directory where systemd does not look. */
+/* The new unit under its own name, but where systemd does not look. */
 static bool verify(Call *call, const Unit *unit, Error *err)
 {
-    Arena *arena = call->arena;
-    Str folder = arena_format(arena, "/tmp/.eden-unit-%016llx", (unsigned long long)random_seed());
-    Str path = arena_format(arena, "%" STR_FMT "/%" STR_FMT, STR_ARG(folder), STR_ARG(unit->name));
-    FileWrite write = {
-        .content = unit->target.content, .mode = 0600, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID
-    };
-    if (!host_make_directory(call->host, folder, 0700, false, err)) {
+    AUTO_CLEAR(Scratch) scratch = { 0 };
+    Str path;
+    ProcessResult result;
+    if (!scratch_make(call, &scratch, err) ||
+        !scratch_put(&scratch, arena_copy_c(call->arena, unit->name), unit->target.content, &path,
+                     err)) {
         return error_wrap(err, "verify");
     }
-    const char *const argv[] = { "systemd-analyze", "verify", "--man=no", arena_copy_c(arena, path),
-                                 NULL };
+    const char *const argv[] = { "systemd-analyze", "verify", "--man=no",
+                                 arena_copy_c(call->arena, path), NULL };
     Tool tool = { .argv = argv };
-    ProcessResult result;
-    bool ok = host_write(call->host, path, &write, err) && tool_run(call, &tool, &result, err);
-    if (ok && (result.ending != PROCESS_EXITED || result.exit_code != 0)) {
-        ok = tool_failure(call, &tool, &result, err);
+    if (!tool_run(call, &tool, &result, err)) {
+        return error_wrap(err, "verify");
     }
-    Error removal;
-    if (!host_remove(call->host, folder, &removal) && ok) {
-        *err = removal;
-        ok = false;
-    }
-    return ok || error_wrap(err, "verify");
+    return (result.ending == PROCESS_EXITED && result.exit_code == 0) ||
+           tool_failure(call, &tool, &result, err);
 }
 
 /* The file, and the directory of drop-ins when nothing is left in it. */
