@@ -116,7 +116,7 @@ static void merge_from(YamlLoad *load, Map *merged, const Map *own, Value from)
         const MapEntry *override = map_find(own, entry->key);
         Value v = override != NULL ? override->value : entry->value;
         v.flags |= override != NULL ? 0 : from.flags & VALUE_SECRET;
-        map_add(load->arena, merged, entry->key, v);
+        map_add(load->arena, merged, override != NULL ? override->key : entry->key, v);
     }
 }
 

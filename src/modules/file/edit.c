@@ -170,6 +170,17 @@ void edit_remove(Edit *edit, uint32_t at, uint32_t count)
     edit->lines.len -= count;
 }
 
+bool edit_end_text(Edit *edit, Str text, bool secret, Outcome *outcome, Error *err)
+{
+    /* Beside what the site says a diff shows other lines, which not everybody may read. */
+    const FileInfo *before = &edit->target->before;
+    secret = secret || (before->kind == FILE_REGULAR && (before->mode & S_IROTH) == 0);
+    Value value = value_string(text);
+    target_set_content(edit->target, secret ? value_with_secret(value) : value);
+    edit->target->old_known = true;
+    return target_check_one(edit->call, edit->target, outcome, err);
+}
+
 bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err)
 {
     Buf text = buf_make_in(edit->call->arena, BUF_UNLIMITED);
@@ -183,11 +194,5 @@ bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err)
         str_starts(content, edit->target->old)) {
         content = edit->target->old;
     }
-    /* Beside the lines of the site a diff shows others, which not everybody may read. */
-    const FileInfo *before = &edit->target->before;
-    secret = secret || (before->kind == FILE_REGULAR && (before->mode & S_IROTH) == 0);
-    Value value = value_string(content);
-    target_set_content(edit->target, secret ? value_with_secret(value) : value);
-    edit->target->old_known = true;
-    return target_check_one(edit->call, edit->target, outcome, err);
+    return edit_end_text(edit, content, secret, outcome, err);
 }

@@ -40,3 +40,5 @@ void edit_remove(Edit *edit, uint32_t at, uint32_t count);
 /* Compares what became of the lines with the file. `secret`: what was put there is; and so is the
  * whole of a file that not everybody may read. */
 MUST_CHECK bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err);
+/* The same with the whole text, for editors that do not work by lines. */
+MUST_CHECK bool edit_end_text(Edit *edit, Str text, bool secret, Outcome *outcome, Error *err);

@@ -1,0 +1,283 @@
+/* JSON texts: new parts are written as those beside them are. */
+#include "base/bug.h"
+#include "base/problems.h"
+#include "lang/edit/document_inner.h"
+#include "lang/json.h"
+
+#define BOM STR("\xef\xbb\xbf")
+
+/* How the text is written. */
+typedef struct Look {
+    Str line_end;
+    Str unit;   /* one level of indentation */
+    Str colon;  /* between a key and its value */
+    bool lines; /* it has several lines */
+} Look;
+
+static const JsonOptions read_options = {
+    .limits = { .size = DOCUMENT_MAX * 2, .depth = 128, .nodes = 4000000 },
+    .wide_integers = true,
+};
+
+static bool json_load(Document *document, Error *err)
+{
+    Sources sources;
+    Problems problems;
+    Str text = document->text;
+    text = str_starts(text, BOM) ? str_from_offset(text, BOM.len) : text;
+    if (str_trim(text).len == 0) {
+        document->root = value_missing();
+        return true;
+    }
+    sources_init(&sources, document->arena);
+    problems_init(&problems, document->arena);
+    uint16_t source = sources_add(&sources, document->name, document->text);
+    return json_parse(document->arena, &sources, source, &read_options, &document->root,
+                      &problems) ||
+           document_refuse(document->name, &problems, err);
+}
+
+static bool json_normalize(Arena *arena, Value value, Value *out, Error *err)
+{
+    Buf text = buf_make_in(arena, DOCUMENT_MAX);
+    return json_print(&text, value, &(JsonStyle){ .distinct = true }, err) &&
+           json_parse_text(arena, buf_str(&text), &read_options, out, err);
+}
+
+/* --- How it looks --------------------------------------------------------------------------- */
+
+/* The first map with something in it, from `v` on inwards. */
+static const Map *find_map(Value v)
+{
+    if (v.kind == VALUE_MAP) {
+        return v.map->len > 0 ? v.map : NULL;
+    }
+    for (uint32_t i = 0; v.kind == VALUE_LIST && i < v.list->len; i++) {
+        const Map *map = find_map(v.list->items[i]);
+        if (map != NULL) {
+            return map;
+        }
+    }
+    return NULL;
+}
+
+static bool has_lines(Str text)
+{
+    return str_find(text, STR("\n"), 0) != STR_NOT_FOUND;
+}
+
+static Str first_indentation(Str text)
+{
+    for (size_t at = 0; (at = str_find(text, STR("\n"), at)) != STR_NOT_FOUND;) {
+        size_t end = ++at;
+        while (end < text.len && (text.data[end] == ' ' || text.data[end] == '\t')) {
+            end++;
+        }
+        if (end > at && end < text.len && !ascii_is_space(text.data[end])) {
+            return str_slice(text, at, end);
+        }
+    }
+    return STR("  ");
+}
+
+static bool is_empty(Value v)
+{
+    return v.kind == VALUE_NULL || (v.kind == VALUE_MAP && v.map->len == 0) ||
+           (v.kind == VALUE_LIST && v.list->len == 0);
+}
+
+static Look look_at(const Document *document)
+{
+    Str text = document->text;
+    Look look = { .line_end = document_line_end(text),
+                  .unit = first_indentation(text),
+                  .colon = STR(": "),
+                  .lines = true };
+    if (value_is_missing(document->root)) {
+        return look;
+    }
+    Value root = document->root;
+    const Map *map = find_map(root);
+    look.lines = has_lines(str_slice(text, root.start, node_end(root))) || is_empty(root);
+    if (map != NULL) {
+        Str colon = str_slice(text, node_end(map->entries[0].key), map->entries[0].value.start);
+        look.colon = has_lines(colon) ? look.colon : colon;
+    }
+    return look;
+}
+
+/* The blanks that the line at `at` starts with. */
+static Str indentation_at(Str text, size_t at)
+{
+    size_t start = at, end;
+    while (start > 0 && text.data[start - 1] != '\n') {
+        start--;
+    }
+    for (end = start; end < at && (text.data[end] == ' ' || text.data[end] == '\t'); end++) {
+    }
+    return str_slice(text, start, end);
+}
+
+static bool is_spaced(const Look *look)
+{
+    return str_ends(look->colon, STR(" "));
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+static void put_value(Buf *out, const Look *look, Value v, Str indent);
+
+static void put_scalar(Buf *out, Value v)
+{
+    Error err;
+    BUG_IF(!json_print(out, v, NULL, &err)); /* it was normalized */
+}
+
+static void put_line(Buf *out, const Look *look, Str indent)
+{
+    buf_put(out, look->line_end);
+    buf_put(out, indent);
+}
+
+static void put_items(Buf *out, const Look *look, Value v, Str indent)
+{
+    bool is_map = v.kind == VALUE_MAP;
+    uint32_t count = is_map ? v.map->len : v.list->len;
+    Str inner = arena_join(out->arena, indent, look->unit, STR_EMPTY);
+    for (uint32_t i = 0; i < count; i++) {
+        if (look->lines) {
+            buf_put_c(out, i > 0 ? "," : "");
+            put_line(out, look, inner);
+        } else if (i > 0) {
+            buf_put_c(out, is_spaced(look) ? ", " : ",");
+        }
+        if (is_map) {
+            put_scalar(out, v.map->entries[i].key);
+            buf_put(out, look->colon);
+        }
+        put_value(out, look, is_map ? v.map->entries[i].value : v.list->items[i], inner);
+    }
+    if (look->lines && count > 0) {
+        put_line(out, look, indent);
+    }
+}
+
+/* Values are not nested deeper than the reader allows. */
+static void put_value(Buf *out, const Look *look, Value v, Str indent)
+{
+    if (v.kind != VALUE_MAP && !value_is_sequence(v)) {
+        put_scalar(out, v);
+        return;
+    }
+    buf_put_char(out, v.kind == VALUE_MAP ? '{' : '[');
+    put_items(out, look, v, indent);
+    buf_put_char(out, v.kind == VALUE_MAP ? '}' : ']');
+}
+
+/* --- Changes -------------------------------------------------------------------------------- */
+
+static bool json_replace(const Document *document, const Spot *spot, Value value, unsigned way,
+                         Splices *out)
+{
+    Look look = look_at(document);
+    Value old = spot->chain[spot->depth];
+    Str text = document->text;
+    Buf written = buf_make_in(document->arena, BUF_UNLIMITED);
+    if (way > 0) {
+        return false;
+    }
+    if (value_is_missing(old)) {
+        put_value(&written, &look, value, STR_EMPTY);
+        buf_put(&written, look.line_end);
+        splices_add(out, str_starts(text, BOM) ? BOM.len : 0, text.len, buf_str(&written));
+        return true;
+    }
+    if (spot->depth > 0) {
+        Value around = spot->chain[spot->depth - 1];
+        look.lines = has_lines(str_slice(text, around.start, node_end(around)));
+    }
+    put_value(&written, &look, value, indentation_at(text, old.start));
+    splices_add(out, old.start, node_end(old), buf_str(&written));
+    return true;
+}
+
+/* Where the entry or item starts and ends. */
+static void find_extent(Value around, uint32_t at, size_t *start, size_t *end)
+{
+    if (around.kind == VALUE_MAP) {
+        *start = around.map->entries[at].key.start;
+        *end = node_end(around.map->entries[at].value);
+    } else {
+        *start = around.list->items[at].start;
+        *end = node_end(around.list->items[at]);
+    }
+}
+
+static uint32_t count_of(Value around)
+{
+    return around.kind == VALUE_MAP ? around.map->len : around.list->len;
+}
+
+static bool json_insert(const Document *document, const Spot *spot, Value key, Value value,
+                        unsigned way, Splices *out)
+{
+    Look look = look_at(document);
+    Value around = spot->chain[spot->depth];
+    Str text = document->text;
+    uint32_t last = count_of(around) - 1;
+    size_t start, end, before_start, before_end;
+    if (way > 0) {
+        return false;
+    }
+    find_extent(around, last, &start, &end);
+    Buf written = buf_make_in(document->arena, BUF_UNLIMITED);
+    buf_put_char(&written, ',');
+    /* As far from the comma as the last one is from what stands before it. */
+    Str gap = str_slice(text, around.start + 1, start);
+    if (last > 0) {
+        find_extent(around, last - 1, &before_start, &before_end);
+        gap = str_slice(text, before_end, start);
+        size_t comma = str_find(gap, STR(","), 0);
+        gap = str_from_offset(gap, comma + 1);
+    } else if (!has_lines(gap)) {
+        gap = is_spaced(&look) ? STR(" ") : STR_EMPTY;
+    }
+    buf_put(&written, gap);
+    look.lines = has_lines(gap);
+    if (around.kind == VALUE_MAP) {
+        put_scalar(&written, key);
+        buf_put(&written, look.colon);
+    }
+    put_value(&written, &look, value, indentation_at(text, start));
+    splices_add(out, end, end, buf_str(&written));
+    return true;
+}
+
+static bool json_remove(const Document *document, const Spot *spot, unsigned way, Splices *out)
+{
+    Value around = spot->chain[spot->depth - 1];
+    uint32_t at = spot->at[spot->depth - 1];
+    size_t start, end, other_start, other_end;
+    if (way > 0) {
+        return false;
+    }
+    find_extent(around, at, &start, &end);
+    if (at > 0) {
+        find_extent(around, at - 1, &other_start, &other_end);
+        splices_add(out, other_end, end, STR_EMPTY);
+    } else {
+        find_extent(around, 1, &other_start, &other_end);
+        splices_add(out, start, other_start, STR_EMPTY);
+    }
+    return true;
+}
+
+const DocumentFormat document_json = {
+    .name = "JSON",
+    .text_keys = true,
+    .load = json_load,
+    .normalize = json_normalize,
+    .replace = json_replace,
+    .insert = json_insert,
+    .remove = json_remove,
+};

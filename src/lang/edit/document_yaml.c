@@ -1,0 +1,600 @@
+/* YAML texts: new parts are written as blocks or in brackets, as what is around them is.
+ *
+ * Values know where they stand, but for two: an alias has the place of what it stands for, and
+ * what a merge key brought has the place it was brought from. So the text behind the key or dash is
+ * looked at too. What comes out is read again by document.c, which is why odd layouts are not
+ * treated here: they end in a refusal. */
+#include "base/bug.h"
+#include "base/problems.h"
+#include "lang/edit/document_inner.h"
+#include "lang/json.h"
+#include "lang/yaml.h"
+
+static bool yaml_read(Document *document, Error *err)
+{
+    Sources sources;
+    Problems problems;
+    sources_init(&sources, document->arena);
+    problems_init(&problems, document->arena);
+    uint16_t source = sources_add(&sources, document->name, document->text);
+    return yaml_load(document->arena, &sources, source, NULL, &document->root, &problems) ||
+           document_refuse(document->name, &problems, err);
+}
+
+static bool yaml_normalize(Arena *arena, Value value, Value *out, Error *err)
+{
+    Buf text = buf_make_in(arena, DOCUMENT_MAX);
+    Document document = { .arena = arena, .name = STR("value") };
+    if (!yaml_print(&text, value, NULL, err)) {
+        return false;
+    }
+    document.text = buf_str(&text);
+    if (!yaml_read(&document, err)) {
+        return false;
+    }
+    *out = document.root;
+    return true;
+}
+
+/* --- Places in the text --------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static size_t line_start(Str text, size_t at)
+{
+    while (at > 0 && text.data[at - 1] != '\n') {
+        at--;
+    }
+    return at;
+}
+
+/* The offset of its '\n', or the end of the text. */
+static size_t line_end(Str text, size_t at)
+{
+    while (at < text.len && text.data[at] != '\n') {
+        at++;
+    }
+    return at;
+}
+
+static size_t next_line(Str text, size_t at)
+{
+    size_t end = line_end(text, at);
+    return end < text.len ? end + 1 : end;
+}
+
+static size_t column_of(Str text, size_t at)
+{
+    return at - line_start(text, at);
+}
+
+/* Where the line starts that follows what ends at `end`; blank lines at its end do not count. */
+static size_t lines_end(Str text, size_t end)
+{
+    while (end > 0 && ascii_is_space(text.data[end - 1])) {
+        end--;
+    }
+    return next_line(text, end);
+}
+
+static size_t skip_blanks(Str text, size_t at)
+{
+    while (at < text.len && is_blank(text.data[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* Over blanks, line ends and comments. */
+static size_t skip_space(Str text, size_t at)
+{
+    while (at < text.len) {
+        if (ascii_is_space(text.data[at])) {
+            at++;
+        } else if (text.data[at] == '#' && (at == 0 || ascii_is_space(text.data[at - 1]))) {
+            at = line_end(text, at);
+        } else {
+            break;
+        }
+    }
+    return at;
+}
+
+/* Behind an anchor, alias or tag. */
+static size_t skip_name(Str text, size_t at)
+{
+    while (at < text.len && !ascii_is_space(text.data[at]) &&
+           memchr(",[]{}", text.data[at], 5) == NULL) {
+        at++;
+    }
+    return at;
+}
+
+static bool is_first_on_line(Str text, size_t at)
+{
+    return skip_blanks(text, line_start(text, at)) == at;
+}
+
+static bool is_container(Value v)
+{
+    return v.kind == VALUE_MAP || value_is_sequence(v);
+}
+
+static bool is_in_brackets(Str text, Value v)
+{
+    return is_container(v) && text.data[v.start] == (v.kind == VALUE_MAP ? '{' : '[');
+}
+
+/* Whether the value at `depth` stands in brackets of any container around it. */
+static bool is_inside_brackets(Str text, const Spot *spot, uint32_t depth)
+{
+    for (uint32_t i = 0; i < depth; i++) {
+        if (is_in_brackets(text, spot->chain[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* On lines of its own: a container without brackets, or text behind '|' or '>'. */
+static bool is_block(Str text, Value v)
+{
+    if (v.span == 0 || is_in_brackets(text, v)) {
+        return false;
+    }
+    return is_container(v) || text.data[v.start] == '|' || text.data[v.start] == '>';
+}
+
+static bool is_inside(Value around, Value v)
+{
+    return v.start >= around.start && node_end(v) <= node_end(around);
+}
+
+/* --- Slots: where a value hangs ------------------------------------------------------------- */
+
+typedef struct Slot {
+    size_t lead;       /* where its key, dash or, in a list with brackets, itself starts */
+    size_t point;      /* right behind the colon or dash */
+    size_t start, end; /* the value; both are `point` or what follows it when there is none */
+    bool alias;        /* instead of a value */
+} Slot;
+
+static void settle_value(Str text, Value v, Slot *slot)
+{
+    size_t at = skip_space(text, slot->point);
+    slot->alias = at < text.len && text.data[at] == '*';
+    if (slot->alias) {
+        slot->start = at;
+        slot->end = skip_name(text, at);
+    } else {
+        slot->start = v.start;
+        slot->end = node_end(v);
+    }
+}
+
+static bool find_entry_slot(Str text, Value around, uint32_t at, Slot *slot)
+{
+    const MapEntry *entry = &around.map->entries[at];
+    size_t colon = skip_blanks(text, node_end(entry->key));
+    if (!is_inside(around, entry->key) || colon >= text.len || text.data[colon] != ':') {
+        return false;
+    }
+    slot->lead = entry->key.start;
+    slot->point = colon + 1;
+    settle_value(text, entry->value, slot);
+    return slot->start >= slot->point;
+}
+
+static bool find_item_slot(Str text, Value around, uint32_t at, Slot *slot)
+{
+    size_t dash = around.start, column = column_of(text, around.start);
+    for (uint32_t i = 0; i < at; i++) {
+        do {
+            size_t next = next_line(text, dash);
+            if (next >= text.len || next == dash) {
+                return false;
+            }
+            dash = next + column;
+        } while (dash >= text.len || text.data[dash] != '-' || !is_first_on_line(text, dash));
+    }
+    slot->lead = dash;
+    slot->point = dash + 1;
+    settle_value(text, around.list->items[at], slot);
+    return slot->start >= slot->point;
+}
+
+static bool find_bracketed_slot(Str text, Value around, uint32_t at, Slot *slot)
+{
+    slot->point = around.start + 1;
+    for (uint32_t i = 0;; i++) {
+        settle_value(text, around.list->items[i], slot);
+        if (slot->start < slot->point) {
+            return false;
+        }
+        slot->lead = skip_space(text, slot->point);
+        if (i == at) {
+            return true;
+        }
+        size_t comma = skip_space(text, slot->end);
+        if (comma >= text.len || text.data[comma] != ',') {
+            return false;
+        }
+        slot->point = comma + 1;
+    }
+}
+
+static bool is_block_at(Str text, const Slot *slot, Value v)
+{
+    return !slot->alias && is_block(text, v);
+}
+
+static bool find_slot(const Document *document, const Spot *spot, Slot *slot)
+{
+    Str text = document->text;
+    Value around = spot->chain[spot->depth - 1];
+    uint32_t at = spot->at[spot->depth - 1];
+    if (around.kind == VALUE_MAP) {
+        return find_entry_slot(text, around, at, slot);
+    }
+    return is_in_brackets(text, around) ? find_bracketed_slot(text, around, at, slot)
+                                        : find_item_slot(text, around, at, slot);
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+/* Goes on with the look of the text: the first map in a map, the first list in a map. */
+static void learn_style(Str text, Value v, YamlStyle *style, bool *knows_lists)
+{
+    bool is_map = v.kind == VALUE_MAP;
+    uint32_t count = is_map ? v.map->len : value_is_sequence(v) ? v.list->len : 0;
+    for (uint32_t i = 0; i < count && (style->indent == 0 || !*knows_lists); i++) {
+        Value inner = is_map ? v.map->entries[i].value : v.list->items[i];
+        if (!is_inside(v, inner) || !is_block(text, inner) || !is_container(inner)) {
+            continue;
+        }
+        size_t outer_column = column_of(text, v.start);
+        size_t column = column_of(text, inner.start);
+        if (is_map && inner.kind == VALUE_MAP && style->indent == 0 && column > outer_column + 1 &&
+            column <= outer_column + 8) {
+            style->indent = (uint8_t)(column - outer_column);
+        }
+        if (is_map && value_is_sequence(inner) && !*knows_lists) {
+            *knows_lists = true;
+            style->flush_lists = column == outer_column;
+        }
+        learn_style(text, inner, style, knows_lists);
+    }
+}
+
+/* Printed text with `indent` more blanks before each line and the line ends of the document. */
+static Str set_in(const Document *document, Str printed, size_t indent)
+{
+    Buf out = buf_make_in(document->arena, BUF_UNLIMITED);
+    Str end = document_line_end(document->text), line;
+    while (printed.len > 0 && str_split_next(&printed, '\n', &line)) {
+        if (line.len > 0) {
+            buf_put_repeat(&out, ' ', indent);
+            buf_put(&out, line);
+        }
+        buf_put(&out, end);
+    }
+    return buf_str(&out);
+}
+
+static Str print_block(const Document *document, Value v)
+{
+    Buf out = buf_make_in(document->arena, BUF_UNLIMITED);
+    YamlStyle style = { 0 };
+    bool knows_lists = false;
+    Error err;
+    learn_style(document->text, document->root, &style, &knows_lists);
+    if (value_is_sequence(v)) {
+        style.indent = 2; /* what a dash and a blank take */
+    }
+    BUG_IF(!yaml_print(&out, v, &style, &err)); /* it was normalized */
+    return buf_str(&out);
+}
+
+/* On one line, as it can stand between brackets; a container without its own. */
+static Str print_bracketed(const Document *document, Value container)
+{
+    Buf out = buf_make_in(document->arena, BUF_UNLIMITED);
+    Error err;
+    BUG_IF(!yaml_print(&out, container, &(YamlStyle){ .flow = YAML_FLOW_ALL }, &err));
+    Str text = str_trim(buf_str(&out));
+    return str_slice(text, 1, text.len - 1);
+}
+
+static Value list_of(Arena *arena, Value item)
+{
+    List *list = list_new(arena, 1);
+    list_push(arena, list, item);
+    return value_list(list);
+}
+
+static Value map_of(Arena *arena, Value key, Value value)
+{
+    Map *map = map_new(arena, 1);
+    map_set(arena, map, key, value);
+    return value_map(map);
+}
+
+/* What stands behind the colon or dash: the rest of its line, and further lines. */
+static void print_behind(const Document *document, bool is_map, Value value, size_t indent,
+                         Str *head, Str *body)
+{
+    Arena *arena = document->arena;
+    Str printed = print_block(document, is_map ? map_of(arena, value_string(STR("k")), value)
+                                               : list_of(arena, value));
+    size_t first = str_find(printed, STR("\n"), 0);
+    *head = str_trim(str_slice(printed, is_map ? strlen("k:") : strlen("-"), first));
+    *body = set_in(document, str_from_offset(printed, first + 1), indent);
+}
+
+/* In the quotes of the one that it replaces; false when it cannot be. */
+static bool print_quoted(const Document *document, Value value, char quote, Str *out)
+{
+    Buf text = buf_make_in(document->arena, BUF_UNLIMITED);
+    Str given = value_str(value);
+    if (!value_is_string(value) || (quote != '"' && quote != '\'')) {
+        return false;
+    }
+    if (quote == '"') {
+        json_print_string(&text, given, NULL);
+        *out = buf_str(&text);
+        return true;
+    }
+    buf_put_char(&text, '\'');
+    for (size_t i = 0; i < given.len; i++) {
+        if ((unsigned char)given.data[i] < ' ') {
+            return false;
+        }
+        buf_put_c(&text, given.data[i] == '\'' ? "'" : "");
+        buf_put_char(&text, given.data[i]);
+    }
+    buf_put_char(&text, '\'');
+    *out = buf_str(&text);
+    return true;
+}
+
+/* --- Replacing ------------------------------------------------------------------------------ */
+
+enum {
+    WAY_QUOTED, /* as the old one was quoted */
+    WAY_PLAIN,
+    WAY_WHOLE, /* without the anchor and tag of the old one */
+    WAYS,
+};
+
+static bool replace_root(const Document *document, Value value, Splices *out)
+{
+    Str text = document->text;
+    Value root = document->root;
+    Str printed = set_in(document, print_block(document, value), 0);
+    if (root.span == 0) {
+        bool open = text.len > 0 && text.data[text.len - 1] != '\n';
+        Str end = open ? document_line_end(text) : STR_EMPTY;
+        splices_add(out, text.len, text.len, arena_join(document->arena, end, printed, STR_EMPTY));
+        return true;
+    }
+    size_t end = node_end(root);
+    bool whole = end == text.len || text.data[end - 1] == '\n';
+    splices_add(out, root.start, end, whole ? printed : str_trim(printed));
+    return true;
+}
+
+/* One line in the place of what is one thing in the text. */
+static void replace_inline(const Document *document, const Slot *slot, Str head, unsigned way,
+                           Splices *out)
+{
+    size_t start = way == WAY_WHOLE ? slot->point : slot->start;
+    bool apart = start > slot->lead && (start == slot->point || start == slot->end);
+    splices_add(out, start, slot->end,
+                apart ? arena_join(document->arena, STR(" "), head, STR_EMPTY) : head);
+}
+
+/* Behind the anchor and tag that stand on the line behind the colon or dash. */
+static size_t skip_properties(Str text, size_t at)
+{
+    size_t behind = at;
+    while (at < text.len &&
+           (is_blank(text.data[at]) || text.data[at] == '&' || text.data[at] == '!')) {
+        at = is_blank(text.data[at]) ? at + 1 : skip_name(text, at);
+        behind = is_blank(text.data[at - 1]) ? behind : at;
+    }
+    return behind;
+}
+
+/* The part of the first line that goes: behind anchor and tag, up to a comment. */
+static void find_head(Str text, const Slot *slot, Value old, unsigned way, size_t *start,
+                      size_t *end)
+{
+    size_t line = line_end(text, slot->point);
+    *start = *end = skip_properties(text, slot->point);
+    if (slot->start < line && slot->end > slot->start) {
+        bool block = is_block_at(text, slot, old);
+        bool header = block && !is_container(old);
+        bool whole = block || slot->end > line;
+        *start = slot->start;
+        *end = header ? skip_name(text, slot->start) : whole ? line : slot->end;
+    }
+    if (way == WAY_WHOLE) {
+        *start = slot->point;
+    }
+    if (*end == line && *end > *start && text.data[*end - 1] == '\r') {
+        (*end)--;
+    }
+}
+
+/* The rest of the first line, and the lines below it. */
+static void replace_lines(const Document *document, const Slot *slot, Value old, Str head, Str body,
+                          unsigned way, Splices *out)
+{
+    Str text = document->text;
+    size_t start, end, line = line_end(text, slot->point);
+    find_head(text, slot, old, way, &start, &end);
+    if (head.len > 0 && (start == slot->point || !is_blank(text.data[start - 1]))) {
+        head = arena_join(document->arena, STR(" "), head, STR_EMPTY);
+    }
+    while (head.len == 0 && start > slot->point && is_blank(text.data[start - 1])) {
+        start--;
+    }
+    splices_add(out, start, end, head);
+    size_t below = next_line(text, slot->point);
+    size_t rest = slot->end > line ? lines_end(text, slot->end) : below;
+    if (line == text.len && body.len > 0) {
+        body = arena_join(document->arena, document_line_end(text), body, STR_EMPTY);
+    }
+    splices_add(out, below > end ? below : end, rest > below ? rest : below, body);
+}
+
+static bool yaml_insert(const Document *document, const Spot *spot, Value key, Value value,
+                        unsigned way, Splices *out);
+
+static bool yaml_replace(const Document *document, const Spot *spot, Value value, unsigned way,
+                         Splices *out)
+{
+    Str text = document->text, head, body;
+    Arena *arena = document->arena;
+    Slot slot;
+    if (spot->depth == 0) {
+        return way == 0 && replace_root(document, value, out);
+    }
+    Value around = spot->chain[spot->depth - 1], old = spot->chain[spot->depth];
+    bool is_map = around.kind == VALUE_MAP;
+    if (is_map && !is_inside(around, around.map->entries[spot->at[spot->depth - 1]].key)) {
+        /* A merge key brought it: a key of its own takes its place. */
+        Spot outer = *spot;
+        outer.depth--;
+        return yaml_insert(document, &outer, around.map->entries[spot->at[outer.depth]].key, value,
+                           way, out);
+    }
+    if (way >= WAYS || !find_slot(document, spot, &slot)) {
+        return false;
+    }
+    bool bracketed = is_inside_brackets(text, spot, spot->depth);
+    bool quoted = way == WAY_QUOTED && slot.end > slot.start &&
+                  print_quoted(document, value, text.data[slot.start], &head);
+    if (quoted || bracketed) {
+        head = quoted ? head : print_bracketed(document, list_of(arena, value));
+        body = STR_EMPTY;
+    } else {
+        print_behind(document, is_map, value, column_of(text, slot.lead), &head, &body);
+    }
+    if (bracketed && !is_map) {
+        slot.point = slot.lead;
+    }
+    if (bracketed || (body.len == 0 && !is_block_at(text, &slot, old))) {
+        replace_inline(document, &slot, head, way, out);
+    } else {
+        replace_lines(document, &slot, old, head, body, way, out);
+    }
+    return true;
+}
+
+/* --- Inserting ------------------------------------------------------------------------------ */
+
+static bool insert_bracketed(const Document *document, Value around, Value entry, Splices *out)
+{
+    Str text = document->text;
+    size_t first = skip_space(text, around.start + 1), end = node_end(around) - 1;
+    Str gap = str_slice(text, around.start + 1, first);
+    bool lines = str_find(gap, STR("\n"), 0) != STR_NOT_FOUND;
+    size_t indent = line_start(text, first);
+    gap = lines ? arena_join(document->arena, document_line_end(text),
+                             str_slice(text, indent, first), STR_EMPTY)
+                : STR(" ");
+    while (end > around.start && ascii_is_space(text.data[end - 1])) {
+        end--;
+    }
+    Str comma = text.data[end - 1] == ',' ? STR_EMPTY : STR(",");
+    splices_add(out, end, end,
+                arena_join(document->arena, comma, gap, print_bracketed(document, entry)));
+    return true;
+}
+
+static bool yaml_insert(const Document *document, const Spot *spot, Value key, Value value,
+                        unsigned way, Splices *out)
+{
+    Str text = document->text;
+    Value around = spot->chain[spot->depth];
+    bool is_map = around.kind == VALUE_MAP;
+    Value entry = is_map ? map_of(document->arena, key, value) : list_of(document->arena, value);
+    if (is_in_brackets(text, around)) {
+        return way == 0 && insert_bracketed(document, around, entry, out);
+    }
+    if (way > 1 || is_inside_brackets(text, spot, spot->depth)) {
+        return false;
+    }
+    /* Blank lines at the end of a text block may belong to it. */
+    size_t end = way == 0 ? lines_end(text, node_end(around)) : node_end(around);
+    end = end > 0 && text.data[end - 1] == '\n' ? end : next_line(text, end);
+    Str written = set_in(document, print_block(document, entry), column_of(text, around.start));
+    if (text.data[end - 1] != '\n') {
+        written = arena_join(document->arena, document_line_end(text), written, STR_EMPTY);
+    }
+    splices_add(out, end, end, written);
+    return true;
+}
+
+/* --- Removing ------------------------------------------------------------------------------- */
+
+static bool remove_bracketed(Str text, const Slot *slot, Splices *out)
+{
+    size_t start = slot->lead, end = slot->end;
+    size_t comma = skip_space(text, end);
+    if (comma < text.len && text.data[comma] == ',') {
+        splices_add(out, start, skip_blanks(text, comma + 1), STR_EMPTY);
+        return true;
+    }
+    while (start > 0 && ascii_is_space(text.data[start - 1])) {
+        start--;
+    }
+    if (start == 0 || text.data[start - 1] != ',') {
+        return false;
+    }
+    splices_add(out, start - 1, end, STR_EMPTY);
+    return true;
+}
+
+static bool yaml_remove(const Document *document, const Spot *spot, unsigned way, Splices *out)
+{
+    Str text = document->text;
+    Slot slot;
+    if (way > 0 || !find_slot(document, spot, &slot)) {
+        return false;
+    }
+    if (is_inside_brackets(text, spot, spot->depth)) {
+        return remove_bracketed(text, &slot, out);
+    }
+    size_t end = lines_end(text, slot.end > slot.point ? slot.end : slot.point);
+    if (is_first_on_line(text, slot.lead)) {
+        splices_add(out, line_start(text, slot.lead), end, STR_EMPTY);
+        return true;
+    }
+    /* Behind a dash, which stays for the next one: on its line, unless a comment comes first. */
+    size_t next = skip_blanks(text, end);
+    if (next < text.len && text.data[next] != '#' &&
+        column_of(text, next) == column_of(text, slot.lead)) {
+        splices_add(out, slot.lead, next, STR_EMPTY);
+        return true;
+    }
+    size_t start = slot.lead;
+    while (start > 0 && is_blank(text.data[start - 1])) {
+        start--;
+    }
+    splices_add(out, start, end > 0 && text.data[end - 1] == '\n' ? end - 1 : end, STR_EMPTY);
+    return true;
+}
+
+const DocumentFormat document_yaml = {
+    .name = "YAML",
+    .load = yaml_read,
+    .normalize = yaml_normalize,
+    .replace = yaml_replace,
+    .insert = yaml_insert,
+    .remove = yaml_remove,
+};

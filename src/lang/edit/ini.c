@@ -1,0 +1,612 @@
+#include "lang/edit/ini.h"
+
+#include "base/buf.h"
+#include "base/vec.h"
+
+typedef enum LineKind {
+    LINE_OTHER, /* blank lines and comments */
+    LINE_SECTION,
+    LINE_OPTION,
+    LINE_MORE, /* belongs to the option before it */
+} LineKind;
+
+typedef struct Line {
+    Str text; /* without its end */
+    Str end;  /* "\n", "\r\n", or nothing for the last line */
+    LineKind kind;
+    bool ours; /* in a section of the wished name */
+    bool drop;
+    Str name;     /* of a section or option */
+    size_t value; /* of an option: where its value starts in `text`; with `has_value` */
+    bool has_value;
+    size_t indent;
+} Line;
+
+typedef VEC(Line) Lines;
+
+typedef struct Ini {
+    Arena *arena;
+    const IniWish *wish;
+    char separator;
+    Lines lines;
+    Str mark; /* a byte order mark, or nothing */
+    Str line_end;
+    bool changed;
+} Ini;
+
+#define BOM STR("\xef\xbb\xbf")
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_comment(Str trimmed)
+{
+    return trimmed.len > 0 && (trimmed.data[0] == '#' || trimmed.data[0] == ';');
+}
+
+/* --- Wishes --------------------------------------------------------------------------------- */
+
+/* Line ends too, but no tab. */
+static bool has_control(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if ((unsigned char)text.data[i] < ' ' && text.data[i] != '\t') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_trimmed(Str text)
+{
+    return str_trim(text).len == text.len;
+}
+
+/* The lines of a value, each trimmed; a line end behind the last one does not count. */
+static bool next_value_line(Str *rest, Str *line)
+{
+    if (!str_split_next(rest, '\n', line)) {
+        return false;
+    }
+    *line = str_trim(*line);
+    return true;
+}
+
+static Str value_text(Str value)
+{
+    return str_ends(value, STR("\n")) ? str_slice(value, 0, value.len - 1) : value;
+}
+
+/* Where a comment starts: at one of these characters, at the start or behind a blank. */
+static size_t find_comment(Str text, Str characters)
+{
+    for (size_t i = 0; characters.len > 0 && i < text.len; i++) {
+        if (memchr(characters.data, text.data[i], characters.len) != NULL &&
+            (i == 0 || is_blank(text.data[i - 1]))) {
+            return i;
+        }
+    }
+    return STR_NOT_FOUND;
+}
+
+static bool check_value(const IniWish *wish, Error *err)
+{
+    Str rest = value_text(wish->value), line;
+    if (str_ends(rest, STR("\\"))) {
+        return error_set(err, ERROR_INVALID,
+                         "'value' ends with a backslash: the next line would belong to it");
+    }
+    if (!is_trimmed(str_slice(rest, 0, str_find(rest, STR("\n"), 0)))) {
+        return error_set(err, ERROR_INVALID,
+                         "'value' has blanks at an end, which readers of such files take away; "
+                         "put quotes into it if they know quotes");
+    }
+    if (find_comment(rest, wish->comments) != STR_NOT_FOUND) {
+        return error_set(err, ERROR_INVALID, "'value' has a comment in it");
+    }
+    for (bool first = true; next_value_line(&rest, &line); first = false) {
+        if (has_control(line)) {
+            return error_set(err, ERROR_INVALID, "'value' has a control character in it");
+        }
+        if (!first && (line.len == 0 || is_comment(line))) {
+            return error_set(err, ERROR_INVALID,
+                             "a line of 'value' is empty or would be a comment");
+        }
+    }
+    return true;
+}
+
+bool ini_wish_check(const IniWish *wish, Error *err)
+{
+    Str separator = str_trim(wish->separator), option = wish->option;
+    if (!str_eq(separator, STR("=")) && !str_eq(separator, STR(":"))) {
+        return error_set(err, ERROR_INVALID,
+                         "'separator' is '=' or ':', blanks around it are fine");
+    }
+    if (has_control(wish->section) || !is_trimmed(wish->section)) {
+        return error_set(err, ERROR_INVALID, "'section' is one line without blanks at its ends");
+    }
+    if (option.len == 0) {
+        return wish->section.len > 0 ||
+               error_set(err, ERROR_INVALID, "needs 'option', 'section' or both");
+    }
+    if (has_control(option) || !is_trimmed(option) || option.data[0] == '[' ||
+        str_ends(option, STR("\\")) || str_starts(option, BOM) || is_comment(option) ||
+        str_find(option, separator, 0) != STR_NOT_FOUND) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be the name of an option",
+                         STR_ARG(option));
+    }
+    return !wish->has_value || check_value(wish, err);
+}
+
+/* --- Reading -------------------------------------------------------------------------------- */
+
+static bool read_section(Str trimmed, Str *name)
+{
+    if (trimmed.len < 2 || trimmed.data[0] != '[') {
+        return false;
+    }
+    size_t end =
+        trimmed.data[trimmed.len - 1] == ']' ? trimmed.len - 1 : str_find(trimmed, STR("]"), 0);
+    if (end == STR_NOT_FOUND) {
+        return false;
+    }
+    Str behind = str_trim(str_from_offset(trimmed, end + 1));
+    *name = str_trim(str_slice(trimmed, 1, end));
+    return behind.len == 0 || is_comment(behind);
+}
+
+static void read_option(const Ini *ini, Line *line)
+{
+    const char *at = memchr(line->text.data, ini->separator, line->text.len);
+    line->kind = LINE_OPTION;
+    line->has_value = at != NULL;
+    line->name = str_trim(at == NULL ? line->text
+                                     : str_slice(line->text, 0, (size_t)(at - line->text.data)));
+    if (at == NULL) {
+        return;
+    }
+    line->value = (size_t)(at - line->text.data) + 1;
+    while (line->value < line->text.len && is_blank(line->text.data[line->value])) {
+        line->value++;
+    }
+}
+
+/* Whether a line goes on with the value of the option whose last line is `before`. */
+static bool is_more(const Line *option, const Line *before, const Line *line, Str trimmed)
+{
+    if (option == NULL) {
+        return false;
+    }
+    bool escaped = before->kind != LINE_OTHER && str_ends(before->text, STR("\\"));
+    return escaped || (trimmed.len > 0 && !is_comment(trimmed) && line->indent > option->indent);
+}
+
+static void read_lines(Ini *ini, Str text)
+{
+    bool ours = ini->wish->section.len == 0;
+    uint32_t option = UINT32_MAX; /* whose value may go on */
+    ini->line_end = STR("\n");
+    while (text.len > 0) {
+        const char *found = memchr(text.data, '\n', text.len);
+        size_t len = found == NULL ? text.len : (size_t)(found - text.data);
+        Line line = { .text = str_slice(text, 0, len), .end = str_slice(text, len, len + 1) };
+        text = str_from_offset(text, len + 1);
+        if (line.end.len > 0 && str_ends(line.text, STR("\r"))) {
+            line.text.len--;
+            line.end = STR("\r\n");
+        }
+        if (ini->lines.len == 0) {
+            ini->line_end = line.end.len > 1 ? line.end : ini->line_end;
+        }
+        while (line.indent < line.text.len && is_blank(line.text.data[line.indent])) {
+            line.indent++;
+        }
+        Str trimmed = str_trim(line.text);
+        const Line *above = option == UINT32_MAX ? NULL : &ini->lines.items[option];
+        const Line *before = ini->lines.len == 0 ? NULL : &ini->lines.items[ini->lines.len - 1];
+        if (is_more(above, before, &line, trimmed)) {
+            line.kind = LINE_MORE;
+        } else if (trimmed.len == 0) {
+            option = UINT32_MAX;
+        } else if (read_section(trimmed, &line.name)) {
+            line.kind = LINE_SECTION;
+            ours = str_eq(line.name, ini->wish->section);
+            option = UINT32_MAX;
+        } else if (!is_comment(trimmed)) {
+            read_option(ini, &line);
+            option = ini->lines.len;
+        }
+        line.ours = ours;
+        VEC_PUSH(ini->arena, &ini->lines, line);
+    }
+}
+
+/* --- Looking -------------------------------------------------------------------------------- */
+
+/* Where a comment starts behind the value, with the blanks before it; or the end of the line. */
+static size_t value_end(const Ini *ini, const Line *line)
+{
+    size_t comment = find_comment(str_from_offset(line->text, line->value), ini->wish->comments);
+    if (comment == STR_NOT_FOUND) {
+        return line->text.len;
+    }
+    size_t end = line->value + comment;
+    while (end > line->value && is_blank(line->text.data[end - 1])) {
+        end--;
+    }
+    return end;
+}
+
+static bool is_wished_option(const Ini *ini, const Line *line)
+{
+    return line->kind == LINE_OPTION && line->ours && str_eq(line->name, ini->wish->option);
+}
+
+/* Whether the option in line `at` has the wished value. */
+static bool has_wished_value(const Ini *ini, uint32_t at)
+{
+    const Line *line = &ini->lines.items[at];
+    if (ini->wish->bare || !line->has_value) {
+        return ini->wish->bare && !line->has_value;
+    }
+    Str rest = value_text(ini->wish->value), wanted = STR_EMPTY;
+    (void)next_value_line(&rest, &wanted);
+    bool same = str_eq(str_trim(str_slice(line->text, line->value, value_end(ini, line))), wanted);
+    while (same && ++at < ini->lines.len && ini->lines.items[at].kind == LINE_MORE) {
+        same =
+            next_value_line(&rest, &wanted) && str_eq(str_trim(ini->lines.items[at].text), wanted);
+    }
+    return same && rest.len == 0;
+}
+
+/* A comment such as `#port = 80`. */
+static bool is_example(const Ini *ini, const Line *line)
+{
+    Str text = str_trim(line->text);
+    if (line->kind != LINE_OTHER || !line->ours || !is_comment(text)) {
+        return false;
+    }
+    while (text.len > 0 && (is_comment(text) || is_blank(text.data[0]))) {
+        text = str_from_offset(text, 1);
+    }
+    const char *at = text.len == 0 ? NULL : memchr(text.data, ini->separator, text.len);
+    return at != NULL &&
+           str_eq(str_trim(str_slice(text, 0, (size_t)(at - text.data))), ini->wish->option);
+}
+
+/* --- Changing ------------------------------------------------------------------------------- */
+
+/* The line behind the option in line `at`. */
+static uint32_t option_end(const Ini *ini, uint32_t at)
+{
+    do {
+        at++;
+    } while (at < ini->lines.len && ini->lines.items[at].kind == LINE_MORE);
+    return at;
+}
+
+static void drop_option(Ini *ini, uint32_t at)
+{
+    for (uint32_t end = option_end(ini, at); at < end; at++) {
+        ini->lines.items[at].drop = true;
+    }
+    ini->changed = true;
+}
+
+static void insert_line(Ini *ini, uint32_t at, LineKind kind, Str text)
+{
+    VEC_PUSH(ini->arena, &ini->lines, (Line){ 0 });
+    Line *items = ini->lines.items;
+    memmove(&items[at + 1], &items[at], (ini->lines.len - 1 - at) * sizeof(Line));
+    items[at] = (Line){ .text = text, .end = ini->line_end, .kind = kind, .ours = true };
+    if (at > 0 && items[at - 1].end.len == 0) {
+        items[at - 1].end = ini->line_end;
+    }
+    ini->changed = true;
+}
+
+/* The lines of the value that follow the first one, from `at` on. */
+static void insert_more(Ini *ini, uint32_t at, Str rest, Str indent)
+{
+    Str line;
+    while (next_value_line(&rest, &line)) {
+        insert_line(ini, at++, LINE_MORE, arena_join(ini->arena, indent, STR("    "), line));
+    }
+}
+
+/* Puts the wished value into line `at`, whose name, indentation and separator stay. */
+static void rewrite_option(Ini *ini, uint32_t at)
+{
+    Line *line = &ini->lines.items[at];
+    Str indent = str_slice(line->text, 0, line->indent);
+    Str rest = value_text(ini->wish->value), first = STR_EMPTY;
+    Buf out = buf_make_in(ini->arena, BUF_UNLIMITED);
+    for (uint32_t i = option_end(ini, at); i > at + 1; i--) {
+        ini->lines.items[i - 1].drop = true;
+    }
+    if (ini->wish->bare || !line->has_value) {
+        buf_put(&out, indent);
+        buf_put(&out, line->name);
+        if (!ini->wish->bare) {
+            buf_put(&out, ini->wish->separator);
+        }
+    } else {
+        Str before = str_slice(line->text, 0, line->value);
+        buf_put(&out, before);
+        bool spaced = before.len >= 2 && is_blank(before.data[before.len - 2]);
+        if (before.data[before.len - 1] == ini->separator && spaced) {
+            buf_put_char(&out, ' ');
+        }
+    }
+    (void)next_value_line(&rest, &first);
+    if (first.len == 0) {
+        while (out.len > 0 && is_blank(out.data[out.len - 1])) {
+            out.len--;
+        }
+    }
+    buf_put(&out, ini->wish->bare ? STR_EMPTY : first);
+    if (line->has_value && !ini->wish->bare) {
+        Str comment = str_from_offset(line->text, value_end(ini, line));
+        buf_put_c(&out, comment.len > 0 && !is_blank(comment.data[0]) ? " " : "");
+        buf_put(&out, comment);
+    }
+    line->text = buf_str(&out);
+    ini->changed = true;
+    if (!ini->wish->bare) {
+        insert_more(ini, at + 1, rest, indent);
+    }
+}
+
+/* A new option as its neighbor is written: the nearest one in its section above `at`, or the first
+ * of the text. */
+static const Line *find_neighbor(const Ini *ini, uint32_t at)
+{
+    for (uint32_t i = at; i > 0 && ini->lines.items[i - 1].kind != LINE_SECTION; i--) {
+        if (ini->lines.items[i - 1].kind == LINE_OPTION && ini->lines.items[i - 1].has_value) {
+            return &ini->lines.items[i - 1];
+        }
+    }
+    for (uint32_t i = 0; i < ini->lines.len; i++) {
+        if (ini->lines.items[i].kind == LINE_OPTION && ini->lines.items[i].has_value) {
+            return &ini->lines.items[i];
+        }
+    }
+    return NULL;
+}
+
+/* The blanks before an option that is to stand in line `at`: no more than what stands above, which
+ * it would belong to else, and no less than what follows. */
+static Str indent_for(const Ini *ini, uint32_t at, Str indent)
+{
+    for (uint32_t i = at; i > 0 && str_trim(ini->lines.items[i - 1].text).len > 0; i--) {
+        const Line *above = &ini->lines.items[i - 1];
+        if (above->kind == LINE_OPTION) {
+            indent = above->indent < indent.len ? str_slice(above->text, 0, above->indent) : indent;
+            break;
+        }
+    }
+    while (at < ini->lines.len && is_comment(str_trim(ini->lines.items[at].text))) {
+        at++;
+    }
+    const Line *next = at < ini->lines.len ? &ini->lines.items[at] : NULL;
+    return next != NULL && next->kind == LINE_OPTION && next->indent > indent.len
+               ? str_slice(next->text, 0, next->indent)
+               : indent;
+}
+
+/* The separator as it stands in a line, with one blank where it has some. */
+static Str separator_of(const Ini *ini, Str text)
+{
+    const char *found = memchr(text.data, ini->separator, text.len);
+    size_t place = (size_t)(found - text.data);
+    bool before = place > 0 && is_blank(text.data[place - 1]);
+    bool behind = place + 1 < text.len ? is_blank(text.data[place + 1]) : before;
+    return arena_format(ini->arena, "%s%c%s", before ? " " : "", ini->separator, behind ? " " : "");
+}
+
+static void insert_option(Ini *ini, uint32_t at)
+{
+    Str indent = STR_EMPTY, separator = ini->wish->separator;
+    if (at > 0 && ini->lines.items[at - 1].kind != LINE_OTHER &&
+        str_ends(ini->lines.items[at - 1].text, STR("\\"))) {
+        insert_line(ini, at++, LINE_MORE, STR_EMPTY);
+    }
+    const Line *neighbor = find_neighbor(ini, at);
+    if (neighbor != NULL) {
+        indent = str_slice(neighbor->text, 0, neighbor->indent);
+    }
+    if (at > 0 && is_example(ini, &ini->lines.items[at - 1])) {
+        neighbor = &ini->lines.items[at - 1];
+    }
+    if (neighbor != NULL) {
+        separator = separator_of(ini, neighbor->text);
+    }
+    indent = indent_for(ini, at, indent);
+    Str rest = value_text(ini->wish->value), first = STR_EMPTY;
+    (void)next_value_line(&rest, &first);
+    Str text = arena_join(ini->arena, indent, ini->wish->option, STR_EMPTY);
+    if (!ini->wish->bare) {
+        text = arena_join(ini->arena, text, separator, first);
+    }
+    while (text.len > 0 && is_blank(text.data[text.len - 1])) {
+        text.len--;
+    }
+    insert_line(ini, at, LINE_OPTION, text);
+    if (!ini->wish->bare) {
+        insert_more(ini, at + 1, rest, indent);
+    }
+}
+
+/* The last section of the wished name: `*first` is the line behind its header, `*end` the header
+ * of the next one. */
+static bool find_section(const Ini *ini, uint32_t *first, uint32_t *end)
+{
+    bool found = ini->wish->section.len == 0;
+    *first = 0;
+    *end = found ? 0 : ini->lines.len;
+    for (uint32_t i = 0; i < ini->lines.len && ini->wish->section.len > 0; i++) {
+        if (ini->lines.items[i].kind == LINE_SECTION && ini->lines.items[i].ours) {
+            *first = i + 1;
+            found = true;
+        }
+    }
+    for (*end = *first; *end < ini->lines.len && ini->lines.items[*end].kind != LINE_SECTION;) {
+        (*end)++;
+    }
+    return found;
+}
+
+/* Behind a comment that shows the option, behind the last option, or behind the header; without
+ * any of these, before the next header and the comments on it. `*apart` is set then. */
+static uint32_t find_place(const Ini *ini, uint32_t first, uint32_t end, bool *apart)
+{
+    uint32_t place = UINT32_MAX;
+    bool example = false;
+    for (uint32_t i = first; i < end; i++) {
+        const Line *line = &ini->lines.items[i];
+        if (is_example(ini, line)) {
+            place = i + 1;
+            example = true;
+        } else if (!example && (line->kind == LINE_OPTION || line->kind == LINE_MORE)) {
+            place = i + 1;
+        }
+    }
+    /* A comment may stand between the lines of a value. */
+    for (uint32_t i = place; place != UINT32_MAX && i < end; i++) {
+        const Line *line = &ini->lines.items[i];
+        if (line->kind != LINE_MORE && !is_comment(str_trim(line->text))) {
+            break;
+        }
+        place = line->kind == LINE_MORE ? i + 1 : place;
+    }
+    *apart = place == UINT32_MAX && first == 0;
+    if (!*apart) {
+        return place != UINT32_MAX ? place : first;
+    }
+    while (end > 0 && end < ini->lines.len &&
+           is_comment(str_trim(ini->lines.items[end - 1].text))) {
+        end--;
+    }
+    return end;
+}
+
+static void append_section(Ini *ini)
+{
+    uint32_t len = ini->lines.len;
+    if (len > 0 && str_trim(ini->lines.items[len - 1].text).len > 0) {
+        insert_line(ini, len++, LINE_OTHER, STR_EMPTY);
+    }
+    insert_line(ini, len, LINE_SECTION,
+                arena_join(ini->arena, STR("["), ini->wish->section, STR("]")));
+}
+
+static void add_option(Ini *ini)
+{
+    uint32_t first, end;
+    if (!find_section(ini, &first, &end)) {
+        append_section(ini);
+        first = end = ini->lines.len;
+    }
+    bool apart;
+    uint32_t place = find_place(ini, first, end, &apart);
+    insert_option(ini, place);
+    place = option_end(ini, place);
+    if (apart && place < ini->lines.len) {
+        insert_line(ini, place, LINE_OTHER, STR_EMPTY);
+    }
+}
+
+static void ensure_option(Ini *ini)
+{
+    uint32_t keep = UINT32_MAX, last = UINT32_MAX;
+    for (uint32_t i = 0; i < ini->lines.len; i++) {
+        if (is_wished_option(ini, &ini->lines.items[i])) {
+            last = i;
+            keep = has_wished_value(ini, i) ? i : keep;
+        }
+    }
+    if (!ini->wish->exclusive && keep == UINT32_MAX && last != UINT32_MAX) {
+        insert_option(ini, option_end(ini, last));
+        return;
+    }
+    if (last == UINT32_MAX) {
+        add_option(ini);
+        return;
+    }
+    uint32_t chosen = keep != UINT32_MAX ? keep : last;
+    for (uint32_t i = 0; ini->wish->exclusive && i < ini->lines.len; i++) {
+        if (i != chosen && is_wished_option(ini, &ini->lines.items[i])) {
+            drop_option(ini, i);
+        }
+    }
+    if (keep == UINT32_MAX) {
+        rewrite_option(ini, chosen);
+    }
+}
+
+static void remove_options(Ini *ini)
+{
+    for (uint32_t i = 0; i < ini->lines.len; i++) {
+        if (is_wished_option(ini, &ini->lines.items[i]) &&
+            (!ini->wish->has_value || has_wished_value(ini, i))) {
+            drop_option(ini, i);
+        }
+    }
+}
+
+/* With all that is in it, but for comments that stand right before the next header. */
+static void remove_sections(Ini *ini)
+{
+    for (uint32_t i = 0; i < ini->lines.len; i++) {
+        if (ini->lines.items[i].kind != LINE_SECTION || !ini->lines.items[i].ours) {
+            continue;
+        }
+        uint32_t end = i + 1;
+        while (end < ini->lines.len && ini->lines.items[end].kind != LINE_SECTION) {
+            end++;
+        }
+        while (end > i + 1 && end < ini->lines.len &&
+               is_comment(str_trim(ini->lines.items[end - 1].text))) {
+            end--;
+        }
+        while (i < end) {
+            ini->lines.items[i++].drop = true;
+        }
+        i--;
+        ini->changed = true;
+    }
+}
+
+static Str join_lines(const Ini *ini)
+{
+    Buf out = buf_make_in(ini->arena, BUF_UNLIMITED);
+    buf_put(&out, ini->mark);
+    for (uint32_t i = 0; i < ini->lines.len; i++) {
+        if (!ini->lines.items[i].drop) {
+            buf_put(&out, ini->lines.items[i].text);
+            buf_put(&out, ini->lines.items[i].end);
+        }
+    }
+    return buf_str(&out);
+}
+
+Str ini_edit(Arena *arena, Str text, const IniWish *wish)
+{
+    Ini ini = { .arena = arena,
+                .wish = wish,
+                .separator = str_trim(wish->separator).data[0],
+                .mark = str_starts(text, BOM) ? BOM : STR_EMPTY };
+    uint32_t first, end;
+    read_lines(&ini, str_from_offset(text, ini.mark.len));
+    if (wish->option.len > 0) {
+        (wish->absent ? remove_options : ensure_option)(&ini);
+    } else if (wish->absent) {
+        remove_sections(&ini);
+    } else if (!find_section(&ini, &first, &end)) {
+        append_section(&ini);
+    }
+    return ini.changed ? join_lines(&ini) : text;
+}

@@ -1,0 +1,47 @@
+/* json.*: values in JSON files. */
+#include "modules/document.h"
+
+static const ParamSpec value_params[] = { DOCUMENT_PARAMS, { 0 } };
+
+static bool value_check(Call *call, Outcome *outcome, Error *err)
+{
+    return document_check(call, &document_json, outcome, err);
+}
+
+static bool value_apply(Call *call, Outcome *outcome, Error *err)
+{
+    return target_apply_one(call, outcome, err);
+}
+
+static void value_claims(Arena *arena, const Value *params, List *claims)
+{
+    target_claims(arena, value_params, params, claims);
+}
+
+static const Action actions[] = {
+    { "value", "Ensure that a JSON file has a value at a place, or none.", value_params,
+      value_check, value_apply, .claims = value_claims,
+      .text =
+          "The order of keys, indentation and spacing of the file stay; what is new is written as\n"
+          "what is beside it. Maps on the way that are missing are made. Of a map or list only\n"
+          "what differs is touched.\n"
+          "\n"
+          "'path' has dots between its keys, or starts with '/' and is a JSON pointer, or is a\n"
+          "list. A number is a place in a list. A path that ends with '-' means one item of a\n"
+          "list, wherever it stands: it is added at the end when there is none, and 'state:\n"
+          "absent' removes it.\n",
+      .example = "- name: a smaller log\n"
+                 "  json.value:\n"
+                 "    - name: /etc/docker/daemon.json\n"
+                 "    - path: log-opts.max-size\n"
+                 "    - value: 10m\n"
+                 "    - create: true\n" },
+    { 0 },
+};
+
+const Module modules_json = {
+    .name = "json",
+    .help = "Values in JSON files.",
+    .id_param = "name",
+    .actions = actions,
+};
