@@ -1,6 +1,7 @@
 /* eden apply: bring this machine into the state that a site describes. */
 #include "cli/plan_input.h"
 #include "cli/run_command.h"
+#include "cli/run_resume.h"
 #include "cli/run_try.h"
 
 static int apply_run(Invocation *invocation)
@@ -9,6 +10,12 @@ static int apply_run(Invocation *invocation)
     Value plan;
     bool planned;
     int code;
+    if (invocation_flag(invocation, "resume")) {
+        return run_resume(invocation);
+    }
+    if (invocation->arg_count == 0) {
+        return usage_error(invocation, "PATH is missing");
+    }
     if (!run_config_get(invocation, &config)) {
         return EXIT_USAGE;
     }
@@ -25,6 +32,8 @@ static int apply_run(Invocation *invocation)
 static const Option options[] = {
     SITE_OPTIONS("show also what did not change"),
     RUN_OPTIONS,
+    { .name = "resume",
+      .help = "continue runs that restarted the machine, without PATH; its own unit does this" },
     { .name = "try", .help = "for real, in a throwaway copy of this machine" },
     { .name = "network", .help = "with --try: keep the network" },
     { 0 },
@@ -42,7 +51,7 @@ const Command command_apply = {
     .name = "apply",
     .group = GROUP_OPERATE,
     .args = "PATH",
-    .args_min = 1,
+    .args_min = 0, /* with --resume */
     .args_max = 1,
     .word = WORD_FILE,
     .help = "Bring this machine into the state that a site describes.",
@@ -57,6 +66,8 @@ const Command command_apply = {
         "\n"
         "PATH may also be a plan that 'eden plan --out' saved. It is refused (exit 5) when the\n"
         "site or the machine has moved since.\n"
+        "\n"
+        "When a step restarts the machine (machine.reboot), the run goes on by itself after that.\n"
         "\n"
         "With --try everything is done for real, commands too, in a private overlay of this\n"
         "machine's file systems, without network and without the other processes. What changed\n"

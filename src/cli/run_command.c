@@ -171,6 +171,18 @@ static int tell_nothing_matched(Invocation *invocation, Inputs *inputs, const Ru
     return EXIT_NOT_MATCHED;
 }
 
+/* What was printed is out before the machine goes down. */
+static bool leave_machine(Invocation *invocation, Run *run, Error *err)
+{
+    if (!run_leave_ready(run, err)) {
+        return false;
+    }
+    stream_put_format(invocation->err, "eden: the machine will %s\n", run_leaving(run));
+    (void)stream_flush(invocation->out);
+    (void)stream_flush(invocation->err);
+    return run_leave(run, err);
+}
+
 static int perform(Invocation *invocation, Inputs *inputs, Run *run)
 {
     ProgressMode mode;
@@ -193,6 +205,9 @@ static int perform(Invocation *invocation, Inputs *inputs, Run *run)
     print_report(invocation, inputs, report);
     const char *junit = invocation_text(invocation, "junit");
     if (junit != NULL && !run_junit_write(report, junit, &err)) {
+        return run_tell_late(invocation, &err);
+    }
+    if (run_leaving(run) != NULL && !leave_machine(invocation, run, &err)) {
         return run_tell_late(invocation, &err);
     }
     return exit_code(invocation, report);

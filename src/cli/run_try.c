@@ -77,6 +77,8 @@ int run_try(Invocation *invocation, const RunConfig *config)
 {
     Error err;
     int code;
-    Try attempt = { invocation, config };
+    RunConfig inside_only = *config;
+    inside_only.stays = true; /* its services are this machine's */
+    Try attempt = { invocation, &inside_only };
     return throwaway_run(inside, &attempt, &code, &err) ? code : fail(invocation, &err);
 }

@@ -36,6 +36,7 @@ typedef struct Observed {
     bool unknown; /* whether it would change something cannot be told */
     bool failed;
     bool reacted;
+    bool leaves; /* asks for a restart of the machine: it goes on after that */
 } Observed;
 
 /* Takes what was observed into the status. The result itself follows at the end. */

@@ -135,6 +135,10 @@ static TurnEnd finish(Replayer *replayer, const Turn *turn)
     if (phase == PHASE_CHECK && !turn->seen.failed) {
         return TURN_ENDED;
     }
+    if (turn->seen.leaves && !turn->seen.failed) {
+        conclude_without(&step->status, phase, RESULT_WAITING);
+        return TURN_ENDED;
+    }
     Verdict verdict = repeats(replayer, turn);
     if (verdict == VERDICT_PARK) {
         step->stage = STAGE_ACT;
@@ -230,6 +234,10 @@ static bool start(Replayer *replayer, const Turn *turn, TurnEnd *end)
     if (turn->bar == BAR_INTERRUPTED) {
         conclude_without(&step->status, turn->work.phase,
                          step->stage == STAGE_START ? RESULT_SKIPPED : RESULT_WAITING);
+        return true;
+    }
+    if (turn->bar == BAR_LEAVING) {
+        conclude_without(&step->status, turn->work.phase, RESULT_WAITING);
         return true;
     }
     if (step->stage == STAGE_SUCCESS || step->stage == STAGE_CONTINUE) {

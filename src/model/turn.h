@@ -30,6 +30,7 @@ typedef enum TurnBar {
     BAR_NONE,
     BAR_INTERRUPTED, /* the run was to end */
     BAR_TARGET,      /* runOptions.target does not include this node */
+    BAR_LEAVING,     /* a step asked for a restart of the machine: the rest follows after that */
 } TurnBar;
 const char *turn_bar_name(TurnBar bar);
 bool turn_bar_from_name(Str name, TurnBar *out);

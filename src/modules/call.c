@@ -83,6 +83,13 @@ void call_waits(Call *call, Str why)
     }
 }
 
+bool call_came_back(Call *call, int64_t *asked_ms)
+{
+    const CallServices *services = call->services;
+    return services != NULL && services->came_back != NULL &&
+           services->came_back(services->context, call, asked_ms);
+}
+
 bool call_cancelled(const Call *call)
 {
     return call->cancelled != NULL && atomic_load_explicit(call->cancelled, memory_order_relaxed);

@@ -26,7 +26,25 @@ typedef struct CallServices {
     void (*waits)(void *context, Call *call, Str why);
     /* A line of output while the step runs, for the live display. May be NULL. */
     void (*progress)(void *context, Call *call, Str line);
+    /* Whether the machine was started anew since this step asked for it (Outcome.leave), in this
+     * run or the one that it continues; and when it asked. May be NULL: it was not. */
+    bool (*came_back)(void *context, Call *call, int64_t *asked_ms);
 } CallServices;
+
+typedef enum LeaveKind {
+    LEAVE_KEXEC, /* into another kernel, past the firmware */
+    LEAVE_REBOOT,
+    LEAVE_POWEROFF, /* the later ones win when several steps ask */
+} LeaveKind;
+
+/* How the machine shall go down. */
+typedef struct Leave {
+    LeaveKind kind;
+    bool resumes;                     /* the run goes on when the machine is up again */
+    int64_t delay_ms;                 /* after everything else is done */
+    Str message;                      /* for those who are logged in; empty: none */
+    Str kernel, initrd, command_line; /* of LEAVE_KEXEC; the last may be empty: as it is now */
+} Leave;
 
 struct Call {
     const Action *action;
@@ -65,6 +83,10 @@ struct Outcome {
     Value value; /* of a query, and of a step that only looks; null for the rest */
     List *files; /* what file.content publishes: maps {path, mode, content}; NULL: none */
     void *found; /* whatever check wants to hand to apply */
+    /* Set by apply when the machine has to go down and come back before the step is done; NULL: it
+     * has not. No further step starts; once everything is written down, the machine restarts, and
+     * the run is continued: the step is asked again then, and call_came_back() tells it. */
+    const Leave *leave;
     /* Stands for what was found and is wanted where changes and diff may not tell, so that a saved
      * plan notices when it moves; see outcome_observe. Never shown. */
     Str observed;
@@ -91,6 +113,8 @@ void call_progress(Call *call, Str line);
 /* The step waits for somebody or something outside: a few words that may be shown at once. Empty:
  * it goes on. */
 void call_waits(Call *call, Str why);
+/* See CallServices.came_back. */
+bool call_came_back(Call *call, int64_t *asked_ms);
 bool call_cancelled(const Call *call);
 /* Fails when the run was cancelled meanwhile. */
 MUST_CHECK bool call_sleep(Call *call, int64_t duration_ms, Error *err);

@@ -61,6 +61,7 @@ struct Executor {
     int64_t start_us, end_us;
     int64_t looked_us; /* when interrupts were looked for */
     bool interrupted, timed_out;
+    bool leaving; /* a step asked for a restart of the machine: nothing starts any more */
     atomic_bool cancelled;
 };
 
@@ -368,7 +369,8 @@ static void finish(Executor *executor, Running *running)
     report->duration_us += task->duration_us;
     executor_report_fill(report, outcome, work.phase == PHASE_REACT, &executor->settings.world,
                          executor_report_arena(&run->tried, executor->arena, is_retried));
-    Observed seen = { outcome->changed, outcome->unknown, task->failed, task->reacted };
+    Observed seen = { outcome->changed, outcome->unknown, task->failed, task->reacted,
+                      outcome->leave != NULL };
     turn_now(executor)->acted = true;
     turn_now(executor)->seen = seen;
     conclude_observed(&run->status, work.phase, seen, executor->settings.planning);
@@ -379,6 +381,11 @@ static void finish(Executor *executor, Running *running)
     }
     if (work.phase == PHASE_CHECK && !task->failed) {
         end_work(executor, work, params);
+        return;
+    }
+    if (outcome->leave != NULL && !task->failed) {
+        executor->leaving = true;
+        end_without(executor, work, RESULT_WAITING, STR("waits for the machine to come back"));
         return;
     }
     Verdict verdict = repeats(executor, work, task->failed);
@@ -567,10 +574,12 @@ static void start_step(Executor *executor, Work work)
     end_failed(executor, work, NULL);
 }
 
-/* What does not start any more because the run was interrupted. */
+/* What does not start any more because the run was interrupted, or the machine will restart. */
 static void leave(Executor *executor, Work work)
 {
-    if (work.phase == PHASE_REACT) {
+    if (!executor->interrupted) {
+        end_without(executor, work, RESULT_WAITING, STR("waits for the machine to come back"));
+    } else if (work.phase == PHASE_REACT) {
         end_without(executor, work, RESULT_SKIPPED, STR("interrupted before it reacted"));
     } else if (executor->runs[work.step].stage != STAGE_START) {
         end_without(executor, work, RESULT_WAITING, STR("interrupted while it waited"));
@@ -584,8 +593,8 @@ static void start(Executor *executor, TurnKind kind, Work work)
 {
     StepRun *run = &executor->runs[work.step];
     turn_begin(executor, kind, work);
-    if (executor->interrupted) {
-        turn_now(executor)->bar = BAR_INTERRUPTED;
+    if (executor->interrupted || executor->leaving) {
+        turn_now(executor)->bar = executor->interrupted ? BAR_INTERRUPTED : BAR_LEAVING;
         leave(executor, work);
         return;
     }
@@ -659,11 +668,11 @@ static void take_interrupts(Executor *executor)
     }
 }
 
-/* Puts what is due back into the order; everything, when the run was interrupted. */
+/* Puts what is due back into the order; everything, when nothing starts any more. */
 static void wake(Executor *executor, int64_t now)
 {
-    while (!timers_are_empty(&executor->timers) &&
-           (executor->interrupted || timers_due_us(&executor->timers) <= now)) {
+    while (!timers_are_empty(&executor->timers) && (executor->interrupted || executor->leaving ||
+                                                    timers_due_us(&executor->timers) <= now)) {
         Work work = timers_take(&executor->timers).work;
         turn_begin(executor, TURN_WAKE, work);
         turn_now(executor)->end = TURN_WAITS;
@@ -680,19 +689,6 @@ static void give_up_waiting(Executor *executor)
         turn_begin(executor, TURN_GIVE_UP, work);
         end_without(executor, work, RESULT_WAITING, executor->reports[work.step].reason);
     }
-}
-
-static int64_t next_wake(const Executor *executor, int64_t now, int64_t deadline)
-{
-    int64_t due = now + TICK_US;
-    if (!timers_are_empty(&executor->timers) && timers_due_us(&executor->timers) < due) {
-        due = timers_due_us(&executor->timers);
-    }
-    /* The deadline is for those that wait; what still runs at that time is waited for. */
-    if (deadline >= 0 && deadline < due && !timers_are_empty(&executor->timers)) {
-        due = deadline;
-    }
-    return due > now ? (due - now + 999) / 1000 : 0;
 }
 
 static void finish_together(Executor *executor, Running *running)
@@ -721,8 +717,8 @@ void executor_run(Executor *executor)
             break;
         }
         int64_t now = clock_monotonic_us();
-        Running *running =
-            pool_wait(executor->pool, next_wake(executor, now, deadline), settings->interrupts);
+        int64_t wait_ms = timers_wait_ms(&executor->timers, now, TICK_US, deadline);
+        Running *running = pool_wait(executor->pool, wait_ms, settings->interrupts);
         executor->looked_us = 0; /* what ended the wait may be an interrupt */
         if (running != NULL) {
             finish_together(executor, running);

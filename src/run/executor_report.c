@@ -89,6 +89,18 @@ void executor_report_empty(StepReport *report)
     report->value = value_null();
     report->files = NULL;
     report->observed = STR_EMPTY;
+    report->leave = NULL;
+}
+
+static const Leave *keep_leave(Arena *arena, const Leave *asked)
+{
+    Leave *leave = ARENA_NEW(arena, Leave);
+    *leave = *asked;
+    leave->message = arena_copy(arena, asked->message);
+    leave->kernel = arena_copy(arena, asked->kernel);
+    leave->initrd = arena_copy(arena, asked->initrd);
+    leave->command_line = arena_copy(arena, asked->command_line);
+    return leave;
 }
 
 void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
@@ -113,6 +125,9 @@ void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
     }
     if (outcome->observed.len > 0) {
         report->observed = arena_copy(arena, outcome->observed);
+    }
+    if (outcome->leave != NULL) {
+        report->leave = keep_leave(arena, outcome->leave);
     }
     if (outcome->state.len > 0) {
         report->state = executor_scrub(world, arena, outcome->state);

@@ -345,6 +345,7 @@ static bool read_seen(Value from, Turn *turn)
                      : str_eq(word, STR("unknown")) ? &turn->seen.unknown
                      : str_eq(word, STR("failed"))  ? &turn->seen.failed
                      : str_eq(word, STR("reacted")) ? &turn->seen.reacted
+                     : str_eq(word, STR("leaves"))  ? &turn->seen.leaves
                                                     : NULL;
         if (flag == NULL) {
             return false;

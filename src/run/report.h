@@ -5,6 +5,8 @@
 #include "base/problems.h"
 #include "model/schedule.h"
 
+typedef struct Leave Leave; /* modules/call.h */
+
 /* Why a step found something to change. */
 typedef enum Cause {
     CAUSE_NONE,
@@ -35,7 +37,8 @@ typedef struct StepReport {
     bool has_exit_code;
     Value value;
     List *files;
-    Str observed; /* of the check, for saved plans; never shown */
+    const Leave *leave; /* what it asked for; NULL: nothing */
+    Str observed;       /* of the check, for saved plans; never shown */
 } StepReport;
 
 typedef struct RunReport {

@@ -32,6 +32,7 @@ typedef struct RunConfig {
     const Str *jobs; /* only these; none: those of jobs/base.yaml */
     uint32_t job_count;
     bool planning;
+    bool stays; /* nobody restarts the machine, whatever steps ask for: a try */
     OrderMode order;
     uint32_t workers;
     int64_t max_wait_us; /* negative: for ever */
@@ -61,6 +62,13 @@ Str run_site_digest(Run *run);
 /* Plans, or applies. What becomes of single steps is no failure here. Fails with ERROR_CONFLICT
  * when another run holds the lock, and when the state directory or the root cannot be used. */
 MUST_CHECK bool run_perform(Run *run, const RunView *view, int interrupts, Error *err);
+/* "reboot", "kexec", "poweroff": what the machine is to do after run_perform, because a step asked
+ * for it; NULL: nothing. The lock is free then. */
+const char *run_leaving(const Run *run);
+/* Whether everything is noted so that the run can go on; the machine must stay up otherwise. */
+MUST_CHECK bool run_leave_ready(const Run *run, Error *err);
+/* Has the machine do that. It may take this process down before it returns. */
+MUST_CHECK bool run_leave(Run *run, Error *err);
 /* For views: filled in step by step while the run goes on. NULL before run_perform. */
 const StepReport *run_reports(const Run *run);
 const RunReport *run_report(const Run *run);

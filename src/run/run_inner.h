@@ -7,6 +7,7 @@
 #include "model/step_index.h"
 #include "modules/extension.h"
 #include "run/last_applied.h"
+#include "run/resume.h"
 #include "run/run.h"
 #include "run/scope.h"
 #include "sys/host.h"
@@ -46,6 +47,10 @@ struct Run {
     uint32_t secrets_known; /* how many the scrubber was made of */
     bool too_secret;        /* there are more than a scrubber can look for: nothing is shown */
     RunReport report;
+    Resume resume;      /* what runs before a restart of the machine left */
+    const Leave *leave; /* how the machine goes down now; NULL: it stays up */
+    bool leave_ready;   /* all that follows is noted; else `leave_error` tells why not */
+    Error leave_error;
     Str *values; /* by step, for the record: what templates in its parameters came to, as JSON */
 };
 

@@ -4,6 +4,7 @@
 #include "model/debts.h"
 #include "run/journal.h"
 #include "run/keep.h"
+#include "run/leave.h"
 #include "run/lock.h"
 #include "run/recorded.h"
 #include "run/run_inner.h"
@@ -56,6 +57,12 @@ static bool is_claimed(void *context, Call *call, Str path)
 {
     const Books *books = context;
     return run_is_claimed(books->run, path);
+}
+
+static bool came_back(void *context, Call *call, int64_t *asked_ms)
+{
+    const Books *books = context;
+    return run_came_back(books->run, call->step, asked_ms);
 }
 
 static bool before_effect(void *context, uint32_t step, const Outcome *found, Error *err)
@@ -406,7 +413,8 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
     CallServices services = { .context = books != NULL ? books : &none,
                               .keep = books != NULL ? keep_before : NULL,
                               .is_claimed = is_claimed,
-                              .waits = note_wait };
+                              .waits = note_wait,
+                              .came_back = came_back };
     TaskJournal journal = { books, before_effect, after_effect };
     ExecutorSettings settings = { .graph = run->graph,
                                   .order = run->config.order,
@@ -473,7 +481,11 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
     execute(run, books, view, interrupts, owed);
     forgive_debts(books);
     run->report.owed = list_debts(run, journal_debts(books->journal));
-    return books_finish(books, err);
+    if (!books_finish(books, err)) {
+        return false;
+    }
+    run_leave_note(run, &books->state);
+    return true;
 }
 
 bool run_perform(Run *run, const RunView *view, int interrupts, Error *err)
@@ -481,6 +493,7 @@ bool run_perform(Run *run, const RunView *view, int interrupts, Error *err)
     if (!load_last_applied(run, err)) {
         return false;
     }
+    run_leave_load(run);
     if (run->config.planning) {
         return plan(run, view, interrupts);
     }

@@ -387,7 +387,8 @@ static void put_seen(Buf *out, Observed seen)
 {
     buf_put(out, STR(",\"saw\":["));
     const char *words[] = { seen.changed ? "changed" : NULL, seen.unknown ? "unknown" : NULL,
-                            seen.failed ? "failed" : NULL, seen.reacted ? "reacted" : NULL };
+                            seen.failed ? "failed" : NULL, seen.reacted ? "reacted" : NULL,
+                            seen.leaves ? "leaves" : NULL };
     bool first = true;
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (words[i] != NULL) {

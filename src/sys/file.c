@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -178,6 +180,13 @@ bool file_exists(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0;
+}
+
+bool file_is_in_memory(const char *path)
+{
+    struct statfs system;
+    return statfs(path, &system) == 0 &&
+           (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
 }
 
 bool file_is_directory(const char *path)

@@ -36,6 +36,8 @@ MUST_CHECK bool file_write_new_private(const char *path, Str text, Error *err);
 Str file_absolute(Arena *arena, const char *path);
 
 bool file_exists(const char *path);
+/* Whether it lies in memory only, and is gone when the machine restarts. */
+bool file_is_in_memory(const char *path);
 /* Whether the path names a directory. */
 bool file_is_directory(const char *path);
 /* Whether everybody on the machine may write it. */

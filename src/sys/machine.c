@@ -1,6 +1,8 @@
 #include "sys/machine.h"
 
+#include <limits.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 Str machine_arch(Arena *arena)
 {
@@ -12,4 +14,23 @@ Str machine_host_name(Arena *arena)
 {
     struct utsname name;
     return uname(&name) == 0 ? arena_copy(arena, str_from_c(name.nodename)) : STR_EMPTY;
+}
+
+Str machine_kernel(Arena *arena)
+{
+    struct utsname name;
+    return uname(&name) == 0 ? arena_copy(arena, str_from_c(name.release)) : STR_EMPTY;
+}
+
+bool machine_own_program(Arena *arena, Str *out, Error *err)
+{
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path);
+    if (len <= 0 || (size_t)len == sizeof path) {
+        return error_set(err, ERROR_OS, "cannot tell where this program lies (/proc/self/exe)");
+    }
+    Str found = str_from(path, (size_t)len), gone = STR(" (deleted)");
+    *out = arena_copy(arena,
+                      str_ends(found, gone) ? str_slice(found, 0, found.len - gone.len) : found);
+    return true;
 }

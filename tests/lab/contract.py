@@ -7,7 +7,7 @@ import dataclasses
 import json
 import re
 
-from . import snapshot
+from . import outcome, snapshot
 
 IMAGE = "/srv/image"
 # eden's own records of runs; a plan writes none.
@@ -34,6 +34,9 @@ class Case:
     repeats  it is never unchanged
     asks     it only tells something, and is never changed
     without  paths that others write meanwhile
+    leaves   "reboot" or "poweroff": what the host does after an apply; the step waits then, and is
+             unchanged when the run was continued
+    refused  a pattern: why this is not possible in a host at all
     """
 
     action: str
@@ -49,6 +52,8 @@ class Case:
     repeats: bool = False
     asks: bool = False
     without: tuple = ()
+    leaves: str = ""
+    refused: str = ""
 
     def releases(self):
         return [self.release] if isinstance(self.release, str) else list(self.release)
@@ -172,8 +177,38 @@ class Trial:
         self.assert_same(before, self.state(False, records=False), "in an apply after apply")
         do(self.host, self.case.after)
 
+    def apply_leaves(self):
+        """The host goes down, and what the run left for that is gone when it has gone on."""
+        path = self.host.put_site(self.steps, "/srv/case")  # /tmp does not outlive it
+        argv = ["apply", path, "-o", "json", "--progress", "none"]
+        if self.case.leaves == "reboot":
+            with self.host.expect_reboot():
+                self.assert_result(outcome.Run(self.host.eden(*argv)), "waiting", "apply")
+        else:
+            self.assert_result(outcome.Run(self.host.eden(*argv)), "waiting", "apply")
+            self.host.wait_down()
+            self.host.start()
+        self.host.wait_for("! ls /etc/systemd/system/eden-resume.service")
+        do(self.host, self.case.after)
+        if not self.case.repeats:
+            self.assert_result(self.run("plan"), "ok", "plan after apply")
+
+    def is_refused(self):
+        before = self.state(image=False)
+        for verb in ("plan", "apply"):
+            error = self.run(verb).listed[0].error
+            assert error is not None and re.search(self.case.refused, error.message), error
+            if verb == "plan":
+                self.assert_same(before, self.state(image=False), "refused")
+
     def keep(self):
         do(self.host, self.case.before)
+        if self.case.refused:
+            self.is_refused()
+            return
         self.plan_changes_nothing()
         self.root_is_respected()
-        self.apply_changes_once()
+        if self.case.leaves:
+            self.apply_leaves()
+        else:
+            self.apply_changes_once()

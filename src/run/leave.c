@@ -1,0 +1,258 @@
+#include "run/leave.h"
+
+#include "modules/call.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/process.h"
+
+enum {
+    TOOL_TIMEOUT_MS = 120000,
+    OUTPUT_MAX = 1 << 16
+};
+
+static Str boot_id(const Run *run)
+{
+    const Value *id = value_get(run->facts, STR("boot_id"));
+    return id != NULL && value_is_string(*id) ? value_str(*id) : STR_EMPTY;
+}
+
+void run_leave_load(Run *run)
+{
+    (void)resume_load(run->config.state, run->arena, run->home, &run->resume);
+}
+
+bool run_came_back(const Run *run, uint32_t step, int64_t *asked_ms)
+{
+    const ResumeStep *asked = resume_find(&run->resume, graph_step(run->graph, step)->id);
+    if (asked == NULL || str_eq(asked->boot, boot_id(run))) {
+        return false;
+    }
+    *asked_ms = asked->asked_ms;
+    return true;
+}
+
+static bool do_tool(Run *run, const char *const *argv, Error *err)
+{
+    ProcessSpec spec = {
+        .argv = argv, .directory = "/", .timeout_ms = TOOL_TIMEOUT_MS, .output_max = OUTPUT_MAX
+    };
+    ProcessResult result;
+    if (!process_run(run->arena, &spec, &result, err)) {
+        return false;
+    }
+    if (result.ending != PROCESS_EXITED || result.exit_code != 0) {
+        process_failure(run->arena, &result, spec.timeout_ms, err);
+        return error_wrap(err, "%s", argv[0]);
+    }
+    return true;
+}
+
+/* --- The command that goes on ---------------------------------------------------------------- */
+
+typedef VEC(Str) Words;
+
+static void put_option(Arena *arena, Words *words, const char *name, Str value)
+{
+    VEC_PUSH(arena, words, arena_format(arena, "--%s=%" STR_FMT, name, STR_ARG(value)));
+}
+
+static void put_options(Arena *arena, Words *words, const char *name, const char *const *values,
+                        uint32_t count, bool are_paths)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        put_option(arena, words, name,
+                   are_paths ? file_absolute(arena, values[i]) : str_from_c(values[i]));
+    }
+}
+
+/* The same run from anywhere: paths are absolute. */
+static void put_command(Run *run)
+{
+    const RunConfig *config = &run->config;
+    Arena *arena = run->arena;
+    Words words = { 0 };
+    VEC_PUSH(arena, &words, STR("apply"));
+    put_option(arena, &words, "state-dir", file_absolute(arena, config->state));
+    put_option(arena, &words, "config-dir", file_absolute(arena, config->etc));
+    if (config->node != NULL) {
+        put_option(arena, &words, "node", str_from_c(config->node));
+    }
+    put_options(arena, &words, "label", config->labels, config->label_count, false);
+    put_options(arena, &words, "vars", config->var_files, config->var_file_count, true);
+    put_options(arena, &words, "define", config->defines, config->define_count, false);
+    for (uint32_t i = 0; i < config->job_count; i++) {
+        put_option(arena, &words, "job", config->jobs[i]);
+    }
+    put_option(arena, &words, "order", str_from_c(order_mode_name(config->order)));
+    put_option(arena, &words, "workers", arena_format(arena, "%u", config->workers));
+    if (config->max_wait_us >= 0) {
+        put_option(arena, &words, "max-wait",
+                   arena_format(arena, "%lldms", (long long)(config->max_wait_us / 1000)));
+    }
+    VEC_PUSH(arena, &words, STR("--"));
+    VEC_PUSH(arena, &words, file_absolute(arena, config->path));
+    run->resume.argv = words.items;
+    run->resume.argc = words.len;
+}
+
+/* --- The note -------------------------------------------------------------------------------- */
+
+static void note_step(Run *run, Str id)
+{
+    Resume *resume = &run->resume;
+    ResumeStep step = { id, boot_id(run), clock_now_ms() };
+    for (uint32_t i = 0; i < resume->step_count; i++) {
+        if (str_eq(resume->steps[i].id, id)) {
+            resume->steps[i] = step;
+            return;
+        }
+    }
+    ResumeStep *steps = ARENA_ARRAY(run->arena, ResumeStep, resume->step_count + 1);
+    for (uint32_t i = 0; i < resume->step_count; i++) {
+        steps[i] = resume->steps[i];
+    }
+    steps[resume->step_count++] = step;
+    resume->steps = steps;
+}
+
+/* The strongest wish; NULL: nobody asked. */
+static const Leave *find_leave(Run *run, bool *resumes)
+{
+    const Leave *leave = NULL;
+    *resumes = false;
+    for (uint32_t i = 0; i < run->steps.count; i++) {
+        const Leave *asked = run->report.items[i].leave;
+        if (asked != NULL) {
+            note_step(run, graph_step(run->graph, i)->id);
+            leave = leave == NULL || asked->kind > leave->kind ? asked : leave;
+            *resumes = *resumes || asked->resumes;
+        }
+    }
+    return leave;
+}
+
+static bool ended_well(const Run *run, Str id)
+{
+    for (uint32_t i = 0; i < run->steps.count; i++) {
+        if (str_eq(graph_step(run->graph, i)->id, id)) {
+            StepResult result = run->report.items[i].status.result;
+            return result == RESULT_OK || result == RESULT_CHANGED;
+        }
+    }
+    return run->config.job_count == 0; /* it has left the site; or was not part of this run */
+}
+
+/* Steps that did not get to see that the machine came back will the next time. */
+static void drop_settled(Run *run)
+{
+    Resume *resume = &run->resume;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < resume->step_count; i++) {
+        if (!ended_well(run, resume->steps[i].id)) {
+            resume->steps[kept++] = resume->steps[i];
+        }
+    }
+    resume->step_count = kept;
+    resume->resumes = false;
+}
+
+static bool drop_unit(Run *run, Error *err)
+{
+    Resume *others;
+    uint32_t count;
+    if (!resume_list(run->config.state, run->arena, &others, &count, err)) {
+        return false;
+    }
+    if (count > 0) {
+        return true;
+    }
+    Error ignored; /* systemd also forgets it by itself, with the next start */
+    const char *const reload[] = { "systemctl", "daemon-reload", NULL };
+    if (!resume_unit_remove(run->host, err) || !host_sync(run->host, err)) {
+        return false;
+    }
+    (void)do_tool(run, reload, &ignored);
+    return true;
+}
+
+static bool note(Run *run, const Directory *state, bool resumes, Error *err)
+{
+    if (resumes && file_is_in_memory(run->config.path)) {
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "'%s' lies in memory and would be gone, so that the run could not go on",
+                         run->config.path);
+    }
+    run->resume.resumes = resumes;
+    put_command(run);
+    return resume_save(state, &run->resume, err) &&
+           (!resumes || resume_unit_put(run->host, run->arena,
+                                        file_absolute(run->arena, run->config.state), err));
+}
+
+void run_leave_note(Run *run, const Directory *state)
+{
+    bool resumes;
+    Error err;
+    uint32_t noted = run->resume.step_count;
+    if (run->report.interrupted || run->config.stays) {
+        return;
+    }
+    run->leave = find_leave(run, &resumes);
+    if (run->leave != NULL) {
+        run->leave_ready = note(run, state, resumes, &run->leave_error);
+    } else if (noted > 0) {
+        drop_settled(run);
+        if (!resume_save(state, &run->resume, &err) || !drop_unit(run, &err)) {
+            problems_add_as(run->problems, SEVERITY_WARNING, "E0723", NULL, 0, 0,
+                            "what was noted for the restart could not be taken away: %s", err.text);
+        }
+    }
+}
+
+bool run_leave_ready(const Run *run, Error *err)
+{
+    if (run->leave_ready) {
+        return true;
+    }
+    *err = run->leave_error;
+    return error_wrap(err, "the machine is not restarted");
+}
+
+/* --- Going ----------------------------------------------------------------------------------- */
+
+static bool load_kernel(Run *run, const Leave *leave, Error *err)
+{
+    Arena *arena = run->arena;
+    Str initrd = arena_format(arena, "--initrd=%" STR_FMT, STR_ARG(leave->initrd));
+    Str line = leave->command_line.len == 0
+                   ? STR("--reuse-cmdline")
+                   : arena_format(arena, "--command-line=%" STR_FMT, STR_ARG(leave->command_line));
+    const char *argv[] = { "kexec",
+                           "-l",
+                           arena_copy_c(arena, leave->kernel),
+                           arena_copy_c(arena, line),
+                           leave->initrd.len > 0 ? arena_copy_c(arena, initrd) : NULL,
+                           NULL };
+    return do_tool(run, argv, err);
+}
+
+const char *run_leaving(const Run *run)
+{
+    static const char *const names[] = {
+        [LEAVE_KEXEC] = "kexec",
+        [LEAVE_REBOOT] = "reboot",
+        [LEAVE_POWEROFF] = "poweroff",
+    };
+    return run->leave == NULL ? NULL : names[run->leave->kind];
+}
+
+bool run_leave(Run *run, Error *err)
+{
+    const Leave *leave = run->leave;
+    Str message = arena_format(run->arena, "--message=%" STR_FMT, STR_ARG(leave->message));
+    const char *argv[] = { "systemctl", run_leaving(run),
+                           leave->message.len > 0 ? arena_copy_c(run->arena, message) : NULL,
+                           NULL };
+    (void)clock_sleep_ms(leave->delay_ms, NULL);
+    return (leave->kind != LEAVE_KEXEC || load_kernel(run, leave, err)) && do_tool(run, argv, err);
+}
