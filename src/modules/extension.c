@@ -87,13 +87,20 @@ static bool tell_ending(Arena *arena, const Extension *extension, const ProcessS
     return fail(arena, extension, why.kind, why.text, result->error_out, err);
 }
 
-/* Runs it with one line of input. True when it ended well; its output is in `out` in any case, as
- * far as it was started. */
+/* What came of a call, before anybody has looked at the answer. */
+typedef struct Reply {
+    bool started;
+    bool well; /* it ended as it should */
+    ProcessResult result;
+} Reply;
+
+/* Runs it with one line of input. False unless it ended well. */
 static bool ask(Arena *arena, const Extension *extension, ProcessSpec *spec, Value request,
-                ProcessResult *out, Error *err)
+                Reply *reply, Error *err)
 {
     Buf input = buf_make_in(arena, BUF_UNLIMITED);
-    *out = (ProcessResult){ 0 };
+    ProcessResult *out = &reply->result;
+    *reply = (Reply){ 0 };
     if (!json_print(&input, request, NULL, err)) {
         return error_wrap(err, "%" STR_FMT " cannot be told its parameters",
                           STR_ARG(extension->path));
@@ -111,9 +118,10 @@ static bool ask(Arena *arena, const Extension *extension, ProcessSpec *spec, Val
     if (!process_run(arena, spec, out, err)) {
         return error_wrap(err, "%" STR_FMT, STR_ARG(extension->path));
     }
-    bool well = out->ending == PROCESS_EXITED && out->exit_code == 0;
-    return (well && !out->out_cut && !out->error_cut) ||
-           tell_ending(arena, extension, spec, out, err);
+    reply->started = true;
+    reply->well =
+        out->ending == PROCESS_EXITED && out->exit_code == 0 && !out->out_cut && !out->error_cut;
+    return reply->well || tell_ending(arena, extension, spec, out, err);
 }
 
 static Map *new_request(Arena *arena, const char *op)
@@ -170,27 +178,28 @@ static int64_t timeout_of(const Call *call, const ExtensionAction *row)
                                  : EXTENSION_TIMEOUT_MS;
 }
 
-/* An answer of one that ended badly counts when it says what failed: that tells more. */
-static bool understand(Call *call, const Served *served, ExtensionOp op,
-                       const ProcessResult *result, bool well, ExtensionAnswer *out, Error *err)
+/* An answer of one that ended badly counts when it says what failed: that tells more. Who was to
+ * change something and does not tell may have changed it. */
+static bool understand(Call *call, const Served *served, ExtensionOp op, const Reply *reply,
+                       ExtensionAnswer *out, Error *err)
 {
     Error why;
+    const ProcessResult *result = &reply->result;
+    bool acts = op == EXTENSION_APPLY || op == EXTENSION_REACT;
     bool read = extension_answer_read(call->arena, result->out, op, out, &why);
-    if (read && out->failed && result->ending == PROCESS_EXITED) {
+    if (read && out->failed && reply->started && result->ending == PROCESS_EXITED) {
         return error_set(err, ERROR_OS, "%" STR_FMT,
                          STR_ARG(out->failure.len > 0 ? out->failure : STR("it failed")));
     }
-    if (!well) {
-        *out = (ExtensionAnswer){ .changed = read && out->changed };
-        return false;
+    if (!reply->well || !read) {
+        *out = (ExtensionAnswer){ .changed = acts && reply->started };
     }
-    if (!read) {
-        *out = (ExtensionAnswer){ 0 };
-        Str text = arena_format(call->arena, "did not answer as it should: %s", why.text);
-        return fail(call->arena, served->extension, why.kind, arena_copy_c(call->arena, text),
-                    result->error_out, err);
+    if (!reply->well || read) {
+        return reply->well;
     }
-    return true;
+    Str text = arena_format(call->arena, "did not answer as it should: %s", why.text);
+    return fail(call->arena, served->extension, why.kind, arena_copy_c(call->arena, text),
+                result->error_out, err);
 }
 
 static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, ExtensionAnswer *answer,
@@ -215,10 +224,10 @@ static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, Extensi
                          .cancelled = call->cancelled,
                          .line = show_progress,
                          .line_context = call };
-    ProcessResult result;
-    bool well = ask(arena, served->extension, &spec, value_map(request), &result, err);
-    outcome->error_out = result.error_out;
-    return understand(call, served, op, &result, well, answer, err);
+    Reply reply;
+    (void)!ask(arena, served->extension, &spec, value_map(request), &reply, err);
+    outcome->error_out = reply.result.error_out;
+    return understand(call, served, op, &reply, answer, err);
 }
 
 /* --- Actions ----------------------------------------------------------------------------------- */
@@ -331,13 +340,13 @@ static bool read_description(Arena *arena, Extension *extension, Error *err)
     }
     Map *request = new_request(arena, "describe");
     ProcessSpec spec = { .timeout_ms = EXTENSION_DESCRIBE_MS };
-    ProcessResult result;
+    Reply reply;
     Value description;
     ExtensionRows rows;
-    if (!ask(arena, extension, &spec, value_map(request), &result, err)) {
+    if (!ask(arena, extension, &spec, value_map(request), &reply, err)) {
         return error_wrap(err, "asked to describe itself");
     }
-    if (!extension_object_read(arena, result.out, &description, err) ||
+    if (!extension_object_read(arena, reply.result.out, &description, err) ||
         !extension_rows_read(arena, extension->name, description, &rows, err)) {
         return error_wrap(err, "%" STR_FMT " does not describe itself as it should",
                           STR_ARG(extension->path));

@@ -78,6 +78,12 @@ bool public_key_parse(Arena *arena, Str text, PublicKey *out, Error *err)
     return true;
 }
 
+static bool is_ours(const char *path, Error *err)
+{
+    return !file_is_open_to_all(path) ||
+           error_set(err, ERROR_DENIED, "%s: anybody may write it, so it is not trusted", path);
+}
+
 bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error *err)
 {
     static const char *const suffixes[] = { ".pub", NULL };
@@ -88,18 +94,14 @@ bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error
         return true;
     }
     FileList files;
-    if (!file_list(arena, path, suffixes, TRUSTED_KEYS_MAX, &files, err)) {
+    if (!is_ours(path, err) || !file_list(arena, path, suffixes, TRUSTED_KEYS_MAX, &files, err)) {
         return false;
     }
     for (uint32_t i = 0; i < files.count; i++) {
         const char *file = arena_copy_c(arena, files.paths[i]);
         Str text;
         PublicKey key;
-        if (file_is_open_to_all(file)) {
-            return error_set(err, ERROR_DENIED, "%s: anybody may write it, so it is not trusted",
-                             file);
-        }
-        if (!file_read(arena, file, KEY_FILE_MAX, &text, err)) {
+        if (!is_ours(file, err) || !file_read(arena, file, KEY_FILE_MAX, &text, err)) {
             return false;
         }
         if (!public_key_parse(arena, text, &key, err)) {

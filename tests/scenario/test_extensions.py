@@ -132,8 +132,12 @@ def signature_of_garbage(site):
     (site.site / "modules/probe.sig").write_text("eden-signature/1 0123456789abcdef AAAA\n")
 
 
-def open_key_folder(site):
+def open_key(site):
     (site.etc / "trusted-keys/key.pub").chmod(0o666)
+
+
+def open_key_folder(site):
+    (site.etc / "trusted-keys").chmod(0o777)
 
 
 UNTRUSTED = {
@@ -144,6 +148,7 @@ UNTRUSTED = {
     key_taken_away: "this node does not trust",
     key_of_another_under_its_id: "content or name have changed",
     signature_of_garbage: "not one of 'eden modules sign'",
+    open_key: "anybody may write it",
     open_key_folder: "anybody may write it",
 }
 
@@ -264,6 +269,19 @@ def test_a_module_that_goes_wrong_fails_its_step_only(site, kind):
     assert not (site.path / "finished").exists()
     if kind == "hangs":
         assert not os.path.exists(f"/proc/{(site.path / 'pid').read_text().strip()}/fd/0")
+
+
+def test_who_dies_while_changing_things_counts_as_having_changed_them(site):
+    site.probe(body="""case $request in
+*'"op":"check"'*) echo '{"changed": true}' ;;
+*) kill -KILL $$ ;;
+esac""")
+    site.sign("probe")
+    site.steps(ACT, {"name": "watcher", "cmd.run": [{"cmd": "true"}],
+                     "onchanges": [{"step": "act"}]})
+    act = site.result("apply")["act"]
+    assert (act["result"], act["changed"]) == ("failed", True)
+    assert "was ended by SIGKILL" in act["error"]["message"]
 
 
 BAD_DESCRIPTIONS = {
