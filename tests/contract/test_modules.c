@@ -80,7 +80,7 @@ static bool make_root(Trial *trial)
               put(trial->root, "etc/telnet/config", "port 23\n") &&
               put(trial->root, "etc/app.conf.default", "color = blue\n") &&
               put(trial->root, "srv/data/old", "data\n") && put(trial->root, "var/log/x", "") &&
-              put(trial->root, "tmp/x", "");
+              put(trial->root, "tmp/x", "") && put(trial->root, "root/.profile", "");
     trial->has_system = ok && mount_usr(trial->root);
     return ok && host_open(trial->root, &trial->host, &trial->err);
 }

@@ -1,0 +1,55 @@
+#include "base/base64.h"
+
+#include "base/buf.h"
+
+static int value_of(char c)
+{
+    if (ascii_is_digit(c)) {
+        return c - '0' + 52;
+    }
+    if (ascii_is_alpha(c)) {
+        return c >= 'a' ? c - 'a' + 26 : c - 'A';
+    }
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+bool base64_decode(Arena *arena, Str text, Str *out)
+{
+    Buf bytes = buf_make_in(arena, BUF_UNLIMITED);
+    uint32_t bits = 0;
+    unsigned count = 0;
+    bool ended = false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        int value = value_of(c);
+        if (ascii_is_space(c)) {
+            continue;
+        }
+        if (c == '=') {
+            ended = true;
+            continue;
+        }
+        if (value < 0 || ended) {
+            return false;
+        }
+        bits = bits << 6 | (uint32_t)value;
+        if (++count == 4) {
+            buf_put_char(&bytes, (char)(bits >> 16));
+            buf_put_char(&bytes, (char)(bits >> 8));
+            buf_put_char(&bytes, (char)bits);
+            bits = count = 0;
+        }
+    }
+    if (count == 1) {
+        return false;
+    }
+    if (count > 1) {
+        bits <<= 6 * (4 - count);
+        buf_put_char(&bytes, (char)(bits >> 16));
+        if (count == 3) {
+            buf_put_char(&bytes, (char)(bits >> 8));
+        }
+    }
+    *out = buf_str(&bytes);
+    return true;
+}

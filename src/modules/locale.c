@@ -1,0 +1,293 @@
+/* locale.*: languages and characters that programs can use. */
+#include "modules/file/edit.h"
+#include "modules/tool.h"
+
+#define SUPPORTED STR("/usr/share/i18n/SUPPORTED") /* of Debian: all that could be made */
+#define GEN       STR("/etc/locale.gen")           /* those that shall be */
+
+enum {
+    SUPPORTED_MAX = 1 << 20,
+    NAME_MAX_LEN = 64
+};
+
+typedef struct LocaleChange {
+    Str key;      /* the name as it is compared */
+    bool make;    /* it is not there yet */
+    Target *gen;  /* the list of locales; NULL: stays */
+    Target *conf; /* the file with the default; NULL: stays */
+} LocaleChange;
+
+/* "de_DE.UTF-8" and "de_DE.utf8" are the same: of the part behind the dot, letters and digits
+ * count. */
+static Str comparable(Arena *arena, Str name)
+{
+    Buf out = buf_make_in(arena, BUF_UNLIMITED);
+    bool codeset = false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        codeset = c == '.' || (codeset && c != '@');
+        if (!codeset || c == '.' || ascii_is_digit(c) || ascii_is_alpha(c)) {
+            buf_put_char(&out, codeset ? ascii_lower(c) : c);
+        }
+    }
+    return buf_str(&out);
+}
+
+static bool check_name(Str name, Error *err)
+{
+    bool ok = name.len > 0 && name.len <= NAME_MAX_LEN && ascii_is_alpha(name.data[0]);
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        ok = ok && (ascii_is_name(c) || c == '.' || c == '@' || c == '-');
+    }
+    return ok ||
+           error_set(err, ERROR_INVALID,
+                     "'%" STR_FMT "' cannot be a locale; one is called de_DE.UTF-8", STR_ARG(name));
+}
+
+static bool is_built_in(Str key)
+{
+    return str_eq(key, STR("C")) || str_eq(key, STR("POSIX")) || str_eq(key, STR("C.utf8"));
+}
+
+static bool is_available(Call *call, Str key, bool *out, Error *err)
+{
+    Str list, line;
+    *out = is_built_in(key);
+    if (*out) {
+        return true;
+    }
+    if (!TOOL_DO(call, &list, err, "locale", "-a")) {
+        return false;
+    }
+    while (!*out && str_split_next(&list, '\n', &line)) {
+        *out = str_eq(comparable(call->arena, str_trim(line)), key);
+    }
+    return true;
+}
+
+/* The line of /etc/locale.gen that makes it: "de_DE.UTF-8 UTF-8". */
+static bool find_entry(Call *call, Str key, Str *out, Error *err)
+{
+    Str text, line, words[2];
+    if (!host_read(call->host, call->arena, SUPPORTED, SUPPORTED_MAX, &text, err)) {
+        return false;
+    }
+    while (str_split_next(&text, '\n', &line)) {
+        if (edit_words(line, words, 2) == 2 && str_eq(comparable(call->arena, words[0]), key)) {
+            *out = arena_format(call->arena, "%" STR_FMT " %" STR_FMT, STR_ARG(words[0]),
+                                STR_ARG(words[1]));
+            return true;
+        }
+    }
+    return error_set(err, ERROR_INVALID, "there is no such locale in /usr/share/i18n/SUPPORTED");
+}
+
+/* Whether it is this line, and whether that is only a comment. */
+static bool is_entry(Call *call, Str line, Str entry, bool *comment)
+{
+    Str words[3];
+    line = str_trim(line);
+    *comment = line.len > 0 && line.data[0] == '#';
+    line = *comment ? str_from_offset(line, 1) : line;
+    return edit_words(line, words, 3) == 2 &&
+           str_eq(arena_format(call->arena, "%" STR_FMT " %" STR_FMT, STR_ARG(words[0]),
+                               STR_ARG(words[1])),
+                  entry);
+}
+
+static void join(Call *call, Outcome *outcome, const Outcome *part)
+{
+    outcome->changed = outcome->changed || part->changed;
+    outcome->diff = arena_format(call->arena, "%" STR_FMT "%" STR_FMT, STR_ARG(outcome->diff),
+                                 STR_ARG(part->diff));
+}
+
+static bool check_list(Call *call, LocaleChange *change, Str entry, Outcome *outcome, Error *err)
+{
+    Edit edit;
+    Outcome part = { 0 };
+    bool comment, placed = false;
+    if (!edit_begin_system(call, GEN, &edit, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < edit.lines.len && !placed; i++) {
+        placed = is_entry(call, edit.lines.items[i], entry, &comment) && !comment;
+    }
+    for (uint32_t i = 0; i < edit.lines.len && !placed; i++) {
+        if (is_entry(call, edit.lines.items[i], entry, &comment)) {
+            edit.lines.items[i] = entry;
+            placed = true;
+        }
+    }
+    if (!placed) {
+        edit_insert(&edit, edit.lines.len, entry);
+    }
+    if (!edit_end(&edit, false, &part, err)) {
+        return false;
+    }
+    change->gen = edit.target;
+    join(call, outcome, &part);
+    return true;
+}
+
+/* What Debian has beside the libraries, for locales to be made. */
+static bool check_making(Call *call, LocaleChange *change, Outcome *outcome, Error *err)
+{
+    FileInfo info;
+    Str entry;
+    change->make = true;
+    outcome->changed = true;
+    outcome_change(call, outcome, "locale", value_string(STR("absent")),
+                   value_string(STR("present")));
+    if (!host_stat(call->host, SUPPORTED, &info, err)) {
+        return false;
+    }
+    if (info.kind != FILE_ABSENT && tool_is_there(call, "locale-gen")) {
+        return find_entry(call, change->key, &entry, err) &&
+               check_list(call, change, entry, outcome, err);
+    }
+    if (!call->planning) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "it is not there, and cannot be made without locale-gen: install the "
+                         "package locales (elsewhere than on Debian: glibc-langpack-...)");
+    }
+    outcome->unknown = true;
+    outcome->comment = STR("locale-gen is not there yet (package locales)");
+    return true;
+}
+
+/* Where the default is set: Debian has a file of its own, unless that is a link. */
+static bool find_conf(Call *call, Str *out, Error *err)
+{
+    FileInfo debian, common, version;
+    if (!host_stat(call->host, STR("/etc/default/locale"), &debian, err) ||
+        !host_stat(call->host, STR("/etc/locale.conf"), &common, err) ||
+        !host_stat(call->host, STR("/etc/debian_version"), &version, err)) {
+        return false;
+    }
+    bool own =
+        debian.kind == FILE_REGULAR ||
+        (debian.kind == FILE_ABSENT && common.kind == FILE_ABSENT && version.kind != FILE_ABSENT);
+    *out = own ? STR("/etc/default/locale") : STR("/etc/locale.conf");
+    return true;
+}
+
+static bool check_default(Call *call, LocaleChange *change, Outcome *outcome, Error *err)
+{
+    Edit edit;
+    Str path;
+    Outcome part = { 0 };
+    Str wanted = arena_join(call->arena, STR("LANG="), call_str(call, "name"), STR_EMPTY);
+    Value before = value_missing();
+    bool placed = false;
+    if (!call_bool(call, "default")) {
+        return true;
+    }
+    if (!find_conf(call, &path, err) || !edit_begin_system(call, path, &edit, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < edit.lines.len;) {
+        Str line = str_trim(edit.lines.items[i]);
+        if (!str_starts(line, STR("LANG="))) {
+            i++;
+        } else if (placed) {
+            edit_remove(&edit, i, 1);
+        } else {
+            before = value_string(str_from_offset(line, strlen("LANG=")));
+            edit.lines.items[i++] = wanted;
+            placed = true;
+        }
+    }
+    if (!placed) {
+        edit_insert(&edit, edit.lines.len, wanted);
+    }
+    if (!edit_end(&edit, false, &part, err)) {
+        return false;
+    }
+    if (part.changed) {
+        change->conf = edit.target;
+        outcome_change(call, outcome, "default", before, value_string(call_str(call, "name")));
+        join(call, outcome, &part);
+    }
+    return true;
+}
+
+static bool present_check(Call *call, Outcome *outcome, Error *err)
+{
+    LocaleChange *change = ARENA_NEW(call->arena, LocaleChange);
+    Str name = call_str(call, "name");
+    bool available = false;
+    if (!check_name(name, err)) {
+        return false;
+    }
+    change->key = comparable(call->arena, name);
+    outcome->found = change;
+    outcome->state = STR("present");
+    if (!is_available(call, change->key, &available, err) &&
+        !(call->planning && err->kind == ERROR_NOT_FOUND)) {
+        return false;
+    }
+    if ((!available && !check_making(call, change, outcome, err)) ||
+        !check_default(call, change, outcome, err)) {
+        return error_wrap(err, "%" STR_FMT, STR_ARG(name));
+    }
+    if (outcome->comment.len == 0) {
+        outcome->comment = change->make ? STR("made") : STR("already there");
+    }
+    return true;
+}
+
+static bool present_apply(Call *call, Outcome *outcome, Error *err)
+{
+    LocaleChange *change = outcome->found;
+    bool available;
+    if (change->make) {
+        if (!target_apply(call, change->gen, outcome, err) ||
+            !TOOL_DO(call, NULL, err, "locale-gen")) {
+            return false;
+        }
+        outcome->changed = true;
+        if (!is_available(call, change->key, &available, err)) {
+            return false;
+        }
+        if (!available) {
+            return error_set(err, ERROR_OS, "locale-gen did not make %" STR_FMT,
+                             STR_ARG(call_str(call, "name")));
+        }
+    }
+    return change->conf == NULL || target_apply(call, change->conf, outcome, err);
+}
+
+static void present_claims(Arena *arena, const Value *params, List *claims)
+{
+    list_push(arena, claims, value_string(STR("path:/etc/locale.gen")));
+    list_push(arena, claims, value_string(STR("needs:pkg:locales")));
+}
+
+static const ParamSpec present_params[] = {
+    { "name", PARAM_STRING, .required = true, .help = "the locale, such as de_DE.UTF-8" },
+    { "default", PARAM_BOOL, .fallback = "false", .help = "it is what everybody gets (LANG)" },
+    { 0 },
+};
+
+static const Action actions[] = {
+    { "present", "Ensure that a locale can be used.", present_params, present_check, present_apply,
+      .claims = present_claims, .cost_ms = 3000,
+      .text =
+          "On Debian it is made by locale-gen, for which the package locales must be there, and\n"
+          "gets a line in /etc/locale.gen. With 'default: true' it becomes LANG in\n"
+          "/etc/default/locale or /etc/locale.conf, for whoever logs in from then on.\n",
+      .example = "- name: plain messages in logs\n"
+                 "  locale.present:\n"
+                 "    - name: C.UTF-8\n"
+                 "    - default: true\n" },
+    { 0 },
+};
+
+const Module modules_locale = {
+    .name = "locale",
+    .help = "Languages and characters that programs can use.",
+    .id_param = "name",
+    .actions = actions,
+};

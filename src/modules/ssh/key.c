@@ -1,0 +1,135 @@
+#include "modules/ssh/key.h"
+
+#include "base/base64.h"
+
+enum {
+    KEY_MAX = 16 << 10,
+    WORDS_TAIL = 12 /* letters of the key that people see */
+};
+
+static bool is_type(Str text)
+{
+    static const char *const types[] = {
+        "ssh-ed25519",
+        "ssh-rsa",
+        "ssh-dss",
+        "ecdsa-sha2-nistp256",
+        "ecdsa-sha2-nistp384",
+        "ecdsa-sha2-nistp521",
+        "sk-ssh-ed25519@openssh.com",
+        "sk-ecdsa-sha2-nistp256@openssh.com",
+    };
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        if (str_eq_c(text, types[i])) {
+            return true;
+        }
+    }
+    return str_ends(text, STR("-cert-v01@openssh.com"));
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+Str ssh_next_word(Str *rest)
+{
+    size_t at = 0;
+    bool quoted = false;
+    while (at < rest->len && is_blank(rest->data[at])) {
+        at++;
+    }
+    size_t start = at;
+    for (; at < rest->len && (quoted || !is_blank(rest->data[at])); at++) {
+        if (rest->data[at] == '\\' && at + 1 < rest->len && rest->data[at + 1] == '"') {
+            at++;
+        } else if (rest->data[at] == '"') {
+            quoted = !quoted;
+        }
+    }
+    Str word = str_slice(*rest, start, at);
+    *rest = str_from_offset(*rest, at);
+    return word;
+}
+
+bool ssh_key_parse_rest(Str line, SshKey *out)
+{
+    *out = (SshKey){ .options = STR_EMPTY, .type = ssh_next_word(&line) };
+    out->blob = ssh_next_word(&line);
+    out->comment = str_trim(line);
+    return is_type(out->type) && out->blob.len > 0;
+}
+
+bool ssh_key_parse(Str line, SshKey *out)
+{
+    Str rest = line;
+    Str first = ssh_next_word(&rest);
+    if (first.len == 0 || first.data[0] == '#') {
+        return false;
+    }
+    if (is_type(first)) {
+        return ssh_key_parse_rest(line, out);
+    }
+    bool ok = ssh_key_parse_rest(rest, out);
+    out->options = first;
+    return ok;
+}
+
+/* The bytes begin with the type once more, behind its length. */
+static bool blob_fits(Arena *arena, Str blob, Str type)
+{
+    Str bytes;
+    if (!base64_decode(arena, blob, &bytes) || bytes.len <= 4 + type.len) {
+        return false;
+    }
+    uint32_t len = 0;
+    for (size_t i = 0; i < 4; i++) {
+        len = len << 8 | (unsigned char)bytes.data[i];
+    }
+    return len == type.len && str_eq(str_slice(bytes, 4, 4 + len), type);
+}
+
+bool ssh_key_read(Arena *arena, Str given, Str type, SshKey *out, Error *err)
+{
+    given = str_trim(given);
+    if (str_find(given, STR("PRIVATE KEY-----"), 0) != STR_NOT_FOUND) {
+        return error_set(err, ERROR_INVALID, "this is a private key; the public one is wanted");
+    }
+    if (given.len > KEY_MAX || str_find(given, STR("\n"), 0) != STR_NOT_FOUND ||
+        memchr(given.data, '\0', given.len) != NULL) {
+        return error_set(err, ERROR_INVALID, "'key' is one line, such as a .pub file has");
+    }
+    Str line = given;
+    if (type.len > 0 && !str_starts(given, type)) {
+        line = arena_format(arena, "%" STR_FMT " %" STR_FMT, STR_ARG(type), STR_ARG(given));
+    }
+    if (!ssh_key_parse_rest(line, out)) {
+        return error_set(err, ERROR_INVALID,
+                         "'key' must be a type such as ssh-ed25519 and a key, as a .pub file has "
+                         "them; options are a parameter of their own");
+    }
+    return (type.len == 0 || str_eq(type, out->type)) && blob_fits(arena, out->blob, out->type)
+               ? true
+               : error_set(err, ERROR_INVALID, "this is no whole key of type %" STR_FMT,
+                           STR_ARG(type.len > 0 ? type : out->type));
+}
+
+bool ssh_key_same(const SshKey *a, const SshKey *b)
+{
+    return str_eq(a->type, b->type) && str_eq(a->blob, b->blob);
+}
+
+Str ssh_key_format(Arena *arena, const SshKey *key)
+{
+    return arena_format(arena, "%" STR_FMT "%s%" STR_FMT " %" STR_FMT "%s%" STR_FMT,
+                        STR_ARG(key->options), key->options.len > 0 ? " " : "", STR_ARG(key->type),
+                        STR_ARG(key->blob), key->comment.len > 0 ? " " : "", STR_ARG(key->comment));
+}
+
+Str ssh_key_words(Arena *arena, const SshKey *key)
+{
+    size_t from = key->blob.len > WORDS_TAIL ? key->blob.len - WORDS_TAIL : 0;
+    return arena_format(arena, "%" STR_FMT " ...%" STR_FMT "%s%" STR_FMT, STR_ARG(key->type),
+                        STR_ARG(str_from_offset(key->blob, from)), key->comment.len > 0 ? " " : "",
+                        STR_ARG(key->comment));
+}

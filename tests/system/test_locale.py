@@ -1,0 +1,27 @@
+"""Locales that cannot be made, and what is said then."""
+
+
+def site(**params):
+    return [{"name": "locale", "locale.present": [{key: value} for key, value in params.items()]}]
+
+
+def test_without_the_package_it_is_told_what_to_install(light):
+    host = light("trixie")
+    host.run("rm /usr/sbin/locale-gen /usr/share/i18n/SUPPORTED")
+    assert host.plan(site(name="de_DE.UTF-8")).steps["locale"].result in ("changed", "unknown")
+    error = host.apply(site(name="de_DE.UTF-8")).steps["locale"].error
+    assert "install the package locales" in error.message
+    assert host.apply(site(name="C.UTF-8")).result == "ok"
+
+
+def test_unknown_locale_is_told_in_a_plan(light):
+    host = light("trixie")
+    for name, told in {"xx_XX.UTF-8": "no such locale", "de; reboot": "cannot be a locale"}.items():
+        assert told in host.plan(site(name=name)).steps["locale"].error.message
+
+
+def test_both_spellings_mean_the_same(light):
+    host = light("bookworm")
+    assert host.apply(site(name="de_DE.utf8")).result == "changed"
+    assert host.read("/etc/locale.gen").count("\nde_DE.UTF-8 UTF-8\n") == 1
+    assert host.apply(site(name="de_DE.UTF-8")).result == "ok"

@@ -1,0 +1,31 @@
+#include "base/base64.h"
+
+#include "unit.h"
+
+static void bytes_come_back(void **state)
+{
+    static const struct {
+        const char *text, *bytes; /* NULL: it is none */
+    } cases[] = {
+        { "", "" },           { "Zg==", "f" },       { "Zm8=", "fo" },           { "Zm9v", "foo" },
+        { "Zm9vYg", "foob" }, { " Zm\n9v ", "foo" }, { "+/+/", "\373\377\277" }, { "Z", NULL },
+        { "Zg==Zg==", NULL }, { "Zm9v!", NULL },     { "-_-_", NULL },
+    };
+    Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Str bytes;
+        bool ok = base64_decode(&arena, str_from_c(cases[i].text), &bytes);
+        assert_int_equal(ok, cases[i].bytes != NULL);
+        if (ok) {
+            assert_str(bytes, cases[i].bytes);
+        }
+    }
+    arena_clear(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(bytes_come_back) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
