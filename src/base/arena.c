@@ -11,7 +11,8 @@
 enum {
     FIRST_CHUNK = 4096,
     LARGEST_CHUNK = 1 << 20,
-    HEADER = 32
+    HEADER = 32,
+    FORMAT_BRIEF = 256 /* most formatted texts are shorter, and formatted once then */
 };
 
 struct ArenaChunk {
@@ -255,13 +256,18 @@ Str arena_join(Arena *arena, Str a, Str b, Str c)
 
 Str arena_format_v(Arena *arena, const char *format, va_list args)
 {
+    char brief[FORMAT_BRIEF];
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, again);
-    va_end(again);
+    int length = vsnprintf(brief, sizeof brief, format, args);
     BUG_IF(length < 0);
     char *text = arena_alloc(arena, (size_t)length + 1);
-    vsnprintf(text, (size_t)length + 1, format, args);
+    if ((size_t)length < sizeof brief) {
+        memcpy(text, brief, (size_t)length + 1);
+    } else {
+        vsnprintf(text, (size_t)length + 1, format, again);
+    }
+    va_end(again);
     return str_from(text, (size_t)length);
 }
 

@@ -108,13 +108,18 @@ void buf_put_format_v(Buf *buf, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, again);
-    va_end(again);
+    /* Mostly there is room; otherwise the first pass only measures. The NUL goes to the slack. */
+    size_t room = buf->cap - buf->len;
+    int length = buf->data == NULL ? vsnprintf(NULL, 0, format, args)
+                                   : vsnprintf(buf->data + buf->len, room + 1, format, args);
     BUG_IF(length < 0);
     if (length > 0 && buf_reserve(buf, (size_t)length)) {
-        vsnprintf(buf->data + buf->len, (size_t)length + 1, format, args);
+        if ((size_t)length > room) {
+            vsnprintf(buf->data + buf->len, (size_t)length + 1, format, again);
+        }
         buf->len += (size_t)length;
     }
+    va_end(again);
 }
 
 void buf_put_format(Buf *buf, const char *format, ...)

@@ -3,15 +3,6 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 
-/* True when one of the eight bytes is below 16: a line end, or something rare. */
-static bool may_end_line(const char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    const uint64_t ones = 0x0101010101010101u;
-    return ((word - ones * 16) & ~word & (ones * 0x80)) != 0;
-}
-
 /* Where the character that `offset` lies in starts; CRLF counts as one. */
 static size_t character_start(Str text, size_t offset)
 {
@@ -34,7 +25,7 @@ Place source_place(const Source *source, uint32_t offset)
     uint32_t line = source->first_line;
     size_t line_start = 0;
     for (size_t at = 0; at < end;) {
-        if (end - at >= 8 && !may_end_line(text.data + at)) {
+        if (end - at >= 8 && !source_may_end_line(text.data + at)) {
             at += 8;
             continue;
         }
@@ -56,7 +47,7 @@ SourceLines source_lines(Arena *arena, const Source *source)
     Str text = source->text;
     VEC(uint32_t) starts = { 0 };
     for (size_t at = 0; at < text.len;) {
-        if (text.len - at >= 8 && !may_end_line(text.data + at)) {
+        if (text.len - at >= 8 && !source_may_end_line(text.data + at)) {
             at += 8;
             continue;
         }

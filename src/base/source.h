@@ -27,6 +27,16 @@ Place source_place(const Source *source, uint32_t offset);
 /* The text of the line that holds `offset`, without its line end. */
 Str source_line_at(const Source *source, uint32_t offset);
 
+/* False: none of these eight bytes ends a line. True: one is below 16, a line end or another
+ * control. */
+static inline bool source_may_end_line(const char *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    const uint64_t ones = 0x0101010101010101u;
+    return ((word - ones * 16) & ~word & (ones * 0x80)) != 0;
+}
+
 /* Where lines start, for whoever asks for many places of one text. */
 typedef struct SourceLines {
     const uint32_t *starts; /* of the second line and those behind it */

@@ -10,6 +10,9 @@ static bool is_break(char c)
 
 static size_t line_end(Str text, size_t at)
 {
+    while (at + 8 <= text.len && !source_may_end_line(text.data + at)) {
+        at += 8;
+    }
     while (at < text.len && !is_break(text.data[at])) {
         at++;
     }

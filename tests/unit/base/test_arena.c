@@ -213,6 +213,14 @@ static void texts_are_copied_and_formatted(void **state)
     assert_str(arena_join(&arena, STR_EMPTY, (Str){ NULL, 0 }, STR_EMPTY), "");
     assert_str(arena_format(&arena, "%s-%d", "a", 7), "a-7");
     assert_str(arena_format(&arena, "%s", ""), "");
+    for (int len = 250; len < 262; len++) {
+        char wanted[300];
+        memset(wanted, 'a', sizeof wanted);
+        wanted[len] = '\0';
+        Str text = arena_format(&arena, "%s", wanted);
+        assert_str(text, wanted);
+        assert_int_equal(text.data[len], '\0');
+    }
 }
 
 #ifdef POISON_WORKS
