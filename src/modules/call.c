@@ -60,6 +60,13 @@ bool call_keep(Call *call, Str path, Error *err)
     return services->keep(services->context, call, path, err);
 }
 
+void call_plan(Call *call, Str path, const PlannedFile *file)
+{
+    if (call->planning && !call->first_look) {
+        host_plan_put(call->host, path, file);
+    }
+}
+
 bool call_is_claimed(Call *call, Str path)
 {
     const CallServices *services = call->services;

@@ -58,6 +58,8 @@ struct Call {
     /* Only a check follows (a plan, or the first look of prereq): nothing may be touched, not even
      * for a moment, and nothing is waited for. What an earlier step would make may be missing. */
     bool planning;
+    /* The first look of prereq: the same step is checked once more later. */
+    bool first_look;
     /* Of a reaction: when the last change was made that it answers to (milliseconds since 1970;
      * 0: in an earlier run), and whether `apply` of this very step came after that. */
     int64_t change_ms;
@@ -107,6 +109,8 @@ MUST_CHECK bool call_choose(const Call *call, const char *const *names, const ch
 
 /* Journals what is at `path` before it is changed. */
 MUST_CHECK bool call_keep(Call *call, Str path, Error *err);
+/* In a plan: what would stand at `path`, for the checks of later steps. */
+void call_plan(Call *call, Str path, const PlannedFile *file);
 /* Whether another step takes care of what is there, so that cleaning up leaves it alone. */
 bool call_is_claimed(Call *call, Str path);
 void call_progress(Call *call, Str line);

@@ -501,7 +501,8 @@ static void start_action(Executor *executor, Work work)
                          .services = settings->services,
                          .timeout_ms = spec->run->timeout_ms,
                          .cancelled = &executor->cancelled,
-                         .planning = task->kind == TASK_CHECK };
+                         .planning = task->kind == TASK_CHECK,
+                         .first_look = work.phase == PHASE_CHECK };
     if (task->react || task->kind == TASK_REACT) {
         tell_of_change(executor, work, &task->call);
     }

@@ -35,7 +35,7 @@ def test_demo_runs_and_shows_everything(root, eden_path):
     for text in ("frontend web", "did you mean 'upper'?"):
         assert text in done.stdout
     told = [
-        "plan on web1: 12 to change",
+        "plan on web1: 13 to change",
         "apply on web1: 13 changed",
         "apply on web1: 11 ok, 4 skipped",
         "file.managed (drift)",

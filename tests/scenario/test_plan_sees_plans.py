@@ -58,6 +58,11 @@ STEPS = {
 - {name: one, file.directory: {name: /srv/a, mode: 0700}}
 - {name: two, file.directory: {name: /srv/a, mode: 0700, recurse: true}, require: [{step: one}]}
 """,
+    "a target of prereq is looked at twice": """
+- {name: one, file.managed: {name: /etc/closed, content: yes}, prereq: [{step: two}]}
+- {name: two, file.managed: {name: /etc/ini, content: new}}
+- {name: three, file.absent: {name: /etc/closed}, onchanges: [{step: two}]}
+""",
     "hosts one by one": """
 - {name: one, host.entry: {name: db, address: 192.0.2.7}}
 - {name: two, host.entry: {name: web, address: 192.0.2.8}}

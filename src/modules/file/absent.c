@@ -24,7 +24,7 @@ bool absent_check(Call *call, Outcome *outcome, Error *err)
         outcome_change(call, outcome, "state", value_string(str_from_c(file_kind_name(info.kind))),
                        value_string(STR("absent")));
         outcome->comment = STR("removed");
-        host_plan_put(call->host, path, &(PlannedFile){ .info.kind = FILE_ABSENT });
+        call_plan(call, path, &(PlannedFile){ .info.kind = FILE_ABSENT });
     }
     return true;
 }

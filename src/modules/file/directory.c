@@ -264,7 +264,7 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
         FileInfo made = { .kind = FILE_DIRECTORY, .mode = changes->list.items[0].mode };
         made.uid = wish->uid != HOST_KEEP_ID ? wish->uid : 0;
         made.gid = wish->gid != HOST_KEEP_ID ? wish->gid : 0;
-        host_plan_put(call->host, path, &(PlannedFile){ .info = made });
+        call_plan(call, path, &(PlannedFile){ .info = made });
     }
     outcome->state = STR("present");
     outcome->found = changes;

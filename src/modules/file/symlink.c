@@ -39,8 +39,8 @@ bool symlink_check(Call *call, Outcome *outcome, Error *err)
     outcome_change(call, outcome, "target", now.len > 0 ? value_string(now) : value_missing(),
                    value_string(target));
     outcome->comment = info->kind == FILE_ABSENT ? STR("created") : STR("updated");
-    host_plan_put(call->host, path,
-                  &(PlannedFile){ .info = { .kind = FILE_LINK, .mode = 0777 }, .content = target });
+    call_plan(call, path,
+              &(PlannedFile){ .info = { .kind = FILE_LINK, .mode = 0777 }, .content = target });
     return true;
 }
 

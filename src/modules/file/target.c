@@ -223,7 +223,7 @@ static void plan_file(Call *call, const Target *target)
     file.info.mode = target->has_mode ? target->mode : is_new ? target->new_mode : file.info.mode;
     file.info.uid = target->uid != HOST_KEEP_ID ? target->uid : file.info.uid;
     file.info.gid = target->gid != HOST_KEEP_ID ? target->gid : file.info.gid;
-    host_plan_put(call->host, target->path, &file);
+    call_plan(call, target->path, &file);
 }
 
 bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, Buf *diff,
