@@ -263,6 +263,8 @@ def _rpm_part(package, tree, main):
         head += f"Requires: {name}{'' if least is None else f' >= {least}'}\n"
     for name in package.conflicts:
         head += f"Conflicts: {name}\n"
+    # Scripts need their shell, which no package of this list brings.
+    head += "Provides: /bin/sh\n"
     select = "" if main else f" -n {package.name}"
     head += f"%description{select}\n{package.name} of the lab.\n"
     after, remove = package.after, ""

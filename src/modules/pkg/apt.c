@@ -455,6 +455,7 @@ static bool apt_mark_manual(Call *call, const Str *names, uint32_t count, Error 
 const PackageBackend backend_apt = {
     .name = "apt",
     .program = "apt-get",
+    .removes_others = true,
     .order = { version_compare_dpkg },
     .is_native = apt_is_native,
     .check_name = apt_check_name,

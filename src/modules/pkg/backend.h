@@ -58,6 +58,7 @@ Str package_holder_words(Arena *arena, const LockHolder *holder);
 struct PackageBackend {
     const char *name;    /* as `provider` has it */
     const char *program; /* which it takes to change anything; NULL: none */
+    bool removes_others; /* to install one, it removes what is in its way */
     bool live_only;      /* it works for the running machine only */
     VersionOrder order;
     const VersionOrder *(*find_order)(Call *call); /* NULL: it is always `order` */
@@ -98,6 +99,15 @@ struct PackageBackend {
     /* A script of `name` failed, which this package manager takes lightly; NULL: none does. */
     bool (*find_warning)(Arena *arena, Str output, Str name, Str *words);
 
+    /* Where it does not ask about changed configuration files but puts the new one beside it, with
+     * this behind the name; NULL: it asks, and `change` answers. */
+    const char *conffile_suffix;
+    /* Those of the installed ones among the packages, pushed onto `paths`. */
+    bool (*list_conffiles)(Call *call, const PackageItem *items, uint32_t count, List *paths,
+                           Error *err);
+
+    /* Whether it can do such a change at all; NULL: it can. */
+    bool (*check_change)(const PackageChange *change, Error *err);
     /* `held`, or no longer. NULL: it knows no such thing. */
     bool (*hold)(Call *call, const Str *names, uint32_t count, bool held, Error *err);
     /* So that they stay when those that they came with go. NULL: it knows no such thing. */

@@ -2,6 +2,10 @@
 
 #include "base/buf.h"
 
+enum {
+    LINES_MAX = 3 /* of an explanation */
+};
+
 BlameLines blame_split(Arena *arena, Str output)
 {
     BlameLines lines = { 0 };
@@ -77,9 +81,10 @@ static bool is_complaint(Str line)
         NULL,
     };
     /* Offers to solve it, and what was asked for: */
-    static const char *const others[] = { "Solution ",   "do not install", "try to add",
-                                          "Choose from", "Continue?",      "skip the above",
-                                          NULL };
+    static const char *const others[] = { "Solution ",    "do not install",
+                                          "try to add",   "Choose from",
+                                          "Continue?",    "skip the above",
+                                          "Installing: ", NULL };
     return has_any(line, complaints) && !has_any(line, others);
 }
 
@@ -94,14 +99,15 @@ bool blame_by_lines(Arena *arena, Str output, Str name, Str *words)
         if (!is_complaint(line)) {
             continue;
         }
-        if (blame_mentions(line, name)) {
-            VEC_PUSH(arena, &about, line);
-        } else {
-            VEC_PUSH(arena, &rest, line);
+        BlameLines *which = blame_mentions(line, name) ? &about : &rest;
+        VEC_PUSH(arena, which, line);
+        if (str_ends(line, STR(":")) && i + 1 < lines.len) {
+            VEC_PUSH(arena, which, lines.items[++i]); /* the reason comes behind it */
         }
     }
     const BlameLines *chosen = about.len > 0 ? &about : &rest;
-    *words = chosen->len > 0 ? blame_join(arena, chosen->items, chosen->len < 2 ? chosen->len : 2)
+    *words = chosen->len > 0 ? blame_join(arena, chosen->items,
+                                          chosen->len < LINES_MAX ? chosen->len : LINES_MAX)
                              : blame_last(arena, &lines);
     return about.len > 0;
 }

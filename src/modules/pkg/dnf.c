@@ -254,6 +254,7 @@ const PackageBackend backend_dnf = {
     .fingerprint = dnf_fingerprint,
     .read = dnf_read,
     .is_provided = rpm_is_provided,
+    .list_needs = rpm_list_needs,
     .find_offers = dnf_find_offers,
     .find_upgrades = dnf_find_upgrades,
     .index_time = dnf_index_time,
@@ -263,5 +264,7 @@ const PackageBackend backend_dnf = {
     .change = dnf_change,
     .blame = blame_by_lines,
     .find_warning = rpm_find_warning,
+    .conffile_suffix = ".rpmnew",
+    .list_conffiles = rpm_list_conffiles,
     .hold = dnf_hold,
 };

@@ -3,8 +3,9 @@
 #include "sys/clock.h"
 
 typedef struct Index {
-    bool fresh, outdated;
+    bool tried; /* to make it new, in this run */
     bool failed;
+    bool outdated;
     Error error; /* of the try to make it new */
     bool has_arena;
     Arena arena;   /* of all that follows */
@@ -46,7 +47,8 @@ static void unlock_index(Call *call)
 
 bool index_is_fresh(Call *call, const PackageBackend *backend)
 {
-    bool fresh = lock_index(call, backend)->fresh;
+    const Index *index = lock_index(call, backend);
+    bool fresh = index->tried && !index->failed;
     unlock_index(call);
     return fresh;
 }
@@ -61,13 +63,13 @@ bool index_is_outdated(Call *call, const PackageBackend *backend)
 bool index_refresh(Call *call, const PackageBackend *backend, int64_t timeout_ms, Error *err)
 {
     Index *index = lock_index(call, backend);
-    bool ok = index->fresh && !index->failed;
-    if (!index->fresh) {
+    bool ok = index->tried && !index->failed;
+    if (!index->tried) {
         ok = backend->refresh(call, timeout_ms, &index->error);
         /* Who has to wait for others has not tried. */
-        index->fresh = ok || index->error.kind != ERROR_CONFLICT;
+        index->tried = ok || index->error.kind != ERROR_CONFLICT;
         index->failed = !ok;
-        index->outdated = index->outdated && !index->fresh;
+        index->outdated = index->outdated && !index->tried;
         forget(index);
     }
     if (!ok) {
@@ -89,7 +91,7 @@ void index_sources_changed(Call *call)
 {
     Indexes *indexes = shared_lock(host_shared(call->host), &indexes_kind);
     for (size_t i = 0; i < COUNT_OF(indexes->of); i++) {
-        indexes->of[i].fresh = indexes->of[i].failed = false;
+        indexes->of[i].tried = indexes->of[i].failed = false;
         indexes->of[i].outdated = true;
         forget(&indexes->of[i]);
     }

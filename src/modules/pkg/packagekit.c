@@ -260,8 +260,10 @@ static void packagekit_list_needs(Arena *arena, const Package *package, List *na
 {
     if (str_starts(package->record, STR("Package:"))) {
         backend_apt.list_needs(arena, package, names);
-    } else if (package->record.len > 0) {
+    } else if (str_starts(package->record, STR("%"))) {
         backend_pacman.list_needs(arena, package, names);
+    } else {
+        backend_dnf.list_needs(arena, package, names);
     }
 }
 
@@ -410,7 +412,7 @@ static bool find_update_ids(Call *call, Ids *ids, Error *err)
 }
 
 /* What it cannot do is no reason to do something else. */
-static bool check_change(const PackageChange *change, Error *err)
+static bool packagekit_check_change(const PackageChange *change, Error *err)
 {
     if (change->replace_conffiles || change->purge || change->set_recommends || change->full) {
         const char *what = change->replace_conffiles ? "conffiles: replace"
@@ -429,9 +431,8 @@ static bool packagekit_change(Call *call, const PackageChange *change, ProcessRe
     Answer answer = { 0 };
     Str missing = STR_EMPTY;
     *result = (ProcessResult){ .ending = PROCESS_EXITED };
-    if (!check_change(change, err) ||
-        (change->operation == PACKAGES_UPGRADE ? !find_update_ids(call, &ids, err)
-                                               : !find_ids(call, change, &ids, &missing, err))) {
+    if (change->operation == PACKAGES_UPGRADE ? !find_update_ids(call, &ids, err)
+                                              : !find_ids(call, change, &ids, &missing, err)) {
         return false;
     }
     if (missing.len > 0) {
@@ -490,4 +491,5 @@ const PackageBackend backend_packagekit = {
     .change = packagekit_change,
     .repair = packagekit_repair,
     .blame = packagekit_blame,
+    .check_change = packagekit_check_change,
 };

@@ -172,10 +172,7 @@ static bool pacman_change(Call *call, const PackageChange *change, ProcessResult
 {
     ToolArgs args = { 0 };
     switch (change->operation) {
-    case PACKAGES_INSTALL:
-        begin(call, &args, "-S");
-        tool_arg(call, &args, STR("--needed"));
-        break;
+    case PACKAGES_INSTALL: begin(call, &args, "-S"); break;
     case PACKAGES_REMOVE: begin(call, &args, change->purge ? "-Rcn" : "-Rc"); break;
     case PACKAGES_UPGRADE: begin(call, &args, "-Su"); break;
     }
@@ -202,6 +199,42 @@ static bool pacman_find_warning(Arena *arena, Str output, Str name, Str *words)
         }
     }
     return false;
+}
+
+/* "%BACKUP%" of the entry's "files": path, tab, digest. */
+static bool pacman_list_conffiles(Call *call, const PackageItem *items, uint32_t count, List *paths,
+                                  Error *err)
+{
+    AUTO(PackageDatabase) *database = NULL;
+    if (!database_get(call, &backend_pacman, &database, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const Package *package = database_find(database, items[i].name);
+        Str files, lines, line;
+        Error none;
+        if (package == NULL) {
+            continue;
+        }
+        Str path = arena_format(call->arena, LOCAL_PATH "/%" STR_FMT "-%" STR_FMT "/files",
+                                STR_ARG(package->name), STR_ARG(package->version));
+        if (!host_read(call->host, call->arena, path, DESC_MAX, &files, &none) ||
+            !pacman_field(files, "BACKUP", &lines)) {
+            continue;
+        }
+        while (str_split_next(&lines, '\n', &line)) {
+            Str name = str_slice(line, 0, str_find(line, STR("\t"), 0));
+            list_push(call->arena, paths,
+                      value_string(arena_format(call->arena, "/%" STR_FMT, STR_ARG(name))));
+        }
+    }
+    return true;
+}
+
+static bool pacman_check_change(const PackageChange *change, Error *err)
+{
+    return !change->set_recommends ||
+           error_set(err, ERROR_UNAVAILABLE, "pacman knows no 'recommends'");
 }
 
 /* --- The index, and locks ------------------------------------------------------------------- */
@@ -299,6 +332,9 @@ const PackageBackend backend_pacman = {
     .repair = pacman_repair,
     .blame = blame_by_lines,
     .find_warning = pacman_find_warning,
+    .conffile_suffix = ".pacnew",
+    .list_conffiles = pacman_list_conffiles,
+    .check_change = pacman_check_change,
     .hold = pacman_hold,
     .mark_manual = pacman_mark_manual,
 };

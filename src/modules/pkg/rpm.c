@@ -2,7 +2,8 @@
 
 #include "modules/pkg/blame.h"
 
-#define QUERY "%{NAME}\\t%{EPOCHNUM}\\t%{VERSION}-%{RELEASE}\\t%{ARCH}\\n"
+/* What they need comes behind, as far as it has a name. */
+#define QUERY "%{NAME}\\t%{EPOCHNUM}\\t%{VERSION}-%{RELEASE}\\t%{ARCH}[\\t%{REQUIRENAME}]\\n"
 
 /* Where its database may be, by its age and the system. */
 static const Str databases[] = {
@@ -62,11 +63,44 @@ bool rpm_read(Call *call, PackageDatabase *into, Error *err)
     return true;
 }
 
+void rpm_list_needs(Arena *arena, const Package *package, List *names)
+{
+    Str rest = package->record, name;
+    while (str_split_next(&rest, '\t', &name)) {
+        list_push(arena, names, value_string(name));
+    }
+}
+
 bool rpm_is_provided(Call *call, Str name)
 {
     Error err;
     return rpm_has_database(call) && TOOL_DO(call, NULL, &err, "rpm", "-q", "--quiet",
                                              "--whatprovides", arena_copy_c(call->arena, name));
+}
+
+/* What is not installed is told of in words, and in the exit code. */
+bool rpm_list_conffiles(Call *call, const PackageItem *items, uint32_t count, List *paths,
+                        Error *err)
+{
+    ToolArgs args = { 0 };
+    ProcessResult result;
+    Str line;
+    tool_arg(call, &args, STR("rpm"));
+    tool_arg(call, &args, STR("-qc"));
+    tool_arg(call, &args, STR("--"));
+    for (uint32_t i = 0; i < count; i++) {
+        tool_arg(call, &args, items[i].name);
+    }
+    Tool tool = { .argv = tool_args_end(call, &args) };
+    if (!tool_run(call, &tool, &result, err)) {
+        return false;
+    }
+    while (str_split_next(&result.out, '\n', &line)) {
+        if (str_starts(line, STR("/"))) {
+            list_push(call->arena, paths, value_string(line));
+        }
+    }
+    return true;
 }
 
 bool rpm_find_holder(Call *call, PackageHolder *out)
@@ -112,6 +146,7 @@ bool rpm_find_warning(Arena *arena, Str output, Str name, Str *words)
 
 typedef struct Row {
     Str name, epoch, version, arch;
+    Str needs; /* with tabs between them */
 } Row;
 
 static bool next_row(Str *rest, Row *out)
@@ -121,7 +156,9 @@ static bool next_row(Str *rest, Row *out)
         Row row = { 0 };
         if (str_split_next(&line, '\t', &row.name) && str_split_next(&line, '\t', &row.epoch) &&
             str_split_next(&line, '\t', &row.version) && row.name.len > 0 && row.version.len > 0) {
-            row.arch = str_trim(line);
+            str_split_next(&line, '\t', &row.arch);
+            row.arch = str_trim(row.arch);
+            row.needs = line;
             *out = row;
             return true;
         }
@@ -172,7 +209,8 @@ void rpm_list_read(PackageDatabase *into, Str text)
     while (next_row(&text, &row)) {
         Package package = { .name = row.name,
                             .version = rpm_version(arena, row.epoch, row.version),
-                            .condition = PACKAGE_INSTALLED };
+                            .condition = PACKAGE_INSTALLED,
+                            .record = row.needs };
         if (str_eq(row.name, STR("gpg-pubkey"))) {
             continue;
         }

@@ -82,12 +82,23 @@ bool package_step_options(Call *call, PackageStep *out, Error *err)
         return false;
     }
     step->order = backend_order(call, step->backend);
-    return true;
+    PackageChange change = package_step_change(step);
+    return step->backend->check_change == NULL || step->backend->check_change(&change, err);
 }
 
 bool package_step_read(Call *call, PackageStep *out, Error *err)
 {
     return package_step_options(call, out, err) && read_wishes(call, out, err);
+}
+
+PackageChange package_step_change(const PackageStep *step)
+{
+    return (PackageChange){ .operation = step->removes ? PACKAGES_REMOVE : PACKAGES_INSTALL,
+                            .purge = step->purge,
+                            .replace_conffiles = step->replace_conffiles,
+                            .allow_downgrade = step->allow_downgrade,
+                            .set_recommends = step->set_recommends,
+                            .recommends = step->recommends };
 }
 
 static void push_claim(Arena *arena, List *claims, Value name)
@@ -215,7 +226,7 @@ bool package_wish_resolve(Call *call, const PackageStep *step, PackageWish *wish
         if (offer->candidate.len == 0) {
             return error_set(err, ERROR_NOT_FOUND,
                              "no source of packages has '%" STR_FMT
-                             "', only others name it: write which of them you want",
+                             "'; others only name it: ask for the one that provides it",
                              STR_ARG(wish->name));
         }
         wish->target = step->latest ? offer->candidate : STR_EMPTY;

@@ -55,6 +55,8 @@ typedef struct PackageStep {
 MUST_CHECK bool package_step_read(Call *call, PackageStep *out, Error *err);
 /* The same without packages: the package manager, and how to go about it. */
 MUST_CHECK bool package_step_options(Call *call, PackageStep *out, Error *err);
+/* What the package manager is told beside the packages. */
+PackageChange package_step_change(const PackageStep *step);
 /* The whole check of a step that installs or removes, with `step` for apply. */
 MUST_CHECK bool package_step_check(Call *call, PackageStep *step, Outcome *outcome, Error *err);
 /* The claims "pkg:NAME" of all packages that the parameters name. */

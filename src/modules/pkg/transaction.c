@@ -271,8 +271,8 @@ static void add_item(Batch *batch, StrMap *known, Items *items, Str name, Str ve
     }
 }
 
-/* What is to be done for these members; and beside it what others of the batch have got already, so
- * that it is not taken from them again. */
+/* What is to be done for these members; and beside it what others of the batch have got already,
+ * where it might be taken from them again. */
 static Items list_items(Batch *batch, const Members *members)
 {
     Items items = { 0 };
@@ -286,8 +286,9 @@ static Items list_items(Batch *batch, const Members *members)
             }
         }
     }
-    bool installs = batch->like.operation == PACKAGES_INSTALL && members->len < batch->count;
-    for (uint32_t i = 0; installs && i < batch->count; i++) {
+    bool keeps = batch->like.operation == PACKAGES_INSTALL && members->len < batch->count &&
+                 batch->backend->removes_others;
+    for (uint32_t i = 0; keeps && i < batch->count; i++) {
         const Member *member = &batch->members[i];
         for (uint32_t k = 0; !member->merged->failed && k < member->step->count; k++) {
             const PackageWish *wish = &member->step->wishes[k];
@@ -685,13 +686,8 @@ static Batch take_batch(Member *left, uint32_t *count)
         batch.call.timeout_ms = longer(batch.call.timeout_ms, left[i].merged->call->timeout_ms);
     }
     *count = rest;
-    batch.like = (PackageChange){ .operation = like->removes ? PACKAGES_REMOVE : PACKAGES_INSTALL,
-                                  .purge = like->purge,
-                                  .replace_conffiles = like->replace_conffiles,
-                                  .allow_downgrade = like->allow_downgrade,
-                                  .set_recommends = like->set_recommends,
-                                  .recommends = like->recommends,
-                                  .timeout_ms = batch.call.timeout_ms };
+    batch.like = package_step_change(like);
+    batch.like.timeout_ms = batch.call.timeout_ms;
     batch.deadline_us = packages_deadline_us(&batch.call, lock_ms);
     return batch;
 }

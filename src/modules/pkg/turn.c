@@ -1,4 +1,5 @@
 /* One at a time: in this process, and beside others on the machine. */
+#include "modules/pkg/conffiles.h"
 #include "modules/pkg/index.h"
 #include "modules/pkg/transaction.h"
 #include "sys/clock.h"
@@ -78,8 +79,8 @@ void packages_end(Call *call)
     shared_unlock(host_shared(call->host), &turn_kind);
 }
 
-bool packages_change(Call *call, const PackageBackend *backend, PackageChange *change,
-                     int64_t deadline_us, ProcessResult *result, Error *err)
+static bool change_in_turn(Call *call, const PackageBackend *backend, PackageChange *change,
+                           int64_t deadline_us, ProcessResult *result, Error *err)
 {
     for (;;) {
         if (!packages_wait(call, backend, deadline_us, err)) {
@@ -95,6 +96,39 @@ bool packages_change(Call *call, const PackageBackend *backend, PackageChange *c
             return true;
         }
     }
+}
+
+/* An upgrade of everything knows no packages: those that were there are looked at. */
+static bool find_items(Call *call, const PackageBackend *backend, PackageChange *change, Error *err)
+{
+    AUTO(PackageDatabase) *database = NULL;
+    if (change->operation != PACKAGES_UPGRADE) {
+        return true;
+    }
+    if (!database_get(call, backend, &database, err)) {
+        return false;
+    }
+    VEC(PackageItem) items = { 0 };
+    StrMapEntry *entry;
+    for (uint32_t at = 0; (entry = str_map_next(&database->packages, &at)) != NULL;) {
+        VEC_PUSH(call->arena, &items, (PackageItem){ arena_copy(call->arena, entry->key), { 0 } });
+    }
+    change->items = items.items;
+    change->count = items.len;
+    return true;
+}
+
+bool packages_change(Call *call, const PackageBackend *backend, PackageChange *change,
+                     int64_t deadline_us, ProcessResult *result, Error *err)
+{
+    ConffilesBefore before;
+    if (!change->replace_conffiles || backend->conffile_suffix == NULL) {
+        return change_in_turn(call, backend, change, deadline_us, result, err);
+    }
+    return find_items(call, backend, change, err) &&
+           conffiles_look(call, backend, change->items, change->count, &before, err) &&
+           change_in_turn(call, backend, change, deadline_us, result, err) &&
+           conffiles_replace(call, backend, change->items, change->count, &before, err);
 }
 
 bool packages_repair(Call *call, const PackageBackend *backend, PackageTurn *turn,

@@ -20,7 +20,11 @@ const ParamSpec uptodate_params[] = {
 static bool read_step(Call *call, PackageStep *step, Error *err)
 {
     step->latest = true;
-    return package_step_options(call, step, err);
+    if (!package_step_options(call, step, err)) {
+        return false;
+    }
+    PackageChange change = { .operation = PACKAGES_UPGRADE, .full = call_bool(call, "full") };
+    return step->backend->check_change == NULL || step->backend->check_change(&change, err);
 }
 
 static bool find_upgrades(Call *call, const PackageStep *step, Map **out, Error *err)

@@ -235,6 +235,7 @@ const PackageBackend backend_zypper = {
     .fingerprint = zypper_fingerprint,
     .read = zypper_read,
     .is_provided = rpm_is_provided,
+    .list_needs = rpm_list_needs,
     .find_offers = zypper_find_offers,
     .find_upgrades = zypper_find_upgrades,
     .index_time = zypper_index_time,
@@ -244,5 +245,7 @@ const PackageBackend backend_zypper = {
     .change = zypper_change,
     .blame = blame_by_lines,
     .find_warning = rpm_find_warning,
+    .conffile_suffix = ".rpmnew",
+    .list_conffiles = rpm_list_conffiles,
     .hold = zypper_hold,
 };

@@ -24,7 +24,7 @@ def having(*names):
 INSTALL = {
     "dnf": "dnf -q -y install",
     "zypper": "zypper -q -n install",
-    "pacman": "pacman -q --noconfirm -S",
+    "pacman": "pacman --noconfirm -S",
 }
 FOREIGN = {"dnf": "rpm -qa", "zypper": "rpm -qa", "pacman": "pacman -Q || true"}
 

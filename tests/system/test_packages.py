@@ -1,0 +1,347 @@
+"""Packages by apt: many at once, who is to blame, versions, files of the administrator."""
+
+import json
+
+import pytest
+from apt_hosts import installed, ready, start_apply, status, step, transactions, unfinished, version
+from lab import repos
+
+BOTH = ["bookworm", "trixie"]
+MANY = [f"lab-many-{i:02}" for i in range(1, 31)]
+
+
+@pytest.fixture(params=BOTH)
+def host(request, light):
+    return ready(light(request.param, repos=True))
+
+
+# --- Together ------------------------------------------------------------------------------------
+
+
+def test_thirty_steps_are_one_transaction_with_a_result_each(host):
+    steps = [*installed(*MANY[:15]), *installed("lab-greets"), *installed(*MANY[15:])]
+    done = host.apply(steps, "--order", "genius")
+    assert (done.exit, done.result) == (0, "changed")
+    assert transactions(host) == 1
+    for name in MANY:
+        assert done.steps[name].changes == {name: {"new": "1.0"}}
+        assert done.steps[name].state == "installed"
+    # What came along goes to the step that brought it.
+    assert done.steps["lab-greets"].changes == {
+        "lab-greets": {"new": "1.0"}, "lab-hello": {"new": "2.0"},
+    }  # fmt: skip
+    assert host.apply(steps, "--order", "genius").result == "ok"
+    assert transactions(host) == 1
+    removed = [step("removed", name) for name in MANY]
+    assert host.apply(removed, "--order", "genius").result == "changed"
+    assert transactions(host) == 2
+
+
+@pytest.mark.parametrize("order", ["genius", "justdoit", "ansible"])
+def test_what_cannot_be_had_keeps_nobody_from_the_rest(light, order):
+    """Unknown names and versions, dependencies that nobody has, conflicts, a script that fails."""
+    host = ready(light("bookworm", repos=True))
+    steps = [
+        *installed(*MANY[:4], "lab-nothing", "lab-impossible", "lab-broken", "lab-hello",
+                   "lab-alone", *MANY[4:8]),
+        {"name": "no such version", "pkg.installed": {"name": "lab-config", "version": "7.*"}},
+        *installed("lab-greets", "lab-asks"),
+    ]  # fmt: skip
+    done = host.apply(steps, "--order", order)
+    assert done.exit == 1
+    failed = {step.name: step.error.message for step in done.listed if step.result == "failed"}
+    assert failed.pop("lab-nothing") == "no source of packages has 'lab-nothing'"
+    assert failed.pop("no such version") == (
+        "there is no version 7.* of 'lab-config'; offered: 2.0, 1.0"
+    )
+    assert "Depends: lab-nowhere but it is not installable" in failed.pop("lab-impossible")
+    assert "the moon is in the wrong phase" in failed.pop("lab-broken")
+    # Of two that exclude each other one gets in, and stays.
+    assert len({"lab-hello", "lab-alone", "lab-greets"} & failed.keys()) in (1, 2)
+    assert all(name in ("lab-hello", "lab-alone", "lab-greets") for name in failed)
+    for name in [*MANY[:8], "lab-asks"]:
+        assert done.steps[name].result == "changed"
+        assert status(host, name) == "installed"
+
+
+def test_one_at_a_time_and_all_at_once_end_alike(light):
+    ends = []
+    for order in ("ansible", "justdoit", "genius"):
+        host = ready(light("bookworm", repos=True))
+        steps = [*installed("lab-greets", *MANY[:5]), step("removed", "lab-config"),
+                 *installed("vnstat")]  # fmt: skip
+        assert host.apply(steps, "--order", order).result == "changed"
+        ends.append(host.run(["dpkg-query", "-W"]).stdout)
+    assert ends[0] == ends[1] == ends[2]
+
+
+# --- Versions ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wish, got", [("1.1", "1.1"), ("1.*", "1.1"), (">=1.0, <2", "1.1"), ("<=1.0", "1.0"),
+                  (">1.1", "2.0"), ("*", "2.0")],
+)  # fmt: skip
+def test_version_is_chosen(light, wish, got):
+    host = ready(light("bookworm", repos=True))
+    steps = installed("lab-hello", version=wish)
+    planned = host.plan(steps).steps["lab-hello"]
+    assert planned.changes == {"lab-hello": {"new": got}}
+    done = host.apply(steps).steps["lab-hello"]
+    assert done.changes == {"lab-hello": {"new": got}}
+    assert host.apply(steps).result == "ok"
+
+
+def test_older_version_comes_only_when_it_may(host):
+    assert host.apply(installed("lab-hello")).result == "changed"
+    done = host.apply(installed("lab-hello", version="1.0"))
+    assert done.errors == ("'lab-hello' is there in version 2.0, newer than 1.0; "
+                           "'allow_downgrade: true' lets it go back")  # fmt: skip
+    steps = installed("lab-hello", version="1.*", allow_downgrade=True)
+    assert host.apply(steps).steps["lab-hello"].changes == {
+        "lab-hello": {"old": "2.0", "new": "1.1"}
+    }
+    assert host.apply([step("latest", "lab-hello")]).steps["lab-hello"].changes == {
+        "lab-hello": {"old": "1.1", "new": "2.0"}
+    }
+
+
+def test_held_package_is_not_changed_until_it_is_let_go(host):
+    assert host.apply(installed("lab-hello", version="1.0")).result == "changed"
+    assert host.apply([step("held", "lab-hello")]).result == "changed"
+    assert "'lab-hello' is held at version 1.0" in host.apply([step("latest", "lab-hello")]).errors
+    assert host.apply([step("held", "lab-hello", hold=False)]).result == "changed"
+    assert host.apply([step("latest", "lab-hello")]).result == "changed"
+
+
+def test_everything_is_brought_up_to_date_and_a_macro_knows(host):
+    assert host.apply(installed("lab-hello", "lab-config", version="1.0")).result == "changed"
+    site = """
+- name: tell
+  cmd.run:
+    - cmd: echo "{{ macros['pkg.uptodate']() }}"
+- name: all of it
+  pkg.uptodate:
+    - refresh: true
+- name: tell again
+  cmd.run:
+    - cmd: echo "{{ macros['pkg.uptodate']() }}"
+"""
+    done = host.apply(site)
+    assert done.steps["tell"].stdout == "False\n"
+    assert done.steps["all of it"].changes == {
+        "lab-hello": {"old": "1.0", "new": "2.0"}, "lab-config": {"old": "1.0", "new": "2.0"},
+    }  # fmt: skip
+    assert host.apply(site).steps["tell"].stdout == "True\n"
+
+
+def test_requisites_find_packages_by_each_name(light):
+    host = ready(light("bookworm", repos=True))
+    done = host.apply("""
+- name: note
+  cmd.run:
+    - cmd: echo changed
+  onchanges:
+    - pkg: lab-config
+- name: several
+  pkg.installed:
+    - pkgs: [lab-hello: '1.1', lab-config]
+""")
+    assert done.steps["note"].result == "changed"
+    assert version(host, "lab-hello") == "1.1"
+
+
+def test_what_came_along_is_kept_once_somebody_wants_it(host):
+    host.run("apt-get -qq -y install lab-greets")
+    assert "lab-hello" in host.run("apt-mark showauto").stdout
+    planned = host.plan(installed("lab-hello")).steps["lab-hello"]
+    assert planned.changes == {"lab-hello": {"old": "automatic", "new": "wanted"}}
+    assert host.apply(installed("lab-hello")).result == "changed"
+    assert host.apply(installed("lab-hello")).result == "ok"
+    host.run("apt-get -qq -y purge lab-greets && apt-get -qq -y autoremove")
+    assert status(host, "lab-hello") == "installed"
+
+
+# --- Questions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy, stays", [("keep", "mine"), ("replace", "As of version 2.0")])
+def test_changed_configuration_file_is_a_matter_of_policy(host, policy, stays):
+    assert host.apply(installed("lab-config", version="1.0")).result == "changed"
+    host.write("/etc/lab-config.conf", "mine\n")
+    steps = [step("latest", "lab-config", conffiles=policy)]
+    assert host.apply(steps).result == "changed"
+    assert stays in host.read("/etc/lab-config.conf")
+    assert version(host, "lab-config") == "2.0"
+
+
+def test_debconf_does_not_ask(host):
+    done = host.apply(installed("lab-asks"), timeout=60)
+    assert done.result == "changed"
+    assert host.read("/etc/lab-asks.answer") == "blue\n"
+
+
+def test_failed_script_is_quoted_and_its_package_comes_once_it_works(host):
+    done = host.apply(installed("lab-broken"))
+    failed = done.steps["lab-broken"]
+    assert failed.error.message.endswith("lab-broken: the moon is in the wrong phase")
+    assert failed.changed and failed.changes == {"lab-broken": {"new": "1.0 (half-configured)"}}
+    assert "the moon is in the wrong phase" in failed.stdout
+    # Others do not suffer from it.
+    assert host.apply(installed("lab-hello")).steps["lab-hello"].changes["lab-hello"] == {
+        "new": "2.0"
+    }
+    host.write("/etc/lab-broken-repaired", "")
+    done = host.apply(installed("lab-broken"))
+    assert done.steps["lab-broken"].changes["lab-broken"] == {
+        "old": "1.0 (half-configured)", "new": "1.0",
+    }  # fmt: skip
+    assert unfinished(host) == ""
+
+
+# --- The index -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(light):
+    host = light("bookworm", repos=True)
+    host.serve(repos.PLACE, 80, log="/var/log/served")
+    return host
+
+
+def refreshes(server):
+    """How often somebody looked for news."""
+    lines = server.run("cat /var/log/served || true").stdout.splitlines()
+    return sum("Release" in line.split()[1] and "InRelease" in line for line in lines)
+
+
+def source(name, server, folder, **params):
+    return {"name": name, "pkgrepo.managed": {
+        "name": name, "uris": f"http://{server.address}/{folder}", "suites": "./", **params}}
+
+
+@pytest.mark.parametrize("order", ["genius", "justdoit", "ansible"])
+def test_index_is_refreshed_once_however_many_ask(light, server, order):
+    host = light("bookworm")
+    steps = [source("lab", server, "apt", trusted=True),
+             *installed(*MANY[:10], "lab-hello", refresh=True)]  # fmt: skip
+    for one in steps[1:]:
+        one["require"] = [{"pkgrepo": "lab"}]
+    assert host.apply(steps, "--order", order).result == "changed"
+    assert refreshes(server) == 1
+    # Nothing to install: nobody needs the index.
+    assert host.apply(steps, "--order", order).result == "ok"
+    assert refreshes(server) == 1
+
+
+def test_new_source_is_read_by_who_comes_after_it(light, server):
+    host = light("bookworm")
+    steps = [
+        source("lab", server, "apt", trusted=True),
+        *installed("lab-hello"),
+        source("signed", server, "apt-signed", key_path="/srv/key.asc"),
+        *installed("lab-config"),
+    ]
+    host.write("/srv/key.asc", server.read(f"{repos.PLACE}/keys/lab.asc"))
+    done = host.apply(steps)
+    assert done.result == "changed", done
+    # Once for each change of the sources; the second reads both.
+    assert refreshes(server) == 3
+    # An index that is there is good enough for what it knows.
+    assert host.apply(installed("lab-greets")).result == "changed"
+    assert refreshes(server) == 3
+
+
+def test_sources_come_first_in_mode_genius(light, server):
+    host = light("bookworm")
+    steps = [*installed("lab-hello"), source("lab", server, "apt", trusted=True)]
+    assert host.apply(steps, "--order", "genius").result == "changed"
+
+
+KEY = f"{repos.PLACE}/keys"
+
+
+@pytest.mark.parametrize("by", ["key", "key_file", "key_path"])
+@pytest.mark.parametrize("form", ["deb822", "oneline"])
+def test_signed_source_works_with_its_key_however_it_is_given(light, server, by, form):
+    host = light("bookworm")
+    armored = server.read(f"{KEY}/lab.asc")
+    host.write("/srv/lab.asc", armored)
+    given = {"key": armored, "key_file": "lab.asc", "key_path": "/srv/lab.asc"}[by]
+    steps = [source("lab", server, "apt-signed", format=form, **{by: given}),
+             *installed("lab-hello")]  # fmt: skip
+    done = host.apply({"jobs/base.yaml": "jobs: {'*': [{name: web}]}\n",
+                       "jobs/web.yaml": json.dumps({"steps": steps}),
+                       "files/lab.asc": armored})  # fmt: skip
+    assert done.result == "changed", done
+    gone = [{"name": "gone", "pkgrepo.absent": {"name": "lab"}}]
+    assert host.apply(gone).result == "changed"
+    assert host.run("ls /etc/apt/sources.list.d /etc/apt/keyrings || true").out.count("lab") == 0
+
+
+# --- Broken repositories -------------------------------------------------------------------------
+
+
+def test_wrong_signature_is_told_and_others_go_on(light, server):
+    """A source that is signed by somebody else is not used; what is known already is."""
+    host = light("bookworm")
+    host.write("/srv/other.asc", server.read(f"{KEY}/other.asc"))
+    assert host.apply([source("good", server, "apt", trusted=True),
+                       *installed("lab-hello")]).result == "changed"  # fmt: skip
+    bad = source("bad", server, "apt-signed", key_path="/srv/other.asc")
+    done = host.apply([bad, *installed("lab-config"), step("installed", "lab-asks", refresh=True)])
+    assert done.steps["lab-config"].result == "changed"
+    assert "with an old index" in done.steps["lab-config"].reason
+    error = done.steps["lab-asks"].error.message
+    assert "cannot refresh the package index" in error and "not signed" in error
+    # Put right, all of it works.
+    host.write("/srv/other.asc", server.read(f"{KEY}/lab.asc"))
+    assert host.apply([bad, step("installed", "lab-asks", refresh=True)]).result == "changed"
+
+
+@pytest.mark.parametrize(
+    "breakage, told",
+    [
+        ("rm Packages Packages.gz", "404"),
+        ("rm Release InRelease Release.gpg", "does not have a Release file"),
+        ("echo garbage >> Packages; rm Packages.gz", "unexpected size"),
+        ("rm lab-hello_2.0_all.deb", "404"),
+        ("echo garbage >> lab-hello_2.0_all.deb", "unexpected size"),
+    ],
+    ids=["no-packages", "no-release", "wrong-packages", "no-deb", "wrong-deb"],
+)
+def test_broken_repository_is_told_and_the_next_run_recovers(light, server, breakage, told):
+    folder = f"{repos.PLACE}/apt-signed"
+    server.run(f"cp -a {folder} {folder}.whole; cd {folder}; {breakage}")
+    host = light("bookworm")
+    steps = [source("lab", server, "apt-signed", key=server.read(f"{KEY}/lab.asc")),
+             *installed("lab-hello", *MANY[:2])]  # fmt: skip
+    done = host.apply(steps, "--order", "genius")
+    error = done.steps["lab-hello"].error.message
+    assert told in error, error
+    # A broken file is nobody else's fault.
+    if "lab-hello" in breakage:
+        assert [done.steps[name].result for name in MANY[:2]] == ["changed", "changed"]
+    server.run(f"rm -r {folder}; mv {folder}.whole {folder}")
+    assert host.apply(steps, "--order", "genius").result == "changed"
+    assert status(host, "lab-hello") == "installed"
+
+
+def test_unreachable_server_is_told(light):
+    host = light("bookworm")
+    steps = [{"name": "far", "pkgrepo.managed": {
+        "name": "far", "uris": "http://10.99.250.1/x", "suites": "./", "trusted": True}},
+        *installed("lab-hello")]  # fmt: skip
+    host.write("/etc/apt/apt.conf.d/impatient", 'Acquire::http::Timeout "1";\n')
+    error = host.apply(steps).steps["lab-hello"].error.message
+    assert "no source of packages has 'lab-hello'" in error and "10.99.250.1" in error
+
+
+def test_progress_is_one_line_each_for_many(light):
+    """With the display as lines, one transaction does not repeat itself for each step."""
+    host = ready(light("bookworm", repos=True))
+    running = start_apply(host, installed(*MANY[:5]), "--order", "genius")
+    out, told = running.communicate(timeout=60)
+    assert json.loads(out)["result"] == "changed"
+    events = [json.loads(line)["event"] for line in told.splitlines()]
+    assert events.count("end") == 5

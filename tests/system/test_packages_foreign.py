@@ -1,0 +1,136 @@
+"""Packages by dnf, zypper and pacman: as with apt, as far as they go."""
+
+import json
+import re
+
+import pytest
+from apt_hosts import kill, start_apply, wait_for_event
+from lab import repos
+
+MANAGERS = ["dnf", "zypper", "pacman"]
+MANY = [f"lab-many-{i:02}" for i in range(1, 31)]
+LISTED = {"dnf": "rpm -q", "zypper": "rpm -q", "pacman": "pacman -Q"}
+
+
+@pytest.fixture(params=MANAGERS)
+def manager(request):
+    return request.param
+
+
+@pytest.fixture
+def host(light, manager):
+    host = light("foreign", repos=True)
+    repos.use(host, manager)
+    return host
+
+
+def step(manager, action, name, **params):
+    return {"name": name, f"pkg.{action}": {"name": name, "provider": manager, **params}}
+
+
+def installed(manager, *names, **params):
+    return [step(manager, "installed", name, **params) for name in names]
+
+
+def is_there(host, manager, name):
+    return host.run(f"{LISTED[manager]} {name}", check=False).returncode == 0
+
+
+def test_thirty_steps_are_one_transaction_with_a_result_each(host, manager):
+    steps = installed(manager, *MANY, "lab-greets")
+    done = host.apply(steps, "--order", "genius")
+    assert (done.exit, done.result) == (0, "changed")
+    for name in MANY:
+        assert done.steps[name].changes == {name: {"new": "1.0-1"}}
+    assert done.steps["lab-greets"].changes["lab-greets"] == {"new": "1.0-1"}
+    came_along = [name for step in done.listed for name in step.changes if name == "lab-hello"]
+    assert came_along == ["lab-hello"]
+    assert transactions(host, manager) == 1
+    assert host.apply(steps, "--order", "genius").result == "ok"
+
+
+def transactions(host, manager):
+    logs = {"dnf": "dnf -q history list | grep -c '| *Install *|'",
+            "zypper": "cat /var/log/zypp/history | grep -c '|command|.*install'",
+            "pacman": "grep -c 'transaction started' /var/log/pacman.log"}  # fmt: skip
+    return int(host.run(logs[manager]).out)
+
+
+def test_what_cannot_be_had_keeps_nobody_from_the_rest(host, manager):
+    steps = [*installed(manager, *MANY[:3], "lab-nothing", "lab-impossible", *MANY[3:6]),
+             step(manager, "installed", "lab-hello", version="7")]  # fmt: skip
+    done = host.apply(steps, "--order", "genius")
+    failed = {step.name: step.error.message for step in done.listed if step.result == "failed"}
+    assert failed.pop("lab-nothing") == "no source of packages has 'lab-nothing'"
+    assert "there is no version 7 of 'lab-hello'; offered: 2.0-1" in failed.pop("lab-hello")
+    assert "lab-nowhere" in failed.pop("lab-impossible")
+    assert failed == {}
+    assert all(is_there(host, manager, name) for name in MANY[:6])
+
+
+def test_packages_that_exclude_each_other_are_told(host, manager):
+    assert host.apply(installed(manager, "lab-hello")).result == "changed"
+    error = host.apply(installed(manager, "lab-alone")).steps["lab-alone"].error.message
+    assert "conflict" in error and "lab-hello" in error
+    assert is_there(host, manager, "lab-hello")
+
+
+def test_failed_script_is_told_though_the_package_is_there(host, manager):
+    """rpm and pacman take it lightly; the step says so."""
+    done = host.apply(installed(manager, "lab-broken")).steps["lab-broken"]
+    assert done.result == "changed"
+    assert "a script of 'lab-broken' failed: " in done.reason, done
+    assert "the moon is in the wrong phase" in done.reason
+
+
+def test_somebody_elses_lock_is_waited_for_and_named(host, manager):
+    install = {"dnf": "dnf -y install lab-slow", "zypper": "zypper -n install lab-slow",
+               "pacman": "pacman --noconfirm -S lab-slow"}[manager]  # fmt: skip
+    by_hand = host.popen(f"exec {install}")
+    host.wait_for("test -e /run/lab-slow-waits")
+    running = start_apply(host, installed(manager, "lab-hello"))
+    told = wait_for_event(running, "wait")["reason"]
+    assert "lab-slow" in told and " holds /" in told, told
+    host.write("/run/lab-slow-go", "")
+    out, _ = running.communicate(timeout=60)
+    assert json.loads(out)["result"] == "changed"
+    assert by_hand.wait() == 0
+
+
+def test_killed_package_manager_is_no_obstacle_to_the_next_run(host, manager):
+    steps = installed(manager, "lab-hello", "lab-slow")
+    running = start_apply(host, steps, "--order", "genius")
+    host.wait_for("test -e /run/lab-slow-waits")
+    # dnf is a script of Python; zypper has rpm do it.
+    kill(host, *{"dnf": ["python3"], "zypper": ["zypper", "rpm"], "pacman": ["pacman"]}[manager])
+    out, _ = running.communicate(timeout=60)
+    assert json.loads(out)["result"] == "failed"
+    host.write("/run/lab-slow-go", "")
+    done = host.apply(steps, "--order", "genius")
+    assert done.exit == 0, done
+    assert is_there(host, manager, "lab-hello") and is_there(host, manager, "lab-slow")
+    assert host.apply(steps).result == "ok"
+
+
+def test_full_disk_is_told(light, manager):
+    host = light("foreign", repos=True, disk="40M")
+    repos.use(host, manager)
+    if manager == "pacman":  # as it is set up at home
+        host.run("ln -sf /proc/mounts /etc/mtab; sed -i 's/.options./&\\nCheckSpace/' /etc/pacman.conf")
+    done = host.apply(installed(manager, "lab-large", "lab-hello"), "--order", "genius")
+    assert re.search("space|too full", done.steps["lab-large"].error.message), done
+    assert is_there(host, manager, "lab-hello")
+
+
+@pytest.mark.parametrize("policy, stays", [("keep", "mine"), ("replace", "As of version 2.0")])
+def test_changed_configuration_file_is_a_matter_of_policy(host, manager, policy, stays):
+    old = {"dnf": "dnf -q -y install lab-config-1.0", "zypper": "zypper -q -n install lab-config=1.0",
+           "pacman": f"pacman --noconfirm -U {repos.PLACE}/pacman/lab-config-1.0-1-any.pkg.tar.gz",
+           }[manager]  # fmt: skip
+    host.run(old)
+    host.write("/etc/lab-config.conf", "mine\n")
+    steps = [step(manager, "latest", "lab-config", conffiles=policy)]
+    assert host.apply(steps).result == "changed"
+    assert stays in host.read("/etc/lab-config.conf")
+    beside = host.run("ls /etc | grep lab-config.conf. || true").out
+    assert bool(beside) == (policy == "keep"), beside
