@@ -51,11 +51,12 @@ check: ## what CI runs beside the tests: gcc and clang -Werror, sanitizers, form
 	tools/check-tidy build-clang $(JOBS)
 
 .PHONY: bench
-bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, CFEngine, Puppet and Ansible
-	@tools/install-packages build bench
+bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, Puppet and Ansible
+	@tools/install-packages build bench lab
 	@tools/setup-build build
 	bench/run
 	bench/apply
+	bench/packages
 
 .PHONY: docs
 docs: build ## write docs/reference from the rows of commands, filters, codes and so on

@@ -34,10 +34,12 @@ static void note(Look *look, Str name, Value old_value, Value new_value)
 static bool find_offers(Look *look, bool unmet, Error *err)
 {
     const PackageStep *step = look->step;
-    bool refreshes = package_step_refreshes(look->call, step);
-    if (step->removes || (!step->latest && !(unmet && look->call->planning)) ||
-        (refreshes && !look->call->planning)) {
-        look->outcome->unknown = step->latest && refreshes && !look->call->planning;
+    bool planning = look->call->planning;
+    if (step->removes || !(step->latest || (unmet && planning))) {
+        return true;
+    }
+    if (!planning && package_step_refreshes(look->call, step)) {
+        look->outcome->unknown = true; /* only a new index can tell */
         return true;
     }
     look->offers = ARENA_ARRAY(look->call->arena, PackageOffer, step->count);
