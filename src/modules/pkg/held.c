@@ -86,5 +86,5 @@ bool held_apply(Call *call, Outcome *outcome, Error *err)
 
 void held_claims(Arena *arena, const Value *params, List *claims)
 {
-    package_claims(arena, held_params, params, claims);
+    package_claims(arena, "pkg:", held_params, params, claims);
 }

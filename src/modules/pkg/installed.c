@@ -39,7 +39,7 @@ bool installed_check(Call *call, Outcome *outcome, Error *err)
 
 void installed_claims(Arena *arena, const Value *params, List *claims)
 {
-    package_claims(arena, installed_params, params, claims);
+    package_claims(arena, "pkg:", installed_params, params, claims);
 }
 
 bool latest_check(Call *call, Outcome *outcome, Error *err)
@@ -51,5 +51,5 @@ bool latest_check(Call *call, Outcome *outcome, Error *err)
 
 void latest_claims(Arena *arena, const Value *params, List *claims)
 {
-    package_claims(arena, latest_params, params, claims);
+    package_claims(arena, "pkg:", latest_params, params, claims);
 }

@@ -19,5 +19,5 @@ bool removed_check(Call *call, Outcome *outcome, Error *err)
 
 void removed_claims(Arena *arena, const Value *params, List *claims)
 {
-    package_claims(arena, removed_params, params, claims);
+    package_claims(arena, "drops:pkg:", removed_params, params, claims);
 }

@@ -101,22 +101,23 @@ PackageChange package_step_change(const PackageStep *step)
                             .recommends = step->recommends };
 }
 
-static void push_claim(Arena *arena, List *claims, Value name)
+static void push_claim(Arena *arena, const char *prefix, List *claims, Value name)
 {
     if (value_is_string(name) && name.len > 0) {
-        list_push(arena, claims,
-                  value_string(arena_format(arena, "pkg:%" STR_FMT, STR_ARG(value_str(name)))));
+        Str claim = arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(value_str(name)));
+        list_push(arena, claims, value_string(claim));
     }
 }
 
-void package_claims(Arena *arena, const ParamSpec *specs, const Value *params, List *claims)
+void package_claims(Arena *arena, const char *prefix, const ParamSpec *specs, const Value *params,
+                    List *claims)
 {
     for (uint32_t i = 0; specs[i].name != NULL; i++) {
         if (strcmp(specs[i].name, "name") == 0) {
-            push_claim(arena, claims, params[i]);
+            push_claim(arena, prefix, claims, params[i]);
         } else if (strcmp(specs[i].name, "pkgs") == 0 && params[i].kind == VALUE_MAP) {
             for (uint32_t k = 0; k < params[i].map->len; k++) {
-                push_claim(arena, claims, params[i].map->entries[k].key);
+                push_claim(arena, prefix, claims, params[i].map->entries[k].key);
             }
         }
     }

@@ -59,8 +59,9 @@ MUST_CHECK bool package_step_options(Call *call, PackageStep *out, Error *err);
 PackageChange package_step_change(const PackageStep *step);
 /* The whole check of a step that installs or removes, with `step` for apply. */
 MUST_CHECK bool package_step_check(Call *call, PackageStep *step, Outcome *outcome, Error *err);
-/* The claims "pkg:NAME" of all packages that the parameters name. */
-void package_claims(Arena *arena, const ParamSpec *specs, const Value *params, List *claims);
+/* A claim for each package that the parameters name; `prefix` is "pkg:", or "drops:pkg:". */
+void package_claims(Arena *arena, const char *prefix, const ParamSpec *specs, const Value *params,
+                    List *claims);
 
 /* Whether there is nothing to do for it. `candidate` is the newest version there is, when `latest`
  * counts; empty: not known. */
