@@ -207,6 +207,21 @@ def test_masked_unit_is_not_started_but_unmasked_on_request(server):
     assert server.apply([ensure(name, state="stopped", masked=True)]).result == "ok"
 
 
+def test_mask_that_systemd_has_not_read_is_read(server):
+    """As a run leaves it that dies between the link and the reload."""
+    name = fresh()
+    server.write(f"/usr/lib/systemd/system/{name}.service", text())
+    server.run(f"systemctl daemon-reload; systemctl start {name}")
+    server.run(["ln", "-s", "/dev/null", f"/etc/systemd/system/{name}.service"])
+    assert show(server, name, "LoadState") == "loaded"
+    assert server.apply([ensure(name, masked=True)]).result == "changed"
+    assert show(server, name, "LoadState") == "masked"
+    assert server.apply([ensure(name, masked=True)]).result == "ok"
+    server.run(["rm", f"/etc/systemd/system/{name}.service"])
+    steps = [ensure(name, masked=False, state="restarted")]
+    assert server.apply(steps).result == "changed"
+
+
 def test_unit_masked_until_the_next_boot_is_unmasked(server):
     name = fresh()
     server.write(f"/usr/lib/systemd/system/{name}.service", text())
@@ -317,6 +332,16 @@ def test_other_kinds_of_units(server):
     assert server.apply(steps).result == "changed"
     assert server.apply(steps).result == "ok"
     assert not server.exists(f"/run/{name}.sock.x")
+
+
+def test_service_that_a_socket_starts_again_is_told_of(server):
+    name = fresh()
+    put(server, name, text())
+    put(server, f"{name}.socket", f"[Socket]\nListenStream=/run/{name}.sock\n")
+    server.run(["systemctl", "start", f"{name}.socket", name])
+    done = server.apply([ensure(name, state="stopped")])
+    assert done.steps[name].reason == f"stopped; {name}.socket can start it again"
+    assert done.steps[name].state == "stopped"
 
 
 def test_mount_that_fails_is_told(server):

@@ -68,3 +68,20 @@ def test_service_that_fails_tells_why_and_blocks_the_rest(host):
     assert 'Error: the database "/var/lib/vnstat/vnstat.db" is not readable.' in shown.stdout
     host.run("sed -i '/Fail/d' /etc/vnstat.conf")
     assert results(host.apply(site()))[:2] == ["ok", "changed"]
+
+
+@pytest.mark.parametrize("order", ["ansible", "justdoit", "genius"])
+def test_service_comes_after_the_package_that_is_called_like_it(systemd, order):
+    host = systemd(repos=True)
+    repos.use(host, "apt")
+    done = host.apply([
+        {"name": "service", "service.ensure": [{"name": "vnstat"}, {"state": "started"}]},
+        {"name": "package", "pkg.installed": [{"name": "vnstat"}, {"refresh": True}]},
+    ], "--order", order)  # fmt: skip
+    assert done.exit == 0 and done.steps["service"].state == "running", done
+    done = host.apply([
+        {"name": "service", "service.ensure": [{"name": "vnstat"}, {"state": "stopped"}]},
+        {"name": "package", "pkg.removed": [{"name": "vnstat"}]},
+    ], "--order", order)  # fmt: skip
+    assert done.exit == 0, done
+    assert done.steps["service"].run_order < done.steps["package"].run_order

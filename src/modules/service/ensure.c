@@ -123,10 +123,11 @@ static bool change_files(Manager *manager, Ensure *ensure, Outcome *outcome, Err
             outcome->changed = changed = true;
         }
     }
-    if ((changed || ensure->found.unit.needs_reload) && !manager_reload(manager, err)) {
-        return false;
+    if (!changed && !ensure->todo.reloads && !ensure->found.unit.needs_reload) {
+        return true;
     }
-    return true;
+    outcome->changed = outcome->changed || ensure->todo.reloads;
+    return manager_reload(manager, err);
 }
 
 /* What systemd makes of enabling is its own business: it is asked whether it worked. */
@@ -143,6 +144,22 @@ static bool confirm_files(Manager *manager, Ensure *ensure, Error *err)
                       STR_ARG(name), STR_ARG(state)));
 }
 
+/* "stopped; app.socket can start it again" */
+static void tell_of_triggers(Manager *manager, const UnitStatus *unit, Outcome *outcome)
+{
+    Arena *arena = manager->call->arena;
+    for (uint32_t i = 0; i < unit->triggers.count; i++) {
+        UnitStatus trigger;
+        Error err;
+        Str name = bus_text(bus_item(&unit->triggers, i));
+        if (manager_look(manager, name, &trigger, &err) && unit_is_running(&trigger)) {
+            outcome->comment = arena_format(arena, "stopped; %" STR_FMT " can start it again",
+                                            STR_ARG(trigger.name));
+            return;
+        }
+    }
+}
+
 static bool act(Manager *manager, Ensure *ensure, Outcome *outcome, Error *err)
 {
     UnitStatus *unit = &ensure->found.unit;
@@ -151,7 +168,9 @@ static bool act(Manager *manager, Ensure *ensure, Outcome *outcome, Error *err)
     }
     ensure->started = ensure->todo.job == UNIT_START || ensure->todo.job == UNIT_RESTART;
     outcome->state = unit_state(unit);
-    if (ensure->todo.job != UNIT_STOP && !unit_is_running(unit)) {
+    if (ensure->todo.job == UNIT_STOP) {
+        tell_of_triggers(manager, unit, outcome);
+    } else if (!unit_is_running(unit)) {
         outcome_change(manager->call, outcome, "state", value_string(outcome->state),
                        value_string(STR("ran to its end")));
         outcome->comment = STR("ran to its end");

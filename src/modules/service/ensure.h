@@ -28,6 +28,7 @@ typedef struct Found {
 
 typedef struct Todo {
     bool changes_file[6]; /* by UnitFileChange, in this order */
+    bool reloads;         /* the links are as they shall be, but systemd has not read them */
     bool acts;
     UnitJob job;
     bool missing; /* there is no such unit yet; only in a plan */

@@ -89,8 +89,9 @@ static bool refuse_enabling(const Wanted *wanted, Str state, Error *err)
     return true;
 }
 
-static bool decide_files(const Wanted *wanted, Str state, Todo *out, Error *err)
+static bool decide_files(const Wanted *wanted, const Found *found, Todo *out, Error *err)
 {
+    Str state = found->file_state;
     if (wanted->has_masked) {
         out->changes_file[UNIT_MASK] = wanted->masked && !str_eq(state, STR("masked"));
         out->changes_file[UNIT_UNMASK] = !wanted->masked && str_eq(state, STR("masked"));
@@ -98,6 +99,9 @@ static bool decide_files(const Wanted *wanted, Str state, Todo *out, Error *err)
             !wanted->masked && str_eq(state, STR("masked-runtime"));
     }
     bool unmasked = out->changes_file[UNIT_UNMASK] || out->changes_file[UNIT_UNMASK_RUNTIME];
+    out->reloads = wanted->has_masked && !out->changes_file[UNIT_MASK] && !unmasked &&
+                   found->unit.load.len > 0 &&
+                   wanted->masked != str_eq(found->unit.load, STR("masked"));
     if (!wanted->has_enabled) {
         return true;
     }
@@ -123,7 +127,8 @@ static bool decide_files(const Wanted *wanted, Str state, Todo *out, Error *err)
 
 static bool decide_state(const Wanted *wanted, const UnitStatus *unit, Todo *out, Error *err)
 {
-    bool unmasks = out->changes_file[UNIT_UNMASK] || out->changes_file[UNIT_UNMASK_RUNTIME];
+    bool unmasks =
+        out->changes_file[UNIT_UNMASK] || out->changes_file[UNIT_UNMASK_RUNTIME] || out->reloads;
     switch (wanted->state) {
     case WANT_ANY: return true;
     case WANT_STOPPED:
@@ -182,13 +187,13 @@ bool ensure_decide(const Wanted *wanted, const Found *found, bool planning, Todo
     if (absent && !file_state_is_masked(found->file_state)) {
         return decide_missing(wanted, planning, out, err);
     }
-    return decide_files(wanted, found->file_state, out, err) &&
+    return decide_files(wanted, found, out, err) &&
            (!looked || decide_state(wanted, unit, out, err));
 }
 
 bool todo_is_empty(const Todo *todo)
 {
-    bool empty = !todo->acts;
+    bool empty = !todo->acts && !todo->reloads;
     for (size_t i = 0; i < COUNT_OF(todo->changes_file); i++) {
         empty = empty && !todo->changes_file[i];
     }
@@ -210,6 +215,11 @@ static void describe_files(Call *call, const Found *found, const Todo *todo, Out
         bool masked = changes[UNIT_MASK];
         outcome_change(call, outcome, "masked", value_bool(!masked), value_bool(masked));
         put_word(comment, masked ? "masked" : "unmasked");
+    }
+    if (todo->reloads) {
+        outcome_change(call, outcome, "loaded", value_string(STR("an older one")),
+                       value_string(STR("this one")));
+        put_word(comment, "read again by systemd");
     }
     if (changes[UNIT_ENABLE] || changes[UNIT_DISABLE] || changes[UNIT_DISABLE_RUNTIME]) {
         Value old = found->file_state.len > 0 ? value_string(found->file_state) : value_missing();

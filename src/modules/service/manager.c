@@ -104,6 +104,7 @@ bool manager_look(Manager *manager, Str name, UnitStatus *out, Error *err)
         .description = bus_text(bus_find(&properties, "Description")),
         .fragment = bus_text(bus_find(&properties, "FragmentPath")),
         .dropins = *bus_find(&properties, "DropInPaths"),
+        .triggers = *bus_find(&properties, "TriggeredBy"),
         .needs_reload = bus_boolean(bus_find(&properties, "NeedDaemonReload")),
         .has_job = bus_integer(bus_item(bus_find(&properties, "Job"), 0)) != 0,
         .started_ms = time_ms(&properties, "InactiveExitTimestamp"),

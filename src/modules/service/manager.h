@@ -27,6 +27,7 @@ typedef struct UnitStatus {
     Str description;
     Str fragment;       /* the file it was loaded from; empty: none */
     BusValue dropins;   /* the drop-ins that were read with it */
+    BusValue triggers;  /* the sockets, timers and paths that start it */
     bool needs_reload;  /* its files have changed since systemd read them */
     bool has_job;       /* it is being started or stopped right now */
     int64_t started_ms; /* when it left the state inactive, since 1970; 0: not since the boot */

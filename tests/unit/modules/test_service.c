@@ -86,7 +86,7 @@ static void drop_ins_have_places(void **state)
 #define ANY   -1
 #define FAILS "!"
 
-/* What is to be done, in letters: + enable, - disable, M mask, U unmask, r only at run time;
+/* What is to be done, in letters: + enable, - disable, M mask, U unmask, r at run time, d reload;
  * s start, p stop, R restart, L reload. */
 static const char *decide(const Wanted *wanted, const Found *found, bool planning, Error *err)
 {
@@ -101,6 +101,7 @@ static const char *decide(const Wanted *wanted, const Found *found, bool plannin
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         strcat(letters, todo.changes_file[i] ? files[i] : "");
     }
+    strcat(letters, todo.reloads ? "d" : "");
     if (todo.acts) {
         strncat(letters, &jobs[todo.job], 1);
     }
@@ -161,6 +162,8 @@ static void what_is_to_be_done_follows_from_what_is_there(void **state)
         { WANT_ANY, ANY, 1, "loaded", "inactive", "dead", "masked-runtime", "M" },
         { WANT_ANY, ANY, 1, "masked", "inactive", "dead", "masked", "" },
         { WANT_ANY, ANY, 0, "loaded", "inactive", "dead", "disabled", "" },
+        { WANT_ANY, ANY, 1, "loaded", "inactive", "dead", "masked", "d" },
+        { WANT_STARTED, ANY, 0, "masked", "inactive", "dead", "disabled", "ds" },
         { WANT_ANY, ANY, ANY, "not-found", "inactive", "dead", "", "" },
         /* Below another root, or of a template, there are only files. */
         { WANT_ANY, 1, ANY, "", "", "", "disabled", "+" },
