@@ -37,7 +37,9 @@ static bool look(Manager *manager, const Wanted *wanted, Found *out, Error *err)
     if (has_state && !manager_look(manager, wanted->name, &out->unit, err)) {
         return false;
     }
-    return manager_file_state(manager, out->unit.name, &out->file_state, err);
+    /* Finding this out reads directories, so it is asked for only where it counts. */
+    bool counts = wanted->has_enabled || wanted->has_masked || !has_state;
+    return !counts || manager_file_state(manager, out->unit.name, &out->file_state, err);
 }
 
 /* "; did you mean 'ssh.service'?" */
