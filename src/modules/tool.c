@@ -31,6 +31,7 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
         .argv = tool->argv,
         .env = environment(call, tool->env),
         .input = tool->input,
+        .input_file = tool->input_file,
         .root = host_is_live(call->host) ? NULL : host_root(call->host),
         .directory = "/",
         .timeout_ms = timeout_of(call, tool),
@@ -39,6 +40,8 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
         .cancelled = call->cancelled,
         .line = tool->shows ? show_line : NULL,
         .line_context = call,
+        .take = tool->take,
+        .take_context = tool->take_context,
     };
     if (!process_run(call->arena, &spec, out, err)) {
         return spec.root != NULL && error_wrap(err, "below '%s'", spec.root);

@@ -21,6 +21,9 @@ typedef struct Tool {
     int64_t timeout_ms;
     bool shows;       /* its lines are shown while it runs */
     bool join_output; /* see ProcessSpec */
+    int input_file;   /* see ProcessSpec, also for what follows */
+    ProcessTake take;
+    void *take_context;
 } Tool;
 
 /* To its end, however that is. False when it could not be started: ERROR_NOT_FOUND when the

@@ -186,7 +186,7 @@ void host_entry_close(HostEntry *entry)
 
 /* --- Looking ------------------------------------------------------------------------------- */
 
-static FileInfo info_from(const struct stat *status)
+FileInfo host_info_from(const struct stat *status)
 {
     FileKind kind = S_ISREG(status->st_mode)   ? FILE_REGULAR
                     : S_ISDIR(status->st_mode) ? FILE_DIRECTORY
@@ -235,7 +235,7 @@ bool host_stat(Host *host, Str path, FileInfo *out, Error *err)
         return true;
     }
     if (stat_path(host, name, &status)) {
-        *out = info_from(&status);
+        *out = host_info_from(&status);
         return true;
     }
     if (!is_absence(errno)) {
@@ -315,7 +315,7 @@ bool host_look(Host *host, Arena *arena, Str path, size_t max, FileInfo *out, St
     struct stat status;
     bool ok = fstat(descriptor, &status) == 0 || host_error(err, errno, path);
     if (ok) {
-        *out = info_from(&status);
+        *out = host_info_from(&status);
         if (out->kind == FILE_REGULAR && (uint64_t)out->size <= max) {
             ok = read_content(arena, descriptor, path, out->size, max, content, err);
             out->size = ok ? (int64_t)content->len : out->size;
@@ -358,7 +358,7 @@ bool host_read_info(Host *host, Arena *arena, Str path, size_t max, FileInfo *in
     ok = ok && read_content(arena, descriptor, path, status.st_size, max, out, err);
     close(descriptor);
     if (ok) {
-        *info = info_from(&status);
+        *info = host_info_from(&status);
     }
     return ok;
 }

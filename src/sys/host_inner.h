@@ -51,6 +51,7 @@ struct Host {
 bool host_path(Str path, char out[PATH_MAX], Error *err);
 /* openat2 below the root; -1 and errno. */
 int host_open_path(const Host *host, const char *path, uint64_t flags);
+FileInfo host_info_from(const struct stat *status);
 /* "PATH: reason". Always false. */
 bool host_error(Error *err, int number, Str path);
 

@@ -229,8 +229,14 @@ static int lift(int descriptor)
 
 /* Input is a file in memory: nobody has to feed it, and a child that does not read it breaks no
  * pipe. */
-static int open_input(Str input)
+static int open_input(Str input, int file)
 {
+    if (file != 0) {
+        /* Opened anew, so that its place in the file is the program's own. */
+        char path[64];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        return lift(open(path, O_RDONLY | O_CLOEXEC));
+    }
     if (input.len == 0) {
         return lift(open("/dev/null", O_RDONLY | O_CLOEXEC));
     }
@@ -259,6 +265,8 @@ typedef struct Output {
     int descriptor; /* -1: at its end */
     Buf text;
     bool cut;
+    bool taken; /* given to the one who takes it, instead of being kept */
+    bool refused;
     Buf line; /* what is not yet a whole line, for the one who watches */
 } Output;
 
@@ -290,6 +298,11 @@ static size_t output_read(const ProcessSpec *spec, Output *output)
         close(output->descriptor);
         output->descriptor = -1;
         return 0;
+    }
+    if (output->taken) {
+        output->refused =
+            output->refused || !spec->take(spec->take_context, str_from(piece, (size_t)got));
+        return (size_t)got;
     }
     size_t room = output->text.max - output->text.len;
     output->cut = output->cut || (size_t)got > room;
@@ -444,15 +457,16 @@ static ProcessEnding live(const ProcessSpec *spec, Running *running)
     int64_t deadline_us = spec->timeout_ms <= 0 || spec->timeout_ms > (INT64_MAX - start_us) / 1000
                               ? INT64_MAX
                               : start_us + spec->timeout_ms * 1000;
-    while (!is_cancelled(spec) && !is_too_loud(spec, running) &&
+    while (!is_cancelled(spec) && !is_too_loud(spec, running) && !running->outputs[0].refused &&
            clock_monotonic_us() < deadline_us) {
         if (watch(spec, running, deadline_us)) {
             return PROCESS_EXITED;
         }
     }
-    ProcessEnding ending = is_too_loud(spec, running) ? PROCESS_TOO_LOUD
-                           : is_cancelled(spec)       ? PROCESS_CANCELLED
-                                                      : PROCESS_TIMED_OUT;
+    ProcessEnding ending = is_too_loud(spec, running)    ? PROCESS_TOO_LOUD
+                           : running->outputs[0].refused ? PROCESS_REFUSED
+                           : is_cancelled(spec)          ? PROCESS_CANCELLED
+                                                         : PROCESS_TIMED_OUT;
     end_group(running, SIGTERM);
     ProcessSpec rest = *spec;
     rest.cancelled = NULL;
@@ -499,7 +513,7 @@ bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Erro
 {
     /* Standard input, then reading and writing end of the other two. */
     int ends[5] = { -1, -1, -1, -1, -1 };
-    ends[0] = open_input(spec->input);
+    ends[0] = open_input(spec->input, spec->input_file);
     bool ok = ends[0] >= 0;
     for (int i = 1; ok && i < 5; i += 2) {
         ok = pipe2(&ends[i], O_CLOEXEC) == 0;
@@ -528,6 +542,7 @@ bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Erro
     }
     for (int i = 0; i < 2; i++) {
         running.outputs[i] = (Output){ .descriptor = ends[1 + 2 * i],
+                                       .taken = i == 0 && spec->take != NULL,
                                        .text = buf_make(spec->output_max),
                                        .line = buf_make(LINE_MAX_SHOWN) };
     }
@@ -566,6 +581,7 @@ bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_
     case PROCESS_TIMED_OUT:
         return error_set(err, ERROR_TIMEOUT, "took longer than %g s and was ended",
                          (double)timeout_ms / 1000);
+    case PROCESS_REFUSED: return error_set(err, ERROR_INVALID, "was ended for what it wrote");
     case PROCESS_TOO_LOUD: return error_set(err, ERROR_LIMIT, "wrote too much and was ended");
     case PROCESS_CANCELLED: break;
     }

@@ -16,12 +16,15 @@
 #include "base/str.h"
 
 typedef void (*ProcessLine)(void *context, Str line);
+/* False ends the program. */
+typedef bool (*ProcessTake)(void *context, Str piece);
 
 typedef struct ProcessSpec {
     const char *const *argv; /* ends with NULL; argv[0] without '/' is looked for in PATH */
     int program;             /* of program_seal(): executed in place of argv[0]; 0: none */
     const char *const *env;  /* "NAME=value", ends with NULL; NULL: as this process has it */
     Str input;               /* standard input; empty: none */
+    int input_file;          /* a descriptor, read from its start, instead; 0: none */
     const char *root;        /* NULL: this process's; else changed to before all that follows */
     const char *directory;   /* NULL: as it is, or "/" in another root */
     bool as_user;            /* with the ids below; otherwise as this process */
@@ -38,6 +41,8 @@ typedef struct ProcessSpec {
     const atomic_bool *cancelled; /* may be NULL */
     ProcessLine line;             /* told every line of output as it comes; may be NULL */
     void *line_context;
+    ProcessTake take; /* given standard output as it comes, which is not kept then; may be NULL */
+    void *take_context;
 } ProcessSpec;
 
 typedef enum ProcessEnding {
@@ -46,6 +51,7 @@ typedef enum ProcessEnding {
     PROCESS_TIMED_OUT, /* ended by us */
     PROCESS_CANCELLED, /* ended by us */
     PROCESS_TOO_LOUD,  /* ended by us: see end_at_max */
+    PROCESS_REFUSED,   /* ended by us: see ProcessTake */
 } ProcessEnding;
 
 typedef struct ProcessResult {

@@ -10,18 +10,39 @@
 
 _Static_assert(SHA256_HEX == 2 * SHA256_DIGEST_LENGTH, "two digits for each byte");
 
-void sha256_hex(Str text, char out[SHA256_HEX + 1])
+_Static_assert(sizeof(SHA256_CTX) <= sizeof(Sha256), "room for libcrypto's state");
+
+static SHA256_CTX *state_of(Sha256 *sha)
+{
+    return (SHA256_CTX *)sha->state;
+}
+
+void sha256_start(Sha256 *sha)
+{
+    BUG_IF(SHA256_Init(state_of(sha)) != 1);
+}
+
+void sha256_add(Sha256 *sha, Str piece)
+{
+    BUG_IF(SHA256_Update(state_of(sha), piece.data, piece.len) != 1);
+}
+
+void sha256_finish(Sha256 *sha, char out[SHA256_HEX + 1])
 {
     static const char digits[] = "0123456789abcdef";
     unsigned char bytes[SHA256_DIGEST_LENGTH];
-    SHA256_CTX state;
-    if (SHA256_Init(&state) != 1 || SHA256_Update(&state, text.data, text.len) != 1 ||
-        SHA256_Final(bytes, &state) != 1) {
-        BUG("SHA-256 is not there");
-    }
+    BUG_IF(SHA256_Final(bytes, state_of(sha)) != 1);
     for (size_t i = 0; i < sizeof bytes; i++) {
         out[2 * i] = digits[bytes[i] >> 4];
         out[2 * i + 1] = digits[bytes[i] & 15];
     }
     out[SHA256_HEX] = '\0';
+}
+
+void sha256_hex(Str text, char out[SHA256_HEX + 1])
+{
+    Sha256 sha;
+    sha256_start(&sha);
+    sha256_add(&sha, text);
+    sha256_finish(&sha, out);
 }

@@ -9,3 +9,11 @@ enum {
 
 /* Writes the digits and a NUL. */
 void sha256_hex(Str text, char out[SHA256_HEX + 1]);
+
+/* The same for a text that comes in pieces: start, add each, finish. */
+typedef struct Sha256 {
+    uint64_t state[16]; /* libcrypto's */
+} Sha256;
+void sha256_start(Sha256 *sha);
+void sha256_add(Sha256 *sha, Str piece);
+void sha256_finish(Sha256 *sha, char out[SHA256_HEX + 1]);

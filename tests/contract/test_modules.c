@@ -69,6 +69,34 @@ static bool mount_usr(const char *root)
     return true;
 }
 
+/* A tar archive with one file, app-1.4/bin/app. */
+static bool put_archive(const char *root)
+{
+    static char archive[4 * 512];
+    char sum[8], path[1000];
+    unsigned total = 0;
+    strcpy(archive, "app-1.4/bin/app");
+    strcpy(archive + 100, "0000755");
+    strcpy(archive + 124, "00000000004");
+    strcpy(archive + 136, "14000000000");
+    memset(archive + 148, ' ', 8);
+    archive[156] = '0';
+    memcpy(archive + 257, "ustar\00000", 8);
+    for (size_t i = 0; i < 512; i++) {
+        total += (unsigned char)archive[i];
+    }
+    snprintf(sum, sizeof sum, "%06o", total);
+    memcpy(archive + 148, sum, 7);
+    memcpy(archive + 512, "run\n", 4);
+    snprintf(path, sizeof path, "%s/var/cache/app-1.4.tar", root);
+    if (!put(root, "var/cache/app-1.4.tar", "")) {
+        return false;
+    }
+    FILE *file = fopen(path, "w");
+    bool ok = file != NULL && fwrite(archive, 1, sizeof archive, file) == sizeof archive;
+    return (file == NULL || fclose(file) == 0) && ok;
+}
+
 static bool make_root(Trial *trial)
 {
     snprintf(trial->root, sizeof trial->root, "%s/root", trial->folder);
@@ -80,7 +108,8 @@ static bool make_root(Trial *trial)
               put(trial->root, "etc/telnet/config", "port 23\n") &&
               put(trial->root, "etc/app.conf.default", "color = blue\n") &&
               put(trial->root, "srv/data/old", "data\n") && put(trial->root, "var/log/x", "") &&
-              put(trial->root, "tmp/x", "") && put(trial->root, "root/.profile", "");
+              put(trial->root, "tmp/x", "") && put(trial->root, "root/.profile", "") &&
+              put_archive(trial->root);
     trial->has_system = ok && mount_usr(trial->root);
     return ok && host_open(trial->root, &trial->host, &trial->err);
 }

@@ -21,7 +21,7 @@ static bool tolerate_missing(const Call *call, Target *target, Error *err)
     return false;
 }
 
-bool target_wish_attributes(Call *call, Target *target, Error *err)
+bool target_wish_people(Call *call, Target *target, Error *err)
 {
     target->owner = call_str(call, "owner");
     target->group = call_str(call, "group");
@@ -36,9 +36,14 @@ bool target_wish_attributes(Call *call, Target *target, Error *err)
         !tolerate_missing(call, target, err)) {
         return false;
     }
+    return true;
+}
+
+bool target_wish_attributes(Call *call, Target *target, Error *err)
+{
     target->has_mode = call_has(call, "mode");
     target->mode = (mode_t)call_int(call, "mode", 0);
-    return true;
+    return target_wish_people(call, target, err);
 }
 
 static bool read_backup(Call *call, Target *target, Error *err)

@@ -56,7 +56,9 @@ typedef struct Target {
     bool write, set_owner, set_mode;
 } Target;
 
-/* Owner, group and mode. In a plan, somebody who is not there yet is no failure. */
+/* Owner and group. In a plan, somebody who is not there yet is no failure. */
+MUST_CHECK bool target_wish_people(Call *call, Target *target, Error *err);
+/* These and the mode. */
 MUST_CHECK bool target_wish_attributes(Call *call, Target *target, Error *err);
 /* These, and all the rest of FILE_WRITE_PARAMS. */
 MUST_CHECK bool target_wish(Call *call, Str path, Target *target, Error *err);

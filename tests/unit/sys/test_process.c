@@ -394,6 +394,60 @@ static void ends_who_writes_too_much(void **state)
     assert_string_equal(fixture->err.text, "wrote too much and was ended");
 }
 
+/* Adds up what it is given, and has enough after some of it. */
+typedef struct Taken {
+    size_t bytes, enough;
+} Taken;
+
+static bool take(void *context, Str piece)
+{
+    Taken *taken = context;
+    taken->bytes += piece.len;
+    return taken->bytes < taken->enough;
+}
+
+static void output_is_taken_as_it_comes(void **state)
+{
+    Fixture *fixture = *state;
+    Taken taken = { .enough = SIZE_MAX };
+    ProcessSpec spec = shell(fixture, "head -c 3000000 /dev/zero; echo words >&2");
+    spec.take = take;
+    spec.take_context = &taken;
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.ending, PROCESS_EXITED);
+    assert_int_equal(taken.bytes, 3000000);
+    assert_int_equal(fixture->result.out.len, 0);
+    assert_str(fixture->result.error_out, "words\n");
+}
+
+static void who_takes_may_end_it(void **state)
+{
+    Fixture *fixture = *state;
+    Taken taken = { .enough = 100000 };
+    ProcessSpec spec = shell(fixture, "yes");
+    spec.take = take;
+    spec.take_context = &taken;
+    assert_true(run(fixture, &spec));
+    assert_int_equal(fixture->result.ending, PROCESS_REFUSED);
+    assert_true(taken.bytes >= taken.enough);
+}
+
+static void input_comes_from_a_file(void **state)
+{
+    Fixture *fixture = *state;
+    char path[100];
+    snprintf(path, sizeof path, "%s/input", fixture->folder);
+    int file = open(path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(write(file, "some text", 9), 9);
+    for (int i = 0; i < 2; i++) { /* from its start, whoever read it before */
+        ProcessSpec spec = shell(fixture, "cat");
+        spec.input_file = file;
+        assert_true(run(fixture, &spec));
+        assert_str(fixture->result.out, "some text");
+    }
+    close(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +466,9 @@ int main(void)
         IN_FOLDER(tells_lines_as_they_come),
         IN_FOLDER(signals_and_descriptors_are_not_inherited),
         IN_FOLDER(threads_run_programs_side_by_side),
+        IN_FOLDER(output_is_taken_as_it_comes),
+        IN_FOLDER(who_takes_may_end_it),
+        IN_FOLDER(input_comes_from_a_file),
         cmocka_unit_test_setup_teardown(runs_a_program_from_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ends_who_writes_too_much, set_up, tear_down),
     };

@@ -24,10 +24,23 @@ static void names_of_contents_are_their_sha_256(void **state)
     assert_string_equal(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+static void pieces_count_as_one_text(void **state)
+{
+    char hex[SHA256_HEX + 1];
+    Sha256 sha;
+    sha256_start(&sha);
+    sha256_add(&sha, STR("a"));
+    sha256_add(&sha, STR_EMPTY);
+    sha256_add(&sha, STR("bc"));
+    sha256_finish(&sha, hex);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_contents_are_their_sha_256),
+        cmocka_unit_test(pieces_count_as_one_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

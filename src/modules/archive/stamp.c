@@ -1,0 +1,154 @@
+#include "modules/archive/stamp.h"
+
+#include "base/buf.h"
+#include "lang/json.h"
+#include "sys/sha256.h"
+
+enum {
+    STAMP_MAX = 256 << 20,
+    SHOWN_DIGITS = 16,
+    MODE_STAMP = 0600,
+};
+
+#define FORMAT STR("eden.archive/1")
+
+static const struct {
+    MemberKind kind;
+    const char *letter;
+} letters[] = { { MEMBER_FILE, "f" }, { MEMBER_DIRECTORY, "d" }, { MEMBER_LINK, "l" } };
+
+Str stamp_path(Arena *arena, Str archive)
+{
+    char hex[SHA256_HEX + 1];
+    sha256_hex(archive, hex);
+    return arena_format(arena, "/.eden-archive-%.*s", SHOWN_DIGITS, hex);
+}
+
+/* --- Reading -------------------------------------------------------------------------------- */
+
+static bool get_text(Value map, const char *key, Str *out)
+{
+    const Value *value = value_get(map, str_from_c(key));
+    if (value == NULL || !value_is_string(*value)) {
+        return false;
+    }
+    *out = value_str(*value);
+    return true;
+}
+
+static bool get_number(Value map, const char *key, int64_t *out)
+{
+    const Value *value = value_get(map, str_from_c(key));
+    if (value == NULL || value->kind != VALUE_INT) {
+        return false;
+    }
+    *out = value->integer;
+    return true;
+}
+
+/* [path, letter, size or target, time, mode] */
+static bool read_member(Value row, Staged *out)
+{
+    if (row.kind != VALUE_LIST || row.list->len != 5) {
+        return false;
+    }
+    const Value *items = row.list->items;
+    bool is_link = value_is_string(items[2]);
+    if (!value_is_string(items[0]) || !value_is_string(items[1]) ||
+        (!is_link && items[2].kind != VALUE_INT) || items[3].kind != VALUE_INT ||
+        items[4].kind != VALUE_INT) {
+        return false;
+    }
+    *out = (Staged){ .path = value_str(items[0]),
+                     .target = is_link ? value_str(items[2]) : STR_EMPTY,
+                     .size = is_link ? 0 : items[2].integer,
+                     .mtime_s = items[3].integer,
+                     .mode = (mode_t)items[4].integer };
+    for (size_t i = 0; i < COUNT_OF(letters); i++) {
+        if (str_eq_c(value_str(items[1]), letters[i].letter)) {
+            out->kind = letters[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_all(Arena *arena, Value v, Stamp *out)
+{
+    Str format;
+    int64_t strip, inode;
+    const Value *members = value_get(v, STR("members"));
+    if (v.kind != VALUE_MAP || !get_text(v, "format", &format) || !str_eq(format, FORMAT) ||
+        !get_text(v, "digest", &out->digest) || !get_number(v, "strip", &strip) ||
+        !get_number(v, "source_size", &out->source_size) ||
+        !get_number(v, "source_mtime_ns", &out->source_mtime_ns) ||
+        !get_number(v, "source_inode", &inode) || members == NULL || members->kind != VALUE_LIST) {
+        return false;
+    }
+    out->strip = (uint32_t)strip;
+    out->source_inode = (uint64_t)inode;
+    out->count = members->list->len;
+    out->members = ARENA_ARRAY(arena, Staged, out->count + 1);
+    for (uint32_t i = 0; i < out->count; i++) {
+        if (!read_member(members->list->items[i], &out->members[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool stamp_read(Host *directory, Arena *arena, Str path, Stamp *out, Error *err)
+{
+    FileInfo info;
+    Str text;
+    Value v;
+    Error damaged;
+    *out = (Stamp){ .found = false };
+    if (!host_look(directory, arena, path, STAMP_MAX, &info, &text, err)) {
+        return false;
+    }
+    if (info.kind != FILE_REGULAR || !json_parse_text(arena, text, NULL, &v, &damaged)) {
+        return true;
+    }
+    out->found = read_all(arena, v, out);
+    return true;
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+static void put_member(Buf *out, const Staged *member)
+{
+    json_print_string(out, member->path, NULL);
+    for (size_t i = 0; i < COUNT_OF(letters); i++) {
+        if (letters[i].kind == member->kind) {
+            buf_put_format(out, ",\"%s\",", letters[i].letter);
+        }
+    }
+    if (member->kind == MEMBER_LINK) {
+        json_print_string(out, member->target, NULL);
+    } else {
+        buf_put_format(out, "%lld", (long long)member->size);
+    }
+    buf_put_format(out, ",%lld,%u", (long long)member->mtime_s, member->mode);
+}
+
+bool stamp_write(Host *directory, Arena *arena, Str path, const Stamp *stamp, Error *err)
+{
+    Buf out = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put_format(&out, "{\"format\":\"%" STR_FMT "\",\"digest\":\"%" STR_FMT "\",\"strip\":%u,\n",
+                   STR_ARG(FORMAT), STR_ARG(stamp->digest), stamp->strip);
+    buf_put_format(&out, "\"source_size\":%lld,\"source_mtime_ns\":%lld,\"source_inode\":%lld,\n",
+                   (long long)stamp->source_size, (long long)stamp->source_mtime_ns,
+                   (long long)stamp->source_inode);
+    buf_put_c(&out, "\"members\":[\n");
+    for (uint32_t i = 0; i < stamp->count; i++) {
+        buf_put_c(&out, "[");
+        put_member(&out, &stamp->members[i]);
+        buf_put_c(&out, i + 1 < stamp->count ? "],\n" : "]\n");
+    }
+    buf_put_c(&out, "]}\n");
+    FileWrite write = {
+        .content = buf_str(&out), .mode = MODE_STAMP, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID
+    };
+    return host_write(directory, path, &write, err);
+}

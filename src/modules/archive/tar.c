@@ -1,0 +1,335 @@
+#include "modules/archive/tar.h"
+
+/* The header: offsets and lengths of its fields. */
+enum {
+    AT_NAME = 0,
+    NAME_LEN = 100,
+    AT_MODE = 100,
+    AT_SIZE = 124,
+    AT_MTIME = 136,
+    AT_SUM = 148,
+    SUM_LEN = 8,
+    AT_KIND = 156,
+    AT_TARGET = 157,
+    AT_MAGIC = 257,
+    AT_PREFIX = 345,
+    PREFIX_LEN = 155,
+    MODE_LEN = 8,
+    NUMBER_LEN = 12,
+};
+
+static bool bad(Error *err, const char *what)
+{
+    return error_set(err, ERROR_INVALID, "not a tar archive: %s", what);
+}
+
+/* --- Fields --------------------------------------------------------------------------------- */
+
+static Str field_text(const char *block, size_t at, size_t len)
+{
+    const char *end = memchr(block + at, '\0', len);
+    return str_from(block + at, end == NULL ? len : (size_t)(end - block - at));
+}
+
+/* Octal digits, or with the first bit set a number in base 256, as GNU tar writes large ones. */
+static bool field_number(const char *block, size_t at, size_t len, uint64_t *out)
+{
+    const unsigned char *bytes = (const unsigned char *)block + at;
+    *out = 0;
+    if ((bytes[0] & 0x80) != 0) {
+        for (size_t i = 0; i < len; i++) {
+            uint64_t byte = i == 0 ? bytes[0] & 0x7f : bytes[i];
+            if (*out >> 55 != 0) {
+                return false;
+            }
+            *out = *out << 8 | byte;
+        }
+        return true;
+    }
+    Str text = str_trim(field_text(block, at, len));
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] < '0' || text.data[i] > '7' || *out >> 60 != 0) {
+            return false;
+        }
+        *out = *out << 3 | (uint64_t)(text.data[i] - '0');
+    }
+    return true;
+}
+
+/* The sum counts its own field as blanks. Some old programs took bytes as signed. */
+static bool sum_is_right(const char *block)
+{
+    uint64_t wanted;
+    int64_t plain = 0, with_sign = 0;
+    for (size_t i = 0; i < TAR_BLOCK; i++) {
+        bool own = i >= AT_SUM && i < AT_SUM + SUM_LEN;
+        plain += own ? ' ' : (unsigned char)block[i];
+        with_sign += own ? ' ' : (signed char)block[i];
+    }
+    return field_number(block, AT_SUM, SUM_LEN, &wanted) &&
+           ((int64_t)wanted == plain || (int64_t)wanted == with_sign);
+}
+
+bool tar_is_header(Str text)
+{
+    return text.len >= TAR_BLOCK && text.data[0] != '\0' && sum_is_right(text.data);
+}
+
+/* --- Extra headers -------------------------------------------------------------------------- */
+
+static bool keep_name(TarName *name, Str text, Error *err)
+{
+    if (text.len > MEMBER_NAME_MAX) {
+        return error_set(err, ERROR_INVALID, "a name in the archive is longer than %d bytes",
+                         MEMBER_NAME_MAX);
+    }
+    memcpy(name->text, text.data, text.len);
+    name->len = text.len;
+    name->given = true;
+    return true;
+}
+
+static bool take_record(Tar *tar, Str key, Str value, Error *err)
+{
+    if (str_eq(key, STR("path"))) {
+        return keep_name(&tar->name, value, err);
+    }
+    if (str_eq(key, STR("linkpath"))) {
+        return keep_name(&tar->target, value, err);
+    }
+    if (str_eq(key, STR("size"))) {
+        tar->has_size = str_to_u64(value, &tar->size);
+        return tar->has_size || bad(err, "a size is no number");
+    }
+    if (str_starts(key, STR("GNU.sparse"))) {
+        return error_set(err, ERROR_INVALID, "the archive has sparse files, which are not taken");
+    }
+    return true;
+}
+
+/* Records "LEN KEY=VALUE\n", where LEN counts all of it. */
+static bool take_records(Tar *tar, Str text, Error *err)
+{
+    while (text.len > 0) {
+        size_t blank = str_find(text, STR(" "), 0);
+        uint64_t len = 0;
+        if (blank == STR_NOT_FOUND || !str_to_u64(str_slice(text, 0, blank), &len) ||
+            len <= blank + 1 || len > text.len || text.data[len - 1] != '\n') {
+            return bad(err, "its extended header is damaged");
+        }
+        Str record = str_slice(text, blank + 1, (size_t)len - 1);
+        size_t equals = str_find(record, STR("="), 0);
+        if (equals == STR_NOT_FOUND) {
+            return bad(err, "its extended header is damaged");
+        }
+        if (!take_record(tar, str_slice(record, 0, equals), str_from_offset(record, equals + 1),
+                         err)) {
+            return false;
+        }
+        text = str_from_offset(text, (size_t)len);
+    }
+    return true;
+}
+
+static bool end_extra(Tar *tar, Error *err)
+{
+    Str text = buf_str(&tar->extra);
+    const char *end = memchr(text.data, '\0', text.len);
+    Str plain = end == NULL ? text : str_slice(text, 0, (size_t)(end - text.data));
+    switch (tar->kind) {
+    case 'L': return keep_name(&tar->name, plain, err);
+    case 'K': return keep_name(&tar->target, plain, err);
+    default: return take_records(tar, text, err);
+    }
+}
+
+static bool begin_extra(Tar *tar, Error *err)
+{
+    if (tar->left > TAR_EXTRA_MAX) {
+        return error_set(err, ERROR_LIMIT, "the archive has a header of more than %d bytes",
+                         TAR_EXTRA_MAX);
+    }
+    buf_reset(&tar->extra);
+    tar->state = tar->left > 0 ? TAR_EXTRA : TAR_HEADER;
+    return tar->left > 0 || end_extra(tar, err);
+}
+
+/* --- Members -------------------------------------------------------------------------------- */
+
+static Str given_name(const TarName *name)
+{
+    return str_from(name->text, name->len);
+}
+
+/* The name of the header itself, put together in `room`. */
+static Str header_name(const char *block, char room[NAME_LEN + 1 + PREFIX_LEN])
+{
+    Str name = field_text(block, AT_NAME, NAME_LEN);
+    Str prefix = field_text(block, AT_PREFIX, PREFIX_LEN);
+    /* GNU tar has other things in the place of the prefix, and another magic: "ustar  ". */
+    if (memcmp(block + AT_MAGIC, "ustar\0", 6) != 0 || prefix.len == 0) {
+        return name;
+    }
+    memcpy(room, prefix.data, prefix.len);
+    room[prefix.len] = '/';
+    memcpy(room + prefix.len + 1, name.data, name.len);
+    return str_from(room, prefix.len + 1 + name.len);
+}
+
+static bool member_kind(char kind, Str name, MemberKind *out)
+{
+    switch (kind) {
+    case '\0':
+    case '0':
+    case '7': *out = str_ends(name, STR("/")) ? MEMBER_DIRECTORY : MEMBER_FILE; return true;
+    case '1': *out = MEMBER_HARD_LINK; return true;
+    case '2': *out = MEMBER_LINK; return true;
+    case '5': *out = MEMBER_DIRECTORY; return true;
+    default: return false;
+    }
+}
+
+static bool begin_member(Tar *tar, Error *err)
+{
+    char room[NAME_LEN + 1 + PREFIX_LEN];
+    Member member = { .name =
+                          tar->name.given ? given_name(&tar->name) : header_name(tar->block, room),
+                      .target = tar->target.given ? given_name(&tar->target)
+                                                  : field_text(tar->block, AT_TARGET, NAME_LEN) };
+    uint64_t mode, mtime;
+    if (!member_kind(tar->kind, member.name, &member.kind)) {
+        return error_set(err, ERROR_INVALID,
+                         "'%" STR_FMT "' in the archive is no file, directory or link (type '%c')",
+                         STR_ARG(str_slice(member.name, 0, 100)), tar->kind);
+    }
+    if (!field_number(tar->block, AT_MODE, MODE_LEN, &mode)) {
+        return bad(err, "a mode is no number");
+    }
+    /* Times before 1970 are written with a sign in base 256. */
+    bool has_time =
+        field_number(tar->block, AT_MTIME, NUMBER_LEN, &mtime) && mtime < INT32_MAX * 4ll;
+    member.mode = (mode_t)(mode & 07777);
+    member.mtime_s = has_time ? (int64_t)mtime : 0;
+    member.size = member.kind == MEMBER_FILE ? tar->left : 0;
+    tar->name.given = tar->target.given = tar->has_size = false;
+    if (!tar->sink->begin(tar->sink->context, &member, err)) {
+        return false;
+    }
+    if (member.kind == MEMBER_FILE && tar->left > 0) {
+        tar->state = TAR_DATA;
+        return true;
+    }
+    /* Other members have no data, but old programs give hard links a size. */
+    bool empty = member.kind != MEMBER_FILE && member.kind != MEMBER_DIRECTORY;
+    tar->left = empty ? 0 : tar->left;
+    tar->state = tar->left > 0 ? TAR_SKIP : TAR_HEADER;
+    return tar->sink->end(tar->sink->context, err);
+}
+
+static bool begin_block(Tar *tar, Error *err)
+{
+    uint64_t size;
+    tar->filled = 0;
+    if (tar->block[0] == '\0') {
+        for (size_t i = 1; i < TAR_BLOCK; i++) {
+            if (tar->block[i] != '\0') {
+                return bad(err, "a member has no name");
+            }
+        }
+        tar->state = TAR_END;
+        return true;
+    }
+    if (!sum_is_right(tar->block) || !field_number(tar->block, AT_SIZE, NUMBER_LEN, &size)) {
+        return bad(err, tar->started ? "a header is damaged" : "it starts otherwise");
+    }
+    tar->started = true;
+    tar->kind = tar->block[AT_KIND];
+    bool extra = tar->kind == 'x' || tar->kind == 'L' || tar->kind == 'K';
+    bool ignored = tar->kind == 'g' || tar->kind == 'V';
+    tar->left = !extra && !ignored && tar->has_size ? tar->size : size;
+    if (tar->left > INT64_MAX) {
+        return bad(err, "a size is too large");
+    }
+    tar->padding = (TAR_BLOCK - tar->left % TAR_BLOCK) % TAR_BLOCK;
+    if (extra) {
+        return begin_extra(tar, err);
+    }
+    if (ignored) {
+        tar->state = tar->left > 0 ? TAR_SKIP : TAR_HEADER;
+        return true;
+    }
+    return begin_member(tar, err);
+}
+
+/* --- Feeding -------------------------------------------------------------------------------- */
+
+static void end_content(Tar *tar)
+{
+    tar->left = tar->padding;
+    tar->padding = 0;
+    tar->state = tar->left > 0 ? TAR_PADDING : TAR_HEADER;
+}
+
+static bool feed_header(Tar *tar, Str *piece, Error *err)
+{
+    Str part = str_slice(*piece, 0, TAR_BLOCK - tar->filled);
+    memcpy(tar->block + tar->filled, part.data, part.len);
+    tar->filled += part.len;
+    *piece = str_from_offset(*piece, part.len);
+    return tar->filled < TAR_BLOCK || begin_block(tar, err);
+}
+
+static bool feed_content(Tar *tar, Str *piece, Error *err)
+{
+    Str part = str_slice(*piece, 0, tar->left < piece->len ? (size_t)tar->left : piece->len);
+    *piece = str_from_offset(*piece, part.len);
+    tar->left -= part.len;
+    switch (tar->state) {
+    case TAR_DATA:
+        if (!tar->sink->data(tar->sink->context, part, err) ||
+            (tar->left == 0 && !tar->sink->end(tar->sink->context, err))) {
+            return false;
+        }
+        break;
+    case TAR_EXTRA:
+        buf_put(&tar->extra, part);
+        if (tar->left == 0 && !end_extra(tar, err)) {
+            return false;
+        }
+        break;
+    default: break;
+    }
+    if (tar->left == 0) {
+        end_content(tar);
+    }
+    return true;
+}
+
+void tar_init(Tar *tar, const MemberSink *sink)
+{
+    *tar = (Tar){ .sink = sink, .extra = buf_make(TAR_EXTRA_MAX) };
+}
+
+void tar_clear(Tar *tar)
+{
+    buf_clear(&tar->extra);
+}
+
+bool tar_feed(Tar *tar, Str piece, Error *err)
+{
+    while (piece.len > 0 && tar->state != TAR_END) {
+        bool ok = tar->state == TAR_HEADER ? feed_header(tar, &piece, err)
+                                           : feed_content(tar, &piece, err);
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool tar_finish(Tar *tar, Error *err)
+{
+    /* An archive ends with blocks of zeros: without them nobody knows that it is whole. */
+    return tar->state == TAR_END ||
+           bad(err, tar->started || tar->filled > 0 ? "it is cut off" : "it is empty");
+}
