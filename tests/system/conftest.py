@@ -28,3 +28,12 @@ def server(request, lab):
     host = lab.systemd(request.param)
     yield host
     host.close()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--part", default="0/1", help="K/N: every Nth test from the Kth on, from 0")
+
+
+def pytest_collection_modifyitems(config, items):
+    part, parts = map(int, config.getoption("--part").split("/"))
+    items[:] = items[part::parts]
