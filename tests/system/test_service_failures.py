@@ -24,7 +24,8 @@ BROKEN = {
         text(SH.format("echo going; kill -SEGV $$$$")), "it was ended by SIGSEGV", ["going"]),
     "cannot be executed": (
         text("/nonexistent/program"),
-        "its program cannot be executed (exit code 203)", ["No such file"]),
+        # What the child says before it ends, the journal cannot always tell to be the unit's.
+        "its program cannot be executed (exit code 203)", []),
     "has a user that is not there": (
         text("/bin/true", "User=nobody-at-all"),
         "its user is not there (exit code 217)", []),
