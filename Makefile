@@ -31,10 +31,17 @@ test: ## build and run every test; unit tests and fuzz corpora also under ASan a
 	@tools/setup-build build -Dtests=enabled
 	$(NINJA) -C build
 	@tests/lab/roots.py
-	$(MESON_TEST) -C build
+	$(MESON_TEST) -C build --no-suite hosts
 	@tools/setup-build build-asan -Dtests=enabled -Db_sanitize=address,undefined
 	$(NINJA) -C build-asan
 	$(MESON_TEST) -C build-asan --suite unit --suite contract --suite fuzz-replay
+
+.PHONY: test-hosts
+test-hosts: ## system tests: services, packages, firewalls, reboots in hosts of the lab; ten minutes
+	@tools/install-packages build test lab
+	@tools/setup-build build -Dtests=enabled
+	$(NINJA) -C build
+	$(MESON_TEST) -C build --suite hosts
 
 .PHONY: check
 check: ## what CI runs beside the tests: gcc and clang -Werror, sanitizers, format, lint, layers

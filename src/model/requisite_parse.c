@@ -108,9 +108,11 @@ bool requisite_key_at(uint32_t index, StepKey *out)
     out->name = key->name;
     out->example = key->about.example;
     if (key->in) {
-        out->help = "Like the plain form, written on the target: it names the step that depends on it.";
+        out->help =
+            "Like the plain form, written on the target: it names the step that depends on it.";
     } else if (key->any) {
-        out->help = "Like the plain form, where one of several targets is enough; all are waited for.";
+        out->help =
+            "Like the plain form, where one of several targets is enough; all are waited for.";
     } else if (key->all) {
         out->help = "Like the plain form, where all targets must have failed.";
     }

@@ -40,7 +40,7 @@ struct Host {
     bool live;
     _Atomic SyncPolicy sync;
     Shared *shared;
-    HostPlan *plan; /* NULL: this is no plan */
+    HostPlan *plan;       /* NULL: this is no plan */
     pthread_mutex_t lock; /* of all that follows */
     HostDevice devices[HOST_DEVICES_MAX];
     uint32_t device_count;

@@ -56,8 +56,8 @@ def test_what_cannot_be_had_keeps_nobody_from_the_rest(light, order):
     )
     assert "Depends: lab-nowhere but it is not installable" in failed.pop("lab-impossible")
     assert "the moon is in the wrong phase" in failed.pop("lab-broken")
-    # Of two that exclude each other one gets in, and stays.
-    assert len({"lab-hello", "lab-alone", "lab-greets"} & failed.keys()) in (1, 2)
+    # Two exclude each other; one of them may make the other go.
+    assert len({"lab-hello", "lab-alone", "lab-greets"} & failed.keys()) <= 2
     assert all(name in ("lab-hello", "lab-alone", "lab-greets") for name in failed)
     for name in [*MANY[:8], "lab-asks"]:
         assert done.steps[name].result == "changed"
