@@ -7,12 +7,23 @@ static void show_line(void *context, Str line)
     call_progress(context, line);
 }
 
-static const char *const *environment(Call *call, const char *const *more)
+static const char *variable(Call *call, const char *name, Str value)
+{
+    return arena_copy_c(call->arena,
+                        arena_format(call->arena, "%s=%" STR_FMT, name, STR_ARG(value)));
+}
+
+static const char *const *environment(Call *call, const Account *account, const char *const *more)
 {
     VEC(const char *) all = { 0 };
     VEC_PUSH(call->arena, &all, "PATH=" TOOL_PATH);
     VEC_PUSH(call->arena, &all, "LC_ALL=C.UTF-8");
     VEC_PUSH(call->arena, &all, "LANGUAGE=");
+    if (account != NULL) {
+        VEC_PUSH(call->arena, &all, variable(call, "HOME", account->home));
+        VEC_PUSH(call->arena, &all, variable(call, "USER", account->name));
+        VEC_PUSH(call->arena, &all, variable(call, "LOGNAME", account->name));
+    }
     for (uint32_t i = 0; more != NULL && more[i] != NULL; i++) {
         VEC_PUSH(call->arena, &all, more[i]);
     }
@@ -29,7 +40,7 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
 {
     ProcessSpec spec = {
         .argv = tool->argv,
-        .env = environment(call, tool->env),
+        .env = environment(call, tool->account, tool->env),
         .input = tool->input,
         .input_file = tool->input_file,
         .root = host_is_live(call->host) ? NULL : host_root(call->host),
@@ -43,6 +54,13 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
         .take = tool->take,
         .take_context = tool->take_context,
     };
+    if (tool->account != NULL) {
+        spec.as_user = true;
+        spec.uid = tool->account->uid;
+        spec.gid = tool->account->gid;
+        spec.groups = tool->account->groups;
+        spec.group_count = tool->account->group_count;
+    }
     if (!process_run(call->arena, &spec, out, err)) {
         return spec.root != NULL && error_wrap(err, "below '%s'", spec.root);
     }

@@ -24,6 +24,7 @@ typedef struct Tool {
     int input_file;   /* see ProcessSpec, also for what follows */
     ProcessTake take;
     void *take_context;
+    const Account *account; /* whom it runs as, in their home; NULL: as this process */
 } Tool;
 
 /* To its end, however that is. False when it could not be started: ERROR_NOT_FOUND when the

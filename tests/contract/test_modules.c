@@ -297,10 +297,16 @@ static void keeps_the_contract(Trial *trial)
     assert_non_null(strstr(buf_c(&applied), "/outside 100644"));
 }
 
+/* They ask another machine, of which the lab has some. */
+static bool needs_others(const Trial *trial)
+{
+    return strcmp(trial->module->name, "git") == 0 || strcmp(trial->module->name, "http") == 0;
+}
+
 static bool try_action(Trial *trial)
 {
     read_example(trial);
-    if (is_command(trial->action) && !trial->has_system) {
+    if ((is_command(trial->action) && !trial->has_system) || needs_others(trial)) {
         return true;
     }
     keeps_the_contract(trial);
