@@ -64,6 +64,23 @@ def test_what_cannot_be_had_keeps_nobody_from_the_rest(light, order):
         assert status(host, name) == "installed"
 
 
+def test_misspelled_name_is_answered_with_the_right_one(host):
+    planned = host.plan(installed("lab-helo")).steps["lab-helo"]
+    assert "did you mean 'lab-hello'?" in planned.reason
+    error = host.apply(installed("lab-helo")).steps["lab-helo"].error.message
+    assert error == "no source of packages has 'lab-helo'; did you mean 'lab-hello'?"
+
+
+def test_without_the_rights_it_says_so_at_once(light):
+    host = ready(light("bookworm", repos=True))
+    path = host.put_site(installed("lab-hello"))
+    done = host.run(["setpriv", "--reuid=1000", "--clear-groups", "eden", "apply", path, "-o",
+                     "json", "--progress", "none", "--state-dir", "/tmp/state"],
+                    check=False, timeout=60)  # fmt: skip
+    [failed] = json.loads(done.stdout)["steps"]
+    assert "Permission denied" in failed["error"]["message"]
+
+
 def test_one_at_a_time_and_all_at_once_end_alike(light):
     ends = []
     for order in ("ansible", "justdoit", "genius"):

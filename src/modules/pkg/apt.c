@@ -161,6 +161,15 @@ static bool apt_find_offers(Call *call, PackageOffer *offers, uint32_t count, Er
     return true;
 }
 
+static bool apt_list_names(Call *call, Str *out, Error *err)
+{
+    ToolArgs args = { 0 };
+    tool_arg(call, &args, STR("apt-cache"));
+    add_quiet_cache(call, &args);
+    tool_arg(call, &args, STR("pkgnames"));
+    return tool_do(call, tool_args_end(call, &args), out, err);
+}
+
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -405,7 +414,9 @@ static bool apt_was_locked(Str output)
     static const Str words[] = { STR("Could not get lock "), STR("Unable to acquire the dpkg"),
                                  STR("is locked by another process"),
                                  STR("Unable to lock directory ") };
-    for (size_t i = 0; i < COUNT_OF(words); i++) {
+    /* Without the rights for it there is nothing to wait for. */
+    bool may = str_find(output, STR("Permission denied"), 0) == STR_NOT_FOUND;
+    for (size_t i = 0; may && i < COUNT_OF(words); i++) {
         if (str_find(output, words[i], 0) != STR_NOT_FOUND) {
             return true;
         }
@@ -463,6 +474,7 @@ const PackageBackend backend_apt = {
     .read = apt_read,
     .list_needs = apt_list_needs,
     .find_offers = apt_find_offers,
+    .list_names = apt_list_names,
     .find_upgrades = apt_find_upgrades,
     .index_time = apt_index_time,
     .refresh = apt_refresh,

@@ -52,7 +52,7 @@ static void read_records(Arena *arena, Str text, Records *records)
 /* "install ok installed": what is wanted of it, whether it must be installed again, where it is. */
 static void set_condition(Package *package, Str status)
 {
-    Str want, flag, state = STR_EMPTY;
+    Str want = STR_EMPTY, flag = STR_EMPTY, state = STR_EMPTY;
     str_split_next(&status, ' ', &want);
     str_split_next(&status, ' ', &flag);
     str_split_next(&status, ' ', &state);

@@ -77,6 +77,8 @@ struct PackageBackend {
 
     /* One question for all of them. `offers` has the names, and room for the answers. */
     bool (*find_offers)(Call *call, PackageOffer *offers, uint32_t count, Error *err);
+    /* The names of all that can be installed, one per line; may be NULL. */
+    bool (*list_names)(Call *call, Str *out, Error *err);
     /* What an upgrade of everything would do: name, old and new version, into `changes`. */
     bool (*find_upgrades)(Call *call, bool full, Map *changes, Error *err);
     /* When the index was read last, in milliseconds since 1970; 0: there is none. */

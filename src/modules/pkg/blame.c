@@ -22,9 +22,10 @@ Str blame_join(Arena *arena, const Str *lines, uint32_t count)
     for (uint32_t i = 0; i < count && out.len < BLAME_MAX; i++) {
         Str line = str_trim(lines[i]);
         if (line.len > 0) {
+            size_t room = BLAME_MAX - out.len;
             bool goes_on = str_ends(buf_str(&out), STR(":"));
             buf_put_c(&out, out.len == 0 ? "" : goes_on ? " " : "; ");
-            buf_put(&out, str_slice(line, 0, BLAME_MAX - out.len));
+            buf_put(&out, str_slice(line, 0, room));
         }
     }
     return buf_str(&out);

@@ -151,6 +151,11 @@ static bool pacman_find_offers(Call *call, PackageOffer *offers, uint32_t count,
     return true;
 }
 
+static bool pacman_list_names(Call *call, Str *out, Error *err)
+{
+    return TOOL_DO(call, out, err, "pacman", "-Slq");
+}
+
 static bool pacman_find_upgrades(Call *call, bool full, Map *changes, Error *err)
 {
     ToolArgs args = { 0 };
@@ -323,6 +328,7 @@ const PackageBackend backend_pacman = {
     .read = pacman_read,
     .list_needs = pacman_list_needs,
     .find_offers = pacman_find_offers,
+    .list_names = pacman_list_names,
     .find_upgrades = pacman_find_upgrades,
     .index_time = pacman_index_time,
     .refresh = pacman_refresh,

@@ -1,6 +1,7 @@
 #include "modules/pkg/step.h"
 
 #include "base/buf.h"
+#include "base/suggest.h"
 
 /* --- Parameters ----------------------------------------------------------------------------- */
 
@@ -210,6 +211,21 @@ static bool find_version(const PackageStep *step, const PackageWish *wish,
     return found;
 }
 
+/* One that is spelled nearly the same; empty: none is. */
+static Str near_name(Call *call, const PackageBackend *backend, Str name)
+{
+    Str names, one;
+    Error err;
+    Suggest suggest = suggest_make(name);
+    if (backend->list_names == NULL || !backend->list_names(call, &names, &err)) {
+        return STR_EMPTY;
+    }
+    while (str_split_next(&names, '\n', &one)) {
+        suggest_offer(&suggest, one);
+    }
+    return suggest_found(&suggest, &one) ? arena_copy(call->arena, one) : STR_EMPTY;
+}
+
 bool package_wish_resolve(Call *call, const PackageStep *step, PackageWish *wish,
                           const PackageDatabase *database, const PackageOffer *offer, Error *err)
 {
@@ -220,8 +236,11 @@ bool package_wish_resolve(Call *call, const PackageStep *step, PackageWish *wish
         return true;
     }
     if (!offer->known) {
-        return error_set(err, ERROR_NOT_FOUND, "no source of packages has '%" STR_FMT "'",
-                         STR_ARG(wish->name));
+        Str near = near_name(call, step->backend, wish->name);
+        return error_set(err, ERROR_NOT_FOUND,
+                         "no source of packages has '%" STR_FMT "'%s%" STR_FMT "%s",
+                         STR_ARG(wish->name), near.len > 0 ? "; did you mean '" : "", STR_ARG(near),
+                         near.len > 0 ? "'?" : "");
     }
     if (version_wish_is_any(&wish->version)) {
         if (offer->candidate.len == 0) {

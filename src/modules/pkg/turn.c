@@ -5,7 +5,8 @@
 #include "sys/clock.h"
 
 enum {
-    LOOK_AGAIN_MS = 100
+    LOOK_AGAIN_MS = 100,
+    TRY_AGAIN_MS = 1000
 };
 
 static const SharedKind turn_kind = { sizeof(PackageTurn), NULL };
@@ -92,7 +93,10 @@ static bool change_in_turn(Call *call, const PackageBackend *backend, PackageCha
             return false;
         }
         bool failed = result->ending == PROCESS_EXITED && result->exit_code != 0;
-        if (!failed || !backend->was_locked(result->out) || clock_monotonic_us() >= deadline_us) {
+        Error cancelled;
+        /* Who was quicker may not be seen from here, so that nothing else makes us wait. */
+        if (!failed || !backend->was_locked(result->out) || clock_monotonic_us() >= deadline_us ||
+            !call_sleep(call, TRY_AGAIN_MS, &cancelled)) {
             return true;
         }
     }
@@ -158,7 +162,9 @@ bool packages_repair(Call *call, const PackageBackend *backend, PackageTurn *tur
 bool packages_refresh(Call *call, const PackageBackend *backend, int64_t deadline_us, Error *err)
 {
     while (!index_refresh(call, backend, call->timeout_ms, err)) {
+        Error cancelled;
         if (err->kind != ERROR_CONFLICT || clock_monotonic_us() >= deadline_us ||
+            !call_sleep(call, TRY_AGAIN_MS, &cancelled) ||
             !packages_wait(call, backend, deadline_us, err)) {
             return false;
         }

@@ -17,12 +17,27 @@ static bool is_key_bytes(Str bytes)
     return (first & 0x80) != 0 && tag == 6;
 }
 
+/* Lines of printable characters; nobody else reads more. */
+static bool is_text(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if ((c < ' ' && !ascii_is_space((char)c)) || c >= 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool repo_key_read(Arena *arena, Str given, RepoKey *out, Error *err)
 {
     Str text = str_trim(given), bytes;
     if (str_starts(text, STR(ARMOR_BEGIN))) {
         if (!str_ends(text, STR(ARMOR_END))) {
             return error_set(err, ERROR_INVALID, "the key has no '" ARMOR_END "' at its end");
+        }
+        if (!is_text(text)) {
+            return error_set(err, ERROR_INVALID, "the key has characters that armor has not");
         }
         *out = (RepoKey){ arena_format(arena, "%" STR_FMT "\n", STR_ARG(text)), true };
         return true;

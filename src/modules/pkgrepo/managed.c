@@ -74,6 +74,18 @@ static Target file_target(Str path, Str content, bool secret)
     return target;
 }
 
+/* Debian 11 has an apt that is too old for it. */
+static bool apt_reads_keys(Call *call)
+{
+    AUTO(PackageDatabase) *database = NULL;
+    Error err;
+    if (!backend_apt.is_native(call) || !database_get(call, &backend_apt, &database, &err)) {
+        return true;
+    }
+    const Package *apt = database_find(database, STR("apt"));
+    return apt == NULL || version_compare_dpkg(apt->version, STR("2.3.10")) >= 0;
+}
+
 /* An armored key of a deb822 source stands in it, so that they change at one moment. */
 static bool read_key(Call *call, Managed *managed, RepoSource *source, Error *err)
 {
@@ -97,7 +109,7 @@ static bool read_key(Call *call, Managed *managed, RepoSource *source, Error *er
     if (!repo_key_read(call->arena, call_str(call, in_site ? "key_file" : "key"), &key, err)) {
         return false;
     }
-    if (key.armored && !in_site && source->format == REPO_DEB822) {
+    if (key.armored && !in_site && source->format == REPO_DEB822 && apt_reads_keys(call)) {
         source->key_text = key.content;
         return true;
     }

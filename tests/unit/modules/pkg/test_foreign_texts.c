@@ -221,6 +221,15 @@ static void complaints_are_about_whom_they_name(void **state)
     assert_str(words, "");
 }
 
+static void long_words_are_cut(void **state)
+{
+    char line[BLAME_MAX];
+    memset(line, 'x', sizeof line);
+    Str lines[] = { str_from(line, BLAME_MAX - 1), str_from(line, BLAME_MAX),
+                    str_from(line, BLAME_MAX) };
+    assert_true(blame_join(*state, lines, COUNT_OF(lines)).len <= BLAME_MAX + 2);
+}
+
 #define IN_ARENA(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -237,6 +246,7 @@ int main(void)
         IN_ARENA(pacman_tells_one_version_of_each),
         IN_ARENA(pacman_ignores_what_is_held),
         IN_ARENA(complaints_are_about_whom_they_name),
+        IN_ARENA(long_words_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,7 @@ static void what_is_no_public_key_is_refused(void **state)
         { "mDME=ZVPxABYJKwYBBAHaRw8BAQdA",
           "the key must be an armored OpenPGP public key, or the base64 of one" },
         { BEGIN "\nmDME\n", "the key has no '" END "' at its end" },
+        { BEGIN "\nmDME\x01\n" END, "the key has characters that armor has not" },
         { "-----BEGIN PGP PRIVATE KEY BLOCK-----\nx",
           "this is a private key; sources need the public one" },
     };

@@ -82,6 +82,23 @@ static void apt_has_paragraphs_with_the_key_inside(void **state)
     assert_false(exists(fixture, "/etc/apt/keyrings"));
 }
 
+static void an_old_apt_gets_the_key_as_a_file(void **state)
+{
+    Fixture *fixture = *state;
+    FileWrite write = { .content = STR("Package: apt\nStatus: install ok installed\n"
+                                       "Architecture: amd64\nVersion: 2.2.4\n"),
+                        .mode = 0644,
+                        .uid = HOST_KEEP_ID,
+                        .gid = HOST_KEEP_ID };
+    assert_true(
+        host_make_directory(fixture->host, STR("/var/lib/dpkg"), 0755, true, &fixture->err));
+    assert_true(host_write(fixture->host, STR("/var/lib/dpkg/status"), &write, &fixture->err));
+    use(fixture, "apt");
+    set_text(fixture, "key", KEY);
+    apply_once(fixture);
+    assert_str(content(fixture, "/etc/apt/keyrings/lab.asc"), KEY);
+}
+
 static void a_file_of_the_site_becomes_a_keyring(void **state)
 {
     Fixture *fixture = *state;
@@ -246,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_ROOT(apt_has_paragraphs_with_the_key_inside),
+        IN_ROOT(an_old_apt_gets_the_key_as_a_file),
         IN_ROOT(a_file_of_the_site_becomes_a_keyring),
         IN_ROOT(one_line_each_replaces_the_paragraphs),
         IN_ROOT(a_path_is_a_suite_without_components),
