@@ -1,0 +1,47 @@
+/* The loop without a world: time stands still while there is something to do and then jumps to the
+ * next timer. A turn has the order of libuv's: timers, tasks of other threads, deferred tasks. */
+#include "base/bug.h"
+#include "sys/loop_inner.h"
+
+enum {
+    TURNS_MAX = 10 * 1000 * 1000 /* at one moment */
+};
+
+bool loop_is_virtual(const Loop *loop)
+{
+    return loop->is_virtual;
+}
+
+void loop_run_virtual_until(Loop *loop, int64_t now_ms)
+{
+    BUG_IF(!loop->is_virtual);
+    uint32_t turns = 0;
+    while (!atomic_load(&loop->stopping)) {
+        bool any = loop_timers_run(loop, loop->virtual_ms);
+        any |= loop_run_posted(loop);
+        any |= loop_run_deferred(loop);
+        if (any) {
+            if (++turns == TURNS_MAX) {
+                BUG("time does not move on: something starts itself again and again");
+            }
+            continue;
+        }
+        turns = 0;
+        int64_t due = loop_timers_due_ms(loop);
+        if (due == INT64_MAX || due > now_ms) {
+            /* To the end of time nobody wants to go. */
+            if (now_ms != INT64_MAX && now_ms > loop->virtual_ms) {
+                loop->virtual_ms = now_ms;
+            }
+            break;
+        }
+        loop->virtual_ms = due;
+    }
+    atomic_store(&loop->stopping, false);
+}
+
+void loop_virtual_set_wall(Loop *loop, int64_t wall_ms)
+{
+    BUG_IF(!loop->is_virtual);
+    loop->virtual_wall_ms = wall_ms - loop->virtual_ms;
+}
