@@ -1,0 +1,94 @@
+#include "base/identity.h"
+
+#include <stdio.h>
+
+static const char scheme[] = "eden://";
+static const char middle[] = "/node/";
+
+_Static_assert(IDENTITY_URI_MAX == sizeof scheme - 1 + sizeof middle - 1 + 2 * NAME_MAX_BYTES,
+               "room for the longest identity");
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || ascii_is_digit(c);
+}
+
+/* `what` is "node" or "cluster". The texts quote nothing of the name: it is somebody's bytes. */
+static bool check_name(Str name, bool dots, const char *what, Error *err)
+{
+    if (name.len == 0) {
+        return error_set(err, ERROR_INVALID, "the name of a %s is empty", what);
+    }
+    if (name.len > NAME_MAX_BYTES) {
+        return error_set(err, ERROR_INVALID,
+                         "the name of a %s has %zu bytes; at most %d are allowed", what, name.len,
+                         NAME_MAX_BYTES);
+    }
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        bool first = i == 0 || name.data[i - 1] == '.';
+        bool last = i + 1 == name.len || name.data[i + 1] == '.';
+        if (is_word(c)) {
+            continue;
+        }
+        if (c != '-' && !(c == '.' && dots)) {
+            return error_set(err, ERROR_INVALID,
+                             "byte %zu of the name of a %s is not allowed; there may be a-z, 0-9%s",
+                             i + 1, what, dots ? ", '-' and '.'" : " and '-'");
+        }
+        if (first || last) {
+            return error_set(
+                err, ERROR_INVALID,
+                "byte %zu of the name of a %s is '%c', where a letter or digit must be", i + 1,
+                what, c);
+        }
+    }
+    return true;
+}
+
+bool node_name_check(Str name, Error *err)
+{
+    return check_name(name, true, "node", err);
+}
+
+bool cluster_name_check(Str name, Error *err)
+{
+    return check_name(name, false, "cluster", err);
+}
+
+bool identity_make(Str cluster, Str node, Identity *out, Error *err)
+{
+    if (!cluster_name_check(cluster, err) || !node_name_check(node, err)) {
+        return false;
+    }
+    *out = (Identity){ 0 };
+    memcpy(out->cluster, cluster.data, cluster.len);
+    memcpy(out->node, node.data, node.len);
+    return true;
+}
+
+bool identity_parse(Str uri, Identity *out, Error *err)
+{
+    Str start = str_from(scheme, sizeof scheme - 1), between = str_from(middle, sizeof middle - 1);
+    if (uri.len > IDENTITY_URI_MAX || !str_starts(uri, start)) {
+        return error_set(err, ERROR_INVALID, "an identity is written eden://CLUSTER/node/NAME");
+    }
+    Str rest = str_from_offset(uri, start.len);
+    size_t slash = str_find(rest, STR("/"), 0);
+    if (slash == STR_NOT_FOUND || !str_starts(str_from_offset(rest, slash), between)) {
+        return error_set(err, ERROR_INVALID, "an identity is written eden://CLUSTER/node/NAME");
+    }
+    return identity_make(str_slice(rest, 0, slash), str_from_offset(rest, slash + between.len), out,
+                         err);
+}
+
+void identity_uri(const Identity *identity, char out[IDENTITY_URI_MAX + 1])
+{
+    snprintf(out, IDENTITY_URI_MAX + 1, "%s%s%s%s", scheme, identity->cluster, middle,
+             identity->node);
+}
+
+bool identity_equal(const Identity *a, const Identity *b)
+{
+    return strcmp(a->cluster, b->cluster) == 0 && strcmp(a->node, b->node) == 0;
+}

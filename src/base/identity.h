@@ -1,0 +1,36 @@
+/* What clusters and nodes are called, and the one way in which a certificate says whose it is:
+ *
+ *     eden://CLUSTER/node/NAME
+ *
+ * There is exactly one spelling for each identity. Names are lower case and plain ASCII, so that
+ * two names which look the same are the same, and safe as they are in keys, files, arguments and
+ * URIs: no "/", no "..", nothing that starts with "-", nothing to escape. */
+#pragma once
+
+#include "base/error.h"
+#include "base/str.h"
+
+enum {
+    NAME_MAX_BYTES = 63,
+    IDENTITY_URI_MAX = 7 + NAME_MAX_BYTES + 6 + NAME_MAX_BYTES,
+};
+
+/* Of a node: 1 to 63 bytes, labels of a-z, 0-9 and "-" with single dots between them; a label
+ * starts and ends with a letter or digit. Fails with ERROR_INVALID and the reason. */
+MUST_CHECK bool node_name_check(Str name, Error *err);
+/* Of a cluster: the same with one label, so without dots. */
+MUST_CHECK bool cluster_name_check(Str name, Error *err);
+
+typedef struct Identity {
+    char cluster[NAME_MAX_BYTES + 1];
+    char node[NAME_MAX_BYTES + 1];
+} Identity;
+
+/* From names that are checked here again. Fails with ERROR_INVALID. */
+MUST_CHECK bool identity_make(Str cluster, Str node, Identity *out, Error *err);
+/* Takes what identity_uri gives and nothing else: no other case, no port, query, escape or slash
+ * more. Fails with ERROR_INVALID. */
+MUST_CHECK bool identity_parse(Str uri, Identity *out, Error *err);
+/* Writes the URI and a NUL. */
+void identity_uri(const Identity *identity, char out[IDENTITY_URI_MAX + 1]);
+bool identity_equal(const Identity *a, const Identity *b);

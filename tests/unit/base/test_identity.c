@@ -1,0 +1,138 @@
+#include "base/identity.h"
+
+#include "unit.h"
+
+#define LONGEST "a23456789012345678901234567890123456789012345678901234567890123"
+
+static void names_have_one_plain_spelling(void **state)
+{
+    static const char *const good[] = { "a",     "0",    "web1", "web-1", "web-1.rack2.example",
+                                        "a.b.c", "x--y", LONGEST };
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        Error err;
+        assert_true(node_name_check(str_from_c(good[i]), &err));
+        bool dots = strchr(good[i], '.') != NULL;
+        assert_int_equal(cluster_name_check(str_from_c(good[i]), &err), !dots);
+    }
+}
+
+/* CLUSTER H 2 and 4: what a name may do to a path, a key or an argument. */
+static void names_that_play_tricks_are_refused(void **state)
+{
+    static const struct {
+        Str name;
+        const char *why;
+    } bad[] = {
+        { { "", 0 }, "the name of a node is empty" },
+        { { LONGEST "4", 64 }, "64 bytes; at most 63" },
+        { { "web1\0", 5 }, "byte 5 of the name of a node is not allowed" },
+        { { "web1\0.evil", 10 }, "byte 5 of the name of a node is not allowed" },
+        { { "Web1", 4 }, "byte 1 of the name of a node is not allowed" },
+        { { "web1.", 5 }, "byte 5 of the name of a node is '.'" },
+        { { ".web1", 5 }, "byte 1 of the name of a node is '.'" },
+        { { "..", 2 }, "byte 1 of the name of a node is '.'" },
+        { { ".", 1 }, "byte 1 of the name of a node is '.'" },
+        { { "a..b", 4 }, "byte 2 of the name of a node is '.'" },
+        { { "../../etc/shadow", 16 }, "byte 1 of the name of a node is '.'" },
+        { { "a/b", 3 }, "byte 2 of the name of a node is not allowed" },
+        { { "/etc", 4 }, "byte 1 of the name of a node is not allowed" },
+        { { "a%2fb", 5 }, "byte 2 of the name of a node is not allowed" },
+        { { "-oProxyCommand=x", 16 }, "byte 1 of the name of a node is '-'" },
+        { { "web-", 4 }, "byte 4 of the name of a node is '-'" },
+        { { "a.-b", 4 }, "byte 3 of the name of a node is '-'" },
+        { { "a-.b", 4 }, "byte 2 of the name of a node is '-'" },
+        { { "a_b", 3 }, "byte 2 of the name of a node is not allowed" },
+        { { "a b", 3 }, "byte 2 of the name of a node is not allowed" },
+        { { "a\nb", 3 }, "byte 2 of the name of a node is not allowed" },
+        { { "*", 1 }, "byte 1 of the name of a node is not allowed" },
+        { { "w\xc4\x99"
+            "b",
+            4 },
+          "byte 2 of the name of a node is not allowed" },
+        { { "\xd0\xb0"
+            "b",
+            3 },
+          "byte 1 of the name of a node is not allowed" }, /* Cyrillic a */
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        Error err = { 0 };
+        assert_false(node_name_check(bad[i].name, &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+        if (strstr(err.text, bad[i].why) == NULL) {
+            fail_msg("row %zu says: %s", i, err.text);
+        }
+        assert_false(cluster_name_check(bad[i].name, &err));
+    }
+}
+
+static void identities_are_read_as_they_are_written(void **state)
+{
+    Identity made, read;
+    Error err;
+    char uri[IDENTITY_URI_MAX + 1];
+    assert_true(identity_make(STR("home"), STR("web1.rack2"), &made, &err));
+    identity_uri(&made, uri);
+    assert_string_equal(uri, "eden://home/node/web1.rack2");
+    assert_true(identity_parse(str_from_c(uri), &read, &err));
+    assert_true(identity_equal(&made, &read));
+    assert_true(identity_make(STR(LONGEST), STR(LONGEST), &made, &err));
+    identity_uri(&made, uri);
+    assert_int_equal(strlen(uri), IDENTITY_URI_MAX);
+    assert_true(identity_parse(str_from_c(uri), &read, &err));
+    assert_true(identity_equal(&made, &read));
+    assert_true(identity_make(STR("home"), STR("web2"), &read, &err));
+    assert_false(identity_equal(&made, &read));
+}
+
+static void other_spellings_are_no_identity(void **state)
+{
+    static const Str bad[] = {
+        { "", 0 },
+        { "eden://", 7 },
+        { "eden://home", 11 },
+        { "eden://home/node/", 17 },
+        { "eden:///node/web1", 17 },
+        { "eden://home/node/web1/", 22 },
+        { "eden://home//node/web1", 22 },
+        { "eden://home/Node/web1", 21 },
+        { "EDEN://home/node/web1", 21 },
+        { "eden://Home/node/web1", 21 },
+        { "eden://home/node/WEB1", 21 },
+        { "eden://home/node/web1.", 22 },
+        { "eden://home/node/web1\0", 22 },
+        { "eden://home/node/web1\0.evil", 27 },
+        { "eden://home/node/web1 ", 22 },
+        { " eden://home/node/web1", 22 },
+        { "eden://home/node/web1\n", 22 },
+        { "eden://home/node/../web1", 24 },
+        { "eden://home/node/web1?x", 23 },
+        { "eden://home/node/web1#x", 23 },
+        { "eden://home/node/%77eb1", 23 },
+        { "eden://home:1337/node/web1", 26 },
+        { "eden://me@home/node/web1", 24 },
+        { "eden://ho.me/node/web1", 22 },
+        { "eden://home/server/web1", 23 },
+        { "https://home/node/web1", 22 },
+        { "spiffe://home/node/web1", 23 },
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        Error err = { 0 };
+        Identity identity = { .node = "untouched" };
+        if (identity_parse(bad[i], &identity, &err)) {
+            fail_msg("row %zu is taken", i);
+        }
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_string_equal(identity.node, "untouched");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_have_one_plain_spelling),
+        cmocka_unit_test(names_that_play_tricks_are_refused),
+        cmocka_unit_test(identities_are_read_as_they_are_written),
+        cmocka_unit_test(other_spellings_are_no_identity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
