@@ -1,6 +1,7 @@
 #include "sys/throwaway.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -31,8 +32,10 @@ static bool run_in(const char *folder, int (*function)(void *context, const char
     sigset_t signals = signals_ending(), before;
     sigaddset(&signals, SIGCHLD);
     sigprocmask(SIG_BLOCK, &signals, &before);
-    /* The next child is the first process of a space of its own; when that one ends, so do all. */
-    pid_t child = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+    /* The next child is the first process of a space of its own; when that one ends, so do all.
+     * Those after it are ours again: nobody can be born into a space whose first has ended. */
+    int ours = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+    pid_t child = ours >= 0 && unshare(CLONE_NEWPID) == 0 ? fork() : -1;
     int number = errno;
     if (child == 0) {
         /* Ctrl-C is for the whole group of processes. In one of its own the child hears of it once,
@@ -41,6 +44,10 @@ static bool run_in(const char *folder, int (*function)(void *context, const char
         signal(SIGTTOU, SIG_IGN);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         _exit(function(context, folder));
+    }
+    if (ours >= 0) {
+        (void)setns(ours, CLONE_NEWPID);
+        close(ours);
     }
     if (child > 0) {
         *code = wait_for(child, &signals);

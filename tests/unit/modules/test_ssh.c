@@ -135,7 +135,7 @@ static void use_key(Fixture *fixture, const char *option)
 static void a_line_cannot_be_smuggled_in(void **state)
 {
     Fixture *fixture = *state;
-    static const char *const options[] = { "a b", "restrict\n" OTHER, "command=\"x", OTHER };
+    static const char *const options[] = { "a b", ("restrict\n" OTHER), "command=\"x", OTHER };
     for (size_t i = 0; i < COUNT_OF(options); i++) {
         use_key(fixture, options[i]);
         assert_false(plan(fixture));
