@@ -160,6 +160,7 @@ static void try_blame(Str text)
     Str name = str_slice(text, 0, str_find(text, STR("\n"), 0)), words;
     text = str_from_offset(text, name.len + 1);
     apt_blame(&arena, text, name, &words);
+    apt_find_removals(&arena, text, &words);
     BUG_IF(words.len > 2 * BLAME_MAX + 8);
     blame_by_lines(&arena, text, name, &words);
     BUG_IF(words.len > BLAME_MAX + 8);

@@ -73,6 +73,8 @@ def test_packages_that_exclude_each_other_are_told(host, manager):
     error = host.apply(installed(manager, "lab-alone")).steps["lab-alone"].error.message
     assert "conflict" in error and "lab-hello" in error
     assert is_there(host, manager, "lab-hello")
+    done = host.apply(installed(manager, "lab-alone", allow_removals=True)).steps["lab-alone"]
+    assert done.changes == {"lab-alone": {"new": "1.0-1"}, "lab-hello": {"old": "2.0-1"}}
 
 
 def test_failed_script_is_told_though_the_package_is_there(host, manager):

@@ -38,6 +38,17 @@ def test_what_cannot_be_had_keeps_nobody_from_the_rest(host):
     assert all(status(host, name) == "installed" for name in [*MANY[:3], "lab-asks"])
 
 
+def test_nothing_is_removed_that_nobody_asked_to_remove(host):
+    assert host.apply(installed("lab-hello")).result == "changed"
+    assert host.apply(installed("lab-alone")).errors == (
+        "'lab-alone' could not be installed: 'lab-hello' would be removed for it; "
+        "'allow_removals: true' lets that happen"
+    )
+    assert status(host, "lab-hello") == "installed"
+    assert host.apply(installed("lab-alone", allow_removals=True)).result == "changed"
+    assert status(host, "lab-hello") != "installed"
+
+
 def test_somebody_elses_lock_is_waited_for_and_named(host):
     holder, pid = hold(host)
     running = start_apply(host, installed("lab-hello"))

@@ -319,6 +319,11 @@ static bool apt_change(Call *call, const PackageChange *change, ProcessResult *r
     if (change->allow_downgrade) {
         tool_arg(call, &args, STR("--allow-downgrades"));
     }
+    /* What is not needed any more would count as in the way. */
+    if (change->operation == PACKAGES_INSTALL && !change->allow_removals) {
+        tool_arg(call, &args, STR("--no-remove"));
+        tool_arg(call, &args, STR("-oAPT::Get::AutomaticRemove=false"));
+    }
     add_items(call, &args, change);
     return run(call, &args, change->replace_conffiles, change->timeout_ms, result, err);
 }
@@ -466,7 +471,6 @@ static bool apt_mark_manual(Call *call, const Str *names, uint32_t count, Error 
 const PackageBackend backend_apt = {
     .name = "apt",
     .program = "apt-get",
-    .removes_others = true,
     .order = { version_compare_dpkg },
     .is_native = apt_is_native,
     .check_name = apt_check_name,
@@ -483,6 +487,7 @@ const PackageBackend backend_apt = {
     .change = apt_change,
     .repair = apt_repair,
     .blame = apt_blame,
+    .find_removals = apt_find_removals,
     .hold = apt_hold,
     .mark_manual = apt_mark_manual,
 };

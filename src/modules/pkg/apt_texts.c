@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "modules/pkg/blame.h"
 #include "modules/pkg/control.h"
 
@@ -438,6 +439,27 @@ static bool blame_errors(Arena *arena, const BlameLines *lines, Str name, Str *o
     const BlameLines *chosen = about.len > 0 ? &about : &others;
     *out = blame_join(arena, chosen->items, chosen->len < 2 ? chosen->len : 2);
     return about.len > 0;
+}
+
+/* "The following packages will be REMOVED:", the names in lines that begin with a space. */
+bool apt_find_removals(Arena *arena, Str output, Str *names)
+{
+    Buf found = buf_make_in(arena, BLAME_MAX);
+    bool inside = false;
+    Str rest = output, line;
+    if (str_find(output, STR("but remove is disabled"), 0) == STR_NOT_FOUND) {
+        return false;
+    }
+    while (str_split_next(&rest, '\n', &line)) {
+        inside = str_starts(line, STR("The following packages will be REMOVED")) ||
+                 (inside && str_starts(line, STR(" ")));
+        while (inside && str_starts(line, STR(" ")) && str_trim(line).len > 0) {
+            Str name = next_word(&line);
+            buf_put_format(&found, "%s'%" STR_FMT "'", found.len > 0 ? ", " : "", STR_ARG(name));
+        }
+    }
+    *names = found.len > 0 ? buf_str(&found) : STR("something");
+    return true;
 }
 
 bool apt_blame(Arena *arena, Str output, Str name, Str *words)

@@ -15,3 +15,5 @@ void apt_simulation_read(Arena *arena, Str text, Map *changes);
 /* Why this package could not be changed, in the words of dpkg, apt or a script of the package.
  * False: what went wrong is not about this one. */
 bool apt_blame(Arena *arena, Str output, Str name, Str *words);
+/* Whether it stopped because it would have to remove packages: "'vim', 'vim-common'". */
+bool apt_find_removals(Arena *arena, Str output, Str *names);

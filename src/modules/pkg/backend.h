@@ -31,6 +31,7 @@ typedef struct PackageChange {
     bool full;              /* of PACKAGES_UPGRADE: also where others must be removed for it */
     bool replace_conffiles; /* a configuration file of the package wins over a changed one */
     bool allow_downgrade;
+    bool allow_removals; /* of PACKAGES_INSTALL: of what is in the way */
     bool set_recommends; /* `recommends` counts; otherwise as the machine is set up */
     bool recommends;     /* what they recommend too */
     int64_t timeout_ms;  /* 0: none */
@@ -58,7 +59,6 @@ Str package_holder_words(Arena *arena, const LockHolder *holder);
 struct PackageBackend {
     const char *name;    /* as `provider` has it */
     const char *program; /* which it takes to change anything; NULL: none */
-    bool removes_others; /* to install one, it removes what is in its way */
     bool live_only;      /* it works for the running machine only */
     VersionOrder order;
     const VersionOrder *(*find_order)(Call *call); /* NULL: it is always `order` */
@@ -97,6 +97,9 @@ struct PackageBackend {
     /* The words that explain why `name` could not be changed, out of what was said. False: they are
      * not about this one. */
     bool (*blame)(Arena *arena, Str output, Str name, Str *words);
+    /* Whether it ended because it may not remove what is in the way, and what that is: "'a', 'b'".
+     * NULL: `blame` finds words enough. */
+    bool (*find_removals)(Arena *arena, Str output, Str *names);
 
     /* A script of `name` failed, which this package manager takes lightly; NULL: none does. */
     bool (*find_warning)(Arena *arena, Str output, Str name, Str *words);

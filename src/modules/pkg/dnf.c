@@ -161,6 +161,9 @@ static bool dnf_change(Call *call, const PackageChange *change, ProcessResult *r
     switch (change->operation) {
     case PACKAGES_INSTALL:
         tool_arg(call, &args, STR("install"));
+        if (change->allow_removals) {
+            tool_arg(call, &args, STR("--allowerasing"));
+        }
         add_items(call, &args, change);
         break;
     case PACKAGES_REMOVE:

@@ -7,6 +7,9 @@
       .help = "whose configuration file stays when both the machine and the package changed it" }, \
         { "recommends", PARAM_BOOL,                                                                \
           .help = "also what the packages recommend; otherwise as the machine is set up" },        \
+        { "allow_removals", PARAM_BOOL, .fallback = "false",                                       \
+          .help =                                                                                  \
+              "let packages go that are in the way; otherwise the step fails and names them" },    \
         PACKAGE_PROVIDER, PACKAGE_LOCK
 
 const ParamSpec installed_params[] = {

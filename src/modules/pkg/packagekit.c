@@ -4,6 +4,7 @@
  * of the package manager behind it where we know that: PackageKit tells nothing of packages that
  * are held or half installed, and takes its time. */
 #include "modules/pkg/packagekit.h"
+#include "base/buf.h"
 #include "modules/pkg/apt_texts.h"
 #include "modules/pkg/blame.h"
 #include "sys/bus.h"
@@ -13,14 +14,18 @@
 #define TRANSACTION SERVICE ".Transaction"
 #define LOCKED      "somebody else has the lock: " /* how we mark it */
 
-/* PkFilterEnum, PkTransactionFlagEnum, PkExitEnum and PkErrorEnum of PackageKit's pk-enum.h; sets
- * of the first two are bits. */
+#define IN_THE_WAY "to be removed: " /* the same */
+
+/* PkFilterEnum, PkTransactionFlagEnum, PkInfoEnum, PkExitEnum and PkErrorEnum of PackageKit's
+ * pk-enum.h; sets of the first two are bits. */
 enum {
     FILTER_NONE = 0,
     FILTER_INSTALLED = 1 << 2,
     FLAG_ONLY_TRUSTED = 1 << 1,
+    FLAG_SIMULATE = 1 << 2,
     FLAG_ALLOW_DOWNGRADE = 1 << 6,
     INFO_INSTALLED = 1,
+    INFO_REMOVING = 13,
     EXIT_OK = 1,
     ERROR_CANNOT_GET_LOCK = 26,
 };
@@ -399,6 +404,31 @@ static bool run_change(Call *call, const PackageChange *change, const Ids *ids, 
     return TRANSACT(call, "UpdatePackages", change->timeout_ms, answer, err, bus_u64(flags), list);
 }
 
+/* PackageKit removes without a word what is in the way: it is asked before. `*names` is empty when
+ * nothing is. */
+static bool find_in_the_way(Call *call, const PackageChange *change, const Ids *ids, Str *names,
+                            Error *err)
+{
+    Answer answer;
+    Buf found = buf_make_in(call->arena, BLAME_MAX);
+    uint64_t flags =
+        FLAG_SIMULATE | FLAG_ONLY_TRUSTED | (change->allow_downgrade ? FLAG_ALLOW_DOWNGRADE : 0);
+    if (change->operation == PACKAGES_INSTALL && !change->allow_removals) {
+        if (!TRANSACT(call, "InstallPackages", change->timeout_ms, &answer, err, bus_u64(flags),
+                      bus_strings(call->arena, ids->items, ids->len))) {
+            return false;
+        }
+        for (uint32_t i = 0; i < answer.packages.len; i++) {
+            if (answer.packages.items[i].info == INFO_REMOVING) {
+                buf_put_format(&found, "%s'%" STR_FMT "'", found.len > 0 ? ", " : "",
+                               STR_ARG(answer.packages.items[i].name));
+            }
+        }
+    }
+    *names = buf_str(&found);
+    return true;
+}
+
 static bool find_update_ids(Call *call, Ids *ids, Error *err)
 {
     Answer answer;
@@ -429,7 +459,7 @@ static bool packagekit_change(Call *call, const PackageChange *change, ProcessRe
 {
     Ids ids = { 0 };
     Answer answer = { 0 };
-    Str missing = STR_EMPTY;
+    Str missing = STR_EMPTY, others;
     *result = (ProcessResult){ .ending = PROCESS_EXITED };
     if (change->operation == PACKAGES_UPGRADE ? !find_update_ids(call, &ids, err)
                                               : !find_ids(call, change, &ids, &missing, err)) {
@@ -442,6 +472,14 @@ static bool packagekit_change(Call *call, const PackageChange *change, ProcessRe
         return true;
     }
     if (ids.len == 0) {
+        return true;
+    }
+    if (!find_in_the_way(call, change, &ids, &others, err)) {
+        return false;
+    }
+    if (others.len > 0) {
+        result->exit_code = 1;
+        result->out = arena_format(call->arena, IN_THE_WAY "%" STR_FMT, STR_ARG(others));
         return true;
     }
     if (!run_change(call, change, &ids, &answer, err)) {
@@ -458,6 +496,13 @@ static bool packagekit_was_locked(Str output)
 {
     return str_starts(output, STR(LOCKED)) ||
            str_find(output, STR("Could not get lock"), 0) != STR_NOT_FOUND;
+}
+
+static bool packagekit_find_removals(Arena *arena, Str output, Str *names)
+{
+    bool refused = str_starts(output, STR(IN_THE_WAY));
+    *names = refused ? str_from_offset(output, STR(IN_THE_WAY).len) : STR_EMPTY;
+    return refused;
 }
 
 static bool packagekit_repair(Call *call, const PackageChange *like, Error *err)
@@ -491,5 +536,6 @@ const PackageBackend backend_packagekit = {
     .change = packagekit_change,
     .repair = packagekit_repair,
     .blame = packagekit_blame,
+    .find_removals = packagekit_find_removals,
     .check_change = packagekit_check_change,
 };

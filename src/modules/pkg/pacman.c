@@ -181,6 +181,11 @@ static bool pacman_change(Call *call, const PackageChange *change, ProcessResult
     case PACKAGES_REMOVE: begin(call, &args, change->purge ? "-Rcn" : "-Rc"); break;
     case PACKAGES_UPGRADE: begin(call, &args, "-Su"); break;
     }
+    if (change->allow_removals) {
+        /* The other answer than the usual one to the question of that number, alpm.h's
+         * ALPM_QUESTION_CONFLICT_PKG; the usual one is no. */
+        tool_arg(call, &args, STR("--ask=4"));
+    }
     if (change->operation != PACKAGES_UPGRADE) {
         tool_arg(call, &args, STR("--"));
         for (uint32_t i = 0; i < change->count; i++) {

@@ -24,6 +24,8 @@ static const Action actions[] = {
           "\n"
           "With --order genius the packages of all steps that are ready are installed in one\n"
           "transaction. When that fails, those that are not to blame are installed all the same.\n"
+          "What other packages are in the way of (conflicts) is not installed, unless\n"
+          "'allow_removals' lets those be removed.\n"
           "The changes name every package with its versions, also those that came along.\n",
       .example = "- name: install the web server\n"
                  "  pkg.installed:\n"

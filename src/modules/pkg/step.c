@@ -70,6 +70,7 @@ bool package_step_options(Call *call, PackageStep *out, Error *err)
     PackageStep *step = out;
     step->purge = flag(call, "purge");
     step->allow_downgrade = flag(call, "allow_downgrade");
+    step->allow_removals = flag(call, "allow_removals");
     step->replace_conffiles =
         has_param(call, "conffiles") && str_eq(call_str(call, "conffiles"), STR("replace"));
     step->set_recommends = has_param(call, "recommends") && call_has(call, "recommends");
@@ -98,6 +99,7 @@ PackageChange package_step_change(const PackageStep *step)
                             .purge = step->purge,
                             .replace_conffiles = step->replace_conffiles,
                             .allow_downgrade = step->allow_downgrade,
+                            .allow_removals = step->allow_removals,
                             .set_recommends = step->set_recommends,
                             .recommends = step->recommends };
 }

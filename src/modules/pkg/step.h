@@ -26,6 +26,7 @@ typedef struct PackageStep {
     bool purge;
     bool replace_conffiles;
     bool allow_downgrade;
+    bool allow_removals;
     bool set_recommends, recommends;
     PackageRefresh refresh;
     int64_t index_age_ms; /* of `latest`: how old the index may be */

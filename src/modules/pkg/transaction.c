@@ -286,8 +286,7 @@ static Items list_items(Batch *batch, const Members *members)
             }
         }
     }
-    bool keeps = batch->like.operation == PACKAGES_INSTALL && members->len < batch->count &&
-                 batch->backend->removes_others;
+    bool keeps = batch->like.allow_removals && members->len < batch->count;
     for (uint32_t i = 0; keeps && i < batch->count; i++) {
         const Member *member = &batch->members[i];
         for (uint32_t k = 0; !member->merged->failed && k < member->step->count; k++) {
@@ -320,6 +319,14 @@ static void explain(Batch *batch, Member *member, const ProcessResult *result, E
         return;
     }
     Str words;
+    if (batch->backend->find_removals != NULL &&
+        batch->backend->find_removals(call->arena, result->out, &words)) {
+        error_set(err, ERROR_CONFLICT,
+                  "'%" STR_FMT "' could not be installed: %" STR_FMT
+                  " would be removed for it; 'allow_removals: true' lets that happen",
+                  STR_ARG(name), STR_ARG(words));
+        return;
+    }
     batch->backend->blame(call->arena, result->out, name, &words);
     error_set(err, ERROR_OS, "'%" STR_FMT "' could not be %s: %" STR_FMT, STR_ARG(name),
               member->step->removes ? "removed" : "installed",
@@ -466,7 +473,8 @@ static void attempt(Batch *batch, const Members *wanted)
     for (uint32_t i = 0; i < open.len; i++) {
         fail_with_output(batch, open.items[i], &result);
     }
-    if (open.len == 1) {
+    /* What is in the way of one says nothing of the others. */
+    if (open.len == 1 && open.items[0]->merged->error->kind != ERROR_CONFLICT) {
         note_failure(batch, open.items[0]->merged->error);
     }
 }
@@ -659,8 +667,8 @@ static bool are_alike(const PackageStep *a, const PackageStep *b)
 {
     return a->backend == b->backend && a->removes == b->removes && a->purge == b->purge &&
            a->replace_conffiles == b->replace_conffiles &&
-           a->allow_downgrade == b->allow_downgrade && a->set_recommends == b->set_recommends &&
-           a->recommends == b->recommends;
+           a->allow_downgrade == b->allow_downgrade && a->allow_removals == b->allow_removals &&
+           a->set_recommends == b->set_recommends && a->recommends == b->recommends;
 }
 
 static int64_t longer(int64_t a, int64_t b)

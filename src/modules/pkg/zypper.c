@@ -138,6 +138,9 @@ static void add_install(Call *call, ToolArgs *args, const PackageChange *change)
     if (change->allow_downgrade) {
         tool_arg(call, args, STR("--oldpackage"));
     }
+    if (change->allow_removals) {
+        tool_arg(call, args, STR("--force-resolution"));
+    }
     if (change->set_recommends) {
         tool_arg(call, args, change->recommends ? STR("--recommends") : STR("--no-recommends"));
     }

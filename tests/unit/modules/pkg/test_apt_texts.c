@@ -226,6 +226,22 @@ static void scripts_are_quoted(void **state)
                 "left on device)");
 }
 
+static void what_would_be_removed_is_named(void **state)
+{
+    Str names = STR_EMPTY;
+    assert_true(apt_find_removals(*state,
+                                  STR("The following packages will be REMOVED:\n"
+                                      "  a* b:i386\n  c\n"
+                                      "The following NEW packages will be installed:\n  d\n"
+                                      "E: Packages need to be removed but remove is disabled.\n"),
+                                  &names));
+    assert_str(names, "'a*', 'b:i386', 'c'");
+    assert_false(
+        apt_find_removals(*state, STR("The following packages will be REMOVED:\n  a\n"), &names));
+    assert_true(apt_find_removals(*state, STR("but remove is disabled"), &names));
+    assert_str(names, "something");
+}
+
 static void unmet_needs_are_told_of_whom_they_are(void **state)
 {
     static const char output[] = "Some packages could not be installed.\n"
@@ -267,6 +283,7 @@ int main(void)
         IN_ARENA(the_policy_names_candidates_and_versions),
         IN_ARENA(a_simulation_tells_old_and_new),
         IN_ARENA(scripts_are_quoted),
+        IN_ARENA(what_would_be_removed_is_named),
         IN_ARENA(unmet_needs_are_told_of_whom_they_are),
         IN_ARENA(errors_are_about_whom_they_name),
     };
