@@ -146,7 +146,25 @@ def test_what_cannot_be_repaired_keeps_nobody_from_working(host):
     host.run("apt-get -qq -y install lab-broken", check=False)
     done = host.apply(installed("dpkg", "lab-hello"))
     assert done.exit == 0, done
+    told = "dpkg left 'lab-broken' half-configured, which could not be repaired"
+    assert done.steps["dpkg"].reason == told
     assert status(host, "lab-broken") == "half-configured"
+
+
+def test_upgrade_of_everything_repairs_what_was_interrupted(host):
+    """apt itself refuses to tell what could be newer while a dependency is not there."""
+    host.run("apt-get -qq -y install lab-hello=1.0")
+    host.run("cd /tmp && apt-get -qq download lab-greets && dpkg --unpack lab-greets_*.deb")
+    steps = [{"name": "all", "pkg.uptodate": {}}]
+    told = {"apt": {"old": "dpkg left 'lab-greets' unpacked", "new": "repaired"}}
+    assert host.plan(steps).steps["all"].changes == told
+    done = host.apply(steps).steps["all"]
+    assert done.changes == {
+        **told, "lab-greets": {"old": "1.0 (unpacked)", "new": "1.0"},
+        "lab-hello": {"old": "1.0", "new": "2.0"},
+    }  # fmt: skip
+    assert unfinished(host) == ""
+    assert host.apply(steps).result == "ok"
 
 
 def test_half_removed_package_is_removed(host):

@@ -105,17 +105,23 @@ static bool has_unmet(const Look *look)
     return false;
 }
 
-/* Somebody who is at work just now has not been interrupted. */
-static void look_for_interruption(Look *look)
+void package_note_repair(Call *call, Outcome *outcome, const PackageBackend *backend, Str wrong)
 {
-    const PackageBackend *backend = look->step->backend;
+    outcome->changed = true;
+    outcome_change(call, outcome, backend->name, value_string(arena_copy(call->arena, wrong)),
+                   value_string(STR("repaired")));
+}
+
+/* Somebody who is at work just now has not been interrupted. */
+bool package_check_interruption(Call *call, const PackageBackend *backend,
+                                const PackageDatabase *database, Outcome *outcome)
+{
     PackageHolder holder;
-    if (look->database->interrupted && backend->repair != NULL &&
-        !backend->find_holder(look->call, &holder)) {
-        note(look, str_from_c(backend->name),
-             value_string(arena_copy(look->call->arena, look->database->interruption)),
-             value_string(STR("repaired")));
+    if (!database->interrupted || backend->repair == NULL || backend->find_holder(call, &holder)) {
+        return false;
     }
+    package_note_repair(call, outcome, backend, database->interruption);
+    return true;
 }
 
 /* What takes the program cannot be done without it; but a plan may be about to install it. */
@@ -153,7 +159,7 @@ static bool look_at_all(Look *look, Error *err)
             return false;
         }
     }
-    look_for_interruption(look);
+    package_check_interruption(look->call, look->step->backend, look->database, look->outcome);
     return check_program(look, err);
 }
 

@@ -60,6 +60,11 @@ MUST_CHECK bool package_step_options(Call *call, PackageStep *out, Error *err);
 PackageChange package_step_change(const PackageStep *step);
 /* The whole check of a step that installs or removes, with `step` for apply. */
 MUST_CHECK bool package_step_check(Call *call, PackageStep *step, Outcome *outcome, Error *err);
+/* What was interrupted is a change to make, unless somebody is at it; whether it is noted. */
+bool package_check_interruption(Call *call, const PackageBackend *backend,
+                                const PackageDatabase *database, Outcome *outcome);
+/* That it was: `wrong` is what had been interrupted. */
+void package_note_repair(Call *call, Outcome *outcome, const PackageBackend *backend, Str wrong);
 /* A claim for each package that the parameters name; `prefix` is "pkg:", or "drops:pkg:". */
 void package_claims(Arena *arena, const char *prefix, const ParamSpec *specs, const Value *params,
                     List *claims);

@@ -619,12 +619,13 @@ static void conclude(Batch *batch)
     if (batch->like.operation == PACKAGES_INSTALL) {
         mark_manual(batch);
     }
-    Member *first = &batch->members[0];
+    MergedCall *first = batch->members[0].merged;
     if (batch->repaired.len > 0) {
-        first->merged->outcome->changed = true;
-        outcome_change(first->merged->call, first->merged->outcome, batch->backend->name,
-                       value_string(arena_copy(first->merged->call->arena, batch->repaired)),
-                       value_string(STR("repaired")));
+        package_note_repair(first->call, first->outcome, batch->backend, batch->repaired);
+    } else if (batch->now->interrupted) {
+        first->outcome->comment =
+            arena_format(first->call->arena, "%" STR_FMT ", which could not be repaired",
+                         STR_ARG(batch->now->interruption));
     }
     for (uint32_t i = 0; i < batch->count; i++) {
         Member *member = &batch->members[i];

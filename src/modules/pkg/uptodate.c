@@ -37,11 +37,16 @@ static bool find_upgrades(Call *call, const PackageStep *step, Map **out, Error 
 bool uptodate_check(Call *call, Outcome *outcome, Error *err)
 {
     PackageStep *step = ARENA_NEW(call->arena, PackageStep);
+    AUTO(PackageDatabase) *database = NULL;
     Map *changes;
-    if (!read_step(call, step, err)) {
+    if (!read_step(call, step, err) || !database_get(call, step->backend, &database, err)) {
         return false;
     }
     outcome->found = step;
+    /* What is left half done can keep the package manager from telling. */
+    if (package_check_interruption(call, step->backend, database, outcome)) {
+        return true;
+    }
     if (package_step_refreshes(call, step) && !call->planning) {
         outcome->unknown = true;
         return true;
@@ -67,49 +72,28 @@ bool uptodate_query(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static bool upgrade(Call *call, const PackageStep *step, PackageTurn *turn, int64_t deadline_us,
-                    Outcome *outcome, Error *err)
+/* How the upgrade ended; `outcome` has what it changed. */
+static bool judge(Call *call, const PackageStep *step, const ProcessResult *result,
+                  Outcome *outcome, Error *err)
 {
-    AUTO(PackageDatabase) *before = NULL;
-    AUTO(PackageDatabase) *now = NULL;
-    PackageChange change = { .operation = PACKAGES_UPGRADE,
-                             .full = call_bool(call, "full"),
-                             .replace_conffiles = step->replace_conffiles,
-                             .timeout_ms = call->timeout_ms };
-    ProcessResult result;
-    Str repaired;
-    if (!database_get(call, step->backend, &before, err) ||
-        !database_get(call, step->backend, &now, err) ||
-        !packages_repair(call, step->backend, turn, &change, &now, &repaired, err) ||
-        !packages_change(call, step->backend, &change, deadline_us, &result, err)) {
-        return false;
-    }
-    index_forget(call, step->backend);
-    PackageDatabase *after;
-    if (!database_get(call, step->backend, &after, err)) {
-        return false;
-    }
-    database_unref(now);
-    now = after;
-    outcome->changes = NULL;
-    packages_note_changes(call, outcome, before, now);
-    if (result.ending != PROCESS_EXITED) {
-        process_failure(call->arena, &result, call->timeout_ms, err);
+    if (result->ending != PROCESS_EXITED) {
+        process_failure(call->arena, result, call->timeout_ms, err);
         return error_wrap(err, "%s", step->backend->name);
     }
-    if (result.exit_code != 0) {
-        Str words;
-        step->backend->blame(call->arena, result.out, STR("\n"), &words);
-        outcome->out = result.out;
-        return error_set(err, ERROR_OS, "the upgrade failed: %" STR_FMT, STR_ARG(words));
+    if (result->exit_code == 0) {
+        return true;
     }
-    return true;
+    Str words;
+    step->backend->blame(call->arena, result->out, STR("\n"), &words);
+    outcome->out = result->out;
+    return error_set(err, ERROR_OS, "the upgrade failed: %" STR_FMT, STR_ARG(words));
 }
 
-static bool refresh_and_upgrade(Call *call, const PackageStep *step, PackageTurn *turn,
+static bool refresh_and_upgrade(Call *call, const PackageStep *step, PackageChange *change,
                                 int64_t deadline_us, Outcome *outcome, Error *err)
 {
     Map *changes;
+    ProcessResult result;
     if (package_step_refreshes(call, step) &&
         !packages_refresh(call, step->backend, deadline_us, err)) {
         return false;
@@ -117,7 +101,47 @@ static bool refresh_and_upgrade(Call *call, const PackageStep *step, PackageTurn
     if (!find_upgrades(call, step, &changes, err)) {
         return false;
     }
-    return changes->len == 0 || upgrade(call, step, turn, deadline_us, outcome, err);
+    if (changes->len == 0) {
+        return true;
+    }
+    if (!packages_change(call, step->backend, change, deadline_us, &result, err)) {
+        return false;
+    }
+    index_forget(call, step->backend);
+    return judge(call, step, &result, outcome, err);
+}
+
+/* Between two looks at what is installed, which tell what has changed, however it ends. */
+static bool bring_up_to_date(Call *call, const PackageStep *step, PackageTurn *turn,
+                             int64_t deadline_us, Outcome *outcome, Error *err)
+{
+    AUTO(PackageDatabase) *before = NULL;
+    AUTO(PackageDatabase) *now = NULL;
+    PackageChange change = { .operation = PACKAGES_UPGRADE,
+                             .full = call_bool(call, "full"),
+                             .replace_conffiles = step->replace_conffiles,
+                             .timeout_ms = call->timeout_ms };
+    Str repaired;
+    Error lost;
+    if (!database_get(call, step->backend, &before, err) ||
+        !database_get(call, step->backend, &now, err) ||
+        !packages_repair(call, step->backend, turn, &change, &now, &repaired, err)) {
+        return false;
+    }
+    bool ok = refresh_and_upgrade(call, step, &change, deadline_us, outcome, err);
+    PackageDatabase *after;
+    if (!database_get(call, step->backend, &after, &lost)) {
+        *err = ok ? lost : *err;
+        return false;
+    }
+    database_unref(now);
+    now = after;
+    outcome->changes = NULL;
+    packages_note_changes(call, outcome, before, now);
+    if (repaired.len > 0) {
+        package_note_repair(call, outcome, step->backend, repaired);
+    }
+    return ok;
 }
 
 bool uptodate_apply(Call *call, Outcome *outcome, Error *err)
@@ -126,7 +150,7 @@ bool uptodate_apply(Call *call, Outcome *outcome, Error *err)
     int64_t deadline_us = packages_deadline_us(call, step->lock_ms);
     PackageTurn *turn;
     bool ok = packages_begin(call, step->backend, deadline_us, &turn, err) &&
-              refresh_and_upgrade(call, step, turn, deadline_us, outcome, err);
+              bring_up_to_date(call, step, turn, deadline_us, outcome, err);
     packages_end(call);
     return ok;
 }
