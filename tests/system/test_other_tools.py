@@ -36,6 +36,26 @@ def test_manifest_that_cannot_be_read_is_told_by_a_plan(light):
     assert "Syntax error" in done.steps["old"].error.message
 
 
+RESCUED = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - block:
+        - name: goes wrong
+          command: /bin/ls /nonexistent
+      rescue:
+        - name: makes it good
+          copy: {dest: /srv/made, content: x}
+"""
+
+
+def test_task_that_is_rescued_fails_nothing(light):
+    host = light("machine")
+    step = host.apply([{"name": "old", "ansible.playbook": {"content": RESCUED}}]).steps["old"]
+    assert step.result == "changed" and "makes it good" in step.changes
+    assert host.read("/srv/made") == "x"
+
+
 def test_failed_task_is_told_and_secrets_are_in_no_argument(light):
     host = light("machine")
     # Whatever is started is noted with its arguments.

@@ -190,11 +190,12 @@ static bool finish(Call *call, Scratch *scratch, const Tool *tool, const Process
         !ansible_report_read(call, text, outcome, report, err)) {
         return false;
     }
-    if (report->failed > 0) {
-        return error_set(err, ERROR_OS, "%" STR_FMT, STR_ARG(report->failures));
+    /* What failed and was made good again ('rescue') is no failure. */
+    if (result->ending == PROCESS_EXITED && result->exit_code == 0) {
+        return true;
     }
-    return (result->ending == PROCESS_EXITED && result->exit_code == 0) ||
-           tool_failure(call, tool, result, err);
+    return report->failed > 0 ? error_set(err, ERROR_OS, "%" STR_FMT, STR_ARG(report->failures))
+                              : tool_failure(call, tool, result, err);
 }
 
 static bool run_playbook(Call *call, bool asks, Outcome *outcome, AnsibleReport *report, Error *err)
