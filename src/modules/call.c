@@ -102,6 +102,12 @@ bool call_cancelled(const Call *call)
     return call->cancelled != NULL && atomic_load_explicit(call->cancelled, memory_order_relaxed);
 }
 
+int64_t call_limit_ms(const Call *call, int64_t own_ms)
+{
+    bool own = own_ms > 0 && (call->timeout_ms <= 0 || own_ms < call->timeout_ms);
+    return own ? own_ms : call->timeout_ms;
+}
+
 bool call_sleep(Call *call, int64_t duration_ms, Error *err)
 {
     if (clock_sleep_ms(duration_ms, call->cancelled)) {

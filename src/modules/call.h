@@ -120,6 +120,8 @@ void call_waits(Call *call, Str why);
 /* See CallServices.came_back. */
 bool call_came_back(Call *call, int64_t *asked_ms);
 bool call_cancelled(const Call *call);
+/* The time limit `own_ms`, or that of the call where it is shorter; 0: none. */
+int64_t call_limit_ms(const Call *call, int64_t own_ms);
 /* Fails when the run was cancelled meanwhile. */
 MUST_CHECK bool call_sleep(Call *call, int64_t duration_ms, Error *err);
 

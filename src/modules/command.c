@@ -87,11 +87,6 @@ static bool list_environment(Call *call, const Command *command, const Account *
     return true;
 }
 
-static int64_t shorter(int64_t a, int64_t b)
-{
-    return a <= 0 ? b : b <= 0 || a < b ? a : b;
-}
-
 static void show_line(void *context, Str line)
 {
     call_progress(context, line);
@@ -118,7 +113,7 @@ bool command_run(Call *call, const Command *command, ProcessResult *out, Error *
         .directory = command->directory.len > 0 ? arena_copy_c(arena, command->directory) : NULL,
         .set_umask = command->has_umask,
         .umask = (mode_t)command->umask,
-        .timeout_ms = shorter(command->timeout_ms, call->timeout_ms),
+        .timeout_ms = call_limit_ms(call, command->timeout_ms),
         .output_max = command->output_max > 0 ? (size_t)command->output_max : COMMAND_OUTPUT_MAX,
         .cancelled = call->cancelled,
         .line = command->quiet ? NULL : show_line,
@@ -139,8 +134,7 @@ bool command_run(Call *call, const Command *command, ProcessResult *out, Error *
 
 bool command_failure(Call *call, const Command *command, const ProcessResult *result, Error *err)
 {
-    return process_failure(call->arena, result, shorter(command->timeout_ms, call->timeout_ms),
-                           err);
+    return process_failure(call->arena, result, call_limit_ms(call, command->timeout_ms), err);
 }
 
 Str command_words(Arena *arena, Value command)

@@ -31,11 +31,6 @@ static const char *const *environment(Call *call, const Account *account, const 
     return process_environment(call->arena, all.items);
 }
 
-static int64_t timeout_of(const Call *call, const Tool *tool)
-{
-    return tool->timeout_ms > 0 ? tool->timeout_ms : call->timeout_ms;
-}
-
 bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
 {
     ProcessSpec spec = {
@@ -45,7 +40,7 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
         .input_file = tool->input_file,
         .root = host_is_live(call->host) ? NULL : host_root(call->host),
         .directory = "/",
-        .timeout_ms = timeout_of(call, tool),
+        .timeout_ms = call_limit_ms(call, tool->timeout_ms),
         .output_max = TOOL_OUTPUT_MAX,
         .join_output = tool->join_output,
         .cancelled = call->cancelled,
@@ -69,7 +64,7 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
 
 bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err)
 {
-    process_failure(call->arena, result, timeout_of(call, tool), err);
+    process_failure(call->arena, result, call_limit_ms(call, tool->timeout_ms), err);
     const char *slash = strrchr(tool->argv[0], '/');
     char text[sizeof err->text];
     memcpy(text, err->text, sizeof text);
@@ -89,7 +84,9 @@ bool tool_do(Call *call, const char *const *argv, Str *out, Error *err)
     if (out != NULL) {
         *out = result.out;
     }
-    return true;
+    /* Who counts on a list would take what is cut off for what is not there. */
+    return out == NULL || !result.out_cut ||
+           error_set(err, ERROR_LIMIT, "%s wrote more than %d MiB", argv[0], TOOL_OUTPUT_MAX >> 20);
 }
 
 bool tool_find(Call *call, const char *program, Str *out)

@@ -10,10 +10,11 @@
 #include "sys/process.h"
 
 enum {
-    TOOL_OUTPUT_MAX = 4 << 20 /* bytes of each stream that are kept */
+    TOOL_OUTPUT_MAX = 64 << 20 /* bytes of each stream that are kept: lists of packages are long */
 };
 
-/* Zeros mean: no input, nothing more in the environment, the call's timeout. */
+/* Zeros mean: no input, nothing more in the environment, the call's timeout, which holds for those
+ * with a longer one too. */
 typedef struct Tool {
     const char *const *argv; /* ends with NULL */
     Str input;
@@ -32,7 +33,8 @@ typedef struct Tool {
 MUST_CHECK bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err);
 /* "useradd exited with 3: ...". Always false. */
 bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err);
-/* Runs it; anything but exit code 0 is a failure. `out` (may be NULL) is what it wrote. */
+/* Runs it; anything but exit code 0 is a failure. `out` (may be NULL) is what it wrote, all of it:
+ * more than can be kept is ERROR_LIMIT. */
 MUST_CHECK bool tool_do(Call *call, const char *const *argv, Str *out, Error *err);
 #define TOOL_DO(call, out, err, ...) \
     tool_do(call, (const char *const[]){ __VA_ARGS__, NULL }, out, err)

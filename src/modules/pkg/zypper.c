@@ -78,6 +78,9 @@ static bool ask(Call *call, ToolArgs *args, Str *out, Error *err)
         return false;
     }
     *out = result.out;
+    if (result.out_cut) {
+        return error_set(err, ERROR_LIMIT, "zypper wrote too much");
+    }
     return (result.ending == PROCESS_EXITED &&
             (result.exit_code == 0 || result.exit_code == NOTHING_FOUND)) ||
            tool_failure(call, &tool, &result, err);

@@ -46,6 +46,31 @@ static void a_failure_names_the_program_and_its_last_words(void **state)
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
 }
 
+static void what_is_not_all_that_it_wrote_is_a_failure(void **state)
+{
+    Fixture *fixture = *state;
+    Str out;
+    const char *most = "67108864", *more = "67108865";
+    assert_true(TOOL_DO(&fixture->call, &out, &fixture->err, "head", "-c", most, "/dev/zero"));
+    assert_int_equal(out.len, TOOL_OUTPUT_MAX);
+    assert_false(TOOL_DO(&fixture->call, &out, &fixture->err, "head", "-c", more, "/dev/zero"));
+    assert_int_equal(fixture->err.kind, ERROR_LIMIT);
+    assert_string_equal(fixture->err.text, "head wrote more than 64 MiB");
+    assert_true(TOOL_DO(&fixture->call, NULL, &fixture->err, "head", "-c", more, "/dev/zero"));
+}
+
+static void the_shorter_of_two_timeouts_counts(void **state)
+{
+    Fixture *fixture = *state;
+    Tool tool = { .argv = (const char *const[]){ "sleep", "600", NULL }, .timeout_ms = 600000 };
+    ProcessResult result;
+    fixture->call.timeout_ms = 50;
+    assert_true(tool_run(&fixture->call, &tool, &result, &fixture->err));
+    assert_int_equal(result.ending, PROCESS_TIMED_OUT);
+    assert_false(tool_failure(&fixture->call, &tool, &result, &fixture->err));
+    assert_non_null(strstr(fixture->err.text, "0.05 s"));
+}
+
 static void input_and_environment_reach_it(void **state)
 {
     Fixture *fixture = *state;
@@ -95,6 +120,8 @@ int main(void)
         LIVE(what_a_program_writes_comes_back),
         LIVE(messages_are_english_and_tools_are_found),
         LIVE(a_failure_names_the_program_and_its_last_words),
+        LIVE(what_is_not_all_that_it_wrote_is_a_failure),
+        LIVE(the_shorter_of_two_timeouts_counts),
         LIVE(input_and_environment_reach_it),
         LIVE(arguments_are_built_one_by_one),
         LIVE(what_would_be_an_option_is_no_word),
