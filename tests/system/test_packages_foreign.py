@@ -136,3 +136,20 @@ def test_changed_configuration_file_is_a_matter_of_policy(host, manager, policy,
     assert stays in host.read("/etc/lab-config.conf")
     beside = host.run("ls /etc | grep lab-config.conf. || true").out
     assert bool(beside) == (policy == "keep"), beside
+
+
+@pytest.mark.parametrize("given", ["key", "key_path"])
+def test_key_of_a_source_is_believed_by_zypper(light, given):
+    host = light("foreign", repos=True)
+    path = f"{repos.PLACE}/keys/lab.asc"
+    key = host.read(path) if given == "key" else path
+    steps = [{"name": "source", "pkgrepo.managed": {
+        "name": "lab", "uris": f"file://{repos.PLACE}/rpm", "provider": "zypper", given: key}}]  # fmt: skip
+    # The first time rpm cannot take it.
+    host.write("/usr/local/sbin/rpm", "#!/bin/sh\n[ -e /run/rpm-works ] || exit 1\n"
+               'exec /usr/bin/rpm "$@"\n', mode=0o755)  # fmt: skip
+    assert "rpm exited with 1" in host.apply(steps).errors
+    host.write("/run/rpm-works", "")
+    assert host.apply(steps).result == "changed"
+    assert host.apply(steps).result == "ok"
+    assert host.apply(installed("zypper", "lab-hello")).result == "changed"

@@ -5,6 +5,7 @@
 #include "modules/pkgrepo/key.h"
 #include "modules/pkgrepo/place.h"
 #include "modules/pkgrepo/source.h"
+#include "modules/scratch.h"
 #include "modules/tool.h"
 
 const ParamSpec repo_managed_params[] = {
@@ -35,7 +36,8 @@ typedef struct Managed {
     const RepoPlace *place;
     Target key, source;
     bool has_key;
-    Str stale; /* the same source in the other format; empty: there is none */
+    Str key_content; /* of `key` */
+    Str stale;       /* the same source in the other format; empty: there is none */
 } Managed;
 
 static const List *texts(const Call *call, const char *name)
@@ -119,6 +121,7 @@ static bool read_key(Call *call, Managed *managed, RepoSource *source, Error *er
     source->key_path = repo_key_path(call->arena, managed->place, source->name, key.armored);
     managed->key = file_target(source->key_path, key.content, false);
     managed->has_key = true;
+    managed->key_content = key.content;
     return true;
 }
 
@@ -199,27 +202,35 @@ bool repo_managed_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* zypper asks before it believes a new key; who is in rpm's own list is known. */
+/* zypper asks before it believes a new key; who is in rpm's own list is known. That is not seen by
+ * the check, so it comes before the files: whatever happens in between, they are still to be
+ * written, and the next run does both. */
 static bool import_key(Call *call, const Managed *managed, Error *err)
 {
-    if (strcmp(managed->place->provider, "zypper") != 0 || !managed->has_key) {
+    AUTO_CLEAR(Scratch) scratch = { 0 };
+    Str path = call_str(call, "key_path");
+    if (strcmp(managed->place->provider, "zypper") != 0 || (!managed->has_key && path.len == 0)) {
         return true;
     }
-    const char *path = arena_copy_c(call->arena, managed->key.path);
-    return TOOL_DO(call, NULL, err, "rpm", "--import", path);
+    if (managed->has_key && (!scratch_make(call, &scratch, err) ||
+                             !scratch_put(&scratch, "key", managed->key_content, &path, err))) {
+        return false;
+    }
+    return TOOL_DO(call, NULL, err, "rpm", "--import", arena_copy_c(call->arena, path));
 }
 
 bool repo_managed_apply(Call *call, Outcome *outcome, Error *err)
 {
     Managed *managed = outcome->found;
-    bool ok = (!managed->has_key || target_apply(call, &managed->key, outcome, err)) &&
+    bool ok = import_key(call, managed, err) &&
+              (!managed->has_key || target_apply(call, &managed->key, outcome, err)) &&
               target_apply(call, &managed->source, outcome, err);
     if (ok && managed->stale.len > 0) {
         outcome->changed = true;
         ok = call_keep(call, managed->stale, err) && host_remove(call->host, managed->stale, err);
     }
     index_sources_changed(call);
-    return ok && import_key(call, managed, err);
+    return ok;
 }
 
 static Value value_of(const Value *params, const char *name)

@@ -94,11 +94,13 @@ static bool check_options(const RepoSource *source, Error *err)
     for (uint32_t i = 0; source->options != NULL && i < source->options->len; i++) {
         const MapEntry *entry = &source->options->entries[i];
         Str name = value_str(entry->key);
+        bool ok = name.len > 0;
         for (size_t k = 0; k < name.len; k++) {
-            if (!ascii_is_name(name.data[k]) && name.data[k] != '-') {
-                return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot name an option",
-                                 STR_ARG(name));
-            }
+            ok = ok && (ascii_is_name(name.data[k]) || name.data[k] == '-');
+        }
+        if (!ok) {
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot name an option",
+                             STR_ARG(name));
         }
         if (!value_is_string(entry->value)) {
             return error_set(err, ERROR_INVALID, "option '%" STR_FMT "' must be a text",

@@ -204,6 +204,12 @@ static void what_no_file_can_say_is_refused(void **state)
     set_text(fixture, "key_path", "/x");
     assert_false(check(fixture));
     assert_string_equal(fixture->err.text, "'key', 'key_file' and 'key_path' all give the key");
+    use(fixture, "apt");
+    Map *options = map_new(&fixture->arena, 1);
+    map_set_str(&fixture->arena, options, STR_EMPTY, value_string(STR("x")));
+    set_param(fixture, "options", value_map(options));
+    assert_false(check(fixture));
+    assert_string_equal(fixture->err.text, "'' cannot name an option");
     use(fixture, "dnf");
     set_words(fixture, "suites", "bookworm");
     assert_false(check(fixture));
