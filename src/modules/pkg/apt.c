@@ -2,6 +2,7 @@
 #include "modules/pkg/apt_texts.h"
 #include "modules/pkg/backend.h"
 #include "modules/pkg/control.h"
+#include "modules/pkg/program.h"
 
 #define STATUS_PATH  "/var/lib/dpkg/status"
 #define UPDATES_PATH "/var/lib/dpkg/updates"
@@ -150,10 +151,7 @@ static bool apt_find_offers(Call *call, PackageOffer *offers, uint32_t count, Er
     tool_arg(call, &args, STR("-q"));
     add_quiet_cache(call, &args);
     tool_arg(call, &args, STR("policy"));
-    tool_arg(call, &args, STR("--"));
-    for (uint32_t i = 0; i < count; i++) {
-        tool_arg(call, &args, offers[i].name);
-    }
+    package_program_add_offers(call, &args, offers, count);
     if (!tool_do(call, tool_args_end(call, &args), &out, err)) {
         return false;
     }
@@ -284,27 +282,13 @@ static void add_items(Call *call, ToolArgs *args, const PackageChange *change)
         }
         return;
     }
-    tool_arg(call, args, STR("--"));
-    for (uint32_t i = 0; i < change->count; i++) {
-        const PackageItem *item = &change->items[i];
-        Str word = item->name;
-        if (item->version.len > 0) {
-            word = arena_format(call->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(item->name),
-                                STR_ARG(item->version));
-        }
-        tool_arg(call, args, word);
-    }
+    package_program_add_items(call, args, change, "=");
 }
 
 static bool run(Call *call, ToolArgs *args, bool replaces, int64_t timeout_ms,
                 ProcessResult *result, Error *err)
 {
-    Tool tool = { .argv = tool_args_end(call, args),
-                  .env = environment(call, replaces),
-                  .timeout_ms = timeout_ms,
-                  .join_output = true,
-                  .shows = true };
-    return tool_run(call, &tool, result, err);
+    return package_program_run(call, args, environment(call, replaces), timeout_ms, result, err);
 }
 
 static bool apt_change(Call *call, const PackageChange *change, ProcessResult *result, Error *err)
@@ -342,11 +326,6 @@ static bool failure(Call *call, const char *what, const ProcessResult *result, i
                      STR_ARG(words));
 }
 
-static bool is_done(const ProcessResult *result)
-{
-    return result->ending == PROCESS_EXITED && result->exit_code == 0;
-}
-
 static bool apt_find_upgrades(Call *call, bool full, Map *changes, Error *err)
 {
     PackageChange change = { .operation = PACKAGES_UPGRADE, .full = full };
@@ -360,7 +339,7 @@ static bool apt_find_upgrades(Call *call, bool full, Map *changes, Error *err)
     if (!run(call, &args, false, 0, &result, err)) {
         return false;
     }
-    if (!is_done(&result)) {
+    if (!package_program_is_done(&result)) {
         return failure(call, "apt-get", &result, 0, err);
     }
     apt_simulation_read(call->arena, result.out, changes);
@@ -389,10 +368,10 @@ static bool apt_repair(Call *call, const PackageChange *like, Error *err)
     if (!run(call, &more, like->replace_conffiles, like->timeout_ms, &fixed, err)) {
         return false;
     }
-    if (is_done(&fixed)) {
+    if (package_program_is_done(&fixed)) {
         return true;
     }
-    return !is_done(&configured)
+    return !package_program_is_done(&configured)
                ? failure(call, "dpkg --configure", &configured, like->timeout_ms, err)
                : failure(call, "apt-get --fix-broken", &fixed, like->timeout_ms, err);
 }
@@ -452,9 +431,7 @@ static bool mark(Call *call, const char *how, const Str *names, uint32_t count, 
     tool_arg(call, &args, STR("-q"));
     tool_arg(call, &args, str_from_c(how));
     tool_arg(call, &args, STR("--"));
-    for (uint32_t i = 0; i < count; i++) {
-        tool_arg(call, &args, names[i]);
-    }
+    package_program_add_names(call, &args, names, count);
     return tool_do(call, tool_args_end(call, &args), NULL, err);
 }
 

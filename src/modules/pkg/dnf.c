@@ -1,7 +1,8 @@
 /* dnf, of Fedora and its relatives. */
 #include "modules/pkg/blame.h"
+#include "modules/pkg/program.h"
 #include "modules/pkg/rpm.h"
-#include "sys/clock.h"
+#include "modules/scratch.h"
 
 #define CACHE_PATH "/var/cache/dnf"
 #define LOCK_LIST  "/etc/dnf/plugins/versionlock.list"
@@ -68,27 +69,18 @@ static void begin(Call *call, ToolArgs *args)
     tool_arg(call, args, STR("--setopt=exit_on_lock=1"));
 }
 
-static bool run(Call *call, ToolArgs *args, int64_t timeout_ms, ProcessResult *result, Error *err)
-{
-    Tool tool = { .argv = tool_args_end(call, args),
-                  .timeout_ms = timeout_ms,
-                  .join_output = true,
-                  .shows = true };
-    return tool_run(call, &tool, result, err);
-}
-
 /* "dnf -q repoquery ...". A question leaves no lines in the log, and a plan looks for no news. */
 static bool ask(Call *call, const ToolArgs *question, Str *out, Error *err)
 {
+    AUTO_CLEAR(Scratch) scratch = { 0 };
     ToolArgs args = { 0 };
-    Str logs =
-        arena_format(call->arena, "/tmp/.eden-dnf-%016llx", (unsigned long long)random_seed());
-    begin(call, &args);
-    tool_arg(call, &args, STR("-q"));
-    if (!host_make_directory(call->host, logs, 0700, true, err)) {
+    if (!scratch_make(call, &scratch, err)) {
         return false;
     }
-    tool_arg(call, &args, arena_format(call->arena, "--setopt=logdir=%" STR_FMT, STR_ARG(logs)));
+    begin(call, &args);
+    tool_arg(call, &args, STR("-q"));
+    tool_arg(call, &args,
+             arena_format(call->arena, "--setopt=logdir=%" STR_FMT, STR_ARG(scratch.path)));
     if (call->planning) {
         tool_arg(call, &args, STR("-C"));
     }
@@ -97,23 +89,14 @@ static bool ask(Call *call, const ToolArgs *question, Str *out, Error *err)
     for (uint32_t i = 0; i < question->len; i++) {
         VEC_PUSH(call->arena, &args, question->items[i]);
     }
-    bool ok = tool_do(call, tool_args_end(call, &args), out, err);
-    Error removal;
-    if (!host_remove(call->host, logs, &removal) && ok) {
-        *err = removal;
-        return false;
-    }
-    return ok;
+    return tool_do(call, tool_args_end(call, &args), out, err);
 }
 
 static bool dnf_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
 {
     ToolArgs args = { 0 };
     Str out;
-    tool_arg(call, &args, STR("--"));
-    for (uint32_t i = 0; i < count; i++) {
-        tool_arg(call, &args, offers[i].name);
-    }
+    package_program_add_offers(call, &args, offers, count);
     if (!ask(call, &args, &out, err)) {
         return false;
     }
@@ -135,20 +118,6 @@ static bool dnf_find_upgrades(Call *call, bool full, Map *changes, Error *err)
     return true;
 }
 
-static void add_items(Call *call, ToolArgs *args, const PackageChange *change)
-{
-    tool_arg(call, args, STR("--"));
-    for (uint32_t i = 0; i < change->count; i++) {
-        const PackageItem *item = &change->items[i];
-        Str word = item->name;
-        if (item->version.len > 0) {
-            word = arena_format(call->arena, "%" STR_FMT "-%" STR_FMT, STR_ARG(item->name),
-                                STR_ARG(item->version));
-        }
-        tool_arg(call, args, word);
-    }
-}
-
 static bool dnf_change(Call *call, const PackageChange *change, ProcessResult *result, Error *err)
 {
     ToolArgs args = { 0 };
@@ -164,11 +133,11 @@ static bool dnf_change(Call *call, const PackageChange *change, ProcessResult *r
         if (change->allow_removals) {
             tool_arg(call, &args, STR("--allowerasing"));
         }
-        add_items(call, &args, change);
+        package_program_add_items(call, &args, change, "-");
         break;
     case PACKAGES_REMOVE:
         tool_arg(call, &args, STR("remove"));
-        add_items(call, &args, change);
+        package_program_add_items(call, &args, change, "-");
         break;
     case PACKAGES_UPGRADE:
         tool_arg(call, &args, STR("upgrade"));
@@ -177,7 +146,7 @@ static bool dnf_change(Call *call, const PackageChange *change, ProcessResult *r
         }
         break;
     }
-    return run(call, &args, change->timeout_ms, result, err);
+    return package_program_run(call, &args, NULL, change->timeout_ms, result, err);
 }
 
 /* --- The index, and locks ------------------------------------------------------------------- */
@@ -231,7 +200,7 @@ static bool dnf_refresh(Call *call, int64_t timeout_ms, Error *err)
     begin(call, &args);
     tool_arg(call, &args, STR("--refresh"));
     tool_arg(call, &args, STR("makecache"));
-    return run(call, &args, timeout_ms, &result, err) &&
+    return package_program_run(call, &args, NULL, timeout_ms, &result, err) &&
            package_refresh_result(call, &backend_dnf, &result, timeout_ms, err);
 }
 
@@ -241,9 +210,7 @@ static bool dnf_hold(Call *call, const Str *names, uint32_t count, bool held, Er
     begin(call, &args);
     tool_arg(call, &args, STR("versionlock"));
     tool_arg(call, &args, held ? STR("add") : STR("delete"));
-    for (uint32_t i = 0; i < count; i++) {
-        tool_arg(call, &args, names[i]);
-    }
+    package_program_add_names(call, &args, names, count);
     return tool_do(call, tool_args_end(call, &args), NULL, err) ||
            error_wrap(err, "holding packages takes dnf's plugin 'versionlock'");
 }

@@ -2,6 +2,7 @@
 #include "base/glob.h"
 #include "modules/pkg/blame.h"
 #include "modules/pkg/pacman_texts.h"
+#include "modules/pkg/program.h"
 
 #define LOCAL_PATH  "/var/lib/pacman/local"
 #define SYNC_PATH   "/var/lib/pacman/sync"
@@ -114,15 +115,6 @@ static void pacman_list_needs(Arena *arena, const Package *package, List *names)
 
 /* --- Running pacman ------------------------------------------------------------------------- */
 
-static bool run(Call *call, ToolArgs *args, int64_t timeout_ms, ProcessResult *result, Error *err)
-{
-    Tool tool = { .argv = tool_args_end(call, args),
-                  .timeout_ms = timeout_ms,
-                  .join_output = true,
-                  .shows = true };
-    return tool_run(call, &tool, result, err);
-}
-
 static void begin(Call *call, ToolArgs *args, const char *operation)
 {
     tool_arg(call, args, STR("pacman"));
@@ -136,10 +128,7 @@ static bool pacman_find_offers(Call *call, PackageOffer *offers, uint32_t count,
     ToolArgs args = { 0 };
     ProcessResult result;
     begin(call, &args, "-Si");
-    tool_arg(call, &args, STR("--"));
-    for (uint32_t i = 0; i < count; i++) {
-        tool_arg(call, &args, offers[i].name);
-    }
+    package_program_add_offers(call, &args, offers, count);
     Tool tool = { .argv = tool_args_end(call, &args) };
     if (!tool_run(call, &tool, &result, err)) {
         return false;
@@ -187,12 +176,9 @@ static bool pacman_change(Call *call, const PackageChange *change, ProcessResult
         tool_arg(call, &args, STR("--ask=4"));
     }
     if (change->operation != PACKAGES_UPGRADE) {
-        tool_arg(call, &args, STR("--"));
-        for (uint32_t i = 0; i < change->count; i++) {
-            tool_arg(call, &args, change->items[i].name);
-        }
+        package_program_add_items(call, &args, change, NULL);
     }
-    return run(call, &args, change->timeout_ms, result, err);
+    return package_program_run(call, &args, NULL, change->timeout_ms, result, err);
 }
 
 static bool pacman_find_warning(Arena *arena, Str output, Str name, Str *words)
@@ -282,7 +268,7 @@ static bool pacman_refresh(Call *call, int64_t timeout_ms, Error *err)
     ToolArgs args = { 0 };
     ProcessResult result;
     begin(call, &args, "-Sy");
-    return run(call, &args, timeout_ms, &result, err) &&
+    return package_program_run(call, &args, NULL, timeout_ms, &result, err) &&
            package_refresh_result(call, &backend_pacman, &result, timeout_ms, err);
 }
 
@@ -315,9 +301,7 @@ static bool pacman_mark_manual(Call *call, const Str *names, uint32_t count, Err
     begin(call, &args, "-D");
     tool_arg(call, &args, STR("--asexplicit"));
     tool_arg(call, &args, STR("--"));
-    for (uint32_t i = 0; i < count; i++) {
-        tool_arg(call, &args, names[i]);
-    }
+    package_program_add_names(call, &args, names, count);
     bool ok = tool_do(call, tool_args_end(call, &args), NULL, err);
     database_forget(call, &backend_pacman); /* written inside of the entries */
     return ok;

@@ -1,6 +1,7 @@
 /* zypper, of openSUSE and SUSE. */
 #include "modules/pkg/blame.h"
 #include "modules/pkg/control.h"
+#include "modules/pkg/program.h"
 #include "modules/pkg/rpm.h"
 #include "modules/pkg/zypper_texts.h"
 
@@ -59,15 +60,6 @@ static void begin(Call *call, ToolArgs *args, bool asks)
     }
 }
 
-static bool run(Call *call, ToolArgs *args, int64_t timeout_ms, ProcessResult *result, Error *err)
-{
-    Tool tool = { .argv = tool_args_end(call, args),
-                  .timeout_ms = timeout_ms,
-                  .join_output = true,
-                  .shows = true };
-    return tool_run(call, &tool, result, err);
-}
-
 /* A question leaves no lines in the log. */
 static bool ask(Call *call, ToolArgs *args, Str *out, Error *err)
 {
@@ -95,10 +87,7 @@ static bool zypper_find_offers(Call *call, PackageOffer *offers, uint32_t count,
     tool_arg(call, &args, STR("--details"));
     tool_arg(call, &args, STR("--match-exact"));
     tool_arg(call, &args, STR("--type=package"));
-    tool_arg(call, &args, STR("--"));
-    for (uint32_t i = 0; i < count; i++) {
-        tool_arg(call, &args, offers[i].name);
-    }
+    package_program_add_offers(call, &args, offers, count);
     if (!ask(call, &args, &out, err)) {
         return false;
     }
@@ -120,20 +109,6 @@ static bool zypper_find_upgrades(Call *call, bool full, Map *changes, Error *err
     return true;
 }
 
-static void add_items(Call *call, ToolArgs *args, const PackageChange *change)
-{
-    tool_arg(call, args, STR("--"));
-    for (uint32_t i = 0; i < change->count; i++) {
-        const PackageItem *item = &change->items[i];
-        Str word = item->name;
-        if (item->version.len > 0) {
-            word = arena_format(call->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(item->name),
-                                STR_ARG(item->version));
-        }
-        tool_arg(call, args, word);
-    }
-}
-
 static void add_install(Call *call, ToolArgs *args, const PackageChange *change)
 {
     tool_arg(call, args, STR("install"));
@@ -147,7 +122,7 @@ static void add_install(Call *call, ToolArgs *args, const PackageChange *change)
     if (change->set_recommends) {
         tool_arg(call, args, change->recommends ? STR("--recommends") : STR("--no-recommends"));
     }
-    add_items(call, args, change);
+    package_program_add_items(call, args, change, "=");
 }
 
 static bool zypper_change(Call *call, const PackageChange *change, ProcessResult *result,
@@ -159,14 +134,14 @@ static bool zypper_change(Call *call, const PackageChange *change, ProcessResult
     case PACKAGES_INSTALL: add_install(call, &args, change); break;
     case PACKAGES_REMOVE:
         tool_arg(call, &args, STR("remove"));
-        add_items(call, &args, change);
+        package_program_add_items(call, &args, change, "=");
         break;
     case PACKAGES_UPGRADE:
         tool_arg(call, &args, change->full ? STR("dist-upgrade") : STR("update"));
         tool_arg(call, &args, STR("--auto-agree-with-licenses"));
         break;
     }
-    return run(call, &args, change->timeout_ms, result, err);
+    return package_program_run(call, &args, NULL, change->timeout_ms, result, err);
 }
 
 /* --- The index, and locks ------------------------------------------------------------------- */
@@ -216,7 +191,7 @@ static bool zypper_refresh(Call *call, int64_t timeout_ms, Error *err)
     ProcessResult result;
     begin(call, &args, false);
     tool_arg(call, &args, STR("refresh"));
-    return run(call, &args, timeout_ms, &result, err) &&
+    return package_program_run(call, &args, NULL, timeout_ms, &result, err) &&
            package_refresh_result(call, &backend_zypper, &result, timeout_ms, err);
 }
 
@@ -226,9 +201,7 @@ static bool zypper_hold(Call *call, const Str *names, uint32_t count, bool held,
     begin(call, &args, false);
     tool_arg(call, &args, held ? STR("addlock") : STR("removelock"));
     tool_arg(call, &args, STR("--"));
-    for (uint32_t i = 0; i < count; i++) {
-        tool_arg(call, &args, names[i]);
-    }
+    package_program_add_names(call, &args, names, count);
     return tool_do(call, tool_args_end(call, &args), NULL, err);
 }
 
