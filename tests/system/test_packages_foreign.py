@@ -153,3 +153,17 @@ def test_key_of_a_source_is_believed_by_zypper(light, given):
     assert host.apply(steps).result == "changed"
     assert host.apply(steps).result == "ok"
     assert host.apply(installed("zypper", "lab-hello")).result == "changed"
+
+
+@pytest.mark.parametrize("code", [102, 103, 107])
+def test_what_zypper_has_to_tell_is_no_failure(light, code):
+    """That the machine should be started anew, for instance: it ends with a number of its own."""
+    host = light("foreign", repos=True)
+    repos.use(host, "zypper")
+    assert host.apply(installed("zypper", "lab-hello", version="1.0")).result == "changed"
+    host.write("/usr/local/sbin/zypper", "#!/bin/sh\n/usr/bin/zypper \"$@\" || exit\n"
+               f'case "$*" in *" update "*) exit {code};; esac\n', mode=0o755)  # fmt: skip
+    steps = [{"name": "all", "pkg.uptodate": {"provider": "zypper"}}]
+    done = host.apply(steps).steps["all"]
+    assert done.result == "changed"
+    assert done.changes == {"lab-hello": {"old": "1.0-1", "new": "2.0-1"}}

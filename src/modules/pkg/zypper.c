@@ -11,7 +11,11 @@
 enum {
     FILES_MAX = 10000,
     LOCKS_MAX = 1 << 20,
-    NOTHING_FOUND = 104 /* how zypper ends when a search has no result */
+    /* How zypper ends when all was done and there is something to tell: */
+    REBOOT_NEEDED = 102,
+    RESTART_NEEDED = 103, /* of zypper: there may be more to upgrade */
+    SCRIPT_FAILED = 107,
+    NOTHING_FOUND = 104 /* when a search has no result */
 };
 
 /* Fedora has it too, to install. */
@@ -141,7 +145,14 @@ static bool zypper_change(Call *call, const PackageChange *change, ProcessResult
         tool_arg(call, &args, STR("--auto-agree-with-licenses"));
         break;
     }
-    return package_program_run(call, &args, NULL, change->timeout_ms, result, err);
+    if (!package_program_run(call, &args, NULL, change->timeout_ms, result, err)) {
+        return false;
+    }
+    int code = result->ending == PROCESS_EXITED ? result->exit_code : 0;
+    if (code == REBOOT_NEEDED || code == RESTART_NEEDED || code == SCRIPT_FAILED) {
+        result->exit_code = 0;
+    }
+    return true;
 }
 
 /* --- The index, and locks ------------------------------------------------------------------- */
