@@ -49,6 +49,17 @@ def test_absent_unit_is_stopped_before_and_gone_after(server):
     assert server.apply(steps).result == "ok"
 
 
+def test_plan_that_looks_twice_still_sees_what_goes(server):
+    """For 'prereq' a plan asks once what would change, and then again in its turn."""
+    name = fresh()
+    put(server, name, text())
+    steps = [{"name": "before", "cmd.run": {"cmd": "true"}, "prereq": [{"step": "gone"}]},
+             {"name": "gone", "service.unit": {"name": name, "absent": True}}]  # fmt: skip
+    planned = server.plan(steps).steps
+    assert planned["before"].result == "changed"
+    assert planned["gone"].changes == {"state": {"old": "file", "new": "absent"}}
+
+
 @pytest.mark.parametrize("order", ["ansible", "justdoit", "genius"])
 def test_services_come_after_their_files_wherever_those_stand(server, order):
     name = fresh()

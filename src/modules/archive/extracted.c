@@ -296,7 +296,7 @@ static void tell(Call *call, Extraction *extraction, Outcome *outcome)
     }
     if (outcome->changed && call->planning && extraction->directory.kind == FILE_ABSENT) {
         FileInfo made = { .kind = FILE_DIRECTORY, .mode = DIRECTORY_MODE_NEW };
-        host_plan_put(call->host, extraction->path, &(PlannedFile){ .info = made });
+        call_plan(call, extraction->path, &(PlannedFile){ .info = made });
     }
 }
 

@@ -290,7 +290,7 @@ static bool check_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
     if (call->planning) {
         /* The repository is not asked for what nobody has yet. */
         FileInfo made = { .kind = FILE_DIRECTORY, .mode = DIRECTORY_MODE_NEW };
-        host_plan_put(call->host, clone->path, &(PlannedFile){ .info = made });
+        call_plan(call, clone->path, &(PlannedFile){ .info = made });
         return true;
     }
     if (!find_wanted(call, clone, err)) {

@@ -225,7 +225,7 @@ static bool check_absent(Call *call, Unit *unit, Outcome *outcome, Error *err)
         outcome_change(call, outcome, "state", value_string(str_from_c(file_kind_name(info.kind))),
                        value_string(STR("absent")));
         outcome->comment = STR("removed");
-        host_plan_put(call->host, unit->path, &(PlannedFile){ .info.kind = FILE_ABSENT });
+        call_plan(call, unit->path, &(PlannedFile){ .info.kind = FILE_ABSENT });
     }
     return true;
 }
