@@ -557,17 +557,27 @@ Str process_signal_name(Arena *arena, int number)
                         : arena_format(arena, "signal %d", number);
 }
 
-/* The last line says mostly what it died of. */
-static Str last_line(Str text)
+/* The last line says mostly what it died of; lines below it that are indented go on with it. */
+static Str last_words(Arena *arena, Str text)
 {
-    text = str_trim(text);
-    size_t end = str_find_last(text, STR("\n"));
-    return end == STR_NOT_FOUND ? text : str_trim(str_from_offset(text, end + 1));
+    Str rest = str_trim(text), line;
+    size_t start = rest.len;
+    do {
+        start = str_find_last(str_slice(rest, 0, start), STR("\n"));
+    } while (start != STR_NOT_FOUND && ascii_is_space(rest.data[start + 1]));
+    rest = start == STR_NOT_FOUND ? rest : str_from_offset(rest, start + 1);
+    Buf words = buf_make_in(arena, BUF_UNLIMITED);
+    while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
+        line = str_trim(line);
+        buf_put_c(&words, words.len > 0 && line.len > 0 ? " " : "");
+        buf_put(&words, line);
+    }
+    return buf_str(&words);
 }
 
 bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_ms, Error *err)
 {
-    Str told = last_line(result->error_out);
+    Str told = last_words(arena, result->error_out);
     Str colon = told.len > 0 ? STR(": ") : STR_EMPTY;
     switch (result->ending) {
     case PROCESS_EXITED:

@@ -394,6 +394,28 @@ static void ends_who_writes_too_much(void **state)
     assert_string_equal(fixture->err.text, "wrote too much and was ended");
 }
 
+static void tells_the_last_words_of_who_fails(void **state)
+{
+    Fixture *fixture = *state;
+    static const struct {
+        const char *written, *told;
+    } cases[] = {
+        { "", "exited with 3" },
+        { "one\\ntwo\\n\\n", "exited with 3: two" },
+        { "mount: no such device.\\n    dmesg may know more.\\n",
+          "exited with 3: mount: no such device. dmesg may know more." },
+        { "a:\\n  b\\nc:\\n\\n\\td\\n", "exited with 3: c: d" },
+        { "  x\\n  y", "exited with 3: x y" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Str script = arena_format(&fixture->arena, "printf '%s' >&2; exit 3", cases[i].written);
+        ProcessSpec spec = shell(fixture, arena_copy_c(&fixture->arena, script));
+        assert_true(run(fixture, &spec));
+        assert_false(process_failure(&fixture->arena, &fixture->result, 0, &fixture->err));
+        assert_string_equal(fixture->err.text, cases[i].told);
+    }
+}
+
 /* Adds up what it is given, and has enough after some of it. */
 typedef struct Taken {
     size_t bytes, enough;
@@ -471,6 +493,7 @@ int main(void)
         IN_FOLDER(input_comes_from_a_file),
         cmocka_unit_test_setup_teardown(runs_a_program_from_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ends_who_writes_too_much, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_the_last_words_of_who_fails, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
