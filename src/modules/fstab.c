@@ -1,5 +1,27 @@
 #include "modules/fstab.h"
 
+#include "modules/tool.h"
+
+bool fstab_check_word(Str text, const char *what, Error *err)
+{
+    if (!tool_word(text, what, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == ' ' || text.data[i] == '#') {
+            return error_set(err, ERROR_INVALID, "'%s' is one word, without blanks and '#'", what);
+        }
+    }
+    return true;
+}
+
+Str fstab_kernel_name(Call *call, Str path)
+{
+    Str real;
+    Error ignored;
+    return host_real_path(call->host, call->arena, path, &real, &ignored) ? real : path;
+}
+
 Str fstab_escape(Arena *arena, Str text)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);

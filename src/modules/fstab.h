@@ -19,6 +19,12 @@ typedef enum FstabKey {
     FSTAB_BY_PLACE = 1,
 } FstabKey;
 
+/* Fails unless `text` can stand in a line as it is: one word. A line that its readers do not
+ * understand may keep a machine from starting. */
+MUST_CHECK bool fstab_check_word(Str text, const char *what, Error *err);
+/* The name by which the kernel lists a device, a file or the place of a mount, where a link may
+ * lead to it; on a live host only. What is not there yet has the name that it is given. */
+Str fstab_kernel_name(Call *call, Str path);
 /* The text with blanks and the like as fstab has them. */
 Str fstab_escape(Arena *arena, Str text);
 /* Puts the line in, in place of those with the same key, or takes these away (`line` NULL). */

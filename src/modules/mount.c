@@ -21,11 +21,11 @@ typedef struct MountChange {
     bool mount, unmount, make_place;
 } MountChange;
 
-/* /proc/self/mountinfo writes blanks as "\040", as fstab does. */
+/* /proc/self/mountinfo writes blanks as "\040", as fstab does, and has no links in its paths. */
 static bool read_mounted(Call *call, Str place, Mounted *out, Error *err)
 {
     Str text, line;
-    Str wanted = fstab_escape(call->arena, place);
+    Str wanted = fstab_escape(call->arena, fstab_kernel_name(call, place));
     *out = (Mounted){ 0 };
     if (!host_read(call->host, call->arena, STR("/proc/self/mountinfo"), MOUNTS_MAX, &text, err)) {
         return false;
@@ -45,13 +45,9 @@ static bool read_mounted(Call *call, Str place, Mounted *out, Error *err)
 
 static bool check_words(Call *call, Error *err)
 {
-    static const char *const names[] = { "device", "type", "options" };
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (call_has(call, names[i]) && !tool_word(call_str(call, names[i]), names[i], err)) {
-            return false;
-        }
-    }
-    return true;
+    return tool_word(call_str(call, "device"), "device", err) &&
+           fstab_check_word(call_str(call, "type"), "type", err) &&
+           fstab_check_word(call_str(call, "options"), "options", err);
 }
 
 static bool check_fstab(Call *call, MountChange *change, Str place, bool wanted, Outcome *outcome,
@@ -72,16 +68,61 @@ static bool check_fstab(Call *call, MountChange *change, Str place, bool wanted,
     return edit_end(&edit, false, outcome, err);
 }
 
-/* A device by another name (UUID=..., a link) cannot be compared; then the kind must do. */
+/* What is mounted may be listed by another name than it was asked for: a network file system with
+ * its version, one of user space with what serves it. */
+static bool is_same_type(Str listed, Str asked)
+{
+    static const struct {
+        const char *asked, *listed;
+    } others[] = { { "nfs", "nfs4" },    { "smb3", "cifs" },    { "cifs", "smb3" },
+                   { "ntfs", "ntfs3" },  { "ntfs", "fuseblk" }, { "ntfs-3g", "fuseblk" },
+                   { "fuse", "fuseblk" } };
+    bool same = str_eq(listed, asked) || str_eq(asked, STR("auto")) || str_eq(asked, STR("none")) ||
+                (str_starts(listed, STR("fuse.")) &&
+                 (str_eq(asked, STR("fuse")) || str_eq(str_from_offset(listed, 5), asked)));
+    for (size_t i = 0; !same && i < COUNT_OF(others); i++) {
+        same = str_eq_c(asked, others[i].asked) && str_eq_c(listed, others[i].listed);
+    }
+    return same;
+}
+
+/* "UUID=..." and its kin, as the links that udev makes for them. */
+static Str device_path(Call *call, Str device)
+{
+    static const struct {
+        const char *tag, *folder;
+    } tags[] = { { "UUID=", "by-uuid" },
+                 { "LABEL=", "by-label" },
+                 { "PARTUUID=", "by-partuuid" },
+                 { "PARTLABEL=", "by-partlabel" } };
+    for (size_t i = 0; i < COUNT_OF(tags); i++) {
+        if (str_starts(device, str_from_c(tags[i].tag))) {
+            return arena_format(call->arena, "/dev/disk/%s/%" STR_FMT, tags[i].folder,
+                                STR_ARG(str_from_offset(device, strlen(tags[i].tag))));
+        }
+    }
+    return device;
+}
+
+/* A device has many names, as /dev/vg/lv and /dev/mapper/vg-lv. Where one of them does not lead to
+ * a device, they cannot be compared, and the type must do: nothing is unmounted on a guess. */
+static bool is_same_device(Call *call, Str listed, Str asked)
+{
+    Str a, b;
+    Error ignored;
+    asked = device_path(call, asked);
+    if (!str_starts(asked, STR("/dev/")) || !str_starts(listed, STR("/dev/")) ||
+        !host_real_path(call->host, call->arena, asked, &a, &ignored) ||
+        !host_real_path(call->host, call->arena, listed, &b, &ignored)) {
+        return true;
+    }
+    return str_eq(a, b);
+}
+
 static bool is_as_wanted(Call *call, const Mounted *now)
 {
-    Str device = call_str(call, "device"), type = call_str(call, "type");
-    bool same_type =
-        str_eq(now->type, type) || str_eq(type, STR("auto")) || str_eq(type, STR("none"));
-    bool by_path = str_starts(device, STR("/dev/")) && str_starts(now->device, STR("/dev/")) &&
-                   !str_starts(device, STR("/dev/disk/")) &&
-                   !str_starts(device, STR("/dev/mapper/"));
-    return now->found && same_type && (!by_path || str_eq(device, now->device));
+    return now->found && is_same_type(now->type, call_str(call, "type")) &&
+           is_same_device(call, now->device, call_str(call, "device"));
 }
 
 static bool mounted_check(Call *call, Outcome *outcome, Error *err)
@@ -113,7 +154,11 @@ static bool mounted_check(Call *call, Outcome *outcome, Error *err)
                        change->now.found ? value_string(change->now.device) : value_missing(),
                        value_string(call_str(call, "device")));
     }
-    outcome->comment = outcome->changed ? STR("mounted") : STR("already mounted");
+    outcome->comment = !outcome->changed   ? STR("already mounted")
+                       : change->mount     ? STR("mounted")
+                       : change->now.found ? STR("kept in /etc/fstab; options that changed hold "
+                                                 "when it is mounted again")
+                                           : STR("kept in /etc/fstab");
     outcome->state = STR("mounted");
     return true;
 }
@@ -126,26 +171,24 @@ static const char *text_of(Call *call, const char *param)
 static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
 {
     MountChange *change = outcome->found;
-    if (change->fstab != NULL && change->fstab->write &&
-        !target_apply(call, change->fstab, outcome, err)) {
-        return false;
-    }
     if (change->unmount) {
         if (!TOOL_DO(call, NULL, err, "umount", "--", text_of(call, "name"))) {
             return false;
         }
         outcome->changed = true;
     }
-    if (!change->mount) {
-        return true;
+    if (change->mount) {
+        if ((change->make_place &&
+             !host_make_directory(call->host, call_str(call, "name"), 0755, true, err)) ||
+            !TOOL_DO(call, NULL, err, "mount", "-t", text_of(call, "type"), "-o",
+                     text_of(call, "options"), "--", text_of(call, "device"),
+                     text_of(call, "name"))) {
+            return false;
+        }
+        outcome->changed = true;
     }
-    if (change->make_place &&
-        !host_make_directory(call->host, call_str(call, "name"), 0755, true, err)) {
-        return false;
-    }
-    outcome->changed = true;
-    return TOOL_DO(call, NULL, err, "mount", "-t", text_of(call, "type"), "-o",
-                   text_of(call, "options"), "--", text_of(call, "device"), text_of(call, "name"));
+    /* Only what could be mounted: a wrong line would keep the machine from starting. */
+    return change->fstab == NULL || target_apply(call, change->fstab, outcome, err);
 }
 
 /* A mount remounts, with the options that it has now. */
@@ -236,10 +279,10 @@ static const ParamSpec unmounted_params[] = {
 static const Action actions[] = {
     { "mounted", "Ensure that something is mounted.", mounted_params, mounted_check, mounted_apply,
       .react = mounted_react, .claims = mount_claims, .cost_ms = 50,
-      .text = "In /etc/fstab and at once; below another root only in its fstab. The directory is\n"
-              "made when it is missing. Another device or file system in its place is unmounted\n"
-              "first. A change of options alone does not remount: as the reaction to a change\n"
-              "(watch, listen) it does.\n",
+      .text = "In /etc/fstab and at once; below another root only in its fstab. What cannot be\n"
+              "mounted is not kept in fstab. The directory is made when it is missing. Another\n"
+              "device or file system in its place is unmounted first. A change of options alone\n"
+              "does not remount: as the reaction to a change (watch, listen) it does.\n",
       .example = "- name: scratch space\n"
                  "  mount.mounted:\n"
                  "    - name: /srv/scratch\n"

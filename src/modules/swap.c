@@ -1,6 +1,7 @@
 /* swap.*: space to swap to. */
 #include "modules/fstab.h"
 #include "modules/tool.h"
+#include "sys/host_stream.h"
 
 #define FSTAB STR("/etc/fstab")
 
@@ -10,14 +11,14 @@ enum {
 
 typedef struct SwapChange {
     Target *fstab;
-    bool make;  /* the file is not there, or too small */
+    bool make;  /* the file is not there */
     bool start; /* the kernel does not use it */
 } SwapChange;
 
 static bool is_used(Call *call, Str name, bool *out, Error *err)
 {
     Str text, line, words[2];
-    Str wanted = fstab_escape(call->arena, name);
+    Str wanted = fstab_escape(call->arena, fstab_kernel_name(call, name));
     *out = false;
     if (!host_read(call->host, call->arena, STR("/proc/swaps"), SWAPS_MAX, &text, err)) {
         return err->kind == ERROR_NOT_FOUND; /* a kernel without swap */
@@ -62,7 +63,8 @@ static bool on_check(Call *call, Outcome *outcome, Error *err)
     SwapChange *change = ARENA_NEW(call->arena, SwapChange);
     Str device = fstab_escape(call->arena, name);
     FstabLine line = { device, STR("none"), STR("swap"), call_str(call, "options"), 0, 0 };
-    if (!tool_word(line.options, "options", err) || !edit_begin_system(call, FSTAB, &edit, err)) {
+    if (!fstab_check_word(line.options, "options", err) ||
+        !edit_begin_system(call, FSTAB, &edit, err)) {
         return false;
     }
     fstab_edit(&edit, FSTAB_BY_DEVICE, device, &line);
@@ -82,18 +84,22 @@ static bool on_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* Written in full: the kernel does not swap to a file with holes. */
+/* It gets its name when it is ready: one without a header, left by whoever was killed here, would
+ * be taken for swap for ever. Written in full: the kernel does not swap to a file with holes. */
 static bool make_file(Call *call, Error *err)
 {
-    const char *name = arena_copy_c(call->arena, call_str(call, "name"));
+    Str path = host_draft_path(call->arena, call_str(call, "name"));
+    const char *draft = arena_copy_c(call->arena, path);
     Str size = arena_format(call->arena, "%lldM", (long long)call_int(call, "size", 0));
-    if (TOOL_DO(call, NULL, err, "fallocate", "-l", arena_copy_c(call->arena, size), "--", name) &&
-        TOOL_DO(call, NULL, err, "chmod", "0600", "--", name) &&
-        TOOL_DO(call, NULL, err, "mkswap", "--", name)) {
+    Error ignored;
+    if (host_remove(call->host, path, err) &&
+        TOOL_DO(call, NULL, err, "fallocate", "-l", arena_copy_c(call->arena, size), "--", draft) &&
+        host_set_mode(call->host, path, 0600, err) &&
+        TOOL_DO(call, NULL, err, "mkswap", "--", draft) && host_sync(call->host, err) &&
+        host_move(call->host, path, call->host, call_str(call, "name"), err)) {
         return true;
     }
-    Error ignored;
-    (void)!host_remove(call->host, call_str(call, "name"), &ignored);
+    (void)!host_remove(call->host, path, &ignored);
     return false;
 }
 
@@ -107,7 +113,8 @@ static bool on_apply(Call *call, Outcome *outcome, Error *err)
         outcome->changed = true;
     }
     if (change->start) {
-        if (!TOOL_DO(call, NULL, err, "swapon", "--",
+        if (!TOOL_DO(call, NULL, err, "swapon", "-o",
+                     arena_copy_c(call->arena, call_str(call, "options")), "--",
                      arena_copy_c(call->arena, call_str(call, "name")))) {
             return false;
         }

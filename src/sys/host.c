@@ -393,6 +393,28 @@ bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err)
     return true;
 }
 
+bool host_real_path(Host *host, Arena *arena, Str path, Str *out, Error *err)
+{
+    char name[PATH_MAX], link[64], real[PATH_MAX];
+    BUG_IF(!host->live);
+    if (!host_path(path, name, err)) {
+        return false;
+    }
+    int descriptor = host_open_path(host, name, O_PATH);
+    if (descriptor < 0) {
+        return host_error(err, errno, path);
+    }
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t len = readlink(link, real, sizeof real);
+    int number = errno;
+    close(descriptor);
+    if (len < 0) {
+        return host_error(err, number, path);
+    }
+    *out = arena_copy(arena, str_from(real, (size_t)len));
+    return true;
+}
+
 static int compare_names(const void *a, const void *b)
 {
     return str_compare(*(const Str *)a, *(const Str *)b);

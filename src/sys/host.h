@@ -64,6 +64,9 @@ MUST_CHECK bool host_read(Host *host, Arena *arena, Str path, size_t max, Str *o
 MUST_CHECK bool host_read_info(Host *host, Arena *arena, Str path, size_t max, FileInfo *info,
                                Str *out, Error *err);
 MUST_CHECK bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err);
+/* The path by which the kernel knows what `path` leads to: all links are followed, the last part
+ * too. Of a live host only. */
+MUST_CHECK bool host_real_path(Host *host, Arena *arena, Str path, Str *out, Error *err);
 /* Names in a directory, sorted, without "." and "..". */
 MUST_CHECK bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str **names,
                           uint32_t *count, Error *err);

@@ -1,0 +1,59 @@
+"""File systems: what is mounted already stays, and what cannot be mounted is not kept."""
+
+import pytest
+
+
+def mounted(**params):
+    return [{"name": "mount", "mount.mounted": [{key: value} for key, value in params.items()]}]
+
+
+@pytest.fixture
+def disk(light):
+    """A host with a file system on /dev/vg/lv, as LVM calls its volumes."""
+    host = light("trixie", loop=True)
+    host.run("truncate -s 8M /srv/image && mkfs.ext4 -q /srv/image")
+    device = host.run("ls -d /dev/loop[0-9]* | head -n 1").out
+    host.run(["losetup", device, "/srv/image"])
+    host.run(f"mkdir -p /dev/vg /dev/disk/by-uuid /srv/data && ln -s {device} /dev/vg/lv && "
+             f"ln -s {device} /dev/disk/by-uuid/12-34")  # fmt: skip
+    return host
+
+
+@pytest.mark.parametrize("name", ["/dev/vg/lv", "UUID=12-34", "/dev/disk/by-uuid/12-34"])
+def test_device_by_another_name_stays_mounted(disk, name):
+    """Unmounting it would fail here, and elsewhere take it from under whoever uses it."""
+    steps = mounted(name="/srv/data", device=name, type="ext4")
+    disk.run("mount $(readlink -f /dev/vg/lv) /srv/data && touch /srv/data/x")
+    disk.popen(["tail", "-f", "/srv/data/x"])
+    disk.wait_for("fuser -s /srv/data/x || pgrep -x tail")
+    done = disk.apply(steps)
+    assert done.result == "changed", done
+    assert "mount" not in done.steps["mount"].changes
+    assert disk.apply(steps).result == "ok"
+    assert disk.run("grep -c ' /srv/data ' /proc/self/mountinfo").out == "1"
+
+
+def test_other_device_takes_the_place(disk):
+    disk.run("mount -t tmpfs tmpfs /srv/data")
+    assert disk.apply(mounted(name="/srv/data", device="/dev/vg/lv", type="ext4")).result == "changed"
+    assert disk.run("findmnt -n -o FSTYPE /srv/data").out == "ext4"
+
+
+def test_place_behind_a_link_is_mounted_once(light):
+    host = light("trixie")
+    host.run("mkdir /srv/real && ln -s real /srv/link")
+    steps = mounted(name="/srv/link/x", device="tmpfs", type="tmpfs")
+    assert host.apply(steps).result == "changed"
+    assert host.apply(steps).result == "ok"
+    assert host.run("grep -c ' /srv/real/x ' /proc/self/mountinfo").out == "1"
+    gone = [{"name": "gone", "mount.unmounted": [{"name": "/srv/link/x"}]}]
+    assert host.apply(gone).result == "changed"
+    assert host.run("grep /srv/real/x /proc/self/mountinfo", check=False).out == ""
+
+
+def test_what_cannot_be_mounted_is_not_kept_for_the_next_boot(light):
+    host = light("trixie")
+    before = host.read("/etc/fstab")
+    done = host.apply(mounted(name="/srv/x", device="/dev/nowhere", type="ext4"))
+    assert "nowhere" in done.steps["mount"].error.message
+    assert host.read("/etc/fstab") == before
