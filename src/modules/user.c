@@ -98,14 +98,31 @@ static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *e
     return true;
 }
 
-static void add_all(Arena *arena, List *into, const List *from)
+/* Without `remove_groups` the user stays in those that are not named, also in one that somebody
+ * else, as a package, adds meanwhile. */
+static void set_groups(Call *call, UserChange *change, List *now, const List *wanted,
+                       Outcome *outcome)
 {
-    for (uint32_t i = 0; i < from->len; i++) {
-        list_push(arena, into, from->items[i]);
+    List *all = list_new(call->arena, now->len + wanted->len);
+    bool adds = change->now.found && !call_bool(call, "remove_groups");
+    for (uint32_t i = 0; i < wanted->len; i++) {
+        list_push(call->arena, all, wanted->items[i]);
     }
+    for (uint32_t i = 0; adds && i < now->len; i++) {
+        list_push(call->arena, all, now->items[i]);
+    }
+    all = people_sorted(call->arena, value_list(all));
+    if (people_same_names(now, all)) {
+        return;
+    }
+    if (adds) {
+        tool_arg(call, &change->options, STR("-a"));
+    }
+    add_option(call, change, "-G", people_joined(call->arena, wanted));
+    outcome_change(call, outcome, "groups", change->now.found ? value_list(now) : value_missing(),
+                   value_list(all));
 }
 
-/* Without `remove_groups` the user stays in those that are not named. */
 static bool check_groups(Call *call, UserChange *change, Outcome *outcome, Error *err)
 {
     List *now, *wanted = people_sorted(call->arena, call_param(call, "groups"));
@@ -124,22 +141,14 @@ static bool check_groups(Call *call, UserChange *change, Outcome *outcome, Error
     if (!people_groups_of(call, call_str(call, "name"), &now, err)) {
         return false;
     }
-    if (!call_bool(call, "remove_groups")) {
-        add_all(call->arena, wanted, now);
-        wanted = people_sorted(call->arena, value_list(wanted));
-    }
-    if (!people_same_names(now, wanted)) {
-        add_option(call, change, "-G", people_joined(call->arena, wanted));
-        outcome_change(call, outcome, "groups",
-                       change->now.found ? value_list(now) : value_missing(), value_list(wanted));
-    }
+    set_groups(call, change, now, wanted, outcome);
     return true;
 }
 
 static bool check_password(Call *call, UserChange *change, Outcome *outcome, Error *err)
 {
     Str hash = call_str(call, "password");
-    if (!call_has(call, "password") || str_eq(hash, change->shadow.fields[SHADOW_HASH])) {
+    if (!call_has(call, "password")) {
         return true;
     }
     for (size_t i = 0; i < hash.len; i++) {
@@ -149,14 +158,23 @@ static bool check_password(Call *call, UserChange *change, Outcome *outcome, Err
                              "prints it");
         }
     }
-    if (hash.len > 0 && hash.data[0] != '$' && hash.data[0] != '!' && hash.data[0] != '*') {
+    if (hash.len == 0) {
+        return error_set(err, ERROR_INVALID,
+                         "'password' is empty, which would let everybody in; '!' is for none that "
+                         "fits");
+    }
+    if (hash.data[0] != '$' && hash.data[0] != '!' && hash.data[0] != '*') {
         return error_set(err, ERROR_INVALID,
                          "'password' is the hash of a password, not the password: 'mkpasswd' makes "
                          "one");
     }
+    if (str_eq(hash, change->shadow.fields[SHADOW_HASH])) {
+        return true;
+    }
     change->set_password = true;
     outcome_change(call, outcome, "password", value_missing(), value_string(STR("(secret)")));
     outcome_observe(call, outcome, change->shadow.fields[SHADOW_HASH]);
+    outcome_observe(call, outcome, hash);
     return true;
 }
 

@@ -107,6 +107,9 @@ static void a_password_is_a_hash(void **state)
         assert_false(check(fixture));
         assert_null(strstr(fixture->err.text, bad[i]));
     }
+    set_text(fixture, "password", "");
+    assert_false(check(fixture));
+    assert_non_null(strstr(fixture->err.text, "would let everybody in"));
     set_text(fixture, "password", "$6$a$b");
     assert_true(check(fixture));
     assert_true(fixture->outcome.changed);

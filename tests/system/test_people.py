@@ -1,0 +1,22 @@
+"""Users and groups while others change them too."""
+
+
+def test_group_that_somebody_adds_meanwhile_stays(light):
+    """As the script of a package would, between the look and the change."""
+    host = light("trixie")
+    host.run("useradd web; groupadd one; groupadd two; mv /usr/sbin/usermod /usr/sbin/usermod.real")
+    host.write("/usr/sbin/usermod", '#!/bin/sh\ngpasswd -a web two\nexec usermod.real "$@"\n',
+               mode=0o755)  # fmt: skip
+    done = host.apply([{"name": "user", "user.present": [{"name": "web"}, {"groups": ["one"]}]}])
+    assert done.result == "changed", done
+    assert set(host.run("id -nG web").out.split()) == {"web", "one", "two"}
+
+
+def test_user_who_shall_leave_other_groups_does(light):
+    host = light("bookworm")
+    host.run("useradd web; groupadd one; groupadd two; gpasswd -a web two")
+    steps = [{"name": "user", "user.present": [
+        {"name": "web"}, {"groups": ["one"]}, {"remove_groups": True}]}]  # fmt: skip
+    assert host.apply(steps).result == "changed"
+    assert set(host.run("id -nG web").out.split()) == {"web", "one"}
+    assert host.apply(steps).result == "ok"
