@@ -153,16 +153,14 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
 static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
     SettingChange *change = outcome->found;
-    if (change->file->write && !target_apply(call, change->file, outcome, err)) {
-        return false;
-    }
     if (change->set_now) {
         if (!host_put(call->host, change->path, change->value, err)) {
             return false;
         }
         outcome->changed = true;
     }
-    return true;
+    /* Only what the kernel has taken is kept for the next boot. */
+    return target_apply(call, change->file, outcome, err);
 }
 
 /* Known to the claims. */
