@@ -129,7 +129,8 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
                         .gid = 0,
                         .parents = true,
                         .validate = value_missing() };
-    bool secret = value_is_secret(call_param(call, "cmd"));
+    bool secret =
+        value_is_secret(call_param(call, "cmd")) || value_holds_secret(call_param(call, "env"));
     if (secret) {
         target->mode = FILE_MODE_SECRET;
     }

@@ -6,7 +6,7 @@
 #define HOSTS STR("/etc/hosts")
 
 enum {
-    WORDS_MAX = 64
+    NAMES_MAX = 64
 };
 
 /* 4, 6, or 0 when it is no address. */
@@ -31,7 +31,7 @@ static bool is_name(Str name)
 typedef struct Entry {
     Str address;
     int family;
-    Str names[WORDS_MAX];
+    Str names[NAMES_MAX];
     uint32_t count;
 } Entry;
 
@@ -41,8 +41,8 @@ static bool read_entry(Call *call, Entry *entry, Error *err)
     *entry = (Entry){ .address = call_str(call, "address") };
     entry->names[entry->count++] = call_str(call, "name");
     for (uint32_t i = 0; value_is_sequence(aliases) && i < aliases.list->len; i++) {
-        if (entry->count == WORDS_MAX) {
-            return error_set(err, ERROR_LIMIT, "more than %d names", WORDS_MAX);
+        if (entry->count == NAMES_MAX) {
+            return error_set(err, ERROR_LIMIT, "more than %d names", NAMES_MAX);
         }
         entry->names[entry->count++] = value_str(aliases.list->items[i]);
     }
@@ -61,10 +61,24 @@ static bool read_entry(Call *call, Entry *entry, Error *err)
            error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no address", STR_ARG(entry->address));
 }
 
+static bool is_same_name(Str a, Str b)
+{
+    return str_eq_ignore_case(a, b);
+}
+
+/* All words of a line, however many, with room for some more. */
+static Str *line_words(Arena *arena, Str line, uint32_t more, uint32_t *count)
+{
+    uint32_t max = (uint32_t)(line.len / 2 + 1);
+    Str *words = ARENA_ARRAY(arena, Str, max + more);
+    *count = edit_words(line, words, max);
+    return words;
+}
+
 static bool has_name(const Str *names, uint32_t count, Str name)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (str_eq(names[i], name)) {
+        if (is_same_name(names[i], name)) {
             return true;
         }
     }
@@ -91,26 +105,27 @@ static Str make_line(Arena *arena, Str line, Str address, const Str *names, uint
 /* Takes the first name of the entry from the line; true when the line is left without any. */
 static bool strip_line(Edit *edit, uint32_t at, Str name)
 {
-    Str words[WORDS_MAX], kept[WORDS_MAX];
     Str line = edit->lines.items[at];
-    uint32_t count = edit_words(line, words, WORDS_MAX), left = 0;
+    uint32_t count, left = 1;
+    Str *words = line_words(edit->call->arena, line, 0, &count);
     for (uint32_t i = 1; i < count; i++) {
-        if (!str_eq(words[i], name)) {
-            kept[left++] = words[i];
+        if (!is_same_name(words[i], name)) {
+            words[left++] = words[i];
         }
     }
-    if (left + 1 < count) {
-        edit->lines.items[at] = make_line(edit->call->arena, line, words[0], kept, left);
+    if (left < count) {
+        edit->lines.items[at] = make_line(edit->call->arena, line, words[0], words + 1, left - 1);
     }
-    return left == 0 && count > 1;
+    return left == 1 && count > 1;
 }
 
 /* Adds what the line lacks. */
 static void extend_line(Edit *edit, uint32_t at, const Entry *entry)
 {
-    Str words[WORDS_MAX * 2];
     Str line = edit->lines.items[at];
-    uint32_t count = edit_words(line, words, WORDS_MAX), before = count;
+    uint32_t count;
+    Str *words = line_words(edit->call->arena, line, entry->count, &count);
+    uint32_t before = count;
     for (uint32_t i = 0; i < entry->count; i++) {
         if (!has_name(words + 1, count - 1, entry->names[i])) {
             words[count++] = entry->names[i];

@@ -1,5 +1,6 @@
 /* Modules that keep lines in files of the system: host, limits, cron, hostname, timezone, sysctl,
  * mount. */
+#include "base/buf.h"
 #include "module_fixture.h"
 
 static void put(Fixture *fixture, const char *path, const char *text)
@@ -63,6 +64,9 @@ static void hosts_are_found_by_name_and_family(void **state)
         { "192.0.2.7 db d\n::1 db\n", "db", NULL, NULL, "absent", "192.0.2.7\td\n" },
         { "192.0.2.7 db d\n::1 db\n", "db", "::1", NULL, "absent", "192.0.2.7 db d\n" },
         { "192.0.2.7 x\n", "db", NULL, NULL, "absent", "192.0.2.7 x\n" },
+        { "192.0.2.7 DB\n", "db", "192.0.2.7", NULL, "present", "192.0.2.7 DB\n" },
+        { "127.0.0.1 a\r\n192.0.2.7 db\r\n", "db", "192.0.2.7", "d", "present",
+          "127.0.0.1 a\r\n192.0.2.7\tdb d\r\n" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         put(fixture, "/etc/hosts", cases[i].before);
@@ -78,6 +82,28 @@ static void hosts_are_found_by_name_and_family(void **state)
         settle(fixture, strcmp(cases[i].before, cases[i].after) != 0);
         assert_str(content(fixture, "/etc/hosts"), cases[i].after);
     }
+}
+
+static void a_long_line_keeps_all_its_names(void **state)
+{
+    Fixture *fixture = *state;
+    Buf line = buf_make_in(&fixture->arena, BUF_UNLIMITED);
+    buf_put_c(&line, "192.0.2.7\tdb");
+    for (int i = 0; i < 100; i++) {
+        buf_put_format(&line, " n%d", i);
+    }
+    Str before = buf_str(&line);
+    Str after = arena_format(&fixture->arena, "%" STR_FMT " db2\n", STR_ARG(before));
+    put(fixture, "/etc/hosts", arena_copy_c(&fixture->arena, before));
+    use_action(fixture, "host.entry");
+    set_text(fixture, "name", "db2");
+    set_text(fixture, "address", "192.0.2.7");
+    set_text(fixture, "state", "present");
+    settle(fixture, true);
+    assert_str(content(fixture, "/etc/hosts"), arena_copy_c(&fixture->arena, after));
+    set_text(fixture, "state", "absent");
+    settle(fixture, true);
+    assert_int_equal(content(fixture, "/etc/hosts").len, before.len + 1);
 }
 
 static void a_host_without_a_proper_name_or_address_is_refused(void **state)
@@ -150,6 +176,28 @@ static void a_cron_job_is_a_file(void **state)
     use_action(fixture, "cron.absent");
     set_text(fixture, "name", "backup");
     settle(fixture, true);
+}
+
+static void secrets_of_a_cron_job_are_not_shown(void **state)
+{
+    Fixture *fixture = *state;
+    static const char *const params[] = { "cmd", "env" };
+    for (size_t i = 0; i < COUNT_OF(params); i++) {
+        Value secret = value_with_secret(value_string(STR("hunter2")));
+        Map *env = map_new(&fixture->arena, 1);
+        map_set_str(&fixture->arena, env, STR("TOKEN"), secret);
+        use_cron(fixture, "true");
+        set_param(fixture, params[i], i == 0 ? secret : value_map(env));
+        assert_true(plan(fixture));
+        assert_str(fixture->outcome.diff, "/etc/cron.d/backup: changed (secret)\n");
+        settle(fixture, true);
+        FileInfo info;
+        assert_true(host_stat(fixture->host, STR("/etc/cron.d/backup"), &info, &fixture->err));
+        assert_int_equal(info.mode, 0600);
+        use_action(fixture, "cron.absent");
+        set_text(fixture, "name", "backup");
+        settle(fixture, true);
+    }
 }
 
 static void a_cron_job_cannot_hold_another(void **state)
@@ -255,6 +303,16 @@ static void a_mount_below_another_root_is_its_line(void **state)
                                                "tmpfs\t/srv/a\\040b\ttmpfs\tsize=8m\t0 0\n");
     set_text(fixture, "device", "-o");
     assert_false(check(fixture));
+    /* What would make a line of other fields, at which a machine may refuse to start. */
+    set_text(fixture, "device", "tmpfs");
+    static const char *const bad[] = { "ro, noatime", "ro\tnoatime", "ro\nx", "", "ro#", "-o" };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        set_text(fixture, "options", bad[i]);
+        assert_false(check(fixture));
+    }
+    set_text(fixture, "options", "ro");
+    set_text(fixture, "type", "tmpfs ro");
+    assert_false(check(fixture));
     use_action(fixture, "mount.unmounted");
     set_text(fixture, "name", "/srv/a b");
     set_param(fixture, "persist", value_bool(true));
@@ -266,9 +324,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_ROOT(hosts_are_found_by_name_and_family),
+        IN_ROOT(a_long_line_keeps_all_its_names),
         IN_ROOT(a_host_without_a_proper_name_or_address_is_refused),
         IN_ROOT(a_limit_is_one_line),
         IN_ROOT(a_cron_job_is_a_file),
+        IN_ROOT(secrets_of_a_cron_job_are_not_shown),
         IN_ROOT(a_cron_job_cannot_hold_another),
         IN_ROOT(the_name_of_another_root_is_its_file),
         IN_ROOT(a_time_zone_is_a_link),
