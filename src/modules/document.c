@@ -3,9 +3,9 @@
 #include "modules/file/edit.h"
 
 static void tell_change(Call *call, const DocumentWish *wish, const DocumentChange *change,
-                        bool secret, Outcome *outcome)
+                        bool hidden, Outcome *outcome)
 {
-    if (outcome->changed && !secret) {
+    if (outcome->changed && !hidden) {
         outcome_change(call, outcome, "value", change->old,
                        wish->absent ? value_missing() : wish->value);
     }
@@ -31,6 +31,6 @@ bool document_check(Call *call, const DocumentFormat *format, Outcome *outcome, 
         return false;
     }
     outcome->state = wish.absent ? STR("absent") : STR("present");
-    tell_change(call, &wish, &change, edit.target->secret, outcome);
+    tell_change(call, &wish, &change, edit.target->hidden, outcome);
     return true;
 }

@@ -14,7 +14,7 @@ steps:
   file.managed:
     - name: /etc/web.conf
     - content: "site {{ vars.site }}, port {{ vars.ports['http'] }} of {{ item }}"
-    - mode: '0600'
+    - mode: '0604'
   forEach: [a]
 - name: password
   file.managed:

@@ -139,9 +139,9 @@ def test_why_tells_which_guard_kept_a_command(eden, world):
 
 
 def test_a_plan_shows_the_mode_of_a_new_file(world):
-    done = world("plan", "- name: f\n  file.managed: [{name: /f}, {content: x}, {mode: '0640'}]\n")
+    done = world("plan", "- name: f\n  file.managed: [{name: /f}, {content: x}, {mode: '0604'}]\n")
     assert "+x" in done.stdout
-    assert "mode: 0640" in done.stdout
+    assert "mode: 0604" in done.stdout
 
 
 def test_recursive_modes_are_told_with_the_old_ones(world, tmp_path):

@@ -23,6 +23,21 @@ static void split_lines(Edit *edit, Str text)
     }
 }
 
+/* A file that was written elsewhere, with "\r\n" at the end of every line, keeps these. */
+static void take_line_ends(Edit *edit)
+{
+    uint32_t ended = edit->lines.len - (edit->ends_line ? 0 : 1);
+    for (uint32_t i = 0; i < ended; i++) {
+        if (!str_ends(edit->lines.items[i], STR("\r"))) {
+            return;
+        }
+    }
+    edit->crlf = ended > 0;
+    for (uint32_t i = 0; i < ended; i++) {
+        edit->lines.items[i].len--;
+    }
+}
+
 bool edit_wants_absence(const Edit *edit)
 {
     return str_eq(call_str(edit->call, "state"), STR("absent"));
@@ -65,6 +80,9 @@ static bool take_lines(Edit *edit, Error *err)
                          STR_ARG(target->path), FILE_CONTENT_MAX);
     }
     split_lines(edit, target->old);
+    if (edit->lines.len > 0) {
+        take_line_ends(edit);
+    }
     return true;
 }
 
@@ -172,9 +190,6 @@ void edit_remove(Edit *edit, uint32_t at, uint32_t count)
 
 bool edit_end_text(Edit *edit, Str text, bool secret, Outcome *outcome, Error *err)
 {
-    /* Beside what the site says a diff shows other lines, which not everybody may read. */
-    const FileInfo *before = &edit->target->before;
-    secret = secret || (before->kind == FILE_REGULAR && (before->mode & S_IROTH) == 0);
     Value value = value_string(text);
     target_set_content(edit->target, secret ? value_with_secret(value) : value);
     edit->target->old_known = true;
@@ -184,13 +199,14 @@ bool edit_end_text(Edit *edit, Str text, bool secret, Outcome *outcome, Error *e
 bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err)
 {
     Buf text = buf_make_in(edit->call->arena, BUF_UNLIMITED);
+    Str end = edit->crlf ? STR("\r\n") : STR("\n");
     for (uint32_t i = 0; i < edit->lines.len; i++) {
         buf_put(&text, edit->lines.items[i]);
-        buf_put_char(&text, '\n');
+        buf_put(&text, end);
     }
     /* A file without a last line end stays so, unless something else changes. */
     Str content = buf_str(&text);
-    if (!edit->ends_line && content.len == edit->target->old.len + 1 &&
+    if (!edit->ends_line && content.len == edit->target->old.len + end.len &&
         str_starts(content, edit->target->old)) {
         content = edit->target->old;
     }

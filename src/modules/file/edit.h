@@ -22,6 +22,7 @@ typedef struct Edit {
     Target *target;
     EditLines lines;
     bool ends_line; /* the file ends with a line end, or is empty */
+    bool crlf;      /* all its lines end with "\r\n", and so do new ones */
     bool skipped;   /* there is no file, and none is wanted or known yet */
 } Edit;
 
@@ -37,8 +38,7 @@ bool edit_wants_absence(const Edit *edit);
 MUST_CHECK bool edit_find_place(Edit *edit, uint32_t *out, Error *err);
 void edit_insert(Edit *edit, uint32_t at, Str line);
 void edit_remove(Edit *edit, uint32_t at, uint32_t count);
-/* Compares what became of the lines with the file. `secret`: what was put there is; and so is the
- * whole of a file that not everybody may read. */
+/* Compares what became of the lines with the file. `secret`: what was put there is. */
 MUST_CHECK bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err);
 /* The same with the whole text, for editors that do not work by lines. */
 MUST_CHECK bool edit_end_text(Edit *edit, Str text, bool secret, Outcome *outcome, Error *err);

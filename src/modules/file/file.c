@@ -14,7 +14,11 @@ static const Action actions[] = {
           "moment, so nobody ever sees a part of it. A link is replaced too, not followed.\n"
           "\n"
           "'validate' runs a command on the new content before it is used, with '%s' replaced by\n"
-          "its path; when that fails the old file stays.\n",
+          "its path; when that fails the old file stays.\n"
+          "\n"
+          "Of a file that not everybody may read, as it is or as it shall be (0600, 0640), plan\n"
+          "and apply tell only that it changes; 'diff: true' shows the difference too. Secrets\n"
+          "are never shown.\n",
       .example = "- name: greet who logs in\n"
                  "  file.managed:\n"
                  "    - name: /etc/motd\n"

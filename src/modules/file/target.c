@@ -64,6 +64,7 @@ bool target_wish(Call *call, Str path, Target *target, Error *err)
     *target = (Target){ .path = path, .new_mode = FILE_MODE_NEW };
     target->parents = call_bool(call, "parents");
     target->validate = call_param(call, "validate");
+    target->open = call_bool(call, "diff");
     return target_wish_attributes(call, target, err) && read_backup(call, target, err);
 }
 
@@ -98,11 +99,27 @@ static Str describe(Arena *arena, Str content, int64_t size, bool known)
     return arena_format(arena, "%zu bytes, sha256 %s", content.len, digits);
 }
 
+static mode_t wanted_mode(const Target *target)
+{
+    return target->has_mode                      ? target->mode
+           : target->before.kind == FILE_REGULAR ? target->before.mode
+                                                 : target->new_mode;
+}
+
+/* What not everybody may read on the machine is not for everybody who reads of the run either,
+ * whether it is that way now or shall be. */
+static bool is_private(const Target *target)
+{
+    return (target->before.kind == FILE_REGULAR && (target->before.mode & S_IROTH) == 0) ||
+           (wanted_mode(target) & S_IROTH) == 0;
+}
+
 static void put_diff(Call *call, const Target *target, Buf *diff)
 {
     bool is_new = target->before.kind == FILE_ABSENT;
-    if (target->secret) {
-        buf_put_format(diff, "%" STR_FMT ": changed (secret)\n", STR_ARG(target->path));
+    if (target->hidden) {
+        buf_put_format(diff, "%" STR_FMT ": changed (%s)\n", STR_ARG(target->path),
+                       target->secret ? "secret" : "private");
         return;
     }
     if (target->old_known && target->old.len <= DIFF_MAX && target->content.len <= DIFF_MAX &&
@@ -159,8 +176,8 @@ static void tell_attributes(Call *call, const Target *target, Outcome *outcome)
         outcome_change(call, outcome, "group", old, value_string(target->group));
     }
     if (is_new) {
-        mode_t mode = target->has_mode ? target->mode : target->new_mode;
-        outcome_change(call, outcome, "mode", value_missing(), mode_value(arena, mode));
+        outcome_change(call, outcome, "mode", value_missing(),
+                       mode_value(arena, wanted_mode(target)));
     } else if (target->set_mode) {
         outcome_change(call, outcome, "mode", mode_value(arena, before->mode),
                        mode_value(arena, target->mode));
@@ -221,11 +238,10 @@ static void plan_file(Call *call, const Target *target)
     if (!target->has_content && !target->old_known) {
         return;
     }
-    bool is_new = target->before.kind == FILE_ABSENT;
     PlannedFile file = { .info = target->before,
                          .content = target->has_content ? target->content : target->old };
     file.info.kind = FILE_REGULAR;
-    file.info.mode = target->has_mode ? target->mode : is_new ? target->new_mode : file.info.mode;
+    file.info.mode = wanted_mode(target);
     file.info.uid = target->uid != HOST_KEEP_ID ? target->uid : file.info.uid;
     file.info.gid = target->gid != HOST_KEEP_ID ? target->gid : file.info.gid;
     call_plan(call, target->path, &file);
@@ -263,13 +279,14 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         return true;
     }
     outcome->changed = true;
+    target->hidden = target->secret || (!target->open && is_private(target));
     if (call->planning && before->kind == FILE_ABSENT && target->missing.len == 0) {
         target->missing = target_missing_parent(call, target->path, target->parents);
     }
     if (target->write) {
         put_diff(call, target, diff);
     }
-    if (target->write && target->secret) {
+    if (target->write && target->hidden) {
         outcome_observe(call, outcome, target->old);
         outcome_observe(call, outcome, target->content);
     }
@@ -333,9 +350,7 @@ static bool write_file(Call *call, const Target *target, Error *err)
     } asked = { call, target->validate };
     FileWrite write = {
         .content = target->content,
-        .mode = target->has_mode ? target->mode
-                : exists         ? target->before.mode
-                                 : target->new_mode,
+        .mode = wanted_mode(target),
         .uid = target->uid,
         .gid = target->gid,
         .before = &target->before,

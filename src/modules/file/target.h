@@ -19,6 +19,8 @@
         { "parents", PARAM_BOOL, .fallback = "true", .help = "make missing directories above" }, \
         { "backup", PARAM_STRING,                                                                \
           .help = "keep the former content beside it; true, or the end of that file's name" },   \
+        { "diff", PARAM_BOOL, .fallback = "false",                                               \
+          .help = "show what changes also when not everybody may read the file" },               \
     {                                                                                            \
         "validate", PARAM_COMMAND,                                                               \
             .help = "a command that must like the new content before it is used; %s is its path" \
@@ -37,6 +39,7 @@ typedef struct Target {
     bool has_content;
     Str content;
     bool secret; /* the content must not be shown */
+    bool open;   /* shown though not everybody may read the file */
     bool has_mode;
     mode_t mode;
     mode_t new_mode; /* for a file that is not there yet */
@@ -54,6 +57,7 @@ typedef struct Target {
     Str old; /* the old content, as far as it was read */
     bool old_known;
     bool write, set_owner, set_mode;
+    bool hidden; /* neither the old nor the new content may be shown */
 } Target;
 
 /* Owner and group. In a plan, somebody who is not there yet is no failure. */

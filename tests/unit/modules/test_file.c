@@ -93,14 +93,47 @@ static void without_parents_a_missing_directory_is_a_failure(void **state)
 static void changes_content_and_keeps_the_mode(void **state)
 {
     Fixture *fixture = *state;
-    put(fixture, "/motd", "one\ntwo\n", 0600);
+    put(fixture, "/motd", "one\ntwo\n", 0604);
     use_file(fixture, "file.managed", "/motd");
     set_text(fixture, "content", "one\nthree\n");
     assert_true(plan(fixture));
     assert_str(fixture->outcome.diff,
                "--- /motd\n+++ /motd\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n");
     changes_once(fixture);
-    assert_int_equal(info_of(fixture, "/motd").mode, 0600);
+    assert_int_equal(info_of(fixture, "/motd").mode, 0604);
+}
+
+static void what_not_everybody_may_read_is_not_shown(void **state)
+{
+    Fixture *fixture = *state;
+    static const struct {
+        int before, wanted;
+        bool shown;
+    } cases[] = { { 0644, 0644, true }, { 0600, 0644, false }, { 0644, 0600, false },
+                  { 0640, -1, false },  { 0644, -1, true },    { -1, 0600, false },
+                  { -1, 0644, true },   { -1, -1, true } };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        use_file(fixture, "file.absent", "/f");
+        assert_true(run(fixture));
+        if (cases[i].before >= 0) {
+            put(fixture, "/f", "old\n", (mode_t)cases[i].before);
+        }
+        use_file(fixture, "file.managed", "/f");
+        set_text(fixture, "content", "new\n");
+        if (cases[i].wanted >= 0) {
+            set_param(fixture, "mode", value_int(cases[i].wanted));
+        }
+        assert_true(plan(fixture));
+        bool shown = str_find(fixture->outcome.diff, STR("+new"), 0) != STR_NOT_FOUND;
+        assert_int_equal(shown, cases[i].shown);
+        if (!cases[i].shown) {
+            assert_str(fixture->outcome.diff, "/f: changed (private)\n");
+            assert_true(fixture->outcome.observed.len > 0);
+            set_param(fixture, "diff", value_bool(true));
+            assert_true(plan(fixture));
+            assert_int_not_equal(str_find(fixture->outcome.diff, STR("+new"), 0), STR_NOT_FOUND);
+        }
+    }
 }
 
 static void sets_owner_and_mode_alone(void **state)
@@ -513,6 +546,22 @@ static void a_line_is_put_replaced_and_removed(void **state)
     assert_int_equal(strncmp(fixture->err.text, "match: '(' is no pattern", 24), 0);
 }
 
+static void line_ends_stay_as_they_are(void **state)
+{
+    Fixture *fixture = *state;
+    use_file(fixture, "file.line", "/f");
+    set_text(fixture, "line", "b");
+    edits(fixture, "a\r\nc\r\n", "a\r\nc\r\nb\r\n");
+    edits(fixture, "a\r\nc", "a\r\nc\r\nb\r\n");
+    edits(fixture, "a\r\nc\n", "a\r\nc\nb\n");
+    edits(fixture, "a\r", "a\r\nb\n");
+    put(fixture, "/f", "a\r\nb\r\nc", 0644);
+    assert_true(check(fixture));
+    assert_false(fixture->outcome.changed);
+    set_text(fixture, "state", "absent");
+    edits(fixture, "a\r\nb\r\nc\r\n", "a\r\nc\r\n");
+}
+
 static void lines_of_a_private_file_are_not_shown(void **state)
 {
     Fixture *fixture = *state;
@@ -520,7 +569,7 @@ static void lines_of_a_private_file_are_not_shown(void **state)
     use_file(fixture, "file.line", "/f");
     set_text(fixture, "line", "b");
     assert_true(check(fixture));
-    assert_str(fixture->outcome.diff, "/f: changed (secret)\n");
+    assert_str(fixture->outcome.diff, "/f: changed (private)\n");
     changes_once(fixture);
     assert_int_equal(info_of(fixture, "/f").mode, 0640);
 }
@@ -588,6 +637,7 @@ int main(void)
         IN_ROOT(makes_a_file_and_its_directories),
         IN_ROOT(without_parents_a_missing_directory_is_a_failure),
         IN_ROOT(changes_content_and_keeps_the_mode),
+        IN_ROOT(what_not_everybody_may_read_is_not_shown),
         IN_ROOT(sets_owner_and_mode_alone),
         IN_ROOT(an_unknown_owner_fails_but_not_in_a_plan),
         IN_ROOT(secrets_are_not_shown),
@@ -610,6 +660,7 @@ int main(void)
         IN_ROOT(removes_what_is_there),
         IN_ROOT(copies_content_and_mode),
         IN_ROOT(a_line_is_put_replaced_and_removed),
+        IN_ROOT(line_ends_stay_as_they_are),
         IN_ROOT(lines_of_a_private_file_are_not_shown),
         IN_ROOT(a_line_of_a_missing_file),
         IN_ROOT(a_block_stands_between_its_marks),
