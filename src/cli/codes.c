@@ -11,6 +11,8 @@ const Code codes[] = {
 #include "facts/codes.def"
 
 #include "run/codes.def"
+
+#include "cli/codes.def"
 #undef CODE
     { 0 },
 };

@@ -2,6 +2,7 @@
 #include "cli/invocation.h"
 
 #include "base/bug.h"
+#include "base/problems.h"
 #include "base/suggest.h"
 #include "base/visible.h"
 #include "model/foreign.h"
@@ -47,7 +48,36 @@ bool invocation_prints(const Invocation *invocation, const char *format)
 
 bool invocation_wants_json(const Invocation *invocation)
 {
-    return invocation_flag(invocation, "output") && invocation_prints(invocation, "json");
+    return invocation->json;
+}
+
+/* The last one counts, as when they are parsed. */
+bool words_ask_for_json(int argc, char **argv)
+{
+    bool json = false;
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        Str word = str_from_c(argv[i]);
+        bool next = str_eq(word, STR("-o")) || str_eq(word, STR("--output"));
+        if (next && i + 1 < argc) {
+            json = strcmp(argv[++i], "json") == 0;
+        } else if (str_starts(word, STR("--output="))) {
+            json = str_ends(word, STR("=json"));
+        } else if (str_starts(word, STR("-o"))) {
+            json = str_eq(word, STR("-ojson"));
+        }
+    }
+    return json;
+}
+
+static void tell_json(const Invocation *invocation, Str text, Str hint)
+{
+    Problems problems;
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    problems_init(&problems, invocation->arena);
+    Problem *problem = problems_add(&problems, "E0801", NULL, 0, 0, "%" STR_FMT, STR_ARG(text));
+    problem->hint = hint;
+    problems_print_json(&problems, &out);
+    stream_put(invocation->out, buf_str(&out));
 }
 
 PRINTF_LIKE(3, 0)
@@ -55,6 +85,15 @@ static int tell(const Invocation *invocation, Str near, const char *format, va_l
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     buf_put_format_v(&text, format, args);
+    if (invocation_wants_json(invocation)) {
+        Str name = invocation->command == NULL ? STR_EMPTY : str_from_c(invocation->command->name);
+        tell_json(invocation, buf_str(&text),
+                  near.len > 0 ? arena_format(invocation->arena, "did you mean '%" STR_FMT "'?",
+                                              STR_ARG(near))
+                               : str_trim(arena_format(invocation->arena,
+                                                       "see: eden help %" STR_FMT, STR_ARG(name))));
+        return EXIT_USAGE;
+    }
     if (near.len > 0) {
         buf_put_format(&text, "; did you mean '%" STR_FMT "'?", STR_ARG(near));
     }

@@ -21,8 +21,11 @@ struct Invocation {
     bool color_out;  /* whether what is printed is colored */
     bool color_err;  /* whether messages are */
     bool moving_err; /* whether a line of messages can be written over, as on most terminals */
+    bool json;       /* the command line asks for JSON, even if nothing else in it is right */
 };
 
+/* Whether `-o json` is among the words behind the command, whatever else is wrong with them. */
+bool words_ask_for_json(int argc, char **argv);
 /* Fills `args` and `given` from the words behind the command. What is wrong was told when it
  * returns false. */
 MUST_CHECK bool invocation_parse(Invocation *invocation, int argc, char **argv);
@@ -39,7 +42,7 @@ bool invocation_prints(const Invocation *invocation, const char *format);
 bool invocation_wants_json(const Invocation *invocation);
 
 /* Tells what is wrong with the command line, on one line whatever the arguments hold, and where
- * to find help. Returns EXIT_USAGE. */
+ * to find help; to who asked for JSON as a problem, on standard output. Returns EXIT_USAGE. */
 PRINTF_LIKE(2, 3) int usage_error(const Invocation *invocation, const char *format, ...);
 /* The same with "; did you mean 'NEAR'?"; `near` may be empty. */
 PRINTF_LIKE(3, 4)

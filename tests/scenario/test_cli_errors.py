@@ -155,6 +155,26 @@ def test_the_same_as_json(eden, tmp_path, files, arguments, message):
             assert f"from {origin['file']}:{origin['line']}" in message
 
 
+@pytest.mark.parametrize("arguments, message, hint", [
+    (["plan"], "PATH is missing", "see: eden help plan"),
+    (["plan", "x", "--ordr", "genius"], "unknown option '--ordr'", "did you mean '--order'?"),
+    (["apply", "x", "--workers", "many"], "--workers takes a number", "see: eden help apply"),
+    (["render"], "FILE is missing", "see: eden help render"),
+    (["eval", "1", "2"], "'2' is one argument too many", "see: eden help eval"),
+    (["plam", "x"], "there is no command 'plam'", "did you mean 'plan'?"),
+])  # fmt: skip
+@pytest.mark.parametrize("asked", [["-o", "json"], ["-ojson"], ["--output=json"], ["--output", "json"]])
+def test_wrong_usage_is_told_as_json(eden, arguments, message, hint, asked):
+    done = eden(*arguments, *asked)
+    assert (done.returncode, done.stderr) == (64, "")
+    report = json.loads(done.stdout)
+    [problem] = report["problems"]
+    assert report["format"] == "eden.problems/1" and problem["code"] == "E0801"
+    assert message in problem["message"] and problem["hint"] == hint
+    other = eden(*arguments, "--", "-o", "json")
+    assert (other.returncode, other.stdout) == (64, "") and other.stderr.startswith("eden")
+
+
 def test_the_way_there_is_in_the_json_too(eden, tmp_path):
     files, arguments, _ = CASES["a fault in a macro of an included template, with the way there"]
     write(tmp_path, files)
