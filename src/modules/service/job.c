@@ -32,6 +32,7 @@ typedef struct Running {
     int64_t deadline_us; /* negative: none */
     int64_t since_us;    /* of the wall clock */
     bool unmet;          /* its conditions did not hold, so that nothing was done */
+    BusValue last_end;   /* properties of its service when it failed last; may be empty */
     Outcome *outcome;
 } Running;
 
@@ -77,6 +78,12 @@ static Str describe_command(Running *running, const BusValue *more)
     return STR("one of its commands failed");
 }
 
+static bool tells_failure(const BusValue *properties)
+{
+    Str result = bus_text(bus_find(properties, "Result"));
+    return result.len > 0 && !str_eq(result, STR("success"));
+}
+
 /* Why a unit failed, in words: "it ended with exit code 3". */
 static Str describe_failure(Running *running)
 {
@@ -85,6 +92,9 @@ static Str describe_failure(Running *running)
     Arena *arena = running->manager->call->arena;
     if (!manager_look_closer(running->manager, running->unit, &more, &err)) {
         return STR_EMPTY;
+    }
+    if (!tells_failure(&more) && tells_failure(&running->last_end)) {
+        more = running->last_end; /* it was started again since */
     }
     Str result = bus_text(bus_find(&more, "Result"));
     int64_t code = bus_integer(bus_find(&more, "ExecMainCode"));
@@ -117,7 +127,7 @@ static Str describe_failure(Running *running)
     if (str_eq(result, STR("success")) && unit_is_stopped(running->unit)) {
         return STR("it ended at once, without an error; what only runs to its end is Type=oneshot");
     }
-    return result.len > 0 && !str_eq(result, STR("success"))
+    return tells_failure(&more)
                ? arena_format(arena, "systemd says '%" STR_FMT "'", STR_ARG(result))
                : STR_EMPTY;
 }
@@ -206,9 +216,11 @@ static bool next_signal(Running *running, int64_t until_us, BusSignal *out, Erro
         return false;
     }
     /* Once it is over, systemd may have forgotten the unit and this with it. */
-    const BusValue *condition = bus_find(bus_item(&out->args, 1), "ConditionResult");
-    if (str_eq(out->member, STR("PropertiesChanged")) && condition->type == 'b') {
-        running->unmet = !condition->boolean;
+    const BusValue *properties = bus_item(&out->args, 1);
+    const BusValue *condition = bus_find(properties, "ConditionResult");
+    if (str_eq(out->member, STR("PropertiesChanged"))) {
+        running->unmet = condition->type == 'b' ? !condition->boolean : running->unmet;
+        running->last_end = tells_failure(properties) ? *properties : running->last_end;
     }
     return true;
 }
