@@ -44,8 +44,8 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
         .output_max = TOOL_OUTPUT_MAX,
         .join_output = tool->join_output,
         .cancelled = call->cancelled,
-        .line = tool->shows ? show_line : NULL,
-        .line_context = call,
+        .line = tool->line == NULL && tool->shows ? show_line : tool->line,
+        .line_context = tool->line == NULL ? call : tool->line_context,
         .take = tool->take,
         .take_context = tool->take_context,
     };

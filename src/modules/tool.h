@@ -25,6 +25,8 @@ typedef struct Tool {
     int input_file;   /* see ProcessSpec, also for what follows */
     ProcessTake take;
     void *take_context;
+    ProcessLine line; /* instead of being shown */
+    void *line_context;
     const Account *account; /* whom it runs as, in their home; NULL: as this process */
 } Tool;
 

@@ -23,10 +23,6 @@ struct HostWriter {
     char path[PATH_MAX];
 };
 
-enum {
-    DIGEST_PIECE = 64 << 10
-};
-
 /* --- Reading ------------------------------------------------------------------------------- */
 
 bool host_reader_open(Host *host, Str path, HostReader **out, Error *err)
@@ -91,24 +87,6 @@ bool host_reader_get(HostReader *reader, uint64_t offset, char *buffer, size_t s
         }
         *got += (size_t)count;
     }
-    return true;
-}
-
-bool host_reader_digest(HostReader *reader, char out[SHA256_HEX + 1], Error *err)
-{
-    char piece[DIGEST_PIECE];
-    Sha256 sha;
-    uint64_t offset = 0;
-    size_t got;
-    sha256_start(&sha);
-    do {
-        if (!host_reader_get(reader, offset, piece, sizeof piece, &got, err)) {
-            return false;
-        }
-        sha256_add(&sha, str_from(piece, got));
-        offset += got;
-    } while (got > 0);
-    sha256_finish(&sha, out);
     return true;
 }
 

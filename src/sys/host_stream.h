@@ -3,7 +3,6 @@
 #pragma once
 
 #include "sys/host.h"
-#include "sys/sha256.h"
 
 /* --- Reading ------------------------------------------------------------------------------- */
 
@@ -21,8 +20,6 @@ MUST_CHECK bool host_reader_get(HostReader *reader, uint64_t offset, char *buffe
                                 size_t *got, Error *err);
 /* For ProcessSpec.input_file; stays the reader's. */
 int host_reader_descriptor(const HostReader *reader);
-/* The SHA-256 of all of it. */
-MUST_CHECK bool host_reader_digest(HostReader *reader, char out[SHA256_HEX + 1], Error *err);
 
 /* --- Writing ------------------------------------------------------------------------------- */
 

@@ -432,7 +432,9 @@ static bool watch(const ProcessSpec *spec, Running *running, int64_t deadline_us
     if (poll(polled, 3, (int)wait_ms) <= 0) {
         return false;
     }
-    for (int i = 0; i < 2; i++) {
+    /* Standard error first: it was looked at last, so what was written there before the output is
+     * seen by now. */
+    for (int i = 1; i >= 0; i--) {
         if (polled[i + 1].revents != 0) {
             output_read(spec, &running->outputs[i]);
         }

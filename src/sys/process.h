@@ -41,7 +41,9 @@ typedef struct ProcessSpec {
     const atomic_bool *cancelled; /* may be NULL */
     ProcessLine line;             /* told every line of output as it comes; may be NULL */
     void *line_context;
-    ProcessTake take; /* given standard output as it comes, which is not kept then; may be NULL */
+    /* Given standard output as it comes, which is not kept then; may be NULL. `line` was told before
+     * what the program wrote to standard error before that. */
+    ProcessTake take;
     void *take_context;
 } ProcessSpec;
 

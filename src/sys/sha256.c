@@ -7,6 +7,7 @@
 #include <openssl/sha.h>
 
 #include "base/bug.h"
+#include "base/hex.h"
 
 _Static_assert(SHA256_HEX == 2 * SHA256_DIGEST_LENGTH, "two digits for each byte");
 
@@ -29,14 +30,9 @@ void sha256_add(Sha256 *sha, Str piece)
 
 void sha256_finish(Sha256 *sha, char out[SHA256_HEX + 1])
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char bytes[SHA256_DIGEST_LENGTH];
     BUG_IF(SHA256_Final(bytes, state_of(sha)) != 1);
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    out[SHA256_HEX] = '\0';
+    hex_put(bytes, sizeof bytes, out);
 }
 
 void sha256_hex(Str text, char out[SHA256_HEX + 1])

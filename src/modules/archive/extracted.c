@@ -21,7 +21,7 @@ const ParamSpec extracted_params[] = {
     { "source", PARAM_PATH, .help = "the archive, a file of the machine" },
     { "site_file", PARAM_SITE_FILE, .help = "the archive, a file below files/ of the site" },
     { "digest", PARAM_STRING,
-      .help = "what the archive must be: 'sha256:' and 64 hexadecimal digits" },
+      .help = "what the archive must be: 'sha256:' or 'sha512:' and hexadecimal digits" },
     { "strip", PARAM_INT, .fallback = "0",
       .help = "how many directories are taken from the front of each name" },
     { "owner", PARAM_STRING, .help = "whom everything belongs to, by name or number" },
@@ -46,6 +46,7 @@ typedef struct Extraction {
     FileInfo directory;
     Str stamp_path;
     Stamp stamp;
+    Str wanted; /* digest; empty: any */
     Str digest; /* of the archive */
     FileInfo source;
 } Extraction;
@@ -78,33 +79,23 @@ static bool source_is_same(const Stamp *stamp, const FileInfo *now)
 /* Large archives are read once only, as long as they stay as they are. */
 static bool find_digest(Call *call, const ArchiveSource *source, Extraction *extraction, Error *err)
 {
-    char hex[SHA256_HEX + 1];
+    DigestKind kind = digest_kind(extraction->wanted);
+    const Stamp *stamp = &extraction->stamp;
     if (source->reader == NULL) {
-        sha256_hex(source->bytes, hex);
-    } else {
-        extraction->source = *host_reader_info(source->reader);
-        if (source_is_same(&extraction->stamp, &extraction->source)) {
-            extraction->digest = extraction->stamp.digest;
-            return true;
-        }
-        if (!host_reader_digest(source->reader, hex, err)) {
-            return false;
-        }
-    }
-    extraction->digest = digest_from_hex(call->arena, hex);
-    return true;
-}
-
-static bool check_digest(Call *call, const Extraction *extraction, Error *err)
-{
-    Str wanted;
-    if (!call_has(call, "digest")) {
+        extraction->digest = digest_of_text(call->arena, kind, source->bytes);
         return true;
     }
-    if (!digest_parse(call->arena, call_str(call, "digest"), &wanted, err)) {
-        return false;
+    extraction->source = *host_reader_info(source->reader);
+    if (source_is_same(stamp, &extraction->source) && digest_kind(stamp->digest) == kind) {
+        extraction->digest = stamp->digest;
+        return true;
     }
-    return str_eq(wanted, extraction->digest) ||
+    return digest_of_file(call->arena, kind, source->reader, &extraction->digest, err);
+}
+
+static bool check_digest(const Extraction *extraction, Error *err)
+{
+    return extraction->wanted.len == 0 || str_eq(extraction->wanted, extraction->digest) ||
            error_set(err, ERROR_INVALID,
                      "the archive is another one than 'digest' says: it has %" STR_FMT,
                      STR_ARG(extraction->digest));
@@ -189,7 +180,6 @@ static bool look_at_members(Call *call, Host *inside, const Extraction *extracti
 
 static bool read_params(Call *call, Extraction *extraction, Error *err)
 {
-    Str ignored;
     int64_t strip = call_int(call, "strip", 0);
     if (call_has(call, "source") == call_has(call, "site_file")) {
         return error_set(err, ERROR_INVALID, "needs either 'source' or 'site_file'");
@@ -202,7 +192,7 @@ static bool read_params(Call *call, Extraction *extraction, Error *err)
         return error_set(err, ERROR_INVALID, "'max_size' and 'max_members' are at least 1");
     }
     if (call_has(call, "digest") &&
-        !digest_parse(call->arena, call_str(call, "digest"), &ignored, err)) {
+        !digest_parse(call->arena, call_str(call, "digest"), &extraction->wanted, err)) {
         return false;
     }
     extraction->path = call_str(call, "name");
@@ -281,7 +271,7 @@ static bool look_inside(Call *call, Extraction *extraction, Outcome *outcome, Er
     if (!open_source(call, &source, err)) {
         return tolerate_missing(call, outcome, err);
     }
-    return find_digest(call, &source, extraction, err) && check_digest(call, extraction, err) &&
+    return find_digest(call, &source, extraction, err) && check_digest(extraction, err) &&
            archive_detect(&source, &format, err) && compare(call, extraction, inside, outcome, err);
 }
 

@@ -1,0 +1,151 @@
+#include "modules/http/transfer.h"
+
+#include <stdio.h>
+
+#include "modules/tool.h"
+
+enum {
+    SHOW_EVERY_US = 500000,
+    STATUS_OK = 200,
+};
+
+/* Exit codes of curl. */
+enum {
+    CURL_TIMED_OUT = 28,
+    CURL_REDIRECTS = 47,
+    CURL_TOO_LARGE = 63,
+};
+
+/* --- While it runs -------------------------------------------------------------------------- */
+
+static void show(Transfer *transfer)
+{
+    int64_t now = clock_monotonic_us();
+    if (transfer->shown_us != 0 && now - transfer->shown_us < SHOW_EVERY_US) {
+        return;
+    }
+    char line[64];
+    long long size = transfer->size, total = transfer->total;
+    int len = total > 0 ? snprintf(line, sizeof line, "%lld of %lld bytes", size, total)
+                        : snprintf(line, sizeof line, "%lld bytes", size);
+    transfer->shown_us = now;
+    call_progress(transfer->call, str_from(line, (size_t)len));
+}
+
+static bool refuse_size(Transfer *transfer, Error *err)
+{
+    return error_set(err, ERROR_LIMIT, "the answer is larger than 'max_size' (%lld bytes)",
+                     (long long)transfer->request.max_size);
+}
+
+static bool take(void *context, Str piece)
+{
+    Transfer *transfer = context;
+    if ((uint64_t)piece.len > (uint64_t)(transfer->request.max_size - transfer->size)) {
+        transfer->refused = true;
+        return refuse_size(transfer, &transfer->why);
+    }
+    if (!host_writer_put(transfer->writer, piece, &transfer->why)) {
+        transfer->refused = true;
+        return false;
+    }
+    digester_add(&transfer->digester, piece);
+    transfer->size += (int64_t)piece.len;
+    show(transfer);
+    return true;
+}
+
+/* Lines of the head of each answer, and our own at the end. */
+static void read_line(void *context, Str line)
+{
+    Transfer *transfer = context;
+    size_t colon = str_find(line, STR(":"), 0);
+    int64_t number;
+    if (str_starts(line, REQUEST_STATUS)) {
+        Str digits = str_from_offset(line, REQUEST_STATUS.len);
+        transfer->status = str_to_i64(digits, &number) ? number : 0;
+    } else if (str_starts(line, STR("HTTP/"))) {
+        transfer->total = 0;
+    } else if (colon != STR_NOT_FOUND &&
+               str_eq_ignore_case(str_slice(line, 0, colon), STR("Content-Length")) &&
+               str_to_i64(str_trim(str_from_offset(line, colon + 1)), &number)) {
+        transfer->total = number;
+    }
+}
+
+/* --- How it ended --------------------------------------------------------------------------- */
+
+/* "curl: (6) Could not resolve host: x" */
+static Str last_words(Str text)
+{
+    Str line, told = STR_EMPTY;
+    while (text.len > 0 && str_split_next(&text, '\n', &line)) {
+        size_t end = str_find(line, STR(") "), 0);
+        if (str_starts(line, STR("curl: (")) && end != STR_NOT_FOUND) {
+            told = str_trim(str_from_offset(line, end + 2));
+        }
+    }
+    return told;
+}
+
+static bool tell_failure(Transfer *transfer, const Tool *tool, const ProcessResult *result,
+                         Error *err)
+{
+    Str told = last_words(result->error_out);
+    if (transfer->refused) {
+        *err = transfer->why;
+        return false;
+    }
+    if (result->ending != PROCESS_EXITED || told.len == 0) {
+        return tool_failure(transfer->call, tool, result, err);
+    }
+    switch (result->exit_code) {
+    case CURL_TOO_LARGE: return refuse_size(transfer, err);
+    case CURL_TIMED_OUT: return error_set(err, ERROR_TIMEOUT, "%" STR_FMT, STR_ARG(told));
+    case CURL_REDIRECTS:
+        if (!request_follows(&transfer->request)) {
+            return error_set(err, ERROR_DENIED,
+                             "the server sends us elsewhere, where the secret in 'headers' does "
+                             "not belong");
+        }
+        break;
+    default: break;
+    }
+    return error_set(err, ERROR_OS, "%" STR_FMT, STR_ARG(told));
+}
+
+/* Where the head can be written to at all; that a process opens its own pipe anew takes /proc. */
+static bool can_tell_head(Call *call)
+{
+    FileInfo info;
+    Error ignored;
+    return host_is_live(call->host) && host_stat(call->host, STR("/dev/stderr"), &info, &ignored) &&
+           info.kind == FILE_LINK;
+}
+
+bool transfer_run(Transfer *transfer, Error *err)
+{
+    static const char *const argv[] = { "curl", "--disable", "--config", "-", NULL };
+    Call *call = transfer->call;
+    ProcessResult result;
+    transfer->request.tells_head = can_tell_head(call);
+    digester_start(&transfer->digester, transfer->kind);
+    Tool tool = { .argv = argv,
+                  .input = request_options(call->arena, &transfer->request),
+                  .timeout_ms = transfer->timeout_ms,
+                  .take = take,
+                  .take_context = transfer,
+                  .line = read_line,
+                  .line_context = transfer };
+    if (!tool_run(call, &tool, &result, err)) {
+        return false;
+    }
+    if (result.ending != PROCESS_EXITED || result.exit_code != 0 || transfer->refused) {
+        return tell_failure(transfer, &tool, &result, err);
+    }
+    if (transfer->status != STATUS_OK) {
+        return error_set(err, ERROR_OS, "the server answered %lld", (long long)transfer->status);
+    }
+    transfer->digest = digester_finish(&transfer->digester, call->arena);
+    return true;
+}

@@ -1,0 +1,169 @@
+#include "modules/http/transfer.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "../module_fixture.h"
+#include "base/buf.h"
+
+/* A server on this machine, which gives each connection the next answer. */
+typedef struct Server {
+    int listener;
+    const char *const *answers; /* ends with NULL */
+    pthread_t thread;
+} Server;
+
+static void *serve(void *argument)
+{
+    Server *server = argument;
+    for (const char *const *answer = server->answers; *answer != NULL; answer++) {
+        char request[4000];
+        int connection = accept(server->listener, NULL, NULL);
+        if (connection < 0) {
+            break;
+        }
+        (void)!read(connection, request, sizeof request);
+        (void)!write(connection, *answer, strlen(*answer));
+        close(connection);
+    }
+    return NULL;
+}
+
+/* Gives its address. */
+static Str server_start(Fixture *fixture, Server *server)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET };
+    socklen_t len = sizeof address;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    server->listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(server->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(getsockname(server->listener, (struct sockaddr *)&address, &len), 0);
+    assert_int_equal(listen(server->listener, 10), 0);
+    assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
+    return arena_format(&fixture->arena, "http://127.0.0.1:%u/x", ntohs(address.sin_port));
+}
+
+static void server_stop(Server *server)
+{
+    shutdown(server->listener, SHUT_RDWR); /* who did not ask is not waited for */
+    pthread_join(server->thread, NULL);
+    close(server->listener);
+}
+
+static void listen_to_progress(void *context, Call *call, Str line)
+{
+    buf_put(context, line);
+    buf_put_c(context, "\n");
+}
+
+/* Programs run on this machine itself, where the head of an answer is told too. */
+static int set_up_live(void **state)
+{
+    Fixture *fixture;
+    if (set_up(state) != 0) {
+        return -1;
+    }
+    fixture = *state;
+    host_close(fixture->host);
+    fixture->host = NULL;
+    Buf *told = arena_alloc(&fixture->arena, sizeof *told);
+    *told = buf_make_in(&fixture->arena, BUF_UNLIMITED);
+    fixture->services.context = told;
+    fixture->services.progress = listen_to_progress;
+    if (!host_open("/", &fixture->host, &fixture->err)) {
+        return -1;
+    }
+    fixture->call.host = fixture->host;
+    return setenv("no_proxy", "*", 1);
+}
+
+static Str told(const Fixture *fixture)
+{
+    return buf_str(fixture->services.context);
+}
+
+/* One transfer from a server with these answers. */
+static bool transfer(Fixture *fixture, const char *const *answers, int64_t max_size, Transfer *out)
+{
+    AUTO(HostWriter) *writer = NULL;
+    Server server = { .answers = answers };
+    Str path = arena_format(&fixture->arena, "%s/f", fixture->root);
+    Str url = server_start(fixture, &server);
+    assert_true(host_remove(fixture->host, path, &fixture->err));
+    assert_true(host_writer_open(fixture->host, path, &writer, &fixture->err));
+    *out = (Transfer){ .call = &fixture->call,
+                       .request = { .url = url, .max_size = max_size },
+                       .writer = writer,
+                       .kind = DIGEST_SHA256 };
+    bool ok = transfer_run(out, &fixture->err);
+    server_stop(&server);
+    return ok;
+}
+
+#define ABC "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+static void what_comes_is_told_as_part_of_all(void **state)
+{
+    Fixture *fixture = *state;
+    Transfer done;
+    const char *const answers[] = {
+        "HTTP/1.1 302 Found\r\nLocation: /y\r\nContent-Length: 7\r\nConnection: "
+        "close\r\n\r\nignored",
+        "HTTP/1.1 200 OK\r\ncontent-length: 3\r\nConnection: close\r\n\r\nabc",
+        NULL,
+    };
+    assert_true(transfer(fixture, answers, 10, &done));
+    assert_str(done.digest, ABC);
+    assert_int_equal(done.size, 3);
+    assert_str(told(fixture), "3 of 3 bytes\n");
+}
+
+static void a_length_that_nobody_told_is_left_out(void **state)
+{
+    Fixture *fixture = *state;
+    Transfer done;
+    const char *const answers[] = {
+        "HTTP/1.1 200 OK\r\nConnection: close\r\neden-status 500: x\r\n\r\nabc",
+        NULL,
+    };
+    assert_true(transfer(fixture, answers, 10, &done));
+    assert_str(done.digest, ABC);
+    assert_str(told(fixture), "3 bytes\n");
+}
+
+static void odd_answers_are_failures(void **state)
+{
+    Fixture *fixture = *state;
+    Transfer done;
+    static const struct {
+        const char *answer, *told;
+    } rows[] = {
+        { "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcd", "larger than 'max_size' (3 bytes)" },
+        { "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd", "larger than 'max_size' (3 bytes)" },
+        { "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", "transfer closed with" },
+        { "HTTP/1.1 206 Part\r\nContent-Length: 3\r\n\r\nabc", "the server answered 206" },
+        { "HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\nabc", "returned error: 404" },
+        { "what?\r\n", "HTTP/0.9" },
+        { "", "Empty reply" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *const answers[] = { rows[i].answer, NULL };
+        assert_false(transfer(fixture, answers, 3, &done));
+        if (strstr(fixture->err.text, rows[i].told) == NULL) {
+            fail_msg("%zu: %s", i, fixture->err.text);
+        }
+    }
+}
+
+#define LIVE(test) cmocka_unit_test_setup_teardown(test, set_up_live, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LIVE(what_comes_is_told_as_part_of_all),
+        LIVE(a_length_that_nobody_told_is_left_out),
+        LIVE(odd_answers_are_failures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
