@@ -111,7 +111,12 @@ static bool absent_check(Call *call, Outcome *outcome, Error *err)
         !people_find(call, GROUP_FILE, name, &now, err)) {
         return false;
     }
-    people_tell_absent(call, &now, "group", outcome);
+    outcome->changed = now.found;
+    outcome->state = STR("absent");
+    outcome->comment = now.found ? STR("removed") : STR("already absent");
+    if (now.found) {
+        outcome_change(call, outcome, "group", value_string(name), value_missing());
+    }
     return true;
 }
 

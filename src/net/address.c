@@ -1,0 +1,216 @@
+#include "net/address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/un.h>
+
+#include "base/bug.h"
+
+static bool parse_port(Str text, uint16_t *out)
+{
+    unsigned port = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (!ascii_is_digit(text.data[i]) || i == 5) {
+            return false;
+        }
+        port = port * 10 + (unsigned)(text.data[i] - '0');
+    }
+    if (text.len == 0 || port > UINT16_MAX) {
+        return false;
+    }
+    *out = (uint16_t)port;
+    return true;
+}
+
+/* A name of the DNS, by its letters. One whose last part is a number is a mistyped IP address. */
+static bool is_name(Str host)
+{
+    size_t label = 0;
+    bool digits = true;
+    for (size_t i = 0; i < host.len; i++) {
+        char c = host.data[i];
+        if (c == '.') {
+            if (label == 0) {
+                return false;
+            }
+            label = 0;
+            digits = true;
+        } else if (ascii_is_alpha(c) || ascii_is_digit(c) || c == '_' || (c == '-' && label > 0)) {
+            label++;
+            digits = digits && ascii_is_digit(c);
+        } else {
+            return false;
+        }
+        if (label > 63) {
+            return false;
+        }
+    }
+    return label > 0 && !digits;
+}
+
+static bool parse_unix(Str path, Address *out, Error *err)
+{
+    size_t room = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
+    if (path.len < 2 || path.data[0] != '/' || memchr(path.data, '\0', path.len) != NULL) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no absolute path of a socket",
+                         STR_ARG(path));
+    }
+    if (path.len > room) {
+        return error_set(err, ERROR_INVALID,
+                         "the path of a socket has at most %zu bytes: %" STR_FMT, room,
+                         STR_ARG(path));
+    }
+    *out = (Address){ .kind = ADDRESS_UNIX };
+    memcpy(out->host, path.data, path.len);
+    return true;
+}
+
+static bool is_ip(int family, const char *host)
+{
+    struct in6_addr ignored;
+    return inet_pton(family, host, &ignored) == 1;
+}
+
+bool address_parse(Str text, uint16_t default_port, Address *out, Error *err)
+{
+    if (str_starts(text, STR("unix:"))) {
+        return parse_unix(str_from_offset(text, 5), out, err);
+    }
+    if (str_starts(text, STR("/"))) {
+        return parse_unix(text, out, err);
+    }
+    Str host = text, port_text = STR_EMPTY;
+    bool brackets = str_starts(text, STR("[")), has_port = false;
+    if (brackets) {
+        size_t end = str_find(text, STR("]"), 0);
+        if (end == STR_NOT_FOUND) {
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' has no ']'", STR_ARG(text));
+        }
+        host = str_slice(text, 1, end);
+        port_text = str_from_offset(text, end + 1);
+        has_port = port_text.len > 0;
+        if (has_port && port_text.data[0] != ':') {
+            return error_set(err, ERROR_INVALID,
+                             "'%" STR_FMT "' has something else than a port "
+                             "behind ']'",
+                             STR_ARG(text));
+        }
+        port_text = str_from_offset(port_text, 1);
+    } else {
+        size_t colon = str_find(text, STR(":"), 0);
+        /* Several colons are an IPv6 address without a port. */
+        if (colon != STR_NOT_FOUND && colon == str_find_last(text, STR(":"))) {
+            host = str_slice(text, 0, colon);
+            port_text = str_from_offset(text, colon + 1);
+            has_port = true;
+        }
+    }
+    Address parsed = { .kind = ADDRESS_IP, .port = default_port };
+    if (has_port && !parse_port(port_text, &parsed.port)) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no port, in '%" STR_FMT "'",
+                         STR_ARG(port_text), STR_ARG(text));
+    }
+    if (host.len == 0 || host.len > ADDRESS_HOST_MAX || memchr(host.data, '\0', host.len) != NULL) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' names no host", STR_ARG(text));
+    }
+    memcpy(parsed.host, host.data, host.len);
+    if (!is_ip(AF_INET6, parsed.host) && (brackets || !is_ip(AF_INET, parsed.host))) {
+        if (brackets || !is_name(host)) {
+            return error_set(err, ERROR_INVALID,
+                             "'%" STR_FMT "' is neither a host name nor an IP "
+                             "address",
+                             STR_ARG(host));
+        }
+        parsed.kind = ADDRESS_NAME;
+    }
+    *out = parsed;
+    return true;
+}
+
+void address_format(const Address *address, Buf *out)
+{
+    if (address->kind == ADDRESS_UNIX) {
+        buf_put_format(out, "unix:%s", address->host);
+    } else {
+        bool v6 = strchr(address->host, ':') != NULL;
+        buf_put_format(out, v6 ? "[%s]:%u" : "%s:%u", address->host, address->port);
+    }
+}
+
+SocketAddress address_to_socket(const Address *address)
+{
+    SocketAddress out = { 0 };
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&out.storage;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&out.storage;
+    struct sockaddr_un *path = (struct sockaddr_un *)&out.storage;
+    BUG_IF(address->kind == ADDRESS_NAME);
+    if (address->kind == ADDRESS_UNIX) {
+        size_t len = strlen(address->host);
+        path->sun_family = AF_UNIX;
+        memcpy(path->sun_path, address->host, len + 1);
+        out.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
+    } else if (inet_pton(AF_INET, address->host, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(address->port);
+        out.len = sizeof *v4;
+    } else {
+        BUG_IF(inet_pton(AF_INET6, address->host, &v6->sin6_addr) != 1);
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(address->port);
+        out.len = sizeof *v6;
+    }
+    return out;
+}
+
+void socket_address_format(const SocketAddress *address, char out[ADDRESS_TEXT_MAX])
+{
+    char host[INET6_ADDRSTRLEN];
+    if (address->storage.ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+        inet_ntop(AF_INET, &v4->sin_addr, host, sizeof host);
+        snprintf(out, ADDRESS_TEXT_MAX, "%s:%u", host, ntohs(v4->sin_port));
+    } else if (address->storage.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
+        inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host);
+        snprintf(out, ADDRESS_TEXT_MAX, "[%s]:%u", host, ntohs(v6->sin6_port));
+    } else {
+        snprintf(out, ADDRESS_TEXT_MAX, "unix");
+    }
+}
+
+uint16_t socket_address_port(const SocketAddress *address)
+{
+    if (address->storage.ss_family == AF_INET) {
+        return ntohs(((const struct sockaddr_in *)&address->storage)->sin_port);
+    }
+    if (address->storage.ss_family == AF_INET6) {
+        return ntohs(((const struct sockaddr_in6 *)&address->storage)->sin6_port);
+    }
+    return 0;
+}
+
+bool socket_address_origin(const SocketAddress *address, uint64_t *out)
+{
+    if (address->storage.ss_family == AF_INET) {
+        *out = ntohl(((const struct sockaddr_in *)&address->storage)->sin_addr.s_addr);
+        return true;
+    }
+    if (address->storage.ss_family == AF_INET6) {
+        const struct in6_addr *v6 = &((const struct sockaddr_in6 *)&address->storage)->sin6_addr;
+        if (IN6_IS_ADDR_V4MAPPED(v6)) {
+            uint32_t v4;
+            memcpy(&v4, &v6->s6_addr[12], sizeof v4);
+            *out = ntohl(v4);
+            return true;
+        }
+        /* No global IPv6 address has zeros in the half where IPv4 addresses have theirs. */
+        uint64_t half = 0;
+        for (int i = 0; i < 8; i++) {
+            half = half << 8 | v6->s6_addr[i];
+        }
+        *out = half;
+        return true;
+    }
+    return false;
+}

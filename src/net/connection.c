@@ -1,0 +1,596 @@
+#include "net/connection.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "base/sm.h"
+#include "net/connection_inner.h"
+#include "net/resolve.h"
+#include "net/tls_stream.h"
+#include "net/watch.h"
+
+enum {
+    READ_PIECE = 16 << 10, /* a whole TLS record */
+    READS_AT_ONCE = 4,     /* then others have their turn */
+};
+
+enum {
+    STATE_OPENING, /* nothing yet, or a name is looked up */
+    STATE_CONNECTING,
+    STATE_SHAKING, /* TLS handshake */
+    STATE_READY,
+    STATE_FINISHING, /* only what is unsent still goes out */
+    STATE_CLOSED,
+};
+
+static const SmState states[] = {
+    [STATE_OPENING] = { "opening", .next = SM_TO(STATE_CONNECTING) | SM_TO(STATE_SHAKING) |
+                                           SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
+    [STATE_CONNECTING] = { "connecting", .next = SM_TO(STATE_CONNECTING) | SM_TO(STATE_SHAKING) |
+                                                 SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
+    [STATE_SHAKING] = { "shaking hands", .next = SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
+    [STATE_READY] = { "ready", .next = SM_TO(STATE_FINISHING) | SM_TO(STATE_CLOSED) },
+    [STATE_FINISHING] = { "finishing", .next = SM_TO(STATE_CLOSED) },
+    [STATE_CLOSED] = { "closed" },
+};
+static const SmTable state_table = { "connection", states, COUNT_OF(states), NULL };
+
+/* What is needed only until a client's connection stands. */
+typedef struct Opening {
+    Address address;
+    char tls_host[ADDRESS_HOST_MAX + 1];
+    Resolve *resolve;
+    SocketAddress candidates[RESOLVE_MAX];
+    uint32_t count, next;
+    Error error; /* of the last candidate */
+} Opening;
+
+struct Connection {
+    Loop *loop;
+    const ConnectionEvents *events;
+    void *context;
+    Sm sm;
+    int descriptor; /* -1: none */
+    Watch *watch;
+    TlsContext *tls_context;
+    TlsStream *tls;
+    Opening *opening;
+    Error *failure; /* one that is told in the next turn */
+    LoopTimer timer;
+    LoopTask task;
+    Buf unsent;
+    size_t unsent_at; /* bytes of it that are gone already */
+    ConnectionOwner owner;
+    ConnectionLink link;
+    uint32_t busy; /* calls under way that still look at this memory */
+    bool freed, said_goodbye;
+    Peer peer;
+};
+
+static void release(Connection *connection)
+{
+    if (connection->opening != NULL) {
+        resolve_cancel(connection->opening->resolve);
+        free(connection->opening);
+        connection->opening = NULL;
+    }
+    loop_timer_stop(&connection->timer);
+    loop_task_stop(connection->loop, &connection->task);
+    watch_free(TAKE(connection->watch));
+    tls_stream_free(TAKE(connection->tls));
+    if (connection->descriptor >= 0) {
+        close(connection->descriptor);
+        connection->descriptor = -1;
+    }
+    buf_clear(&connection->unsent);
+    connection->unsent_at = 0;
+    free(TAKE(connection->failure));
+}
+
+static void leave(Connection *connection)
+{
+    if (--connection->busy == 0 && connection->freed) {
+        free(connection);
+    }
+}
+
+static bool is_over(const Connection *connection)
+{
+    return connection->freed || connection->sm.state == STATE_CLOSED;
+}
+
+static void end(Connection *connection, const Error *why)
+{
+    if (!is_over(connection)) {
+        Error kept = *why;
+        sm_move(&connection->sm, STATE_CLOSED);
+        release(connection);
+        connection->events->closed(connection->context, &kept);
+    }
+}
+
+/* For failures within calls of the owner, who is not called back from there. */
+static void end_later(Connection *connection, const Error *why)
+{
+    if (connection->failure == NULL) {
+        connection->failure = malloc(sizeof *why);
+        if (connection->failure == NULL) {
+            memory_exhausted(sizeof *why);
+        }
+        *connection->failure = *why;
+        loop_defer(connection->loop, &connection->task);
+    }
+}
+
+static void look_for(Connection *connection)
+{
+    watch_set(connection->watch, true, connection_unsent(connection) > 0);
+}
+
+/* --- Becoming ready -------------------------------------------------------------------------- */
+
+static void become_ready(Connection *connection)
+{
+    free(TAKE(connection->opening));
+    loop_timer_stop(&connection->timer);
+    sm_move(&connection->sm, STATE_READY);
+    look_for(connection);
+    connection->events->ready(connection->context);
+}
+
+static void shake(Connection *connection)
+{
+    Error err = { 0 };
+    switch (tls_stream_handshake(connection->tls, &connection->peer.tls, &err)) {
+    case TLS_DONE:
+        become_ready(connection);
+        /* The peer may have sent more than its handshake already. */
+        if (!is_over(connection) && tls_stream_has_pending(connection->tls)) {
+            loop_defer(connection->loop, &connection->task);
+        }
+        break;
+    case TLS_WANT_READ: watch_set(connection->watch, true, false); break;
+    case TLS_WANT_WRITE: watch_set(connection->watch, false, true); break;
+    default: end(connection, &err); break;
+    }
+}
+
+static void read_peer(Connection *connection)
+{
+    SocketAddress address = { .len = sizeof address.storage };
+    struct ucred credentials;
+    socklen_t len = sizeof credentials;
+    if (getpeername(connection->descriptor, (struct sockaddr *)&address.storage, &address.len) !=
+        0) {
+        address.storage.ss_family = AF_UNSPEC;
+    }
+    socket_address_format(&address, connection->peer.address);
+    if (address.storage.ss_family == AF_UNIX &&
+        getsockopt(connection->descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &len) == 0) {
+        connection->peer.is_local = true;
+        connection->peer.uid = credentials.uid;
+        connection->peer.gid = credentials.gid;
+        connection->peer.pid = credentials.pid;
+    } else {
+        int on = 1;
+        setsockopt(connection->descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+}
+
+/* The socket is connected. */
+static void begin(Connection *connection)
+{
+    Opening *opening = connection->opening;
+    Error err = { 0 };
+    read_peer(connection);
+    if (connection->tls_context == NULL) {
+        become_ready(connection);
+        return;
+    }
+    char target[ADDRESS_HOST_MAX + 16] = "";
+    if (opening != NULL) {
+        snprintf(target, sizeof target, "%s %u", opening->address.host, opening->address.port);
+    }
+    if (!tls_stream_new(connection->tls_context, connection->descriptor,
+                        opening == NULL ? NULL : opening->tls_host, opening == NULL ? NULL : target,
+                        &connection->tls, &err)) {
+        end(connection, &err);
+        return;
+    }
+    sm_move(&connection->sm, STATE_SHAKING);
+    shake(connection);
+}
+
+static void descriptor_ready(void *context, bool can_read, bool can_write);
+
+static bool connect_to(Connection *connection, const SocketAddress *address, Error *err)
+{
+    connection->descriptor =
+        socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (connection->descriptor < 0) {
+        return error_set(err, ERROR_OS, "cannot make a socket: %s", strerror(errno));
+    }
+    if (!watch_new(connection->loop, connection->descriptor, descriptor_ready, connection,
+                   &connection->watch, err)) {
+        return false;
+    }
+    if (connect(connection->descriptor, (const struct sockaddr *)&address->storage, address->len) !=
+            0 &&
+        errno != EINPROGRESS) {
+        return error_set(err, ERROR_UNAVAILABLE, "nobody answers: %s", strerror(errno));
+    }
+    watch_set(connection->watch, false, true);
+    return true;
+}
+
+static void close_descriptor(Connection *connection)
+{
+    watch_free(TAKE(connection->watch));
+    if (connection->descriptor >= 0) {
+        close(connection->descriptor);
+        connection->descriptor = -1;
+    }
+}
+
+static void connect_next(Connection *connection)
+{
+    Opening *opening = connection->opening;
+    while (opening->next < opening->count) {
+        sm_move(&connection->sm, STATE_CONNECTING);
+        if (connect_to(connection, &opening->candidates[opening->next++], &opening->error)) {
+            return;
+        }
+        close_descriptor(connection);
+    }
+    AUTO_CLEAR(Buf) name = buf_make(ADDRESS_HOST_MAX + 16);
+    address_format(&opening->address, &name);
+    error_wrap(&opening->error, "%" STR_FMT, STR_ARG(buf_str(&name)));
+    end(connection, &opening->error);
+}
+
+static void connected(Connection *connection)
+{
+    int number = 0;
+    socklen_t len = sizeof number;
+    if (getsockopt(connection->descriptor, SOL_SOCKET, SO_ERROR, &number, &len) != 0) {
+        number = errno;
+    }
+    if (number == 0) {
+        begin(connection);
+        return;
+    }
+    close_descriptor(connection);
+    error_set(&connection->opening->error, ERROR_UNAVAILABLE, "nobody answers: %s",
+              strerror(number));
+    connect_next(connection);
+}
+
+static void resolved(void *context, const SocketAddress *addresses, uint32_t count,
+                     const Error *err)
+{
+    Connection *connection = context;
+    Opening *opening = connection->opening;
+    connection->busy++;
+    opening->resolve = NULL;
+    opening->count = count;
+    opening->error = *err;
+    memcpy(opening->candidates, addresses, count * sizeof *addresses);
+    connect_next(connection);
+    leave(connection);
+}
+
+static void open_now(Connection *connection)
+{
+    Opening *opening = connection->opening;
+    if (opening == NULL) {
+        begin(connection);
+    } else if (opening->address.kind == ADDRESS_NAME) {
+        opening->resolve = resolve_start(connection->loop, opening->address.host,
+                                         opening->address.port, resolved, connection);
+    } else {
+        opening->candidates[0] = address_to_socket(&opening->address);
+        opening->count = 1;
+        connect_next(connection);
+    }
+}
+
+/* --- Bytes ----------------------------------------------------------------------------------- */
+
+static TlsResult read_plain(const Connection *connection, char *to, size_t room, size_t *count,
+                            Error *err)
+{
+    ssize_t got = recv(connection->descriptor, to, room, 0);
+    *count = got > 0 ? (size_t)got : 0;
+    if (got > 0) {
+        return TLS_DONE;
+    }
+    if (got == 0) {
+        return TLS_CLOSED;
+    }
+    if (errno == EAGAIN || errno == EINTR) {
+        return TLS_WANT_READ;
+    }
+    error_set(err, ERROR_UNAVAILABLE, "reading: %s", strerror(errno));
+    return TLS_FAILED;
+}
+
+static void read_some(Connection *connection)
+{
+    char piece[READ_PIECE];
+    for (int i = 0; i < READS_AT_ONCE; i++) {
+        Error err = { 0 };
+        size_t count;
+        TlsResult result = connection->tls != NULL
+                               ? tls_stream_read(connection->tls, piece, sizeof piece, &count, &err)
+                               : read_plain(connection, piece, sizeof piece, &count, &err);
+        if (result == TLS_WANT_READ || result == TLS_WANT_WRITE) {
+            return;
+        }
+        if (result != TLS_DONE) {
+            end(connection, &err);
+            return;
+        }
+        if (connection->sm.state == STATE_READY) {
+            connection->events->received(connection->context, str_from(piece, count));
+        }
+        if (is_over(connection)) {
+            return;
+        }
+        /* The kernel had no more: it will say when it has. */
+        bool inside = connection->tls != NULL && tls_stream_has_pending(connection->tls);
+        if (count < sizeof piece && !inside) {
+            return;
+        }
+    }
+    if (connection->tls != NULL && tls_stream_has_pending(connection->tls)) {
+        loop_defer(connection->loop, &connection->task);
+    }
+}
+
+/* How much the kernel took; false when the connection is broken. */
+static bool write_now(Connection *connection, Str bytes, size_t *count, Error *err)
+{
+    if (connection->tls != NULL) {
+        return tls_stream_write(connection->tls, bytes, count, err) < TLS_CLOSED;
+    }
+    *count = 0;
+    while (*count < bytes.len) {
+        ssize_t put =
+            send(connection->descriptor, bytes.data + *count, bytes.len - *count, MSG_NOSIGNAL);
+        if (put < 0) {
+            return errno == EAGAIN || errno == EINTR ||
+                   error_set(err, ERROR_UNAVAILABLE, "writing: %s", strerror(errno));
+        }
+        *count += (size_t)put;
+    }
+    return true;
+}
+
+static void say_goodbye(Connection *connection)
+{
+    if (!connection->said_goodbye) {
+        connection->said_goodbye = true;
+        if (connection->tls != NULL) {
+            tls_stream_goodbye(connection->tls);
+        }
+        /* Closing while the peer still sends would make the kernel take back what it has not yet
+         * delivered; so the peer closes first. */
+        shutdown(connection->descriptor, SHUT_WR);
+    }
+}
+
+static void write_some(Connection *connection)
+{
+    Error err = { 0 };
+    size_t count;
+    Str rest = str_from_offset(buf_str(&connection->unsent), connection->unsent_at);
+    if (!write_now(connection, rest, &count, &err)) {
+        end(connection, &err);
+        return;
+    }
+    connection->unsent_at += count;
+    if (count < rest.len) {
+        return;
+    }
+    buf_clear(&connection->unsent);
+    connection->unsent_at = 0;
+    look_for(connection);
+    if (connection->sm.state == STATE_FINISHING) {
+        say_goodbye(connection);
+    } else {
+        connection->events->drained(connection->context);
+    }
+}
+
+static void descriptor_ready(void *context, bool can_read, bool can_write)
+{
+    Connection *connection = context;
+    connection->busy++;
+    if (connection->sm.state == STATE_CONNECTING) {
+        connected(connection);
+    } else if (connection->sm.state == STATE_SHAKING) {
+        shake(connection);
+    } else {
+        if (can_write && connection_unsent(connection) > 0) {
+            write_some(connection);
+        }
+        if (can_read && !is_over(connection)) {
+            read_some(connection);
+        }
+        if (!is_over(connection)) {
+            look_for(connection);
+        }
+    }
+    leave(connection);
+}
+
+/* What was put off to a turn of its own. */
+static void turn(void *context)
+{
+    Connection *connection = context;
+    connection->busy++;
+    if (connection->failure != NULL) {
+        end(connection, connection->failure);
+    } else if (connection->sm.state == STATE_OPENING) {
+        open_now(connection);
+    } else if (connection->sm.state == STATE_READY) {
+        read_some(connection);
+    } else if (connection->sm.state == STATE_FINISHING && connection_unsent(connection) == 0) {
+        say_goodbye(connection);
+    }
+    leave(connection);
+}
+
+static void timed_out(void *context)
+{
+    Connection *connection = context;
+    Error err = { 0 };
+    if (connection->sm.state != STATE_FINISHING) {
+        error_set(&err, ERROR_TIMEOUT, "no connection in time: still %s",
+                  sm_state_name(&connection->sm));
+    }
+    connection->busy++;
+    end(connection, &err);
+    leave(connection);
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static Connection *make(const ConnectionOptions *options, int descriptor)
+{
+    Connection *connection = calloc(1, sizeof *connection);
+    if (connection == NULL) {
+        memory_exhausted(sizeof *connection);
+    }
+    connection->loop = options->loop;
+    connection->tls_context = options->tls;
+    connection->events = options->events;
+    connection->context = options->context;
+    connection->descriptor = descriptor;
+    connection->unsent = buf_make(BUF_UNLIMITED);
+    sm_init(&connection->sm, &state_table, connection, "", STATE_OPENING);
+    loop_timer_init(&connection->timer, options->loop, timed_out, connection);
+    loop_task_init(&connection->task, turn, connection);
+    loop_timer_start(&connection->timer, options->open_timeout_ms);
+    loop_defer(options->loop, &connection->task);
+    return connection;
+}
+
+Connection *connection_connect(const ConnectionOptions *options, const Address *address)
+{
+    Connection *connection = make(options, -1);
+    Opening *opening = calloc(1, sizeof *opening);
+    if (opening == NULL) {
+        memory_exhausted(sizeof *opening);
+    }
+    opening->address = *address;
+    if (options->tls_host != NULL) {
+        snprintf(opening->tls_host, sizeof opening->tls_host, "%s", options->tls_host);
+    }
+    connection->opening = opening;
+    return connection;
+}
+
+Connection *connection_adopt(const ConnectionOptions *options, int descriptor)
+{
+    Connection *connection = make(options, descriptor);
+    Error err = { 0 };
+    if (!watch_new(options->loop, descriptor, descriptor_ready, connection, &connection->watch,
+                   &err)) {
+        end_later(connection, &err);
+    }
+    return connection;
+}
+
+void connection_free(Connection *connection)
+{
+    if (connection == NULL || connection->freed) {
+        return;
+    }
+    connection->freed = true;
+    release(connection);
+    if (connection->owner.gone != NULL) {
+        connection->owner.gone(connection->owner.owner, connection);
+    }
+    if (connection->busy == 0) {
+        free(connection);
+    }
+}
+
+void connection_set_events(Connection *connection, const ConnectionEvents *events, void *context)
+{
+    connection->events = events;
+    connection->context = context;
+}
+
+void connection_write(Connection *connection, Str bytes)
+{
+    Error err = { 0 };
+    size_t count = 0;
+    if (connection->sm.state != STATE_READY || connection->failure != NULL) {
+        return;
+    }
+    if (connection_unsent(connection) == 0 && !write_now(connection, bytes, &count, &err)) {
+        end_later(connection, &err);
+        return;
+    }
+    if (count < bytes.len) {
+        if (connection->unsent_at > connection->unsent.len / 2) {
+            Str rest = str_from_offset(buf_str(&connection->unsent), connection->unsent_at);
+            memmove(connection->unsent.data, rest.data, rest.len);
+            connection->unsent.len = rest.len;
+            connection->unsent_at = 0;
+        }
+        buf_put(&connection->unsent, str_from_offset(bytes, count));
+        look_for(connection);
+    }
+}
+
+size_t connection_unsent(const Connection *connection)
+{
+    return connection->unsent.len - connection->unsent_at;
+}
+
+void connection_finish(Connection *connection, int64_t timeout_ms)
+{
+    if (is_over(connection) || connection->sm.state == STATE_FINISHING) {
+        return;
+    }
+    loop_timer_start(&connection->timer, timeout_ms);
+    if (connection->sm.state != STATE_READY) {
+        end_later(connection, &(Error){ 0 });
+        return;
+    }
+    sm_move(&connection->sm, STATE_FINISHING);
+    loop_defer(connection->loop, &connection->task);
+}
+
+Loop *connection_loop(const Connection *connection)
+{
+    return connection->loop;
+}
+
+const Peer *connection_peer(const Connection *connection)
+{
+    return &connection->peer;
+}
+
+void connection_set_owner(Connection *connection, ConnectionOwner owner)
+{
+    connection->owner = owner;
+}
+
+ConnectionLink *connection_link(Connection *connection)
+{
+    return &connection->link;
+}
+
+void *connection_context(const Connection *connection)
+{
+    return connection->context;
+}

@@ -1,0 +1,533 @@
+/* Calls: what both sides have in common. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "net/grpc_inner.h"
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static void timer_fired(void *context);
+static void resume_now(void *context);
+
+GrpcCall *grpc_call_new(GrpcSession *session, bool is_server)
+{
+    GrpcCall *call = calloc(1, sizeof *call);
+    if (call == NULL) {
+        memory_exhausted(sizeof *call);
+    }
+    call->session = session;
+    call->is_server = is_server;
+    call->deadline_ms = call->arrive_ms = INT64_MAX;
+    call->input = buf_make(BUF_UNLIMITED);
+    loop_timer_init(&call->timer, session->loop, timer_fired, call);
+    loop_task_init(&call->resume, resume_now, call);
+    return call;
+}
+
+void grpc_call_start_decoder(GrpcCall *call, uint32_t message_max)
+{
+    grpc_decoder_init(&call->decoder, message_max);
+}
+
+static void charge(GrpcCall *call, size_t held)
+{
+    GrpcSession *session = call->session;
+    session->held += held - call->charged;
+    if (session->memory != NULL) {
+        session->memory->held += held - call->charged;
+    }
+    call->charged = held;
+}
+
+static bool is_charge_allowed(const GrpcSession *session)
+{
+    return session->held <= session->limits.session_max &&
+           (session->memory == NULL || session->memory->held <= session->memory->max);
+}
+
+/* Nothing that comes matters any more. */
+static void drop_input(GrpcCall *call)
+{
+    size_t waiting = call->input.len;
+    buf_clear(&call->input);
+    grpc_decoder_clear(&call->decoder);
+    charge(call, 0);
+    if (waiting > 0 && !call->stream.is_closed) {
+        http2_stream_consumed(&call->stream, waiting);
+    }
+}
+
+static void leave(GrpcCall *call)
+{
+    if (--call->busy == 0 && call->released) {
+        free(call->text);
+        free(call);
+    }
+}
+
+void grpc_call_release(GrpcCall *call)
+{
+    call->busy++;
+    call->over = true;
+    loop_timer_stop(&call->timer);
+    loop_task_stop(call->session->loop, &call->resume);
+    drop_input(call);
+    call->released = true;
+    leave(call);
+}
+
+void grpc_call_tell_end(GrpcCall *call, GrpcStatus status, Str text)
+{
+    call->over = true;
+    /* The last words of a server's call have their own time. */
+    if (!call->finished || call->stream.is_closed) {
+        loop_timer_stop(&call->timer);
+    }
+    loop_task_stop(call->session->loop, &call->resume);
+    drop_input(call);
+    if (!call->told_end) {
+        call->told_end = true;
+        /* A call that was refused has never been told of. */
+        if (call->handler != NULL && call->handler->ended != NULL) {
+            call->busy++;
+            call->handler->ended(call, status, text);
+            leave(call);
+        }
+    }
+}
+
+void grpc_call_break(GrpcCall *call, GrpcStatus status, const char *text)
+{
+    call->busy++;
+    if (call->is_server) {
+        grpc_call_finish(call, status, str_from_c(text));
+        /* The client is told why; the handler that it need not go on. */
+        grpc_call_tell_end(call, status, str_from_c(text));
+    } else {
+        http2_reset(&call->stream, HTTP2_CANCEL);
+        grpc_call_tell_end(call, status, str_from_c(text));
+    }
+    leave(call);
+}
+
+/* --- Time ------------------------------------------------------------------------------------ */
+
+void grpc_call_arm_timer(GrpcCall *call)
+{
+    int64_t due = call->deadline_ms < call->arrive_ms ? call->deadline_ms : call->arrive_ms;
+    if (due == INT64_MAX) {
+        loop_timer_stop(&call->timer);
+    } else {
+        loop_timer_start(&call->timer, due - loop_now_ms(call->session->loop));
+    }
+}
+
+static void timer_fired(void *context)
+{
+    GrpcCall *call = context;
+    GrpcSession *session = call->session;
+    grpc_session_enter(session);
+    if (call->finished) {
+        http2_reset(&call->stream, HTTP2_CANCEL);
+    } else if (loop_now_ms(session->loop) < call->deadline_ms) {
+        grpc_call_break(call, GRPC_DEADLINE_EXCEEDED, "the request did not arrive in time");
+    } else {
+        /* Whoever set the deadline does not wait for what is queued. */
+        if (call->is_server && http2_stream_queued(&call->stream) > 0) {
+            call->finished = true;
+            http2_reset(&call->stream, HTTP2_CANCEL);
+        }
+        grpc_call_break(call, GRPC_DEADLINE_EXCEEDED, "the deadline has passed");
+    }
+    grpc_session_leave(session);
+}
+
+int64_t grpc_call_time_left_ms(const GrpcCall *call)
+{
+    if (call->deadline_ms == INT64_MAX) {
+        return -1;
+    }
+    int64_t left = call->deadline_ms - loop_now_ms(call->session->loop);
+    return left > 0 ? left : 0;
+}
+
+/* --- Receiving ------------------------------------------------------------------------------- */
+
+static bool has_single_input(const GrpcCall *call)
+{
+    return call->is_server ? call->kind == GRPC_UNARY || call->kind == GRPC_SERVER_STREAM
+                           : call->kind == GRPC_UNARY || call->kind == GRPC_CLIENT_STREAM;
+}
+
+static void take_message(GrpcCall *call, Str message)
+{
+    if (call->messages > 0 && has_single_input(call)) {
+        grpc_call_break(call, call->is_server ? GRPC_INVALID_ARGUMENT : GRPC_INTERNAL,
+                        "more than one message, where one is expected");
+        return;
+    }
+    call->messages = 1;
+    if (call->arrive_ms != INT64_MAX) {
+        call->arrive_ms = INT64_MAX;
+        grpc_call_arm_timer(call);
+    }
+    if (call->handler->message != NULL) {
+        call->handler->message(call, message);
+    }
+}
+
+/* Tells the messages in `bytes`; what a pause leaves over is kept. */
+static void take_bytes(GrpcCall *call, Str bytes)
+{
+    Str rest = bytes;
+    while (rest.len > 0 && !call->over && !call->paused) {
+        Error err = { 0 };
+        bool complete;
+        Str message;
+        if (!grpc_decoder_next(&call->decoder, &rest, &complete, &message, &err)) {
+            grpc_call_break(call,
+                            err.kind == ERROR_LIMIT ? GRPC_RESOURCE_EXHAUSTED : GRPC_UNIMPLEMENTED,
+                            err.text);
+        } else if (complete) {
+            take_message(call, message);
+        } else {
+            charge(call, grpc_decoder_held(&call->decoder));
+            if (!is_charge_allowed(call->session)) {
+                grpc_call_break(call, GRPC_RESOURCE_EXHAUSTED, "too much is under way already");
+            }
+        }
+    }
+    if (call->over) {
+        rest = STR_EMPTY;
+    } else if (!grpc_decoder_is_inside(&call->decoder)) {
+        charge(call, 0);
+    }
+    if (rest.len > 0) {
+        buf_put(&call->input, rest);
+    }
+    if (!call->stream.is_closed) {
+        http2_stream_consumed(&call->stream, bytes.len - rest.len);
+    }
+}
+
+static void received(void *context, Http2Stream *stream, Str bytes)
+{
+    GrpcSession *session = context;
+    GrpcCall *call = grpc_call_of(stream);
+    if (call->over || call->handler == NULL) {
+        http2_stream_consumed(stream, bytes.len);
+        return;
+    }
+    if (call->paused) {
+        /* No more than the stream's window can be here. */
+        buf_put(&call->input, bytes);
+        return;
+    }
+    grpc_session_enter(session);
+    call->busy++;
+    take_bytes(call, bytes);
+    leave(call);
+    grpc_session_leave(session);
+}
+
+static void tell_peer_end(GrpcCall *call)
+{
+    if (call->over || call->handler == NULL) {
+        return;
+    }
+    if (grpc_decoder_is_inside(&call->decoder)) {
+        grpc_call_break(call, GRPC_INTERNAL, "the stream ended within a message");
+    } else {
+        call->session->side->peer_ended(call);
+    }
+}
+
+static void peer_ended(void *context, Http2Stream *stream)
+{
+    GrpcSession *session = context;
+    GrpcCall *call = grpc_call_of(stream);
+    call->peer_ended = true;
+    if (!call->paused || call->input.len == 0) {
+        grpc_session_enter(session);
+        call->busy++;
+        tell_peer_end(call);
+        leave(call);
+        grpc_session_leave(session);
+    }
+}
+
+static void resume_now(void *context)
+{
+    GrpcCall *call = context;
+    GrpcSession *session = call->session;
+    if (call->over || call->paused) {
+        return;
+    }
+    grpc_session_enter(session);
+    call->busy++;
+    bool had_input = call->input.len > 0;
+    AUTO_CLEAR(Buf) input = call->input;
+    call->input = buf_make(BUF_UNLIMITED);
+    take_bytes(call, buf_str(&input));
+    if (had_input && call->peer_ended && call->input.len == 0) {
+        tell_peer_end(call);
+    }
+    leave(call);
+    grpc_session_leave(session);
+}
+
+void grpc_call_pause(GrpcCall *call)
+{
+    call->paused = true;
+}
+
+void grpc_call_resume(GrpcCall *call)
+{
+    if (call->paused && !call->over) {
+        call->paused = false;
+        if (call->input.len > 0) {
+            loop_defer(call->session->loop, &call->resume);
+        }
+    }
+}
+
+/* --- Sending --------------------------------------------------------------------------------- */
+
+static const Http2Header answer_headers[] = {
+    { { ":status", 7 }, { "200", 3 } },
+    { { "content-type", 12 }, { "application/grpc", 16 } },
+};
+
+bool grpc_call_is_writable(const GrpcCall *call)
+{
+    return !call->over && !call->finished && !call->stream.ending &&
+           http2_stream_queued(&call->stream) < call->session->limits.queue_max;
+}
+
+bool grpc_call_send(GrpcCall *call, Str message, Error *err)
+{
+    if (call->over || call->finished || call->stream.ending || call->stream.is_closed) {
+        return error_set(err, ERROR_UNAVAILABLE, "the call takes no messages any more");
+    }
+    size_t queued = http2_queued(call->session->http2);
+    if (!grpc_call_is_writable(call) ||
+        (queued > 0 && queued + message.len > call->session->limits.session_max)) {
+        call->full = true;
+        return error_set(err, ERROR_LIMIT, "the peer takes messages more slowly than they come");
+    }
+    if (message.len > UINT32_MAX) {
+        return error_set(err, ERROR_INVALID, "a message of %zu bytes", message.len);
+    }
+    if (call->is_server && !call->answered) {
+        call->answered = true;
+        http2_respond(&call->stream, answer_headers, COUNT_OF(answer_headers), false);
+    }
+    char prefix[GRPC_PREFIX];
+    grpc_prefix_put((uint32_t)message.len, prefix);
+    http2_send(&call->stream, str_from(prefix, sizeof prefix));
+    http2_send(&call->stream, message);
+    return true;
+}
+
+/* Within a flush: the handler may send again at once. */
+static void sent(void *context, Http2Stream *stream)
+{
+    GrpcSession *session = context;
+    GrpcCall *call = grpc_call_of(stream);
+    if (!call->full || call->over || http2_stream_queued(stream) > session->limits.queue_max / 2) {
+        return;
+    }
+    call->full = false;
+    if (call->handler->writable != NULL) {
+        grpc_session_enter(session);
+        call->busy++;
+        call->handler->writable(call);
+        leave(call);
+        grpc_session_leave(session);
+    }
+}
+
+void grpc_call_finish(GrpcCall *call, GrpcStatus status, Str text)
+{
+    BUG_IF(!call->is_server);
+    if (call->finished || call->over || call->stream.is_closed) {
+        return;
+    }
+    call->finished = true;
+    call->status = status;
+    AUTO_CLEAR(Buf) escaped = buf_make(3 * GRPC_TEXT_MAX);
+    char digits[4];
+    int len = snprintf(digits, sizeof digits, "%d", (int)status);
+    grpc_text_escape(text, &escaped);
+    Http2Header headers[4];
+    uint32_t count = 0;
+    if (!call->answered) {
+        headers[count++] = answer_headers[0];
+        headers[count++] = answer_headers[1];
+    }
+    headers[count++] = (Http2Header){ STR("grpc-status"), str_from(digits, (size_t)len) };
+    if (escaped.len > 0) {
+        headers[count++] = (Http2Header){ STR("grpc-message"), buf_str(&escaped) };
+    }
+    if (call->answered) {
+        http2_end(&call->stream, headers, count);
+    } else {
+        call->answered = true;
+        http2_respond(&call->stream, headers, count, true);
+    }
+    loop_timer_start(&call->timer, GRPC_LINGER_MS);
+}
+
+void grpc_call_fail(GrpcCall *call, const Error *err)
+{
+    grpc_call_finish(call, grpc_status_of(err->kind), str_from_c(err->text));
+}
+
+void grpc_call_end_sending(GrpcCall *call)
+{
+    if (!call->over) {
+        http2_end(&call->stream, NULL, 0);
+    }
+}
+
+void grpc_call_cancel(GrpcCall *call)
+{
+    call->told_end = true;
+    if (!call->over) {
+        call->over = true;
+        loop_timer_stop(&call->timer);
+        loop_task_stop(call->session->loop, &call->resume);
+        drop_input(call);
+        http2_reset(&call->stream, HTTP2_CANCEL);
+    }
+}
+
+/* --- The rest -------------------------------------------------------------------------------- */
+
+void grpc_call_set_data(GrpcCall *call, void *data)
+{
+    call->data = data;
+}
+
+void *grpc_call_data(const GrpcCall *call)
+{
+    return call->data;
+}
+
+const GrpcMethod *grpc_call_method(const GrpcCall *call)
+{
+    return call->method;
+}
+
+const Peer *grpc_call_peer(const GrpcCall *call)
+{
+    return connection_peer(http2_connection(call->session->http2));
+}
+
+Str grpc_call_header(const GrpcCall *call, const char *name)
+{
+    return call->headers == NULL ? STR_EMPTY : http2_headers_find(call->headers, name);
+}
+
+/* --- Sessions -------------------------------------------------------------------------------- */
+
+static Http2Stream *opened(void *context)
+{
+    return &grpc_call_new(context, true)->stream;
+}
+
+static void headers_came(void *context, Http2Stream *stream, const Http2Headers *headers)
+{
+    GrpcSession *session = context;
+    GrpcCall *call = grpc_call_of(stream);
+    if (!call->over) {
+        grpc_session_enter(session);
+        call->busy++;
+        session->side->headers(call, headers);
+        leave(call);
+        grpc_session_leave(session);
+    }
+}
+
+static void closed(void *context, Http2Stream *stream, uint32_t code)
+{
+    GrpcSession *session = context;
+    GrpcCall *call = grpc_call_of(stream);
+    grpc_session_enter(session);
+    if (!call->told_end) {
+        session->side->closed(call, code);
+    }
+    grpc_call_release(call);
+    grpc_session_leave(session);
+}
+
+static void ready(void *context)
+{
+    GrpcSession *session = context;
+    grpc_session_enter(session);
+    session->side->ready(session);
+    grpc_session_leave(session);
+}
+
+static void over(void *context, const Error *why)
+{
+    GrpcSession *session = context;
+    grpc_session_enter(session);
+    session->side->over(session, why);
+    grpc_session_leave(session);
+}
+
+const Http2Events grpc_http2_events = {
+    .opened = opened,
+    .headers = headers_came,
+    .data = received,
+    .peer_ended = peer_ended,
+    .sent = sent,
+    .closed = closed,
+    .ready = ready,
+    .over = over,
+};
+
+GrpcSession *grpc_session_new(Connection *connection, const Http2Options *http2,
+                              const GrpcSide *side, void *owner, GrpcLimits limits,
+                              GrpcMemory *memory)
+{
+    GrpcSession *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        memory_exhausted(sizeof *session);
+    }
+    *session = (GrpcSession){ .loop = connection_loop(connection),
+                              .side = side,
+                              .owner = owner,
+                              .limits = limits,
+                              .memory = memory };
+    Http2Options options = *http2;
+    options.events = &grpc_http2_events;
+    options.context = session;
+    session->http2 = http2_new(connection, &options);
+    return session;
+}
+
+void grpc_session_free(GrpcSession *session)
+{
+    if (session != NULL && !session->freed) {
+        session->busy++;
+        http2_free(session->http2);
+        session->freed = true;
+        session->memory = NULL;
+        grpc_session_leave(session);
+    }
+}
+
+void grpc_session_enter(GrpcSession *session)
+{
+    session->busy++;
+}
+
+void grpc_session_leave(GrpcSession *session)
+{
+    if (--session->busy == 0 && session->freed) {
+        free(session);
+    }
+}

@@ -1,0 +1,352 @@
+#include "net/grpc_server.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/str_map.h"
+#include "net/grpc_inner.h"
+
+enum {
+    LISTENERS_MAX = 8
+};
+
+struct GrpcServer {
+    GrpcServerOptions options;
+    Arena arena; /* of the map */
+    StrMap methods;
+    Listener *listeners[LISTENERS_MAX];
+    uint32_t listener_count;
+    GrpcSession *first;
+    GrpcMemory memory;
+    GrpcServerCounts counts;
+    LoopTimer stop_timer;
+    LoopTask stopped;
+    LoopRun *done;
+    void *done_context;
+    bool stopping, is_stopped;
+};
+
+GrpcServerOptions grpc_server_defaults(void)
+{
+    return (GrpcServerOptions){
+        .http2 = http2_defaults(),
+        .queue_max = 256 << 10,
+        .connection_max = 16 << 20,
+        .memory_max = 256 << 20,
+        .request_timeout_ms = 30000,
+    };
+}
+
+/* --- Calls ----------------------------------------------------------------------------------- */
+
+static void refuse(GrpcCall *call, GrpcStatus status, const char *text)
+{
+    GrpcServer *server = call->session->owner;
+    server->counts.refused++;
+    grpc_call_finish(call, status, str_from_c(text));
+    grpc_call_tell_end(call, status, STR_EMPTY);
+}
+
+/* Not gRPC at all: answered as any HTTP server would. */
+static void refuse_http(GrpcCall *call, Str status)
+{
+    Http2Header header = { STR(":status"), status };
+    GrpcServer *server = call->session->owner;
+    server->counts.refused++;
+    call->answered = call->finished = true;
+    http2_respond(&call->stream, &header, 1, true);
+    grpc_call_tell_end(call, GRPC_INVALID_ARGUMENT, STR_EMPTY);
+}
+
+static bool is_grpc(Str content_type)
+{
+    Str prefix = STR("application/grpc");
+    if (!str_starts(content_type, prefix)) {
+        return false;
+    }
+    return content_type.len == prefix.len || content_type.data[prefix.len] == '+' ||
+           content_type.data[prefix.len] == ';';
+}
+
+static bool authorize(GrpcCall *call, const GrpcMethod *method)
+{
+    GrpcServer *server = call->session->owner;
+    const Peer *peer = grpc_call_peer(call);
+    Error err = { 0 };
+    if (server->options.authorize == NULL ||
+        server->options.authorize(server->options.context, peer, method, &err)) {
+        return true;
+    }
+    bool is_known = peer->is_local || peer->tls.has_identity;
+    refuse(call,
+           err.kind == ERROR_DENIED && !is_known ? GRPC_UNAUTHENTICATED : grpc_status_of(err.kind),
+           err.text);
+    return false;
+}
+
+static void start(GrpcCall *call, const Http2Headers *headers)
+{
+    GrpcServer *server = call->session->owner;
+    int64_t now = loop_now_ms(server->options.loop), timeout_ms;
+    Str timeout = http2_headers_find(headers, "grpc-timeout");
+    Str encoding = http2_headers_find(headers, "grpc-encoding");
+    if (headers->too_large) {
+        refuse(call, GRPC_RESOURCE_EXHAUSTED, "too many header fields");
+        return;
+    }
+    if (!str_eq(http2_headers_find(headers, ":method"), STR("POST"))) {
+        refuse_http(call, STR("405"));
+        return;
+    }
+    if (!is_grpc(http2_headers_find(headers, "content-type"))) {
+        refuse_http(call, STR("415"));
+        return;
+    }
+    const GrpcMethod *method = str_map_find(&server->methods, http2_headers_find(headers, ":path"));
+    if (!authorize(call, method)) {
+        return;
+    }
+    if (method == NULL) {
+        refuse(call, GRPC_UNIMPLEMENTED, "there is no such method");
+        return;
+    }
+    if (encoding.len > 0 && !str_eq(encoding, STR("identity"))) {
+        refuse(call, GRPC_UNIMPLEMENTED, "messages are not compressed here");
+        return;
+    }
+    if (timeout.len > 0) {
+        if (!grpc_timeout_parse(timeout, &timeout_ms)) {
+            refuse(call, GRPC_INVALID_ARGUMENT, "the header field grpc-timeout is no timeout");
+            return;
+        }
+        call->deadline_ms = now + timeout_ms;
+    }
+    if (method->kind == GRPC_UNARY || method->kind == GRPC_SERVER_STREAM) {
+        call->arrive_ms = now + server->options.request_timeout_ms;
+    }
+    server->counts.calls++;
+    call->method = method;
+    call->kind = method->kind;
+    call->handler = method->handler;
+    grpc_call_start_decoder(call, method->request_max);
+    grpc_call_arm_timer(call);
+    if (call->handler->started != NULL) {
+        call->headers = headers;
+        call->handler->started(call);
+        call->headers = NULL;
+    }
+}
+
+static void headers_came(GrpcCall *call, const Http2Headers *headers)
+{
+    /* A second block is trailers, which requests of gRPC have none of. */
+    if (call->method == NULL) {
+        start(call, headers);
+    }
+}
+
+static void peer_ended(GrpcCall *call)
+{
+    if (call->messages == 0 && (call->kind == GRPC_UNARY || call->kind == GRPC_SERVER_STREAM)) {
+        grpc_call_break(call, GRPC_INVALID_ARGUMENT, "no request came");
+    } else if (call->handler->half_closed != NULL) {
+        call->handler->half_closed(call);
+    }
+}
+
+static void closed(GrpcCall *call, uint32_t code)
+{
+    if (call->finished && code == HTTP2_NO_ERROR) {
+        grpc_call_tell_end(call, call->status, STR_EMPTY);
+    } else {
+        const char *reason = http2_end_reason(call->session->http2);
+        grpc_call_tell_end(call, GRPC_CANCELLED,
+                           str_from_c(reason == NULL ? "the client has cancelled it" : reason));
+    }
+}
+
+void *grpc_call_context(const GrpcCall *call)
+{
+    const GrpcServer *server = call->session->owner;
+    return server == NULL ? NULL : server->options.context;
+}
+
+/* --- Connections ----------------------------------------------------------------------------- */
+
+static void remove_session(GrpcServer *server, GrpcSession *session)
+{
+    *(session->previous == NULL ? &server->first : &session->previous->next) = session->next;
+    if (session->next != NULL) {
+        session->next->previous = session->previous;
+    }
+    server->counts.connections--;
+    grpc_session_free(session);
+    if (server->stopping && server->first == NULL) {
+        loop_defer(server->options.loop, &server->stopped);
+    }
+}
+
+static void ready(GrpcSession *session)
+{
+}
+
+static void over(GrpcSession *session, const Error *why)
+{
+    log_debug("a connection is over", LOG_C("reason", why->text));
+    remove_session(session->owner, session);
+}
+
+static const GrpcSide side = {
+    .headers = headers_came,
+    .peer_ended = peer_ended,
+    .closed = closed,
+    .ready = ready,
+    .over = over,
+};
+
+void grpc_server_adopt(GrpcServer *server, Connection *connection)
+{
+    Http2Options http2 = server->options.http2;
+    http2.is_server = true;
+    GrpcSession *session = grpc_session_new(
+        connection, &http2, &side, server,
+        (GrpcLimits){ server->options.queue_max, server->options.connection_max }, &server->memory);
+    session->next = server->first;
+    if (server->first != NULL) {
+        server->first->previous = session;
+    }
+    server->first = session;
+    server->counts.connections++;
+    if (server->stopping) {
+        http2_shut_down(session->http2);
+    }
+}
+
+static void accepted(void *context, Connection *connection)
+{
+    grpc_server_adopt(context, connection);
+}
+
+bool grpc_server_listen(GrpcServer *server, const ListenerOptions *options, const Address *address,
+                        const Listener **out, Error *err)
+{
+    if (server->listener_count == LISTENERS_MAX) {
+        return error_set(err, ERROR_LIMIT, "a server has at most %d listeners", LISTENERS_MAX);
+    }
+    ListenerOptions own = *options;
+    own.loop = server->options.loop;
+    own.accepted = accepted;
+    own.context = server;
+    Listener *listener;
+    if (!listener_open(&own, address, &listener, err)) {
+        return false;
+    }
+    server->listeners[server->listener_count++] = listener;
+    *out = listener;
+    return true;
+}
+
+void grpc_server_drop(GrpcServer *server, bool (*matches)(void *context, const Peer *peer),
+                      void *context)
+{
+    for (GrpcSession *session = server->first, *next; session != NULL; session = next) {
+        next = session->next;
+        if (matches(context, connection_peer(http2_connection(session->http2)))) {
+            remove_session(server, session);
+        }
+    }
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static void close_listeners(GrpcServer *server)
+{
+    while (server->listener_count > 0) {
+        listener_close(server->listeners[--server->listener_count]);
+    }
+}
+
+static void cut(void *context)
+{
+    GrpcServer *server = context;
+    while (server->first != NULL) {
+        remove_session(server, server->first);
+    }
+}
+
+static void stopped(void *context)
+{
+    GrpcServer *server = context;
+    loop_timer_stop(&server->stop_timer);
+    if (!server->is_stopped) {
+        server->is_stopped = true;
+        if (server->done != NULL) {
+            server->done(server->done_context);
+        }
+    }
+}
+
+GrpcServer *grpc_server_new(const GrpcServerOptions *options)
+{
+    GrpcServer *server = calloc(1, sizeof *server);
+    if (server == NULL) {
+        memory_exhausted(sizeof *server);
+    }
+    server->options = *options;
+    server->memory.max = options->memory_max;
+    arena_init(&server->arena, ARENA_UNLIMITED);
+    str_map_init(&server->methods, &server->arena);
+    for (uint32_t i = 0; i < options->method_count; i++) {
+        const GrpcMethod *method = &options->methods[i];
+        if (!str_map_put(&server->methods, str_from_c(method->path), (void *)method)) {
+            BUG("two methods are called %s", method->path);
+        }
+    }
+    loop_timer_init(&server->stop_timer, options->loop, cut, server);
+    loop_task_init(&server->stopped, stopped, server);
+    return server;
+}
+
+void grpc_server_stop(GrpcServer *server, int64_t grace_ms, LoopRun *done, void *context)
+{
+    if (server->stopping) {
+        return;
+    }
+    server->stopping = true;
+    server->done = done;
+    server->done_context = context;
+    close_listeners(server);
+    for (GrpcSession *session = server->first; session != NULL; session = session->next) {
+        http2_shut_down(session->http2);
+    }
+    if (server->first == NULL) {
+        loop_defer(server->options.loop, &server->stopped);
+    } else {
+        loop_timer_start(&server->stop_timer, grace_ms);
+    }
+}
+
+void grpc_server_free(GrpcServer *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    server->stopping = false;
+    close_listeners(server);
+    while (server->first != NULL) {
+        GrpcSession *session = server->first;
+        remove_session(server, session);
+    }
+    loop_timer_stop(&server->stop_timer);
+    loop_task_stop(server->options.loop, &server->stopped);
+    arena_clear(&server->arena);
+    free(server);
+}
+
+GrpcServerCounts grpc_server_counts(const GrpcServer *server)
+{
+    GrpcServerCounts counts = server->counts;
+    counts.memory = server->memory.held;
+    return counts;
+}

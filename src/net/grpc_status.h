@@ -1,0 +1,53 @@
+/* gRPC's words on the wire: status codes, messages in trailers, timeouts. Pure. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/enum_names.h"
+#include "base/error.h"
+
+typedef enum GrpcStatus {
+    GRPC_OK,
+    GRPC_CANCELLED,
+    GRPC_UNKNOWN,
+    GRPC_INVALID_ARGUMENT,
+    GRPC_DEADLINE_EXCEEDED,
+    GRPC_NOT_FOUND,
+    GRPC_ALREADY_EXISTS,
+    GRPC_PERMISSION_DENIED,
+    GRPC_RESOURCE_EXHAUSTED,
+    GRPC_FAILED_PRECONDITION,
+    GRPC_ABORTED,
+    GRPC_OUT_OF_RANGE,
+    GRPC_UNIMPLEMENTED,
+    GRPC_INTERNAL,
+    GRPC_UNAVAILABLE,
+    GRPC_DATA_LOSS,
+    GRPC_UNAUTHENTICATED,
+} GrpcStatus;
+
+enum {
+    GRPC_TEXT_MAX = 1024, /* bytes of a message, before it is escaped; the rest is cut */
+};
+
+DECLARE_ENUM_NAMES(GrpcStatus, grpc_status)
+
+/* The status that tells a failure of ours, and the way back. GRPC_OK is no failure. */
+GrpcStatus grpc_status_of(ErrorKind kind);
+ErrorKind grpc_status_kind(GrpcStatus status);
+/* Of a response without one, by its HTTP status. */
+GrpcStatus grpc_status_of_http(Str http_status);
+/* Of a stream that the peer reset (RFC 9113 codes). */
+GrpcStatus grpc_status_of_reset(uint32_t code);
+/* Unknown numbers are GRPC_UNKNOWN, anything else than a number fails. */
+bool grpc_status_parse(Str digits, GrpcStatus *out);
+
+/* grpc-message: what is not printable ASCII, and '%', as %XX. */
+void grpc_text_escape(Str text, Buf *out);
+/* A '%' without two digits stands for itself. */
+void grpc_text_unescape(Str text, Buf *out);
+
+/* grpc-timeout: up to eight digits and a unit. In milliseconds, rounded up; false for anything
+ * else. Very long ones come out as GRPC_TIMEOUT_MAX_MS. */
+#define GRPC_TIMEOUT_MAX_MS ((int64_t)365 * 24 * 3600 * 1000)
+bool grpc_timeout_parse(Str text, int64_t *out_ms);
+void grpc_timeout_format(int64_t timeout_ms, char out[16]);

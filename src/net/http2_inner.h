@@ -1,0 +1,68 @@
+/* What the files of HTTP/2 share; nobody else's. */
+#pragma once
+
+#include <nghttp2/nghttp2.h>
+
+#include "net/http2.h"
+
+enum {
+    HTTP2_HEADERS_MAX = 64,       /* in one block */
+    HTTP2_WRITE_PIECE = 32 << 10, /* two of the largest frames */
+    HTTP2_TABLE_BYTES = 1024,     /* of header compression, each way */
+    HTTP2_QUEUE_KEEP = 4 << 10,   /* an emptied queue of this size is kept for the next bytes */
+    /* Frames that give us nothing to do: a burst of so many, and so many a second. */
+    HTTP2_IDLE_FRAMES_BURST = 1000,
+    HTTP2_IDLE_FRAMES_SECOND = 100,
+    HTTP2_FRAMES_QUEUED_MAX = 4096, /* answers that a peer makes us owe it */
+    HTTP2_CLOSE_MS = 2000,          /* for the last words */
+};
+
+struct Http2Trailers {
+    uint32_t count;
+    nghttp2_nv items[];
+};
+
+typedef struct Http2Block {
+    Http2Header items[HTTP2_HEADERS_MAX];
+    nghttp2_rcbuf *held[2 * HTTP2_HEADERS_MAX];
+    uint32_t count;
+    size_t bytes;
+    bool too_large;
+} Http2Block;
+
+struct Http2 {
+    Connection *connection;
+    Loop *loop;
+    nghttp2_session *session;
+    Http2Options options;
+    Http2Stream *first;
+    uint32_t stream_count;
+    Http2Block *block; /* of the header block that is coming in */
+    LoopTask flush;
+    LoopTimer timer;
+    int64_t heard_ms;     /* the last whole frame */
+    int64_t unsent_ms;    /* since when the kernel takes nothing; 0: it does */
+    size_t unsent_then;   /* how much it was then */
+    int64_t allowance_ms; /* when the allowance for idle frames was counted */
+    int32_t allowance;
+    size_t queued; /* bytes in the queues of streams */
+    char *piece;   /* what a flush gathers, on its stack */
+    size_t piece_len;
+    uint32_t busy; /* calls under way that still look at this memory */
+    bool connected, settled, pinging, shutting_down, terminated, finishing, freed, is_over;
+    bool receiving, flush_again;
+    const char *abort_reason; /* a literal */
+    const char *end_reason;
+};
+
+nghttp2_session *http2_session_new(Http2 *http2);
+void http2_block_drop(Http2 *http2);
+void http2_flush_later(Http2 *http2);
+/* Takes the stream from the list and gives it back to its user. */
+void http2_stream_close(Http2Stream *stream, uint32_t code);
+void http2_stream_add(Http2 *http2, Http2Stream *stream, int32_t id);
+/* For nghttp2: the next bytes of a stream's queue. */
+nghttp2_data_provider http2_stream_source(Http2Stream *stream);
+void http2_stream_drop_queue(Http2Stream *stream);
+int http2_send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t *head,
+                    size_t length, nghttp2_data_source *source, void *context);

@@ -1,0 +1,255 @@
+/* What nghttp2 calls: frames and header blocks of the peer. */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "net/http2_inner.h"
+
+/* --- Header blocks --------------------------------------------------------------------------- */
+
+void http2_block_drop(Http2 *http2)
+{
+    Http2Block *block = TAKE(http2->block);
+    if (block != NULL) {
+        for (uint32_t i = 0; i < 2 * block->count; i++) {
+            nghttp2_rcbuf_decref(block->held[i]);
+        }
+        free(block);
+    }
+}
+
+static Str rcbuf_str(nghttp2_rcbuf *text)
+{
+    nghttp2_vec bytes = nghttp2_rcbuf_get_buf(text);
+    return str_from((const char *)bytes.base, bytes.len);
+}
+
+static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *context)
+{
+    Http2 *http2 = context;
+    if (http2->freed) {
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+    http2_block_drop(http2);
+    http2->block = calloc(1, sizeof *http2->block);
+    if (http2->block == NULL) {
+        memory_exhausted(sizeof *http2->block);
+    }
+    if (http2->options.is_server && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+        Http2Stream *stream = http2->options.events->opened(http2->options.context);
+        http2_stream_add(http2, stream, frame->hd.stream_id);
+        nghttp2_session_set_stream_user_data(session, stream->id, stream);
+    }
+    return 0;
+}
+
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghttp2_rcbuf *name,
+                     nghttp2_rcbuf *value, uint8_t flags, void *context)
+{
+    enum {
+        ENTRY_OVERHEAD = 32 /* RFC 9113, section 6.5.2 */
+    };
+    Http2 *http2 = context;
+    Http2Block *block = http2->block;
+    if (block == NULL || block->too_large) {
+        return 0;
+    }
+    Http2Header header = { rcbuf_str(name), rcbuf_str(value) };
+    block->bytes += header.name.len + header.value.len + ENTRY_OVERHEAD;
+    if (block->count == HTTP2_HEADERS_MAX || block->bytes > http2->options.header_bytes_max) {
+        block->too_large = true;
+        return 0;
+    }
+    nghttp2_rcbuf_incref(name);
+    nghttp2_rcbuf_incref(value);
+    block->held[2 * block->count] = name;
+    block->held[2 * block->count + 1] = value;
+    block->items[block->count++] = header;
+    return 0;
+}
+
+/* --- Frames ---------------------------------------------------------------------------------- */
+
+/* Frames that cost the peer nothing and make us work are allowed at a rate. */
+static bool count_idle_frame(Http2 *http2)
+{
+    int64_t now = loop_now_ms(http2->loop);
+    int64_t earned = (now - http2->allowance_ms) * HTTP2_IDLE_FRAMES_SECOND / 1000;
+    if (earned > 0) {
+        http2->allowance_ms = now;
+        int64_t allowance = http2->allowance + earned;
+        http2->allowance =
+            allowance > HTTP2_IDLE_FRAMES_BURST ? HTTP2_IDLE_FRAMES_BURST : (int32_t)allowance;
+    }
+    return --http2->allowance >= 0;
+}
+
+static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head, void *context)
+{
+    Http2 *http2 = context;
+    bool is_idle = true;
+    if (http2->freed) {
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+    if (head->type == NGHTTP2_DATA) {
+        is_idle = head->length == 0 && (head->flags & NGHTTP2_FLAG_END_STREAM) == 0;
+    } else if (head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_WINDOW_UPDATE) {
+        is_idle = false;
+    } else if (head->type == NGHTTP2_SETTINGS || head->type == NGHTTP2_PING) {
+        is_idle = (head->flags & NGHTTP2_FLAG_ACK) == 0;
+    }
+    if (is_idle && !count_idle_frame(http2)) {
+        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "the peer floods with frames");
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+    return 0;
+}
+
+static Http2Stream *stream_of(nghttp2_session *session, int32_t id)
+{
+    return id == 0 ? NULL : nghttp2_session_get_stream_user_data(session, id);
+}
+
+static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
+{
+    Http2 *http2 = context;
+    const Http2Events *events = http2->options.events;
+    http2->heard_ms = loop_now_ms(http2->loop);
+    if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) {
+        http2->pinging = false;
+    }
+    if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0 &&
+        !http2->settled) {
+        http2->settled = true;
+        events->ready(http2->options.context);
+    }
+    Http2Stream *stream = stream_of(session, frame->hd.stream_id);
+    if (frame->hd.type == NGHTTP2_HEADERS && http2->block != NULL) {
+        if (stream != NULL && !http2->freed) {
+            Http2Headers headers = { http2->block->items, http2->block->count,
+                                     http2->block->too_large };
+            events->headers(http2->options.context, stream, &headers);
+        }
+        http2_block_drop(http2);
+    }
+    if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
+        (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 && !http2->freed) {
+        /* Asked again: the stream may have ended meanwhile. */
+        stream = stream_of(session, frame->hd.stream_id);
+        if (stream != NULL) {
+            stream->peer_ended = true;
+            events->peer_ended(http2->options.context, stream);
+        }
+    }
+    return http2->freed ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+}
+
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *bytes,
+                   size_t len, void *context)
+{
+    Http2 *http2 = context;
+    Http2Stream *stream = stream_of(session, id);
+    if (stream == NULL) {
+        nghttp2_session_consume_connection(session, len);
+    } else {
+        http2->options.events->data(http2->options.context, stream,
+                                    str_from((const char *)bytes, len));
+    }
+    return http2->freed ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+}
+
+static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *context)
+{
+    Http2Stream *stream = stream_of(session, id);
+    if (stream != NULL) {
+        nghttp2_session_set_stream_user_data(session, id, NULL);
+        http2_stream_close(stream, stream->reset_code != 0 ? stream->reset_code : code);
+    }
+    return 0;
+}
+
+/* A response that ends before its request does: the peer need not send the rest. */
+static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *context)
+{
+    Http2 *http2 = context;
+    if (http2->options.is_server && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 &&
+        (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
+        nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) == 0) {
+        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+                                  NGHTTP2_NO_ERROR);
+    }
+    return 0;
+}
+
+static ssize_t on_send(nghttp2_session *session, const uint8_t *bytes, size_t len, int flags,
+                       void *context)
+{
+    Http2 *http2 = context;
+    size_t room = HTTP2_WRITE_PIECE - http2->piece_len;
+    if (room == 0) {
+        return NGHTTP2_ERR_WOULDBLOCK;
+    }
+    if (len > room) {
+        len = room;
+    }
+    memcpy(http2->piece + http2->piece_len, bytes, len);
+    http2->piece_len += len;
+    return (ssize_t)len;
+}
+
+/* --- The session ----------------------------------------------------------------------------- */
+
+static void must(int result)
+{
+    if (result == NGHTTP2_ERR_NOMEM) {
+        memory_exhausted(0);
+    }
+    if (result != 0) {
+        BUG("nghttp2: %s", nghttp2_strerror(result));
+    }
+}
+
+static void submit_settings(const Http2 *http2, nghttp2_session *session)
+{
+    const Http2Options *options = &http2->options;
+    nghttp2_settings_entry entries[] = {
+        { NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, HTTP2_TABLE_BYTES },
+        { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, options->stream_window },
+        { NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, options->header_bytes_max },
+        { NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1 },
+        /* The last one differs: nobody pushes to clients. */
+        { options->is_server ? NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS
+                             : NGHTTP2_SETTINGS_ENABLE_PUSH,
+          options->is_server ? options->streams_max : 0 },
+    };
+    must(nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, entries, COUNT_OF(entries)));
+    must(nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0,
+                                               (int32_t)options->connection_window));
+}
+
+nghttp2_session *http2_session_new(Http2 *http2)
+{
+    nghttp2_session_callbacks *callbacks = NULL;
+    nghttp2_option *option = NULL;
+    nghttp2_session *session = NULL;
+    must(nghttp2_session_callbacks_new(&callbacks));
+    must(nghttp2_option_new(&option));
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
+    nghttp2_session_callbacks_set_on_header_callback2(callbacks, on_header);
+    nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, on_begin_frame);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_sent);
+    nghttp2_session_callbacks_set_send_callback(callbacks, on_send);
+    nghttp2_session_callbacks_set_send_data_callback(callbacks, http2_send_data);
+    nghttp2_option_set_no_auto_window_update(option, 1);
+    nghttp2_option_set_no_closed_streams(option, 1);
+    nghttp2_option_set_max_deflate_dynamic_table_size(option, HTTP2_TABLE_BYTES);
+    must(http2->options.is_server
+             ? nghttp2_session_server_new2(&session, callbacks, http2, option)
+             : nghttp2_session_client_new2(&session, callbacks, http2, option));
+    nghttp2_option_del(option);
+    nghttp2_session_callbacks_del(callbacks);
+    submit_settings(http2, session);
+    return session;
+}

@@ -1,0 +1,372 @@
+#include "net/listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "net/connection_inner.h"
+#include "net/origin_counts.h"
+#include "net/watch.h"
+
+enum {
+    BACKLOG = 1024,
+    ACCEPTS_AT_ONCE = 32,  /* then others have their turn */
+    NO_DESCRIPTOR_MS = 100 /* how long to leave it when the process has no descriptor left */
+};
+
+typedef struct List {
+    Connection *first, *last;
+} List;
+
+struct Listener {
+    ListenerOptions options;
+    int descriptor;
+    Watch *watch;
+    LoopTimer timer; /* looks again whether there is room */
+    List opening;    /* oldest first */
+    List standing;
+    OriginCounts origins;
+    ListenerCounts counts;
+    uint16_t port;
+    char path[ADDRESS_HOST_MAX + 1]; /* of a Unix socket */
+};
+
+ListenerOptions listener_defaults(void)
+{
+    return (ListenerOptions){
+        .connections_max = 20000,
+        .per_origin_max = 256,
+        .opening_max = 512,
+        .opening_grace_ms = 2000,
+        .opening_limit_ms = 10000,
+    };
+}
+
+static void append(List *list, Connection *connection)
+{
+    ConnectionLink *link = connection_link(connection);
+    link->next = NULL;
+    link->previous = list->last;
+    *(list->last == NULL ? &list->first : &connection_link(list->last)->next) = connection;
+    list->last = connection;
+}
+
+static void take_out(List *list, Connection *connection)
+{
+    ConnectionLink *link = connection_link(connection);
+    *(link->previous == NULL ? &list->first : &connection_link(link->previous)->next) = link->next;
+    *(link->next == NULL ? &list->last : &connection_link(link->next)->previous) = link->previous;
+}
+
+static void look_again(Listener *listener);
+
+/* Within connection_free. */
+static void gone(void *owner, Connection *connection)
+{
+    Listener *listener = owner;
+    ConnectionLink *link = connection_link(connection);
+    if (link->opening) {
+        take_out(&listener->opening, connection);
+        listener->counts.opening--;
+    } else {
+        take_out(&listener->standing, connection);
+        listener->counts.standing--;
+    }
+    if (link->has_origin) {
+        origin_counts_remove(&listener->origins, link->origin);
+    }
+    look_again(listener);
+}
+
+/* --- While it opens -------------------------------------------------------------------------- */
+
+/* The context of its events; a connection that opens belongs to us. */
+typedef struct Door {
+    Listener *listener;
+    Connection *connection;
+} Door;
+
+static void door_ready(void *context)
+{
+    Door *door = context;
+    Listener *listener = door->listener;
+    Connection *connection = door->connection;
+    ConnectionLink *link = connection_link(connection);
+    free(door);
+    take_out(&listener->opening, connection);
+    link->opening = false;
+    listener->counts.opening--;
+    append(&listener->standing, connection);
+    listener->counts.standing++;
+    listener->counts.accepted++;
+    look_again(listener);
+    listener->options.accepted(listener->options.context, connection);
+}
+
+static void door_received(void *context, Str bytes)
+{
+    BUG("a connection has bytes before it is ready");
+}
+
+static void door_drained(void *context)
+{
+}
+
+static void door_closed(void *context, const Error *why)
+{
+    Door *door = context;
+    Connection *connection = door->connection;
+    door->listener->counts.failed++;
+    log_debug("a connection did not come to stand",
+              LOG_C("peer", connection_peer(connection)->address), LOG_C("reason", why->text));
+    free(door);
+    connection_free(connection);
+}
+
+static const ConnectionEvents door_events = {
+    .ready = door_ready,
+    .received = door_received,
+    .drained = door_drained,
+    .closed = door_closed,
+};
+
+static void drop_opening(Listener *listener, Connection *connection)
+{
+    free(connection_context(connection));
+    connection_free(connection);
+}
+
+/* --- Accepting ------------------------------------------------------------------------------- */
+
+/* Room for one more that opens; those that had their time make some. */
+static bool has_room(Listener *listener)
+{
+    int64_t now = loop_now_ms(listener->options.loop);
+    if (listener->counts.opening < listener->options.opening_max) {
+        return true;
+    }
+    Connection *oldest = listener->opening.first;
+    int64_t age = now - connection_link(oldest)->since_ms;
+    if (age < listener->options.opening_grace_ms) {
+        loop_timer_start(&listener->timer, listener->options.opening_grace_ms - age);
+        return false;
+    }
+    listener->counts.evicted++;
+    drop_opening(listener, oldest);
+    return true;
+}
+
+static void look_again(Listener *listener)
+{
+    if (listener->watch != NULL && !loop_timer_started(&listener->timer)) {
+        watch_set(listener->watch, listener->counts.opening < listener->options.opening_max, false);
+    }
+}
+
+static void look_later(void *context)
+{
+    Listener *listener = context;
+    watch_set(listener->watch, true, false);
+}
+
+static void welcome(Listener *listener, int descriptor, const SocketAddress *peer)
+{
+    const ListenerOptions *options = &listener->options;
+    ConnectionLink link = { .since_ms = loop_now_ms(options->loop), .opening = true };
+    link.has_origin = socket_address_origin(peer, &link.origin);
+    if (listener->counts.standing + listener->counts.opening >= options->connections_max) {
+        listener->counts.refused_full++;
+        close(descriptor);
+        return;
+    }
+    if (link.has_origin &&
+        origin_counts_get(&listener->origins, link.origin) >= options->per_origin_max) {
+        listener->counts.refused_origin++;
+        close(descriptor);
+        return;
+    }
+    Door *door = calloc(1, sizeof *door);
+    if (door == NULL) {
+        memory_exhausted(sizeof *door);
+    }
+    Connection *connection =
+        connection_adopt(&(ConnectionOptions){ .loop = options->loop,
+                                               .tls = options->tls,
+                                               .open_timeout_ms = options->opening_limit_ms,
+                                               .events = &door_events,
+                                               .context = door },
+                         descriptor);
+    *door = (Door){ listener, connection };
+    *connection_link(connection) = link;
+    connection_set_owner(connection, (ConnectionOwner){ gone, listener });
+    append(&listener->opening, connection);
+    listener->counts.opening++;
+    if (link.has_origin) {
+        origin_counts_add(&listener->origins, link.origin);
+    }
+}
+
+static void can_accept(void *context, bool can_read, bool can_write)
+{
+    Listener *listener = context;
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        if (!has_room(listener)) {
+            watch_set(listener->watch, false, false);
+            return;
+        }
+        SocketAddress peer = { .len = sizeof peer.storage };
+        int descriptor = accept4(listener->descriptor, (struct sockaddr *)&peer.storage, &peer.len,
+                                 SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (descriptor >= 0) {
+            welcome(listener, descriptor, &peer);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            /* The kernel would tell of the same newcomer again and again. */
+            log_warning("no descriptor for a connection, newcomers wait",
+                        LOG_C("reason", strerror(errno)));
+            watch_set(listener->watch, false, false);
+            loop_timer_start(&listener->timer, NO_DESCRIPTOR_MS);
+            return;
+        }
+        if (errno == EAGAIN) {
+            return;
+        }
+        /* Whatever else it is belongs to the one that came, and is gone with it. */
+    }
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static bool is_abandoned(const SocketAddress *address)
+{
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool abandoned =
+        descriptor >= 0 &&
+        connect(descriptor, (const struct sockaddr *)&address->storage, address->len) != 0 &&
+        errno == ECONNREFUSED;
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return abandoned;
+}
+
+static bool bind_to(Listener *listener, const Address *address, Error *err)
+{
+    SocketAddress socket_address = address_to_socket(address);
+    const struct sockaddr *name = (const struct sockaddr *)&socket_address.storage;
+    int on = 1;
+    if (address->kind == ADDRESS_UNIX) {
+        struct stat status;
+        if (lstat(address->host, &status) == 0 && S_ISSOCK(status.st_mode) &&
+            is_abandoned(&socket_address)) {
+            unlink(address->host);
+        }
+    } else {
+        setsockopt(listener->descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    }
+    if (bind(listener->descriptor, name, socket_address.len) != 0) {
+        return error_set(err, errno == EADDRINUSE ? ERROR_CONFLICT : ERROR_OS, "cannot listen: %s",
+                         strerror(errno));
+    }
+    if (address->kind == ADDRESS_UNIX) {
+        snprintf(listener->path, sizeof listener->path, "%s", address->host);
+        /* Nobody connects before it listens. */
+        unsigned mode = listener->options.mode == 0 ? 0600 : listener->options.mode;
+        if (chmod(listener->path, mode) != 0) {
+            return error_set(err, ERROR_OS, "cannot set the mode: %s", strerror(errno));
+        }
+    }
+    if (listen(listener->descriptor, BACKLOG) != 0) {
+        return error_set(err, errno == EADDRINUSE ? ERROR_CONFLICT : ERROR_OS, "cannot listen: %s",
+                         strerror(errno));
+    }
+    socket_address.len = sizeof socket_address.storage;
+    if (getsockname(listener->descriptor, (struct sockaddr *)&socket_address.storage,
+                    &socket_address.len) == 0) {
+        listener->port = socket_address_port(&socket_address);
+    }
+    return true;
+}
+
+static bool open_on(Listener *listener, const Address *address, Error *err)
+{
+    if (address->kind == ADDRESS_NAME) {
+        return error_set(err, ERROR_INVALID, "to listen on, an IP address is needed, not a name");
+    }
+    int family = address->kind == ADDRESS_UNIX        ? AF_UNIX
+                 : strchr(address->host, ':') != NULL ? AF_INET6
+                                                      : AF_INET;
+    listener->descriptor = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (listener->descriptor < 0) {
+        return error_set(err, ERROR_OS, "cannot make a socket: %s", strerror(errno));
+    }
+    if (!bind_to(listener, address, err) ||
+        !watch_new(listener->options.loop, listener->descriptor, can_accept, listener,
+                   &listener->watch, err)) {
+        return false;
+    }
+    watch_set(listener->watch, true, false);
+    return true;
+}
+
+bool listener_open(const ListenerOptions *options, const Address *address, Listener **out,
+                   Error *err)
+{
+    BUG_IF(options->tls == NULL && address->kind != ADDRESS_UNIX);
+    BUG_IF(options->opening_max == 0);
+    Listener *listener = calloc(1, sizeof *listener);
+    if (listener == NULL) {
+        memory_exhausted(sizeof *listener);
+    }
+    listener->options = *options;
+    listener->descriptor = -1;
+    loop_timer_init(&listener->timer, options->loop, look_later, listener);
+    if (!open_on(listener, address, err)) {
+        AUTO_CLEAR(Buf) name = buf_make(ADDRESS_HOST_MAX + 16);
+        address_format(address, &name);
+        listener_close(listener);
+        return error_wrap(err, "%" STR_FMT, STR_ARG(buf_str(&name)));
+    }
+    *out = listener;
+    return true;
+}
+
+void listener_close(Listener *listener)
+{
+    if (listener == NULL) {
+        return;
+    }
+    loop_timer_stop(&listener->timer);
+    watch_free(TAKE(listener->watch));
+    if (listener->path[0] != '\0') {
+        unlink(listener->path);
+    }
+    if (listener->descriptor >= 0) {
+        close(listener->descriptor);
+    }
+    while (listener->opening.first != NULL) {
+        drop_opening(listener, listener->opening.first);
+    }
+    for (Connection *one = listener->standing.first; one != NULL;
+         one = connection_link(one)->next) {
+        connection_set_owner(one, (ConnectionOwner){ 0 });
+    }
+    origin_counts_clear(&listener->origins);
+    free(listener);
+}
+
+uint16_t listener_port(const Listener *listener)
+{
+    return listener->port;
+}
+
+ListenerCounts listener_counts(const Listener *listener)
+{
+    return listener->counts;
+}

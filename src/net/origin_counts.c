@@ -1,0 +1,87 @@
+#include "net/origin_counts.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/hash.h"
+
+enum {
+    SIZE_FIRST = 16
+};
+
+void origin_counts_clear(OriginCounts *counts)
+{
+    free(counts->places);
+    *counts = (OriginCounts){ 0 };
+}
+
+/* Where an origin should stand. */
+static uint32_t home_of(const OriginCounts *counts, uint64_t origin)
+{
+    return (uint32_t)(hash_u64(origin ^ hash_seed()) & (counts->size - 1));
+}
+
+/* Where it stands, or the free place where it would. */
+static uint32_t place_of(const OriginCounts *counts, uint64_t origin)
+{
+    uint32_t at = home_of(counts, origin);
+    while (counts->places[at].count != 0 && counts->places[at].origin != origin) {
+        at = (at + 1) & (counts->size - 1);
+    }
+    return at;
+}
+
+static void grow(OriginCounts *counts)
+{
+    OriginCounts grown = { .used = counts->used,
+                           .size = counts->size == 0 ? SIZE_FIRST : counts->size * 2 };
+    grown.places = calloc(grown.size, sizeof *grown.places);
+    if (grown.places == NULL) {
+        memory_exhausted(grown.size * sizeof *grown.places);
+    }
+    for (uint32_t i = 0; i < counts->size; i++) {
+        if (counts->places[i].count != 0) {
+            grown.places[place_of(&grown, counts->places[i].origin)] = counts->places[i];
+        }
+    }
+    free(counts->places);
+    *counts = grown;
+}
+
+uint32_t origin_counts_get(const OriginCounts *counts, uint64_t origin)
+{
+    return counts->size == 0 ? 0 : counts->places[place_of(counts, origin)].count;
+}
+
+void origin_counts_add(OriginCounts *counts, uint64_t origin)
+{
+    if (counts->used * 2 >= counts->size) {
+        grow(counts);
+    }
+    OriginCount *place = &counts->places[place_of(counts, origin)];
+    if (place->count++ == 0) {
+        place->origin = origin;
+        counts->used++;
+    }
+}
+
+void origin_counts_remove(OriginCounts *counts, uint64_t origin)
+{
+    BUG_IF(counts->size == 0);
+    uint32_t hole = place_of(counts, origin);
+    BUG_IF(counts->places[hole].count == 0);
+    if (--counts->places[hole].count > 0) {
+        return;
+    }
+    counts->used--;
+    /* Those behind move up, as long as that brings them no further from where they should be. */
+    uint32_t mask = counts->size - 1;
+    for (uint32_t at = (hole + 1) & mask; counts->places[at].count != 0; at = (at + 1) & mask) {
+        uint32_t home = home_of(counts, counts->places[at].origin);
+        if (((at - home) & mask) >= ((at - hole) & mask)) {
+            counts->places[hole] = counts->places[at];
+            counts->places[at].count = 0;
+            hole = at;
+        }
+    }
+}

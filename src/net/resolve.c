@@ -1,0 +1,97 @@
+/* On libuv's threads, by the system's own name service (sys/name_service.h), so that a static
+ * binary finds the same hosts as any other program. */
+#include "net/resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <uv.h>
+
+#include "base/bug.h"
+#include "sys/name_service.h"
+
+enum {
+    ANSWER_MAX = 64 << 10
+};
+
+struct Resolve {
+    uv_work_t work;
+    ResolveDone *done; /* NULL: cancelled */
+    void *context;
+    uint16_t port;
+    uint32_t count;
+    SocketAddress addresses[RESOLVE_MAX];
+    Error error;
+    char name[ADDRESS_HOST_MAX + 1];
+};
+
+static void push(Resolve *resolve, Str ip)
+{
+    Address address;
+    Error ignored;
+    if (resolve->count < RESOLVE_MAX && address_parse(ip, resolve->port, &address, &ignored) &&
+        address.kind == ADDRESS_IP) {
+        resolve->addresses[resolve->count++] = address_to_socket(&address);
+    }
+}
+
+/* On a thread of its own; the loop does not look at the request until this is over. */
+static void look_up(uv_work_t *work)
+{
+    Resolve *resolve = work->data;
+    if (strcmp(resolve->name, "localhost") == 0) {
+        push(resolve, STR("127.0.0.1"));
+        push(resolve, STR("::1"));
+        return;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ANSWER_MAX);
+    Str answer, line;
+    if (!name_service_ask(&arena, "ahosts", str_from_c(resolve->name), &answer, &resolve->error)) {
+        error_wrap(&resolve->error, "host '%s'", resolve->name);
+        return;
+    }
+    while (str_split_next(&answer, '\n', &line)) {
+        if (str_find(line, STR("STREAM"), 0) != STR_NOT_FOUND) {
+            push(resolve, str_slice(line, 0, str_find(line, STR(" "), 0)));
+        }
+    }
+    if (resolve->count == 0) {
+        error_set(&resolve->error, ERROR_NOT_FOUND, "'%s' has no address", resolve->name);
+    }
+}
+
+static void looked_up(uv_work_t *work, int status)
+{
+    Resolve *resolve = work->data;
+    if (resolve->done != NULL) {
+        resolve->done(resolve->context, resolve->addresses, resolve->count, &resolve->error);
+    }
+    free(resolve);
+}
+
+Resolve *resolve_start(Loop *loop, const char *name, uint16_t port, ResolveDone *done,
+                       void *context)
+{
+    Resolve *resolve = calloc(1, sizeof *resolve);
+    if (resolve == NULL) {
+        memory_exhausted(sizeof *resolve);
+    }
+    resolve->work.data = resolve;
+    resolve->done = done;
+    resolve->context = context;
+    resolve->port = port;
+    snprintf(resolve->name, sizeof resolve->name, "%s", name);
+    if (uv_queue_work(loop_uv(loop), &resolve->work, look_up, looked_up) != 0) {
+        BUG("a loop takes no work");
+    }
+    return resolve;
+}
+
+void resolve_cancel(Resolve *resolve)
+{
+    if (resolve != NULL) {
+        resolve->done = NULL;
+        /* One that runs already ends by itself. */
+        uv_cancel((uv_req_t *)&resolve->work);
+    }
+}

@@ -1,0 +1,69 @@
+/* TLS 1.3 for listeners and clients: certificates from memory, who the peer is, resumption.
+ *
+ * A TlsContext holds what connections have in common. It can be given new certificates while it is
+ * in use: connections that stand keep theirs, new ones get the new ones. It must outlive its
+ * connections. Everything is for the loop's thread.
+ *
+ * Trust: a peer's chain must end in one of the given CAs, and then `verify` is asked, for every
+ * connection, also for one that resumes an earlier session and shows no certificate again. So
+ * whoever is revoked is refused from the next connection on. */
+#pragma once
+
+#include "base/identity.h"
+#include "base/own.h"
+#include "sys/loop.h"
+
+typedef struct TlsContext TlsContext;
+
+enum {
+    TLS_SERIAL_MAX = 40,      /* hexadecimal digits of 20 bytes, the most that RFC 5280 allows */
+    TLS_FINGERPRINT_HEX = 64, /* SHA-256 of the certificate */
+};
+
+/* What the peer proved. Without a certificate everything is zero. */
+typedef struct TlsPeer {
+    bool has_certificate;
+    bool has_identity; /* its certificate has exactly one alternative name, and it is one of ours */
+    bool resumed;
+    Identity identity;
+    char serial[TLS_SERIAL_MAX + 1]; /* lower-case hexadecimal */
+    char fingerprint[TLS_FINGERPRINT_HEX + 1];
+    int64_t not_before_s, not_after_s; /* since 1970 */
+} TlsPeer;
+
+/* Whether this peer may connect; the chain was checked already. The error goes to our own log and
+ * records, the peer sees that the connection ends. */
+typedef bool TlsVerify(void *context, const TlsPeer *peer, Error *err);
+
+typedef enum TlsRole {
+    TLS_CLIENT,
+    TLS_SERVER,          /* demands a certificate of its peer */
+    TLS_SERVER_OPTIONAL, /* takes one and checks it */
+    TLS_SERVER_PUBLIC,   /* asks for none */
+} TlsRole;
+
+/* PEM. */
+typedef struct TlsMaterial {
+    Str certificate; /* the own one first, then the chain; a client may have none */
+    Str key;
+    Str ca; /* every CA that peers may come from */
+    /* Instead of `ca`, for a client that has no CA yet: "sha256:" and the digest of the public key
+     * (SubjectPublicKeyInfo) of the CA that the server's chain must hold and end in. */
+    Str ca_pin;
+} TlsMaterial;
+
+typedef struct TlsOptions {
+    TlsRole role;
+    const char *protocol; /* the one application protocol, by ALPN: "h2" */
+    TlsVerify *verify;    /* may be NULL */
+    void *verify_context;
+} TlsOptions;
+
+MUST_CHECK bool tls_context_new(Loop *loop, const TlsOptions *options, const TlsMaterial *material,
+                                TlsContext **out, Error *err);
+void tls_context_free(TlsContext *context); /* NULL is fine */
+DEFINE_AUTO(TlsContext, tls_context_free)
+
+/* For connections from now on. Sessions of before cannot be resumed, so that all are checked
+ * against the new CAs. On failure everything stays as it was. */
+MUST_CHECK bool tls_context_reload(TlsContext *context, const TlsMaterial *material, Error *err);

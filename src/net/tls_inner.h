@@ -1,0 +1,60 @@
+/* What the files of TLS share; nobody else's. */
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include "net/tls.h"
+
+enum {
+    TLS_TICKET_NAME = 16,
+    TLS_TICKET_KEY = 32,
+    TLS_TICKET_ROTATE_MS = 6 * 3600 * 1000, /* a ticket is good for one to two of these */
+    TLS_SESSIONS_KEPT = 4,                  /* of a client: servers to come back to */
+    TLS_TARGET_MAX = 300,
+    TLS_PIN_BYTES = 32,
+    TLS_CHAIN_MAX = 16 << 10, /* bytes of the certificates that a peer shows */
+};
+
+typedef struct TlsTicketKey {
+    uint8_t name[TLS_TICKET_NAME];
+    uint8_t cipher[TLS_TICKET_KEY];
+    uint8_t mac[TLS_TICKET_KEY];
+    int64_t made_ms;
+    bool usable;
+} TlsTicketKey;
+
+typedef struct TlsKeptSession {
+    SSL_SESSION *session;
+    char target[TLS_TARGET_MAX];
+} TlsKeptSession;
+
+struct TlsContext {
+    Loop *loop;
+    TlsOptions options;
+    char protocol[16]; /* as ALPN has it: with its length in front */
+    SSL_CTX *ssl;
+    BIO_METHOD *socket_method;
+    bool has_pin;
+    uint8_t pin[TLS_PIN_BYTES];
+    TlsTicketKey ticket_keys[2]; /* the current one, the one before */
+    TlsKeptSession sessions[TLS_SESSIONS_KEPT];
+    uint32_t next_session; /* whose place is taken next */
+};
+
+/* "what: reason", with what OpenSSL has to say. Always false. */
+bool tls_error(Error *err, ErrorKind kind, const char *what);
+
+/* Sockets as BIOs that never raise SIGPIPE. */
+BIO_METHOD *tls_socket_method_new(void);
+/* The descriptor goes into the BIO's data. */
+BIO *tls_socket_bio(const TlsContext *context, int descriptor);
+
+/* Tickets are sealed with keys of this context. */
+void tls_tickets_set_up(TlsContext *context, SSL_CTX *ssl);
+void tls_tickets_forget(TlsContext *context);
+
+/* Reads who the peer of a finished handshake is. */
+void tls_peer_read(const SSL *ssl, TlsPeer *out);
+/* Pinned CA instead of known ones. */
+bool tls_pin_parse(Str text, uint8_t out[TLS_PIN_BYTES], Error *err);
+int tls_pin_verify(X509_STORE_CTX *store, void *data);

@@ -1,0 +1,120 @@
+/* Who the peer is, from its certificate. */
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include "net/tls_inner.h"
+
+static void put_hex(const uint8_t *bytes, size_t count, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < count; i++) {
+        out[2 * i] = digits[bytes[i] >> 4];
+        out[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    out[2 * count] = '\0';
+}
+
+/* The only alternative name, when it is a URI of ours. A certificate with further names speaks for
+ * several, and so for nobody. */
+static bool read_identity(const X509 *certificate, Identity *out)
+{
+    int critical;
+    /* NULL also when the extension stands there twice. */
+    GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, &critical, NULL);
+    bool found = false;
+    if (names != NULL && sk_GENERAL_NAME_num(names) == 1) {
+        const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, 0);
+        if (name->type == GEN_URI) {
+            const ASN1_IA5STRING *uri = name->d.uniformResourceIdentifier;
+            Error ignored;
+            found = identity_parse(
+                str_from((const char *)ASN1_STRING_get0_data(uri), (size_t)ASN1_STRING_length(uri)),
+                out, &ignored);
+        }
+    }
+    GENERAL_NAMES_free(names);
+    return found;
+}
+
+static int64_t read_time(const ASN1_TIME *time)
+{
+    int days = 0, seconds = 0;
+    ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
+    bool known = epoch != NULL && ASN1_TIME_diff(&days, &seconds, epoch, time) == 1;
+    ASN1_TIME_free(epoch);
+    return known ? (int64_t)days * 86400 + seconds : 0;
+}
+
+void tls_peer_read(const SSL *ssl, TlsPeer *out)
+{
+    *out = (TlsPeer){ .resumed = SSL_session_reused(ssl) == 1 };
+    const X509 *certificate = SSL_get0_peer_certificate(ssl);
+    if (certificate == NULL) {
+        return;
+    }
+    ERR_clear_error();
+    out->has_certificate = true;
+    out->has_identity = read_identity(certificate, &out->identity);
+    out->not_before_s = read_time(X509_get0_notBefore(certificate));
+    out->not_after_s = read_time(X509_get0_notAfter(certificate));
+    const ASN1_INTEGER *serial = X509_get0_serialNumber(certificate);
+    int len = ASN1_STRING_length(serial);
+    if (len > 0 && len <= TLS_SERIAL_MAX / 2) {
+        put_hex(ASN1_STRING_get0_data(serial), (size_t)len, out->serial);
+    }
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned digest_len = 0;
+    if (X509_digest(certificate, EVP_sha256(), digest, &digest_len) == 1) {
+        put_hex(digest, digest_len, out->fingerprint);
+    }
+    ERR_clear_error();
+}
+
+bool tls_pin_parse(Str text, uint8_t out[TLS_PIN_BYTES], Error *err)
+{
+    Str digits = str_from_offset(text, 7);
+    bool fine = str_starts(text, STR("sha256:")) && digits.len == 2 * TLS_PIN_BYTES;
+    for (size_t i = 0; fine && i < TLS_PIN_BYTES; i++) {
+        int high = ascii_hex_value(digits.data[2 * i]),
+            low = ascii_hex_value(digits.data[2 * i + 1]);
+        fine = high >= 0 && low >= 0;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return fine ||
+           error_set(err, ERROR_INVALID, "a CA pin is \"sha256:\" and 64 hexadecimal digits");
+}
+
+static bool is_pinned(const TlsContext *context, const X509 *certificate)
+{
+    uint8_t digest[EVP_MAX_MD_SIZE], *der = NULL;
+    unsigned digest_len = 0;
+    int len = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
+    bool same = len > 0 &&
+                EVP_Digest(der, (size_t)len, digest, &digest_len, EVP_sha256(), NULL) == 1 &&
+                digest_len == TLS_PIN_BYTES && memcmp(digest, context->pin, TLS_PIN_BYTES) == 0;
+    OPENSSL_free(der);
+    return same;
+}
+
+/* In place of OpenSSL's own: the one certificate of the chain that has the pinned key is the only
+ * trusted one, and the rest is checked as ever. */
+int tls_pin_verify(X509_STORE_CTX *store, void *data)
+{
+    const TlsContext *context = data;
+    STACK_OF(X509) *shown = X509_STORE_CTX_get0_untrusted(store);
+    STACK_OF(X509) *trusted = sk_X509_new_null();
+    for (int i = 0; trusted != NULL && i < sk_X509_num(shown); i++) {
+        if (is_pinned(context, sk_X509_value(shown, i))) {
+            sk_X509_push(trusted, sk_X509_value(shown, i));
+        }
+    }
+    int result = 0;
+    if (trusted == NULL || sk_X509_num(trusted) == 0) {
+        X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_UNTRUSTED);
+    } else {
+        X509_STORE_CTX_set0_trusted_stack(store, trusted);
+        result = X509_verify_cert(store);
+    }
+    sk_X509_free(trusted);
+    return result > 0 ? 1 : 0;
+}

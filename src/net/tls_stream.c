@@ -1,0 +1,270 @@
+#include "net/tls_stream.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/bug.h"
+#include "net/tls_inner.h"
+
+struct TlsStream {
+    SSL *ssl;
+    TlsContext *context;
+    char *target; /* of a client */
+};
+
+/* --- The socket below, without SIGPIPE ------------------------------------------------------- */
+
+static int bio_descriptor(BIO *bio)
+{
+    return (int)(intptr_t)BIO_get_data(bio);
+}
+
+static bool is_transient(int number)
+{
+    return number == EAGAIN || number == EINTR;
+}
+
+static int bio_read(BIO *bio, char *to, size_t room, size_t *count)
+{
+    BIO_clear_retry_flags(bio);
+    ssize_t got = recv(bio_descriptor(bio), to, room, 0);
+    if (got < 0 && is_transient(errno)) {
+        BIO_set_retry_read(bio);
+    } else if (got == 0) {
+        BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+    }
+    *count = got > 0 ? (size_t)got : 0;
+    return got > 0 ? 1 : (int)got;
+}
+
+static int bio_write(BIO *bio, const char *from, size_t len, size_t *count)
+{
+    BIO_clear_retry_flags(bio);
+    ssize_t put = send(bio_descriptor(bio), from, len, MSG_NOSIGNAL);
+    if (put < 0 && is_transient(errno)) {
+        BIO_set_retry_write(bio);
+    }
+    *count = put > 0 ? (size_t)put : 0;
+    return put > 0 ? 1 : (int)put;
+}
+
+static long bio_control(BIO *bio, int command, long number, void *pointer)
+{
+    if (command == BIO_CTRL_EOF) {
+        return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
+    }
+    return command == BIO_CTRL_FLUSH;
+}
+
+BIO_METHOD *tls_socket_method_new(void)
+{
+    BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "socket");
+    if (method == NULL) {
+        memory_exhausted(0);
+    }
+    BIO_meth_set_read_ex(method, bio_read);
+    BIO_meth_set_write_ex(method, bio_write);
+    BIO_meth_set_ctrl(method, bio_control);
+    return method;
+}
+
+BIO *tls_socket_bio(const TlsContext *context, int descriptor)
+{
+    BIO *bio = BIO_new(context->socket_method);
+    if (bio == NULL) {
+        memory_exhausted(0);
+    }
+    BIO_set_data(bio, (void *)(intptr_t)descriptor);
+    BIO_set_init(bio, 1);
+    return bio;
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static bool want_host(SSL *ssl, const char *host)
+{
+    struct in6_addr ip;
+    if (inet_pton(AF_INET, host, &ip) == 1 || inet_pton(AF_INET6, host, &ip) == 1) {
+        return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
+    }
+    SSL_set_hostflags(ssl,
+                      X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+/* A ticket is used once. */
+static void take_session(TlsContext *context, SSL *ssl, const char *target)
+{
+    for (int i = 0; i < TLS_SESSIONS_KEPT; i++) {
+        TlsKeptSession *kept = &context->sessions[i];
+        if (kept->session != NULL && strcmp(kept->target, target) == 0) {
+            SSL_set_session(ssl, kept->session);
+            SSL_SESSION_free(kept->session);
+            kept->session = NULL;
+            return;
+        }
+    }
+}
+
+bool tls_stream_new(TlsContext *context, int descriptor, const char *host, const char *target,
+                    TlsStream **out, Error *err)
+{
+    ERR_clear_error();
+    SSL *ssl = SSL_new(context->ssl);
+    TlsStream *stream = calloc(1, sizeof *stream);
+    if (ssl == NULL || stream == NULL) {
+        memory_exhausted(sizeof *stream);
+    }
+    stream->ssl = ssl;
+    stream->context = context;
+    BIO *bio = tls_socket_bio(context, descriptor);
+    SSL_set_bio(ssl, bio, bio);
+    X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl), (time_t)(loop_wall_ms(context->loop) / 1000));
+    if (context->options.role != TLS_CLIENT) {
+        SSL_set_accept_state(ssl);
+        *out = stream;
+        return true;
+    }
+    SSL_set_connect_state(ssl);
+    if (host != NULL && host[0] != '\0' && !want_host(ssl, host)) {
+        tls_error(err, ERROR_INVALID, "cannot ask for a host");
+        tls_stream_free(stream);
+        return false;
+    }
+    if (target != NULL) {
+        stream->target = strdup(target);
+        SSL_set_app_data(ssl, stream->target);
+        take_session(context, ssl, target);
+    }
+    *out = stream;
+    return true;
+}
+
+void tls_stream_free(TlsStream *stream)
+{
+    if (stream == NULL) {
+        return;
+    }
+    /* Otherwise OpenSSL would forget the session of a connection that was cut, which is when a
+     * client comes again. */
+    SSL_set_shutdown(stream->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_free(stream->ssl);
+    free(stream->target);
+    free(stream);
+}
+
+/* --- Bytes ----------------------------------------------------------------------------------- */
+
+static TlsResult failed(const TlsStream *stream, int result, const char *what, Error *err)
+{
+    int number = errno;
+    switch (SSL_get_error(stream->ssl, result)) {
+    case SSL_ERROR_WANT_READ: return TLS_WANT_READ;
+    case SSL_ERROR_WANT_WRITE: return TLS_WANT_WRITE;
+    case SSL_ERROR_ZERO_RETURN: return TLS_CLOSED;
+    case SSL_ERROR_SYSCALL:
+        error_set(err, ERROR_UNAVAILABLE, "%s: %s", what,
+                  number == 0 ? "the connection was cut" : strerror(number));
+        ERR_clear_error();
+        return TLS_FAILED;
+    default: break;
+    }
+    long verified = SSL_get_verify_result(stream->ssl);
+    if (verified != X509_V_OK) {
+        error_set(err, ERROR_DENIED, "%s: the peer's certificate: %s", what,
+                  X509_verify_cert_error_string(verified));
+        ERR_clear_error();
+    } else {
+        tls_error(err, ERROR_DENIED, what);
+    }
+    return TLS_FAILED;
+}
+
+/* OpenSSL checks a certificate when it is shown; a resumed session shows none. */
+static bool check_peer(const TlsStream *stream, const TlsPeer *peer, Error *err)
+{
+    const TlsOptions *options = &stream->context->options;
+    if (SSL_get_SSL_CTX(stream->ssl) != stream->context->ssl) {
+        return error_set(err, ERROR_UNAVAILABLE, "the certificates have changed meanwhile");
+    }
+    if (options->role != TLS_SERVER_PUBLIC && options->role != TLS_SERVER_OPTIONAL &&
+        !peer->has_certificate) {
+        return error_set(err, ERROR_DENIED, "the peer has no certificate");
+    }
+    if (peer->has_certificate) {
+        int64_t now_s = loop_wall_ms(stream->context->loop) / 1000;
+        if (SSL_get_verify_result(stream->ssl) != X509_V_OK) {
+            return error_set(err, ERROR_DENIED, "the peer's certificate was not verified");
+        }
+        if (now_s > peer->not_after_s) {
+            return error_set(err, ERROR_DENIED, "the peer's certificate has expired");
+        }
+    }
+    const unsigned char *protocol;
+    unsigned len;
+    SSL_get0_alpn_selected(stream->ssl, &protocol, &len);
+    if (!str_eq_c(str_from((const char *)protocol, len), options->protocol)) {
+        return error_set(err, ERROR_INVALID, "the peer does not speak %s", options->protocol);
+    }
+    return options->verify == NULL || options->verify(options->verify_context, peer, err);
+}
+
+TlsResult tls_stream_handshake(TlsStream *stream, TlsPeer *peer, Error *err)
+{
+    ERR_clear_error();
+    errno = 0;
+    int result = SSL_do_handshake(stream->ssl);
+    if (result != 1) {
+        TlsResult why = failed(stream, result, "TLS handshake", err);
+        if (why == TLS_CLOSED) {
+            error_set(err, ERROR_UNAVAILABLE, "the peer left during the TLS handshake");
+            return TLS_FAILED;
+        }
+        return why;
+    }
+    tls_peer_read(stream->ssl, peer);
+    return check_peer(stream, peer, err) ? TLS_DONE : TLS_FAILED;
+}
+
+TlsResult tls_stream_read(TlsStream *stream, char *to, size_t room, size_t *count, Error *err)
+{
+    ERR_clear_error();
+    errno = 0;
+    int result = SSL_read(stream->ssl, to, room > INT_MAX ? INT_MAX : (int)room);
+    *count = result > 0 ? (size_t)result : 0;
+    return result > 0 ? TLS_DONE : failed(stream, result, "reading", err);
+}
+
+TlsResult tls_stream_write(TlsStream *stream, Str bytes, size_t *count, Error *err)
+{
+    *count = 0;
+    while (*count < bytes.len) {
+        size_t left = bytes.len - *count;
+        ERR_clear_error();
+        errno = 0;
+        int result =
+            SSL_write(stream->ssl, bytes.data + *count, left > INT_MAX ? INT_MAX : (int)left);
+        if (result <= 0) {
+            return failed(stream, result, "writing", err);
+        }
+        *count += (size_t)result;
+    }
+    return TLS_DONE;
+}
+
+bool tls_stream_has_pending(const TlsStream *stream)
+{
+    return SSL_has_pending(stream->ssl) == 1;
+}
+
+void tls_stream_goodbye(TlsStream *stream)
+{
+    ERR_clear_error();
+    SSL_shutdown(stream->ssl);
+    ERR_clear_error();
+}

@@ -1,0 +1,82 @@
+/* Session tickets, sealed with keys that this context alone has and changes every few hours. */
+#include <openssl/core_names.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include "base/bug.h"
+#include "net/tls_inner.h"
+
+static void make_key(TlsContext *context, TlsTicketKey *key)
+{
+    if (RAND_bytes(key->name, sizeof key->name) != 1 ||
+        RAND_priv_bytes(key->cipher, sizeof key->cipher) != 1 ||
+        RAND_priv_bytes(key->mac, sizeof key->mac) != 1) {
+        BUG("OpenSSL gives no random bytes");
+    }
+    key->made_ms = loop_now_ms(context->loop);
+    key->usable = true;
+}
+
+/* Brings both keys up to the moment. */
+static void rotate(TlsContext *context)
+{
+    TlsTicketKey *keys = context->ticket_keys;
+    int64_t age = loop_now_ms(context->loop) - keys[0].made_ms;
+    if (keys[0].usable && age < TLS_TICKET_ROTATE_MS) {
+        return;
+    }
+    keys[1] = keys[0];
+    keys[1].usable = keys[0].usable && age < 2 * (int64_t)TLS_TICKET_ROTATE_MS;
+    make_key(context, &keys[0]);
+}
+
+static bool use_key(TlsTicketKey *key, const unsigned char *iv, EVP_CIPHER_CTX *cipher,
+                    EVP_MAC_CTX *mac, int encrypt)
+{
+    char digest[] = "SHA256";
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key->mac, sizeof key->mac),
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    return EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), NULL, key->cipher, iv, encrypt) == 1 &&
+           EVP_MAC_CTX_set_params(mac, params) == 1;
+}
+
+/* OpenSSL's protocol: negative fails, 0 means no such key, 1 fine, 2 fine but give a new one. */
+static int ticket_key(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher,
+                      EVP_MAC_CTX *mac, int encrypt)
+{
+    TlsContext *context = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    TlsTicketKey *keys = context->ticket_keys;
+    rotate(context);
+    if (encrypt == 1) {
+        memcpy(name, keys[0].name, TLS_TICKET_NAME);
+        return RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) == 1 &&
+                       use_key(&keys[0], iv, cipher, mac, 1)
+                   ? 1
+                   : -1;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (keys[i].usable && memcmp(name, keys[i].name, TLS_TICKET_NAME) == 0) {
+            /* Always a new one: a ticket is used once. */
+            return use_key(&keys[i], iv, cipher, mac, 0) ? 2 : -1;
+        }
+    }
+    return 0;
+}
+
+void tls_tickets_set_up(TlsContext *context, SSL_CTX *ssl)
+{
+    SSL_CTX_set_tlsext_ticket_key_evp_cb(ssl, ticket_key);
+}
+
+void tls_tickets_forget(TlsContext *context)
+{
+    OPENSSL_cleanse(context->ticket_keys, sizeof context->ticket_keys);
+    for (int i = 0; i < TLS_SESSIONS_KEPT; i++) {
+        SSL_SESSION_free(context->sessions[i].session);
+        context->sessions[i] = (TlsKeptSession){ 0 };
+    }
+}

@@ -1,0 +1,95 @@
+#include "net/grpc_decoder.h"
+
+#include "unit.h"
+
+/* The messages in `bytes`, each followed by '|', when they come in pieces of `piece` bytes. */
+static bool decode(Str bytes, size_t piece, uint32_t max, Buf *out, Error *err)
+{
+    AUTO_CLEAR(GrpcDecoder) decoder;
+    grpc_decoder_init(&decoder, max);
+    for (size_t at = 0; at < bytes.len; at += piece) {
+        Str input = str_slice(bytes, at, at + piece);
+        while (input.len > 0) {
+            bool complete;
+            Str message;
+            if (!grpc_decoder_next(&decoder, &input, &complete, &message, err)) {
+                bool again = grpc_decoder_next(&decoder, &input, &complete, &message, err);
+                assert_false(again);
+                return false;
+            }
+            if (complete) {
+                buf_put(out, message);
+                buf_put_char(out, '|');
+            }
+        }
+    }
+    return true;
+}
+
+static void messages_come_in_any_pieces(void **state)
+{
+    Str bytes = STR("\0\0\0\0\3abc"
+                    "\0\0\0\0\0"
+                    "\0\0\0\0\1x"
+                    "\0\0\0\0\5hello"
+                    "\0\0\0\0\3no");
+    for (size_t piece = 1; piece <= bytes.len; piece++) {
+        AUTO_CLEAR(Buf) out = buf_make(100);
+        Error err = { 0 };
+        assert_true(decode(bytes, piece, 5, &out, &err));
+        assert_str(buf_str(&out), "abc||x|hello|");
+    }
+}
+
+static void what_is_too_large_or_compressed_fails(void **state)
+{
+    for (size_t piece = 1; piece <= 11; piece++) {
+        AUTO_CLEAR(Buf) out = buf_make(100);
+        Error err = { 0 };
+        assert_false(decode(STR("\0\0\0\0\6hello!"), piece, 5, &out, &err));
+        assert_false(decode(STR("\0\xff\xff\xff\xffhello!"), piece, 5, &out, &err));
+        assert_false(decode(STR("\1\0\0\0\5hello"), piece, 5, &out, &err));
+        assert_int_equal(out.len, 0);
+    }
+    Error err = { 0 };
+    AUTO_CLEAR(GrpcDecoder) decoder;
+    bool complete;
+    Str message, input = STR("\0\1\0\0\0");
+    grpc_decoder_init(&decoder, 5);
+    assert_false(grpc_decoder_next(&decoder, &input, &complete, &message, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+}
+
+/* A length that was promised costs nothing before its bytes come. */
+static void memory_follows_the_bytes(void **state)
+{
+    AUTO_CLEAR(GrpcDecoder) decoder;
+    grpc_decoder_init(&decoder, 1 << 30);
+    Str input = STR("\0\x3f\0\0\0abc");
+    bool complete;
+    Str message;
+    Error err;
+    assert_true(grpc_decoder_next(&decoder, &input, &complete, &message, &err));
+    assert_false(complete);
+    assert_int_equal(grpc_decoder_held(&decoder), 3);
+    assert_true(decoder.message.cap < 4096);
+    assert_true(grpc_decoder_is_inside(&decoder));
+}
+
+static void a_prefix_is_read_as_it_is_written(void **state)
+{
+    char prefix[GRPC_PREFIX];
+    grpc_prefix_put(0x01020304, prefix);
+    assert_memory_equal(prefix, "\0\1\2\3\4", GRPC_PREFIX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_come_in_any_pieces),
+        cmocka_unit_test(what_is_too_large_or_compressed_fails),
+        cmocka_unit_test(memory_follows_the_bytes),
+        cmocka_unit_test(a_prefix_is_read_as_it_is_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,48 @@
+#include "net/origin_counts.h"
+
+#include "unit.h"
+
+/* Against an array, over many additions and removals, with origins that crowd together. */
+static void counts_are_kept(void **state)
+{
+    enum {
+        ORIGINS = 300
+    };
+    AUTO_CLEAR(OriginCounts) counts = { 0 };
+    uint32_t expected[ORIGINS] = { 0 };
+    uint64_t chance = 1;
+    assert_int_equal(origin_counts_get(&counts, 7), 0);
+    for (int i = 0; i < 20000; i++) {
+        chance = chance * 6364136223846793005u + 1442695040888963407u;
+        uint32_t origin = (uint32_t)(chance >> 40) % ORIGINS;
+        if ((chance >> 33 & 3) != 0 && expected[origin] > 0) {
+            origin_counts_remove(&counts, origin);
+            expected[origin]--;
+        } else {
+            origin_counts_add(&counts, origin);
+            expected[origin]++;
+        }
+        if (i % 97 == 0) {
+            for (uint32_t one = 0; one < ORIGINS; one++) {
+                assert_int_equal(origin_counts_get(&counts, one), expected[one]);
+            }
+        }
+    }
+}
+
+static void removing_what_is_not_there_is_a_bug(void **state)
+{
+    AUTO_CLEAR(OriginCounts) counts = { 0 };
+    assert_bug(origin_counts_remove(&counts, 1));
+    origin_counts_add(&counts, 1);
+    assert_bug(origin_counts_remove(&counts, 2));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_kept),
+        cmocka_unit_test(removing_what_is_not_there_is_a_bug),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

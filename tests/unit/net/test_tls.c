@@ -1,0 +1,414 @@
+#include "net/tls.h"
+
+#include "certificates.h"
+#include "net/listener.h"
+#include "world.h"
+
+/* A listener and a client that connects to it, as far as either gets. */
+typedef struct Fixture {
+    World world;
+    Scratch *scratch;
+    Arena *arena;
+    TestCa ca, other_ca;
+    TestCertificate server, client;
+    TlsContext *server_tls, *client_tls;
+    Listener *listener;
+    Connection *accepted, *connection;
+    uint16_t port;
+    const char *host;
+    char revoked[TLS_SERIAL_MAX + 1];
+    TlsPeer seen; /* by the server's verify */
+    uint32_t verified;
+    bool client_ready, client_closed, server_closed;
+    Error why;
+    char got[100];
+} Fixture;
+
+static bool server_verify(void *context, const TlsPeer *peer, Error *err)
+{
+    Fixture *f = context;
+    f->seen = *peer;
+    f->verified++;
+    return strcmp(peer->serial, f->revoked) != 0 || error_set(err, ERROR_DENIED, "revoked");
+}
+
+static void ready(void *context)
+{
+    Fixture *f = context;
+    f->client_ready = true;
+    connection_write(f->connection, STR("hello"));
+}
+
+static void received(void *context, Str bytes)
+{
+    Fixture *f = context;
+    snprintf(f->got, sizeof f->got, "%" STR_FMT, STR_ARG(bytes));
+    loop_stop(f->world.loop);
+}
+
+static void drained(void *context)
+{
+}
+
+static void closed(void *context, const Error *why)
+{
+    Fixture *f = context;
+    f->client_closed = true;
+    f->why = *why;
+    loop_stop(f->world.loop);
+}
+
+static void server_closed(void *context, const Error *why)
+{
+    Fixture *f = context;
+    f->server_closed = true;
+    connection_free(TAKE(f->accepted));
+}
+
+static void answer(void *context, Str bytes)
+{
+    Fixture *f = context;
+    connection_write(f->accepted, bytes);
+}
+
+static const ConnectionEvents client_events = { ready, received, drained, closed };
+static const ConnectionEvents server_events = { drained, answer, drained, server_closed };
+
+static void accepted(void *context, Connection *connection)
+{
+    Fixture *f = context;
+    connection_free(f->accepted);
+    f->accepted = connection;
+    connection_set_events(connection, &server_events, f);
+}
+
+static TlsContext *make_context(Fixture *f, TlsRole role, TestCertificate own, Str ca)
+{
+    TlsContext *context;
+    Error err = { 0 };
+    if (!tls_context_new(f->world.loop,
+                         &(TlsOptions){ .role = role,
+                                        .protocol = "h2",
+                                        .verify = role == TLS_CLIENT ? NULL : server_verify,
+                                        .verify_context = f },
+                         &(TlsMaterial){ .certificate = own.pem, .key = own.key, .ca = ca },
+                         &context, &err)) {
+        fail_msg("%s", err.text);
+    }
+    return context;
+}
+
+static TestCertificate make_certificate(Fixture *f, const TestCa *ca, const char *names,
+                                        long serial)
+{
+    return test_certificate_make(f->arena, ca,
+                                 &(TestCertificateOptions){ .names = names, .serial = serial });
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    f->scratch = *state;
+    f->arena = &f->scratch->arena;
+    *state = f;
+    world_open(&f->world);
+    f->ca = test_ca_make(f->arena, "one");
+    f->other_ca = test_ca_make(f->arena, "other");
+    f->server = make_certificate(f, &f->ca, "DNS:localhost,IP:127.0.0.1", 2);
+    f->client = make_certificate(f, &f->ca, "URI:eden://blue/node/web1", 0x1234);
+    f->server_tls = make_context(f, TLS_SERVER, f->server, f->ca.pem);
+    f->client_tls = make_context(f, TLS_CLIENT, f->client, f->ca.pem);
+    ListenerOptions options = listener_defaults();
+    Address address;
+    Error err;
+    options.loop = f->world.loop;
+    options.tls = f->server_tls;
+    options.accepted = accepted;
+    options.context = f;
+    assert_true(address_parse(STR("127.0.0.1:0"), 0, &address, &err));
+    assert_true(listener_open(&options, &address, &f->listener, &err));
+    f->port = listener_port(f->listener);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    connection_free(f->connection);
+    connection_free(f->accepted);
+    listener_close(f->listener);
+    tls_context_free(f->server_tls);
+    tls_context_free(f->client_tls);
+    test_ca_clear(&f->ca);
+    test_ca_clear(&f->other_ca);
+    world_close(&f->world);
+    *state = f->scratch;
+    free(f);
+    return scratch_tear_down(state);
+}
+
+/* Connects and waits for an echo, or for the end. */
+static bool try(Fixture *f)
+{
+    Address address = { .kind = ADDRESS_IP, .port = f->port, .host = "127.0.0.1" };
+    connection_free(f->connection);
+    f->client_closed = false;
+    f->got[0] = '\0';
+    f->connection = connection_connect(&(ConnectionOptions){ .loop = f->world.loop,
+                                                             .tls = f->client_tls,
+                                                             .tls_host = f->host,
+                                                             .open_timeout_ms = 5000,
+                                                             .events = &client_events,
+                                                             .context = f },
+                                       &address);
+    world_run(&f->world);
+    return strcmp(f->got, "hello") == 0;
+}
+
+static void use_client(Fixture *f, TestCertificate own, Str ca)
+{
+    tls_context_free(f->client_tls);
+    f->client_tls = make_context(f, TLS_CLIENT, own, ca);
+}
+
+static void both_know_each_other(void **state)
+{
+    Fixture *f = *state;
+    assert_true(try(f));
+    const Peer *peer = connection_peer(f->accepted);
+    assert_true(peer->tls.has_certificate);
+    assert_true(peer->tls.has_identity);
+    assert_string_equal(peer->tls.identity.cluster, "blue");
+    assert_string_equal(peer->tls.identity.node, "web1");
+    assert_string_equal(peer->tls.serial, "1234");
+    assert_int_equal(strlen(peer->tls.fingerprint), TLS_FINGERPRINT_HEX);
+    assert_in_range(peer->tls.not_after_s - peer->tls.not_before_s, 7199, 7201);
+    assert_false(peer->tls.resumed);
+    assert_false(peer->is_local);
+    assert_memory_equal(peer->address, "127.0.0.1:", 10);
+    assert_false(connection_peer(f->connection)->tls.has_identity);
+    assert_true(connection_peer(f->connection)->tls.has_certificate);
+}
+
+static void strangers_are_refused(void **state)
+{
+    Fixture *f = *state;
+    static const TestCertificate none = { { "", 0 }, { "", 0 } };
+    use_client(f, none, f->ca.pem);
+    assert_false(try(f));
+    use_client(f, make_certificate(f, &f->other_ca, "URI:eden://blue/node/web1", 5), f->ca.pem);
+    assert_false(try(f));
+    use_client(
+        f,
+        test_certificate_make(f->arena, &f->ca,
+                              &(TestCertificateOptions){ .names = "URI:eden://blue/node/web1",
+                                                         .not_before_s = -7200,
+                                                         .not_after_s = -3600 }),
+        f->ca.pem);
+    assert_false(try(f));
+    use_client(
+        f,
+        test_certificate_make(f->arena, &f->ca,
+                              &(TestCertificateOptions){ .names = "URI:eden://blue/node/web1",
+                                                         .not_before_s = 3600,
+                                                         .not_after_s = 7200 }),
+        f->ca.pem);
+    assert_false(try(f));
+    assert_int_equal(f->verified, 0);
+    assert_int_equal(listener_counts(f->listener).failed, 4);
+    assert_int_equal(listener_counts(f->listener).accepted, 0);
+    /* The other way round: the client does not know the server's CA. */
+    use_client(f, f->client, f->other_ca.pem);
+    assert_false(try(f));
+    assert_int_equal(f->why.kind, ERROR_DENIED);
+    assert_non_null(strstr(f->why.text, "certificate"));
+}
+
+static void who_is_revoked_is_refused_also_when_it_resumes(void **state)
+{
+    Fixture *f = *state;
+    assert_true(try(f));
+    strcpy(f->revoked, "1234");
+    assert_false(try(f));
+    assert_true(f->seen.resumed);
+    assert_false(try(f));
+    f->revoked[0] = '\0';
+    assert_true(try(f));
+}
+
+static void a_client_that_comes_again_resumes(void **state)
+{
+    Fixture *f = *state;
+    assert_true(try(f));
+    assert_false(f->seen.resumed);
+    for (int i = 0; i < 3; i++) {
+        assert_true(try(f));
+        assert_true(f->seen.resumed);
+        assert_true(f->seen.has_identity);
+        assert_string_equal(f->seen.identity.node, "web1");
+    }
+}
+
+static void new_certificates_end_old_sessions(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    assert_true(try(f));
+    /* The server trusts another CA from now on, and has a certificate of it. */
+    TestCertificate server = make_certificate(f, &f->other_ca, "DNS:localhost", 7);
+    assert_true(tls_context_reload(
+        f->server_tls,
+        &(TlsMaterial){ .certificate = server.pem, .key = server.key, .ca = f->other_ca.pem },
+        &err));
+    /* The connection that stands goes on. */
+    f->got[0] = '\0';
+    connection_write(f->connection, STR("hello"));
+    world_run(&f->world);
+    assert_string_equal(f->got, "hello");
+    assert_false(try(f));
+    use_client(f, make_certificate(f, &f->other_ca, "URI:eden://blue/node/web2", 8),
+               f->other_ca.pem);
+    assert_true(try(f));
+    assert_string_equal(f->seen.identity.node, "web2");
+}
+
+static void bad_material_changes_nothing(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    TestCertificate other = make_certificate(f, &f->ca, "DNS:localhost", 9);
+    const TlsMaterial bad[] = {
+        { .certificate = f->server.pem, .key = other.key, .ca = f->ca.pem },
+        { .certificate = f->server.pem, .key = STR("none"), .ca = f->ca.pem },
+        { .certificate = STR_EMPTY, .key = f->server.key, .ca = f->ca.pem },
+        { .certificate = f->server.pem, .key = f->server.key, .ca = STR("none") },
+        { .certificate = f->server.pem, .key = f->server.key, .ca = str_slice(f->ca.pem, 0, 100) },
+        { .certificate = str_slice(f->server.pem, 0, 99), .key = f->server.key, .ca = f->ca.pem },
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_false(tls_context_reload(f->server_tls, &bad[i], &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+    }
+    assert_true(try(f));
+}
+
+static void an_identity_is_the_only_name(void **state)
+{
+    static const char *const names[] = {
+        "URI:eden://blue/node/web1,URI:eden://blue/node/web2",
+        "URI:eden://blue/node/web1,DNS:web1",
+        "URI:eden://blue/node/Web1",
+        "URI:eden://blue/node/web1/",
+        "URI:http://blue/node/web1",
+        "DNS:web1",
+        NULL,
+    };
+    Fixture *f = *state;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        use_client(f, make_certificate(f, &f->ca, names[i], 20), f->ca.pem);
+        assert_true(try(f));
+        assert_true(f->seen.has_certificate);
+        assert_false(f->seen.has_identity);
+    }
+}
+
+static void a_client_can_want_a_host(void **state)
+{
+    Fixture *f = *state;
+    f->host = "localhost";
+    assert_true(try(f));
+    f->host = "127.0.0.1";
+    assert_true(try(f));
+    f->host = "elsewhere";
+    use_client(f, f->client, f->ca.pem);
+    assert_false(try(f));
+    assert_non_null(strstr(f->why.text, "mismatch"));
+    f->host = "127.0.0.2";
+    assert_false(try(f));
+}
+
+static Str pin_of(Fixture *f, const TestCa *ca)
+{
+    unsigned char *der = NULL, digest[32];
+    int len = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(ca->certificate), &der);
+    EVP_Digest(der, (size_t)len, digest, NULL, EVP_sha256(), NULL);
+    OPENSSL_free(der);
+    Buf pin = buf_make_in(f->arena, 100);
+    buf_put(&pin, STR("sha256:"));
+    for (size_t i = 0; i < sizeof digest; i++) {
+        buf_put_format(&pin, "%02x", digest[i]);
+    }
+    return buf_str(&pin);
+}
+
+static void a_pinned_ca_is_enough(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    TlsMaterial material = { .certificate = f->client.pem,
+                             .key = f->client.key,
+                             .ca_pin = pin_of(f, &f->ca) };
+    assert_true(tls_context_reload(f->client_tls, &material, &err));
+    assert_false(try(f)); /* the server does not show its CA */
+    Str chain =
+        arena_format(f->arena, "%" STR_FMT "%" STR_FMT, STR_ARG(f->server.pem), STR_ARG(f->ca.pem));
+    assert_true(tls_context_reload(
+        f->server_tls,
+        &(TlsMaterial){ .certificate = chain, .key = f->server.key, .ca = f->ca.pem }, &err));
+    assert_true(try(f));
+    material.ca_pin = pin_of(f, &f->other_ca);
+    assert_true(tls_context_reload(f->client_tls, &material, &err));
+    assert_false(try(f));
+    material.ca_pin = STR("sha256:12");
+    assert_false(tls_context_reload(f->client_tls, &material, &err));
+}
+
+/* Not one handshake but a peer that says nothing, and one that says nonsense. */
+static void those_who_do_not_shake_hands_are_cut(void **state)
+{
+    Fixture *f = *state;
+    Address address = { .kind = ADDRESS_IP, .port = f->port, .host = "127.0.0.1" };
+    SocketAddress to = address_to_socket(&address);
+    int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(descriptor, (struct sockaddr *)&to.storage, to.len), 0);
+    world_pass(&f->world, 10);
+    assert_int_equal(listener_counts(f->listener).opening, 1);
+    assert_int_equal(write(descriptor, "GET / HTTP/1.1\r\n\r\n", 18), 18);
+    world_pass(&f->world, 10);
+    assert_int_equal(listener_counts(f->listener).opening, 0);
+    assert_int_equal(listener_counts(f->listener).failed, 1);
+    close(descriptor);
+    assert_true(try(f));
+}
+
+static void an_open_connection_ends_in_order(void **state)
+{
+    Fixture *f = *state;
+    assert_true(try(f));
+    connection_finish(f->connection, 5000);
+    world_run(&f->world);
+    assert_true(f->client_closed);
+    assert_int_equal(f->why.kind, ERROR_NONE);
+    assert_true(f->server_closed);
+}
+
+#define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(both_know_each_other),
+        ROW(strangers_are_refused),
+        ROW(who_is_revoked_is_refused_also_when_it_resumes),
+        ROW(a_client_that_comes_again_resumes),
+        ROW(new_certificates_end_old_sessions),
+        ROW(bad_material_changes_nothing),
+        ROW(an_identity_is_the_only_name),
+        ROW(a_client_can_want_a_host),
+        ROW(a_pinned_ca_is_enough),
+        ROW(those_who_do_not_shake_hands_are_cut),
+        ROW(an_open_connection_ends_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
