@@ -5,7 +5,8 @@
 static const char scheme[] = "eden://";
 static const char middle[] = "/node/";
 
-_Static_assert(IDENTITY_URI_MAX == sizeof scheme - 1 + sizeof middle - 1 + 2 * NAME_MAX_BYTES,
+_Static_assert(IDENTITY_URI_MAX ==
+                   sizeof scheme - 1 + sizeof middle - 1 + CLUSTER_NAME_MAX + NODE_NAME_MAX,
                "room for the longest identity");
 
 static bool is_word(char c)
@@ -14,15 +15,15 @@ static bool is_word(char c)
 }
 
 /* `what` is "node" or "cluster". The texts quote nothing of the name: it is somebody's bytes. */
-static bool check_name(Str name, bool dots, const char *what, Error *err)
+static bool check_name(Str name, size_t max, bool dots, const char *what, Error *err)
 {
     if (name.len == 0) {
         return error_set(err, ERROR_INVALID, "the name of a %s is empty", what);
     }
-    if (name.len > NAME_MAX_BYTES) {
+    if (name.len > max) {
         return error_set(err, ERROR_INVALID,
-                         "the name of a %s has %zu bytes; at most %d are allowed", what, name.len,
-                         NAME_MAX_BYTES);
+                         "the name of a %s has %zu bytes; at most %zu are allowed", what, name.len,
+                         max);
     }
     for (size_t i = 0; i < name.len; i++) {
         char c = name.data[i];
@@ -48,12 +49,12 @@ static bool check_name(Str name, bool dots, const char *what, Error *err)
 
 bool node_name_check(Str name, Error *err)
 {
-    return check_name(name, true, "node", err);
+    return check_name(name, NODE_NAME_MAX, true, "node", err);
 }
 
 bool cluster_name_check(Str name, Error *err)
 {
-    return check_name(name, false, "cluster", err);
+    return check_name(name, CLUSTER_NAME_MAX, false, "cluster", err);
 }
 
 bool identity_make(Str cluster, Str node, Identity *out, Error *err)

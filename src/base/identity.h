@@ -11,19 +11,20 @@
 #include "base/str.h"
 
 enum {
-    NAME_MAX_BYTES = 63,
-    IDENTITY_URI_MAX = 7 + NAME_MAX_BYTES + 6 + NAME_MAX_BYTES,
+    NODE_NAME_MAX = 63,
+    CLUSTER_NAME_MAX = 40, /* it is part of the CA's name, and X.520 allows 64 there */
+    IDENTITY_URI_MAX = 7 + CLUSTER_NAME_MAX + 6 + NODE_NAME_MAX,
 };
 
 /* Of a node: 1 to 63 bytes, labels of a-z, 0-9 and "-" with single dots between them; a label
  * starts and ends with a letter or digit. Fails with ERROR_INVALID and the reason. */
 MUST_CHECK bool node_name_check(Str name, Error *err);
-/* Of a cluster: the same with one label, so without dots. */
+/* Of a cluster: one label of at most 40 bytes, so without dots. */
 MUST_CHECK bool cluster_name_check(Str name, Error *err);
 
 typedef struct Identity {
-    char cluster[NAME_MAX_BYTES + 1];
-    char node[NAME_MAX_BYTES + 1];
+    char cluster[CLUSTER_NAME_MAX + 1];
+    char node[NODE_NAME_MAX + 1];
 } Identity;
 
 /* From names that are checked here again. Fails with ERROR_INVALID. */

@@ -156,6 +156,61 @@ bool directory_read(const Directory *directory, Arena *arena, const char *name, 
     return ok || directory_error(err, number, directory, name);
 }
 
+/* As much as there is, at most `max` bytes and one more, which tells that it is too large. */
+static bool read_private(int descriptor, char *out, size_t max, size_t *len, int *number)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) != 0) {
+        *number = errno;
+        return false;
+    }
+    if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0) {
+        *number = S_ISREG(status.st_mode) ? EPERM : EINVAL;
+        return false;
+    }
+    size_t at = 0;
+    for (;;) {
+        char more;
+        ssize_t got = at < max ? read(descriptor, out + at, max - at) : read(descriptor, &more, 1);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0 || (got > 0 && at == max)) {
+            *number = got < 0 ? errno : EFBIG;
+            return false;
+        }
+        if (got == 0) {
+            *len = at;
+            return true;
+        }
+        at += (size_t)got;
+    }
+}
+
+bool directory_read_private(const Directory *directory, const char *name, char *out, size_t max,
+                            size_t *len, Error *err)
+{
+    int descriptor =
+        openat(directory->descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) {
+        return directory_error(err, errno, directory, name);
+    }
+    int number = 0;
+    bool ok = read_private(descriptor, out, max, len, &number);
+    close(descriptor);
+    if (!ok && number == EFBIG) {
+        return error_set(err, ERROR_LIMIT, "%s/%s: larger than %zu bytes", directory->path, name,
+                         max);
+    }
+    if (!ok && number == EPERM) {
+        return error_set(err, ERROR_DENIED,
+                         "%s/%s: others than its owner can read it; make the secret anew, or if "
+                         "nobody did, chmod 600",
+                         directory->path, name);
+    }
+    return ok || directory_error(err, number, directory, name);
+}
+
 static int open_beside(const Directory *directory, const char *name, char *beside, size_t size)
 {
     for (int i = 0; i < NAME_TRIES; i++) {

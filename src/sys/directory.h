@@ -27,6 +27,10 @@ DEFINE_AUTO_CLEAR(Directory, directory_close)
 /* The whole file. Fails with ERROR_NOT_FOUND, ERROR_LIMIT ... A link is not followed. */
 MUST_CHECK bool directory_read(const Directory *directory, Arena *arena, const char *name,
                                size_t max, Str *out, Error *err);
+/* The same for a secret: it goes to `out`, which the caller wipes, and nowhere else. A file that
+ * others than its owner can read is ERROR_DENIED, since its secret is none. */
+MUST_CHECK bool directory_read_private(const Directory *directory, const char *name, char *out,
+                                       size_t max, size_t *len, Error *err);
 /* The new content at one moment, in place of the old. With `sync` it is on the disk afterwards;
  * without, a power failure may leave either content, or on some file systems none. */
 MUST_CHECK bool directory_write(const Directory *directory, const char *name, Str text, bool sync,

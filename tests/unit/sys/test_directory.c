@@ -56,6 +56,32 @@ static void files_are_replaced_whole_and_for_the_owner_alone(void **state)
     assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
+static void secrets_are_read_only_where_nobody_else_can(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    char text[8] = "";
+    size_t len;
+    assert_true(directory_open(scratch->path, &directory, &err));
+    assert_true(directory_write(&directory, "key", STR("secret"), false, &err));
+    assert_true(directory_read_private(&directory, "key", text, 6, &len, &err));
+    assert_int_equal(len, 6);
+    assert_string_equal(text, "secret");
+    assert_false(directory_read_private(&directory, "key", text, 5, &len, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+    assert_false(directory_read_private(&directory, "none", text, 6, &len, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_int_equal(chmod(scratch_place(scratch, "key"), 0640), 0);
+    assert_false(directory_read_private(&directory, "key", text, 6, &len, &err));
+    assert_int_equal(err.kind, ERROR_DENIED);
+    assert_int_equal(mkdir(scratch_place(scratch, "folder"), 0700), 0);
+    assert_false(directory_read_private(&directory, "folder", text, 6, &len, &err));
+    scratch_link(scratch, "link", "key");
+    assert_false(directory_read_private(&directory, "link", text, 6, &len, &err));
+    assert_int_equal(err.kind, ERROR_OS);
+}
+
 static void a_second_name_stays_with_the_old_content(void **state)
 {
     Scratch *scratch = *state;
@@ -88,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(directories_are_made_with_their_parents_for_the_owner_alone),
         SCRATCH_TEST(files_are_replaced_whole_and_for_the_owner_alone),
+        SCRATCH_TEST(secrets_are_read_only_where_nobody_else_can),
         SCRATCH_TEST(a_second_name_stays_with_the_old_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

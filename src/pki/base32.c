@@ -1,0 +1,60 @@
+#include "pki/base32.h"
+
+/* a-z, then 2-7. Computed, since a table would be looked up by what is secret. */
+static char letter_of(unsigned value)
+{
+    /* 0 below 26, all ones from there on. */
+    unsigned digit = 0U - ((25U - value) >> 31);
+    return (char)('a' + value - (digit & ('a' + 26 - '2')));
+}
+
+/* 0..31, or more for another character. */
+static unsigned value_of(char c)
+{
+    unsigned byte = (unsigned char)c;
+    unsigned letter = byte - 'a', digit = byte - '2';
+    unsigned is_letter = 0U - ((letter - 26U) >> 31 & ~letter >> 31);
+    unsigned is_digit = 0U - ((digit - 6U) >> 31 & ~digit >> 31);
+    return (is_letter & letter) | (is_digit & (digit + 26)) | (~(is_letter | is_digit) & 64);
+}
+
+void base32_write(const unsigned char *bytes, size_t count, char *out)
+{
+    unsigned bits = 0, held = 0;
+    for (size_t i = 0; i < count; i++) {
+        bits = bits << 8 | bytes[i];
+        held += 8;
+        while (held >= 5) {
+            held -= 5;
+            *out++ = letter_of(bits >> held & 31);
+        }
+    }
+    if (held > 0) {
+        *out++ = letter_of(bits << (5 - held) & 31);
+    }
+    *out = '\0';
+}
+
+bool base32_read(Str text, unsigned char *out, size_t count)
+{
+    if (text.len != BASE32_TEXT(count)) {
+        return false;
+    }
+    unsigned bits = 0, held = 0, wrong = 0;
+    size_t to = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned value = value_of(text.data[i]);
+        wrong |= value & 64;
+        bits = bits << 5 | (value & 31);
+        held += 5;
+        if (held >= 8) {
+            held -= 8;
+            if (to < count) {
+                out[to++] = (unsigned char)(bits >> held);
+            }
+        }
+    }
+    /* Bits behind the last byte would make a second text for the same bytes. */
+    wrong |= bits & ((1U << held) - 1);
+    return wrong == 0;
+}

@@ -1,0 +1,191 @@
+#include "pki/certificate.h"
+
+#include <time.h>
+
+#include "base/vec.h"
+#include "pki/crypto_fault.h"
+#include "pki/handle.h"
+#include "pki/pem.h"
+
+static const char label[] = "CERTIFICATE";
+static const char digits[] = "0123456789abcdef";
+
+static X509 *open_der(Str der, Error *err)
+{
+    if (der.len > CERTIFICATE_MAX) {
+        error_set(err, ERROR_INVALID, "a certificate of more than %d bytes", CERTIFICATE_MAX);
+        return NULL;
+    }
+    const unsigned char *at = (const unsigned char *)der.data;
+    AUTO(X509) *opened = d2i_X509(NULL, &at, (long)der.len);
+    if (opened == NULL) {
+        crypto_fail(err, ERROR_INVALID, "this is no certificate");
+        return NULL;
+    }
+    if (at != (const unsigned char *)der.data + der.len) {
+        crypto_fail(err, ERROR_INVALID, "something stands behind the certificate");
+        return NULL;
+    }
+    return TAKE(opened);
+}
+
+static bool read_time(const ASN1_TIME *time, int64_t *out, Error *err)
+{
+    struct tm parts;
+    if (time == NULL || ASN1_TIME_to_tm(time, &parts) != 1) {
+        return crypto_fail(err, ERROR_INVALID, "the certificate has no proper time");
+    }
+    *out = (int64_t)timegm(&parts) * 1000;
+    return true;
+}
+
+static bool read_serial(const X509 *x, char out[SERIAL_TEXT + 1], Error *err)
+{
+    const ASN1_INTEGER *serial = X509_get0_serialNumber(x);
+    int len = ASN1_STRING_length(serial);
+    const unsigned char *bytes = ASN1_STRING_get0_data(serial);
+    /* libcrypto keeps a negative number as its positive twin with another type. */
+    if (len <= 0 || len > SERIAL_TEXT / 2 || ASN1_STRING_type(serial) != V_ASN1_INTEGER) {
+        return error_set(err, ERROR_INVALID, "the certificate has no proper serial number");
+    }
+    for (int i = 0; i < len; i++) {
+        out[2 * i] = digits[bytes[i] >> 4];
+        out[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    out[2 * len] = '\0';
+    return true;
+}
+
+static Str read_subject(Arena *arena, const X509 *x)
+{
+    char *line = X509_NAME_oneline(X509_get_subject_name(x), NULL, 0);
+    if (line == NULL) {
+        return STR_EMPTY;
+    }
+    Str subject = arena_copy(arena, str_from_c(line[0] == '/' ? line + 1 : line));
+    OPENSSL_free(line);
+    return subject;
+}
+
+/* The identity, if there is exactly one extension with exactly one name, which is one. */
+static bool read_identity(const X509 *x, Identity *out)
+{
+    int critical = 0;
+    AUTO(GENERAL_NAMES) *names = X509_get_ext_d2i(x, NID_subject_alt_name, &critical, NULL);
+    if (names == NULL || sk_GENERAL_NAME_num(names) != 1) {
+        return false;
+    }
+    const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, 0);
+    if (name->type != GEN_URI) {
+        return false;
+    }
+    const ASN1_IA5STRING *uri = name->d.uniformResourceIdentifier;
+    Error ignored;
+    return identity_parse(
+        str_from((const char *)ASN1_STRING_get0_data(uri), (size_t)ASN1_STRING_length(uri)), out,
+        &ignored);
+}
+
+static void read_uses(X509 *x, Certificate *out)
+{
+    uint32_t flags = X509_get_extension_flags(x);
+    uint32_t uses = (flags & EXFLAG_XKUSAGE) != 0 ? X509_get_extended_key_usage(x) : 0;
+    out->is_ca = (flags & EXFLAG_CA) != 0;
+    out->for_client = (uses & XKU_SSL_CLIENT) != 0;
+    out->for_server = (uses & XKU_SSL_SERVER) != 0;
+    const ASN1_OCTET_STRING *issuer = X509_get0_authority_key_id(x);
+    if (issuer != NULL && ASN1_STRING_length(issuer) == KEY_ID_BYTES) {
+        memcpy(out->issuer_id, ASN1_STRING_get0_data(issuer), KEY_ID_BYTES);
+        out->has_issuer_id = true;
+    }
+}
+
+bool certificate_parse(Arena *arena, Str der, Certificate *out, Error *err)
+{
+    crypto_begin();
+    AUTO(X509) *x = open_der(der, err);
+    if (x == NULL) {
+        return false;
+    }
+    Certificate read = { .der = der };
+    if (X509_get_version(x) != X509_VERSION_3) {
+        return crypto_fail(err, ERROR_INVALID, "the certificate is not of version 3");
+    }
+    if ((X509_get_extension_flags(x) & EXFLAG_INVALID) != 0) {
+        return crypto_fail(err, ERROR_INVALID, "an extension of the certificate cannot be read");
+    }
+    if (!read_serial(x, read.serial, err) ||
+        !read_time(X509_get0_notBefore(x), &read.not_before_ms, err) ||
+        !read_time(X509_get0_notAfter(x), &read.not_after_ms, err)) {
+        return false;
+    }
+    if (!p256_public_read(X509_get_X509_PUBKEY(x), &read.key, err)) {
+        return error_wrap(err, "the certificate");
+    }
+    p256_public_pin(&read.key, &read.pin);
+    read.subject = read_subject(arena, x);
+    read_uses(x, &read);
+    if (!read.is_ca && strlen(read.serial) == SERIAL_OURS && read_identity(x, &read.identity)) {
+        memcpy(read.enrolment, read.serial, ENROLMENT_TEXT);
+        read.has_identity = true;
+    }
+    *out = read;
+    return crypto_done();
+}
+
+bool certificates_from_pem(Arena *arena, Str pem, Certificate **out, uint32_t *count, Error *err)
+{
+    VEC(Certificate) found = { 0 };
+    for (;;) {
+        PemBlock block;
+        Certificate certificate;
+        Str der;
+        bool more;
+        if (!pem_next(&pem, &block, &more, err)) {
+            return false;
+        }
+        if (!more) {
+            break;
+        }
+        if (!str_eq_c(block.label, label)) {
+            return error_set(err, ERROR_INVALID, "a '%" STR_FMT "' among the certificates",
+                             STR_ARG(block.label));
+        }
+        if (found.len == CERTIFICATES_MAX || block.body.len > 2 * CERTIFICATE_MAX) {
+            return error_set(err, ERROR_LIMIT, "more than %d certificates of %d bytes",
+                             CERTIFICATES_MAX, CERTIFICATE_MAX);
+        }
+        if (!pem_bytes_in(arena, &block, &der, err) ||
+            !certificate_parse(arena, der, &certificate, err)) {
+            return error_wrap(err, "certificate %u", found.len + 1);
+        }
+        VEC_PUSH(arena, &found, certificate);
+    }
+    if (found.len == 0) {
+        return error_set(err, ERROR_INVALID, "there is no certificate");
+    }
+    *out = found.items;
+    *count = found.len;
+    return true;
+}
+
+Str certificate_pem(Arena *arena, const Certificate *certificate)
+{
+    return pem_text(arena, label, certificate->der);
+}
+
+bool certificate_names_issuer(const Certificate *certificate, const Pin *pin)
+{
+    return certificate->has_issuer_id &&
+           memcmp(certificate->issuer_id, pin->bytes, KEY_ID_BYTES) == 0;
+}
+
+const Certificate *certificate_find_pin(const Certificate *bundle, uint32_t count, const Pin *pin)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (pin_equal(&bundle[i].pin, pin)) {
+            return &bundle[i];
+        }
+    }
+    return NULL;
+}

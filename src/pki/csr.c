@@ -1,0 +1,71 @@
+#include "pki/csr.h"
+
+#include "pki/crypto_fault.h"
+#include "pki/handle.h"
+#include "pki/pem.h"
+
+static const char label[] = "CERTIFICATE REQUEST";
+
+bool csr_make(Arena *arena, const P256Private *key, Str *out, Error *err)
+{
+    crypto_begin();
+    AUTO(X509_REQ) *request = X509_REQ_new();
+    EVP_PKEY *own = (EVP_PKEY *)key; /* only its references are counted */
+    if (request == NULL || X509_REQ_set_version(request, X509_REQ_VERSION_1) != 1 ||
+        X509_REQ_set_pubkey(request, own) != 1 || X509_REQ_sign(request, own, EVP_sha256()) <= 0) {
+        return crypto_fail(err, ERROR_OS, "cannot make a request for a certificate");
+    }
+    int len = i2d_X509_REQ(request, NULL);
+    if (len <= 0) {
+        return crypto_fail(err, ERROR_OS, "cannot write a request for a certificate");
+    }
+    unsigned char *der = arena_alloc(arena, (size_t)len), *to = der;
+    i2d_X509_REQ(request, &to);
+    *out = pem_text(arena, label, str_from((const char *)der, (size_t)len));
+    return crypto_done();
+}
+
+static bool read_der(const unsigned char *der, size_t len, P256Public *out, Error *err)
+{
+    const unsigned char *at = der;
+    AUTO(X509_REQ) *request = d2i_X509_REQ(NULL, &at, (long)len);
+    if (request == NULL) {
+        return crypto_fail(err, ERROR_INVALID, "it cannot be read");
+    }
+    if (at != der + len) {
+        return crypto_fail(err, ERROR_INVALID, "something stands behind it");
+    }
+    if (X509_REQ_get_version(request) != X509_REQ_VERSION_1) {
+        return crypto_fail(err, ERROR_INVALID, "it is not of version 1");
+    }
+    if (X509_REQ_get_signature_nid(request) != NID_ecdsa_with_SHA256) {
+        return crypto_fail(err, ERROR_INVALID, "it is not signed with ECDSA and SHA-256");
+    }
+    P256Public key;
+    if (!p256_public_read(X509_REQ_get_X509_PUBKEY(request), &key, err)) {
+        return false;
+    }
+    AUTO(EVP_PKEY) *opened = p256_public_open(&key);
+    if (opened == NULL || X509_REQ_verify(request, opened) != 1) {
+        return crypto_fail(err, ERROR_INVALID, "it is not signed with the key that it holds");
+    }
+    *out = key;
+    return crypto_done();
+}
+
+bool csr_read(Str pem, P256Public *out, Error *err)
+{
+    PemBlock block;
+    unsigned char der[CSR_MAX];
+    size_t len;
+    if (pem.len > CSR_MAX) {
+        return error_set(err, ERROR_LIMIT, "the request for a certificate has more than %d bytes",
+                         CSR_MAX);
+    }
+    crypto_begin();
+    if (!pem_only(pem, label, &block, err) || !pem_bytes(&block, der, &len, err) ||
+        !read_der(der, len, out, err)) {
+        return error_wrap(err, "the request for a certificate");
+    }
+    return true;
+}

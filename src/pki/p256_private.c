@@ -1,0 +1,141 @@
+#include "pki/p256_private.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+
+#include "pki/crypto_fault.h"
+#include "pki/handle.h"
+#include "pki/pem.h"
+
+static const char label[] = "PRIVATE KEY";
+
+enum {
+    DER_MAX = 256, /* 138 bytes are usual */
+};
+
+typedef struct KeyBytes {
+    unsigned char bytes[DER_MAX];
+} KeyBytes;
+
+static void key_bytes_clear(KeyBytes *bytes)
+{
+    OPENSSL_cleanse(bytes, sizeof *bytes);
+}
+DEFINE_AUTO_CLEAR(KeyBytes, key_bytes_clear)
+
+bool p256_private_make(P256Private **out, Error *err)
+{
+    crypto_begin();
+    EVP_PKEY *made = EVP_EC_gen("P-256");
+    if (made == NULL) {
+        return crypto_fail(err, ERROR_OS, "cannot make a key on P-256");
+    }
+    *out = made;
+    return crypto_done();
+}
+
+void p256_private_free(P256Private *key)
+{
+    EVP_PKEY_free(key);
+}
+
+static bool is_on_curve(const EVP_PKEY *key)
+{
+    char group[32];
+    size_t len;
+    return EVP_PKEY_get_base_id(key) == EVP_PKEY_EC &&
+           EVP_PKEY_get_group_name(key, group, sizeof group, &len) == 1 &&
+           strcmp(group, "prime256v1") == 0;
+}
+
+/* Both halves belong together, so that nobody makes us sign with a key that is not ours. */
+static bool is_whole(EVP_PKEY *key)
+{
+    AUTO(EVP_PKEY_CTX) *context = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
+    return context != NULL && EVP_PKEY_check(context) == 1;
+}
+
+bool p256_private_from_pem(Str pem, P256Private **out, Error *err)
+{
+    PemBlock block;
+    AUTO_CLEAR(KeyBytes) der;
+    size_t len = 0;
+    if (!pem_only(pem, label, &block, err)) {
+        return error_wrap(err, "the private key");
+    }
+    if (pem_bytes_max(&block) > sizeof der.bytes) {
+        return error_set(err, ERROR_INVALID, "the private key is too large for P-256");
+    }
+    if (!pem_bytes(&block, der.bytes, &len, err)) {
+        return error_wrap(err, "the private key");
+    }
+    crypto_begin();
+    const unsigned char *at = der.bytes;
+    AUTO(PKCS8_PRIV_KEY_INFO) *packed = d2i_PKCS8_PRIV_KEY_INFO(NULL, &at, (long)len);
+    if (packed == NULL || at != der.bytes + len) {
+        return crypto_fail(err, ERROR_INVALID, "the private key is not PKCS #8");
+    }
+    AUTO(EVP_PKEY) *key = EVP_PKCS82PKEY(packed);
+    if (key == NULL) {
+        return crypto_fail(err, ERROR_INVALID, "the private key cannot be read");
+    }
+    if (!is_on_curve(key)) {
+        return crypto_fail(err, ERROR_INVALID, "the private key is not on P-256");
+    }
+    if (!is_whole(key)) {
+        return crypto_fail(err, ERROR_INVALID, "the private key is damaged");
+    }
+    *out = TAKE(key);
+    return crypto_done();
+}
+
+bool p256_private_text(const P256Private *key, KeyText *out, Error *err)
+{
+    AUTO_CLEAR(KeyBytes) der;
+    crypto_begin();
+    AUTO(PKCS8_PRIV_KEY_INFO) *packed = EVP_PKEY2PKCS8(key);
+    int len = packed == NULL ? -1 : i2d_PKCS8_PRIV_KEY_INFO(packed, NULL);
+    unsigned char *to = der.bytes;
+    if (len <= 0 || len > DER_MAX || pem_size(label, (size_t)len) > sizeof out->text ||
+        i2d_PKCS8_PRIV_KEY_INFO(packed, &to) != len) {
+        return crypto_fail(err, ERROR_OS, "cannot write a private key");
+    }
+    pem_write(label, der.bytes, (size_t)len, out->text);
+    out->len = pem_size(label, (size_t)len);
+    return crypto_done();
+}
+
+void key_text_clear(KeyText *text)
+{
+    OPENSSL_cleanse(text, sizeof *text);
+}
+
+bool p256_public_of(const P256Private *key, P256Public *out, Error *err)
+{
+    P256Public got;
+    size_t len = 0;
+    crypto_begin();
+    if (EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, got.point, sizeof got.point,
+                                        &len) != 1 ||
+        len != sizeof got.point || got.point[0] != POINT_CONVERSION_UNCOMPRESSED) {
+        return crypto_fail(err, ERROR_OS, "cannot tell the public half of a key");
+    }
+    *out = got;
+    return crypto_done();
+}
+
+bool p256_private_sign(const P256Private *key, Str message, P256Signature *out, Error *err)
+{
+    crypto_begin();
+    AUTO(EVP_MD_CTX) *state = EVP_MD_CTX_new();
+    P256Signature made = { .len = sizeof made.bytes };
+    /* libcrypto counts its references, hence takes a key that is not const. */
+    if (state == NULL ||
+        EVP_DigestSignInit(state, NULL, EVP_sha256(), NULL, (EVP_PKEY *)key) != 1 ||
+        EVP_DigestSign(state, made.bytes, &made.len, (const unsigned char *)message.data,
+                       message.len) != 1) {
+        return crypto_fail(err, ERROR_OS, "cannot sign");
+    }
+    *out = made;
+    return crypto_done();
+}

@@ -1,0 +1,143 @@
+#include "pki/p256_public.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/param_build.h>
+
+#include "base/bug.h"
+#include "pki/crypto_fault.h"
+#include "pki/handle.h"
+#include "sys/sha256.h"
+
+static const char prefix[] = "sha256:";
+
+/* SEQUENCE { SEQUENCE { id-ecPublicKey, prime256v1 }, BIT STRING { the point } }: all that a
+ * SubjectPublicKeyInfo on this curve has in front of the point. */
+static const unsigned char spki_head[] = {
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
+    0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+};
+
+static void digits_to_bytes(const char *digits, unsigned char *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int high = ascii_hex_value(digits[2 * i]), low = ascii_hex_value(digits[2 * i + 1]);
+        out[i] = (unsigned char)(high << 4 | low);
+    }
+}
+
+void p256_public_pin(const P256Public *key, Pin *out)
+{
+    Sha256 sha;
+    char digits[SHA256_HEX + 1];
+    sha256_start(&sha);
+    sha256_add(&sha, str_from((const char *)spki_head, sizeof spki_head));
+    sha256_add(&sha, str_from((const char *)key->point, sizeof key->point));
+    sha256_finish(&sha, digits);
+    digits_to_bytes(digits, out->bytes, sizeof out->bytes);
+}
+
+bool p256_public_equal(const P256Public *a, const P256Public *b)
+{
+    return memcmp(a->point, b->point, sizeof a->point) == 0;
+}
+
+bool p256_public_verify(const P256Public *key, Str message, const P256Signature *signature)
+{
+    crypto_begin();
+    AUTO(EVP_PKEY) *opened = p256_public_open(key);
+    AUTO(EVP_MD_CTX) *state = EVP_MD_CTX_new();
+    bool ok = signature->len <= sizeof signature->bytes && opened != NULL && state != NULL &&
+              EVP_DigestVerifyInit(state, NULL, EVP_sha256(), NULL, opened) == 1 &&
+              EVP_DigestVerify(state, signature->bytes, signature->len,
+                               (const unsigned char *)message.data, message.len) == 1;
+    crypto_done();
+    return ok;
+}
+
+void pin_text(const Pin *pin, char out[PIN_TEXT + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    memcpy(out, prefix, sizeof prefix - 1);
+    char *to = out + sizeof prefix - 1;
+    for (size_t i = 0; i < sizeof pin->bytes; i++) {
+        *to++ = digits[pin->bytes[i] >> 4];
+        *to++ = digits[pin->bytes[i] & 15];
+    }
+    *to = '\0';
+}
+
+bool pin_parse(Str text, Pin *out, Error *err)
+{
+    if (text.len != PIN_TEXT || !str_starts(text, str_from_c(prefix))) {
+        return error_set(err, ERROR_INVALID, "a pin is written 'sha256:' and %d digits",
+                         2 * PIN_BYTES);
+    }
+    for (size_t i = sizeof prefix - 1; i < text.len; i++) {
+        char c = text.data[i];
+        if (!ascii_is_digit(c) && (c < 'a' || c > 'f')) {
+            return error_set(err, ERROR_INVALID, "character %zu of the pin is no digit (0-9, a-f)",
+                             i + 1);
+        }
+    }
+    digits_to_bytes(text.data + sizeof prefix - 1, out->bytes, sizeof out->bytes);
+    return true;
+}
+
+bool pin_equal(const Pin *a, const Pin *b)
+{
+    return CRYPTO_memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+struct evp_pkey_st *p256_public_open(const P256Public *key)
+{
+    char group[] = "prime256v1";
+    P256Public copy = *key; /* the parameter wants memory that it may write */
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, copy.point, sizeof copy.point),
+        OSSL_PARAM_construct_end(),
+    };
+    AUTO(EVP_PKEY_CTX) *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+    EVP_PKEY *opened = NULL;
+    if (context == NULL || EVP_PKEY_fromdata_init(context) != 1 ||
+        EVP_PKEY_fromdata(context, &opened, EVP_PKEY_PUBLIC_KEY, params) != 1) {
+        return NULL;
+    }
+    return opened;
+}
+
+bool p256_public_read(struct X509_pubkey_st *from, P256Public *out, Error *err)
+{
+    ASN1_OBJECT *kind = NULL;
+    X509_ALGOR *algorithm = NULL;
+    const ASN1_OBJECT *ignored = NULL;
+    const unsigned char *bytes = NULL;
+    const void *curve = NULL;
+    int len = 0, curve_type = 0;
+    if (from == NULL || X509_PUBKEY_get0_param(&kind, &bytes, &len, &algorithm, from) != 1) {
+        return crypto_fail(err, ERROR_INVALID, "it has no key");
+    }
+    X509_ALGOR_get0(&ignored, &curve_type, &curve, algorithm);
+    int nid = OBJ_obj2nid(kind);
+    if (nid != NID_X9_62_id_ecPublicKey) {
+        const char *name = nid == NID_undef ? NULL : OBJ_nid2sn(nid);
+        return crypto_fail(err, ERROR_INVALID, "its key is of the kind '%s'; it must be on P-256",
+                           name == NULL ? "unknown" : name);
+    }
+    /* A curve spelled out in numbers may be one of the sender's own making. */
+    if (curve_type != V_ASN1_OBJECT || OBJ_obj2nid(curve) != NID_X9_62_prime256v1) {
+        return crypto_fail(err, ERROR_INVALID, "its key is on another curve than P-256");
+    }
+    P256Public key;
+    if (len != P256_PUBLIC_BYTES || bytes[0] != POINT_CONVERSION_UNCOMPRESSED) {
+        return crypto_fail(err, ERROR_INVALID, "its key is not an uncompressed point");
+    }
+    memcpy(key.point, bytes, sizeof key.point);
+    AUTO(EVP_PKEY) *opened = p256_public_open(&key);
+    if (opened == NULL) {
+        return crypto_fail(err, ERROR_INVALID, "its key is no point of P-256");
+    }
+    *out = key;
+    return true;
+}

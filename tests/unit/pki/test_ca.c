@@ -1,0 +1,247 @@
+#include "pki/ca.h"
+
+#include <openssl/x509v3.h>
+
+#include "authority.h"
+
+static void ca_is_one_and_nothing_else(void **state)
+{
+    Authority *authority = *state;
+    const Certificate *ca = &authority->ca.chain.items[0];
+    assert_true(ca->is_ca);
+    assert_false(ca->has_identity || ca->for_client || ca->for_server);
+    assert_str(ca->subject, "CN=eden home");
+    assert_true(certificate_names_issuer(ca, &ca->pin));
+    assert_int_equal(ca->not_after_ms - NOW_MS, CA_LIFE_MS);
+    assert_int_equal(strlen(ca->serial), SERIAL_OURS);
+}
+
+static void every_ca_and_certificate_has_its_own_number(void **state)
+{
+    Authority *authority = *state;
+    AUTO_CLEAR(Credential) other = { 0 };
+    NodeGrant grant = node_grant(authority, "web1");
+    assert_goes(ca_make(&authority->arena, STR("home"), NOW_MS, &other, &err));
+    assert_string_not_equal(other.chain.items[0].serial, authority->ca.chain.items[0].serial);
+    assert_false(pin_equal(&other.chain.items[0].pin, &authority->ca.chain.items[0].pin));
+    Certificate first = issue_node(authority, &grant), second = issue_node(authority, &grant);
+    assert_string_not_equal(first.serial, second.serial);
+    assert_string_equal(first.enrolment, second.enrolment);
+}
+
+static void ids_are_drawn(void **state)
+{
+    char one_id[CLUSTER_ID_TEXT + 1], other_id[CLUSTER_ID_TEXT + 1];
+    char enrolment[ENROLMENT_TEXT + 1], other[ENROLMENT_TEXT + 1];
+    assert_goes(cluster_id_make(one_id, &err) && cluster_id_make(other_id, &err));
+    assert_string_not_equal(one_id, other_id);
+    assert_goes(cluster_name_check(str_from_c(one_id), &err));
+    for (int i = 0; i < 100; i++) {
+        assert_goes(enrolment_make(enrolment, &err) && enrolment_make(other, &err));
+        assert_goes(enrolment_check(str_from_c(enrolment), &err));
+        assert_string_not_equal(enrolment, other);
+    }
+}
+
+static void grants_that_make_no_sense_are_refused(void **state)
+{
+    Authority *authority = *state;
+    Certificate made;
+    NodeGrant good = node_grant(authority, "web1"), grant = good;
+    snprintf(grant.identity.node, sizeof grant.identity.node, "../x");
+    assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
+                 ERROR_INVALID, "byte 1");
+    grant = good;
+    snprintf(grant.identity.cluster, sizeof grant.identity.cluster, "away");
+    assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
+                 ERROR_INVALID, "the CA 'CN=eden home' is not that of cluster 'away'");
+    static const char *const enrolments[] = {
+        "", "4011", "401122334455667g", "8011223344556677", "401122334455667A", "40112233445566771"
+    };
+    for (size_t i = 0; i < COUNT_OF(enrolments); i++) {
+        grant = good;
+        grant.enrolment = str_from_c(enrolments[i]);
+        assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
+                     ERROR_INVALID, "enrolment");
+    }
+    static const int64_t lives[] = { -1, 1, PKI_MINUTE_MS - 1, CA_LIFE_MS + 1, INT64_MAX };
+    for (size_t i = 0; i < COUNT_OF(lives); i++) {
+        grant = good;
+        grant.life_ms = lives[i];
+        assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
+                     ERROR_INVALID, "live that long");
+    }
+    static const int64_t times[] = { INT64_MIN, -1, 0, INT64_MAX };
+    for (size_t i = 0; i < COUNT_OF(times); i++) {
+        grant = good;
+        grant.now_ms = times[i];
+        assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
+                     ERROR_INVALID, "for that time");
+    }
+    grant = good;
+    memset(&grant.key, 4, sizeof grant.key);
+    assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err), ERROR_OS,
+                 "cannot make a certificate");
+    AUTO_CLEAR(Credential) ca = { 0 };
+    assert_fails(ca_make(&authority->arena, STR("Home"), NOW_MS, &ca, &err), ERROR_INVALID,
+                 "byte 1");
+}
+
+/* CLUSTER H 13: an expired CA gives nothing, and nothing outlives it. */
+static void certificates_end_with_their_ca(void **state)
+{
+    Authority *authority = *state;
+    const Certificate *ca = &authority->ca.chain.items[0];
+    Certificate made;
+    NodeGrant grant = node_grant(authority, "web1");
+    grant.now_ms = ca->not_after_ms - 5 * PKI_DAY_MS;
+    made = issue_node(authority, &grant);
+    assert_int_equal(made.not_after_ms, ca->not_after_ms);
+    grant.now_ms = ca->not_after_ms;
+    assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
+                 ERROR_DENIED,
+                 "the CA is good from 2027-01-15T07:55:00Z to 2037-01-12T08:00:00Z; "
+                 "the clock of this machine says 2037-01-12T08:00:00Z");
+    grant.now_ms = ca->not_before_ms - 1;
+    assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
+                 ERROR_DENIED, "the CA is good from");
+    /* Made right behind the CA, it does not start before it. */
+    grant.now_ms = ca->not_before_ms + 1000;
+    made = issue_node(authority, &grant);
+    assert_int_equal(made.not_before_ms, ca->not_before_ms);
+}
+
+static ServingGrant serving_grant(const Authority *authority, const Str *names, uint32_t count)
+{
+    return (ServingGrant){
+        .names = names, .name_count = count, .key = authority->public_key, .now_ms = NOW_MS
+    };
+}
+
+static int host_matches(const Certificate *certificate, const char *host)
+{
+    const unsigned char *at = (const unsigned char *)certificate->der.data;
+    X509 *x = d2i_X509(NULL, &at, (long)certificate->der.len);
+    int matches = X509_check_host(x, host, 0, 0, NULL) == 1 || X509_check_ip_asc(x, host, 0) == 1;
+    X509_free(x);
+    ERR_clear_error();
+    return matches;
+}
+
+static void serving_certificate_has_the_names_of_the_settings(void **state)
+{
+    Authority *authority = *state;
+    const Str names[] = { STR("API.Example.com"), STR("localhost"), STR("10.0.0.7"),
+                          STR("2001:db8::7"), STR("xn--bcher-kva.example") };
+    ServingGrant grant = serving_grant(authority, names, COUNT_OF(names));
+    Certificate made;
+    assert_goes(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err));
+    assert_true(made.for_server && !made.for_client && !made.is_ca);
+    assert_false(made.has_identity);
+    assert_int_equal(made.not_after_ms, NOW_MS + SERVING_LIFE_MS);
+    assert_true(host_matches(&made, "api.example.com"));
+    assert_true(host_matches(&made, "localhost"));
+    assert_true(host_matches(&made, "10.0.0.7"));
+    assert_true(host_matches(&made, "2001:db8:0:0::7"));
+    assert_true(host_matches(&made, "xn--bcher-kva.example"));
+    assert_false(host_matches(&made, "web1"));
+    assert_false(host_matches(&made, "10.0.0.8"));
+    assert_goes(certificate_verify(one(&made), authority->ca.chain, USE_SERVER, NOW_MS, &err));
+    assert_fails(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err),
+                 ERROR_DENIED, "");
+}
+
+static void serving_names_are_strict(void **state)
+{
+    Authority *authority = *state;
+    static const struct {
+        Str name;
+        const char *why;
+    } rows[] = {
+        { { "", 0 }, "'' is no DNS name and no address" },
+        { { "*.example.com", 13 }, "no DNS name" },
+        { { "api.example.com.", 16 }, "no DNS name" },
+        { { "api..example.com", 16 }, "no DNS name" },
+        { { "-api.example.com", 16 }, "no DNS name" },
+        { { "api_1.example.com", 17 }, "no DNS name" },
+        { { "api.example.com\0.evil", 21 }, "no DNS name" },
+        { { "api example", 11 }, "no DNS name" },
+        { { "10.0.0", 6 }, "no DNS name" },
+        { { "10.0.0.256", 10 }, "no DNS name" },
+        { { "1::2::3", 7 }, "no DNS name" },
+        { { "10.0.0.0/8", 10 }, "no DNS name" },
+        { { "https://api", 11 }, "no DNS name" },
+        { { "api:1338", 8 }, "no DNS name" },
+        { { "b\xc3\xbc"
+            "cher.example",
+            14 },
+          "no DNS name" },
+    };
+    Certificate made;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        ServingGrant grant = serving_grant(authority, &rows[i].name, 1);
+        assert_fails(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err),
+                     ERROR_INVALID, rows[i].why);
+    }
+    const Str twice[] = { STR("api"), STR("10.0.0.1"), STR("API") };
+    ServingGrant grant = serving_grant(authority, twice, 3);
+    assert_fails(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err),
+                 ERROR_INVALID, "'api' stands there twice");
+    grant.name_count = 0;
+    assert_fails(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err),
+                 ERROR_INVALID, "needs 1 to 64");
+}
+
+/* A client without DNS names in a certificate may look at the common name. */
+static void node_cannot_pass_for_the_api(void **state)
+{
+    Authority *authority = *state;
+    NodeGrant grant = node_grant(authority, "api.example.com");
+    Certificate made = issue_node(authority, &grant);
+    assert_str(made.subject, "CN=node api.example.com");
+    assert_false(host_matches(&made, "api.example.com"));
+}
+
+static void cross_signed_ca_lets_in_who_knows_the_old_one(void **state)
+{
+    Authority *authority = *state;
+    AUTO_CLEAR(Credential) next = { 0 };
+    Certificate cross, node;
+    NodeGrant grant = node_grant(authority, "web1");
+    assert_goes(ca_make(&authority->arena, STR("home"), NOW_MS, &next, &err));
+    assert_goes(ca_cross_sign(&authority->arena, &authority->ca, &next.chain.items[0], NOW_MS,
+                              &cross, &err));
+    assert_true(pin_equal(&cross.pin, &next.chain.items[0].pin));
+    assert_goes(ca_issue_node(&authority->arena, &next, &grant, &node, &err));
+    Certificate chain[] = { node, cross };
+    assert_fails(certificate_verify(one(&node), authority->ca.chain, USE_SERVER, NOW_MS, &err),
+                 ERROR_DENIED, "not from a CA");
+    assert_goes(certificate_verify((CertificateSet){ chain, 2 }, authority->ca.chain, USE_SERVER,
+                                   NOW_MS, &err));
+    assert_goes(
+        certificate_verify((CertificateSet){ chain, 2 }, next.chain, USE_SERVER, NOW_MS, &err));
+    /* Only for a CA, and only for one of the same cluster. */
+    AUTO_CLEAR(Credential) away = { 0 };
+    assert_goes(ca_make(&authority->arena, STR("away"), NOW_MS, &away, &err));
+    assert_fails(ca_cross_sign(&authority->arena, &authority->ca, &away.chain.items[0], NOW_MS,
+                               &cross, &err),
+                 ERROR_INVALID, "'CN=eden away' is no CA of the same cluster");
+    assert_fails(ca_cross_sign(&authority->arena, &authority->ca, &node, NOW_MS, &cross, &err),
+                 ERROR_INVALID, "is no CA of the same cluster");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        authority_test(ca_is_one_and_nothing_else),
+        authority_test(every_ca_and_certificate_has_its_own_number),
+        authority_test(ids_are_drawn),
+        authority_test(grants_that_make_no_sense_are_refused),
+        authority_test(certificates_end_with_their_ca),
+        authority_test(serving_certificate_has_the_names_of_the_settings),
+        authority_test(serving_names_are_strict),
+        authority_test(node_cannot_pass_for_the_api),
+        authority_test(cross_signed_ca_lets_in_who_knows_the_old_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

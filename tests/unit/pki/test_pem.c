@@ -1,0 +1,94 @@
+#include "pki/pem.h"
+
+#include "authority.h"
+
+#define BLOCK "-----BEGIN TEST-----\nAAEC\n-----END TEST-----\n"
+
+static void blocks_come_one_by_one(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str rest = STR("\n" BLOCK "\n\n-----BEGIN TWO WORDS-----\r\nAA==\r\n-----END TWO WORDS-----");
+    PemBlock block;
+    Str bytes;
+    bool found;
+    assert_goes(pem_next(&rest, &block, &found, &err));
+    assert_true(found);
+    assert_str(block.label, "TEST");
+    assert_goes(pem_bytes_in(&arena, &block, &bytes, &err));
+    assert_int_equal(bytes.len, 3);
+    assert_memory_equal(bytes.data, "\0\1\2", 3);
+    assert_goes(pem_next(&rest, &block, &found, &err));
+    assert_true(found);
+    assert_str(block.label, "TWO WORDS");
+    assert_goes(pem_bytes_in(&arena, &block, &bytes, &err));
+    assert_int_equal(bytes.len, 1);
+    assert_goes(pem_next(&rest, &block, &found, &err));
+    assert_false(found);
+}
+
+static void bytes_are_written_as_they_are_read(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char bytes[200];
+    for (size_t len = 1; len < sizeof bytes; len++) {
+        memset(bytes, (int)len, len);
+        Str text = pem_text(&arena, "SOME BYTES", str_from(bytes, len)), back;
+        assert_int_equal(text.data[text.len - 1], '\n');
+        PemBlock block;
+        assert_goes(pem_only(text, "SOME BYTES", &block, &err));
+        assert_goes(pem_bytes_in(&arena, &block, &back, &err));
+        assert_int_equal(back.len, len);
+        assert_memory_equal(back.data, bytes, len);
+    }
+}
+
+#define ROW(text, why)                  \
+    {                                   \
+        { text, sizeof(text) - 1 }, why \
+    }
+
+static void what_is_not_exactly_pem_is_refused(void **state)
+{
+    static const struct {
+        Str text;
+        const char *why;
+    } rows[] = {
+        ROW("x\n" BLOCK, "does not start"),
+        ROW("\0" BLOCK, "does not start"),
+        ROW("-----BEGIN TEST", "label"),
+        ROW("-----BEGIN -----\nAAEC\n-----END -----\n", "label"),
+        ROW("-----BEGIN test-----\nAAEC\n-----END test-----\n", "label"),
+        ROW("-----BEGIN TEST-----", "does not end"),
+        ROW("-----BEGIN TEST-----AAEC\n-----END TEST-----\n", "does not end"),
+        ROW("-----BEGIN TEST-----\n-----END TEST-----\n", "else than base64"),
+        ROW("-----BEGIN TEST-----\nAAE\n-----END TEST-----\n", "else than base64"),
+        ROW("-----BEGIN TEST-----\nA=EC\n-----END TEST-----\n", "else than base64"),
+        ROW("-----BEGIN TEST-----\nAA C\n-----END TEST-----\n", "else than base64"),
+        ROW("-----BEGIN TEST-----\nAA\0C\n-----END TEST-----\n", "else than base64"),
+        ROW("-----BEGIN TEST-----\nProc-Type: 4,ENCRYPTED\n\nAAEC\n-----END TEST-----\n", "no PEM"),
+        ROW("-----BEGIN TEST-----\nAAEC-----END TEST-----\n", "end with its label"),
+        ROW("-----BEGIN TEST-----\nAAEC\n-----END BEST-----\n", "end with its label"),
+        ROW("-----BEGIN TEST-----\nAAEC\n", "end with its label"),
+        ROW("-----BEGIN TEST-----\nAAEC\n-----END TEST-----x\n", "behind a block"),
+        ROW(BLOCK BLOCK, "more than one"),
+        ROW(BLOCK "x", "does not start"),
+        ROW("", "empty"),
+        ROW("-----BEGIN BEST-----\nAAEC\n-----END BEST-----\n", "it is a 'BEST'"),
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        PemBlock block;
+        assert_fails(pem_only(rows[i].text, "TEST", &block, &err), ERROR_INVALID, rows[i].why);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_come_one_by_one),
+        cmocka_unit_test(bytes_are_written_as_they_are_read),
+        cmocka_unit_test(what_is_not_exactly_pem_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
