@@ -1,0 +1,49 @@
+#include "pki/peer.h"
+
+#include "base/utc.h"
+
+Peer peer_of_certificate(const Certificate *certificate)
+{
+    return (Peer){
+        .has_identity = certificate->has_identity,
+        .identity = certificate->identity,
+        .serial = str_from_c(certificate->serial),
+        .not_before_ms = certificate->not_before_ms,
+        .not_after_ms = certificate->not_after_ms,
+    };
+}
+
+/* A session outlives the handshake, and may outlive its certificate. */
+static bool check_time(const Peer *peer, int64_t now_ms, Error *err)
+{
+    if (now_ms >= peer->not_before_ms && now_ms < peer->not_after_ms) {
+        return true;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    bool expired = now_ms >= peer->not_after_ms;
+    Str moment = utc_text(&arena, expired ? peer->not_after_ms : peer->not_before_ms);
+    Str now = utc_text(&arena, now_ms);
+    return error_set(err, ERROR_DENIED,
+                     "the certificate of '%s' %s %" STR_FMT
+                     "; the clock of this machine says %" STR_FMT,
+                     peer->identity.node, expired ? "expired at" : "is not good before",
+                     STR_ARG(moment), STR_ARG(now));
+}
+
+bool peer_check(const Peer *peer, const PeerRules *rules, int64_t now_ms, Error *err)
+{
+    if (!peer->has_identity) {
+        return error_set(err, ERROR_DENIED, "the certificate is not that of a node");
+    }
+    if (!str_eq_c(rules->cluster, peer->identity.cluster)) {
+        return error_set(err, ERROR_DENIED, "'%s' is of the cluster '%s', not of '%" STR_FMT "'",
+                         peer->identity.node, peer->identity.cluster, STR_ARG(rules->cluster));
+    }
+    if (rules->node.len > 0 && !str_eq_c(rules->node, peer->identity.node)) {
+        return error_set(err, ERROR_DENIED, "this is '%s', not '%" STR_FMT "'", peer->identity.node,
+                         STR_ARG(rules->node));
+    }
+    return check_time(peer, now_ms, err) &&
+           revocation_check(rules->revoked, str_from_c(peer->identity.node), peer->serial, err);
+}

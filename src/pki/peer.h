@@ -1,0 +1,27 @@
+/* Whether a peer whose certificate was verified may speak: what a listener asks at every handshake,
+ * also at one that resumes a session, and again for every session when the list of revocations
+ * changes or time has passed. */
+#pragma once
+
+#include "pki/revocation.h"
+
+typedef struct PeerRules {
+    Str cluster;
+    Str node; /* who it must be; empty: any node of the cluster */
+    const RevocationList *revoked;
+} PeerRules;
+
+/* What a certificate says of who shows it. */
+typedef struct Peer {
+    bool has_identity;
+    Identity identity;
+    Str serial;
+    int64_t not_before_ms;
+    int64_t not_after_ms;
+} Peer;
+
+Peer peer_of_certificate(const Certificate *certificate);
+
+/* Fails with ERROR_DENIED: no identity, another cluster, another node than wanted, not good at this
+ * moment, revoked. */
+MUST_CHECK bool peer_check(const Peer *peer, const PeerRules *rules, int64_t now_ms, Error *err);

@@ -1,0 +1,49 @@
+#include "pki/renewal.h"
+
+#define SECOND_MS ((int64_t)1000)
+
+enum {
+    SHARE_DIGITS = 12, /* of the serial number: 48 random bits */
+};
+
+/* `whole` times a number from 0 up to 1 that belongs to the certificate. */
+static int64_t share_of(const Certificate *certificate, int64_t whole)
+{
+    size_t len = strlen(certificate->serial);
+    uint64_t bits = 0;
+    for (size_t i = len < SHARE_DIGITS ? 0 : len - SHARE_DIGITS; i < len; i++) {
+        bits = bits << 4 | (uint64_t)ascii_hex_value(certificate->serial[i]);
+    }
+    return whole <= 0 ? 0 : (int64_t)((unsigned __int128)whole * bits >> (4 * SHARE_DIGITS));
+}
+
+RenewalPlan renewal_plan(const Certificate *certificate, const RenewalRules *rules, int64_t now_ms)
+{
+    int64_t life = certificate->not_after_ms - certificate->not_before_ms;
+    RenewalPlan plan = {
+        .at_ms = certificate->not_before_ms + life / 3 * 2 + share_of(certificate, life / 12),
+    };
+    if (rules->issuer != NULL && !certificate_names_issuer(certificate, rules->issuer)) {
+        int64_t moved = rules->since_ms + share_of(certificate, rules->spread_ms);
+        plan.at_ms = moved < plan.at_ms ? moved : plan.at_ms;
+    }
+    if (now_ms < certificate->not_before_ms) {
+        plan.state = RENEWAL_EARLY;
+    } else if (now_ms >= certificate->not_after_ms) {
+        plan.state = RENEWAL_EXPIRED;
+    } else {
+        plan.state = now_ms >= plan.at_ms ? RENEWAL_DUE : RENEWAL_WAIT;
+    }
+    return plan;
+}
+
+int64_t renewal_retry_ms(const Certificate *certificate, uint32_t failures, int64_t now_ms,
+                         uint64_t chance)
+{
+    const int64_t first = 30 * SECOND_MS, most = 3600 * SECOND_MS, least = 5 * SECOND_MS;
+    int64_t wait = failures < 7 ? first << failures : most;
+    int64_t left = (certificate->not_after_ms - now_ms) / 10;
+    wait = wait < left ? wait : left;
+    wait = wait > least ? wait : least;
+    return wait - (int64_t)(chance % (uint64_t)(wait / 2 + 1));
+}

@@ -1,0 +1,57 @@
+/* Who is no longer believed: a value that the store holds and every listener asks.
+ *
+ * Two kinds of entries. A serial number takes back one certificate. An entry for a name says which
+ * of its enrolments counts, and with that takes back every certificate of the others, however many
+ * there were and whether or not anybody kept their numbers: so a removed node stays out, and who
+ * gets its name later inherits nothing.
+ *
+ * An entry is kept until the last certificate that it is about has expired. A list is not changed
+ * while somebody asks it: whoever changes one reads it anew, changes that, writes it. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "pki/certificate.h"
+
+enum {
+    REVOCATIONS_MAX = 10000, /* of each kind, so that the list fits into a value of the store */
+};
+
+typedef struct RevokedSerial {
+    char serial[SERIAL_TEXT + 1];
+    int64_t until_ms;
+} RevokedSerial;
+
+typedef struct NameRule {
+    char node[NODE_NAME_MAX + 1];
+    char enrolment[ENROLMENT_TEXT + 1]; /* the one that counts; empty: none does */
+    int64_t until_ms;
+} NameRule;
+
+/* Both sorted. A zeroed list is empty. */
+typedef struct RevocationList {
+    RevokedSerial *serials;
+    uint32_t serial_count;
+    NameRule *names;
+    uint32_t name_count;
+} RevocationList;
+
+/* Takes back one certificate, which expires at `until_ms`. Twice is once. Fails with ERROR_INVALID
+ * for what is no serial number, ERROR_LIMIT when the list is full. */
+MUST_CHECK bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial,
+                                      int64_t until_ms, Error *err);
+/* From now on only `enrolment` of the name counts; none when it is empty. `until_ms` is when the
+ * last certificate of the other enrolments expires; an earlier moment than before changes nothing. */
+MUST_CHECK bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrolment,
+                                    int64_t until_ms, Error *err);
+/* Drops what is about expired certificates only. */
+void revocation_prune(RevocationList *list, int64_t now_ms);
+
+/* Whether the certificate with this serial number may still speak for the node. Fails with
+ * ERROR_DENIED and the reason. */
+MUST_CHECK bool revocation_check(const RevocationList *list, Str node, Str serial, Error *err);
+
+/* As JSON, "eden.revocations/1". */
+void revocation_print(const RevocationList *list, Buf *out);
+/* Fails with ERROR_INVALID or ERROR_LIMIT: a list that cannot be read must not pass for empty. */
+MUST_CHECK bool revocation_read(Arena *arena, Str text, RevocationList *out, Error *err);

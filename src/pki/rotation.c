@@ -1,0 +1,211 @@
+#include "pki/rotation.h"
+
+#include "base/vec.h"
+#include "pki/json_fields.h"
+
+static const char format[] = "eden.rotation/1";
+
+enum {
+    TEXT_MAX = 4096,
+    NODES_MAX = 32,
+};
+
+static const SmState states[] = {
+    [ROTATION_STEADY] = { "steady", .next = SM_TO(ROTATION_PREPARE) },
+    [ROTATION_PREPARE] = { "prepare", .next = SM_TO(ROTATION_DISTRIBUTE) | SM_TO(ROTATION_STEADY) },
+    [ROTATION_DISTRIBUTE] = { "distribute",
+                              .next = SM_TO(ROTATION_ISSUE) | SM_TO(ROTATION_STEADY) },
+    [ROTATION_ISSUE] = { "issue", .next = SM_TO(ROTATION_RETIRE) | SM_TO(ROTATION_ISSUE) },
+    [ROTATION_RETIRE] = { "retire", .next = SM_TO(ROTATION_STEADY) },
+};
+const SmTable rotation_states = { "rotation", states, COUNT_OF(states), NULL };
+
+DEFINE_ENUM_NAMES(
+    RotationState, rotation_state, [ROTATION_STEADY] = "steady", [ROTATION_PREPARE] = "prepare",
+    [ROTATION_DISTRIBUTE] = "distribute", [ROTATION_ISSUE] = "issue", [ROTATION_RETIRE] = "retire")
+
+Rotation rotation_steady(const Pin *present, int64_t now_ms)
+{
+    return (Rotation){ .state = ROTATION_STEADY, .present = *present, .since_ms = now_ms };
+}
+
+const Pin *rotation_issuer(const Rotation *rotation)
+{
+    bool next = rotation->state == ROTATION_ISSUE || rotation->state == ROTATION_RETIRE;
+    return next ? &rotation->next : &rotation->present;
+}
+
+bool rotation_trusts_present(const Rotation *rotation)
+{
+    return rotation->state != ROTATION_RETIRE;
+}
+
+bool rotation_trusts_next(const Rotation *rotation)
+{
+    return rotation->state != ROTATION_STEADY;
+}
+
+/* Every move goes through the table, which stops the program at one that it does not allow. */
+static Rotation move(const Rotation *from, RotationState to, int64_t now_ms)
+{
+    Sm sm;
+    sm_init(&sm, &rotation_states, NULL, "ca", from->state);
+    sm_move(&sm, to);
+    Rotation moved = *from;
+    moved.state = to;
+    moved.since_ms = now_ms;
+    return moved;
+}
+
+bool rotation_begin(const Rotation *rotation, const Pin *next, int64_t now_ms, Rotation *out,
+                    Error *err)
+{
+    if (rotation->state != ROTATION_STEADY) {
+        return error_set(err, ERROR_CONFLICT, "the CA is being rotated already (%s)",
+                         rotation_state_name(rotation->state));
+    }
+    if (pin_equal(&rotation->present, next)) {
+        return error_set(err, ERROR_INVALID, "the next CA is the present one");
+    }
+    *out = move(rotation, ROTATION_PREPARE, now_ms);
+    out->next = *next;
+    return true;
+}
+
+bool rotation_turn_back(const Rotation *rotation, int64_t now_ms, Rotation *out, Error *err)
+{
+    Rotation turned;
+    switch (rotation->state) {
+    case ROTATION_STEADY: return error_set(err, ERROR_CONFLICT, "the CA is not being rotated");
+    case ROTATION_RETIRE:
+        return error_set(err, ERROR_CONFLICT,
+                         "the old CA is being dropped already; rotate again when that is done");
+    case ROTATION_PREPARE:
+    case ROTATION_DISTRIBUTE:
+        turned = move(rotation, ROTATION_STEADY, now_ms);
+        turned.next = (Pin){ 0 };
+        break;
+    case ROTATION_ISSUE:
+        /* Some have certificates of the next CA: they renew once more, then that one goes. */
+        turned = move(rotation, ROTATION_ISSUE, now_ms);
+        turned.present = rotation->next;
+        turned.next = rotation->present;
+        break;
+    default: BUG("no way back from state %d", (int)rotation->state);
+    }
+    *out = turned; /* last, since it may be the same as `rotation` */
+    return true;
+}
+
+/* What the node lacks for the next move, or NULL. */
+static const char *lacks(const Rotation *rotation, const RotationNode *node)
+{
+    switch (rotation->state) {
+    case ROTATION_STEADY: return NULL;
+    case ROTATION_PREPARE:
+        return node->is_server && !node->trusts_next ? "this server has not loaded the next CA yet"
+                                                     : NULL;
+    case ROTATION_DISTRIBUTE:
+        return !node->trusts_next      ? "it does not trust the next CA yet"
+               : !node->trusts_present ? "it does not trust the present CA"
+                                       : NULL;
+    case ROTATION_ISSUE:
+        return !node->has_issuer || !pin_equal(&node->issuer, &rotation->next)
+                   ? "it has no certificate of the next CA yet"
+                   : NULL;
+    case ROTATION_RETIRE: return node->trusts_present ? "it still trusts the old CA" : NULL;
+    }
+    BUG("no state %d", (int)rotation->state);
+}
+
+static Rotation forward(const Rotation *rotation, int64_t now_ms)
+{
+    switch (rotation->state) {
+    case ROTATION_STEADY: return *rotation;
+    case ROTATION_PREPARE: return move(rotation, ROTATION_DISTRIBUTE, now_ms);
+    case ROTATION_DISTRIBUTE: return move(rotation, ROTATION_ISSUE, now_ms);
+    case ROTATION_ISSUE: return move(rotation, ROTATION_RETIRE, now_ms);
+    case ROTATION_RETIRE: {
+        Rotation done = move(rotation, ROTATION_STEADY, now_ms);
+        done.present = rotation->next;
+        done.next = (Pin){ 0 };
+        return done;
+    }
+    }
+    BUG("no state %d", (int)rotation->state);
+}
+
+void rotation_plan(Arena *arena, const Rotation *rotation, const RotationNode *nodes,
+                   uint32_t count, int64_t now_ms, RotationPlan *out)
+{
+    VEC(RotationWait) waits = { 0 };
+    bool servers = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *what = lacks(rotation, &nodes[i]);
+        servers = servers || nodes[i].is_server;
+        if (what != NULL) {
+            RotationWait wait = {
+                .node = nodes[i].name,
+                .what = str_from_c(what),
+                .seen_ms = nodes[i].seen_ms,
+                .silent = nodes[i].silent,
+            };
+            VEC_PUSH(arena, &waits, wait);
+        }
+    }
+    *out = (RotationPlan){ .waits = waits.items, .wait_count = waits.len, .next = *rotation };
+    /* A list without a server is not the cluster's: it is there but cannot have been read whole. */
+    if (rotation->state != ROTATION_STEADY && waits.len == 0 && servers) {
+        out->moves = true;
+        out->next = forward(rotation, now_ms);
+    }
+}
+
+void rotation_print(const Rotation *rotation, Buf *out)
+{
+    char present[PIN_TEXT + 1], next[PIN_TEXT + 1];
+    pin_text(&rotation->present, present);
+    pin_text(&rotation->next, next);
+    buf_put_format(out,
+                   "{\"format\":\"%s\",\"state\":\"%s\",\"present\":\"%s\",\"next\":\"%s\","
+                   "\"since_ms\":%lld}",
+                   format, rotation_state_name(rotation->state), present,
+                   rotation->state == ROTATION_STEADY ? "" : next, (long long)rotation->since_ms);
+}
+
+static bool read_rotation(Arena *arena, Str text, Rotation *out, Error *err)
+{
+    Value object, said, state, present, next, since;
+    const JsonField fields[] = {
+        { "format", VALUE_STRING, false, &said },     { "state", VALUE_STRING, false, &state },
+        { "present", VALUE_STRING, false, &present }, { "next", VALUE_STRING, false, &next },
+        { "since_ms", VALUE_INT, false, &since },
+    };
+    Rotation read = { 0 };
+    if (!json_object_read(arena, text, TEXT_MAX, NODES_MAX, &object, err) ||
+        !json_format_check(object, format, err) ||
+        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
+        return false;
+    }
+    if (!rotation_state_from_name(value_str(state), &read.state)) {
+        return error_set(err, ERROR_INVALID, "there is no such state");
+    }
+    if (!pin_parse(value_str(present), &read.present, err)) {
+        return error_wrap(err, "the present CA");
+    }
+    bool steady = read.state == ROTATION_STEADY;
+    if (steady ? value_str(next).len != 0 : !pin_parse(value_str(next), &read.next, err)) {
+        return error_set(err, ERROR_INVALID, "the next CA is not in its form, or is not expected");
+    }
+    if (!steady && pin_equal(&read.present, &read.next)) {
+        return error_set(err, ERROR_INVALID, "both CAs are the same");
+    }
+    read.since_ms = since.integer;
+    *out = read;
+    return true;
+}
+
+bool rotation_read(Arena *arena, Str text, Rotation *out, Error *err)
+{
+    return read_rotation(arena, text, out, err) || error_wrap(err, "the state of the CA");
+}

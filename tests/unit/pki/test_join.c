@@ -1,0 +1,399 @@
+#include "pki/join.h"
+
+#include "authority.h"
+#include "lang/json.h"
+
+#define HOUR ((int64_t)3600 * 1000)
+
+typedef struct Joiner {
+    Authority *authority;
+    Token token;
+    TokenRecord record;
+    JoinWish wish;
+    Str message;
+    char nonce[JOIN_NONCE_TEXT + 1];
+    JoinRequest request;
+    JoinFacts facts;
+    JoinVerdict verdict;
+} Joiner;
+
+static void ask(Joiner *joiner)
+{
+    Arena *arena = &joiner->authority->arena;
+    assert_goes(join_request_make(arena, &joiner->wish, &joiner->message, joiner->nonce, &err));
+    assert_goes(join_request_read(arena, joiner->message, &joiner->request, &err));
+}
+
+static void decide(Joiner *joiner)
+{
+    join_decide(&joiner->request, &joiner->facts, &joiner->verdict);
+}
+
+/* Somebody called web1 with a token for one machine, good for an hour; the server knows of it. */
+static Joiner make_joiner(Authority *authority)
+{
+    Joiner joiner = { .authority = authority };
+    const Pin *ca = &authority->ca.chain.items[0].pin;
+    assert_goes(token_make(&joiner.token, &err));
+    assert_goes(token_record_make(&joiner.token, STR(""), NOW_MS, HOUR, 1, &joiner.record, &err));
+    joiner.wish =
+        (JoinWish){ .name = STR("web1"), .ca = *ca, .key = authority->key, .now_ms = NOW_MS };
+    joiner.facts = (JoinFacts){ .now_ms = NOW_MS, .cas = ca, .ca_count = 1 };
+    return joiner;
+}
+
+static Joiner make_joiner_with_token(Authority *authority, Token *kept, TokenRecord *record)
+{
+    Joiner joiner = make_joiner(authority);
+    *kept = joiner.token;
+    *record = joiner.record;
+    joiner.wish.token = kept;
+    joiner.facts.token = record;
+    ask(&joiner);
+    return joiner;
+}
+
+#define assert_verdict(joiner, wanted, why, part)                                         \
+    do {                                                                                  \
+        decide(joiner);                                                                   \
+        if ((joiner)->verdict.result != (wanted) || (joiner)->verdict.reason != (why) ||  \
+            strstr((joiner)->verdict.text, (part)) == NULL) {                             \
+            fail_msg("%s (%s): %s", join_result_name((joiner)->verdict.result),           \
+                     join_reason_name((joiner)->verdict.reason), (joiner)->verdict.text); \
+        }                                                                                 \
+    } while (0)
+
+static void good_token_admits(void **state)
+{
+    Token token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    assert_string_equal(joiner.request.name, "web1");
+    assert_string_equal(joiner.request.nonce, joiner.nonce);
+    assert_true(joiner.request.has_token);
+    assert_true(p256_public_equal(&joiner.request.key, &joiner.authority->public_key));
+    assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted as 'web1'");
+    assert_false(joiner.verdict.again);
+    assert_int_equal(joiner.verdict.remember_until_ms, NOW_MS + JOIN_SKEW_MS + 1);
+}
+
+/* CLUSTER H 11: nobody comes in by asking. */
+static void joiner_without_token_stays_pending(void **state)
+{
+    Joiner joiner = make_joiner(*state);
+    ask(&joiner);
+    assert_false(joiner.request.has_token);
+    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "'web1' waits until somebody approves");
+    /* Also when the name is taken, which a stranger is not told. */
+    Pin other = { { 7 } };
+    joiner.facts.enrolled = &other;
+    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waits");
+    /* What is approved is a key, not whoever comes with the name. */
+    joiner.facts.enrolled = NULL;
+    joiner.facts.approved = &other;
+    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waits");
+    joiner.facts.approved = &joiner.request.key_pin;
+    assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted");
+}
+
+/* CLUSTER H 8: what was recorded is refused when it comes again, now and later. */
+static void replayed_request_is_refused(void **state)
+{
+    Token token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    decide(&joiner);
+    int64_t remembered = joiner.verdict.remember_until_ms;
+    joiner.facts.nonce_seen = true;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_REPLAY, "was there before");
+    /* As soon as the nonce may be forgotten the clock refuses it, without a gap. */
+    joiner.facts.now_ms = remembered - 1;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_REPLAY, "was there before");
+    joiner.facts.now_ms = remembered;
+    joiner.facts.nonce_seen = false;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK, "the clocks differ");
+    /* Two requests of the same joiner are not the same. */
+    char before[JOIN_NONCE_TEXT + 1];
+    memcpy(before, joiner.nonce, sizeof before);
+    ask(&joiner);
+    assert_string_not_equal(before, joiner.nonce);
+}
+
+static void clocks_that_differ_are_both_shown(void **state)
+{
+    Token token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    joiner.facts.now_ms = NOW_MS + JOIN_SKEW_MS;
+    assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "");
+    joiner.facts.now_ms = NOW_MS - JOIN_SKEW_MS;
+    assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "");
+    joiner.facts.now_ms = NOW_MS + 2 * HOUR + 5 * 60000;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK,
+                   "the clocks differ by 2 h 5 min, more than 5 min 0 s: the server has "
+                   "2027-01-15T10:05:00Z, the joining machine 2027-01-15T08:00:00Z");
+    joiner.facts.now_ms = NOW_MS - JOIN_SKEW_MS - 1;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK, "the server has 2027-01-15T07:54:59Z");
+    static const int64_t moments[] = { INT64_MIN, -1, 0, INT64_MAX };
+    for (size_t i = 0; i < COUNT_OF(moments); i++) {
+        joiner.facts.now_ms = NOW_MS;
+        joiner.request.time_ms = moments[i];
+        assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK, "the clocks differ by");
+    }
+    assert_goes(join_clocks_check(INT64_MAX, INT64_MAX - 1, 1, &err));
+    assert_fails(join_clocks_check(INT64_MAX, INT64_MIN, 1000, &err), ERROR_DENIED, "differ");
+    assert_fails(join_clocks_check(0, 3000, 1000, &err), ERROR_DENIED, "by 3 s, more than 1 s");
+    assert_fails(join_clocks_check(0, 49 * HOUR, 1000, &err), ERROR_DENIED, "by 2 d 1 h");
+}
+
+static void other_pin_is_refused(void **state)
+{
+    Token token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    Pin cas[] = { { { 1 } }, { { 2 } } };
+    joiner.facts.cas = cas;
+    joiner.facts.ca_count = 2;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CA, "is not that of this cluster");
+    /* During a rotation either will do. */
+    cas[1] = joiner.wish.ca;
+    assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "");
+    joiner.facts.ca_count = 0;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CA, "");
+}
+
+/* CLUSTER H 13, and that only the owner of a token learns what became of it. */
+static void bad_tokens_are_refused_with_the_reason(void **state)
+{
+    Token token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    record.uses = 1;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP, "used up");
+    record.uses = 0;
+    record.expires_ms = NOW_MS;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_EXPIRED, "expired");
+    char told[JOIN_TEXT_MAX];
+    joiner.facts.token = NULL;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_UNKNOWN, "not known here");
+    memcpy(told, joiner.verdict.text, sizeof told);
+    /* A record of another secret, expired or not, tells nothing more. */
+    Token other;
+    assert_goes(token_make(&other, &err));
+    memcpy(other.id, token.id, sizeof other.id);
+    TokenRecord twin;
+    assert_goes(token_record_make(&other, STR(""), NOW_MS - 2 * HOUR, HOUR, 1, &twin, &err));
+    joiner.facts.token = &twin;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_WRONG, "not known here");
+    assert_string_equal(joiner.verdict.text, told);
+    /* Nor does the right record under another id. */
+    TokenRecord moved = joiner.record;
+    memcpy(moved.id, "aaaaaaaa", TOKEN_ID_TEXT);
+    joiner.facts.token = &moved;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_UNKNOWN, "not known here");
+}
+
+/* CLUSTER H 12: a token does not open the name of somebody else. */
+static void name_of_another_node_is_refused(void **state)
+{
+    Token token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    Pin other = { { 7 } };
+    joiner.facts.enrolled = &other;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN, "'web1' is there already");
+    joiner.facts.enrolled_token = str_from_c(token.id);
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN, "'web1' is there already");
+}
+
+static void lost_answer_can_be_asked_for_again(void **state)
+{
+    Token token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    Pin own = joiner.request.key_pin;
+    record.uses = 1;
+    joiner.facts.enrolled = &own;
+    joiner.facts.enrolled_token = str_from_c(token.id);
+    ask(&joiner);
+    assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted");
+    assert_true(joiner.verdict.again);
+    /* Not when it came another way, was revoked since, or the token has expired. */
+    joiner.facts.enrolled_token = STR_EMPTY;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP, "");
+    joiner.facts.enrolled_token = str_from_c(token.id);
+    record.expires_ms = NOW_MS;
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_EXPIRED, "");
+}
+
+/* The message with one field of its own or of its token changed. */
+static Str change(Arena *arena, Str message, const char *outer, const char *inner, Value to)
+{
+    Value object;
+    assert_goes(json_parse_text(arena, message, NULL, &object, &err));
+    Map *map = object.map;
+    if (inner != NULL) {
+        map = map_find_str(map, str_from_c(outer))->value.map;
+    }
+    if (value_is_missing(to)) {
+        map_remove(map, value_string(str_from_c(inner == NULL ? outer : inner)));
+    } else {
+        map_set_str(arena, map, str_from_c(inner == NULL ? outer : inner), to);
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    assert_goes(json_print(&text, object, NULL, &err));
+    return buf_str(&text);
+}
+
+static Value text_value(const char *text)
+{
+    return value_string(str_from_c(text));
+}
+
+/* CLUSTER H 10: each field is signed; who changes one, or takes the request for a certificate of
+ * somebody else, has not the key that it takes. */
+static void changed_request_is_refused(void **state)
+{
+    Token token, other_token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    Arena *arena = &joiner.authority->arena;
+    Str stolen;
+    assert_goes(csr_make(arena, joiner.authority->ca.key, &stolen, &err));
+    assert_goes(token_make(&other_token, &err));
+    const struct {
+        const char *outer, *inner;
+        Value to;
+        const char *why;
+    } rows[] = {
+        { "name", NULL, text_value("web2"), "not signed with the key that it wants" },
+        { "ca", NULL,
+          text_value("sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"),
+          "not signed with the key that it wants" },
+        { "csr", NULL, value_string(stolen), "not signed with the key that it wants" },
+        { "nonce", NULL, text_value("aaaaaaaaaaaaaaaaaaaaaaaaaa"), "not signed with the key" },
+        { "time_ms", NULL, value_int(NOW_MS + 1), "not signed with the key that it wants" },
+        { "token", NULL, value_missing(), "not signed with the key that it wants" },
+        { "token", "id", text_value(other_token.id), "not signed with the key that it wants" },
+        { "token", "key", text_value("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="),
+          "not signed with the key of its token" },
+        { "proof", NULL, text_value("AAAA"), "not signed with the key that it wants" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        JoinRequest request;
+        Str changed = change(arena, joiner.message, rows[i].outer, rows[i].inner, rows[i].to);
+        assert_fails(join_request_read(arena, changed, &request, &err), ERROR_INVALID, rows[i].why);
+    }
+    /* A token cannot be put under a message that was sent without. */
+    Joiner plain = make_joiner(joiner.authority);
+    ask(&plain);
+    Value whole;
+    assert_goes(json_parse_text(arena, joiner.message, NULL, &whole, &err));
+    Str mixed = change(arena, plain.message, "token", NULL, *value_get(whole, STR("token")));
+    JoinRequest request;
+    assert_fails(join_request_read(arena, mixed, &request, &err), ERROR_INVALID,
+                 "not signed with the key that it wants");
+}
+
+/* CLUSTER H 9: no version but this one, however it is asked for. */
+static void other_version_is_refused(void **state)
+{
+    Token token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    Arena *arena = &joiner.authority->arena;
+    static const char *const versions[] = { "eden.join/0", "eden.join/2", "", "eden.join/1 ",
+                                            "\x1b[2J" };
+    JoinRequest request;
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
+        Str changed = change(arena, joiner.message, "format", NULL, text_value(versions[i]));
+        assert_fails(join_request_read(arena, changed, &request, &err), ERROR_INVALID,
+                     "only 'eden.join/1' is spoken here");
+    }
+    Str without = change(arena, joiner.message, "format", NULL, value_missing());
+    assert_fails(join_request_read(arena, without, &request, &err), ERROR_INVALID,
+                 "does not say its 'format'");
+}
+
+static void what_is_no_request_is_refused(void **state)
+{
+    Token token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    Arena *arena = &joiner.authority->arena;
+    const struct {
+        const char *outer, *inner;
+        Value to;
+        const char *why;
+    } rows[] = {
+        { "name", NULL, text_value("../x"), "byte 1 of the name of a node" },
+        { "name", NULL, text_value("-oProxyCommand=x"), "byte 1 of the name of a node" },
+        { "name", NULL, value_int(1), "'name' is no string" },
+        { "name", NULL, value_missing(), "'name' is missing" },
+        { "ca", NULL, text_value("sha256:00"), "a pin is written" },
+        { "nonce", NULL, text_value(""), "'nonce' is not in its form" },
+        { "nonce", NULL, text_value("aaaaaaaaaaaaaaaaaaaaaaaaa\n"), "'nonce' is not in its form" },
+        { "proof", NULL, text_value(""), "'proof' is not in its form" },
+        { "proof", NULL, text_value("===="), "'proof' is not in its form" },
+        { "proof", NULL, text_value("AAA!"), "'proof' is not in its form" },
+        { "proof", NULL, text_value("AAB="), "'proof' is not in its form" },
+        { "time_ms", NULL, text_value("1"), "'time_ms' is no int" },
+        { "csr", NULL, text_value("x"), "the request for a certificate: no PEM" },
+        { "token", NULL, text_value("x"), "'token' is no map" },
+        { "token", "id", text_value("ABC"), "'token' is not in its form" },
+        { "token", "key", text_value("AAAA"), "'token' is not in its form" },
+        { "token", "proof", text_value("AAAA"), "'token' is not in its form" },
+        { "token", "proof", value_missing(), "'token': 'proof' is missing" },
+        { "token", "secret", text_value("x"), "'token': field 4 is not known" },
+        { "roles", NULL, text_value("server"), "field 9 is not known" },
+    };
+    JoinRequest request;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Str changed = change(arena, joiner.message, rows[i].outer, rows[i].inner, rows[i].to);
+        assert_fails(join_request_read(arena, changed, &request, &err), ERROR_INVALID, rows[i].why);
+    }
+    for (size_t len = 0; len < joiner.message.len; len += 5) {
+        assert_fails(join_request_read(arena, str_slice(joiner.message, 0, len), &request, &err),
+                     ERROR_INVALID, "the request to join: ");
+    }
+    char *large = arena_alloc(arena, JOIN_REQUEST_MAX + 1);
+    memset(large, ' ', JOIN_REQUEST_MAX + 1);
+    assert_fails(join_request_read(arena, str_from(large, JOIN_REQUEST_MAX + 1), &request, &err),
+                 ERROR_LIMIT, "");
+    joiner.wish.name = STR("Web1");
+    assert_fails(join_request_make(arena, &joiner.wish, &joiner.message, joiner.nonce, &err),
+                 ERROR_INVALID, "byte 1");
+}
+
+/* CLUSTER H 15: neither the message nor the answer holds what a token is made of. */
+static void secret_never_leaves_the_joiner(void **state)
+{
+    Token token;
+    TokenRecord record;
+    Joiner joiner = make_joiner_with_token(*state, &token, &record);
+    char text[TOKEN_TEXT + 1];
+    token_text(&token, text);
+    Str secret = str_from(text + TOKEN_ID_TEXT + 1, TOKEN_SECRET_TEXT);
+    assert_int_equal(str_find(joiner.message, secret, 0), STR_NOT_FOUND);
+    decide(&joiner);
+    assert_null(strstr(joiner.verdict.text, secret.data));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        authority_test(good_token_admits),
+        authority_test(joiner_without_token_stays_pending),
+        authority_test(replayed_request_is_refused),
+        authority_test(clocks_that_differ_are_both_shown),
+        authority_test(other_pin_is_refused),
+        authority_test(bad_tokens_are_refused_with_the_reason),
+        authority_test(name_of_another_node_is_refused),
+        authority_test(lost_answer_can_be_asked_for_again),
+        authority_test(changed_request_is_refused),
+        authority_test(other_version_is_refused),
+        authority_test(what_is_no_request_is_refused),
+        authority_test(secret_never_leaves_the_joiner),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

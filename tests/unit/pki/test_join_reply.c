@@ -1,0 +1,181 @@
+#include "pki/join_reply.h"
+
+#include "authority.h"
+
+typedef struct Exchange {
+    JoinWish wish;
+    char nonce[JOIN_NONCE_TEXT + 1];
+    JoinRequest request;
+    JoinReply reply;
+} Exchange;
+
+/* A join up to the answer of the server, which was taken to be good. */
+static Exchange exchange(Authority *authority)
+{
+    Arena *arena = &authority->arena;
+    Exchange made = { .wish = { .name = STR("web1"),
+                                .ca = authority->ca.chain.items[0].pin,
+                                .key = authority->key,
+                                .now_ms = NOW_MS } };
+    Str message;
+    assert_goes(join_request_make(arena, &made.wish, &message, made.nonce, &err));
+    assert_goes(join_request_read(arena, message, &made.request, &err));
+    JoinVerdict verdict = { .result = JOIN_ADMITTED, .text = "admitted as 'web1'" };
+    join_reply_make(&made.request, &verdict, NOW_MS, &made.reply);
+    NodeGrant grant = node_grant(authority, made.request.name);
+    grant.key = made.request.key;
+    Certificate node = issue_node(authority, &grant);
+    made.reply.cluster = STR("home");
+    made.reply.certificate = certificate_pem(arena, &node);
+    made.reply.bundle = certificate_pem(arena, &authority->ca.chain.items[0]);
+    return made;
+}
+
+static void admitted_joiner_gains_a_certificate(void **state)
+{
+    Authority *authority = *state;
+    Exchange made = exchange(authority);
+    AUTO_CLEAR(Buf) text = buf_make(JOIN_REPLY_MAX);
+    JoinReply read;
+    JoinGain gain;
+    join_reply_print(&made.reply, &text);
+    assert_goes(join_reply_read(&authority->arena, buf_str(&text), &read, &err));
+    assert_goes(join_reply_accept(&authority->arena, &read, &made.wish, made.nonce, &gain, &err));
+    assert_string_equal(gain.identity.node, "web1");
+    assert_string_equal(gain.identity.cluster, "home");
+    assert_int_equal(gain.chain.count, 1);
+    assert_int_equal(gain.bundle.count, 1);
+}
+
+static void refused_joiner_is_told_why(void **state)
+{
+    Authority *authority = *state;
+    Exchange made = exchange(authority);
+    static const JoinReason reasons[] = { JOIN_REASON_CLOCK, JOIN_REASON_TOKEN_UNKNOWN,
+                                          JOIN_REASON_TOKEN_WRONG, JOIN_REASON_NAME_TAKEN };
+    for (size_t i = 0; i < COUNT_OF(reasons); i++) {
+        JoinVerdict verdict = { .result = JOIN_REFUSED, .reason = reasons[i], .text = "because" };
+        AUTO_CLEAR(Buf) text = buf_make(JOIN_REPLY_MAX);
+        JoinReply read;
+        JoinGain gain;
+        join_reply_make(&made.request, &verdict, NOW_MS + 7, &made.reply);
+        join_reply_print(&made.reply, &text);
+        /* That a token is wrong, and not unknown, is for the log of the server alone. */
+        assert_null(strstr(buf_c(&text), "wrong"));
+        assert_goes(join_reply_read(&authority->arena, buf_str(&text), &read, &err));
+        assert_int_equal(read.result, JOIN_REFUSED);
+        assert_int_equal(read.time_ms, NOW_MS + 7);
+        assert_fails(
+            join_reply_accept(&authority->arena, &read, &made.wish, made.nonce, &gain, &err),
+            ERROR_DENIED, "did not admit this machine: because");
+    }
+}
+
+static void answer_must_fit_what_was_asked(void **state)
+{
+    Authority *authority = *state;
+    Arena *arena = &authority->arena;
+    Exchange good = exchange(authority), made;
+    AUTO_CLEAR(Credential) other = { 0 };
+    JoinGain gain;
+    Certificate node;
+    assert_goes(ca_make(arena, STR("home"), NOW_MS, &other, &err));
+    Str other_ca = certificate_pem(arena, &other.chain.items[0]);
+#define assert_refused(why)                                                                  \
+    assert_fails(join_reply_accept(arena, &made.reply, &made.wish, made.nonce, &gain, &err), \
+                 ERROR_DENIED, why)
+
+    made = good;
+    made.nonce[0] = made.nonce[0] == 'a' ? 'b' : 'a';
+    assert_refused("answer to another request");
+    /* A CA that is not the pinned one, alone or with a certificate that it signed. */
+    made = good;
+    made.reply.bundle = other_ca;
+    assert_refused("the CA that was pinned is not among those to trust");
+    made = good;
+    NodeGrant grant = node_grant(authority, "web1");
+    assert_goes(ca_issue_node(arena, &other, &grant, &node, &err));
+    made.reply.certificate = certificate_pem(arena, &node);
+    assert_refused("not from a CA that is trusted here");
+    /* Something among the CAs that is none. */
+    made = good;
+    made.reply.bundle = arena_join(arena, good.reply.bundle, good.reply.certificate, STR_EMPTY);
+    assert_refused("among the CAs that is none");
+    /* For somebody else. */
+    made = good;
+    grant = node_grant(authority, "web2");
+    node = issue_node(authority, &grant);
+    made.reply.certificate = certificate_pem(arena, &node);
+    assert_refused("not for the name that was asked");
+    made = good;
+    grant = node_grant(authority, "web1");
+    assert_goes(p256_public_of(authority->ca.key, &grant.key, &err));
+    node = issue_node(authority, &grant);
+    made.reply.certificate = certificate_pem(arena, &node);
+    assert_refused("not for the key of this machine");
+    made = good;
+    made.reply.cluster = STR("away");
+    assert_refused("not for the name that was asked");
+    /* During a rotation the bundle has both, and the certificate may be from either. */
+    made = good;
+    grant = node_grant(authority, "web1");
+    assert_goes(ca_issue_node(arena, &other, &grant, &node, &err));
+    made.reply.certificate = certificate_pem(arena, &node);
+    made.reply.bundle = arena_join(arena, other_ca, good.reply.bundle, STR_EMPTY);
+    assert_goes(join_reply_accept(arena, &made.reply, &made.wish, made.nonce, &gain, &err));
+    assert_int_equal(gain.bundle.count, 2);
+}
+
+static void joiner_with_a_wrong_clock_sees_both(void **state)
+{
+    Authority *authority = *state;
+    Exchange made = exchange(authority);
+    JoinGain gain;
+    made.wish.now_ms = NOW_MS - 400 * PKI_DAY_MS;
+    assert_fails(
+        join_reply_accept(&authority->arena, &made.reply, &made.wish, made.nonce, &gain, &err),
+        ERROR_DENIED,
+        "the clocks differ by 400 d 0 h, more than 5 min 0 s: the server has "
+        "2027-01-15T08:00:00Z, the joining machine 2025-12-11T08:00:00Z");
+    /* Clocks that agree are not blamed. */
+    made.reply.time_ms = made.wish.now_ms;
+    assert_fails(
+        join_reply_accept(&authority->arena, &made.reply, &made.wish, made.nonce, &gain, &err),
+        ERROR_DENIED, "is not good before");
+}
+
+#define REPLY(result, reason, more)                                          \
+    "{\"format\":\"eden.join-reply/1\",\"nonce\":\"a\",\"result\":\"" result \
+    "\",\"reason\":\"" reason "\",\"text\":\"x\",\"time_ms\":1" more "}"
+
+static void what_is_no_answer_is_refused(void **state)
+{
+    Authority *authority = *state;
+    static const char *const rows[][2] = {
+        { REPLY("perhaps", "none", ""), "out of its range" },
+        { REPLY("refused", "other", ""), "out of its range" },
+        { REPLY("admitted", "none", ""), "admits without a certificate" },
+        { REPLY("refused", "none", ",\"x\":1"), "field 7 is not known" },
+        { "{\"format\":\"eden.join-reply/2\"}", "only 'eden.join-reply/1'" },
+        { "<html>", "the answer of the server" },
+        { "", "the answer of the server" },
+    };
+    JoinReply read;
+    assert_goes(join_reply_read(&authority->arena, STR(REPLY("refused", "none", "")), &read, &err));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_fails(join_reply_read(&authority->arena, str_from_c(rows[i][0]), &read, &err),
+                     ERROR_INVALID, rows[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        authority_test(admitted_joiner_gains_a_certificate),
+        authority_test(refused_joiner_is_told_why),
+        authority_test(answer_must_fit_what_was_asked),
+        authority_test(joiner_with_a_wrong_clock_sees_both),
+        authority_test(what_is_no_answer_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

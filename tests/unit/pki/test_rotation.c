@@ -1,0 +1,277 @@
+#include "pki/rotation.h"
+
+#include "authority.h"
+
+enum {
+    NODES = 7,
+    SERVERS = 2,
+};
+
+static const Pin old_ca = { { 1 } }, new_ca = { { 2 } };
+
+/* A cluster that hears of the state late, one by one and in any order. */
+typedef struct Fleet {
+    RotationNode nodes[NODES];
+    uint64_t chance;
+} Fleet;
+
+static uint64_t draw(Fleet *fleet)
+{
+    fleet->chance = fleet->chance * 6364136223846793005u + 1442695040888963407u;
+    return fleet->chance >> 33;
+}
+
+static Fleet make_fleet(uint64_t seed)
+{
+    static const char *const names[NODES] = { "a", "b", "c", "d", "e", "f", "g" };
+    Fleet fleet = { .chance = seed };
+    for (size_t i = 0; i < NODES; i++) {
+        fleet.nodes[i] = (RotationNode){ .name = str_from_c(names[i]),
+                                         .is_server = i < SERVERS,
+                                         .trusts_present = true,
+                                         .issuer = old_ca,
+                                         .has_issuer = true,
+                                         .seen_ms = NOW_MS };
+    }
+    return fleet;
+}
+
+/* Bits: 1 trusts the old CA, 2 the new one. Kept apart from the reports, whose "present" and "next"
+ * change places when a rotation is turned back. */
+typedef struct Truth {
+    bool old_trusted, new_trusted, from_new;
+} Truth;
+
+static bool is_old(const Pin *pin)
+{
+    return pin_equal(pin, &old_ca);
+}
+
+/* One node catches up with one thing that the state asks of it. */
+static void catch_up(Fleet *fleet, Truth truths[NODES], const Rotation *rotation)
+{
+    size_t at = draw(fleet) % NODES;
+    RotationNode *node = &fleet->nodes[at];
+    Truth *truth = &truths[at];
+    bool present_is_old = is_old(&rotation->present);
+    if (draw(fleet) % 2 == 0) {
+        bool present = rotation_trusts_present(rotation), next = rotation_trusts_next(rotation);
+        truth->old_trusted = present_is_old ? present : next;
+        truth->new_trusted = present_is_old ? next : present;
+    } else {
+        truth->from_new = !is_old(rotation_issuer(rotation));
+    }
+    node->issuer = truth->from_new ? new_ca : old_ca;
+    node->trusts_present = present_is_old ? truth->old_trusted : truth->new_trusted;
+    node->trusts_next = present_is_old ? truth->new_trusted : truth->old_trusted;
+}
+
+static void report_all(Fleet *fleet, const Truth truths[NODES], const Rotation *rotation)
+{
+    bool present_is_old = is_old(&rotation->present);
+    for (size_t i = 0; i < NODES; i++) {
+        fleet->nodes[i].trusts_present =
+            present_is_old ? truths[i].old_trusted : truths[i].new_trusted;
+        fleet->nodes[i].trusts_next =
+            present_is_old ? truths[i].new_trusted : truths[i].old_trusted;
+    }
+}
+
+static void check_connected(const Truth truths[NODES])
+{
+    for (size_t i = 0; i < NODES; i++) {
+        for (size_t j = 0; j < NODES; j++) {
+            bool trusted = truths[i].from_new ? truths[j].new_trusted : truths[j].old_trusted;
+            if (!trusted) {
+                fail_msg("node %zu does not trust the certificate of node %zu", j, i);
+            }
+        }
+    }
+}
+
+/* The one promise: whatever order things happen in, everybody trusts everybody. */
+static void all_stay_connected_in_any_order(void **state)
+{
+    Authority *authority = *state;
+    unsigned turned = 0;
+    for (uint64_t seed = 1; seed <= 500; seed++) {
+        Fleet fleet = make_fleet(seed);
+        Truth truths[NODES];
+        for (size_t i = 0; i < NODES; i++) {
+            truths[i] = (Truth){ .old_trusted = true };
+        }
+        Rotation rotation = rotation_steady(&old_ca, NOW_MS);
+        assert_goes(rotation_begin(&rotation, &new_ca, NOW_MS, &rotation, &err));
+        unsigned steps = 0;
+        while (rotation.state != ROTATION_STEADY) {
+            catch_up(&fleet, truths, &rotation);
+            check_connected(truths);
+            RotationPlan plan;
+            rotation_plan(&authority->arena, &rotation, fleet.nodes, NODES, NOW_MS + 1, &plan);
+            assert_int_equal(plan.moves, plan.wait_count == 0);
+            if (plan.moves) {
+                rotation = plan.next;
+            }
+            Error err;
+            if (seed % 3 == 0 && draw(&fleet) % 40 == 0 &&
+                rotation_turn_back(&rotation, NOW_MS, &rotation, &err)) {
+                turned++;
+            }
+            report_all(&fleet, truths, &rotation);
+            assert_true(++steps < 5000);
+        }
+        /* Steady: they go on with the CA that is there. */
+        for (steps = 0; steps < 500; steps++) {
+            catch_up(&fleet, truths, &rotation);
+            check_connected(truths);
+        }
+        assert_true(seed % 3 == 0 || !is_old(&rotation.present));
+    }
+    assert_true(turned > 50);
+}
+
+static void each_state_says_what_it_waits_for(void **state)
+{
+    Authority *authority = *state;
+    Arena *arena = &authority->arena;
+    Fleet fleet = make_fleet(1);
+    RotationPlan plan;
+    Rotation rotation = rotation_steady(&old_ca, NOW_MS);
+    rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
+    assert_false(plan.moves || plan.wait_count > 0);
+
+    assert_goes(rotation_begin(&rotation, &new_ca, NOW_MS, &rotation, &err));
+    fleet.nodes[1].silent = true;
+    fleet.nodes[1].seen_ms = NOW_MS - 5000;
+    fleet.nodes[0].trusts_next = true;
+    rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
+    assert_int_equal(plan.wait_count, 1);
+    assert_str(plan.waits[0].node, "b");
+    assert_str(plan.waits[0].what, "this server has not loaded the next CA yet");
+    assert_true(plan.waits[0].silent);
+    assert_int_equal(plan.waits[0].seen_ms, NOW_MS - 5000);
+    fleet.nodes[1].trusts_next = true;
+    rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS + 7, &plan);
+    assert_true(plan.moves);
+    rotation = plan.next;
+    assert_int_equal(rotation.state, ROTATION_DISTRIBUTE);
+    assert_int_equal(rotation.since_ms, NOW_MS + 7);
+
+    rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
+    assert_int_equal(plan.wait_count, NODES - SERVERS);
+    assert_str(plan.waits[0].what, "it does not trust the next CA yet");
+    assert_true(pin_equal(rotation_issuer(&rotation), &old_ca));
+    for (size_t i = 0; i < NODES; i++) {
+        fleet.nodes[i].trusts_next = true;
+    }
+    fleet.nodes[3].trusts_present = false;
+    rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
+    assert_int_equal(plan.wait_count, 1);
+    assert_str(plan.waits[0].what, "it does not trust the present CA");
+    fleet.nodes[3].trusts_present = true;
+    rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
+    rotation = plan.next;
+    assert_int_equal(rotation.state, ROTATION_ISSUE);
+    assert_true(pin_equal(rotation_issuer(&rotation), &new_ca));
+
+    for (size_t i = 1; i < NODES; i++) {
+        fleet.nodes[i].issuer = new_ca;
+    }
+    fleet.nodes[2].has_issuer = false;
+    rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
+    assert_int_equal(plan.wait_count, 2);
+    assert_str(plan.waits[1].what, "it has no certificate of the next CA yet");
+    /* One that never comes back is removed; then it goes on. */
+    rotation_plan(arena, &rotation, fleet.nodes + 3, NODES - 3, NOW_MS, &plan);
+    assert_false(plan.moves); /* no server among them: the list is not whole */
+    fleet.nodes[0].issuer = new_ca;
+    fleet.nodes[2] = fleet.nodes[3];
+    rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
+    rotation = plan.next;
+    assert_int_equal(rotation.state, ROTATION_RETIRE);
+
+    assert_false(rotation_trusts_present(&rotation));
+    rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
+    assert_int_equal(plan.wait_count, NODES);
+    assert_str(plan.waits[0].what, "it still trusts the old CA");
+    for (size_t i = 0; i < NODES; i++) {
+        fleet.nodes[i].trusts_present = false;
+    }
+    rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
+    rotation = plan.next;
+    assert_int_equal(rotation.state, ROTATION_STEADY);
+    assert_true(pin_equal(&rotation.present, &new_ca));
+}
+
+static void rotations_begin_and_turn_back_where_they_can(void **state)
+{
+    Rotation steady = rotation_steady(&old_ca, NOW_MS), rotation, other;
+    assert_fails(rotation_begin(&steady, &old_ca, NOW_MS, &rotation, &err), ERROR_INVALID,
+                 "the present one");
+    assert_fails(rotation_turn_back(&steady, NOW_MS, &rotation, &err), ERROR_CONFLICT, "not being");
+    assert_goes(rotation_begin(&steady, &new_ca, NOW_MS, &rotation, &err));
+    assert_fails(rotation_begin(&rotation, &new_ca, NOW_MS, &other, &err), ERROR_CONFLICT,
+                 "already (prepare)");
+    assert_goes(rotation_turn_back(&rotation, NOW_MS, &other, &err));
+    assert_memory_equal(&other, &steady, sizeof steady);
+    rotation.state = ROTATION_RETIRE;
+    assert_fails(rotation_turn_back(&rotation, NOW_MS, &other, &err), ERROR_CONFLICT, "dropped");
+    rotation.state = ROTATION_ISSUE;
+    assert_goes(rotation_turn_back(&rotation, NOW_MS, &other, &err));
+    assert_true(pin_equal(&other.next, &old_ca) && pin_equal(&other.present, &new_ca));
+    assert_true(pin_equal(rotation_issuer(&other), &old_ca));
+}
+
+static void states_come_back(void **state)
+{
+    Authority *authority = *state;
+    sm_table_check(&rotation_states, ROTATION_STEADY);
+    for (unsigned i = 0; i < rotation_states.count; i++) {
+        Rotation rotation = { .state = (RotationState)i, .present = old_ca, .since_ms = NOW_MS };
+        assert_string_equal(rotation_states.states[i].name, rotation_state_name(rotation.state));
+        if (i != ROTATION_STEADY) {
+            rotation.next = new_ca;
+        }
+        Buf printed = buf_make_in(&authority->arena, 4096);
+        Rotation read;
+        rotation_print(&rotation, &printed);
+        assert_goes(rotation_read(&authority->arena, buf_str(&printed), &read, &err));
+        assert_memory_equal(&read, &rotation, sizeof read);
+    }
+}
+
+#define PIN_A "sha256:0100000000000000000000000000000000000000000000000000000000000000"
+#define ROTATION(state, next)                                                            \
+    "{\"format\":\"eden.rotation/1\",\"state\":\"" state "\",\"present\":\"" PIN_A "\"," \
+    "\"next\":\"" next "\",\"since_ms\":1}"
+
+static void damaged_states_are_refused(void **state)
+{
+    Authority *authority = *state;
+    static const char *const rows[][2] = {
+        { ROTATION("other", ""), "no such state" },
+        { ROTATION("steady", PIN_A), "not expected" },
+        { ROTATION("issue", ""), "not in its form" },
+        { ROTATION("issue", PIN_A), "both CAs are the same" },
+        { "{\"format\":\"eden.rotation/0\"}", "only 'eden.rotation/1'" },
+        { "{", "the state of the CA" },
+    };
+    Rotation read;
+    assert_goes(rotation_read(&authority->arena, STR(ROTATION("steady", "")), &read, &err));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_fails(rotation_read(&authority->arena, str_from_c(rows[i][0]), &read, &err),
+                     ERROR_INVALID, rows[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        authority_test(all_stay_connected_in_any_order),
+        authority_test(each_state_says_what_it_waits_for),
+        authority_test(rotations_begin_and_turn_back_where_they_can),
+        authority_test(states_come_back),
+        authority_test(damaged_states_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+#include "pki/token.h"
+
+#include <openssl/crypto.h>
+
+#include "authority.h"
+
+#define HOUR ((int64_t)3600 * 1000)
+
+typedef struct Pass {
+    Token token;
+    Ed25519Public key;
+    TokenRecord record;
+} Pass;
+
+static Pass make_pass(int64_t life_ms, uint32_t uses)
+{
+    Pass pass;
+    Ed25519Private private;
+    assert_goes(token_make(&pass.token, &err));
+    token_key(&pass.token, &private);
+    assert_goes(ed25519_public(&private, &pass.key, &err));
+    assert_goes(
+        token_record_make(&pass.token, STR("rack 7"), NOW_MS, life_ms, uses, &pass.record, &err));
+    return pass;
+}
+
+static void tokens_are_read_as_they_are_written(void **state)
+{
+    Pass pass = make_pass(HOUR, 1), other = make_pass(HOUR, 1);
+    char text[TOKEN_TEXT + 1];
+    Token read;
+    token_text(&pass.token, text);
+    assert_int_equal(strlen(text), TOKEN_TEXT);
+    assert_goes(token_parse(str_from_c(text), &read, &err));
+    assert_memory_equal(&read, &pass.token, sizeof read);
+    assert_memory_not_equal(other.token.secret, pass.token.secret, TOKEN_SECRET_BYTES);
+    assert_string_not_equal(other.token.id, pass.token.id);
+    static const Token nothing;
+    token_clear(&read);
+    assert_memory_equal(&read, &nothing, sizeof read);
+}
+
+/* CLUSTER H 15: who pastes half a token into a ticket has not pasted it. */
+static void errors_hold_nothing_of_a_token(void **state)
+{
+    Pass pass = make_pass(HOUR, 1);
+    char text[TOKEN_TEXT + 2] = "";
+    token_text(&pass.token, text);
+    for (size_t len = 0; len < TOKEN_TEXT + 2; len++) {
+        Token read;
+        Error err = { 0 };
+        char tried[TOKEN_TEXT + 2];
+        memcpy(tried, text, sizeof tried);
+        if (len == TOKEN_TEXT) {
+            tried[TOKEN_TEXT - 1] = '!';
+        } else if (len == TOKEN_TEXT + 1) {
+            tried[TOKEN_TEXT] = 'a';
+        }
+        assert_false(token_parse(str_from(tried, len), &read, &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+        for (size_t at = 0; at + 6 < TOKEN_TEXT; at++) {
+            char piece[7] = "";
+            memcpy(piece, text + at, 6);
+            assert_null(strstr(err.text, piece));
+        }
+    }
+}
+
+static void other_texts_are_no_token(void **state)
+{
+    static const char *const wrong[] = {
+        "",
+        "abcdefgh",
+        "abcdefgh.",
+        "abcdefgh-abcdefghijklmnopqrstuvwxyz234567",
+        "ABCDEFGH.abcdefghijklmnopqrstuvwxyz234567",
+        "abcdefgh.ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
+        "abcdefg1.abcdefghijklmnopqrstuvwxyz234567",
+        "abcdefgh.abcdefghijklmnopqrstuvwxyz23456",
+        "abcdefgh.abcdefghijklmnopqrstuvwxyz2345678",
+        " abcdefgh.abcdefghijklmnopqrstuvwxyz234567",
+        "abcdefgh.abcdefghijklmnopqrstuvwxyz234567\n",
+    };
+    Token read;
+    assert_goes(token_parse(STR("abcdefgh.abcdefghijklmnopqrstuvwxyz234567"), &read, &err));
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        assert_fails(token_parse(str_from_c(wrong[i]), &read, &err), ERROR_INVALID, "is it whole?");
+    }
+}
+
+/* Somebody who reads the store, or a backup of it, cannot join with what is there. */
+static void record_does_not_hold_the_secret(void **state)
+{
+    Authority *authority = *state;
+    Pass pass = make_pass(HOUR, 3);
+    char text[TOKEN_TEXT + 1];
+    token_text(&pass.token, text);
+    Buf printed = buf_make_in(&authority->arena, 4096);
+    token_record_print(&pass.record, &printed);
+    assert_null(strstr(buf_c(&printed), text + TOKEN_ID_TEXT + 1));
+    assert_null(memmem(&pass.record, sizeof pass.record, pass.token.secret, TOKEN_SECRET_BYTES));
+    assert_null(memmem(&pass.record, sizeof pass.record, pass.key.bytes, ED25519_KEY));
+    /* The hash is not that of the key alone, so it is of no use elsewhere. */
+    TokenRecord twin = pass.record;
+    memcpy(twin.id, "aaaaaaaa", TOKEN_ID_TEXT);
+    assert_int_equal(token_check(&twin, &pass.key, NOW_MS), TOKEN_WRONG);
+}
+
+static void records_come_back(void **state)
+{
+    Authority *authority = *state;
+    Pass pass = make_pass(HOUR, 3);
+    TokenRecord read;
+    pass.record.uses = 2;
+    memcpy(pass.record.label, "R\xc3\xa4um \"7\" \\", 12);
+    Buf printed = buf_make_in(&authority->arena, 4096);
+    token_record_print(&pass.record, &printed);
+    assert_goes(token_record_read(&authority->arena, buf_str(&printed), &read, &err));
+    assert_memory_equal(&read, &pass.record, sizeof read);
+}
+
+#define RECORD(id, hash, more)                                                              \
+    "{\"format\":\"eden.token/1\",\"id\":\"" id "\",\"hash\":\"" hash "\",\"label\":\"x\"," \
+    "\"created_ms\":1,\"expires_ms\":2," more "}"
+#define HASH "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+static void damaged_records_are_refused(void **state)
+{
+    Authority *authority = *state;
+    static const char *const rows[][2] = {
+        { RECORD("abcdefg1", HASH, "\"uses_max\":1,\"uses\":0"), "out of its range" },
+        { RECORD("abcdefgh", "00", "\"uses_max\":1,\"uses\":0"), "out of its range" },
+        { RECORD("abcdefgh", HASH, "\"uses_max\":0,\"uses\":0"), "out of its range" },
+        { RECORD("abcdefgh", HASH, "\"uses_max\":1,\"uses\":2"), "out of its range" },
+        { RECORD("abcdefgh", HASH, "\"uses_max\":1,\"uses\":-1"), "out of its range" },
+        { RECORD("abcdefgh", HASH, "\"uses_max\":\"1\",\"uses\":0"), "'uses_max' is no int" },
+        { RECORD("abcdefgh", HASH, "\"uses_max\":1"), "'uses' is missing" },
+        { RECORD("abcdefgh", HASH, "\"uses_max\":1,\"uses\":0,\"x\":1"), "field 9 is not known" },
+        { "{\"format\":\"eden.token/2\"}", "only 'eden.token/1' is spoken here" },
+        { "{}", "does not say its 'format'" },
+        { "[]", "no JSON object" },
+        { "", "line 1" },
+    };
+    TokenRecord read;
+    assert_goes(token_record_read(&authority->arena,
+                                  STR(RECORD("abcdefgh", HASH, "\"uses_max\":1,\"uses\":0")), &read,
+                                  &err));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_fails(token_record_read(&authority->arena, str_from_c(rows[i][0]), &read, &err),
+                     ERROR_INVALID, rows[i][1]);
+    }
+}
+
+static void limits_of_a_token_make_sense(void **state)
+{
+    Token token;
+    TokenRecord record;
+    assert_goes(token_make(&token, &err));
+    static const struct {
+        int64_t life_ms;
+        uint32_t uses;
+        const char *label, *why;
+    } rows[] = {
+        { 59999, 1, "", "a minute to a year" },
+        { -1, 1, "", "a minute to a year" },
+        { INT64_MAX, 1, "", "a minute to a year" },
+        { HOUR, 0, "", "can be used" },
+        { HOUR, TOKEN_USES_MAX + 1, "", "can be used" },
+        { HOUR, 1, "a\nb", "no control characters" },
+        { HOUR, 1, "a\x1b[2Jb", "no control characters" },
+        { HOUR, 1, "a\xff", "no control characters" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_fails(token_record_make(&token, str_from_c(rows[i].label), NOW_MS, rows[i].life_ms,
+                                       rows[i].uses, &record, &err),
+                     ERROR_INVALID, rows[i].why);
+    }
+    char label[TOKEN_LABEL_MAX + 1];
+    memset(label, 'x', sizeof label);
+    assert_goes(token_record_make(&token, str_from(label, TOKEN_LABEL_MAX), NOW_MS, HOUR, 1,
+                                  &record, &err));
+    assert_fails(token_record_make(&token, str_from(label, TOKEN_LABEL_MAX + 1), NOW_MS, HOUR, 1,
+                                   &record, &err),
+                 ERROR_INVALID, "at most 100 bytes");
+}
+
+/* CLUSTER H 13: time goes on, uses go down, and the token with them. */
+static void token_ends_with_its_time_and_uses(void **state)
+{
+    Pass pass = make_pass(HOUR, 2);
+    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS), TOKEN_GOOD);
+    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS + HOUR - 1), TOKEN_GOOD);
+    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS + HOUR), TOKEN_EXPIRED);
+    pass.record.uses = 1;
+    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS), TOKEN_GOOD);
+    pass.record.uses = 2;
+    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS), TOKEN_USED_UP);
+    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS + HOUR), TOKEN_EXPIRED);
+}
+
+static void only_who_has_the_secret_is_told_more(void **state)
+{
+    Pass pass = make_pass(HOUR, 1), other = make_pass(HOUR, 1);
+    pass.record.uses = 1;
+    assert_int_equal(token_check(&pass.record, &other.key, NOW_MS), TOKEN_WRONG);
+    assert_int_equal(token_check(&pass.record, &other.key, NOW_MS + HOUR), TOKEN_WRONG);
+    assert_int_equal(token_check(NULL, &other.key, NOW_MS), TOKEN_UNKNOWN);
+    assert_string_equal(token_verdict_text(TOKEN_WRONG), token_verdict_text(TOKEN_UNKNOWN));
+    assert_string_equal(token_verdict_name(TOKEN_USED_UP), "used up");
+    assert_non_null(strstr(token_verdict_text(TOKEN_EXPIRED), "expired"));
+    assert_non_null(strstr(token_verdict_text(TOKEN_USED_UP), "used up"));
+    assert_non_null(strstr(token_verdict_text(TOKEN_GOOD), "good"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        authority_test(tokens_are_read_as_they_are_written),
+        authority_test(errors_hold_nothing_of_a_token),
+        authority_test(other_texts_are_no_token),
+        authority_test(record_does_not_hold_the_secret),
+        authority_test(records_come_back),
+        authority_test(damaged_records_are_refused),
+        authority_test(limits_of_a_token_make_sense),
+        authority_test(token_ends_with_its_time_and_uses),
+        authority_test(only_who_has_the_secret_is_told_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
