@@ -74,6 +74,28 @@ def test_services_come_after_their_files_wherever_those_stand(server, order):
     assert show(server, name, "Nice") == "3"
 
 
+def test_files_of_many_units_are_read_at_once(server):
+    """The wrong one among them fails by itself."""
+    names = [fresh() for _ in range(5)]
+    steps = [unit(name, text("/usr/bin/sleep 1000")) for name in names]
+    steps[2] = unit(names[2], "[Service]\nType=oneshot\nRestart=always\nExecStart=/bin/true\n")
+    loads = reloads(server)
+    done = server.apply(steps, "--order", "genius")
+    assert reloads(server) == loads + 1
+    results = [done.steps[step["name"]].result for step in steps]
+    assert results == ["changed", "changed", "failed", "changed", "changed"]
+    assert all("sleep 1000" in loaded_command(server, name) for name in names if name != names[2])
+    assert server.apply(steps[:2] + steps[3:], "--order", "genius").result == "ok"
+    assert reloads(server) == loads + 1
+
+
+def reloads(host):
+    """How often systemd has read its files again."""
+    host.run("journalctl --sync")
+    told = host.run("journalctl -b -o cat _PID=1").stdout.splitlines()
+    return sum(line.rstrip(".") == "Reloading" for line in told)
+
+
 def test_unit_that_systemd_cannot_use_fails_its_step(server):
     name = fresh()
     steps = [unit(name, "[Service]\nType=simple\n")]

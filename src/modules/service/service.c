@@ -30,13 +30,16 @@ static const Action actions[] = {
                  "    - state: started\n"
                  "    - enabled: true\n" },
     { "unit", "Ensure that a unit file or drop-in is there, and that systemd knows it.",
-      unit_params, unit_check, unit_apply, .claims = unit_claims, .cost_ms = 100,
+      unit_params, unit_check, unit_apply, .claims = unit_claims, .merge = unit_merge,
+      .cost_ms = 100,
       .text =
           "The file is /etc/systemd/system/NAME, or with 'dropin' NAME.d/DROPIN.conf there. Once\n"
           "it has changed, systemd reads its files again (daemon-reload) before any other step\n"
-          "uses the unit; if the run dies in between, the next one makes up for it. Steps of\n"
-          "service.ensure come after the unit's files; let them watch this step, so that a unit\n"
-          "that runs is restarted with its new settings.\n"
+          "uses the unit, with --order genius once for all steps that are ready; if the run dies\n"
+          "in between, the next one makes up for it. Steps of service.ensure come after the "
+          "unit's\n"
+          "files; let them watch this step, so that a unit that runs is restarted with its new\n"
+          "settings.\n"
           "\n"
           "Without 'mode' the file is readable for everybody, unless its content is secret. Below\n"
           "another root (--root) only the file is written.\n",

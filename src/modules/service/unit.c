@@ -311,34 +311,64 @@ static bool write_file(Call *call, Unit *unit, Outcome *outcome, Error *err)
     return target_apply(call, &unit->target, outcome, err);
 }
 
-/* Systemd reads it, and says whether it can use it. */
-static bool reload(Call *call, const Unit *unit, Outcome *outcome, Error *err)
+static bool put_file(Call *call, Unit *unit, Outcome *outcome, Error *err)
+{
+    if (!unit->absent) {
+        return write_file(call, unit, outcome, err);
+    }
+    return unit->target.before.kind == FILE_ABSENT || remove_file(call, unit, outcome, err);
+}
+
+static bool reload(Call *call, Error *err)
 {
     AUTO_CLEAR(Manager) manager;
+    return manager_open(call, &manager, err) && manager_reload(&manager, err);
+}
+
+/* Systemd has read it, and says whether it can use it. */
+static bool confirm(Call *call, const Unit *unit, int64_t since_us, Outcome *outcome, Error *err)
+{
+    AUTO_CLEAR(Manager) manager = { 0 };
     UnitStatus status;
-    int64_t since_us = clock_now_ms() * 1000;
-    if (!manager_open(call, &manager, err) || !manager_reload(&manager, err)) {
-        return false;
-    }
     outcome->changed = true;
     if (unit->absent || unit_name_is_template(unit->name)) {
         return true;
     }
-    return manager_look(&manager, unit->name, &status, err) &&
+    return manager_open(call, &manager, err) && manager_look(&manager, unit->name, &status, err) &&
            refuse_broken(call, &status, since_us, outcome, err);
+}
+
+/* All files, and then systemd reads them at once: that takes long where there are many units. */
+void unit_merge(MergedCall *calls, uint32_t count)
+{
+    Call *owing = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        MergedCall *one = &calls[i];
+        Unit *unit = one->outcome->found;
+        one->failed = !put_file(one->call, unit, one->outcome, one->error);
+        owing = !one->failed && unit->owes_reload ? one->call : owing;
+    }
+    Error err;
+    int64_t since_us = clock_now_ms() * 1000;
+    bool loaded = owing == NULL || reload(owing, &err);
+    for (uint32_t i = 0; i < count; i++) {
+        MergedCall *one = &calls[i];
+        const Unit *unit = one->outcome->found;
+        if (one->failed || !unit->owes_reload) {
+            continue;
+        }
+        if (!loaded) {
+            *one->error = err;
+        }
+        one->failed = !loaded || !confirm(one->call, unit, since_us, one->outcome, one->error);
+    }
 }
 
 bool unit_apply(Call *call, Outcome *outcome, Error *err)
 {
-    Unit *unit = outcome->found;
-    if (unit->absent) {
-        if (unit->target.before.kind != FILE_ABSENT && !remove_file(call, unit, outcome, err)) {
-            return false;
-        }
-    } else if (!write_file(call, unit, outcome, err)) {
-        return false;
-    }
-    return !unit->owes_reload || reload(call, unit, outcome, err);
+    MergedCall alone = { .call = call, .outcome = outcome, .error = err };
+    unit_merge(&alone, 1);
+    return !alone.failed;
 }
 
 /* --- Claims ---------------------------------------------------------------------------------- */
