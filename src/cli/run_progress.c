@@ -6,7 +6,8 @@
 
 enum {
     ALIVE_US = 10000000, /* how often a plain view says that it still works */
-    NAMED = 3            /* steps named in the line of a terminal */
+    NAMED = 3,           /* steps named in the line of a terminal */
+    SAID_MAX = 240       /* bytes of a step's own words */
 };
 
 typedef enum Standing {
@@ -34,7 +35,10 @@ struct RunProgress {
     uint32_t busy_count;
     uint32_t ended;
     int64_t start_us, told_us;
-    bool line; /* the changing line is on the screen */
+    bool line;        /* the changing line is on the screen */
+    uint32_t said_by; /* who told last how far it is */
+    char said[SAID_MAX];
+    uint32_t said_len; /* 0: nobody */
 };
 
 bool progress_mode_from_name(Str name, bool moving, ProgressMode *out)
@@ -179,6 +183,31 @@ static void waits(void *context, uint32_t step, Str why, int64_t until_us)
     }
 }
 
+/* How far it is, if nobody else told since. */
+static Str said_by(const RunProgress *progress, uint32_t step)
+{
+    return progress->said_len > 0 && progress->said_by == step
+               ? str_from(progress->said, progress->said_len)
+               : STR_EMPTY;
+}
+
+static void says(void *context, uint32_t step, Str words)
+{
+    RunProgress *progress = context;
+    if (progress->seen[step].standing != STANDING_RUNS) {
+        return;
+    }
+    if (progress->mode == PROGRESS_JSON) {
+        put_json(progress, step, "progress", STR_EMPTY, words);
+    } else if (progress->mode == PROGRESS_PLAIN) {
+        put_step(progress, step, "runs", words);
+    }
+    words = str_slice(words, 0, SAID_MAX);
+    progress->said_by = step;
+    progress->said_len = (uint32_t)words.len;
+    memcpy(progress->said, words.data, words.len);
+}
+
 static const char *result_word(const RunProgress *progress, StepResult result)
 {
     bool planning = run_config(progress->run)->planning;
@@ -191,6 +220,7 @@ static void ended(void *context, uint32_t step, WorkPhase phase)
 {
     RunProgress *progress = context;
     set_standing(progress, step, STANDING_ENDED);
+    progress->said_len = progress->said_by == step ? 0 : progress->said_len;
     if (phase == PHASE_CHECK) {
         return;
     }
@@ -276,7 +306,10 @@ static void put_line(RunProgress *progress)
             buf_put_format(&text, " waits, next try in %.0f s",
                            seconds(seen->until_us > now ? seen->until_us - now : 0));
         } else {
-            buf_put_format(&text, " %.0f s", seconds(now - seen->since_us));
+            Str said = said_by(progress, progress->busy[i]);
+            buf_put_format(&text, " %.0f s%s", seconds(now - seen->since_us),
+                           said.len > 0 ? ": " : "");
+            visible_put(&text, said);
         }
     }
     if (progress->busy_count > NAMED) {
@@ -299,8 +332,9 @@ static void tick(void *context)
     } else if (progress->mode == PROGRESS_PLAIN && now - progress->told_us >= ALIVE_US &&
                progress->busy_count > 0) {
         const Seen *seen = &progress->seen[progress->busy[0]];
-        put_step(progress, progress->busy[0], seen->standing == STANDING_WAITS ? "waits" : "runs",
-                 seen->why);
+        bool waits = seen->standing == STANDING_WAITS;
+        put_step(progress, progress->busy[0], waits ? "waits" : "runs",
+                 waits ? seen->why : said_by(progress, progress->busy[0]));
     }
 }
 
@@ -312,6 +346,7 @@ RunView run_progress_view(RunProgress *progress)
     return (RunView){ .context = progress,
                       .started = started,
                       .waits = waits,
+                      .progress = says,
                       .ended = ended,
                       .interrupted = interrupted,
                       .tick = tick };

@@ -24,7 +24,7 @@ typedef struct CallServices {
     bool (*is_claimed)(void *context, Call *call, Str path);
     /* What the step waits for while it runs; see call_waits. May be NULL. */
     void (*waits)(void *context, Call *call, Str why);
-    /* A line of output while the step runs, for the live display. May be NULL. */
+    /* How far the step is while it runs; see call_progress. May be NULL. */
     void (*progress)(void *context, Call *call, Str line);
     /* Whether the machine was started anew since this step asked for it (Outcome.leave), in this
      * run or the one that it continues; and when it asked. May be NULL: it was not. */
@@ -113,6 +113,8 @@ MUST_CHECK bool call_keep(Call *call, Str path, Error *err);
 void call_plan(Call *call, Str path, const PlannedFile *file);
 /* Whether another step takes care of what is there, so that cleaning up leaves it alone. */
 bool call_is_claimed(Call *call, Str path);
+/* How far it is, in a line that is shown at once. Not for what programs write: secrets are taken out
+ * of each line by itself, and so those of several lines are not found. */
 void call_progress(Call *call, Str line);
 /* The step waits for somebody or something outside: a few words that may be shown at once. Empty:
  * it goes on. */

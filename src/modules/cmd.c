@@ -49,7 +49,6 @@ static bool ask_guard(Call *call, const char *name, int *exit_code, Error *err)
 {
     ProcessResult result;
     Command guard = command_of(call, call_param(call, name));
-    guard.quiet = true;
     guard.input = STR_EMPTY;
     if (!command_run(call, &guard, &result, err)) {
         return error_wrap(err, "%s", name);

@@ -87,11 +87,6 @@ static bool list_environment(Call *call, const Command *command, const Account *
     return true;
 }
 
-static void show_line(void *context, Str line)
-{
-    call_progress(context, line);
-}
-
 bool command_run(Call *call, const Command *command, ProcessResult *out, Error *err)
 {
     Arena *arena = call->arena;
@@ -116,8 +111,6 @@ bool command_run(Call *call, const Command *command, ProcessResult *out, Error *
         .timeout_ms = call_limit_ms(call, command->timeout_ms),
         .output_max = command->output_max > 0 ? (size_t)command->output_max : COMMAND_OUTPUT_MAX,
         .cancelled = call->cancelled,
-        .line = command->quiet ? NULL : show_line,
-        .line_context = call,
     };
     if (as_user) {
         spec.as_user = true;

@@ -24,7 +24,6 @@ typedef struct Command {
     bool has_umask;
     int64_t timeout_ms;
     int64_t output_max;
-    bool quiet; /* its lines are not shown while it runs */
 } Command;
 
 /* Runs it to its end, within the call's timeout. False when it could not be started. */

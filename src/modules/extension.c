@@ -310,6 +310,7 @@ static const Module *serve(Arena *arena, const Extension *extension, const Exten
         Served *served = ARENA_NEW(arena, Served);
         *served = (Served){ extension, row };
         action->context = served;
+        action->cost_ms = EXTENSION_COST_MS;
         action->check = row->does[EXTENSION_CHECK] ? extension_check : extension_query;
         action->apply = row->does[EXTENSION_APPLY] ? extension_apply : NULL;
         action->react = row->does[EXTENSION_REACT] ? extension_react : NULL;

@@ -15,6 +15,7 @@ enum {
     EXTENSIONS_MAX = 500,
     EXTENSION_TIMEOUT_MS = 5 * 60 * 1000, /* of a call, unless somebody says otherwise */
     EXTENSION_DESCRIBE_MS = 10 * 1000,
+    EXTENSION_COST_MS = 100, /* nobody knows, but it is never over in a moment */
 };
 
 typedef struct Extension {

@@ -2,11 +2,6 @@
 
 #define TOOL_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-static void show_line(void *context, Str line)
-{
-    call_progress(context, line);
-}
-
 static const char *variable(Call *call, const char *name, Str value)
 {
     return arena_copy_c(call->arena,
@@ -44,8 +39,8 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
         .output_max = TOOL_OUTPUT_MAX,
         .join_output = tool->join_output,
         .cancelled = call->cancelled,
-        .line = tool->line == NULL && tool->shows ? show_line : tool->line,
-        .line_context = tool->line == NULL ? call : tool->line_context,
+        .line = tool->line,
+        .line_context = tool->line_context,
         .take = tool->take,
         .take_context = tool->take_context,
     };

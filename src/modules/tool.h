@@ -20,12 +20,11 @@ typedef struct Tool {
     Str input;
     const char *const *env; /* "NAME=value", ends with NULL */
     int64_t timeout_ms;
-    bool shows;       /* its lines are shown while it runs */
     bool join_output; /* see ProcessSpec */
     int input_file;   /* see ProcessSpec, also for what follows */
     ProcessTake take;
     void *take_context;
-    ProcessLine line; /* instead of being shown */
+    ProcessLine line; /* see ProcessSpec */
     void *line_context;
     const Account *account; /* whom it runs as, in their home; NULL: as this process */
 } Tool;

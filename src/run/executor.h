@@ -16,6 +16,8 @@ typedef struct RunView {
     /* Until `until_us` at the latest; 0: until something outside happens. With an empty `why` it
      * waits no longer. */
     void (*waits)(void *context, uint32_t step, Str why, int64_t until_us);
+    /* How far it is, in its own words; the last of several. Borrowed. */
+    void (*progress)(void *context, uint32_t step, Str words);
     void (*ended)(void *context, uint32_t step, WorkPhase phase);
     /* Asked to stop; a second time, also what runs. */
     void (*interrupted)(void *context, bool again);

@@ -404,6 +404,11 @@ static void note_wait(void *context, Call *call, Str why)
     waiting_note(host_shared(call->host), call->step, why);
 }
 
+static void note_progress(void *context, Call *call, Str line)
+{
+    waiting_note_progress(host_shared(call->host), call->step, line);
+}
+
 static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                     const uint16_t *owed)
 {
@@ -414,6 +419,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                               .keep = books != NULL ? keep_before : NULL,
                               .is_claimed = is_claimed,
                               .waits = note_wait,
+                              .progress = note_progress,
                               .came_back = came_back };
     TaskJournal journal = { books, before_effect, after_effect };
     ExecutorSettings settings = { .graph = run->graph,

@@ -2,13 +2,14 @@
 
 enum {
     NOTES_MAX = 16, /* of steps between two looks; further ones are not shown */
-    WHY_MAX = 240   /* bytes */
+    TEXT_MAX = 1000 /* bytes */
 };
 
 typedef struct Note {
     uint32_t step;
+    bool is_progress; /* otherwise what it waits for */
     uint32_t len;
-    char why[WHY_MAX];
+    char text[TEXT_MAX];
 } Note;
 
 typedef struct Notes {
@@ -18,22 +19,42 @@ typedef struct Notes {
 
 static const SharedKind notes_kind = { sizeof(Notes), NULL };
 
-void waiting_note(Shared *shared, uint32_t step, Str why)
+static void note(Shared *shared, uint32_t step, bool is_progress, Str text)
 {
     Notes *notes = shared_lock(shared, &notes_kind);
     uint32_t at = 0;
-    while (at < notes->count && notes->items[at].step != step) {
+    while (at < notes->count &&
+           (notes->items[at].step != step || notes->items[at].is_progress != is_progress)) {
         at++;
     }
-    if (at < NOTES_MAX) {
-        Note *note = &notes->items[at];
-        why = str_slice(why, 0, WHY_MAX);
-        note->step = step;
-        note->len = (uint32_t)why.len;
-        memcpy(note->why, why.data, why.len);
+    /* A cut could leave a part of a secret, which nobody would find. */
+    if (at < NOTES_MAX && text.len <= TEXT_MAX) {
+        Note *kept = &notes->items[at];
+        kept->step = step;
+        kept->is_progress = is_progress;
+        kept->len = (uint32_t)text.len;
+        memcpy(kept->text, text.data, text.len);
         notes->count += at == notes->count;
     }
     shared_unlock(shared, &notes_kind);
+}
+
+void waiting_note(Shared *shared, uint32_t step, Str why)
+{
+    note(shared, step, false, why);
+}
+
+void waiting_note_progress(Shared *shared, uint32_t step, Str line)
+{
+    note(shared, step, true, line);
+}
+
+static Str without_secrets(const ExecutorSettings *settings, const Note *note, Arena *arena)
+{
+    Str text = arena_copy(arena, str_from(note->text, note->len));
+    return settings->world.scrub == NULL
+               ? text
+               : settings->world.scrub(settings->world.context, text, arena);
 }
 
 void waiting_tick(const ExecutorSettings *settings, Arena *arena)
@@ -44,12 +65,15 @@ void waiting_tick(const ExecutorSettings *settings, Arena *arena)
     notes->count = 0;
     shared_unlock(shared, &notes_kind);
     const RunView *view = &settings->view;
-    for (uint32_t i = 0; view->waits != NULL && i < taken.count; i++) {
-        Str why = arena_copy(arena, str_from(taken.items[i].why, taken.items[i].len));
-        if (settings->world.scrub != NULL) {
-            why = settings->world.scrub(settings->world.context, why, arena);
+    AUTO_CLEAR(Arena) passing; /* what is waited for is shown until it is over */
+    arena_init(&passing, ARENA_UNLIMITED);
+    for (uint32_t i = 0; i < taken.count; i++) {
+        const Note *one = &taken.items[i];
+        if (one->is_progress && view->progress != NULL) {
+            view->progress(view->context, one->step, without_secrets(settings, one, &passing));
+        } else if (!one->is_progress && view->waits != NULL) {
+            view->waits(view->context, one->step, without_secrets(settings, one, arena), 0);
         }
-        view->waits(view->context, taken.items[i].step, why, 0);
     }
     if (view->tick != NULL) {
         view->tick(view->context);

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 
 import pytest
 
@@ -378,6 +379,35 @@ esac""")
     assert json.loads((site.path / "request").read_text())["found"] == {"n": [1, "two"]}
     kept = [path.read_bytes() for path in (site.path / "state").rglob("*") if path.is_file()]
     assert any(text == b"before" for text in kept)
+
+
+@pytest.mark.parametrize("mode", ["plain", "json"])
+def test_how_far_it_is_can_be_watched(site, eden_path, mode):
+    """It goes on when the watcher, who saw it, says so; a secret is not among what is seen."""
+    site.probe(body=f"""case $request in
+*'"op":"check"'*) echo '{{"changed": true}}' ;;
+*) echo '{{"progress": "copies 1 of 9, hunter2000"}}'
+   until [ -e {site.path}/go ]; do sleep 0.05; done
+   echo '{{"changed": true}}' ;;
+esac""")
+    site.sign("probe")
+    (site.path / "vars.yaml").write_text("password: !secret hunter2000\n")
+    site.steps({**ACT, "probe.act": [{"name": "{{ vars.password }}"}]})
+    with subprocess.Popen(
+        [eden_path, "apply", site.site / "steps.yaml", "--root", site.root, "--config-dir", site.etc,
+         "--state-dir", site.path / "state", "-v", site.path / "vars.yaml", "-o", "json",
+         "--progress", mode],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        told = next(line for line in running.stderr if "copies" in line)
+        (site.path / "go").touch()
+        out, rest = running.communicate(timeout=60)
+    assert "copies 1 of 9, (secret)" in told and "hunter2000" not in rest + out
+    if mode == "json":
+        assert json.loads(told)["event"] == "progress"
+    else:
+        assert " runs     steps#act: copies" in told
+    assert json.loads(out)["result"] == "changed"
 
 
 def test_it_reacts_to_what_it_watches_and_answers_as_a_macro(site):

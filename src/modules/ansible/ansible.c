@@ -211,8 +211,7 @@ static bool run_playbook(Call *call, bool asks, Outcome *outcome, AnsibleReport 
     }
     Tool tool = { .argv = tool_args_end(call, &args),
                   .env = make_environment(call, &scratch),
-                  .timeout_ms = call_int(call, "timeout", 0),
-                  .shows = !asks };
+                  .timeout_ms = call_int(call, "timeout", 0) };
     if (!tool_run(call, &tool, &result, err)) {
         return false;
     }

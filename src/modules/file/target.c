@@ -307,8 +307,7 @@ static bool validate(void *context, Str path, Error *err)
         Call *call;
         Value command;
     } *asked = context;
-    Command command = { .command = command_with_path(asked->call->arena, asked->command, path),
-                        .quiet = true };
+    Command command = { .command = command_with_path(asked->call->arena, asked->command, path) };
     Str words = command_words(asked->call->arena, asked->command);
     ProcessResult result;
     if (!command_run(asked->call, &command, &result, err)) {

@@ -94,7 +94,7 @@ static bool ask_once(Call *call, const Confirm *confirm, int64_t timeout_ms, Err
                           err) ||
                error_wrap(err, "%" STR_FMT " port %u", STR_ARG(confirm->address), confirm->port);
     }
-    Command command = { .command = confirm->command, .timeout_ms = timeout_ms, .quiet = true };
+    Command command = { .command = confirm->command, .timeout_ms = timeout_ms };
     ProcessResult result;
     Str words = command_words(call->arena, confirm->command);
     bool ran = command_run(call, &command, &result, err);

@@ -3,11 +3,9 @@
 bool package_program_run(Call *call, ToolArgs *args, const char *const *env, int64_t timeout_ms,
                          ProcessResult *result, Error *err)
 {
-    Tool tool = { .argv = tool_args_end(call, args),
-                  .env = env,
-                  .timeout_ms = timeout_ms,
-                  .join_output = true,
-                  .shows = true };
+    Tool tool = {
+        .argv = tool_args_end(call, args), .env = env, .timeout_ms = timeout_ms, .join_output = true
+    };
     return tool_run(call, &tool, result, err);
 }
 

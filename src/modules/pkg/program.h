@@ -4,7 +4,7 @@
 
 #include "modules/pkg/backend.h"
 
-/* To its end, with its lines shown meanwhile; `result->out` is all that it said. `env` as in Tool. */
+/* To its end; `result->out` is all that it said. `env` as in Tool. */
 MUST_CHECK bool package_program_run(Call *call, ToolArgs *args, const char *const *env,
                                     int64_t timeout_ms, ProcessResult *result, Error *err);
 bool package_program_is_done(

@@ -156,8 +156,7 @@ static bool run_puppet(Call *call, bool asks, Outcome *outcome, PuppetReport *re
     }
     Tool tool = { .argv = tool_args_end(call, &args),
                   .env = env,
-                  .timeout_ms = call_int(call, "timeout", 0),
-                  .shows = !asks };
+                  .timeout_ms = call_int(call, "timeout", 0) };
     if (!tool_run(call, &tool, &result, err)) {
         return false;
     }
