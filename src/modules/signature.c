@@ -80,8 +80,8 @@ bool public_key_parse(Arena *arena, Str text, PublicKey *out, Error *err)
 
 static bool is_ours(const char *path, Error *err)
 {
-    return !file_is_open_to_all(path) ||
-           error_set(err, ERROR_DENIED, "%s: anybody may write it, so it is not trusted", path);
+    return !file_is_open_to_others(path) ||
+           error_set(err, ERROR_DENIED, "%s: others may write it, so it is not trusted", path);
 }
 
 bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error *err)
@@ -94,7 +94,8 @@ bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error
         return true;
     }
     FileList files;
-    if (!is_ours(path, err) || !file_list(arena, path, suffixes, TRUSTED_KEYS_MAX, &files, err)) {
+    if (!is_ours(config, err) || !is_ours(path, err) ||
+        !file_list(arena, path, suffixes, TRUSTED_KEYS_MAX, &files, err)) {
         return false;
     }
     for (uint32_t i = 0; i < files.count; i++) {

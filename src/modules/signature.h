@@ -35,7 +35,7 @@ MUST_CHECK bool private_key_parse(Str text, Ed25519Private *out, Error *err);
 MUST_CHECK bool public_key_parse(Arena *arena, Str text, PublicKey *out, Error *err);
 
 /* All *.pub in trusted-keys/ of the node's folder; none when that is not there. One that cannot be
- * read, and one or a folder that anybody may write, fails all: nobody guesses whom to trust. */
+ * read, and one or a folder that others may write, fails all: nobody guesses whom to trust. */
 MUST_CHECK bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error *err);
 
 /* The text of MODULE.sig. */

@@ -195,8 +195,9 @@ bool file_is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-bool file_is_open_to_all(const char *path)
+bool file_is_open_to_others(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && (status.st_mode & S_IWOTH) != 0;
+    return stat(path, &status) == 0 && ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
+                                        (status.st_uid != 0 && status.st_uid != geteuid()));
 }

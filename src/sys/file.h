@@ -40,8 +40,8 @@ bool file_exists(const char *path);
 bool file_is_in_memory(const char *path);
 /* Whether the path names a directory. */
 bool file_is_directory(const char *path);
-/* Whether everybody on the machine may write it. */
-bool file_is_open_to_all(const char *path);
+/* Whether somebody else than root and who runs this may write it: its owner, its group, all. */
+bool file_is_open_to_others(const char *path);
 
 /* The regular files below `root` whose name ends in one of `suffixes` (NULL ends the list), as
  * paths that start with `root`, sorted, at most `max` of them (more: ERROR_LIMIT). Hidden files and

@@ -46,6 +46,8 @@ class Site:
         self.site, self.etc, self.root = path / "site", path / "etc", path / "root"
         for folder in (self.site / "modules", self.etc / "trusted-keys", self.root / "etc"):
             folder.mkdir(parents=True)
+        for folder in (self.etc, self.etc / "trusted-keys"):
+            folder.chmod(0o755)
         self.mark = path / "ran"
         self.keygen("key")
         self.trust("key")
@@ -141,6 +143,14 @@ def open_key_folder(site):
     (site.etc / "trusted-keys").chmod(0o777)
 
 
+def key_of_a_group(site):
+    (site.etc / "trusted-keys/key.pub").chmod(0o664)
+
+
+def folder_of_a_group(site):
+    site.etc.chmod(0o775)
+
+
 UNTRUSTED = {
     unsigned: "is not signed",
     tampered: "content or name have changed",
@@ -149,8 +159,10 @@ UNTRUSTED = {
     key_taken_away: "this node does not trust",
     key_of_another_under_its_id: "content or name have changed",
     signature_of_garbage: "not one of 'eden modules sign'",
-    open_key: "anybody may write it",
-    open_key_folder: "anybody may write it",
+    open_key: "others may write it",
+    open_key_folder: "others may write it",
+    key_of_a_group: "others may write it",
+    folder_of_a_group: "others may write it",
 }
 
 
