@@ -1,23 +1,92 @@
 #include "modules/scratch.h"
 
+#include "sys/process.h"
+
+#define FOLDER "/tmp"
+#define START  ".eden-call-"
+
+enum {
+    ENTRIES_MAX = 100000,
+    MODE = 0700
+};
+
+typedef struct Swept {
+    bool done;
+} Swept;
+
+static const SharedKind swept_kind = { sizeof(Swept), NULL };
+
+/* "/tmp/.eden-call-812-0123456789abcdef": whether process 812 is there no longer. */
+static bool is_left(Call *call, Str name, Str path, uint32_t uid)
+{
+    FileInfo info, process;
+    Error err;
+    int64_t number;
+    Str digits = str_from_offset(name, STR(START).len);
+    digits = str_slice(digits, 0, str_find(digits, STR("-"), 0));
+    if (!str_starts(name, STR(START)) || !str_to_i64(digits, &number) || number <= 0 ||
+        !host_stat(call->host, path, &info, &err) || info.kind != FILE_DIRECTORY ||
+        info.uid != uid || info.mode != MODE) {
+        return false; /* anybody can give such names */
+    }
+    Str place = arena_format(call->arena, "/proc/%lld", (long long)number);
+    return host_stat(call->host, place, &process, &err) && process.kind == FILE_ABSENT;
+}
+
+/* Secrets may lie in what a killed eden has left. Once a run is enough. */
+static void sweep(Call *call, uint32_t uid)
+{
+    Swept *swept = shared_lock(host_shared(call->host), &swept_kind);
+    Str *names;
+    uint32_t count = 0;
+    Error err;
+    if (swept->done || call->planning || !host_is_live(call->host) ||
+        !host_list(call->host, call->arena, STR(FOLDER), ENTRIES_MAX, &names, &count, &err)) {
+        count = 0;
+    }
+    swept->done = swept->done || !call->planning;
+    for (uint32_t i = 0; i < count; i++) {
+        Str path = arena_format(call->arena, FOLDER "/%" STR_FMT, STR_ARG(names[i]));
+        if (is_left(call, names[i], path, uid) && !host_remove(call->host, path, &err)) {
+            call_progress(call, str_from_c(err.text));
+        }
+    }
+    shared_unlock(host_shared(call->host), &swept_kind);
+}
+
+void scratch_remove(Scratch *scratch)
+{
+    Error err;
+    Call *call = scratch->call;
+    if (scratch->path.len > 0 && !host_remove(call->host, scratch->path, &err)) {
+        call_progress(call, str_from_c(err.text)); /* the next run tries again */
+    }
+    scratch->path = STR_EMPTY;
+}
+
 bool scratch_make(Call *call, Scratch *out, Error *err)
 {
     FileInfo info;
-    Str path =
-        arena_format(call->arena, "/tmp/.eden-call-%016llx", (unsigned long long)random_seed());
+    Str path = arena_format(call->arena, FOLDER "/" START "%lld-%016llx",
+                            (long long)process_own_number(), (unsigned long long)random_seed());
     *out = (Scratch){ .call = call };
-    if (!host_make_directory(call->host, STR("/tmp"), 01777, true, err) ||
+    if (!host_make_directory(call->host, STR(FOLDER), 01777, true, err) ||
         !host_stat(call->host, path, &info, err)) {
         return false;
     }
     if (info.kind != FILE_ABSENT) {
         return error_set(err, ERROR_CONFLICT, "'%" STR_FMT "' is there already", STR_ARG(path));
     }
-    if (!host_make_directory(call->host, path, 0700, false, err)) {
+    if (!host_make_directory(call->host, path, MODE, false, err)) {
         return false;
     }
     out->path = path;
-    return true;
+    if (host_stat(call->host, path, &info, err)) {
+        sweep(call, info.uid);
+        return true;
+    }
+    scratch_remove(out);
+    return false;
 }
 
 Str scratch_path(const Scratch *scratch, const char *name)
@@ -32,14 +101,4 @@ bool scratch_put(Scratch *scratch, const char *name, Str content, Str *path, Err
     };
     *path = scratch_path(scratch, name);
     return host_write(scratch->call->host, *path, &write, err);
-}
-
-void scratch_remove(Scratch *scratch)
-{
-    Error err;
-    Call *call = scratch->call;
-    if (scratch->path.len > 0 && !host_remove(call->host, scratch->path, &err)) {
-        call_progress(call, str_from_c(err.text)); /* whoever sweeps /tmp takes it */
-    }
-    scratch->path = STR_EMPTY;
 }

@@ -9,7 +9,7 @@ typedef struct Scratch {
     Str path; /* empty: there is none */
 } Scratch;
 
-/* Made in /tmp of the call's host. */
+/* Made in /tmp of the call's host. What others left who were killed is taken away. */
 MUST_CHECK bool scratch_make(Call *call, Scratch *out, Error *err);
 /* Gives the path of the new file. */
 MUST_CHECK bool scratch_put(Scratch *scratch, const char *name, Str content, Str *path, Error *err);

@@ -552,6 +552,11 @@ bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Erro
     return true;
 }
 
+int64_t process_own_number(void)
+{
+    return getpid();
+}
+
 Str process_signal_name(Arena *arena, int number)
 {
     const char *name = sigabbrev_np(number);

@@ -76,5 +76,6 @@ bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_
  * place of those of the same name. For ProcessSpec.env. */
 const char *const *process_environment(Arena *arena, const char *const *extra);
 
+int64_t process_own_number(void);
 /* "SIGKILL", or "signal 40". */
 Str process_signal_name(Arena *arena, int number);

@@ -36,6 +36,20 @@ def test_manifest_that_cannot_be_read_is_told_by_a_plan(light):
     assert "Syntax error" in done.steps["old"].error.message
 
 
+def test_secrets_that_a_killed_run_left_are_taken_away(light):
+    host = light("machine")
+    ended, runs, strange = (f"/tmp/.eden-call-{number}-0123456789abcdef" for number in (9999999, 1, "x"))
+    host.run(f"mkdir -m 700 {ended} {runs} {strange} && echo secret > {ended}/vault_password")
+    foreign = "/tmp/.eden-call-9999998-0123456789abcdef"
+    host.run(f"mkdir -m 700 {foreign} && chown 1000 {foreign}")
+    steps = [{"name": "old", "puppet.apply": {"code": "file { '/srv/made': ensure => file }"}}]
+    host.plan(steps)
+    assert host.exists(ended)
+    assert host.apply(steps).result == "changed"
+    assert not host.exists(ended)
+    assert host.exists(runs) and host.exists(strange) and host.exists(foreign)
+
+
 RESCUED = """
 - hosts: all
   gather_facts: false
