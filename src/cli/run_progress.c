@@ -39,6 +39,7 @@ struct RunProgress {
     uint32_t said_by; /* who told last how far it is */
     char said[SAID_MAX];
     uint32_t said_len; /* 0: nobody */
+    int64_t said_us;   /* when a plain view showed it */
 };
 
 bool progress_mode_from_name(Str name, bool moving, ProgressMode *out)
@@ -191,16 +192,20 @@ static Str said_by(const RunProgress *progress, uint32_t step)
                : STR_EMPTY;
 }
 
+/* A plain view shows the first words of a step, and then some now and then: it may be a log. */
 static void says(void *context, uint32_t step, Str words)
 {
     RunProgress *progress = context;
+    int64_t now = clock_monotonic_us();
+    bool news = said_by(progress, step).len == 0 || now - progress->said_us >= ALIVE_US;
     if (progress->seen[step].standing != STANDING_RUNS) {
         return;
     }
     if (progress->mode == PROGRESS_JSON) {
         put_json(progress, step, "progress", STR_EMPTY, words);
-    } else if (progress->mode == PROGRESS_PLAIN) {
+    } else if (progress->mode == PROGRESS_PLAIN && news) {
         put_step(progress, step, "runs", words);
+        progress->said_us = now;
     }
     words = str_slice(words, 0, SAID_MAX);
     progress->said_by = step;
