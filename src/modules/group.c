@@ -111,12 +111,7 @@ static bool absent_check(Call *call, Outcome *outcome, Error *err)
         !people_find(call, GROUP_FILE, name, &now, err)) {
         return false;
     }
-    outcome->changed = now.found;
-    outcome->state = STR("absent");
-    outcome->comment = now.found ? STR("removed") : STR("already absent");
-    if (now.found) {
-        outcome_change(call, outcome, "group", value_string(name), value_missing());
-    }
+    people_tell_absent(call, &now, "group", outcome);
     return true;
 }
 

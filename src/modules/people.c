@@ -152,3 +152,13 @@ bool people_check_id(int64_t id, Error *err)
            error_set(err, ERROR_INVALID, "%lld cannot be the number of a user or group",
                      (long long)id);
 }
+
+void people_tell_absent(Call *call, const PeopleRow *now, const char *what, Outcome *outcome)
+{
+    outcome->changed = now->found;
+    outcome->state = STR("absent");
+    outcome->comment = now->found ? STR("removed") : STR("already absent");
+    if (now->found) {
+        outcome_change(call, outcome, what, call_param(call, "name"), value_missing());
+    }
+}

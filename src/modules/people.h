@@ -30,3 +30,6 @@ Str people_joined(Arena *arena, const List *names); /* "db,web" */
 MUST_CHECK bool people_check_name(Str name, const char *what, Error *err);
 /* A number that a user or group can have. */
 MUST_CHECK bool people_check_id(int64_t id, Error *err);
+
+/* What the checks of user.absent and group.absent tell of a row. `what` is "user" or "group". */
+void people_tell_absent(Call *call, const PeopleRow *now, const char *what, Outcome *outcome);

@@ -1,5 +1,6 @@
 /* timezone.*: the time zone of the machine. */
 #include "modules/file/target.h"
+#include "sys/host_stream.h"
 
 #define LOCALTIME STR("/etc/localtime")
 #define TIMEZONE  STR("/etc/timezone") /* of Debian, beside the link that everybody has */
@@ -73,10 +74,11 @@ static bool set_apply(Call *call, Outcome *outcome, Error *err)
 {
     ZoneChange *change = outcome->found;
     if (change->set_link) {
-        FileInfo info;
-        if (!call_keep(call, LOCALTIME, err) || !host_stat(call->host, LOCALTIME, &info, err) ||
-            (info.kind == FILE_REGULAR && !host_remove(call->host, LOCALTIME, err)) ||
-            !host_make_link(call->host, LOCALTIME, change->link, err)) {
+        /* In place of a file too, at one moment. */
+        Str draft = host_draft_path(call->arena, LOCALTIME);
+        if (!call_keep(call, LOCALTIME, err) ||
+            !host_make_link(call->host, draft, change->link, err) ||
+            !host_move(call->host, draft, call->host, LOCALTIME, err)) {
             return false;
         }
         outcome->changed = true;

@@ -1,5 +1,7 @@
 #include "modules/tool.h"
 
+#include "base/buf.h"
+
 #define TOOL_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static const char *variable(Call *call, const char *name, Str value)
@@ -114,10 +116,29 @@ void tool_arg(Call *call, ToolArgs *args, Str text)
     VEC_PUSH(call->arena, args, arena_copy_c(call->arena, text));
 }
 
+void tool_option(Call *call, ToolArgs *args, const char *name, Str value)
+{
+    if (value.len > 0) {
+        tool_arg(call, args, arena_format(call->arena, "--%s=%" STR_FMT, name, STR_ARG(value)));
+    }
+}
+
 const char *const *tool_args_end(Call *call, ToolArgs *args)
 {
     VEC_PUSH(call->arena, args, NULL);
     return args->items;
+}
+
+Str tool_join(Call *call, Value list, char between)
+{
+    Buf text = buf_make_in(call->arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; value_is_sequence(list) && i < list.list->len; i++) {
+        if (i > 0) {
+            buf_put_char(&text, between);
+        }
+        buf_put(&text, value_str(list.list->items[i]));
+    }
+    return buf_str(&text);
 }
 
 bool tool_word(Str text, const char *what, Error *err)

@@ -47,7 +47,11 @@ bool tool_is_there(Call *call, const char *program);
 /* Arguments one by one: tool_arg, and at the end tool_args_end. */
 typedef VEC(const char *) ToolArgs;
 void tool_arg(Call *call, ToolArgs *args, Str text);
+/* "--NAME=VALUE"; nothing when the value is empty. */
+void tool_option(Call *call, ToolArgs *args, const char *name, Str value);
 const char *const *tool_args_end(Call *call, ToolArgs *args);
+/* The texts of a list as one; empty when there is no list. */
+Str tool_join(Call *call, Value list, char between);
 
 /* Fails unless `text` can be an argument by itself: not empty, not an option, on one line.
  * `what` is what it shall be: "a user", "a package". */

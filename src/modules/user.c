@@ -276,12 +276,7 @@ static bool absent_check(Call *call, Outcome *outcome, Error *err)
         return error_set(err, ERROR_DENIED, "'%" STR_FMT "' has the number 0 and is not removed",
                          STR_ARG(name));
     }
-    outcome->changed = now.found;
-    outcome->state = STR("absent");
-    outcome->comment = now.found ? STR("removed") : STR("already absent");
-    if (now.found) {
-        outcome_change(call, outcome, "user", value_string(name), value_missing());
-    }
+    people_tell_absent(call, &now, "user", outcome);
     return true;
 }
 

@@ -60,7 +60,7 @@ bool host_open_below(Host *host, Str path, Host **out, Error *err)
         return host_error(err, errno, path);
     }
     *out = new_host(descriptor);
-    (*out)->outer = host;
+    (*out)->outer = host->outer != NULL ? host->outer : host;
     (*out)->sync = host->sync;
     return true;
 }

@@ -176,6 +176,65 @@ def test_new_archive_moves_into_place_and_leaves_the_rest(world):
     assert world(keep=["con*"])["result"] == "ok"
 
 
+def test_going_back_to_the_older_of_two_files(world):
+    """Each release in a file of its own, and what they share has another content."""
+    (world.root / "one").write_bytes(make_tar(("f", b"one"), ("s", b"same")))
+    (world.root / "two").write_bytes(make_tar(("f", b"two"), ("s", b"same")))
+    for source in ("/one", "/two", "/one", "/two"):
+        assert world(source=source)["result"] == "changed"
+        assert (world.app / "f").read_text() == source[1:]
+        assert world(source=source)["result"] == "ok"
+
+
+def test_two_archives_share_a_directory(world):
+    (world.root / "base").write_bytes(make_tar(("f", b"base"), ("g", b"base"), ("d", None)))
+    (world.root / "over").write_bytes(make_tar(("g", b"over"), ("d", None), ("d/h", b"over")))
+    for result in ("changed", "ok", "ok"):
+        assert world(source="/base", keep=["g"])["result"] == result
+        assert world(source="/over")["result"] == result
+    assert (world.app / "g").read_text() == "over"
+    (world.app / "f").unlink()
+    for result in ("changed", "ok"):
+        assert world(source="/base", keep=["g"])["result"] == result
+        assert world(source="/over")["result"] == "ok"
+
+
+@pytest.mark.parametrize("sources", [("/a", "/a"), ("/one", "/two")], ids=["same file", "other file"])
+def test_what_only_the_old_archive_had_goes_when_asked(world, sources):
+    old = make_tar(("f", b"1"), ("gone", b"2"), ("d", None), ("d/e", None), ("d/e/gone", b"3"),
+                   ("mine", None), ("mine/gone", b"4"), ("conf", b"5"), ("now", b"6"),
+                   ("link", None, {"type": tarfile.SYMTYPE, "linkname": "f"}))  # fmt: skip
+    new = make_tar(("f", b"1"), ("new", b"7"))
+    for source, archive in zip(sources, (old, new)):
+        (world.root / source[1:]).write_bytes(archive)
+        if archive is old:
+            assert world(source=source)["result"] == "changed"
+            (world.app / "mine/own").write_text("by hand")
+            (world.app / "now").unlink()
+            (world.app / "now").mkdir()
+    assert world("plan", source=sources[1], clean=True, keep=["conf"])["result"] == "changed"
+    assert (world.app / "gone").exists()
+    assert world(source=sources[1], clean=True, keep=["conf"])["result"] == "changed"
+    left = {str(path.relative_to(world.app)) for path in world.app.rglob("*")}
+    assert {name for name in left if not name.startswith(".eden")} == {
+        "f", "new", "mine", "mine/own", "conf", "now"}  # fmt: skip
+    assert len([name for name in left if name.startswith(".eden")]) == 1
+    assert world(source=sources[1], clean=True, keep=["conf"])["result"] == "ok"
+
+
+def test_forged_note_leads_nowhere(world):
+    """Who may write in the directory could name others' files there."""
+    world(archive=make_tar(("f", b"1")))
+    [stamp] = world.app.glob(".eden-archive-*")
+    note = json.loads(stamp.read_text())
+    note["members"] += [["../../../outside", "f", 9, 0, 420], ["../a", "f", 9, 0, 420], ["/etc/passwd", "f", 9, 0, 420]]
+    stamp.write_text(json.dumps(note))
+    (world.app / "evil").symlink_to("/etc")
+    assert world(archive=make_tar(("g", b"1")), clean=True)["result"] == "changed"
+    assert (world.root / "a").exists() and (world.root / "etc/passwd").exists()
+    assert not (world.app / "f").exists()
+
+
 def test_what_is_missing_or_changed_comes_back(world):
     world(archive=make_tar(*SIMPLE))
     (world.app / "top/data").write_text("other")

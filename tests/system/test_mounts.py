@@ -1,4 +1,4 @@
-"""File systems: what is mounted already stays, and what cannot be mounted is not kept."""
+"""File systems and swap: what is in use stays, and what is half done is not taken for done."""
 
 import pytest
 
@@ -57,3 +57,20 @@ def test_what_cannot_be_mounted_is_not_kept_for_the_next_boot(light):
     done = host.apply(mounted(name="/srv/x", device="/dev/nowhere", type="ext4"))
     assert "nowhere" in done.steps["mount"].error.message
     assert host.read("/etc/fstab") == before
+
+
+def test_swap_file_of_a_killed_run_is_made_again(light):
+    """Below a root: swap itself is the machine's."""
+    host = light("trixie")
+    host.make_image("/srv/image")
+    host.run("mv /srv/image/usr/sbin/mkswap /srv/image/usr/sbin/mkswap.real")
+    host.write("/srv/image/usr/sbin/mkswap", "#!/bin/sh\nkill -9 $PPID\n", mode=0o755)
+    steps = [{"name": "swap", "swap.on": [{"name": "/swapfile"}, {"size": 1}]}]
+    path = host.put_site(steps, "/srv/site")
+    apply = ["eden", "apply", path, "--root", "/srv/image"]
+    assert host.run(apply, check=False).returncode != 0
+    assert not host.exists("/srv/image/swapfile")
+    host.run("mv /srv/image/usr/sbin/mkswap.real /srv/image/usr/sbin/mkswap")
+    host.run(apply)
+    assert "SWAPSPACE2" in host.run("tail -c +4087 /srv/image/swapfile | head -c 10").out
+    assert host.run("stat -c %a /srv/image/swapfile; ls -a /srv/image | grep -c eden-", check=False).out.split() == ["600", "0"]

@@ -65,6 +65,20 @@ def test_private_file_of_root_in_a_home_is_not_given_away(light):
     assert host.run("stat -c %U ~web/.ssh/authorized_keys").out == "root"
 
 
+def test_private_folder_of_root_in_a_home_is_not_given_away(light):
+    """The user may call it as they like, in their own home."""
+    host = light("trixie")
+    host.run("useradd -m web; install -d -m 700 ~web/backup; echo secret > ~web/backup/x")
+    host.run(["su", "web", "-c", "mv ~/backup ~/.ssh"])
+    done = host.apply(authorized(user="web", key=KEY))
+    assert "private folder of somebody else" in done.steps["key"].error.message
+    assert host.run("stat -c %U ~web/.ssh").out == "root"
+    # One that is empty, as whoever forgot chown makes it, becomes the user's.
+    host.run("rm ~web/.ssh/x")
+    assert host.apply(authorized(user="web", key=KEY)).result == "changed"
+    assert host.run("stat -c %U ~web/.ssh").out == "web"
+
+
 def test_other_keys_stay_and_loose_files_become_private(light):
     host = light("trixie")
     other = KEY.replace("FxcX", "GBgY")

@@ -51,26 +51,7 @@ static bool find_missing(Call *call, const char *from, Str *out, Error *err)
     return true;
 }
 
-static Str join(Call *call, Value list, char between)
-{
-    Buf text = buf_make_in(call->arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; value_is_sequence(list) && i < list.list->len; i++) {
-        if (i > 0) {
-            buf_put_char(&text, between);
-        }
-        buf_put(&text, value_str(list.list->items[i]));
-    }
-    return buf_str(&text);
-}
-
 /* --- Running --------------------------------------------------------------------------------- */
-
-static void option(Call *call, ToolArgs *args, const char *name, Str value)
-{
-    if (value.len > 0) {
-        tool_arg(call, args, arena_format(call->arena, "--%s=%" STR_FMT, name, STR_ARG(value)));
-    }
-}
 
 /* Variables may hold secrets, so they go into a file. */
 static bool give_variables(Call *call, Scratch *scratch, ToolArgs *args, Error *err)
@@ -85,13 +66,14 @@ static bool give_variables(Call *call, Scratch *scratch, ToolArgs *args, Error *
         if (!scratch_put(scratch, "extra_vars.json", buf_str(&text), &path, err)) {
             return false;
         }
-        option(call, args, "extra-vars", arena_format(call->arena, "@%" STR_FMT, STR_ARG(path)));
+        tool_option(call, args, "extra-vars",
+                    arena_format(call->arena, "@%" STR_FMT, STR_ARG(path)));
     }
     if (call_has(call, "vault_password")) {
         if (!scratch_put(scratch, "vault_password", call_str(call, "vault_password"), &path, err)) {
             return false;
         }
-        option(call, args, "vault-password-file", path);
+        tool_option(call, args, "vault-password-file", path);
     }
     return true;
 }
@@ -102,7 +84,7 @@ static bool give_inventory(Call *call, Scratch *scratch, ToolArgs *args, Error *
     if (inventory.len == 0 && !scratch_put(scratch, "inventory", STR(INVENTORY), &inventory, err)) {
         return false;
     }
-    option(call, args, "inventory", inventory);
+    tool_option(call, args, "inventory", inventory);
     return true;
 }
 
@@ -125,9 +107,9 @@ static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *ar
     if (!give_inventory(call, scratch, args, err) || !give_variables(call, scratch, args, err)) {
         return false;
     }
-    option(call, args, "limit", call_str(call, "limit"));
-    option(call, args, "tags", join(call, call_param(call, "tags"), ','));
-    option(call, args, "skip-tags", join(call, call_param(call, "skip_tags"), ','));
+    tool_option(call, args, "limit", call_str(call, "limit"));
+    tool_option(call, args, "tags", tool_join(call, call_param(call, "tags"), ','));
+    tool_option(call, args, "skip-tags", tool_join(call, call_param(call, "skip_tags"), ','));
     tool_arg(call, args, STR("--"));
     tool_arg(call, args, playbook);
     return true;
@@ -169,7 +151,7 @@ static const char *const *make_environment(Call *call, Scratch *scratch)
     if (!call_has(call, "inventory")) { /* on this machine nothing is left elsewhere */
         set(call, &env, "ANSIBLE_REMOTE_TEMP", scratch_path(scratch, "remote"));
     }
-    set(call, &env, "ANSIBLE_ROLES_PATH", join(call, call_param(call, "roles"), ':'));
+    set(call, &env, "ANSIBLE_ROLES_PATH", tool_join(call, call_param(call, "roles"), ':'));
     set(call, &env, "ANSIBLE_CONFIG", find_settings(call));
     set(call, &env, "ANSIBLE_NOCOLOR", STR("1"));
     set(call, &env, "ANSIBLE_FORCE_COLOR", STR("0"));

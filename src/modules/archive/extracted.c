@@ -5,7 +5,7 @@
  * not there yet appears at one moment, into one that is, file by file moves. */
 #include "base/glob.h"
 #include "modules/archive/actions.h"
-#include "modules/archive/stamp.h"
+#include "modules/archive/clean.h"
 #include "modules/archive/unpack.h"
 #include "modules/digest.h"
 #include "modules/file/target.h"
@@ -32,6 +32,8 @@ const ParamSpec extracted_params[] = {
               "with another size or time" },
     { "keep", PARAM_STRINGS,
       .help = "members that are left alone once they are there, relative paths with wildcards" },
+    { "clean", PARAM_BOOL, .fallback = "false",
+      .help = "remove what other archives brought here before and this one has not" },
     { "max_size", PARAM_INT, .fallback = "8589934592",
       .help = "more bytes than this never come out of it" },
     { "max_members", PARAM_INT, .fallback = "200000",
@@ -137,7 +139,7 @@ static bool look_at_member(Call *call, Host *inside, const Extraction *extractio
         return false;
     }
     arena_release(call->arena, mark);
-    *right = is_of_kind(member->kind, info.kind) &&
+    *right = is_of_kind(member->kind, info.kind) && member->size != STAMP_LOST &&
              (wish->uid == HOST_KEEP_ID || wish->uid == info.uid) &&
              (wish->gid == HOST_KEEP_ID || wish->gid == info.gid);
     if (is_kept(call, member->path)) {
@@ -172,6 +174,24 @@ static bool look_at_members(Call *call, Host *inside, const Extraction *extracti
     if (wrong > 0) {
         outcome->changed = true;
         outcome_change(call, outcome, "members", value_list(shown), value_string(STR("restored")));
+    }
+    return true;
+}
+
+/* With `clean` no other archive has anything in the directory. */
+static bool look_at_formers(Call *call, Host *inside, const Extraction *extraction,
+                            Outcome *outcome, Error *err)
+{
+    Formers formers;
+    if (!call_bool(call, "clean")) {
+        return true;
+    }
+    if (!formers_read(inside, call->arena, extraction->stamp_path, &formers, err)) {
+        return false;
+    }
+    if (formers.count > 0) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "other archives", value_int(formers.count), value_int(0));
     }
     return true;
 }
@@ -248,7 +268,8 @@ static bool compare(Call *call, Extraction *extraction, Host *inside, Outcome *o
         outcome_change(call, outcome, "creates", value_missing(), call_param(call, "creates"));
         return true;
     }
-    return look_at_members(call, inside, extraction, outcome, err);
+    return look_at_members(call, inside, extraction, outcome, err) &&
+           look_at_formers(call, inside, extraction, outcome, err);
 }
 
 static bool look_inside(Call *call, Extraction *extraction, Outcome *outcome, Error *err)
@@ -483,6 +504,18 @@ static bool unpack(Call *call, Extraction *extraction, Staging *staging, Error *
            error_set(err, ERROR_CONFLICT, "the archive changed meanwhile");
 }
 
+static bool clean(const Moving *moving, const Formers *formers, Error *err)
+{
+    Cleaning cleaning = { .call = moving->call,
+                          .path = moving->extraction->path,
+                          .directory = moving->there,
+                          .members = &moving->staging->members,
+                          .keeps = is_kept };
+    return clean_members(&cleaning, &moving->extraction->stamp, 1, err) &&
+           clean_members(&cleaning, formers->stamps, formers->count, err) &&
+           formers_forget(formers, moving->there, err);
+}
+
 /* Into a directory that is there, or that appears now. */
 static bool place(Call *call, Extraction *extraction, Staging *staging, Str draft, Outcome *outcome,
                   Error *err)
@@ -504,10 +537,16 @@ static bool place(Call *call, Extraction *extraction, Staging *staging, Str draf
         return false;
     }
     Moving moving = { call, extraction, staging, there, outcome };
-    if (!move_members(&moving, err)) {
+    Formers formers;
+    if (!formers_read(there, call->arena, extraction->stamp_path, &formers, err) ||
+        !formers_overwrite(&formers, there, call, &staging->members, is_kept, err) ||
+        !move_members(&moving, err)) {
         return false;
     }
     outcome->changed = true;
+    if (call_bool(call, "clean") && !clean(&moving, &formers, err)) {
+        return false;
+    }
     return note(call, extraction, staging, there, err);
 }
 

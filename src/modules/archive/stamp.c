@@ -10,6 +10,7 @@ enum {
     MODE_STAMP = 0600,
 };
 
+#define PREFIX "/.eden-archive-"
 #define FORMAT STR("eden.archive/1")
 
 static const struct {
@@ -21,7 +22,12 @@ Str stamp_path(Arena *arena, Str archive)
 {
     char hex[SHA256_HEX + 1];
     sha256_hex(archive, hex);
-    return arena_format(arena, "/.eden-archive-%.*s", SHOWN_DIGITS, hex);
+    return arena_format(arena, PREFIX "%.*s", SHOWN_DIGITS, hex);
+}
+
+bool stamp_is_path(Str path)
+{
+    return str_starts(path, STR(PREFIX)) && path.len == STR(PREFIX).len + SHOWN_DIGITS;
 }
 
 /* --- Reading -------------------------------------------------------------------------------- */
@@ -110,7 +116,11 @@ bool stamp_read(Host *directory, Arena *arena, Str path, Stamp *out, Error *err)
     if (info.kind != FILE_REGULAR || !json_parse_text(arena, text, NULL, &v, &damaged)) {
         return true;
     }
-    out->found = read_all(arena, v, out);
+    if (read_all(arena, v, out)) {
+        out->found = true;
+    } else {
+        *out = (Stamp){ .found = false };
+    }
     return true;
 }
 
@@ -124,7 +134,7 @@ static void put_member(Buf *out, const Staged *member)
             buf_put_format(out, ",\"%s\",", letters[i].letter);
         }
     }
-    if (member->kind == MEMBER_LINK) {
+    if (member->kind == MEMBER_LINK && member->size != STAMP_LOST) {
         json_print_string(out, member->target, NULL);
     } else {
         buf_put_format(out, "%lld", (long long)member->size);

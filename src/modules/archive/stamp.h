@@ -4,6 +4,10 @@
 
 #include "modules/archive/staging.h"
 
+enum {
+    STAMP_LOST = -1 /* the size of a member in whose place another archive has put its own */
+};
+
 typedef struct Stamp {
     bool found;
     Str digest; /* of the archive: "sha256:..." */
@@ -17,6 +21,7 @@ typedef struct Stamp {
 
 /* "/.eden-archive-0123456789abcdef", other for each archive. */
 Str stamp_path(Arena *arena, Str archive);
+bool stamp_is_path(Str path);
 /* One that is absent or that cannot be read is not found. */
 MUST_CHECK bool stamp_read(Host *directory, Arena *arena, Str path, Stamp *out, Error *err);
 MUST_CHECK bool stamp_write(Host *directory, Arena *arena, Str path, const Stamp *stamp,

@@ -42,25 +42,6 @@ static bool find_missing(Call *call, const char *code, Str *out, Error *err)
     return true;
 }
 
-static Str join(Call *call, Value list, char between)
-{
-    Buf text = buf_make_in(call->arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; value_is_sequence(list) && i < list.list->len; i++) {
-        if (i > 0) {
-            buf_put_char(&text, between);
-        }
-        buf_put(&text, value_str(list.list->items[i]));
-    }
-    return buf_str(&text);
-}
-
-static void option(Call *call, ToolArgs *args, const char *name, Str value)
-{
-    if (value.len > 0) {
-        tool_arg(call, args, arena_format(call->arena, "--%s=%" STR_FMT, name, STR_ARG(value)));
-    }
-}
-
 /* Facts reach Puppet by its environment: what is set there wins over what Facter finds. */
 static bool environment(Call *call, const char *const **out, Error *err)
 {
@@ -89,7 +70,7 @@ static void use_own_folders(Call *call, ToolArgs *args, const Scratch *scratch)
     static const char *const folders[] = { "vardir",    "ssldir",   "logdir",    "rundir",
                                            "publicdir", "statedir", "devicedir", "deviceconfdir" };
     for (size_t i = 0; i < COUNT_OF(folders); i++) {
-        option(call, args, folders[i], scratch_path(scratch, folders[i]));
+        tool_option(call, args, folders[i], scratch_path(scratch, folders[i]));
     }
 }
 
@@ -114,11 +95,11 @@ static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *ar
         tool_arg(call, args, STR("--noop"));
         use_own_folders(call, args, scratch);
     }
-    option(call, args, "lastrunreport", scratch_path(scratch, "report.yaml"));
-    option(call, args, "environment", call_str(call, "environment"));
-    option(call, args, "modulepath", join(call, call_param(call, "modules"), ':'));
-    option(call, args, "hiera_config", call_str(call, "hiera_config"));
-    option(call, args, "tags", join(call, call_param(call, "tags"), ','));
+    tool_option(call, args, "lastrunreport", scratch_path(scratch, "report.yaml"));
+    tool_option(call, args, "environment", call_str(call, "environment"));
+    tool_option(call, args, "modulepath", tool_join(call, call_param(call, "modules"), ':'));
+    tool_option(call, args, "hiera_config", call_str(call, "hiera_config"));
+    tool_option(call, args, "tags", tool_join(call, call_param(call, "tags"), ','));
     tool_arg(call, args, manifest);
     return true;
 }

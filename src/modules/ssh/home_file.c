@@ -39,8 +39,25 @@ static bool look_at_home(HomeFile *file, Str home, Error *err)
            host_open_below(call->host, home, &file->below, err);
 }
 
-static bool look_at_folder(HomeFile *file, Str shown, Error *err)
+/* A folder of root that the user may not look into, with something in it. */
+static bool is_hidden(HomeFile *file, bool *out, Error *err)
 {
+    Str *names;
+    uint32_t count = 0;
+    *out = false;
+    if (file->folder.uid == file->uid ||
+        (file->folder.mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH)) {
+        return true;
+    }
+    bool listed = host_list(file->inside, file->call->arena, STR("/"), 1, &names, &count, err);
+    *out = !listed || count > 0;
+    return listed || err->kind == ERROR_LIMIT;
+}
+
+static bool look_at_folder(HomeFile *file, Error *err)
+{
+    bool hidden;
+    Str shown = str_slice(file->shown, 0, str_find_last(file->shown, STR("/")));
     if (!host_stat(file->below, FOLDER, &file->folder, err)) {
         return false;
     }
@@ -51,12 +68,20 @@ static bool look_at_folder(HomeFile *file, Str shown, Error *err)
         return refuse(file, shown, file->folder.kind == FILE_LINK ? "is a link" : "is no directory",
                       err);
     }
-    return check_owner(file, shown, &file->folder, err);
+    if (!host_open_below(file->below, FOLDER, &file->inside, err) ||
+        !host_stat(file->inside, STR("/"), &file->folder, err) ||
+        !check_owner(file, shown, &file->folder, err) || !is_hidden(file, &hidden, err)) {
+        return false;
+    }
+    return !hidden || refuse(file, shown, "is a private folder of somebody else", err);
 }
 
 static bool look_at_file(HomeFile *file, Error *err)
 {
-    Host *host = file->in_home ? file->below : file->call->host;
+    Host *host = file->in_home ? file->inside : file->call->host;
+    if (host == NULL) {
+        return true;
+    }
     if (!host_look(host, file->call->arena, file->path, CONTENT_MAX, &file->file, &file->content,
                    err)) {
         return false;
@@ -94,13 +119,13 @@ bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err)
     Str folder = arena_format(call->arena, "%" STR_FMT "/.ssh", STR_ARG(account.home));
     out->uid = account.uid;
     out->gid = account.gid;
-    out->path = arena_format(call->arena, "/.ssh/%" STR_FMT, STR_ARG(name));
+    out->path = arena_join(call->arena, STR("/"), name, STR_EMPTY);
     out->shown =
         arena_format(call->arena, "%" STR_FMT "/%" STR_FMT, STR_ARG(folder), STR_ARG(name));
     if (!look_at_home(out, account.home, err)) {
         return false;
     }
-    if (!out->missing && (!look_at_folder(out, folder, err) || !look_at_file(out, err))) {
+    if (!out->missing && (!look_at_folder(out, err) || !look_at_file(out, err))) {
         home_file_close(out);
         return false;
     }
@@ -115,7 +140,9 @@ bool home_file_open_system(Call *call, Str path, HomeFile *out, Error *err)
 
 void home_file_close(HomeFile *file)
 {
+    host_close(file->inside);
     host_close(file->below);
+    file->inside = NULL;
     file->below = NULL;
 }
 
@@ -128,12 +155,19 @@ bool home_file_is_loose(const HomeFile *file, mode_t mode)
            file->file.uid != file->uid || file->file.mode != mode;
 }
 
+/* One that is made now is looked at too: it may be another's already. */
 static bool settle_folder(HomeFile *file, Error *err)
 {
-    return (file->folder.kind == FILE_DIRECTORY ||
-            host_make_directory(file->below, FOLDER, FOLDER_MODE, false, err)) &&
-           host_set_owner(file->below, FOLDER, file->uid, file->gid, err) &&
-           host_set_mode(file->below, FOLDER, FOLDER_MODE, err);
+    if (file->inside == NULL &&
+        (!host_make_directory(file->below, FOLDER, FOLDER_MODE, false, err) ||
+         !look_at_folder(file, err))) {
+        return false;
+    }
+    if (file->inside == NULL) {
+        return error_set(err, ERROR_CONFLICT, "somebody removes it at the same time");
+    }
+    return host_set_owner(file->inside, STR("/"), file->uid, file->gid, err) &&
+           host_set_mode(file->inside, STR("/"), FOLDER_MODE, err);
 }
 
 bool home_file_write(HomeFile *file, Str content, mode_t mode, Error *err)
@@ -152,6 +186,6 @@ bool home_file_write(HomeFile *file, Str content, mode_t mode, Error *err)
         return host_make_directory(call->host, folder, 0755, true, err) &&
                host_write(call->host, file->path, &write, err);
     }
-    return (settle_folder(file, err) && host_write(file->below, file->path, &write, err)) ||
+    return (settle_folder(file, err) && host_write(file->inside, file->path, &write, err)) ||
            error_wrap(err, "%" STR_FMT, STR_ARG(file->shown));
 }

@@ -2,15 +2,17 @@
  *
  * What lies in a home is the user's, who may not be a friend: no link on the way from the home on is
  * followed, neither when looking nor when writing, and only the user or root may own what is there.
- * So nothing is read from or written to a place that the user could not reach anyway. */
+ * What root keeps from the user is not given away, though the user may give it the name that is
+ * looked for. So nothing is read from or written to a place that the user could not reach anyway. */
 #pragma once
 
 #include "modules/call.h"
 
 typedef struct HomeFile {
     Call *call;
-    Host *below; /* the home as a root; NULL: there is none, or the file is not in a home */
-    Str path;    /* as seen from below, or from the host */
+    Host *below;  /* the home as a root; NULL: there is none, or the file is not in a home */
+    Host *inside; /* ~/.ssh as a root: the folder that was looked at, whatever is called so later */
+    Str path;     /* as seen from inside, or from the host */
     Str shown;   /* as people know it */
     bool in_home;
     bool missing; /* there is no home to look into; `why` says what is not there */

@@ -95,6 +95,25 @@ static void arguments_are_built_one_by_one(void **state)
     assert_str(out, "a b,c,");
 }
 
+static void options_and_lists_become_arguments(void **state)
+{
+    Fixture *fixture = *state;
+    Call *call = &fixture->call;
+    List *list = list_new(call->arena, 0);
+    ToolArgs args = { 0 };
+    assert_str(tool_join(call, value_list(list), ','), "");
+    assert_str(tool_join(call, value_missing(), ','), "");
+    list_push(call->arena, list, value_string(STR("a b")));
+    tool_option(call, &args, "one", tool_join(call, value_list(list), ','));
+    list_push(call->arena, list, value_string(STR("c")));
+    tool_option(call, &args, "none", STR_EMPTY);
+    tool_option(call, &args, "two", tool_join(call, value_list(list), ':'));
+    const char *const *argv = tool_args_end(call, &args);
+    assert_string_equal(argv[0], "--one=a b");
+    assert_string_equal(argv[1], "--two=a b:c");
+    assert_null(argv[2]);
+}
+
 static void what_would_be_an_option_is_no_word(void **state)
 {
     Fixture *fixture = *state;
@@ -124,6 +143,7 @@ int main(void)
         LIVE(the_shorter_of_two_timeouts_counts),
         LIVE(input_and_environment_reach_it),
         LIVE(arguments_are_built_one_by_one),
+        LIVE(options_and_lists_become_arguments),
         LIVE(what_would_be_an_option_is_no_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
