@@ -1,0 +1,139 @@
+/* Calls on their way: counted, handed on, answered. */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "store/store_inner.h"
+
+void job_list_add(JobList *list, Job *job)
+{
+    job->next = NULL;
+    *(list->last == NULL ? &list->first : &list->last->next) = job;
+    list->last = job;
+}
+
+Job *job_list_take(JobList *list)
+{
+    Job *job = list->first;
+    if (job != NULL) {
+        list->first = job->next;
+        list->last = list->first == NULL ? NULL : list->last;
+        job->next = NULL;
+    }
+    return job;
+}
+
+Job *job_new(JobKind kind)
+{
+    Job *job = calloc(1, sizeof *job);
+    if (job == NULL) {
+        memory_exhausted(sizeof *job);
+    }
+    job->kind = kind;
+    arena_init(&job->arena, ARENA_UNLIMITED);
+    return job;
+}
+
+void job_free(Job *job)
+{
+    arena_clear(&job->arena);
+    free(job);
+}
+
+void job_answer(Job *job)
+{
+    const Error *err = job->ok ? NULL : &job->err;
+    StoreLease lease = {
+        .id = job->lease,
+        .ttl_s = job->ttl_s,
+        .remaining_s = job->remaining_s,
+        .keys = job->keys,
+        .key_count = job->key_count,
+        .revision = job->reply.revision,
+    };
+    if (job->done != NULL) {
+        job->done(job->context, job->ok ? &job->reply : NULL, err);
+    } else if (job->lease_done != NULL) {
+        job->lease_done(job->context, job->ok ? &lease : NULL, err);
+    } else if (job->leases_done != NULL) {
+        job->leases_done(job->context, job->ids, job->id_count, err);
+    } else if (job->snapshot_done != NULL) {
+        job->snapshot_done(job->context, job->ok ? &job->snapshot : NULL, err);
+    }
+}
+
+bool job_admit(Store *store, size_t bytes, Error *err)
+{
+    if (store->pending >= STORE_PENDING_MAX ||
+        (store->pending > 0 && store->pending_bytes + bytes > STORE_PENDING_BYTES)) {
+        return error_set(err, ERROR_LIMIT, "%u calls wait for the store already", store->pending);
+    }
+    return true;
+}
+
+static void count_in(Store *store, Job *job)
+{
+    if (job->bytes > 0) {
+        store->pending++;
+        store->pending_bytes += job->bytes;
+    }
+}
+
+void job_leaves(Store *store, const Job *job)
+{
+    if (job->bytes > 0) {
+        store->pending--;
+        store->pending_bytes -= job->bytes;
+    }
+}
+
+static void hand_on(Store *store, JobList *list, Job *job, Worker *worker)
+{
+    pthread_mutex_lock(&store->mutex);
+    job_list_add(list, job);
+    pthread_mutex_unlock(&store->mutex);
+    if (store->threaded) {
+        worker_wake(worker);
+    } else {
+        loop_defer(store->loop, &store->deliver_task);
+    }
+}
+
+void store_start_write(Store *store, Job *job)
+{
+    count_in(store, job);
+    store->writes_called++;
+    hand_on(store, &store->writes, job, store->write_worker);
+}
+
+void store_start_read(Store *store, Job *job)
+{
+    count_in(store, job);
+    if (job->after > store->writes_answered) {
+        job_list_add(&store->held, job);
+    } else {
+        hand_on(store, &store->reads, job, store->read_worker);
+    }
+}
+
+void store_release_reads(Store *store)
+{
+    while (store->held.first != NULL && store->held.first->after <= store->writes_answered) {
+        hand_on(store, &store->reads, job_list_take(&store->held), store->read_worker);
+    }
+}
+
+void store_start_copy(Store *store, Job *job)
+{
+    count_in(store, job);
+    if (store->threaded && store->copy_worker == NULL) {
+        store->copy_worker = worker_new(work_copy, store);
+    }
+    hand_on(store, &store->copies, job, store->copy_worker);
+}
+
+void store_start_answer(Store *store, Job *job)
+{
+    count_in(store, job);
+    job_list_add(&store->answers, job);
+    loop_defer(store->loop, &store->answer_task);
+}

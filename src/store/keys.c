@@ -1,0 +1,151 @@
+#include "store/keys.h"
+
+#include "base/buf.h"
+#include "base/bug.h"
+
+static const char *const patterns[] = {
+#define KEY_KIND_PATTERN(constant, pattern) [constant] = (pattern),
+    KEY_KINDS(KEY_KIND_PATTERN)
+#undef KEY_KIND_PATTERN
+};
+
+const char *key_pattern(KeyKind kind)
+{
+    BUG_IF(kind >= KEY_KIND_COUNT);
+    return patterns[kind];
+}
+
+static bool is_part(Str word)
+{
+    return word.len > 0 && word.data[0] == '<';
+}
+
+uint32_t key_part_count(KeyKind kind)
+{
+    uint32_t count = 0;
+    Str rest = str_from_c(key_pattern(kind)), word;
+    while (str_split_next(&rest, '/', &word)) {
+        count += is_part(word);
+    }
+    return count;
+}
+
+static bool is_plain(char c)
+{
+    unsigned char byte = (unsigned char)c;
+    return byte > ' ' && byte != 0x7f && c != '/' && c != '%';
+}
+
+static void put_part(Buf *out, Str part)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    BUG_IF(part.len == 0);
+    for (size_t i = 0; i < part.len; i++) {
+        unsigned char byte = (unsigned char)part.data[i];
+        if (is_plain(part.data[i])) {
+            buf_put_char(out, part.data[i]);
+        } else {
+            const char escaped[] = { '%', digits[byte >> 4], digits[byte & 15] };
+            buf_put(out, str_from(escaped, sizeof escaped));
+        }
+    }
+}
+
+/* Up to the first part that is not given; true when there was none such. */
+static bool put_key(Buf *out, Str prefix, KeyKind kind, const Str *parts, uint32_t count)
+{
+    buf_put(out, prefix);
+    Str rest = str_from_c(key_pattern(kind)), word;
+    uint32_t used = 0;
+    while (str_split_next(&rest, '/', &word)) {
+        buf_put_char(out, '/');
+        if (!is_part(word)) {
+            buf_put(out, word);
+        } else if (used < count) {
+            put_part(out, parts[used++]);
+        } else {
+            return false;
+        }
+    }
+    BUG_IF(used != count);
+    return true;
+}
+
+Str key_make(Arena *arena, Str prefix, KeyKind kind, const Str *parts, uint32_t count)
+{
+    Buf out = buf_make_in(arena, BUF_UNLIMITED);
+    bool whole = put_key(&out, prefix, kind, parts, count);
+    BUG_IF(!whole);
+    return buf_str(&out);
+}
+
+Str key_make_prefix(Arena *arena, Str prefix, KeyKind kind, const Str *parts, uint32_t count)
+{
+    Buf out = buf_make_in(arena, BUF_UNLIMITED);
+    put_key(&out, prefix, kind, parts, count);
+    return buf_str(&out);
+}
+
+/* Only what put_part writes: one key has one spelling. */
+static bool parse_part(Arena *arena, Str word, Str *out)
+{
+    Buf part = buf_make_in(arena, BUF_UNLIMITED);
+    for (size_t i = 0; i < word.len; i++) {
+        char c = word.data[i];
+        if (c != '%') {
+            if (!is_plain(c)) {
+                return false;
+            }
+            buf_put_char(&part, c);
+            continue;
+        }
+        if (i + 2 >= word.len) {
+            return false;
+        }
+        int high = ascii_hex_value(word.data[i + 1]), low = ascii_hex_value(word.data[i + 2]);
+        bool lower = word.data[i + 1] >= 'a' || word.data[i + 2] >= 'a';
+        char byte = (char)(high * 16 + low);
+        if (high < 0 || low < 0 || lower || is_plain(byte)) {
+            return false;
+        }
+        buf_put_char(&part, byte);
+        i += 2;
+    }
+    *out = buf_str(&part);
+    return part.len > 0;
+}
+
+static bool parse_as(Arena *arena, Str path, KeyKind kind, Str *parts)
+{
+    Str pattern = str_from_c(key_pattern(kind)), word, found;
+    uint32_t count = 0;
+    while (str_split_next(&pattern, '/', &word)) {
+        if (!str_split_next(&path, '/', &found)) {
+            return false;
+        }
+        if (is_part(word) ? !parse_part(arena, found, &parts[count++]) : !str_eq(word, found)) {
+            return false;
+        }
+    }
+    return !str_split_next(&path, '/', &found);
+}
+
+bool key_parse(Arena *arena, Str prefix, Str key, KeyKind *kind, Str *parts)
+{
+    if (key.len <= prefix.len || !str_starts(key, prefix) || key.data[prefix.len] != '/') {
+        return false;
+    }
+    Str path = str_from_offset(key, prefix.len + 1);
+    for (KeyKind i = 0; i < KEY_KIND_COUNT; i++) {
+        if (parse_as(arena, path, i, parts)) {
+            *kind = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+Str key_sequence(Arena *arena, uint64_t number)
+{
+    return arena_format(arena, "%020llu", (unsigned long long)number);
+}

@@ -1,0 +1,62 @@
+/* How keys are spelled: here and nowhere else. Pure.
+ *
+ * A key is the store's prefix and the words of its kind; what varies stands in them as parts. In a
+ * part any byte may stand: those that would mean something else are written as %2F and so on, so
+ * that every key leads back to its parts, and no part can reach into another key. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+
+/* X(constant, pattern) */
+#define KEY_KINDS(X)                                           \
+    X(KEY_CURRENT_VERSION, "current_version")                  \
+    X(KEY_RUNNING_VERSION, "running_version/<version>/<node>") \
+    X(KEY_STATUS, "status/<category>/<state>/<node>")          \
+    X(KEY_NODE, "nodes/<node>")                                \
+    X(KEY_FACTS, "facts/<node>")                               \
+    X(KEY_MACHINE, "machines/<id>")                            \
+    X(KEY_SERVICE, "services/<service>/<node>/<id>")           \
+    X(KEY_RUN, "runs/<id>")                                    \
+    X(KEY_RUN_NODE, "runs/<id>/nodes/<node>")                  \
+    X(KEY_RUN_STEP, "runs/<id>/steps/<step>/<node>")           \
+    X(KEY_RUN_BARRIER, "runs/<id>/barrier/<name>/<node>")      \
+    X(KEY_RUN_SLOT, "runs/<id>/slots/<name>/<node>")           \
+    X(KEY_RUN_PUBLISHED, "runs/<id>/published/<name>/<node>")  \
+    X(KEY_EVENT, "events/<sequence>")                          \
+    X(KEY_REACTION, "reactions/<name>/<group>")                \
+    X(KEY_LOCK, "locks/<group>")                               \
+    X(KEY_WAIT, "waits/<node>/<id>")                           \
+    X(KEY_LEADER, "leader/<role>")                             \
+    X(KEY_OBJECT, "objects/<kind>/<name>")                     \
+    X(KEY_AUDIT, "audit/<sequence>")                           \
+    X(KEY_BLOB, "blobs/<sha256>")
+
+typedef enum KeyKind {
+#define KEY_KIND_CONSTANT(constant, pattern) constant,
+    KEY_KINDS(KEY_KIND_CONSTANT)
+#undef KEY_KIND_CONSTANT
+    KEY_KIND_COUNT
+} KeyKind;
+
+#define KEYS_PREFIX STR("/eden")
+
+enum {
+    KEYS_PARTS_MAX = 3
+};
+
+/* "nodes/<node>", for messages and documents. */
+const char *key_pattern(KeyKind kind);
+uint32_t key_part_count(KeyKind kind);
+
+/* All parts, none of them empty: anything else is a bug of the caller. */
+Str key_make(Arena *arena, Str prefix, KeyKind kind, const Str *parts, uint32_t count);
+/* What all keys of the kind with these first parts start with, up to the next part; for ranges and
+ * watches. */
+Str key_make_prefix(Arena *arena, Str prefix, KeyKind kind, const Str *parts, uint32_t count);
+/* False when it is no key of ours. `parts` has room for KEYS_PARTS_MAX. */
+bool key_parse(Arena *arena, Str prefix, Str key, KeyKind *kind, Str *parts);
+
+/* A number as a part, so that the order of the keys is that of the numbers. */
+Str key_sequence(Arena *arena, uint64_t number);

@@ -1,0 +1,310 @@
+/* Opening the file: its tables, what SQLite is told, what its failures mean. */
+#include "store/sqlite_engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/own.h"
+#include "store/sqlite_inner.h"
+
+enum {
+    APPLICATION_ID = 0x6564656e, /* "eden" */
+    BUSY_MS = 10000,
+};
+
+/* Keys have a table without row ids: their rows are short and found by key alone. Changes are
+ * added at the end and found by id; large values are kept well there. The index is only of keys
+ * that have a lease. */
+static const char schema[] = "CREATE TABLE keys ("
+                             "    key BLOB PRIMARY KEY NOT NULL,"
+                             "    id INTEGER NOT NULL,"
+                             "    version INTEGER NOT NULL,"
+                             "    create_revision INTEGER NOT NULL,"
+                             "    lease INTEGER NOT NULL"
+                             ") WITHOUT ROWID, STRICT;"
+                             "CREATE INDEX keys_by_lease ON keys (lease) WHERE lease <> 0;"
+                             "CREATE TABLE changes ("
+                             "    id INTEGER PRIMARY KEY NOT NULL,"
+                             "    key BLOB NOT NULL,"
+                             "    value BLOB," /* NULL: deleted */
+                             "    version INTEGER NOT NULL,"
+                             "    create_revision INTEGER NOT NULL,"
+                             "    lease INTEGER NOT NULL,"
+                             "    before INTEGER NOT NULL"
+                             ") STRICT;"
+                             "CREATE TABLE leases ("
+                             "    id INTEGER PRIMARY KEY NOT NULL,"
+                             "    ttl_s INTEGER NOT NULL"
+                             ") STRICT;"
+                             "CREATE TABLE state ("
+                             "    compacted INTEGER NOT NULL,"
+                             "    purged INTEGER NOT NULL"
+                             ") STRICT;"
+                             "INSERT INTO state VALUES (0, 0);";
+
+#define KEY_COLUMNS    "key, id, version, create_revision, lease"
+#define CHANGE_COLUMNS "id, key, value, version, create_revision, lease, before"
+
+static const char *const texts[SQL_TEXTS] = {
+    [SQL_BEGIN_READ] = "BEGIN",
+    [SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+    [SQL_COMMIT] = "COMMIT",
+    [SQL_ROLLBACK] = "ROLLBACK",
+    [SQL_MARK] = "SAVEPOINT mark",
+    [SQL_KEEP] = "RELEASE mark",
+    [SQL_UNDO] = "ROLLBACK TO mark",
+    [SQL_REVISION] = "SELECT id FROM changes ORDER BY id DESC LIMIT 1",
+    [SQL_GET_STATE] = "SELECT compacted, purged FROM state",
+    [SQL_SET_STATE] = "UPDATE state SET compacted = ?, purged = ?",
+    [SQL_FIND_KEY] = "SELECT id, version, create_revision, lease FROM keys WHERE key = ?",
+    [SQL_WALK_KEYS] = "SELECT " KEY_COLUMNS " FROM keys WHERE key >= ? AND key < ? ORDER BY key",
+    [SQL_WALK_KEYS_OPEN] = "SELECT " KEY_COLUMNS " FROM keys WHERE key >= ? ORDER BY key",
+    [SQL_WALK_KEYS_DOWN] = ("SELECT " KEY_COLUMNS " FROM keys WHERE key >= ? AND key < ?"
+                            " ORDER BY key DESC"),
+    [SQL_WALK_KEYS_OPEN_DOWN] = ("SELECT " KEY_COLUMNS " FROM keys WHERE key >= ?"
+                                 " ORDER BY key DESC"),
+    [SQL_WALK_LEASE] = "SELECT " KEY_COLUMNS " FROM keys WHERE lease = ? AND lease <> 0",
+    [SQL_SET_KEY] = ("INSERT INTO keys (" KEY_COLUMNS ") VALUES (?, ?, ?, ?, ?)"
+                     " ON CONFLICT (key) DO UPDATE SET id = excluded.id,"
+                     " version = excluded.version, create_revision = excluded.create_revision,"
+                     " lease = excluded.lease"),
+    [SQL_DROP_KEY] = "DELETE FROM keys WHERE key = ?",
+    [SQL_GET_CHANGE] = "SELECT " CHANGE_COLUMNS " FROM changes WHERE id = ?",
+    [SQL_WALK_CHANGES] = "SELECT " CHANGE_COLUMNS " FROM changes WHERE id >= ? ORDER BY id",
+    [SQL_ADD_CHANGE] = "INSERT INTO changes (" CHANGE_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?)",
+    [SQL_DROP_CHANGE] = "DELETE FROM changes WHERE id = ?",
+    [SQL_HAS_LEASE] = "SELECT 1 FROM leases WHERE id = ?",
+    [SQL_ADD_LEASE] = "INSERT INTO leases (id, ttl_s) VALUES (?, ?)",
+    [SQL_DROP_LEASE] = "DELETE FROM leases WHERE id = ?",
+    [SQL_WALK_LEASES] = "SELECT id, ttl_s FROM leases",
+    [SQL_PAGES] = "PRAGMA page_count",
+};
+
+bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
+{
+    int code = sqlite->db == NULL ? result : sqlite3_extended_errcode(sqlite->db);
+    const char *text = sqlite->db == NULL ? sqlite3_errstr(result) : sqlite3_errmsg(sqlite->db);
+    switch (code & 0xff) {
+    case SQLITE_NOMEM: memory_exhausted(0);
+    case SQLITE_FULL:
+        return error_set(err, ERROR_UNAVAILABLE, "%s: the disk is full", sqlite->path);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return error_set(err, ERROR_OS, "%s is damaged (%s); restore a backup", sqlite->path, text);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return error_set(err, ERROR_CONFLICT, "%s is used by somebody else", sqlite->path);
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN: return error_set(err, ERROR_DENIED, "%s: %s", sqlite->path, text);
+    default: break;
+    }
+    /* Which of the pages that were to be flushed are lost, nobody can tell afterwards: a second
+     * fsync would say that all is well. What is in the file is read anew when it is opened. */
+    if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC) {
+        sqlite->engine.broken = true;
+        snprintf(sqlite->engine.broken_text, sizeof sqlite->engine.broken_text,
+                 "the disk failed to keep what was written (%s); writing goes on after a restart",
+                 sqlite3_errstr(code));
+        return error_set(err, ERROR_UNAVAILABLE, "%s", sqlite->engine.broken_text);
+    }
+    return error_set(err, ERROR_UNAVAILABLE, "%s: %s", sqlite->path, sqlite3_errstr(code));
+}
+
+static bool run_text(SqliteEngine *sqlite, const char *text, Error *err)
+{
+    int result = sqlite3_exec(sqlite->db, text, NULL, NULL, NULL);
+    return result == SQLITE_OK || sqlite_failure(sqlite, result, err);
+}
+
+static bool get_number(SqliteEngine *sqlite, const char *text, int64_t *out, Error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(sqlite->db, text, -1, &statement, NULL);
+    if (result == SQLITE_OK) {
+        result = sqlite3_step(statement);
+    }
+    bool found = result == SQLITE_ROW;
+    if (found) {
+        *out = sqlite3_column_int64(statement, 0);
+    } else {
+        sqlite_failure(sqlite, result, err);
+    }
+    sqlite3_finalize(statement);
+    return found;
+}
+
+/* What a pragma answers must be `expected`; ERROR_OS, with `otherwise`, when it is something else. */
+static bool expect(SqliteEngine *sqlite, const char *text, const char *expected,
+                   const char *otherwise, Error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(sqlite->db, text, -1, &statement, NULL);
+    if (result == SQLITE_OK) {
+        result = sqlite3_step(statement);
+    }
+    bool good = false;
+    if (result == SQLITE_ROW) {
+        const char *found = (const char *)sqlite3_column_text(statement, 0);
+        good = str_eq_c(str_from_c(found), expected) ||
+               error_set(err, ERROR_OS, "%s %s (%s)", sqlite->path, otherwise, found);
+    } else {
+        sqlite_failure(sqlite, result, err);
+    }
+    sqlite3_finalize(statement);
+    return good;
+}
+
+static int wal_grew(void *context, sqlite3 *db, const char *name, int pages)
+{
+    SqliteEngine *sqlite = context;
+    sqlite->wal_pages = (uint32_t)pages;
+    return SQLITE_OK;
+}
+
+static void free_half(SqliteEngine *sqlite)
+{
+    if (sqlite == NULL) {
+        return;
+    }
+    for (int i = 0; i < SQL_TEXTS; i++) {
+        sqlite3_finalize(sqlite->statements[i]);
+    }
+    sqlite3_close(sqlite->db);
+    free(sqlite);
+}
+DEFINE_AUTO(SqliteEngine, free_half)
+
+static SqliteEngine *make(const char *path)
+{
+    SqliteEngine *sqlite = calloc(1, sizeof *sqlite);
+    if (sqlite == NULL) {
+        memory_exhausted(sizeof *sqlite);
+    }
+    sqlite->engine.kind = &sqlite_kind;
+    snprintf(sqlite->path, sizeof sqlite->path, "%s", path);
+    return sqlite;
+}
+
+static bool connect(SqliteEngine *sqlite, const char *path, int flags, Error *err)
+{
+    int result = sqlite3_open_v2(path, &sqlite->db,
+                                 flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (result != SQLITE_OK) {
+        return sqlite_failure(sqlite, result, err);
+    }
+    sqlite3_busy_timeout(sqlite->db, BUSY_MS);
+    sqlite3_db_config(sqlite->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(sqlite->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    return run_text(sqlite, "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;", err);
+}
+
+/* Whose file it is, and of which format; 0: nobody's yet. */
+static bool get_format(SqliteEngine *sqlite, int64_t *out, Error *err)
+{
+    int64_t application, pages;
+    if (!get_number(sqlite, "PRAGMA page_count", &pages, err) ||
+        !get_number(sqlite, "PRAGMA application_id", &application, err) ||
+        !get_number(sqlite, "PRAGMA user_version", out, err)) {
+        return false;
+    }
+    if (application != APPLICATION_ID && (pages > 1 || *out != 0)) {
+        return error_set(err, ERROR_INVALID, "%s is no store of eden's", sqlite->path);
+    }
+    if (*out > STORE_FORMAT) {
+        return error_set(err, ERROR_INVALID,
+                         "%s was written by a newer eden (format %lld, this one knows %d)",
+                         sqlite->path, (long long)*out, STORE_FORMAT);
+    }
+    return true;
+}
+
+static bool make_tables(SqliteEngine *sqlite, Error *err)
+{
+    char pragmas[120];
+    snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
+             APPLICATION_ID, STORE_FORMAT);
+    /* One transaction: a file has all tables or none. */
+    return run_text(sqlite, "BEGIN IMMEDIATE", err) && run_text(sqlite, schema, err) &&
+           run_text(sqlite, pragmas, err) && run_text(sqlite, "COMMIT", err);
+}
+
+static bool prepare(SqliteEngine *sqlite, Error *err)
+{
+    for (int i = 0; i < SQL_TEXTS; i++) {
+        int result = sqlite3_prepare_v3(sqlite->db, texts[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                        &sqlite->statements[i], NULL);
+        if (result != SQLITE_OK) {
+            return sqlite_failure(sqlite, result, err);
+        }
+    }
+    return true;
+}
+
+bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Error *err)
+{
+    AUTO(SqliteEngine) *sqlite = make(path);
+    sqlite->wal_limit = wal_pages == 0 ? STORE_WAL_PAGES : wal_pages;
+    int64_t format;
+    if (!connect(sqlite, path, SQLITE_OPEN_READWRITE, err) || !get_format(sqlite, &format, err)) {
+        return false;
+    }
+    if (!expect(sqlite, "PRAGMA journal_mode = WAL", "wal", "is where no log can be kept", err) ||
+        !run_text(sqlite, "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;", err) ||
+        (format == 0 && !make_tables(sqlite, err)) || !prepare(sqlite, err)) {
+        return false;
+    }
+    sqlite3_wal_hook(sqlite->db, wal_grew, sqlite);
+    *out = &TAKE(sqlite)->engine;
+    return true;
+}
+
+bool sqlite_engine_open_reader(const char *path, Engine **out, Error *err)
+{
+    AUTO(SqliteEngine) *sqlite = make(path);
+    if (!connect(sqlite, path, SQLITE_OPEN_READWRITE, err) || !prepare(sqlite, err) ||
+        !run_text(sqlite, "PRAGMA query_only = ON; PRAGMA cache_size = -8192;", err)) {
+        return false;
+    }
+    sqlite3_wal_autocheckpoint(sqlite->db, 0);
+    *out = &TAKE(sqlite)->engine;
+    return true;
+}
+
+bool sqlite_engine_copy(const char *path, const char *to, Error *err)
+{
+    AUTO(SqliteEngine) *sqlite = make(path);
+    if (!connect(sqlite, path, SQLITE_OPEN_READWRITE, err)) {
+        return false;
+    }
+    sqlite3_wal_autocheckpoint(sqlite->db, 0);
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(sqlite->db, "VACUUM INTO ?", -1, &statement, NULL);
+    if (result == SQLITE_OK) {
+        sqlite3_bind_text(statement, 1, to, -1, SQLITE_STATIC);
+        result = sqlite3_step(statement);
+    }
+    bool done = result == SQLITE_DONE;
+    if (!done) {
+        sqlite_failure(sqlite, result, err);
+        error_wrap(err, "copying to %s", to);
+    }
+    sqlite3_finalize(statement);
+    return done;
+}
+
+bool sqlite_engine_check(const char *path, EngineState *out, Error *err)
+{
+    AUTO(SqliteEngine) *sqlite = make(path);
+    int64_t format;
+    if (!connect(sqlite, path, SQLITE_OPEN_READONLY, err) || !get_format(sqlite, &format, err)) {
+        return false;
+    }
+    if (format == 0) {
+        return error_set(err, ERROR_INVALID, "%s is no store of eden's", path);
+    }
+    return expect(sqlite, "PRAGMA integrity_check(1)", "ok", "is damaged", err) &&
+           prepare(sqlite, err) && sqlite->engine.kind->get_state(&sqlite->engine, out, err);
+}

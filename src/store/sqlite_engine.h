@@ -1,0 +1,23 @@
+/* An engine in a file of SQLite's: write-ahead log, every commit on the disk before it is told.
+ *
+ * One engine writes, others may read beside it; each is one connection and belongs to one thread at
+ * a time. That nobody else writes is for the caller to see to (a lock). */
+#pragma once
+
+#include "store/engine.h"
+
+enum {
+    STORE_FORMAT = 1, /* of the tables; a file with a higher one is refused */
+    STORE_WAL_PAGES = 2000,
+};
+
+/* The file must be there; an empty one becomes a store. */
+MUST_CHECK bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Error *err);
+/* For reading beside the one that writes. */
+MUST_CHECK bool sqlite_engine_open_reader(const char *path, Engine **out, Error *err);
+
+/* A whole copy of what is there now, in an empty file. It is not on the disk yet. */
+MUST_CHECK bool sqlite_engine_copy(const char *path, const char *to, Error *err);
+/* Looks at every page and every row of a file that nobody writes: ERROR_OS when it is damaged,
+ * ERROR_INVALID when it is no store, or a newer one. */
+MUST_CHECK bool sqlite_engine_check(const char *path, EngineState *out, Error *err);

@@ -1,0 +1,56 @@
+/* What the files of the SQLite engine share; nobody else's. */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "store/sqlite_engine.h"
+
+typedef enum SqliteText {
+    SQL_BEGIN_READ,
+    SQL_BEGIN_WRITE,
+    SQL_COMMIT,
+    SQL_ROLLBACK,
+    SQL_MARK,
+    SQL_KEEP,
+    SQL_UNDO,
+    SQL_REVISION,
+    SQL_GET_STATE,
+    SQL_SET_STATE,
+    SQL_FIND_KEY,
+    SQL_WALK_KEYS,
+    SQL_WALK_KEYS_OPEN,
+    SQL_WALK_KEYS_DOWN,
+    SQL_WALK_KEYS_OPEN_DOWN,
+    SQL_WALK_LEASE,
+    SQL_SET_KEY,
+    SQL_DROP_KEY,
+    SQL_GET_CHANGE,
+    SQL_WALK_CHANGES,
+    SQL_ADD_CHANGE,
+    SQL_DROP_CHANGE,
+    SQL_HAS_LEASE,
+    SQL_ADD_LEASE,
+    SQL_DROP_LEASE,
+    SQL_WALK_LEASES,
+    SQL_PAGES,
+    SQL_TEXTS
+} SqliteText;
+
+typedef struct SqliteEngine {
+    Engine engine;
+    sqlite3 *db;
+    sqlite3_stmt *statements[SQL_TEXTS];
+    uint32_t wal_pages; /* in the write-ahead log as of the last commit */
+    uint32_t wal_limit; /* written into the database at that many */
+    uint32_t next_tidy; /* look again when there are so many */
+    char path[300];     /* for messages, cut when longer */
+} SqliteEngine;
+
+extern const EngineKind sqlite_kind;
+
+/* What SQLite says of its last failure, as an error. Always false. */
+bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err);
+/* Runs a statement without rows to its end. */
+MUST_CHECK bool sqlite_run(SqliteEngine *sqlite, SqliteText text, Error *err);
+/* The statement, ready to be bound. */
+sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqliteText text);

@@ -1,0 +1,403 @@
+/* The store as its callers see it: opening and closing, calls, and what comes back. */
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "store/memory_engine.h"
+#include "store/request.h"
+#include "store/sqlite_engine.h"
+#include "store/store_inner.h"
+#include "sys/file.h"
+#include "sys/file_settle.h"
+
+#define STORE_FILE "store.db"
+#define STORE_LOCK "store.lock"
+
+/* --- What comes back ------------------------------------------------------------------------- */
+
+static void deliver_write(Store *store, Job *job)
+{
+    store->writes_answered++;
+    job_leaves(store, job);
+    if (job->ok) {
+        store->durable_ms = loop_now_ms(store->loop);
+    }
+    if (job->ok && job->kind == JOB_COMPACT) {
+        store->state.compacted = job->compact_to;
+    }
+    if (job->revision > 0) {
+        store->state.revision = job->revision;
+    }
+    leases_told(store, job);
+    job_answer(job);
+    watches_told(store, job);
+}
+
+static void deliver_read(Store *store, Job *job)
+{
+    job_leaves(store, job);
+    if (job->kind == JOB_SCAN) {
+        watches_scanned(store, job);
+        return;
+    }
+    leases_told(store, job);
+    job_answer(job);
+    job_free(job);
+}
+
+static void take_done(Store *store, JobList *written, JobList *read, JobList *copied)
+{
+    pthread_mutex_lock(&store->mutex);
+    *written = store->written;
+    *read = store->read;
+    *copied = store->copied;
+    store->written = store->read = store->copied = (JobList){ 0 };
+    store->told = store->news;
+    pthread_mutex_unlock(&store->mutex);
+    if (store->told.compacted > store->state.compacted) {
+        store->state.compacted = store->told.compacted;
+    }
+}
+
+static void deliver_done(Store *store)
+{
+    JobList written, read, copied;
+    take_done(store, &written, &read, &copied);
+    Job *job;
+    while ((job = job_list_take(&written)) != NULL) {
+        deliver_write(store, job);
+    }
+    while ((job = job_list_take(&read)) != NULL) {
+        deliver_read(store, job);
+    }
+    while ((job = job_list_take(&copied)) != NULL) {
+        deliver_read(store, job);
+    }
+}
+
+static void deliver(void *context)
+{
+    Store *store = context;
+    if (!store->threaded) {
+        work_write(store);
+        work_read(store);
+        work_copy(store);
+    }
+    deliver_done(store);
+    store_release_reads(store);
+}
+
+static void answer_all(void *context)
+{
+    Store *store = context;
+    JobList answers = store->answers;
+    store->answers = (JobList){ 0 };
+    for (Job *job; (job = job_list_take(&answers)) != NULL;) {
+        deliver_read(store, job);
+    }
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static Store *make(Loop *loop, const StoreSettings *settings)
+{
+    Store *store = calloc(1, sizeof *store);
+    if (store == NULL) {
+        memory_exhausted(sizeof *store);
+    }
+    store->loop = loop;
+    store->settings = settings == NULL ? (StoreSettings){ 0 } : *settings;
+    if (store->settings.keep_revisions == 0) {
+        store->settings.keep_revisions = STORE_KEEP_REVISIONS;
+    }
+    if (store->settings.progress_ms <= 0) {
+        store->settings.progress_ms = STORE_PROGRESS_MS;
+    }
+    store->directory.descriptor = -1;
+    store->lock.descriptor = -1;
+    store->writer_news.writable = true;
+    pthread_mutex_init(&store->mutex, NULL);
+    loop_task_init(&store->deliver_task, deliver, store);
+    loop_task_init(&store->answer_task, answer_all, store);
+    return store;
+}
+
+static void unmake(Store *store)
+{
+    leases_clear(store);
+    if (store->reader != NULL && store->reader != store->writer) {
+        store->reader->kind->close(store->reader);
+    }
+    if (store->writer != NULL) {
+        store->writer->kind->close(store->writer);
+    }
+    file_lock_release(&store->lock);
+    directory_close(&store->directory);
+    pthread_mutex_destroy(&store->mutex);
+    free(store->path);
+    free(store);
+}
+
+/* The engines are there; from here on nothing fails. */
+static bool start(Store *store, Error *err)
+{
+    Engine *engine = store->reader;
+    if (!engine->kind->get_state(engine, &store->state, err) || !leases_load(store, err)) {
+        return false;
+    }
+    store->writer_state = store->state;
+    store->writer_news.compacted = store->state.compacted;
+    store->writer_news.bytes = store->writer->kind->bytes(store->writer);
+    store->news = store->told = store->writer_news;
+    store->durable_ms = loop_now_ms(store->loop);
+    watches_init(store);
+    return true;
+}
+
+Store *store_open_memory(Loop *loop, const StoreSettings *settings)
+{
+    Store *store = make(loop, settings);
+    Error err;
+    store->writer = store->reader = memory_engine_new();
+    if (!start(store, &err)) {
+        BUG("%s", err.text);
+    }
+    return store;
+}
+
+/* The directory, its lock, and where the file is. */
+static bool enter(Store *store, const char *directory, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str found = STR_EMPTY;
+    if (!directory_make(directory, &store->directory, err)) {
+        return false;
+    }
+    if (!file_lock_take(&store->directory, STORE_LOCK, STR("a store\n"), &arena, &store->lock,
+                        &found, err)) {
+        if (err->kind == ERROR_CONFLICT) {
+            error_set(err, ERROR_CONFLICT, "%s: another process has this store open", directory);
+        }
+        return false;
+    }
+    size_t room = strlen(directory) + sizeof "/" STORE_FILE;
+    store->path = malloc(room);
+    if (store->path == NULL) {
+        memory_exhausted(room);
+    }
+    snprintf(store->path, room, "%s/%s", directory, STORE_FILE);
+    return true;
+}
+
+static bool open_file(Store *store, Error *err)
+{
+    /* SQLite would make it readable for others. Its other files get the mode of this one. */
+    if (!directory_has(&store->directory, STORE_FILE) &&
+        !directory_write(&store->directory, STORE_FILE, STR_EMPTY, true, err)) {
+        return false;
+    }
+    return sqlite_engine_open(store->path, store->settings.wal_pages, &store->writer, err) &&
+           sqlite_engine_open_reader(store->path, &store->reader, err);
+}
+
+bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *settings,
+                       Store **out, Error *err)
+{
+    Store *store = make(loop, settings);
+    if (!enter(store, directory, err) || !open_file(store, err) || !start(store, err)) {
+        unmake(store);
+        return false;
+    }
+    store->threaded = !loop_is_virtual(loop);
+    if (store->threaded) {
+        store->write_worker = worker_new(work_write, store);
+        store->read_worker = worker_new(work_read, store);
+    }
+    *out = store;
+    return true;
+}
+
+/* Those that are called back may call again; that is refused here as well. */
+static void refuse_all(Store *store, JobList *list)
+{
+    for (Job *job; (job = job_list_take(list)) != NULL;) {
+        job->ok = error_set(&job->err, ERROR_UNAVAILABLE, "the store is closing");
+        job_leaves(store, job);
+        job_answer(job);
+        job_free(job);
+    }
+}
+
+void store_close(Store *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&store->mutex);
+    store->closing = true;
+    pthread_mutex_unlock(&store->mutex);
+    worker_free(store->write_worker);
+    worker_free(store->read_worker);
+    worker_free(store->copy_worker);
+    deliver_done(store);
+    answer_all(store);
+    refuse_all(store, &store->writes);
+    refuse_all(store, &store->reads);
+    refuse_all(store, &store->copies);
+    refuse_all(store, &store->held);
+    loop_task_stop(store->loop, &store->deliver_task);
+    loop_task_stop(store->loop, &store->answer_task);
+    watches_clear(store);
+    unmake(store);
+}
+
+/* --- Calls ----------------------------------------------------------------------------------- */
+
+bool store_txn(Store *store, const StoreTxn *txn, StoreDone *done, void *context, Error *err)
+{
+    size_t bytes;
+    if (!request_check_txn(txn, &bytes, err)) {
+        return false;
+    }
+    bytes += sizeof(Job);
+    if (!job_admit(store, bytes, err)) {
+        return false;
+    }
+    bool writes = request_writes(txn);
+    Job *job = job_new(writes ? JOB_TXN : JOB_READ);
+    job->bytes = bytes;
+    job->txn = request_copy_txn(&job->arena, txn);
+    job->done = done;
+    job->context = context;
+    if (writes) {
+        store_start_write(store, job);
+    } else {
+        job->after = txn->relaxed ? 0 : store->writes_called;
+        store_start_read(store, job);
+    }
+    return true;
+}
+
+bool store_op(Store *store, const StoreOp *op, StoreDone *done, void *context, Error *err)
+{
+    StoreTxn txn = { .success = op, .success_count = 1 };
+    return store_txn(store, &txn, done, context, err);
+}
+
+bool store_get(Store *store, Str key, StoreDone *done, void *context, Error *err)
+{
+    StoreOp op = { .kind = STORE_RANGE, .key = key };
+    return store_op(store, &op, done, context, err);
+}
+
+bool store_put(Store *store, Str key, Str value, int64_t lease, StoreDone *done, void *context,
+               Error *err)
+{
+    StoreOp op = { .kind = STORE_PUT, .key = key, .value = value, .lease = lease };
+    return store_op(store, &op, done, context, err);
+}
+
+bool store_delete(Store *store, Str key, StoreDone *done, void *context, Error *err)
+{
+    StoreOp op = { .kind = STORE_DELETE, .key = key };
+    return store_op(store, &op, done, context, err);
+}
+
+bool store_list(Store *store, Str prefix, StoreDone *done, void *context, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    StoreOp op = { .kind = STORE_RANGE, .key = prefix, .end = store_prefix_end(&arena, prefix) };
+    return store_op(store, &op, done, context, err);
+}
+
+bool store_compact(Store *store, int64_t revision, StoreDone *done, void *context, Error *err)
+{
+    if (revision < 1) {
+        return error_set(err, ERROR_INVALID, "a revision below 1");
+    }
+    if (!job_admit(store, sizeof(Job), err)) {
+        return false;
+    }
+    Job *job = job_new(JOB_COMPACT);
+    job->bytes = sizeof *job;
+    job->compact_to = revision;
+    job->done = done;
+    job->context = context;
+    store_start_write(store, job);
+    return true;
+}
+
+bool store_snapshot(Store *store, const char *path, StoreSnapshotDone *done, void *context,
+                    Error *err)
+{
+    if (!job_admit(store, sizeof(Job), err)) {
+        return false;
+    }
+    Job *job = job_new(JOB_SNAPSHOT);
+    job->bytes = sizeof *job;
+    job->path = arena_copy_c(&job->arena, str_from_c(path));
+    job->snapshot_done = done;
+    job->context = context;
+    store_start_copy(store, job);
+    return true;
+}
+
+static bool check_snapshot(const char *path, Str digest, Error *err)
+{
+    char found[SHA256_HEX + 1];
+    int64_t bytes;
+    EngineState state;
+    if (!file_digest(path, found, &bytes, err)) {
+        return false;
+    }
+    if (digest.len > 0 && !str_eq_c(digest, found)) {
+        return error_set(err, ERROR_OS, "%s is not the file that was written: its digest is %s",
+                         path, found);
+    }
+    return sqlite_engine_check(path, &state, err);
+}
+
+bool store_restore(const char *directory, const char *path, Str digest, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Store *store = make(NULL, NULL);
+    bool done = enter(store, directory, err);
+    if (done && directory_has(&store->directory, STORE_FILE)) {
+        done = error_set(err, ERROR_CONFLICT, "%s: there is a store already", directory);
+    } else if (done) {
+        const char *draft = arena_format(&arena, "%s.new%c", store->path, '\0').data;
+        done = check_snapshot(path, digest, err) && file_write_private(draft, STR_EMPTY, err);
+        if (done) {
+            done = sqlite_engine_copy(path, draft, err) && file_settle(draft, store->path, err);
+        }
+        if (!done) {
+            file_remove(draft);
+        }
+    }
+    unmake(store);
+    return done;
+}
+
+StoreStatus store_status(const Store *store)
+{
+    StoreStatus status = {
+        .revision = store->state.revision,
+        .compacted = store->state.compacted,
+        .bytes = store->told.bytes,
+        .pending = store->pending,
+        .watches = store->watches.count,
+        .watches_behind = store->watches.behind,
+        .leases = store->leases.count,
+        .writable = store->told.writable,
+        .durable_ms = store->durable_ms,
+        .commits = store->told.commits,
+        .writes = store->writes_answered,
+    };
+    snprintf(status.reason, sizeof status.reason, "%s", store->told.reason);
+    return status;
+}

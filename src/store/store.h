@@ -1,0 +1,297 @@
+/* The store: what the cluster wishes, knows and has done, as keys and values with a history.
+ *
+ * The semantics are etcd's (v3). Keys and values are bytes. A transaction that changes something
+ * makes one new revision; revisions only grow. Every change is in the log until it is compacted,
+ * so that reads can go back and watches can go on from any kept revision.
+ *
+ * All calls are for the loop's thread and never wait. One that returns true calls `done` exactly
+ * once, on the loop's thread, in a later turn; one that returns false has done nothing and never
+ * calls. What `done` is given is borrowed for that call. What holds of the order:
+ *
+ *   - Writes take effect and are answered in the order of their calls.
+ *   - A read sees every write that was called before it, and is answered after them; reads are
+ *     answered in the order of their calls. A `relaxed` read waits for no write: it sees those that
+ *     were answered before it was called, and perhaps more.
+ *   - A write called after a read may be answered before it.
+ *
+ * A write that was answered without error survives the end of the process and of the power. One
+ * that failed with ERROR_UNAVAILABLE is not there, with one exception that no store can rule out:
+ * when the disk fails while it is written, the next open may find it whole.
+ *
+ * Failures: ERROR_INVALID (the request makes no sense), ERROR_LIMIT (it, its answer, or all that
+ * wait are too large), ERROR_NOT_FOUND (no such lease; a revision that was compacted),
+ * ERROR_UNAVAILABLE (the disk is full, or the store closes), ERROR_OS (the file is damaged). */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "sys/loop.h"
+
+typedef struct Store Store;
+
+enum {
+    STORE_KEY_MAX = 4096,                   /* bytes, at least 1 */
+    STORE_VALUE_MAX = 3 * 512 * 1024,       /* bytes */
+    STORE_OPS_MAX = 128,                    /* of each branch, and compares */
+    STORE_REQUEST_MAX = 2 * 1024 * 1024,    /* bytes of all keys and values of a transaction */
+    STORE_REPLY_MAX = 16 * 1024 * 1024,     /* bytes of all keys and values of an answer */
+    STORE_PENDING_MAX = 8192,               /* calls that wait to be answered */
+    STORE_PENDING_BYTES = 64 * 1024 * 1024, /* of their requests */
+    STORE_LEASES_MAX = 100000,
+    STORE_TTL_MAX = 10 * 366 * 24 * 3600, /* seconds */
+};
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+typedef struct StoreSettings {
+    int64_t keep_revisions; /* older ones are compacted; 0: STORE_KEEP_REVISIONS; negative: all */
+    int64_t progress_ms;    /* a watch with no news is told so; 0: STORE_PROGRESS_MS */
+    uint32_t wal_pages;     /* written into the database when so many have gathered; 0: fitting */
+} StoreSettings;
+
+enum {
+    STORE_KEEP_REVISIONS = 10000,
+    STORE_PROGRESS_MS = 60000,
+};
+
+/* For simulation and tests: gone when it is closed. `settings` may be NULL. */
+Store *store_open_memory(Loop *loop, const StoreSettings *settings);
+/* Below `directory` (made when missing, 0700), of which there is one user at a time. On a real loop
+ * one thread writes and one reads; on a virtual one all is done by the loop's own. Fails with
+ * ERROR_CONFLICT when another process has it open, ERROR_UNAVAILABLE when the disk is full,
+ * ERROR_INVALID when a newer eden has written it, ERROR_OS when it is damaged, ERROR_DENIED. */
+MUST_CHECK bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *settings,
+                                  Store **out, Error *err);
+/* Waits for what is being written or read. Whatever else was called is answered with
+ * ERROR_UNAVAILABLE, from within. Watches must have been canceled. NULL is fine. */
+void store_close(Store *store);
+DEFINE_AUTO(Store, store_close)
+
+/* --- Transactions ---------------------------------------------------------------------------- */
+
+typedef struct StoreKv {
+    Str key;
+    Str value;
+    int64_t create_revision; /* since when the key is there */
+    int64_t mod_revision;    /* when it was changed last */
+    int64_t version;         /* how often it was put since it is there, from 1 on */
+    int64_t lease;           /* 0: none */
+} StoreKv;
+
+typedef enum StoreTarget {
+    STORE_VERSION, /* numbers are 0 for a key that is not there */
+    STORE_CREATE_REVISION,
+    STORE_MOD_REVISION,
+    STORE_LEASE,
+    STORE_VALUE, /* false, whatever the relation, for a key that is not there */
+} StoreTarget;
+
+typedef enum StoreRelation {
+    STORE_EQUAL,
+    STORE_NOT_EQUAL,
+    STORE_LESS,
+    STORE_GREATER,
+} StoreRelation;
+
+typedef struct StoreCompare {
+    StoreTarget target;
+    StoreRelation relation;
+    Str key;
+    int64_t number;
+    Str value;
+} StoreCompare;
+
+typedef enum StoreOpKind {
+    STORE_RANGE,
+    STORE_PUT,
+    STORE_DELETE,
+} StoreOpKind;
+
+/* `end` makes a range of keys from `key` up to and without `end`; empty: `key` alone; STORE_ALL:
+ * all keys from `key` on. */
+#define STORE_ALL STR("\0")
+
+typedef struct StoreOp {
+    StoreOpKind kind;
+    Str key;
+    Str end; /* of a range or a delete */
+
+    int64_t revision; /* of a range: as of then; 0: now */
+    int64_t limit;    /* of a range: so many keys at most; 0: all */
+    bool keys_only, count_only, descending;
+
+    Str value; /* of a put */
+    int64_t lease;
+    bool previous; /* of a put or a delete: give what was there */
+} StoreOp;
+
+typedef struct StoreTxn {
+    const StoreCompare *compares; /* all of them must hold */
+    uint32_t compare_count;
+    const StoreOp *success; /* done when they do */
+    uint32_t success_count;
+    const StoreOp *failure; /* and when not */
+    uint32_t failure_count;
+    bool relaxed; /* for one without puts and deletes */
+} StoreTxn;
+
+typedef struct StoreOpReply {
+    StoreOpKind kind;
+    /* Of a range in its order; of a put or a delete what was there, when asked for. */
+    const StoreKv *kvs;
+    uint32_t kv_count;
+    int64_t count; /* of a range: keys in it (with a limit: in `kvs`); of a delete: those deleted */
+    bool more;     /* the limit left some out */
+} StoreOpReply;
+
+typedef struct StoreReply {
+    int64_t revision; /* of the store, with this transaction */
+    bool succeeded;   /* whether all compares held */
+    const StoreOpReply *ops;
+    uint32_t op_count;
+} StoreReply;
+
+/* `reply` is NULL when it failed, `err` is NULL when it did not. */
+typedef void StoreDone(void *context, const StoreReply *reply, const Error *err);
+
+/* A branch may change a key once only. In a branch, ranges see what was changed before them. An
+ * answer over STORE_REPLY_MAX is ERROR_LIMIT; a range with a limit ends earlier instead, with
+ * `more`. `txn` and what it points to are copied. */
+MUST_CHECK bool store_txn(Store *store, const StoreTxn *txn, StoreDone *done, void *context,
+                          Error *err);
+
+/* Transactions of one op. */
+MUST_CHECK bool store_op(Store *store, const StoreOp *op, StoreDone *done, void *context,
+                         Error *err);
+MUST_CHECK bool store_get(Store *store, Str key, StoreDone *done, void *context, Error *err);
+MUST_CHECK bool store_put(Store *store, Str key, Str value, int64_t lease, StoreDone *done,
+                          void *context, Error *err);
+MUST_CHECK bool store_delete(Store *store, Str key, StoreDone *done, void *context, Error *err);
+/* All keys that start with `prefix`. */
+MUST_CHECK bool store_list(Store *store, Str prefix, StoreDone *done, void *context, Error *err);
+
+/* The end of the range of all keys that start with `prefix`. */
+Str store_prefix_end(Arena *arena, Str prefix);
+
+/* --- Leases ---------------------------------------------------------------------------------- */
+
+/* A lease ends when nobody keeps it alive; the keys put with it are then deleted in one
+ * transaction. It counts monotonic time, while the store is open: after a restart all begin anew
+ * with their whole time. */
+typedef struct StoreLease {
+    int64_t id;
+    int64_t ttl_s;       /* as granted */
+    int64_t remaining_s; /* rounded up; 0: over, its keys are about to go */
+    const Str *keys;     /* of store_lease_time_to_live with keys */
+    uint32_t key_count;
+    int64_t revision; /* of the store */
+} StoreLease;
+
+typedef void StoreLeaseDone(void *context, const StoreLease *lease, const Error *err);
+typedef void StoreLeasesDone(void *context, const int64_t *ids, uint32_t count, const Error *err);
+
+/* `id` 0: the store chooses one. ERROR_CONFLICT when it is taken. */
+MUST_CHECK bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done,
+                                  void *context, Error *err);
+/* Its time begins anew. Nothing is written. */
+MUST_CHECK bool store_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done,
+                                       void *context, Error *err);
+MUST_CHECK bool store_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *context,
+                                   Error *err);
+MUST_CHECK bool store_lease_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDone *done,
+                                         void *context, Error *err);
+MUST_CHECK bool store_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err);
+
+/* --- Watches --------------------------------------------------------------------------------- */
+
+typedef struct StoreEvent {
+    bool deleted;
+    StoreKv kv; /* of a deleted key: key and mod_revision */
+    bool has_previous;
+    StoreKv previous;
+} StoreEvent;
+
+enum {
+    STORE_BATCH_EVENTS = 1000,
+    STORE_BATCH_BYTES = 1024 * 1024, /* one event may be larger */
+};
+
+typedef struct StoreBatch {
+    const StoreEvent *events; /* in the order of their revisions; none: nothing new up to now */
+    uint32_t count;
+    /* All changes up to here have been told: who starts again from the next one misses nothing.
+     * When a revision did not fit, its first events come after it already. */
+    int64_t revision;
+    /* The watch is over in two cases; it must still be canceled. The log does not reach back to
+     * where it should go on: read everything anew and watch from the revision of that read. */
+    bool resync;
+    int64_t compacted; /* then: the newest revision of which the log knows nothing */
+    const Error *err;  /* the log cannot be read; else NULL */
+} StoreBatch;
+
+typedef struct StoreWatch StoreWatch;
+typedef void StoreWatchDone(void *context, const StoreBatch *batch);
+
+typedef struct StoreWatchSpec {
+    Str key, end;    /* as of a StoreOp */
+    int64_t from;    /* the first revision to tell of; 0: the next one */
+    bool previous;   /* events have what was there before */
+    uint32_t window; /* batches that may wait for store_watch_ack; 0: 1 */
+    StoreWatchDone *done;
+    void *context;
+} StoreWatchSpec;
+
+/* Calls `done` with batches until it is canceled; with an empty one as soon as it is up to date,
+ * and again when nothing has come for a while. Every batch with events takes from the window; while
+ * that is used up, nothing is kept for the watch, which goes on from the log later. A `from` beyond
+ * the next revision is answered with resync: this store is older than the one that was watched. */
+MUST_CHECK bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Error *err);
+/* A batch with events was dealt with. */
+void store_watch_ack(StoreWatch *watch);
+/* No more calls; also from within `done`. NULL is fine. */
+void store_watch_cancel(StoreWatch *watch);
+
+/* --- Upkeep ---------------------------------------------------------------------------------- */
+
+/* Forgets the history up to and with `revision`, which is at most the current one; what is there
+ * now stays. The space is freed afterwards, bit by bit. ERROR_NOT_FOUND when it is done already. */
+MUST_CHECK bool store_compact(Store *store, int64_t revision, StoreDone *done, void *context,
+                              Error *err);
+
+enum {
+    STORE_DIGEST = 64 /* digits */
+};
+
+typedef struct StoreSnapshot {
+    int64_t revision;
+    int64_t bytes;
+    char digest[STORE_DIGEST + 1]; /* SHA-256 of the file */
+} StoreSnapshot;
+
+typedef void StoreSnapshotDone(void *context, const StoreSnapshot *snapshot, const Error *err);
+
+/* A copy of one revision, with all history and leases, as a file of its own at `path` (0600): there
+ * as a whole and on the disk when `done` is called, or not at all. Others go on meanwhile. */
+MUST_CHECK bool store_snapshot(Store *store, const char *path, StoreSnapshotDone *done,
+                               void *context, Error *err);
+/* Makes `directory` a store with what a snapshot has, for store_open_sqlite. Waits. The snapshot is
+ * checked first, against `digest` unless that is empty. ERROR_CONFLICT when there is one. */
+MUST_CHECK bool store_restore(const char *directory, const char *path, Str digest, Error *err);
+
+typedef struct StoreStatus {
+    int64_t revision;  /* of the last write that was answered */
+    int64_t compacted; /* 0: nothing was */
+    int64_t bytes;     /* on the disk, or in memory for the log */
+    uint32_t pending;  /* calls that wait for an answer */
+    uint32_t watches, watches_behind;
+    uint32_t leases;
+    bool writable;      /* the last write went well */
+    char reason[200];   /* and if not, why */
+    int64_t durable_ms; /* loop_now_ms() of the last write that is on the disk */
+    uint64_t commits;   /* since it was opened: transactions of the disk */
+    uint64_t writes;    /* those of callers in them */
+} StoreStatus;
+
+StoreStatus store_status(const Store *store);

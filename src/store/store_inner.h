@@ -1,0 +1,218 @@
+/* What the files of the store share; nobody else's.
+ *
+ * The loop's thread owns the Store. A call becomes a Job, which is handed from thread to thread and
+ * belongs to one at a time:
+ *
+ *     loop  --writes-->  writer  --written-->  loop         answered, kept in `recent`
+ *     loop  --reads--->  reader  --read------>  loop         answered
+ *
+ * The lists between them are the only thing that threads share. Without threads (memory, a virtual
+ * loop) the loop does the same work itself in a later turn. */
+#pragma once
+
+#include <pthread.h>
+
+#include "store/execute.h"
+#include "store/store.h"
+#include "sys/directory.h"
+#include "sys/file_lock.h"
+#include "sys/worker.h"
+
+typedef enum JobKind {
+    JOB_TXN,
+    JOB_GRANT,
+    JOB_REVOKE,
+    JOB_COMPACT,
+    JOB_READ,
+    JOB_LEASE_KEYS,
+    JOB_SCAN,
+    JOB_SNAPSHOT,
+    JOB_LEASE,  /* asks the loop's thread alone */
+    JOB_LEASES, /* the same */
+} JobKind;
+
+typedef struct Job Job;
+struct Job {
+    JobKind kind;
+    Job *next;
+    Arena arena;
+    size_t bytes; /* counted among those that wait; 0: one of the store's own */
+
+    StoreTxn txn;
+    int64_t lease, ttl_s, remaining_s;
+    int64_t compact_to;
+    int64_t revision; /* that this job has made; 0: none */
+    uint64_t after;   /* of a read: so many writes must be answered first */
+    const char *path;
+    LogScan scan;
+    StoreWatch *watch; /* of a scan; NULL: canceled meanwhile */
+
+    bool ok;
+    Error err;
+    StoreReply reply;
+    Changes changes;
+    const Str *keys;
+    uint32_t key_count;
+    const int64_t *ids;
+    uint32_t id_count;
+    StoreSnapshot snapshot;
+
+    StoreDone *done; /* by kind one of these, all may be NULL */
+    StoreLeaseDone *lease_done;
+    StoreLeasesDone *leases_done;
+    StoreSnapshotDone *snapshot_done;
+    void *context;
+};
+
+typedef struct JobList {
+    Job *first, *last;
+} JobList;
+
+/* What the writer tells the loop beside the jobs. */
+typedef struct WriterNews {
+    int64_t compacted;
+    int64_t bytes;
+    uint64_t commits;
+    bool writable;
+    char reason[200];
+} WriterNews;
+
+/* Changes of late, for watches that are up to date or nearly. */
+typedef struct Recent {
+    Job **jobs; /* a ring of `cap`, by revision */
+    uint32_t first, count, cap;
+    size_t bytes;
+    int64_t from; /* all changes of this and later revisions are there */
+} Recent;
+
+typedef struct Lease Lease;
+
+typedef struct Leases {
+    Lease **slots; /* chains by id */
+    uint32_t count, cap;
+    uint32_t granting; /* called and not answered */
+} Leases;
+
+typedef struct WatchList {
+    StoreWatch *first, *last;
+} WatchList;
+
+typedef struct Watches {
+    StoreWatch *root; /* of the index by ranges */
+    uint32_t count, behind;
+    WatchList feed; /* something may be told to them */
+    WatchList wait; /* for a scan */
+    uint32_t scans;
+    LoopTask feed_task;
+    LoopTimer progress;
+    Arena arena; /* of a batch */
+} Watches;
+
+struct Store {
+    Loop *loop;
+    StoreSettings settings;
+    Engine *writer, *reader; /* the same for memory */
+    char *path;              /* of the file; NULL: memory */
+    Directory directory;
+    FileLock lock;
+
+    bool threaded; /* else the loop's thread does it all */
+    Worker *write_worker, *read_worker, *copy_worker;
+    pthread_mutex_t mutex;
+    JobList writes, written, reads, read, copies, copied; /* with the mutex held */
+    WriterNews news;                                      /* the same */
+    bool closing;                                         /* the same */
+    EngineState writer_state;                             /* the writer's */
+    WriterNews writer_news;                               /* the same */
+    LoopTask deliver_task;                                /* posted or, without threads, deferred */
+
+    JobList held;    /* reads that wait for writes */
+    JobList answers; /* what the loop's thread answers by itself */
+    LoopTask answer_task;
+    uint64_t writes_called, writes_answered;
+    uint32_t pending;
+    size_t pending_bytes;
+    WriterNews told; /* the newest */
+    int64_t durable_ms;
+    EngineState state; /* as of the last write that was answered */
+    Recent recent;
+    Leases leases;
+    Watches watches;
+};
+
+/* --- job.c ----------------------------------------------------------------------------------- */
+
+void job_list_add(JobList *list, Job *job);
+Job *job_list_take(JobList *list); /* NULL: empty */
+
+Job *job_new(JobKind kind);
+void job_free(Job *job);
+/* Calls back with what is in the job, or its error. */
+void job_answer(Job *job);
+/* Counts the call in; ERROR_LIMIT when too many wait. */
+MUST_CHECK bool job_admit(Store *store, size_t bytes, Error *err);
+void job_leaves(Store *store, const Job *job); /* counts it out */
+
+/* Hands the job on; it is answered later. */
+void store_start_write(Store *store, Job *job);
+void store_start_read(Store *store, Job *job);
+/* Those that have waited for writes which are answered now. */
+void store_release_reads(Store *store);
+void store_start_copy(Store *store, Job *job);
+void store_start_answer(Store *store, Job *job);
+
+/* --- work.c: on the threads ------------------------------------------------------------------ */
+
+void work_write(void *context); /* a Store, as of the others */
+void work_read(void *context);
+void work_copy(void *context);
+
+/* --- lease.c --------------------------------------------------------------------------------- */
+
+MUST_CHECK bool leases_load(Store *store, Error *err);
+void leases_clear(Store *store);
+/* A job about leases is done: the loop's thread learns of it before the caller. */
+void leases_told(Store *store, Job *job);
+
+/* --- watch.c --------------------------------------------------------------------------------- */
+
+void watches_init(Store *store);
+void watches_clear(Store *store);
+/* A write was answered; takes the job. */
+void watches_told(Store *store, Job *job);
+/* A scan is done; takes the job. */
+void watches_scanned(Store *store, Job *job);
+
+/* --- watch_index.c --------------------------------------------------------------------------- */
+
+typedef struct WatchNode {
+    StoreWatch *left, *right;
+    uint64_t priority;
+    Str key;
+    Str end;                /* empty: there is none */
+    const StoreWatch *last; /* below and with this one: whose end is the last */
+} WatchNode;
+
+struct StoreWatch {
+    Store *store;
+    WatchNode node;
+    StoreWatchSpec spec; /* key and end lie behind this struct */
+    int64_t next_id;     /* all changes before it were told, or are out of its range */
+    uint32_t window;     /* batches that may be told now */
+    bool behind;         /* there may be something to tell */
+    bool current;        /* was told that it is up to date */
+    bool news;           /* was told something since the last look */
+    bool note;           /* shall be told that there is nothing new */
+    bool over;
+    bool telling;  /* `done` is being called */
+    bool canceled; /* meanwhile */
+    Job *scan;
+    WatchList *list; /* the one it is in */
+    StoreWatch *next, *previous;
+};
+
+void watch_index_add(StoreWatch **root, StoreWatch *watch);
+void watch_index_remove(StoreWatch **root, StoreWatch *watch);
+/* Those whose range has `key`. The index must not change meanwhile. */
+void watch_index_find(StoreWatch *root, Str key, void (*found)(StoreWatch *watch, void *context),
+                      void *context);

@@ -1,0 +1,465 @@
+/* Watches. One that is up to date costs nothing until a change in its range comes by; it is told
+ * from the recent changes in memory. One that fell behind, because it started in the past or used
+ * up its window, is told from there if they reach back so far, and else from the log, batch by
+ * batch, which the reader's thread reads. Nothing is ever kept for a watch but where it is. */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "store/request.h"
+#include "store/store_inner.h"
+
+enum {
+    RECENT_BYTES = 8 * 1024 * 1024,
+    RECENT_JOBS = 8192,
+    SCANS_MAX = 4, /* at a time: what they have read waits in memory */
+};
+
+/* --- Recent changes -------------------------------------------------------------------------- */
+
+static Job *recent_at(const Recent *recent, uint32_t at)
+{
+    return recent->jobs[(recent->first + at) & (recent->cap - 1)];
+}
+
+static void recent_drop_first(Recent *recent)
+{
+    Job *job = recent_at(recent, 0);
+    recent->first = (recent->first + 1) & (recent->cap - 1);
+    recent->count--;
+    recent->bytes -= job->arena.held;
+    recent->from = job->revision + 1;
+    job_free(job);
+}
+
+static void recent_add(Recent *recent, Job *job)
+{
+    if (recent->count == recent->cap) {
+        uint32_t cap = recent->cap == 0 ? 64 : recent->cap * 2;
+        Job **jobs = calloc(cap, sizeof(Job *));
+        if (jobs == NULL) {
+            memory_exhausted(cap * sizeof(Job *));
+        }
+        for (uint32_t i = 0; i < recent->count; i++) {
+            jobs[i] = recent_at(recent, i);
+        }
+        free(recent->jobs);
+        recent->jobs = jobs;
+        recent->first = 0;
+        recent->cap = cap;
+    }
+    recent->jobs[(recent->first + recent->count++) & (recent->cap - 1)] = job;
+    recent->bytes += job->arena.held;
+    while (recent->bytes > RECENT_BYTES || recent->count > RECENT_JOBS) {
+        recent_drop_first(recent);
+    }
+}
+
+/* The first of that revision or later. */
+static uint32_t recent_find(const Recent *recent, int64_t revision)
+{
+    uint32_t low = 0, high = recent->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        bool before = recent_at(recent, middle)->revision < revision;
+        *(before ? &low : &high) = before ? middle + 1 : middle;
+    }
+    return low;
+}
+
+/* --- Lists ----------------------------------------------------------------------------------- */
+
+static void list_remove(StoreWatch *watch)
+{
+    WatchList *list = watch->list;
+    if (list == NULL) {
+        return;
+    }
+    *(watch->previous == NULL ? &list->first : &watch->previous->next) = watch->next;
+    *(watch->next == NULL ? &list->last : &watch->next->previous) = watch->previous;
+    watch->list = NULL;
+    watch->next = watch->previous = NULL;
+}
+
+static void list_add(WatchList *list, StoreWatch *watch)
+{
+    list_remove(watch);
+    watch->list = list;
+    watch->previous = list->last;
+    watch->next = NULL;
+    *(list->last == NULL ? &list->first : &list->last->next) = watch;
+    list->last = watch;
+}
+
+/* In a turn of its own, so that nobody is called from within a call of theirs. */
+static void feed_later(StoreWatch *watch)
+{
+    Watches *watches = &watch->store->watches;
+    if (watch->over || watch->scan != NULL || watch->list != NULL) {
+        return;
+    }
+    list_add(&watches->feed, watch);
+    loop_defer(watch->store->loop, &watches->feed_task);
+}
+
+/* --- Telling --------------------------------------------------------------------------------- */
+
+static void set_behind(StoreWatch *watch, bool behind)
+{
+    Watches *watches = &watch->store->watches;
+    watches->behind += behind;
+    watches->behind -= watch->behind;
+    watch->behind = behind;
+}
+
+static void free_watch(StoreWatch *watch)
+{
+    if (watch->telling) {
+        watch->canceled = true;
+        return;
+    }
+    free(watch);
+}
+
+/* False when the watch was canceled by whom it told. */
+static bool tell(StoreWatch *watch, const StoreBatch *batch)
+{
+    watch->news = true;
+    watch->telling = true;
+    watch->spec.done(watch->spec.context, batch);
+    watch->telling = false;
+    if (watch->canceled) {
+        free(watch);
+        return false;
+    }
+    return true;
+}
+
+static bool tell_end(StoreWatch *watch, StoreBatch batch)
+{
+    set_behind(watch, false);
+    list_remove(watch);
+    watch->over = true;
+    batch.revision = id_revision(watch->next_id) - 1;
+    return tell(watch, &batch);
+}
+
+/* Events up to, and without, `next_id`. */
+static bool tell_events(StoreWatch *watch, const StoreEvents *events, int64_t next_id)
+{
+    watch->next_id = next_id;
+    if (events->len == 0) {
+        return true;
+    }
+    watch->window--;
+    StoreBatch batch = { .events = events->items,
+                         .count = events->len,
+                         .revision = id_revision(next_id) - 1 };
+    return tell(watch, &batch);
+}
+
+/* That nothing is left to tell. */
+static bool tell_current(StoreWatch *watch)
+{
+    set_behind(watch, false);
+    bool due = watch->note || !watch->current;
+    watch->note = false;
+    watch->current = true;
+    if (!due) {
+        return true;
+    }
+    /* A scan may have seen more than the loop has heard of. */
+    int64_t told = id_revision(watch->next_id) - 1, revision = watch->store->state.revision;
+    StoreBatch batch = { .revision = told > revision ? told : revision };
+    bool lives = tell(watch, &batch);
+    if (lives) {
+        watch->news = false;
+    }
+    return lives;
+}
+
+/* A batch from the recent changes, from the watch's place on; gives the place behind it. */
+static int64_t collect(StoreWatch *watch, StoreEvents *events)
+{
+    Store *store = watch->store;
+    Arena *arena = &store->watches.arena;
+    size_t bytes = 0;
+    for (uint32_t i = recent_find(&store->recent, id_revision(watch->next_id));
+         i < store->recent.count; i++) {
+        const Job *job = recent_at(&store->recent, i);
+        for (uint32_t j = 0; j < job->changes.events.len; j++) {
+            int64_t id = id_make(job->revision, j);
+            const StoreEvent *event = &job->changes.events.items[j];
+            if (id < watch->next_id ||
+                !range_has(watch->spec.key, watch->spec.end, event->kv.key)) {
+                continue;
+            }
+            if (events->len == STORE_BATCH_EVENTS || bytes >= STORE_BATCH_BYTES) {
+                return id;
+            }
+            StoreEvent copy = *event;
+            if (!watch->spec.previous) {
+                copy.has_previous = false;
+                copy.previous = (StoreKv){ 0 };
+            }
+            VEC_PUSH(arena, events, copy);
+            bytes += copy.kv.key.len + copy.kv.value.len + copy.previous.value.len;
+        }
+    }
+    return id_make(store->state.revision + 1, 0);
+}
+
+static void start_scan(StoreWatch *watch)
+{
+    Store *store = watch->store;
+    if (store->watches.scans == SCANS_MAX) {
+        list_add(&store->watches.wait, watch);
+        return;
+    }
+    Job *job = job_new(JOB_SCAN);
+    job->watch = watch;
+    job->scan = (LogScan){
+        .key = arena_copy(&job->arena, watch->spec.key),
+        .end = arena_copy(&job->arena, watch->spec.end),
+        .previous = watch->spec.previous,
+        .from_id = watch->next_id,
+    };
+    watch->scan = job;
+    store->watches.scans++;
+    store_start_read(store, job);
+}
+
+/* Of one that has just begun: whether there is no way from where it starts to now. */
+static bool starts_nowhere(const StoreWatch *watch)
+{
+    const EngineState *state = &watch->store->state;
+    int64_t from = watch->spec.from;
+    return !watch->news && from != 0 && (from <= state->compacted || from > state->revision + 1);
+}
+
+static void feed(StoreWatch *watch)
+{
+    Store *store = watch->store;
+    if (starts_nowhere(watch)) {
+        int64_t compacted = store->state.compacted, revision = store->state.revision;
+        tell_end(watch,
+                 (StoreBatch){ .resync = true,
+                               .compacted = watch->spec.from > revision ? revision : compacted });
+        return;
+    }
+    while (!watch->over && watch->behind && watch->window > 0) {
+        if (id_revision(watch->next_id) > store->state.revision) {
+            break;
+        }
+        if (id_revision(watch->next_id) < store->recent.from) {
+            start_scan(watch);
+            return;
+        }
+        StoreEvents events = { 0 };
+        arena_reset(&store->watches.arena);
+        int64_t next_id = collect(watch, &events);
+        if (!tell_events(watch, &events, next_id)) {
+            return;
+        }
+    }
+    if (!watch->over && id_revision(watch->next_id) > store->state.revision) {
+        tell_current(watch);
+    } else if (!watch->over && !watch->behind && watch->note) {
+        tell_current(watch);
+    }
+}
+
+static void feed_all(void *context)
+{
+    Store *store = context;
+    for (StoreWatch *watch; (watch = store->watches.feed.first) != NULL;) {
+        list_remove(watch);
+        feed(watch);
+    }
+}
+
+/* --- What the threads tell ------------------------------------------------------------------- */
+
+static void touch(StoreWatch *watch, void *context)
+{
+    const int64_t *id = context;
+    /* One that is behind comes by on its way; another was there already, by a scan. */
+    if (watch->over || watch->behind || *id < watch->next_id) {
+        return;
+    }
+    watch->next_id = *id;
+    set_behind(watch, true);
+    feed_later(watch);
+}
+
+static void touch_all(StoreWatch *watch, int64_t id)
+{
+    if (watch != NULL) {
+        touch(watch, &id);
+        touch_all(watch->node.left, id);
+        touch_all(watch->node.right, id);
+    }
+}
+
+void watches_told(Store *store, Job *job)
+{
+    if (job->revision == 0) {
+        job_free(job);
+        return;
+    }
+    store->state.revision = job->revision;
+    if (job->changes.cut) {
+        while (store->recent.count > 0) {
+            recent_drop_first(&store->recent);
+        }
+        store->recent.from = job->revision + 1;
+        touch_all(store->watches.root, id_make(job->revision, 0));
+        job_free(job);
+        return;
+    }
+    for (uint32_t i = 0; i < job->changes.events.len; i++) {
+        int64_t id = id_make(job->revision, i);
+        watch_index_find(store->watches.root, job->changes.events.items[i].kv.key, touch, &id);
+    }
+    recent_add(&store->recent, job);
+}
+
+void watches_scanned(Store *store, Job *job)
+{
+    StoreWatch *watch = job->watch;
+    store->watches.scans--;
+    if (watch != NULL) {
+        watch->scan = NULL;
+        LogScan *scan = &job->scan;
+        bool lives;
+        if (!job->ok) {
+            lives = tell_end(watch, (StoreBatch){ .err = &job->err });
+        } else if (scan->resync) {
+            lives =
+                tell_end(watch, (StoreBatch){ .resync = true, .compacted = scan->state.compacted });
+        } else {
+            lives = tell_events(watch, &scan->events, scan->next_id);
+        }
+        if (lives) {
+            feed_later(watch);
+        }
+    }
+    job_free(job);
+    StoreWatch *next = store->watches.wait.first;
+    if (next != NULL) {
+        list_remove(next);
+        feed_later(next);
+    }
+}
+
+/* --- Calls ----------------------------------------------------------------------------------- */
+
+bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Error *err)
+{
+    if (!request_check_range(spec->key, spec->end, err)) {
+        return false;
+    }
+    if (spec->from < 0) {
+        return error_set(err, ERROR_INVALID, "a revision below 0");
+    }
+    /* Behind the struct: the key, a NUL that makes it the end of its own range, the end. */
+    size_t room = spec->key.len + 1 + spec->end.len;
+    StoreWatch *watch = calloc(1, sizeof *watch + room);
+    if (watch == NULL) {
+        memory_exhausted(sizeof *watch + room);
+    }
+    char *text = (char *)(watch + 1);
+    memcpy(text, spec->key.data, spec->key.len);
+    char *end = text + spec->key.len + 1;
+    if (spec->end.len > 0) {
+        memcpy(end, spec->end.data, spec->end.len);
+    }
+    watch->store = store;
+    watch->spec = *spec;
+    watch->spec.key = watch->node.key = str_from(text, spec->key.len);
+    watch->spec.end = str_from(end, spec->end.len);
+    watch->node.end = spec->end.len == 0             ? str_from(text, spec->key.len + 1)
+                      : str_eq(spec->end, STORE_ALL) ? STR_EMPTY
+                                                     : watch->spec.end;
+    watch->window = spec->window == 0 ? 1 : spec->window;
+    int64_t from = spec->from == 0 ? store->state.revision + 1 : spec->from;
+    watch->next_id = id_make(from, 0);
+    store->watches.count++;
+    set_behind(watch, true);
+    watch_index_add(&store->watches.root, watch);
+    if (store->watches.count == 1) {
+        loop_timer_start(&store->watches.progress, store->settings.progress_ms);
+    }
+    feed_later(watch);
+    *out = watch;
+    return true;
+}
+
+void store_watch_ack(StoreWatch *watch)
+{
+    watch->window++;
+    if (watch->behind && !watch->telling) {
+        feed_later(watch);
+    }
+}
+
+void store_watch_cancel(StoreWatch *watch)
+{
+    if (watch == NULL) {
+        return;
+    }
+    Watches *watches = &watch->store->watches;
+    BUG_IF(watch->canceled);
+    list_remove(watch);
+    set_behind(watch, false);
+    watch->over = true;
+    watch_index_remove(&watches->root, watch);
+    if (watch->scan != NULL) {
+        watch->scan->watch = NULL;
+    }
+    if (--watches->count == 0) {
+        loop_timer_stop(&watches->progress);
+    }
+    free_watch(watch);
+}
+
+static void note_all(StoreWatch *watch)
+{
+    if (watch == NULL) {
+        return;
+    }
+    if (!watch->news && !watch->behind && !watch->over) {
+        watch->note = true;
+        feed_later(watch);
+    }
+    watch->news = false;
+    note_all(watch->node.left);
+    note_all(watch->node.right);
+}
+
+static void progress(void *context)
+{
+    Store *store = context;
+    note_all(store->watches.root);
+    loop_timer_start(&store->watches.progress, store->settings.progress_ms);
+}
+
+void watches_init(Store *store)
+{
+    Watches *watches = &store->watches;
+    arena_init(&watches->arena, ARENA_UNLIMITED);
+    loop_task_init(&watches->feed_task, feed_all, store);
+    loop_timer_init(&watches->progress, store->loop, progress, store);
+    store->recent.from = store->state.revision + 1;
+}
+
+void watches_clear(Store *store)
+{
+    BUG_IF(store->watches.count > 0);
+    loop_timer_stop(&store->watches.progress);
+    loop_task_stop(store->loop, &store->watches.feed_task);
+    while (store->recent.count > 0) {
+        recent_drop_first(&store->recent);
+    }
+    free(store->recent.jobs);
+    arena_clear(&store->watches.arena);
+}

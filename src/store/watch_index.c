@@ -1,0 +1,103 @@
+/* A treap of ranges by their start, in which each node knows whose end is the last below it. So who
+ * watches a key is found without looking at all who watch another. */
+#include "base/hash.h"
+#include "store/store_inner.h"
+
+static bool before(const StoreWatch *a, const StoreWatch *b)
+{
+    int order = str_compare(a->node.key, b->node.key);
+    return order != 0 ? order < 0 : (uintptr_t)a < (uintptr_t)b;
+}
+
+static bool ends_later(const StoreWatch *a, const StoreWatch *b)
+{
+    if (b->node.end.len == 0) {
+        return false;
+    }
+    return a->node.end.len == 0 || str_compare(a->node.end, b->node.end) > 0;
+}
+
+static void update(StoreWatch *watch)
+{
+    WatchNode *node = &watch->node;
+    node->last = watch;
+    if (node->left != NULL && ends_later(node->left->node.last, node->last)) {
+        node->last = node->left->node.last;
+    }
+    if (node->right != NULL && ends_later(node->right->node.last, node->last)) {
+        node->last = node->right->node.last;
+    }
+}
+
+/* Those before `at` to one side, the others to the other. */
+static void split(StoreWatch *root, const StoreWatch *at, StoreWatch **low, StoreWatch **high)
+{
+    if (root == NULL) {
+        *low = *high = NULL;
+        return;
+    }
+    if (before(root, at)) {
+        split(root->node.right, at, &root->node.right, high);
+        *low = root;
+    } else {
+        split(root->node.left, at, low, &root->node.left);
+        *high = root;
+    }
+    update(root);
+}
+
+static StoreWatch *join(StoreWatch *low, StoreWatch *high)
+{
+    if (low == NULL || high == NULL) {
+        return low == NULL ? high : low;
+    }
+    StoreWatch *top = low->node.priority > high->node.priority ? low : high;
+    if (top == low) {
+        low->node.right = join(low->node.right, high);
+    } else {
+        high->node.left = join(low, high->node.left);
+    }
+    update(top);
+    return top;
+}
+
+void watch_index_add(StoreWatch **root, StoreWatch *watch)
+{
+    StoreWatch *low, *high;
+    /* Not to be known from outside, so that nobody can make the tree lean. */
+    watch->node.priority = hash_u64((uint64_t)(uintptr_t)watch + hash_seed());
+    watch->node.left = watch->node.right = NULL;
+    update(watch);
+    split(*root, watch, &low, &high);
+    *root = join(join(low, watch), high);
+}
+
+void watch_index_remove(StoreWatch **root, StoreWatch *watch)
+{
+    if (*root == watch) {
+        *root = join(watch->node.left, watch->node.right);
+        return;
+    }
+    StoreWatch *top = *root;
+    watch_index_remove(before(watch, top) ? &top->node.left : &top->node.right, watch);
+    update(top);
+}
+
+void watch_index_find(StoreWatch *root, Str key, void (*found)(StoreWatch *watch, void *context),
+                      void *context)
+{
+    while (root != NULL) {
+        const StoreWatch *last = root->node.last;
+        if (last->node.end.len > 0 && str_compare(last->node.end, key) <= 0) {
+            return;
+        }
+        watch_index_find(root->node.left, key, found, context);
+        if (str_compare(root->node.key, key) > 0) {
+            return;
+        }
+        if (root->node.end.len == 0 || str_compare(key, root->node.end) < 0) {
+            found(root, context);
+        }
+        root = root->node.right;
+    }
+}

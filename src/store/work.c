@@ -1,0 +1,337 @@
+/* What the threads do: one writes, in groups, one reads, one copies. */
+#include <stdio.h>
+
+#include "store/sqlite_engine.h"
+#include "store/store_inner.h"
+#include "sys/file.h"
+#include "sys/file_settle.h"
+
+enum {
+    GROUP_JOBS = 256,
+    GROUP_BYTES = 4 * 1024 * 1024,
+};
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+/* The request is at fault, not the disk: others of its group go on. */
+static bool is_refused(const Error *err)
+{
+    return err->kind == ERROR_INVALID || err->kind == ERROR_NOT_FOUND || err->kind == ERROR_LIMIT ||
+           err->kind == ERROR_CONFLICT;
+}
+
+static bool perform_grant(Engine *engine, const Job *job, Error *err)
+{
+    bool there;
+    if (!engine->kind->has_lease(engine, job->lease, &there, err)) {
+        return false;
+    }
+    if (there) {
+        return error_set(err, ERROR_CONFLICT, "there is a lease %lld", (long long)job->lease);
+    }
+    return engine->kind->add_lease(engine, job->lease, job->ttl_s, err);
+}
+
+static bool perform(Engine *engine, EngineState *state, Job *job)
+{
+    job->changes = (Changes){ 0 };
+    bool done = false;
+    switch (job->kind) {
+    case JOB_TXN:
+        done = execute_txn(engine, state, &job->txn, &job->arena, &job->reply, &job->changes,
+                           &job->err);
+        break;
+    case JOB_GRANT: done = perform_grant(engine, job, &job->err); break;
+    case JOB_REVOKE:
+        done = execute_revoke(engine, state, job->lease, &job->arena, &job->changes, &job->err);
+        break;
+    case JOB_COMPACT: done = execute_compact(engine, state, job->compact_to, &job->err); break;
+    default: break;
+    }
+    job->reply.revision = state->revision;
+    return done;
+}
+
+/* Whether it might be refused after it has changed something. */
+static bool needs_mark(const Job *job)
+{
+    const StoreTxn *txn = &job->txn;
+    if (job->kind != JOB_TXN) {
+        return job->kind == JOB_REVOKE;
+    }
+    bool range = (txn->success_count == 1 && txn->success[0].end.len > 0) ||
+                 (txn->failure_count == 1 && txn->failure[0].end.len > 0);
+    return txn->success_count > 1 || txn->failure_count > 1 || range;
+}
+
+static bool perform_apart(Engine *engine, EngineState *state, Job *job, Error *err)
+{
+    const EngineKind *kind = engine->kind;
+    EngineState before = *state;
+    bool mark = needs_mark(job);
+    if (mark && !kind->mark(engine, err)) {
+        return false;
+    }
+    job->ok = perform(engine, state, job);
+    job->revision = job->ok && state->revision > before.revision ? state->revision : 0;
+    if (job->ok) {
+        return !mark || kind->keep(engine, err);
+    }
+    *state = before;
+    if (!is_refused(&job->err)) {
+        *err = job->err;
+        return false;
+    }
+    return !mark || kind->undo(engine, err);
+}
+
+/* All of them in one transaction of the disk, or none. */
+static bool try_group(Store *store, Job *const *jobs, uint32_t count, Error *err)
+{
+    Engine *engine = store->writer;
+    EngineState state = store->writer_state;
+    if (!engine->kind->begin(engine, true, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!perform_apart(engine, &state, jobs[i], err)) {
+            engine->kind->rollback(engine);
+            return false;
+        }
+    }
+    if (!engine->kind->commit(engine, err)) {
+        return false;
+    }
+    store->writer_state = state;
+    store->writer_news.commits++;
+    return true;
+}
+
+static void note_outcome(Store *store, bool done, const Error *err)
+{
+    WriterNews *news = &store->writer_news;
+    news->writable = done;
+    snprintf(news->reason, sizeof news->reason, "%.*s", (int)sizeof news->reason - 1,
+             done ? "" : err->text);
+}
+
+static void write_group(Store *store, Job *const *jobs, uint32_t count)
+{
+    Error err;
+    if (try_group(store, jobs, count, &err)) {
+        note_outcome(store, true, NULL);
+        return;
+    }
+    /* One that has no room must not take the others with it. */
+    for (uint32_t i = 0; i < count; i++) {
+        bool done = count > 1 && try_group(store, &jobs[i], 1, &err);
+        if (!done) {
+            jobs[i]->ok = false;
+            jobs[i]->err = err;
+        }
+        note_outcome(store, done, &err);
+    }
+}
+
+static uint32_t take_group(Store *store, Job **jobs)
+{
+    uint32_t count = 0;
+    size_t bytes = 0;
+    pthread_mutex_lock(&store->mutex);
+    while (!store->closing && store->writes.first != NULL && count < GROUP_JOBS &&
+           bytes < GROUP_BYTES) {
+        jobs[count] = job_list_take(&store->writes);
+        bytes += jobs[count++]->bytes;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return count;
+}
+
+static void publish(Store *store, JobList *list, Job *const *jobs, uint32_t count)
+{
+    pthread_mutex_lock(&store->mutex);
+    for (uint32_t i = 0; i < count; i++) {
+        job_list_add(list, jobs[i]);
+    }
+    if (list == &store->written) {
+        store->writer_news.compacted = store->writer_state.compacted;
+        store->news = store->writer_news;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    if (store->threaded) {
+        loop_post(store->loop, &store->deliver_task);
+    }
+}
+
+static bool upkeep_within(Store *store, EngineState *state, bool compact, Error *err)
+{
+    Engine *engine = store->writer;
+    if (compact &&
+        !execute_compact(engine, state, state->revision - store->settings.keep_revisions, err)) {
+        return false;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    return !execute_can_purge(state) || execute_purge(engine, state, &arena, err);
+}
+
+/* Compacts by the rule, and takes away a piece of what was compacted. False when there is nothing
+ * of that, or it fails: then it is tried again after the next write. */
+static bool upkeep(Store *store)
+{
+    int64_t keep = store->settings.keep_revisions;
+    EngineState state = store->writer_state;
+    bool compact = keep >= 0 && state.revision - state.compacted > keep + keep / 8;
+    if (!compact && !execute_can_purge(&state)) {
+        return false;
+    }
+    Engine *engine = store->writer;
+    Error err;
+    if (!engine->kind->begin(engine, true, &err)) {
+        return false;
+    }
+    if (!upkeep_within(store, &state, compact, &err)) {
+        engine->kind->rollback(engine);
+        return false;
+    }
+    if (!engine->kind->commit(engine, &err)) {
+        return false;
+    }
+    store->writer_state = state;
+    store->writer_news.commits++;
+    return true;
+}
+
+static bool is_closing(Store *store)
+{
+    pthread_mutex_lock(&store->mutex);
+    bool closing = store->closing;
+    pthread_mutex_unlock(&store->mutex);
+    return closing;
+}
+
+void work_write(void *context)
+{
+    Store *store = context;
+    Job *jobs[GROUP_JOBS];
+    bool kept = false;
+    for (;;) {
+        uint32_t count = take_group(store, jobs);
+        if (count > 0) {
+            write_group(store, jobs, count);
+            publish(store, &store->written, jobs, count);
+        }
+        bool more = !is_closing(store) && upkeep(store);
+        kept |= more;
+        store->writer->kind->tidy(store->writer);
+        if (count == 0 && !more) {
+            break;
+        }
+    }
+    store->writer_news.bytes = store->writer->kind->bytes(store->writer);
+    if (kept) {
+        publish(store, &store->written, NULL, 0);
+    }
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+static bool perform_read(Engine *engine, Job *job, Error *err)
+{
+    EngineState state;
+    switch (job->kind) {
+    case JOB_READ:
+        return engine->kind->get_state(engine, &state, err) &&
+               execute_txn(engine, &state, &job->txn, &job->arena, &job->reply, &job->changes, err);
+    case JOB_LEASE_KEYS:
+        if (!engine->kind->get_state(engine, &state, err)) {
+            return false;
+        }
+        job->reply.revision = state.revision;
+        return execute_lease_keys(engine, job->lease, &job->arena, &job->keys, &job->key_count,
+                                  err);
+    case JOB_SCAN: return execute_scan(engine, &job->scan, &job->arena, err);
+    default: return true;
+    }
+}
+
+static Job *take(Store *store, JobList *list)
+{
+    pthread_mutex_lock(&store->mutex);
+    Job *job = store->closing ? NULL : job_list_take(list);
+    pthread_mutex_unlock(&store->mutex);
+    return job;
+}
+
+void work_read(void *context)
+{
+    Store *store = context;
+    Engine *engine = store->reader;
+    for (Job *job; (job = take(store, &store->reads)) != NULL;) {
+        job->ok =
+            engine->kind->begin(engine, false, &job->err) && perform_read(engine, job, &job->err);
+        engine->kind->rollback(engine);
+        publish(store, &store->read, &job, 1);
+    }
+}
+
+/* --- Copying --------------------------------------------------------------------------------- */
+
+/* What is in memory as a file, by way of an engine for it. */
+static bool write_memory(Engine *from, const char *path, Error *err)
+{
+    Engine *to;
+    if (!sqlite_engine_open(path, 0, &to, err)) {
+        return false;
+    }
+    bool done = to->kind->begin(to, true, err);
+    if (done) {
+        done = execute_copy(from, to, err);
+        if (done) {
+            done = to->kind->commit(to, err);
+        } else {
+            to->kind->rollback(to);
+        }
+    }
+    to->kind->close(to);
+    return done;
+}
+
+static bool copy_to(Store *store, const char *draft, Arena *arena, Error *err)
+{
+    if (store->path != NULL) {
+        return sqlite_engine_copy(store->path, draft, err);
+    }
+    const char *first = arena_format(arena, "%s.memory%c", draft, '\0').data;
+    bool done = file_write_private(first, STR_EMPTY, err) &&
+                write_memory(store->writer, first, err) && sqlite_engine_copy(first, draft, err);
+    file_remove(first);
+    return done;
+}
+
+static bool perform_copy(Store *store, Job *job, Error *err)
+{
+    const char *draft = arena_format(&job->arena, "%s.new%c", job->path, '\0').data;
+    EngineState state;
+    StoreSnapshot *snapshot = &job->snapshot;
+    bool done = file_write_private(draft, STR_EMPTY, err) &&
+                copy_to(store, draft, &job->arena, err) &&
+                sqlite_engine_check(draft, &state, err) &&
+                file_digest(draft, snapshot->digest, &snapshot->bytes, err) &&
+                file_settle(draft, job->path, err);
+    if (!done) {
+        file_remove(draft);
+        return error_wrap(err, "snapshot");
+    }
+    snapshot->revision = state.revision;
+    return true;
+}
+
+void work_copy(void *context)
+{
+    Store *store = context;
+    for (Job *job; (job = take(store, &store->copies)) != NULL;) {
+        job->ok = perform_copy(store, job, &job->err);
+        publish(store, &store->copied, &job, 1);
+    }
+}

@@ -1,0 +1,81 @@
+#include "sys/worker.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+
+struct Worker {
+    void (*work)(void *context);
+    void *context;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t change;
+    bool woken, ending;
+};
+
+static void *run(void *context)
+{
+    Worker *worker = context;
+    pthread_mutex_lock(&worker->mutex);
+    while (!worker->ending) {
+        if (!worker->woken) {
+            pthread_cond_wait(&worker->change, &worker->mutex);
+            continue;
+        }
+        worker->woken = false;
+        pthread_mutex_unlock(&worker->mutex);
+        worker->work(worker->context);
+        pthread_mutex_lock(&worker->mutex);
+    }
+    pthread_mutex_unlock(&worker->mutex);
+    return NULL;
+}
+
+Worker *worker_new(void (*work)(void *context), void *context)
+{
+    Worker *worker = calloc(1, sizeof *worker);
+    if (worker == NULL) {
+        memory_exhausted(sizeof *worker);
+    }
+    worker->work = work;
+    worker->context = context;
+    pthread_mutex_init(&worker->mutex, NULL);
+    pthread_cond_init(&worker->change, NULL);
+    /* Signals are for the thread that asked for them; a new one starts with its maker's mask. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = pthread_create(&worker->thread, NULL, run, worker);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (result != 0) {
+        BUG("cannot start a thread: %s", strerror(result));
+    }
+    return worker;
+}
+
+void worker_free(Worker *worker)
+{
+    if (worker == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&worker->mutex);
+    worker->ending = true;
+    pthread_cond_signal(&worker->change);
+    pthread_mutex_unlock(&worker->mutex);
+    pthread_join(worker->thread, NULL);
+    pthread_cond_destroy(&worker->change);
+    pthread_mutex_destroy(&worker->mutex);
+    free(worker);
+}
+
+void worker_wake(Worker *worker)
+{
+    pthread_mutex_lock(&worker->mutex);
+    worker->woken = true;
+    pthread_cond_signal(&worker->change);
+    pthread_mutex_unlock(&worker->mutex);
+}

@@ -1,0 +1,384 @@
+#include "store_world.h"
+
+#include <ftw.h>
+#include <stdlib.h>
+
+static const Backend backends[] = {
+    { "memory", .on_disk = false, .virtual_time = true },
+    { "sqlite", .on_disk = true, .virtual_time = true },
+    { "sqlite with threads", .on_disk = true, .virtual_time = false },
+};
+
+/* --- The world ------------------------------------------------------------------------------- */
+
+static void open_store(World *world)
+{
+    Error err;
+    if (!world->backend->on_disk) {
+        world->store = store_open_memory(world->loop, &world->settings);
+    } else if (!store_open_sqlite(world->loop, world->folder, &world->settings, &world->store,
+                                  &err)) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+    return remove(path);
+}
+
+static void with_backend(void **state)
+{
+    const void *const *row = *state;
+    const StoreTest *test = row[0];
+    World world = { .backend = row[1] };
+    arena_init(&world.arena, ARENA_UNLIMITED);
+    strcpy(world.folder, "/tmp/eden_store.XXXXXX");
+    assert_non_null(mkdtemp(world.folder));
+    world.loop = world.backend->virtual_time ? loop_new_virtual(1) : loop_new();
+    open_store(&world);
+    test->run(&world);
+    store_close(world.store);
+    loop_free(world.loop);
+    nftw(world.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    arena_clear(&world.arena);
+}
+
+int store_tests_run(const char *suite, const StoreTest *tests, size_t count)
+{
+    struct CMUnitTest *rows = calloc(count * COUNT_OF(backends), sizeof *rows);
+    const void *(*states)[2] = calloc(count * COUNT_OF(backends), sizeof *states);
+    char(*names)[160] = calloc(count * COUNT_OF(backends), sizeof *names);
+    size_t used = 0;
+    for (size_t b = 0; b < COUNT_OF(backends); b++) {
+        for (size_t i = 0; i < count; i++) {
+            if ((tests[i].disk_only && !backends[b].on_disk) ||
+                (tests[i].time_only && !backends[b].virtual_time)) {
+                continue;
+            }
+            snprintf(names[used], sizeof names[used], "%s: %s", backends[b].name, tests[i].name);
+            states[used][0] = &tests[i];
+            states[used][1] = &backends[b];
+            rows[used] = (struct CMUnitTest){ .name = names[used],
+                                              .test_func = with_backend,
+                                              .initial_state = states[used] };
+            used++;
+        }
+    }
+    int failed = _cmocka_run_group_tests(suite, rows, used, NULL, NULL);
+    free(rows);
+    free(states);
+    free(names);
+    return failed;
+}
+
+void world_reopen(World *world)
+{
+    store_close(world->store);
+    open_store(world);
+}
+
+void world_settle(World *world)
+{
+    loop_run_virtual_until(world->loop, loop_now_ms(world->loop));
+}
+
+void world_wake(World *world)
+{
+    if (!world->backend->virtual_time) {
+        loop_stop(world->loop);
+    }
+}
+
+void world_wait(World *world, const bool *flag)
+{
+    if (world->backend->virtual_time) {
+        world_settle(world);
+    }
+    while (!*flag && !world->backend->virtual_time) {
+        loop_run(world->loop);
+    }
+    assert_true(*flag);
+}
+
+/* --- Answers --------------------------------------------------------------------------------- */
+
+static StoreKv copy_kv(Arena *arena, StoreKv kv)
+{
+    kv.key = arena_copy(arena, kv.key);
+    kv.value = arena_copy(arena, kv.value);
+    return kv;
+}
+
+static void take_error(Answer *answer, const Error *err)
+{
+    assert_false(answer->done);
+    answer->done = true;
+    answer->err = err == NULL ? (Error){ 0 } : *err;
+    world_wake(answer->world);
+}
+
+void answer_done(void *context, const StoreReply *reply, const Error *err)
+{
+    Answer *answer = context;
+    Arena *arena = &answer->world->arena;
+    take_error(answer, err);
+    assert_true((reply == NULL) == (err != NULL));
+    if (reply == NULL) {
+        return;
+    }
+    answer->reply = *reply;
+    StoreOpReply *ops = ARENA_ARRAY(arena, StoreOpReply, reply->op_count);
+    for (uint32_t i = 0; i < reply->op_count; i++) {
+        ops[i] = reply->ops[i];
+        StoreKv *kvs = ARENA_ARRAY(arena, StoreKv, ops[i].kv_count);
+        for (uint32_t j = 0; j < ops[i].kv_count; j++) {
+            kvs[j] = copy_kv(arena, reply->ops[i].kvs[j]);
+        }
+        ops[i].kvs = kvs;
+    }
+    answer->reply.ops = ops;
+}
+
+void answer_lease(void *context, const StoreLease *lease, const Error *err)
+{
+    Answer *answer = context;
+    Arena *arena = &answer->world->arena;
+    take_error(answer, err);
+    if (lease == NULL) {
+        return;
+    }
+    answer->lease = *lease;
+    Str *keys = ARENA_ARRAY(arena, Str, lease->key_count);
+    for (uint32_t i = 0; i < lease->key_count; i++) {
+        keys[i] = arena_copy(arena, lease->keys[i]);
+    }
+    answer->lease.keys = keys;
+}
+
+void answer_snapshot(void *context, const StoreSnapshot *snapshot, const Error *err)
+{
+    Answer *answer = context;
+    take_error(answer, err);
+    if (snapshot != NULL) {
+        answer->snapshot = *snapshot;
+    }
+}
+
+static void answer_ids(void *context, const int64_t *ids, uint32_t count, const Error *err)
+{
+    Answer *answer = context;
+    take_error(answer, err);
+    assert_true(count <= COUNT_OF(answer->ids));
+    memcpy(answer->ids, ids, count * sizeof *ids);
+    answer->id_count = count;
+}
+
+static Answer *answer_new(World *world)
+{
+    Answer *answer = ARENA_NEW(&world->arena, Answer);
+    answer->world = world;
+    return answer;
+}
+
+/* Waits for it, unless it was refused. */
+static Answer *wait_answer(World *world, Answer *answer, bool called)
+{
+    if (called) {
+        assert_false(answer->done);
+        world_wait(world, &answer->done);
+    } else {
+        assert_int_not_equal(answer->err.kind, ERROR_NONE);
+    }
+    return answer;
+}
+
+Answer *world_txn(World *world, const StoreTxn *txn)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(world, answer,
+                       store_txn(world->store, txn, answer_done, answer, &answer->err));
+}
+
+Answer *world_op(World *world, StoreOp op)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(world, answer,
+                       store_op(world->store, &op, answer_done, answer, &answer->err));
+}
+
+Answer *world_put(World *world, const char *key, const char *value)
+{
+    return world_put_lease(world, key, value, 0);
+}
+
+Answer *world_put_lease(World *world, const char *key, const char *value, int64_t lease)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(world, answer,
+                       store_put(world->store, str_from_c(key), str_from_c(value), lease,
+                                 answer_done, answer, &answer->err));
+}
+
+Answer *world_delete(World *world, const char *key)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(
+        world, answer,
+        store_delete(world->store, str_from_c(key), answer_done, answer, &answer->err));
+}
+
+Answer *world_compact(World *world, int64_t revision)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(world, answer,
+                       store_compact(world->store, revision, answer_done, answer, &answer->err));
+}
+
+Answer *world_grant(World *world, int64_t ttl_s, int64_t id)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(
+        world, answer,
+        store_lease_grant(world->store, ttl_s, id, answer_lease, answer, &answer->err));
+}
+
+Answer *world_revoke(World *world, int64_t id)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(world, answer,
+                       store_lease_revoke(world->store, id, answer_lease, answer, &answer->err));
+}
+
+Answer *world_keep_alive(World *world, int64_t id)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(
+        world, answer,
+        store_lease_keep_alive(world->store, id, answer_lease, answer, &answer->err));
+}
+
+Answer *world_time_to_live(World *world, int64_t id, bool keys)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(
+        world, answer,
+        store_lease_time_to_live(world->store, id, keys, answer_lease, answer, &answer->err));
+}
+
+Answer *world_lease_list(World *world)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(world, answer,
+                       store_lease_list(world->store, answer_ids, answer, &answer->err));
+}
+
+Answer *world_snapshot(World *world, const char *path)
+{
+    Answer *answer = answer_new(world);
+    return wait_answer(world, answer,
+                       store_snapshot(world->store, path, answer_snapshot, answer, &answer->err));
+}
+
+const char *world_get(World *world, const char *key)
+{
+    Answer *answer = answer_new(world);
+    wait_answer(world, answer,
+                store_get(world->store, str_from_c(key), answer_done, answer, &answer->err));
+    assert_int_equal(answer->err.kind, ERROR_NONE);
+    const StoreOpReply *op = &answer->reply.ops[0];
+    return op->kv_count == 0 ? NULL : arena_copy_c(&world->arena, op->kvs[0].value);
+}
+
+const char *world_show(World *world, StoreOp op)
+{
+    Answer *answer = world_op(world, op);
+    if (answer->err.kind != ERROR_NONE) {
+        return answer->err.text;
+    }
+    const StoreOpReply *reply = &answer->reply.ops[0];
+    Str text = STR_EMPTY;
+    for (uint32_t i = 0; i < reply->kv_count; i++) {
+        const StoreKv *kv = &reply->kvs[i];
+        text = arena_format(&world->arena, "%" STR_FMT "%s%" STR_FMT "=%" STR_FMT, STR_ARG(text),
+                            i == 0 ? "" : " ", STR_ARG(kv->key), STR_ARG(kv->value));
+    }
+    return arena_copy_c(&world->arena, text);
+}
+
+/* --- Watches --------------------------------------------------------------------------------- */
+
+static void note_event(Seen *seen, const StoreEvent *event)
+{
+    const StoreKv *kv = &event->kv, *was = &event->previous;
+    int room = (int)(sizeof seen->log - seen->used);
+    int used =
+        snprintf(seen->log + seen->used, (size_t)room, "%s%s %" STR_FMT,
+                 seen->used == 0 ? "" : ", ", event->deleted ? "delete" : "put", STR_ARG(kv->key));
+    if (used < room && !event->deleted) {
+        used += snprintf(seen->log + seen->used + used, (size_t)(room - used), "=%" STR_FMT,
+                         STR_ARG(kv->value));
+    }
+    if (used < room) {
+        used += snprintf(seen->log + seen->used + used, (size_t)(room - used), "@%lld",
+                         (long long)kv->mod_revision);
+    }
+    if (used < room && event->has_previous) {
+        used +=
+            snprintf(seen->log + seen->used + used, (size_t)(room - used),
+                     " (was %" STR_FMT "@%lld)", STR_ARG(was->value), (long long)was->mod_revision);
+    }
+    seen->used += used < room ? (size_t)used : 0;
+}
+
+static void seen_batch(void *context, const StoreBatch *batch)
+{
+    Seen *seen = context;
+    seen->batches++;
+    seen->current |= batch->count == 0 && !batch->resync && batch->err == NULL;
+    seen->resync |= batch->resync;
+    seen->failed |= batch->err != NULL;
+    seen->compacted = batch->compacted;
+    assert_true(batch->revision >= seen->revision || batch->resync);
+    seen->revision = batch->revision;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        note_event(seen, &batch->events[i]);
+    }
+    seen->events += batch->count;
+    seen->reached = seen->resync || (seen->events >= seen->wait_for && seen->current);
+    if (seen->acks && batch->count > 0) {
+        store_watch_ack(seen->watch);
+    }
+    if (seen->cancel_at == seen->batches) {
+        store_watch_cancel(seen->watch);
+        seen->watch = NULL;
+    }
+    world_wake(seen->world);
+}
+
+void seen_watch(Seen *seen, World *world, const char *key, Str end, int64_t from, bool previous)
+{
+    seen->world = world;
+    Error err;
+    StoreWatchSpec spec = {
+        .key = str_from_c(key),
+        .end = end,
+        .from = from,
+        .previous = previous,
+        .done = seen_batch,
+        .context = seen,
+    };
+    if (!store_watch(world->store, &spec, &seen->watch, &err)) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(seen->batches, 0);
+}
+
+void seen_wait(Seen *seen, uint32_t events)
+{
+    seen->wait_for = events;
+    seen->reached = seen->resync || (seen->events >= events && seen->current);
+    if (!seen->reached) {
+        world_wait(seen->world, &seen->reached);
+    }
+}

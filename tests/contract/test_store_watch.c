@@ -1,0 +1,339 @@
+/* Watches: every change once and in order, from any revision that is kept, and never a gap. */
+#include <stdlib.h>
+
+#include "store_world.h"
+
+static Str end_of(World *world, const char *prefix)
+{
+    return store_prefix_end(&world->arena, str_from_c(prefix));
+}
+
+static void changes_are_told_from_now_on(World *world)
+{
+    world_put(world, "a", "0");
+    Seen seen = { .acks = true };
+    seen_watch(&seen, world, "a", STR_EMPTY, 0, false);
+    seen_wait(&seen, 0);
+    assert_int_equal(seen.revision, 1);
+    world_put(world, "a", "1");
+    world_put(world, "b", "1");
+    world_delete(world, "a");
+    world_put(world, "a", "2");
+    seen_wait(&seen, 3);
+    assert_string_equal(seen.log, "put a=1@2, delete a@4, put a=2@5");
+    store_watch_cancel(seen.watch);
+}
+
+static void ranges_previous_values_and_the_past(World *world)
+{
+    world_put(world, "a/1", "x");
+    world_put(world, "b", "x");
+    world_put(world, "a/2", "y");
+    world_put(world, "a/1", "z");
+    world_delete(world, "a/2");
+    world_put(world, "a/2", "new");
+    Seen all = { .acks = true }, later = { .acks = true }, rest = { .acks = true };
+    seen_watch(&all, world, "a/", end_of(world, "a/"), 1, true);
+    seen_watch(&later, world, "a/2", STR_EMPTY, 4, false);
+    seen_watch(&rest, world, "a/2", STORE_ALL, 2, false);
+    seen_wait(&all, 5);
+    assert_string_equal(all.log, "put a/1=x@1, put a/2=y@3, put a/1=z@4 (was x@1), "
+                                 "delete a/2@5 (was y@3), put a/2=new@6");
+    seen_wait(&later, 2);
+    assert_string_equal(later.log, "delete a/2@5, put a/2=new@6");
+    seen_wait(&rest, 4);
+    assert_string_equal(rest.log, "put b=x@2, put a/2=y@3, delete a/2@5, put a/2=new@6");
+    store_watch_cancel(all.watch);
+    store_watch_cancel(later.watch);
+    store_watch_cancel(rest.watch);
+}
+
+static void a_restart_loses_no_change(World *world)
+{
+    world_put(world, "a", "1");
+    world_put(world, "a", "2");
+    world_delete(world, "a");
+    world_reopen(world);
+    Seen seen = { .acks = true };
+    seen_watch(&seen, world, "a", STR_EMPTY, 2, true);
+    world_put(world, "a", "3");
+    seen_wait(&seen, 3);
+    assert_string_equal(seen.log, "put a=2@2 (was 1@1), delete a@3 (was 2@2), put a=3@4");
+    store_watch_cancel(seen.watch);
+}
+
+static void a_transaction_is_told_in_its_order(World *world)
+{
+    Seen seen = { .acks = true };
+    seen_watch(&seen, world, "a", STORE_ALL, 0, false);
+    StoreOp ops[] = {
+        { .kind = STORE_PUT, .key = STR("c"), .value = STR("1") },
+        { .kind = STORE_PUT, .key = STR("a"), .value = STR("1") },
+        { .kind = STORE_PUT, .key = STR("b"), .value = STR("1") },
+    };
+    StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
+    world_txn(world, &txn);
+    seen_wait(&seen, 3);
+    assert_string_equal(seen.log, "put c=1@1, put a=1@1, put b=1@1");
+    store_watch_cancel(seen.watch);
+}
+
+/* Nothing is told beyond the window, and everything afterwards. */
+static void a_slow_watcher_is_told_later(World *world)
+{
+    Seen seen = { 0 };
+    seen_watch(&seen, world, "a", STR_EMPTY, 0, false);
+    seen_wait(&seen, 0);
+    char value[32];
+    for (int i = 1; i <= 20; i++) {
+        snprintf(value, sizeof value, "%d", i);
+        world_put(world, "a", value);
+    }
+    seen_wait(&seen, 1);
+    uint32_t first = seen.events;
+    assert_true(first >= 1 && first < 20);
+    assert_int_equal(store_status(world->store).watches_behind, 1);
+    seen.acks = true;
+    store_watch_ack(seen.watch);
+    seen_wait(&seen, 20);
+    assert_int_equal(seen.events, 20);
+    const char *at = seen.log;
+    for (int i = 1; i <= 20; i++) {
+        snprintf(value, sizeof value, "a=%d@%d", i, i);
+        at = strstr(at, value);
+        assert_non_null(at);
+    }
+    assert_int_equal(seen.revision, 20);
+    store_watch_cancel(seen.watch);
+}
+
+typedef struct Count {
+    World *world;
+    StoreWatch *watch;
+    uint32_t events, batches, largest;
+    int64_t last, told;
+    uint32_t wanted;
+    bool reached, fails;
+} Count;
+
+static void count_batch(void *context, const StoreBatch *batch)
+{
+    Count *count = context;
+    count->batches++;
+    count->fails |= batch->resync || batch->err != NULL;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        int64_t revision = batch->events[i].kv.mod_revision;
+        /* Each revision has one change here. */
+        count->fails |= revision != count->last + 1 || revision <= count->told;
+        count->last = revision;
+    }
+    count->told = batch->revision;
+    count->fails |= count->told < count->last;
+    count->events += batch->count;
+    count->largest = batch->count > count->largest ? batch->count : count->largest;
+    if (batch->count > 0) {
+        store_watch_ack(count->watch);
+    }
+    count->reached = count->events >= count->wanted;
+    world_wake(count->world);
+}
+
+/* More than memory keeps of late: the log has it, in batches. */
+static void a_watch_from_long_ago_reads_the_log(World *world)
+{
+    enum {
+        PUTS = 400,
+        SIZE = 50000
+    };
+    char *large = arena_alloc(&world->arena, SIZE);
+    memset(large, 'x', SIZE);
+    Answer *answers = ARENA_ARRAY(&world->arena, Answer, PUTS);
+    memset(answers, 0, PUTS * sizeof *answers);
+    Error err;
+    for (int i = 0; i < PUTS; i++) {
+        answers[i].world = world;
+        assert_true(store_put(world->store, STR("k"), str_from(large, SIZE), 0, answer_done,
+                              &answers[i], &err));
+    }
+    while (!answers[PUTS - 1].done) {
+        world_wait(world, &answers[PUTS - 1].done);
+    }
+    Count counts[6] = { 0 };
+    for (unsigned i = 0; i < COUNT_OF(counts); i++) {
+        counts[i] = (Count){ .world = world, .wanted = PUTS };
+        StoreWatchSpec spec = {
+            .key = STR("k"), .from = 1, .window = i, .done = count_batch, .context = &counts[i]
+        };
+        assert_true(store_watch(world->store, &spec, &counts[i].watch, &err));
+    }
+    for (unsigned i = 0; i < COUNT_OF(counts); i++) {
+        while (!counts[i].reached) {
+            world_wait(world, &counts[i].reached);
+        }
+        assert_false(counts[i].fails);
+        assert_int_equal(counts[i].events, PUTS);
+        assert_true(counts[i].largest <= STORE_BATCH_BYTES / SIZE + 1);
+        store_watch_cancel(counts[i].watch);
+    }
+}
+
+/* A revision that is larger than a batch, and than what is kept in memory. */
+static void a_large_delete_is_told_in_batches(World *world)
+{
+    enum {
+        KEYS = 2300,
+        SIZE = 4000
+    };
+    char *large = arena_alloc(&world->arena, SIZE);
+    memset(large, 'x', SIZE);
+    Answer *answers = ARENA_ARRAY(&world->arena, Answer, KEYS);
+    memset(answers, 0, KEYS * sizeof *answers);
+    Error err;
+    for (int i = 0; i < KEYS; i++) {
+        Str key = arena_format(&world->arena, "k%05d", i);
+        answers[i].world = world;
+        assert_true(
+            store_put(world->store, key, str_from(large, SIZE), 0, answer_done, &answers[i], &err));
+    }
+    while (!answers[KEYS - 1].done) {
+        world_wait(world, &answers[KEYS - 1].done);
+    }
+    Seen seen = { .acks = true };
+    seen_watch(&seen, world, "k", STR("l"), 0, true);
+    seen_wait(&seen, 0);
+    world_op(world, (StoreOp){ .kind = STORE_DELETE, .key = STR("k"), .end = STR("l") });
+    world_put(world, "k", "after");
+    while (seen.events < KEYS + 1) {
+        seen_wait(&seen, KEYS + 1);
+    }
+    assert_int_equal(seen.events, KEYS + 1);
+    assert_int_equal(seen.revision, KEYS + 2);
+    store_watch_cancel(seen.watch);
+}
+
+static void a_compacted_start_is_answered_with_resync(World *world)
+{
+    for (int i = 0; i < 5; i++) {
+        world_put(world, "a", "1");
+    }
+    world_compact(world, 3);
+    Seen old = { .acks = true }, kept = { .acks = true };
+    seen_watch(&old, world, "a", STR_EMPTY, 3, false);
+    seen_watch(&kept, world, "a", STR_EMPTY, 4, false);
+    seen_wait(&old, 1);
+    assert_true(old.resync);
+    assert_int_equal(old.compacted, 3);
+    assert_int_equal(old.events, 0);
+    seen_wait(&kept, 2);
+    assert_false(kept.resync);
+    world_put(world, "a", "2");
+    seen_wait(&kept, 3);
+    assert_int_equal(old.batches, 1);
+    store_watch_cancel(old.watch);
+    store_watch_cancel(kept.watch);
+    if (world->backend->on_disk) {
+        world_reopen(world);
+        Seen again = { .acks = true };
+        seen_watch(&again, world, "a", STR_EMPTY, 2, false);
+        seen_wait(&again, 1);
+        assert_true(again.resync);
+        store_watch_cancel(again.watch);
+    }
+}
+
+static void a_start_in_the_future_is_answered_with_resync(World *world)
+{
+    world_put(world, "a", "1");
+    Seen next = { .acks = true }, beyond = { .acks = true };
+    seen_watch(&next, world, "a", STR_EMPTY, 2, false);
+    seen_watch(&beyond, world, "a", STR_EMPTY, 3, false);
+    seen_wait(&beyond, 1);
+    assert_true(beyond.resync);
+    assert_int_equal(beyond.compacted, 1);
+    world_put(world, "a", "2");
+    seen_wait(&next, 1);
+    assert_string_equal(next.log, "put a=2@2");
+    store_watch_cancel(next.watch);
+    store_watch_cancel(beyond.watch);
+}
+
+static void a_watch_can_be_canceled_anywhere(World *world)
+{
+    Seen first = { .acks = true, .cancel_at = 1 }, second = { .acks = true, .cancel_at = 2 };
+    seen_watch(&first, world, "a", STR_EMPTY, 0, false);
+    seen_watch(&second, world, "a", STR_EMPTY, 0, false);
+    Seen before = { 0 };
+    seen_watch(&before, world, "a", STR_EMPTY, 0, false);
+    store_watch_cancel(before.watch);
+    seen_wait(&second, 0);
+    world_put(world, "a", "1");
+    seen_wait(&second, 1);
+    world_put(world, "a", "2");
+    world_get(world, "a");
+    assert_int_equal(first.events, 0);
+    assert_int_equal(second.events, 1);
+    assert_int_equal(before.batches, 0);
+    assert_int_equal(store_status(world->store).watches, 0);
+    /* While its scan is under way. */
+    Seen scanning = { 0 };
+    if (world->backend->on_disk) {
+        world_reopen(world);
+    }
+    seen_watch(&scanning, world, "a", STR_EMPTY, 1, false);
+    Error err;
+    Answer one = { .world = world };
+    assert_true(store_get(world->store, STR("a"), answer_done, &one, &err));
+    store_watch_cancel(scanning.watch);
+    world_wait(world, &one.done);
+    assert_int_equal(scanning.batches, 0);
+}
+
+static void a_quiet_watch_is_told_the_revision(World *world)
+{
+    Seen seen = { .acks = true };
+    seen_watch(&seen, world, "a", STR_EMPTY, 0, false);
+    seen_wait(&seen, 0);
+    world_put(world, "b", "1");
+    assert_int_equal(seen.batches, 1);
+    loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + STORE_PROGRESS_MS);
+    assert_int_equal(seen.batches, 2);
+    assert_int_equal(seen.revision, 1);
+    world_put(world, "a", "1");
+    loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + STORE_PROGRESS_MS);
+    assert_int_equal(seen.batches, 3);
+    loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + STORE_PROGRESS_MS);
+    assert_int_equal(seen.batches, 4);
+    assert_int_equal(seen.events, 1);
+    store_watch_cancel(seen.watch);
+}
+
+static void bad_watches_are_refused(World *world)
+{
+    Error err;
+    StoreWatch *watch;
+    StoreWatchSpec spec = { .key = STR_EMPTY };
+    assert_false(store_watch(world->store, &spec, &watch, &err));
+    spec = (StoreWatchSpec){ .key = STR("a"), .from = -1 };
+    assert_false(store_watch(world->store, &spec, &watch, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+}
+
+int main(void)
+{
+    static const StoreTest tests[] = {
+        STORE_TEST(changes_are_told_from_now_on),
+        STORE_TEST(ranges_previous_values_and_the_past),
+        { "a_restart_loses_no_change", a_restart_loses_no_change, .disk_only = true },
+        STORE_TEST(a_transaction_is_told_in_its_order),
+        STORE_TEST(a_slow_watcher_is_told_later),
+        STORE_TEST(a_watch_from_long_ago_reads_the_log),
+        STORE_TEST(a_large_delete_is_told_in_batches),
+        STORE_TEST(a_compacted_start_is_answered_with_resync),
+        STORE_TEST(a_start_in_the_future_is_answered_with_resync),
+        STORE_TEST(a_watch_can_be_canceled_anywhere),
+        { "a_quiet_watch_is_told_the_revision", a_quiet_watch_is_told_the_revision,
+          .time_only = true },
+        STORE_TEST(bad_watches_are_refused),
+    };
+    return store_tests_run("store watches", tests, COUNT_OF(tests));
+}

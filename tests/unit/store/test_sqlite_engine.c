@@ -1,0 +1,179 @@
+/* Files that are not what they should be, and the memory of how far a file was purged. */
+#include "store/sqlite_engine.h"
+
+#include <sqlite3.h>
+
+#include "scratch.h"
+#include "store/store.h"
+
+static Loop *loop_of(void)
+{
+    return loop_new_virtual(1);
+}
+
+/* Opens the folder as a store; the kind of the failure. */
+static ErrorKind open_kind(const char *folder, Error *err)
+{
+    AUTO(Loop) *loop = loop_of();
+    AUTO(Store) *store = NULL;
+    *err = (Error){ 0 };
+    return store_open_sqlite(loop, folder, NULL, &store, err) ? ERROR_NONE : err->kind;
+}
+
+static void run_sql(const char *path, const char *text)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void put_done(void *context, const StoreReply *reply, const Error *err)
+{
+    *(bool *)context = err == NULL;
+}
+
+/* A store with some pages. */
+static void fill(const char *folder)
+{
+    AUTO(Loop) *loop = loop_of();
+    AUTO(Store) *store = NULL;
+    Error err;
+    assert_true(store_open_sqlite(loop, folder, NULL, &store, &err));
+    char value[2000];
+    memset(value, 'x', sizeof value);
+    for (int i = 0; i < 50; i++) {
+        char key[16];
+        bool done = false;
+        snprintf(key, sizeof key, "%d", i);
+        assert_true(store_put(store, str_from_c(key), str_from(value, sizeof value), 0, put_done,
+                              &done, &err));
+        loop_run_virtual_until(loop, 0);
+        assert_true(done);
+    }
+}
+
+static void a_newer_format_is_refused(void **state)
+{
+    Scratch *scratch = *state;
+    Error err;
+    const char *folder = scratch_place(scratch, "store");
+    fill(folder);
+    run_sql(scratch_place(scratch, "store/store.db"), "PRAGMA user_version = 2");
+    assert_int_equal(open_kind(folder, &err), ERROR_INVALID);
+    assert_non_null(strstr(err.text, "newer eden (format 2, this one knows 1)"));
+    EngineState seen;
+    assert_false(sqlite_engine_check(scratch_place(scratch, "store/store.db"), &seen, &err));
+}
+
+static void a_database_of_somebody_else_is_refused(void **state)
+{
+    Scratch *scratch = *state;
+    Error err;
+    scratch_put(scratch, "store/store.lock", "");
+    run_sql(scratch_place(scratch, "store/store.db"), "CREATE TABLE t (a); CREATE TABLE u (a)");
+    assert_int_equal(open_kind(scratch_place(scratch, "store"), &err), ERROR_INVALID);
+    assert_non_null(strstr(err.text, "no store of eden's"));
+}
+
+static void what_is_no_database_is_told_as_damaged(void **state)
+{
+    Scratch *scratch = *state;
+    Error err;
+    char text[5000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    scratch_put(scratch, "store/store.db", text);
+    assert_int_equal(open_kind(scratch_place(scratch, "store"), &err), ERROR_OS);
+    assert_non_null(strstr(err.text, "is damaged"));
+}
+
+static void damage_is_found_by_a_check(void **state)
+{
+    Scratch *scratch = *state;
+    Error err;
+    const char *path = scratch_place(scratch, "store/store.db");
+    fill(scratch_place(scratch, "store"));
+    EngineState seen;
+    assert_true(sqlite_engine_check(path, &seen, &err));
+    assert_int_equal(seen.revision, 50);
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    fseek(file, 4096 * 8 + 3, SEEK_SET);
+    for (int i = 0; i < 4096; i++) {
+        fputc(0xa5, file);
+    }
+    fclose(file);
+    assert_false(sqlite_engine_check(path, &seen, &err));
+    assert_int_equal(err.kind, ERROR_OS);
+    assert_non_null(strstr(err.text, "is damaged"));
+}
+
+static void a_directory_that_cannot_be_is_told(void **state)
+{
+    Scratch *scratch = *state;
+    Error err;
+    scratch_put(scratch, "file", "");
+    assert_int_not_equal(open_kind(scratch_place(scratch, "file/store"), &err), ERROR_NONE);
+    assert_non_null(strstr(err.text, "file"));
+}
+
+/* Compacting takes the rows away: the file does not grow with the number of changes. */
+static void purged_rows_are_gone(void **state)
+{
+    Scratch *scratch = *state;
+    const char *folder = scratch_place(scratch, "store");
+    StoreSettings settings = { .keep_revisions = 10 };
+    AUTO(Loop) *loop = loop_of();
+    Store *store;
+    Error err;
+    assert_true(store_open_sqlite(loop, folder, &settings, &store, &err));
+    for (int i = 0; i < 3000; i++) {
+        bool done = false;
+        Str key = i % 3 == 0 ? STR("a") : i % 3 == 1 ? STR("b") : STR("c");
+        if (i % 7 == 6) {
+            assert_true(store_delete(store, key, put_done, &done, &err));
+        } else {
+            assert_true(store_put(store, key, STR("v"), 0, put_done, &done, &err));
+        }
+        if (i % 100 == 99) {
+            loop_run_virtual_until(loop, 0);
+            assert_true(done);
+        }
+    }
+    int64_t revision = store_status(store).revision, compacted = store_status(store).compacted;
+    assert_true(revision - compacted <= 12);
+    store_close(store);
+    Engine *engine;
+    assert_true(sqlite_engine_open(scratch_place(scratch, "store/store.db"), 0, &engine, &err));
+    EngineState seen;
+    assert_true(engine->kind->get_state(engine, &seen, &err));
+    assert_int_equal(id_revision(seen.purged), compacted);
+    engine->kind->close(engine);
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    sqlite3_open(scratch_place(scratch, "store/store.db"), &db);
+    sqlite3_prepare_v2(db, "SELECT count(*) FROM changes", -1, &statement, NULL);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_true(sqlite3_column_int(statement, 0) <= 12 + 3);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_newer_format_is_refused, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(a_database_of_somebody_else_is_refused, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_database_is_told_as_damaged, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(damage_is_found_by_a_check, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(a_directory_that_cannot_be_is_told, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(purged_rows_are_gone, scratch_set_up, scratch_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
