@@ -17,26 +17,83 @@ static bool check_name(Str name, Error *err)
            error_set(err, ERROR_INVALID, "'name' cannot be the name of a file");
 }
 
-static bool check_field(Str text, const char *name, Error *err)
+/* What cron does not understand it passes over without a word to anybody: the job would never run. */
+typedef struct TimeField {
+    const char *param;
+    int64_t low, high;
+    const char *names; /* of three letters each, from `low` on; NULL: it has none */
+} TimeField;
+
+static const TimeField time_fields[] = {
+    { "minute", 0, 59, NULL },
+    { "hour", 0, 23, NULL },
+    { "day", 1, 31, NULL },
+    { "month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec" },
+    { "weekday", 0, 7, "sunmontuewedthufrisat" },
+};
+
+static bool read_number(const TimeField *field, Str text, int64_t *out)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i];
-        if (!ascii_is_name(c) && strchr("*/,-~", c) == NULL) {
-            return error_set(err, ERROR_INVALID, "'%s' cannot be '%" STR_FMT "'", name,
-                             STR_ARG(text));
+    Str names = field->names == NULL ? STR_EMPTY : str_from_c(field->names);
+    for (size_t i = 0; text.len == 3 && i < names.len; i += 3) {
+        if (str_eq_ignore_case(text, str_slice(names, i, i + 3))) {
+            *out = field->low + (int64_t)(i / 3);
+            return true;
         }
     }
-    return text.len > 0 || error_set(err, ERROR_INVALID, "'%s' is empty", name);
+    return text.len > 0 && ascii_is_digit(text.data[0]) && str_to_i64(text, out) &&
+           *out >= field->low && *out <= field->high;
+}
+
+/* "*", "5", "1-5", some of them with "/2"; "0~30": any of these, where cron knows that. */
+static bool is_item(const TimeField *field, Str item)
+{
+    int64_t from = field->low, to = field->high, every = 1;
+    size_t slash = str_find(item, STR("/"), 0);
+    Str range = str_slice(item, 0, slash);
+    if (slash != STR_NOT_FOUND) {
+        Str text = str_from_offset(item, slash + 1);
+        if (text.len == 0 || !ascii_is_digit(text.data[0]) || !str_to_i64(text, &every) ||
+            every < 1) {
+            return false;
+        }
+    }
+    size_t tilde = str_find(range, STR("~"), 0);
+    size_t between = tilde != STR_NOT_FOUND ? tilde : str_find(range, STR("-"), 0);
+    if (str_eq(range, STR("*"))) {
+        return true;
+    }
+    if (between == STR_NOT_FOUND) {
+        return read_number(field, range, &from);
+    }
+    Str first = str_slice(range, 0, between), last = str_from_offset(range, between + 1);
+    bool open = tilde != STR_NOT_FOUND;
+    return ((open && first.len == 0) || read_number(field, first, &from)) &&
+           ((open && last.len == 0) || read_number(field, last, &to)) && from <= to;
+}
+
+static bool check_field(const TimeField *field, Str text, Error *err)
+{
+    Str rest = text, item;
+    bool ok = text.len > 0 && text.data[text.len - 1] != ',';
+    while (ok && str_split_next(&rest, ',', &item)) {
+        ok = is_item(field, item);
+    }
+    return ok ||
+           error_set(err, ERROR_INVALID,
+                     "'%s' cannot be '%" STR_FMT "': cron takes numbers from %lld to "
+                     "%lld%s, as '*', '*/5', '1,3' or '1-5'",
+                     field->param, STR_ARG(text), (long long)field->low, (long long)field->high,
+                     field->names == NULL ? "" : " or names of three letters");
 }
 
 static bool put_time(Call *call, Buf *out, Error *err)
 {
-    static const char *const fields[] = { "minute", "hour", "day", "month", "weekday" };
     if (call_has(call, "every")) {
-        for (size_t i = 0; i < COUNT_OF(fields); i++) {
-            if (!str_eq(call_str(call, fields[i]), STR("*"))) {
+        for (size_t i = 0; i < COUNT_OF(time_fields); i++) {
+            if (!str_eq(call_str(call, time_fields[i].param), STR("*"))) {
                 return error_set(err, ERROR_INVALID, "'every' and '%s' exclude each other",
-                                 fields[i]);
+                                 time_fields[i].param);
             }
         }
         buf_put_char(out, '@');
@@ -44,9 +101,9 @@ static bool put_time(Call *call, Buf *out, Error *err)
         buf_put_char(out, ' ');
         return true;
     }
-    for (size_t i = 0; i < COUNT_OF(fields); i++) {
-        Str field = call_str(call, fields[i]);
-        if (!check_field(field, fields[i], err)) {
+    for (size_t i = 0; i < COUNT_OF(time_fields); i++) {
+        Str field = call_str(call, time_fields[i].param);
+        if (!check_field(&time_fields[i], field, err)) {
             return false;
         }
         buf_put(out, field);

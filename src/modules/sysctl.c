@@ -22,7 +22,7 @@ static bool setting_path(Call *call, Str name, Str *out, Error *err)
     buf_put_c(&path, "/proc/sys/");
     for (size_t i = 0; ok && i < name.len; i++) {
         char c = name.data[i];
-        ok = ascii_is_name(c) || strchr("./-:@", c) != NULL;
+        ok = ascii_is_name(c) || (c != '\0' && strchr("./-:@", c) != NULL);
         buf_put_char(&path, c == '.' ? '/' : c == '/' ? '.' : c);
     }
     *out = buf_str(&path);
@@ -30,20 +30,27 @@ static bool setting_path(Call *call, Str name, Str *out, Error *err)
                            STR_ARG(name));
 }
 
+static Str next_word(Str *rest)
+{
+    size_t len = 0;
+    *rest = str_trim(*rest);
+    while (len < rest->len && !ascii_is_space(rest->data[len])) {
+        len++;
+    }
+    Str word = str_slice(*rest, 0, len);
+    *rest = str_from_offset(*rest, len);
+    return word;
+}
+
 /* Lists of numbers have one blank or tab between them, as the kernel likes. */
 static bool same_values(Str a, Str b)
 {
-    Str x[64], y[64];
-    uint32_t count = edit_words(a, x, COUNT_OF(x));
-    if (count != edit_words(b, y, COUNT_OF(y))) {
-        return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (!str_eq(x[i], y[i])) {
-            return false;
-        }
-    }
-    return true;
+    Str x, y;
+    do {
+        x = next_word(&a);
+        y = next_word(&b);
+    } while (x.len > 0 && str_eq(x, y));
+    return x.len == 0 && y.len == 0;
 }
 
 /* Of "key = value"; false: it is none. */

@@ -16,7 +16,8 @@ static bool check_zone(Call *call, Str zone, Error *err)
     bool ok = zone.len > 0 && zone.data[0] != '/' && zone.data[zone.len - 1] != '/' &&
               str_find(zone, STR(".."), 0) == STR_NOT_FOUND;
     for (size_t i = 0; ok && i < zone.len; i++) {
-        ok = ascii_is_name(zone.data[i]) || strchr("/-+", zone.data[i]) != NULL;
+        ok = ascii_is_name(zone.data[i]) ||
+             (zone.data[i] != '\0' && strchr("/-+", zone.data[i]) != NULL);
     }
     if (!ok) {
         return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a time zone", STR_ARG(zone));

@@ -178,6 +178,53 @@ static void a_cron_job_is_a_file(void **state)
     settle(fixture, true);
 }
 
+static void a_time_that_cron_would_pass_over_is_refused(void **state)
+{
+    Fixture *fixture = *state;
+    static const struct {
+        const char *param, *text;
+        bool good;
+    } cases[] = {
+        { "minute", "0", true },
+        { "minute", "*/15", true },
+        { "minute", "1,2,30-40/5", true },
+        { "minute", "0~30", true },
+        { "minute", "~", true },
+        { "hour", "08", true },
+        { "month", "jan,Dec", true },
+        { "weekday", "mon-fri", true },
+        { "weekday", "7", true },
+        { "minute", "60", false },
+        { "hour", "24", false },
+        { "day", "0", false },
+        { "month", "13", false },
+        { "weekday", "8", false },
+        { "weekday", "friday", false },
+        { "hour", "jan", false },
+        { "minute", "5-1", false },
+        { "minute", "*/0", false },
+        { "minute", "1,", false },
+        { "minute", ",1", false },
+        { "minute", "1-", false },
+        { "minute", "-1", false },
+        { "minute", "*/", false },
+        { "minute", "+1", false },
+        { "minute", "**", false },
+        { "minute", "1 2", false },
+        { "minute", "99999999999999999999", false },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        use_cron(fixture, "true");
+        set_text(fixture, cases[i].param, cases[i].text);
+        if (check(fixture) != cases[i].good) {
+            fail_msg("%s: %s", cases[i].param, cases[i].text);
+        }
+    }
+    use_cron(fixture, "true");
+    set_param(fixture, "minute", value_string(str_from("*\0", 2)));
+    assert_false(check(fixture));
+}
+
 static void secrets_of_a_cron_job_are_not_shown(void **state)
 {
     Fixture *fixture = *state;
@@ -280,9 +327,16 @@ static void a_setting_is_one_line(void **state)
         set_text(fixture, "name", bad[i]);
         assert_false(check(fixture));
     }
+    set_param(fixture, "name", value_string(str_from("net.a\0", 6)));
+    assert_false(check(fixture));
     set_text(fixture, "name", "net.a");
     set_text(fixture, "value", "1\nkernel.x = 2");
     assert_false(check(fixture));
+    set_text(fixture, "value", "|/bin/a #1");
+    settle(fixture, true);
+    set_text(fixture, "value", "|/bin/a #2");
+    settle(fixture, true);
+    assert_str(content(fixture, path), "# mine\nnet.a = |/bin/a #2\n; net.b = 2\n");
 }
 
 static void a_mount_below_another_root_is_its_line(void **state)
@@ -328,6 +382,7 @@ int main(void)
         IN_ROOT(a_host_without_a_proper_name_or_address_is_refused),
         IN_ROOT(a_limit_is_one_line),
         IN_ROOT(a_cron_job_is_a_file),
+        IN_ROOT(a_time_that_cron_would_pass_over_is_refused),
         IN_ROOT(secrets_of_a_cron_job_are_not_shown),
         IN_ROOT(a_cron_job_cannot_hold_another),
         IN_ROOT(the_name_of_another_root_is_its_file),
