@@ -168,6 +168,16 @@ static const char *text_of(Call *call, const char *param)
     return arena_copy_c(call->arena, call_str(call, param));
 }
 
+static bool make_place(Call *call, Error *err)
+{
+    FileWrite empty = {
+        .content = STR_EMPTY, .mode = FILE_MODE_NEW, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID
+    };
+    Str place = call_str(call, "name");
+    return call_bool(call, "file") ? host_write(call->host, place, &empty, err)
+                                   : host_make_directory(call->host, place, 0755, true, err);
+}
+
 static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
 {
     MountChange *change = outcome->found;
@@ -178,8 +188,7 @@ static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
         outcome->changed = true;
     }
     if (change->mount) {
-        if ((change->make_place &&
-             !host_make_directory(call->host, call_str(call, "name"), 0755, true, err)) ||
+        if ((change->make_place && !make_place(call, err)) ||
             !TOOL_DO(call, NULL, err, "mount", "-t", text_of(call, "type"), "-o",
                      text_of(call, "options"), "--", text_of(call, "device"),
                      text_of(call, "name"))) {

@@ -51,6 +51,15 @@ def test_place_behind_a_link_is_mounted_once(light):
     assert host.run("grep /srv/real/x /proc/self/mountinfo", check=False).out == ""
 
 
+def test_file_is_bound_to_a_place_that_is_made(light):
+    host = light("trixie")
+    host.run("echo x > /srv/from")
+    steps = mounted(name="/srv/to", device="/srv/from", type="none", options="bind", file=True)
+    assert host.apply(steps).result == "changed"
+    assert host.read("/srv/to") == "x\n"
+    assert host.apply(steps).result == "ok"
+
+
 def test_what_cannot_be_mounted_is_not_kept_for_the_next_boot(light):
     host = light("trixie")
     before = host.read("/etc/fstab")

@@ -33,7 +33,9 @@ static bool look_at_home(HomeFile *file, Str home, Error *err)
         return true;
     }
     if (info.kind != FILE_DIRECTORY) {
-        return refuse(file, home, "is no directory", err);
+        return refuse(file, home,
+                      info.kind == FILE_LINK ? "is a link, not the home itself" : "is no directory",
+                      err);
     }
     return check_owner(file, home, &info, err) &&
            host_open_below(call->host, home, &file->below, err);
