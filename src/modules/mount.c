@@ -45,6 +45,12 @@ static bool read_mounted(Call *call, Str place, Mounted *out, Error *err)
 
 static bool check_words(Call *call, Error *err)
 {
+    if (value_is_secret(call_param(call, "options")) ||
+        value_is_secret(call_param(call, "device"))) {
+        return error_set(err, ERROR_INVALID,
+                         "everybody may read /etc/fstab and what mount is called with: put the "
+                         "secret into a file of mode 0600, as for 'credentials=' of cifs");
+    }
     return tool_word(call_str(call, "device"), "device", err) &&
            fstab_check_word(call_str(call, "type"), "type", err) &&
            fstab_check_word(call_str(call, "options"), "options", err);

@@ -130,8 +130,10 @@ static bool look_at_kernel(Call *call, SettingChange *change, Outcome *outcome, 
     change->set_now = !same_values(now, change->value);
     if (change->set_now) {
         outcome->changed = true;
-        outcome_change(call, outcome, "in force", value_string(str_trim(now)),
-                       value_string(change->value));
+        bool secret = value_is_secret(call_param(call, "value"));
+        outcome_change(call, outcome, "in force",
+                       secret ? value_missing() : value_string(str_trim(now)),
+                       value_string(secret ? STR("(secret)") : change->value));
     }
     return true;
 }
@@ -147,7 +149,12 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     edit_setting(&edit, name, change->value);
-    if (!edit_end(&edit, false, outcome, err) || !look_at_kernel(call, change, outcome, err)) {
+    bool secret = value_is_secret(call_param(call, "value"));
+    if (secret) {
+        edit.target->has_mode = true;
+        edit.target->mode = FILE_MODE_SECRET;
+    }
+    if (!edit_end(&edit, secret, outcome, err) || !look_at_kernel(call, change, outcome, err)) {
         return false;
     }
     change->file = edit.target;

@@ -339,6 +339,29 @@ static void a_setting_is_one_line(void **state)
     assert_str(content(fixture, path), "# mine\nnet.a = |/bin/a #2\n; net.b = 2\n");
 }
 
+static void a_secret_setting_is_not_for_everybody(void **state)
+{
+    Fixture *fixture = *state;
+    const char *path = "/etc/sysctl.d/90-eden.conf";
+    FileInfo info;
+    put(fixture, path, "net.a = 1\n");
+    use_action(fixture, "sysctl.present");
+    set_text(fixture, "file", path);
+    set_text(fixture, "name", "net.ipv4.tcp_fastopen_key");
+    set_param(fixture, "value", value_with_secret(value_string(STR("1-2-3-4"))));
+    set_text(fixture, "state", "present");
+    settle(fixture, true);
+    assert_true(host_stat(fixture->host, str_from_c(path), &info, &fixture->err));
+    assert_int_equal(info.mode, 0600);
+    use_action(fixture, "mount.mounted");
+    set_text(fixture, "name", "/srv/x");
+    set_text(fixture, "device", "//h/x");
+    set_text(fixture, "type", "cifs");
+    set_param(fixture, "options", value_with_secret(value_string(STR("password=x"))));
+    assert_false(check(fixture));
+    assert_non_null(strstr(fixture->err.text, "credentials="));
+}
+
 static void a_mount_below_another_root_is_its_line(void **state)
 {
     Fixture *fixture = *state;
@@ -388,6 +411,7 @@ int main(void)
         IN_ROOT(the_name_of_another_root_is_its_file),
         IN_ROOT(a_time_zone_is_a_link),
         IN_ROOT(a_setting_is_one_line),
+        IN_ROOT(a_secret_setting_is_not_for_everybody),
         IN_ROOT(a_mount_below_another_root_is_its_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
