@@ -168,6 +168,7 @@ static bool try(Fixture *f)
 
 static void use_client(Fixture *f, TestCertificate own, Str ca)
 {
+    connection_free(TAKE(f->connection));
     tls_context_free(f->client_tls);
     f->client_tls = make_context(f, TLS_CLIENT, own, ca);
 }

@@ -1,0 +1,515 @@
+#include "net/http1.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LINE_MAX_BYTES = 1024, /* around chunks */
+    TRAILER_MAX = 4096,
+    LENGTH_DIGITS_MAX = 18,
+    CHUNK_DIGITS_MAX = 12
+};
+
+enum {
+    STATE_BEGIN,
+    STATE_HEAD,
+    STATE_LENGTH,
+    STATE_CHUNK_LINE,
+    STATE_CHUNK,
+    STATE_CHUNK_END,
+    STATE_TRAILER,
+    STATE_UNTIL_CLOSE,
+    STATE_OVER, /* the end is not told yet */
+    STATE_FAILED,
+};
+
+/* --- Characters ------------------------------------------------------------------------------ */
+
+/* tchar of RFC 9110. */
+static bool is_token_char(char c)
+{
+    return ascii_is_alpha(c) || ascii_is_digit(c) ||
+           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+}
+
+static bool is_token(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (!is_token_char(text.data[i])) {
+            return false;
+        }
+    }
+    return text.len > 0;
+}
+
+static bool is_field_text(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if ((c < ' ' && c != '\t') || c == 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static Str trim_blanks(Str text)
+{
+    while (text.len > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
+        text = str_from_offset(text, 1);
+    }
+    while (text.len > 0 && (text.data[text.len - 1] == ' ' || text.data[text.len - 1] == '\t')) {
+        text.len--;
+    }
+    return text;
+}
+
+/* Digits only: no sign, no blank. */
+static bool parse_length(Str text, uint64_t *out)
+{
+    uint64_t length = 0;
+    if (text.len == 0 || text.len > LENGTH_DIGITS_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        if (!ascii_is_digit(text.data[i])) {
+            return false;
+        }
+        length = length * 10 + (uint64_t)(text.data[i] - '0');
+    }
+    *out = length;
+    return true;
+}
+
+/* --- Failures -------------------------------------------------------------------------------- */
+
+PRINTF_LIKE(5, 6)
+static bool refuse(Http1Reader *reader, int status, Error *err, ErrorKind kind, const char *format,
+                   ...)
+{
+    va_list args;
+    va_start(args, format);
+    char text[200];
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    reader->refusal = status;
+    reader->state = STATE_FAILED;
+    return error_set(err, kind, "%s", text);
+}
+
+static bool refuse_bad(Http1Reader *reader, Error *err, const char *what)
+{
+    return refuse(reader, 400, err, ERROR_INVALID, "no valid HTTP: %s", what);
+}
+
+/* --- The first line -------------------------------------------------------------------------- */
+
+static bool read_version(Http1Reader *reader, Str text, bool *newer, Error *err)
+{
+    if (!str_eq(text, STR("HTTP/1.1")) && !str_eq(text, STR("HTTP/1.0"))) {
+        bool other = str_starts(text, STR("HTTP/"));
+        return refuse(reader, other ? 505 : 400, err, ERROR_INVALID, "no valid HTTP: %s",
+                      other ? "a version other than 1.1" : "the first line is none of HTTP");
+    }
+    *newer = text.data[text.len - 1] == '1';
+    return true;
+}
+
+/* "/path?query", "http://host/path?query" or "*". */
+static bool read_target(Http1Reader *reader, Str target, Error *err)
+{
+    Http1Head *head = &reader->head;
+    for (size_t i = 0; i < target.len; i++) {
+        if ((unsigned char)target.data[i] <= ' ' || (unsigned char)target.data[i] >= 0x7f ||
+            target.data[i] == '#') {
+            return refuse_bad(reader, err, "an address with characters that must be encoded");
+        }
+    }
+    size_t scheme = str_find(target, STR("://"), 0);
+    if (scheme != STR_NOT_FOUND && ascii_is_alpha(target.data[0])) {
+        target = str_from_offset(target, scheme + 3);
+        size_t path = str_find(target, STR("/"), 0);
+        target = path == STR_NOT_FOUND ? STR("/") : str_from_offset(target, path);
+    }
+    bool is_all = str_eq(target, STR("*")) && str_eq(head->method, STR("OPTIONS"));
+    if (!is_all && !str_starts(target, STR("/"))) {
+        return refuse_bad(reader, err, "an address that is no path");
+    }
+    size_t question = str_find(target, STR("?"), 0);
+    head->path = str_slice(target, 0, question);
+    head->query = question == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(target, question + 1);
+    return true;
+}
+
+static bool read_request_line(Http1Reader *reader, Str line, bool *newer, Error *err)
+{
+    size_t first = str_find(line, STR(" "), 0), last = str_find_last(line, STR(" "));
+    if (first == STR_NOT_FOUND || first == last) {
+        return refuse_bad(reader, err, "the first line is none of HTTP");
+    }
+    reader->head.method = str_slice(line, 0, first);
+    if (!is_token(reader->head.method)) {
+        return refuse_bad(reader, err, "the method is no word");
+    }
+    return read_version(reader, str_from_offset(line, last + 1), newer, err) &&
+           read_target(reader, str_slice(line, first + 1, last), err);
+}
+
+static bool read_status_line(Http1Reader *reader, Str line, bool *newer, Error *err)
+{
+    uint64_t status;
+    if (line.len < strlen("HTTP/1.1 200") || line.data[8] != ' ' ||
+        (line.len > 12 && line.data[12] != ' ')) {
+        return refuse_bad(reader, err, "the first line is none of HTTP");
+    }
+    if (!read_version(reader, str_slice(line, 0, 8), newer, err)) {
+        return false;
+    }
+    if (!parse_length(str_slice(line, 9, 12), &status) || status < 100 || status > 599 ||
+        !is_field_text(str_from_offset(line, 12))) {
+        return refuse_bad(reader, err, "a status that is none");
+    }
+    reader->head.status = (int)status;
+    return true;
+}
+
+/* --- Fields ---------------------------------------------------------------------------------- */
+
+static bool read_field(Http1Reader *reader, Str line, Error *err)
+{
+    Http1Head *head = &reader->head;
+    size_t colon = str_find(line, STR(":"), 0);
+    if (colon == STR_NOT_FOUND || !is_token(str_slice(line, 0, colon))) {
+        /* Also a blank before the colon, and a line that goes on with the one before. */
+        return refuse_bad(reader, err, "a header without a name");
+    }
+    Str value = trim_blanks(str_from_offset(line, colon + 1));
+    if (!is_field_text(value)) {
+        return refuse_bad(reader, err, "a header with control characters");
+    }
+    if (head->header_count == HTTP1_HEADERS_MAX) {
+        return refuse(reader, 431, err, ERROR_LIMIT, "more than %d headers", HTTP1_HEADERS_MAX);
+    }
+    head->headers[head->header_count++] = (Http1Header){ str_slice(line, 0, colon), value };
+    return true;
+}
+
+static uint32_t count_fields(const Http1Head *head, const char *name)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < head->header_count; i++) {
+        count += str_eq_ignore_case(head->headers[i].name, str_from_c(name));
+    }
+    return count;
+}
+
+const Str *http1_find(const Http1Head *head, const char *name)
+{
+    for (uint32_t i = 0; i < head->header_count; i++) {
+        if (str_eq_ignore_case(head->headers[i].name, str_from_c(name))) {
+            return &head->headers[i].value;
+        }
+    }
+    return NULL;
+}
+
+/* Whether a list of words, such as that of Connection, has this one. */
+static bool has_word(const Http1Head *head, const char *name, Str word)
+{
+    for (uint32_t i = 0; i < head->header_count; i++) {
+        Str rest = head->headers[i].value, part;
+        if (!str_eq_ignore_case(head->headers[i].name, str_from_c(name))) {
+            continue;
+        }
+        while (str_split_next(&rest, ',', &part)) {
+            if (str_eq_ignore_case(trim_blanks(part), word)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool has_no_body(const Http1Reader *reader)
+{
+    int status = reader->head.status;
+    return reader->kind == HTTP1_RESPONSE &&
+           (reader->bodyless || status < 200 || status == 204 || status == 304);
+}
+
+/* RFC 9112, 6.3, without its leniencies. */
+static bool judge_body(Http1Reader *reader, bool newer, Error *err)
+{
+    Http1Head *head = &reader->head;
+    uint32_t lengths = count_fields(head, "Content-Length");
+    uint32_t encodings = count_fields(head, "Transfer-Encoding");
+    if (lengths + encodings > 1) {
+        return refuse_bad(reader, err, "more than one length of the body");
+    }
+    if (encodings > 0) {
+        if (!newer || !str_eq_ignore_case(*http1_find(head, "Transfer-Encoding"), STR("chunked"))) {
+            return refuse(reader, 501, err, ERROR_INVALID,
+                          "no valid HTTP: a body in an encoding other than chunked");
+        }
+        head->body = HTTP1_BODY_CHUNKED;
+    } else if (lengths > 0) {
+        if (!parse_length(*http1_find(head, "Content-Length"), &head->length)) {
+            return refuse_bad(reader, err, "a length that is no number");
+        }
+        head->body = head->length > 0 ? HTTP1_BODY_LENGTH : HTTP1_BODY_NONE;
+    } else {
+        head->body = reader->kind == HTTP1_RESPONSE ? HTTP1_BODY_UNTIL_CLOSE : HTTP1_BODY_NONE;
+    }
+    if (has_no_body(reader)) {
+        head->body = HTTP1_BODY_NONE;
+    }
+    if (head->body == HTTP1_BODY_LENGTH && head->length > reader->body_max) {
+        return refuse(reader, 413, err, ERROR_LIMIT, "a body of %llu bytes, over the limit of %llu",
+                      (unsigned long long)head->length, (unsigned long long)reader->body_max);
+    }
+    return true;
+}
+
+static bool judge_head(Http1Reader *reader, bool newer, Error *err)
+{
+    Http1Head *head = &reader->head;
+    if (reader->kind == HTTP1_REQUEST) {
+        uint32_t hosts = count_fields(head, "Host");
+        if (hosts > 1 || (hosts == 0 && newer)) {
+            return refuse_bad(reader, err, hosts > 1 ? "more than one host" : "no host");
+        }
+    }
+    if (!judge_body(reader, newer, err)) {
+        return false;
+    }
+    head->keep_alive = newer && !has_word(head, "Connection", STR("close")) &&
+                       head->body != HTTP1_BODY_UNTIL_CLOSE;
+    const Str *expect = http1_find(head, "Expect");
+    head->expects_continue =
+        newer && expect != NULL && str_eq_ignore_case(*expect, STR("100-continue"));
+    return true;
+}
+
+static bool parse_head(Http1Reader *reader, Error *err)
+{
+    Str rest = buf_str(&reader->text), line;
+    bool newer = false, first = true;
+    for (;;) {
+        size_t end = str_find(rest, STR("\r\n"), 0);
+        line = str_slice(rest, 0, end);
+        rest = str_from_offset(rest, end + 2);
+        if (line.len == 0 && !first) {
+            return judge_head(reader, newer, err);
+        }
+        bool ok = !first                          ? read_field(reader, line, err)
+                  : reader->kind == HTTP1_REQUEST ? read_request_line(reader, line, &newer, err)
+                                                  : read_status_line(reader, line, &newer, err);
+        if (!ok) {
+            return false;
+        }
+        first = false;
+    }
+}
+
+/* --- Taking bytes ---------------------------------------------------------------------------- */
+
+/* Moves bytes to `line` up to the end of a line. A CR stands before an LF and nowhere else. */
+static bool take_line(Http1Reader *reader, Buf *line, Str *bytes, bool *whole, Error *err)
+{
+    *whole = false;
+    while (bytes->len > 0 && !*whole) {
+        char c = bytes->data[0];
+        bool after_cr = line->len > 0 && line->data[line->len - 1] == '\r';
+        if (after_cr != (c == '\n') || c == '\0') {
+            return refuse_bad(reader, err, "a line that does not end with CR LF");
+        }
+        buf_put_char(line, c);
+        if (line->overflow) {
+            return refuse(reader, 431, err, ERROR_LIMIT, "more than %zu bytes around the body",
+                          line->max);
+        }
+        *bytes = str_from_offset(*bytes, 1);
+        *whole = c == '\n';
+    }
+    return true;
+}
+
+static void begin_message(Http1Reader *reader)
+{
+    buf_reset(&reader->text);
+    reader->head = (Http1Head){ 0 };
+    reader->taken = 0;
+    reader->trailer = 0;
+    reader->state = STATE_HEAD;
+}
+
+static void begin_body(Http1Reader *reader)
+{
+    static const uint8_t states[] = {
+        [HTTP1_BODY_NONE] = STATE_OVER,
+        [HTTP1_BODY_LENGTH] = STATE_LENGTH,
+        [HTTP1_BODY_CHUNKED] = STATE_CHUNK_LINE,
+        [HTTP1_BODY_UNTIL_CLOSE] = STATE_UNTIL_CLOSE,
+    };
+    reader->state = states[reader->head.body];
+    reader->left = reader->head.length;
+}
+
+static bool take_head(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
+{
+    bool whole;
+    do {
+        if (!take_line(reader, &reader->text, bytes, &whole, err)) {
+            return false;
+        }
+        Str text = buf_str(&reader->text);
+        if (whole && text.len == 2) {
+            return refuse_bad(reader, err, "an empty line where a message begins");
+        }
+        if (whole && str_ends(text, STR("\r\n\r\n"))) {
+            if (!parse_head(reader, err)) {
+                return false;
+            }
+            begin_body(reader);
+            *event = HTTP1_HEAD;
+            return true;
+        }
+    } while (whole);
+    return true;
+}
+
+static bool give_data(Http1Reader *reader, Str *bytes, size_t len, Http1Event *event, Error *err)
+{
+    if (len > reader->body_max - reader->taken) {
+        return refuse(reader, 413, err, ERROR_LIMIT, "a body over the limit of %llu bytes",
+                      (unsigned long long)reader->body_max);
+    }
+    reader->taken += len;
+    reader->data = str_slice(*bytes, 0, len);
+    *bytes = str_from_offset(*bytes, len);
+    *event = HTTP1_DATA;
+    return true;
+}
+
+static bool take_counted(Http1Reader *reader, Str *bytes, uint8_t after, Http1Event *event,
+                         Error *err)
+{
+    size_t len = bytes->len < reader->left ? bytes->len : (size_t)reader->left;
+    reader->left -= len;
+    if (reader->left == 0) {
+        reader->state = after;
+    }
+    return give_data(reader, bytes, len, event, err);
+}
+
+static bool read_chunk_size(Http1Reader *reader, Str line, Error *err)
+{
+    uint64_t size = 0;
+    size_t digits = 0;
+    while (digits < line.len && ascii_hex_value(line.data[digits]) >= 0) {
+        size = size * 16 + (uint64_t)ascii_hex_value(line.data[digits++]);
+        if (digits > CHUNK_DIGITS_MAX) {
+            return refuse_bad(reader, err, "a chunk that is too large");
+        }
+    }
+    /* Extensions mean nothing to us. */
+    if (digits == 0 || (digits < line.len && line.data[digits] != ';') || !is_field_text(line)) {
+        return refuse_bad(reader, err, "a chunk without a size");
+    }
+    reader->left = size;
+    reader->state = size == 0 ? STATE_TRAILER : STATE_CHUNK;
+    return true;
+}
+
+/* Fields behind the last chunk are read past. */
+static bool read_trailer(Http1Reader *reader, Str line, Error *err)
+{
+    reader->trailer += line.len + 2;
+    if (reader->trailer > TRAILER_MAX) {
+        return refuse(reader, 431, err, ERROR_LIMIT, "more than %d bytes behind a body",
+                      TRAILER_MAX);
+    }
+    reader->state = line.len == 0 ? STATE_OVER : STATE_TRAILER;
+    return true;
+}
+
+/* Lines around the chunks: sizes, what ends a chunk, fields behind the last. */
+static bool take_around_chunks(Http1Reader *reader, Str *bytes, Error *err)
+{
+    bool whole;
+    if (!take_line(reader, &reader->line, bytes, &whole, err)) {
+        return false;
+    }
+    if (!whole) {
+        return true;
+    }
+    Str line = str_slice(buf_str(&reader->line), 0, reader->line.len - 2);
+    bool ok = true;
+    if (reader->state == STATE_CHUNK_LINE) {
+        ok = read_chunk_size(reader, line, err);
+    } else if (reader->state == STATE_TRAILER) {
+        ok = read_trailer(reader, line, err);
+    } else if (line.len > 0) {
+        ok = refuse_bad(reader, err, "a chunk longer than its size");
+    } else {
+        reader->state = STATE_CHUNK_LINE;
+    }
+    buf_reset(&reader->line);
+    return ok;
+}
+
+bool http1_read(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
+{
+    *event = HTTP1_MORE;
+    while (*event == HTTP1_MORE) {
+        bool ok = true;
+        if (reader->state == STATE_OVER) {
+            reader->state = STATE_BEGIN;
+            *event = HTTP1_END;
+            return true;
+        }
+        if (bytes->len == 0) {
+            return true;
+        }
+        switch (reader->state) {
+        case STATE_BEGIN: begin_message(reader); break;
+        case STATE_HEAD: ok = take_head(reader, bytes, event, err); break;
+        case STATE_LENGTH: ok = take_counted(reader, bytes, STATE_OVER, event, err); break;
+        case STATE_CHUNK: ok = take_counted(reader, bytes, STATE_CHUNK_END, event, err); break;
+        case STATE_UNTIL_CLOSE: ok = give_data(reader, bytes, bytes->len, event, err); break;
+        case STATE_FAILED:
+            return error_set(err, ERROR_INVALID, "no valid HTTP: an earlier message was none");
+        default: ok = take_around_chunks(reader, bytes, err);
+        }
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool http1_read_end(Http1Reader *reader, Http1Event *event, Error *err)
+{
+    bool ended = reader->state == STATE_UNTIL_CLOSE || reader->state == STATE_OVER;
+    *event = ended ? HTTP1_END : HTTP1_MORE;
+    if (!ended && reader->state != STATE_BEGIN) {
+        return refuse(reader, 400, err, ERROR_INVALID,
+                      "the connection ended in the middle of a message");
+    }
+    reader->state = STATE_BEGIN;
+    return true;
+}
+
+void http1_reader_init(Http1Reader *reader, Http1Kind kind, uint64_t body_max)
+{
+    *reader = (Http1Reader){ .kind = kind,
+                             .body_max = body_max,
+                             .text = buf_make(HTTP1_HEAD_MAX),
+                             .line = buf_make(LINE_MAX_BYTES) };
+}
+
+void http1_reader_clear(Http1Reader *reader)
+{
+    buf_clear(&reader->text);
+    buf_clear(&reader->line);
+}
