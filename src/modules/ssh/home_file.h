@@ -13,7 +13,7 @@ typedef struct HomeFile {
     Host *below;  /* the home as a root; NULL: there is none, or the file is not in a home */
     Host *inside; /* ~/.ssh as a root: the folder that was looked at, whatever is called so later */
     Str path;     /* as seen from inside, or from the host */
-    Str shown;   /* as people know it */
+    Str shown;    /* as people know it */
     bool in_home;
     bool missing; /* there is no home to look into; `why` says what is not there */
     Str why;
