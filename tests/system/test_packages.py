@@ -78,6 +78,15 @@ def test_nothing_is_removed_that_nobody_asked_to_remove(host):
                             "lab-hello": {"old": "2.0"}}  # fmt: skip
 
 
+@pytest.mark.parametrize("purge", [False, True])
+def test_plan_names_all_that_would_be_removed(host, purge):
+    assert host.apply(installed("lab-greets")).result == "changed"
+    gone = {"lab-hello": {"old": "2.0"}, "lab-greets": {"old": "1.0"}}
+    steps = [step("removed", "lab-hello", purge=purge)]
+    assert host.plan(steps).steps["lab-hello"].changes == gone
+    assert host.apply(steps).steps["lab-hello"].changes == gone
+
+
 def test_what_is_not_needed_any_more_is_in_nobodys_way(host):
     """apt may be set up to remove that whenever it installs something."""
     host.write("/etc/apt/apt.conf.d/50remove", 'APT::Get::AutomaticRemove "true";\n')

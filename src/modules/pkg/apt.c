@@ -326,16 +326,15 @@ static bool failure(Call *call, const char *what, const ProcessResult *result, i
                      STR_ARG(words));
 }
 
-static bool apt_find_upgrades(Call *call, bool full, Map *changes, Error *err)
+static bool apt_simulate(Call *call, const PackageChange *change, Map *changes, Error *err)
 {
-    PackageChange change = { .operation = PACKAGES_UPGRADE, .full = full };
     ToolArgs args = { 0 };
     ProcessResult result;
     begin(call, &args, 0);
     add_quiet_cache(call, &args);
     tool_arg(call, &args, STR("-oDir::Log::Planner=/dev/null"));
     tool_arg(call, &args, STR("--simulate"));
-    add_items(call, &args, &change);
+    add_items(call, &args, change);
     if (!run(call, &args, false, 0, &result, err)) {
         return false;
     }
@@ -344,6 +343,12 @@ static bool apt_find_upgrades(Call *call, bool full, Map *changes, Error *err)
     }
     apt_simulation_read(call->arena, result.out, changes);
     return true;
+}
+
+static bool apt_find_upgrades(Call *call, bool full, Map *changes, Error *err)
+{
+    PackageChange change = { .operation = PACKAGES_UPGRADE, .full = full };
+    return apt_simulate(call, &change, changes, err);
 }
 
 /* What dpkg had unpacked is configured; what it had not, apt brings to an end, but takes nothing
@@ -456,6 +461,7 @@ const PackageBackend backend_apt = {
     .list_needs = apt_list_needs,
     .find_offers = apt_find_offers,
     .list_names = apt_list_names,
+    .simulate = apt_simulate,
     .find_upgrades = apt_find_upgrades,
     .index_time = apt_index_time,
     .refresh = apt_refresh,

@@ -270,13 +270,13 @@ static Str without_brackets(Str word)
     return str_slice(word, start, end);
 }
 
-/* "Inst vim [1.0] (1.1 Debian:12/stable [amd64])", "Remv vim [1.0]". */
+/* "Inst vim [1.0] (1.1 Debian:12/stable [amd64])", "Remv vim [1.0]", "Purg vim [1.0]". */
 void apt_simulation_read(Arena *arena, Str text, Map *changes)
 {
     Str line;
     while (str_split_next(&text, '\n', &line)) {
         bool installs = str_starts(line, STR("Inst "));
-        if (!installs && !str_starts(line, STR("Remv "))) {
+        if (!installs && !str_starts(line, STR("Remv ")) && !str_starts(line, STR("Purg "))) {
             continue;
         }
         Str rest = str_from_offset(line, 5);

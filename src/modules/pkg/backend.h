@@ -79,7 +79,9 @@ struct PackageBackend {
     bool (*find_offers)(Call *call, PackageOffer *offers, uint32_t count, Error *err);
     /* The names of all that can be installed, one per line; may be NULL. */
     bool (*list_names)(Call *call, Str *out, Error *err);
-    /* What an upgrade of everything would do: name, old and new version, into `changes`. */
+    /* What the change would do: name, old and new version, into `changes`. NULL: it cannot tell. */
+    bool (*simulate)(Call *call, const PackageChange *change, Map *changes, Error *err);
+    /* The same of an upgrade of everything. */
     bool (*find_upgrades)(Call *call, bool full, Map *changes, Error *err);
     /* When the index was read last, in milliseconds since 1970; 0: there is none. */
     int64_t (*index_time)(Call *call);

@@ -94,6 +94,37 @@ static bool look_at_wish(Look *look, uint32_t at, Error *err)
     return note_install(look, at, err);
 }
 
+/* A plan names those that go because they need one that goes, as far as the package manager can
+ * tell beforehand. */
+static void note_dependents(Look *look)
+{
+    const PackageStep *step = look->step;
+    PackageItem *items = ARENA_ARRAY(look->call->arena, PackageItem, step->count);
+    PackageChange change = package_step_change(step);
+    Map *changes = map_new(look->call->arena, 4);
+    Error err;
+    if (!look->call->planning || !step->removes || step->backend->simulate == NULL) {
+        return;
+    }
+    change.items = items;
+    for (uint32_t i = 0; i < step->count; i++) {
+        Str name = database_name(look->database, step->wishes[i].name);
+        if (!package_wish_is_met(look->call, step, &step->wishes[i], look->database, STR_EMPTY)) {
+            items[change.count++] = (PackageItem){ .name = name };
+        }
+    }
+    if (change.count == 0 || !step->backend->simulate(look->call, &change, changes, &err)) {
+        return; /* nothing has to be there that could be asked */
+    }
+    for (uint32_t i = 0; i < changes->len; i++) {
+        Str name = value_str(changes->entries[i].key);
+        const Package *package = database_find(look->database, name);
+        if (package != NULL && map_find_str(look->outcome->changes, name) == NULL) {
+            note(look, name, package_now(look->call->arena, package), value_missing());
+        }
+    }
+}
+
 static bool has_unmet(const Look *look)
 {
     for (uint32_t i = 0; i < look->step->count; i++) {
@@ -159,6 +190,7 @@ static bool look_at_all(Look *look, Error *err)
             return false;
         }
     }
+    note_dependents(look);
     package_check_interruption(look->call, look->step->backend, look->database, look->outcome);
     return check_program(look, err);
 }

@@ -44,7 +44,9 @@ static const Action actions[] = {
                  "    - name: ca-certificates\n" },
     { "removed", "Ensure that packages are not installed.", removed_params, removed_check,
       packages_apply, .claims = removed_claims, .merge = packages_merge, .stage = STAGE_PACKAGES,
-      .cost_ms = 3000, .text = "Packages that need them go too, and are named among the changes.\n",
+      .cost_ms = 3000,
+      .text = "Packages that need them go too. The changes name them; with apt those of a plan do\n"
+              "so already.\n",
       .example = "- name: no telnet\n"
                  "  pkg.removed:\n"
                  "    - name: telnetd\n"
