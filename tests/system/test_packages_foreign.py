@@ -167,3 +167,14 @@ def test_what_zypper_has_to_tell_is_no_failure(light, code):
     done = host.apply(steps).steps["all"]
     assert done.result == "changed"
     assert done.changes == {"lab-hello": {"old": "1.0-1", "new": "2.0-1"}}
+
+
+def test_two_that_fail_alike_keep_nobody_from_the_rest(light):
+    """pacman does not install over files of others."""
+    host = light("foreign", repos=True)
+    repos.use(host, "pacman")
+    host.run("mkdir /usr/share/lab-many && touch /usr/share/lab-many/01 /usr/share/lab-many/02")
+    done = host.apply(installed("pacman", *MANY[:8]), "--order", "genius")
+    failed = {step.name: step.error.message for step in done.listed if step.result == "failed"}
+    assert failed.keys() == {*MANY[:2]}
+    assert "/usr/share/lab-many/01 exists in filesystem" in failed[MANY[0]]

@@ -76,9 +76,25 @@ static bool has_any(Str line, const char *const *words)
 static bool is_complaint(Str line)
 {
     static const char *const complaints[] = {
-        "rror",       "roblem",     "onflict", "othing provides", "o match",   "o provider",
-        "ot found",   "annot",      "nable",   "ailed",           "o space",   "too full",
-        "more space", "not enough", "broken",  "requires",        "is locked", "breaks dependency",
+        "rror",
+        "roblem",
+        "onflict",
+        "othing provides",
+        "o match",
+        "o provider",
+        "ot found",
+        "annot",
+        "nable",
+        "ailed",
+        "o space",
+        "too full",
+        "more space",
+        "not enough",
+        "broken",
+        "requires",
+        "is locked",
+        "breaks dependency",
+        "exists in filesystem",
         NULL,
     };
     /* Offers to solve it, and what was asked for: */
@@ -86,7 +102,8 @@ static bool is_complaint(Str line)
                                           "try to add",   "Choose from",
                                           "Continue?",    "skip the above",
                                           "Installing: ", NULL };
-    return has_any(line, complaints) && !has_any(line, others);
+    /* "looking for conflicting packages..." */
+    return has_any(line, complaints) && !has_any(line, others) && !str_ends(line, STR("..."));
 }
 
 bool blame_by_lines(Arena *arena, Str output, Str name, Str *words)

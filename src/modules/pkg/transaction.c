@@ -4,7 +4,7 @@
 #include "sys/clock.h"
 
 enum {
-    SAME_FAILURES = 2,     /* of that many steps by themselves: it is not their fault */
+    SAME_FAILURES = 2,     /* of that many steps by themselves: it may not be their fault */
     OUTPUT_TAIL = 16 << 10 /* bytes that a failed step keeps of what was said */
 };
 
@@ -455,17 +455,14 @@ static void attempt(Batch *batch, const Members *wanted)
     if (members.len == 0) {
         return;
     }
-    if (batch->same_failures >= SAME_FAILURES) {
-        for (uint32_t i = 0; i < members.len; i++) {
-            member_fail(members.items[i], &batch->last_failure);
-        }
-        return;
-    }
+    /* Others may do better, but it is not worth to find out which of them. */
+    bool common = batch->same_failures >= SAME_FAILURES;
     if (!run_for(batch, &members, &result)) {
         return;
     }
     Members open = open_members(batch, &members);
-    if (open.len > 1 && result.ending == PROCESS_EXITED && !call_cancelled(&batch->call)) {
+    if (open.len > 1 && !common && result.ending == PROCESS_EXITED &&
+        !call_cancelled(&batch->call)) {
         repair_after(batch);
         attempt_parts(batch, &open, result.out);
         return;
