@@ -75,27 +75,17 @@ static bool set_apply(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static void set_claims(Arena *arena, const Value *params, List *claims)
-{
-    static const char *const prefixes[] = { "alternative:", "needs:path:" };
-    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
-        if (value_is_string(params[i])) {
-            list_push(arena, claims,
-                      value_string(arena_format(arena, "%s%" STR_FMT, prefixes[i],
-                                                STR_ARG(value_str(params[i])))));
-        }
-    }
-}
-
 static const ParamSpec set_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the common name, such as editor" },
-    { "path", PARAM_PATH, .required = true, .help = "the program that it shall mean" },
+    { "name", PARAM_STRING, .required = true, .help = "the common name, such as editor",
+      .claims = "alternative" },
+    { "path", PARAM_PATH, .required = true, .help = "the program that it shall mean",
+      .claims = "needs:path" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "set", "Ensure which program a common name means.", set_params, set_check, set_apply,
-      .claims = set_claims, .cost_ms = 20,
+      .cost_ms = 20,
       .text = "With update-alternatives, which keeps the choice when packages come and go.\n",
       .example = "- name: a pager that everybody knows\n"
                  "  alternatives.set:\n"

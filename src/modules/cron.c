@@ -227,36 +227,19 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static void claim(Arena *arena, const char *prefix, Value value, List *claims)
+/* `name` is the first parameter. */
+static void cron_claims(Arena *arena, const Value *params, List *claims)
 {
-    if (value_is_string(value)) {
-        list_push(
-            arena, claims,
-            value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(value_str(value)))));
+    if (value_is_string(params[0])) {
+        Str path = path_of(arena, value_str(params[0]));
+        list_push(arena, claims, value_string(arena_join(arena, STR("path:"), path, STR_EMPTY)));
     }
 }
 
-/* Known to the claims. */
-enum {
-    PRESENT_NAME,
-    PRESENT_USER,
-};
-
-static void present_claims(Arena *arena, const Value *params, List *claims)
-{
-    claim(arena, "path:/etc/cron.d/", params[PRESENT_NAME], claims);
-    claim(arena, "needs:user:", params[PRESENT_USER], claims);
-}
-
-static void absent_claims(Arena *arena, const Value *params, List *claims)
-{
-    claim(arena, "path:/etc/cron.d/", params[PRESENT_NAME], claims);
-}
-
 static const ParamSpec present_params[] = {
-    [PRESENT_NAME] = { "name", PARAM_STRING, .required = true,
-                       .help = "what the job is called; also the name of its file" },
-    [PRESENT_USER] = { "user", PARAM_STRING, .fallback = "root", .help = "who runs it" },
+    { "name", PARAM_STRING, .required = true,
+      .help = "what the job is called; also the name of its file" },
+    { "user", PARAM_STRING, .fallback = "root", .help = "who runs it", .claims = "needs:user" },
     { "cmd", PARAM_STRING, .required = true, .help = "the command, for cron's shell" },
     { "minute", PARAM_STRING, .fallback = "*", .help = "0 to 59, as in a crontab" },
     { "hour", PARAM_STRING, .fallback = "*", .help = "0 to 23" },
@@ -276,7 +259,7 @@ static const ParamSpec absent_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure that cron runs a command.", present_params, present_check, present_apply,
-      .claims = present_claims,
+      .claims = cron_claims,
       .text = "In a file of its own, /etc/cron.d/NAME. A '%' in the command is an ordinary\n"
               "character here; it gets its backslash by itself.\n",
       .example = "- name: nightly copy\n"
@@ -286,7 +269,7 @@ static const Action actions[] = {
                  "    - minute: 30\n"
                  "    - hour: 3\n" },
     { "absent", "Ensure that cron does not run a command.", absent_params, absent_check,
-      absent_apply, .claims = absent_claims,
+      absent_apply, .claims = cron_claims,
       .example = "- name: no more copies\n"
                  "  cron.absent:\n"
                  "    - name: backup\n" },

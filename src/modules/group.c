@@ -126,32 +126,10 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static void claims(Arena *arena, const Value *params, List *claims)
-{
-    if (value_is_string(params[0])) {
-        list_push(
-            arena, claims,
-            value_string(arena_format(arena, "group:%" STR_FMT, STR_ARG(value_str(params[0])))));
-    }
-}
-
-/* `members` is the second parameter. */
-static void present_claims(Arena *arena, const Value *params, List *out)
-{
-    claims(arena, params, out);
-    for (uint32_t i = 0; value_is_sequence(params[1]) && i < params[1].list->len; i++) {
-        Value name = params[1].list->items[i];
-        if (value_is_string(name)) {
-            list_push(arena, out,
-                      value_string(
-                          arena_format(arena, "needs:user:%" STR_FMT, STR_ARG(value_str(name)))));
-        }
-    }
-}
-
 static const ParamSpec present_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the group" },
-    { "members", PARAM_STRINGS, .help = "who belongs to it, and nobody else" },
+    { "name", PARAM_STRING, .required = true, .help = "the group", .claims = "group" },
+    { "members", PARAM_STRINGS, .help = "who belongs to it, and nobody else",
+      .claims = "needs:user" },
     { "gid", PARAM_INT, .help = "its number" },
     { "system", PARAM_BOOL, .fallback = "false",
       .help = "take a number for system groups when it is created" },
@@ -159,13 +137,13 @@ static const ParamSpec present_params[] = {
 };
 
 static const ParamSpec absent_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the group" },
+    { "name", PARAM_STRING, .required = true, .help = "the group", .claims = "group" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "present", "Ensure that a group exists.", present_params, present_check, present_apply,
-      .claims = present_claims, .cost_ms = 30,
+      .cost_ms = 30,
       .text =
           "With 'members' exactly these belong to it; users who have it as their own group are\n"
           "not among them. Without, its members stay as they are.\n",
@@ -174,7 +152,7 @@ static const Action actions[] = {
                  "    - name: admins\n"
                  "    - gid: 900\n" },
     { "absent", "Ensure that a group does not exist.", absent_params, absent_check, absent_apply,
-      .claims = claims, .cost_ms = 30,
+      .cost_ms = 30,
       .text = "A group that some user has as their own cannot go; the step fails then.\n",
       .example = "- name: no games\n"
                  "  group.absent:\n"

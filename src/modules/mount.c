@@ -262,18 +262,13 @@ static bool unmounted_apply(Call *call, Outcome *outcome, Error *err)
     return TOOL_DO(call, NULL, err, "umount", "--", text_of(call, "name"));
 }
 
-static void mount_claims(Arena *arena, const Value *params, List *claims)
+static void fstab_claims(Arena *arena, const Value *params, List *claims)
 {
-    if (value_is_string(params[0])) {
-        Str place = value_str(params[0]);
-        list_push(arena, claims,
-                  value_string(arena_format(arena, "path:%" STR_FMT, STR_ARG(place))));
-    }
     list_push(arena, claims, value_string(STR("path:/etc/fstab")));
 }
 
 static const ParamSpec mounted_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "where: the directory" },
+    { "name", PARAM_PATH, .required = true, .help = "where: the directory", .claims = "path" },
     { "device", PARAM_STRING, .required = true,
       .help = "what: a device, UUID=..., a path to bind, tmpfs, host:/path" },
     { "type", PARAM_STRING, .required = true, .help = "the file system: ext4, tmpfs, nfs, none" },
@@ -286,14 +281,14 @@ static const ParamSpec mounted_params[] = {
 };
 
 static const ParamSpec unmounted_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "where: the directory" },
+    { "name", PARAM_PATH, .required = true, .help = "where: the directory", .claims = "path" },
     { "persist", PARAM_BOOL, .fallback = "true", .help = "take it from /etc/fstab too" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "mounted", "Ensure that something is mounted.", mounted_params, mounted_check, mounted_apply,
-      .react = mounted_react, .claims = mount_claims, .cost_ms = 50,
+      .react = mounted_react, .claims = fstab_claims, .cost_ms = 50,
       .text = "In /etc/fstab and at once; below another root only in its fstab. What cannot be\n"
               "mounted is not kept in fstab. The directory is made when it is missing. Another\n"
               "device or file system in its place is unmounted first. A change of options alone\n"
@@ -305,7 +300,7 @@ static const Action actions[] = {
                  "    - type: tmpfs\n"
                  "    - options: size=64m,mode=1777\n" },
     { "unmounted", "Ensure that nothing is mounted.", unmounted_params, unmounted_check,
-      unmounted_apply, .claims = mount_claims, .cost_ms = 50,
+      unmounted_apply, .claims = fstab_claims, .cost_ms = 50,
       .example = "- name: no scratch space\n"
                  "  mount.unmounted:\n"
                  "    - name: /srv/scratch\n" },

@@ -125,16 +125,11 @@ static bool on_apply(Call *call, Outcome *outcome, Error *err)
 
 static void on_claims(Arena *arena, const Value *params, List *claims)
 {
-    if (value_is_string(params[0])) {
-        list_push(
-            arena, claims,
-            value_string(arena_format(arena, "path:%" STR_FMT, STR_ARG(value_str(params[0])))));
-    }
     list_push(arena, claims, value_string(STR("path:/etc/fstab")));
 }
 
 static const ParamSpec on_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "a device or a file" },
+    { "name", PARAM_PATH, .required = true, .help = "a device or a file", .claims = "path" },
     { "size", PARAM_INT, .help = "MiB of a file that is made when it is not there" },
     { "options", PARAM_STRING, .fallback = "sw", .help = "as in fstab: sw,pri=5" },
     { 0 },

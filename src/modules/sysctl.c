@@ -177,33 +177,11 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
     return target_apply(call, change->file, outcome, err);
 }
 
-/* Known to the claims. */
-enum {
-    PARAM_FILE,
-    PARAM_NAME,
-};
-
-static void present_claims(Arena *arena, const Value *params, List *claims)
-{
-    static const struct {
-        const char *prefix;
-        int param;
-    } rows[] = { { "path:", PARAM_FILE }, { "sysctl:", PARAM_NAME } };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        Value value = params[rows[i].param];
-        if (value_is_string(value)) {
-            list_push(arena, claims,
-                      value_string(arena_format(arena, "%s%" STR_FMT, rows[i].prefix,
-                                                STR_ARG(value_str(value)))));
-        }
-    }
-}
-
 static const ParamSpec present_params[] = {
-    [PARAM_FILE] = { "file", PARAM_PATH, .fallback = "/etc/sysctl.d/90-eden.conf",
-                     .help = "where it is kept for the next boot" },
-    [PARAM_NAME] = { "name", PARAM_STRING, .required = true,
-                     .help = "the setting, such as net.ipv4.ip_forward" },
+    { "file", PARAM_PATH, .fallback = "/etc/sysctl.d/90-eden.conf",
+      .help = "where it is kept for the next boot", .claims = "path" },
+    { "name", PARAM_STRING, .required = true, .help = "the setting, such as net.ipv4.ip_forward",
+      .claims = "sysctl" },
     { "value", PARAM_STRING, .help = "what it shall be" },
     { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
       .help = "whether it shall be kept; what is in force stays when it goes" },
@@ -212,7 +190,6 @@ static const ParamSpec present_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure a setting of the kernel.", present_params, present_check, present_apply,
-      .claims = present_claims,
       .text =
           "It is kept in 'file' for the next boot and put in force at once; below another root\n"
           "it is only kept. Other files in /etc/sysctl.d may say otherwise at boot: the last one\n"

@@ -297,47 +297,29 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static void claim(Arena *arena, const char *prefix, Value name, List *claims)
-{
-    if (value_is_string(name) && name.len > 0) {
-        list_push(
-            arena, claims,
-            value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(value_str(name)))));
-    }
-}
-
 /* The order of these is known to the claims. */
 enum {
     PRESENT_NAME,
     PRESENT_GROUP,
-    PRESENT_GROUPS,
-    PRESENT_SHELL,
 };
 
 /* useradd makes a group of the same name where none is given. */
 static void present_claims(Arena *arena, const Value *params, List *claims)
 {
-    bool own = value_is_missing(params[PRESENT_GROUP]);
-    claim(arena, "user:", params[PRESENT_NAME], claims);
-    claim(arena, own ? "group:" : "needs:group:", params[own ? PRESENT_NAME : PRESENT_GROUP],
-          claims);
-    claim(arena, "needs:path:", params[PRESENT_SHELL], claims);
-    Value groups = params[PRESENT_GROUPS];
-    for (uint32_t i = 0; value_is_sequence(groups) && i < groups.list->len; i++) {
-        claim(arena, "needs:group:", groups.list->items[i], claims);
+    Value name = params[PRESENT_NAME];
+    if (value_is_missing(params[PRESENT_GROUP]) && value_is_string(name)) {
+        list_push(arena, claims,
+                  value_string(arena_join(arena, STR("group:"), value_str(name), STR_EMPTY)));
     }
 }
 
-static void absent_claims(Arena *arena, const Value *params, List *claims)
-{
-    claim(arena, "user:", params[0], claims);
-}
-
 static const ParamSpec present_params[] = {
-    [PRESENT_NAME] = { "name", PARAM_STRING, .required = true, .help = "the user" },
-    [PRESENT_GROUP] = { "group", PARAM_STRING, .help = "the user's own group, by name or number" },
-    [PRESENT_GROUPS] = { "groups", PARAM_STRINGS, .help = "further groups" },
-    [PRESENT_SHELL] = { "shell", PARAM_PATH, .help = "what runs when the user logs in" },
+    [PRESENT_NAME] = { "name", PARAM_STRING, .required = true, .help = "the user",
+                       .claims = "user" },
+    [PRESENT_GROUP] = { "group", PARAM_STRING, .help = "the user's own group, by name or number",
+                        .claims = "needs:group" },
+    { "groups", PARAM_STRINGS, .help = "further groups", .claims = "needs:group" },
+    { "shell", PARAM_PATH, .help = "what runs when the user logs in", .claims = "needs:path" },
     { "remove_groups", PARAM_BOOL, .fallback = "false",
       .help = "leave all further groups that 'groups' does not name" },
     { "uid", PARAM_INT, .help = "the user's number" },
@@ -354,7 +336,7 @@ static const ParamSpec present_params[] = {
 };
 
 static const ParamSpec absent_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the user" },
+    { "name", PARAM_STRING, .required = true, .help = "the user", .claims = "user" },
     { "purge", PARAM_BOOL, .fallback = "false",
       .help = "remove the user's directory and mail too" },
     { 0 },
@@ -375,7 +357,7 @@ static const Action actions[] = {
                  "    - home: /srv/web\n"
                  "    - shell: /usr/sbin/nologin\n" },
     { "absent", "Ensure that a user does not exist.", absent_params, absent_check, absent_apply,
-      .claims = absent_claims, .cost_ms = 60,
+      .cost_ms = 60,
       .text = "The user's processes are not ended: while there are some, the step fails. Whoever\n"
               "has the number 0 stays.\n",
       .example = "- name: no games\n"

@@ -156,7 +156,8 @@ bool authorized_key_apply(Call *call, Outcome *outcome, Error *err)
 }
 
 const ParamSpec authorized_key_params[] = {
-    { "user", PARAM_STRING, .required = true, .help = "as whom its owner may log in" },
+    { "user", PARAM_STRING, .required = true, .help = "as whom its owner may log in",
+      .claims = "needs:user" },
     { "key", PARAM_STRING, .required = true,
       .help = "the public key, as a .pub file has it, or its base64 alone" },
     { "type", PARAM_STRING, .help = "its type, such as ssh-ed25519, when 'key' does not say it" },
@@ -172,8 +173,6 @@ void authorized_key_claims(Arena *arena, const Value *params, List *claims)
 {
     if (value_is_string(params[0])) {
         Str user = value_str(params[0]);
-        list_push(arena, claims,
-                  value_string(arena_join(arena, STR("needs:user:"), user, STR_EMPTY)));
         list_push(arena, claims,
                   value_string(arena_join(arena, STR("ssh:"), user, STR(":authorized_keys"))));
     }

@@ -227,7 +227,8 @@ const ParamSpec known_host_params[] = {
     { "type", PARAM_STRING, .help = "the type, such as ssh-ed25519, when 'key' does not say it" },
     { "port", PARAM_INT, .fallback = "22", .help = "where its sshd listens" },
     [KNOWN_USER] = { "user", PARAM_STRING,
-                     .help = "for this user alone; for everybody, when not given" },
+                     .help = "for this user alone; for everybody, when not given",
+                     .claims = "needs:user" },
     { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
       .help = "whether it shall be known" },
     { 0 },
@@ -240,8 +241,6 @@ void known_host_claims(Arena *arena, const Value *params, List *claims)
         list_push(arena, claims, value_string(STR("path:/etc/ssh/ssh_known_hosts")));
         return;
     }
-    list_push(arena, claims,
-              value_string(arena_join(arena, STR("needs:user:"), value_str(user), STR_EMPTY)));
     list_push(arena, claims,
               value_string(arena_join(arena, STR("ssh:"), value_str(user), STR(":known_hosts"))));
 }
