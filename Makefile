@@ -59,6 +59,7 @@ bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, P
 	bench/run
 	bench/apply
 	bench/packages
+	bench/connections
 
 .PHONY: docs
 docs: build ## write docs/reference from the rows of commands, filters, codes and so on

@@ -37,7 +37,7 @@ typedef struct ConnectionEvents {
 
 typedef struct ConnectionOptions {
     Loop *loop;
-    TlsContext *tls;         /* NULL: none. It must outlive the connection. */
+    TlsContext *tls;         /* NULL: none */
     const char *tls_host;    /* a client: the name that the certificate must have; may be NULL */
     int64_t open_timeout_ms; /* until it stands: connecting and handshake together */
     const ConnectionEvents *events;

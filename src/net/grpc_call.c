@@ -313,7 +313,7 @@ bool grpc_call_send(GrpcCall *call, Str message, Error *err)
     size_t queued = http2_queued(call->session->http2);
     if (!grpc_call_is_writable(call) ||
         (queued > 0 && queued + message.len > call->session->limits.session_max)) {
-        call->full = true;
+        call->full = call->session->has_full = true;
         return error_set(err, ERROR_LIMIT, "the peer takes messages more slowly than they come");
     }
     if (message.len > UINT32_MAX) {
@@ -330,21 +330,47 @@ bool grpc_call_send(GrpcCall *call, Str message, Error *err)
     return true;
 }
 
-/* Within a flush: the handler may send again at once. */
+/* Whether the connection as a whole has room. */
+static bool has_room(const GrpcSession *session)
+{
+    return http2_queued(session->http2) <= session->limits.session_max / 2;
+}
+
+static bool has_room_again(const GrpcCall *call)
+{
+    return call->full && !call->over &&
+           http2_stream_queued(&call->stream) <= call->session->limits.queue_max / 2;
+}
+
+/* Any call may have been held up by the others. */
+static void wake(void *context)
+{
+    GrpcSession *session = context;
+    grpc_session_enter(session);
+    session->has_full = false;
+    for (Http2Stream *stream = http2_first_stream(session->http2), *next;
+         stream != NULL && !session->freed; stream = next) {
+        GrpcCall *call = grpc_call_of(stream);
+        /* Streams are closed by what comes and goes, and with their session: not meanwhile. */
+        next = stream->next;
+        call->busy++;
+        if (has_room_again(call) && has_room(session)) {
+            call->full = false;
+            if (call->handler->writable != NULL) {
+                call->handler->writable(call);
+            }
+        }
+        session->has_full = session->has_full || call->full;
+        leave(call);
+    }
+    grpc_session_leave(session);
+}
+
 static void sent(void *context, Http2Stream *stream)
 {
     GrpcSession *session = context;
-    GrpcCall *call = grpc_call_of(stream);
-    if (!call->full || call->over || http2_stream_queued(stream) > session->limits.queue_max / 2) {
-        return;
-    }
-    call->full = false;
-    if (call->handler->writable != NULL) {
-        grpc_session_enter(session);
-        call->busy++;
-        call->handler->writable(call);
-        leave(call);
-        grpc_session_leave(session);
+    if (session->has_full && has_room(session)) {
+        loop_defer(session->loop, &session->wake);
     }
 }
 
@@ -502,6 +528,7 @@ GrpcSession *grpc_session_new(Connection *connection, const Http2Options *http2,
                               .owner = owner,
                               .limits = limits,
                               .memory = memory };
+    loop_task_init(&session->wake, wake, session);
     Http2Options options = *http2;
     options.events = &grpc_http2_events;
     options.context = session;
@@ -513,8 +540,9 @@ void grpc_session_free(GrpcSession *session)
 {
     if (session != NULL && !session->freed) {
         session->busy++;
-        http2_free(session->http2);
         session->freed = true;
+        loop_task_stop(session->loop, &session->wake);
+        http2_free(session->http2);
         session->memory = NULL;
         grpc_session_leave(session);
     }

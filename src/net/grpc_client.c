@@ -17,7 +17,7 @@ GrpcClientOptions grpc_client_defaults(void)
         .open_timeout_ms = 10000,
         .http2 = http2_defaults(),
         .response_max = 4 << 20,
-        .queue_max = 256 << 10,
+        .queue_max = 64 << 10,
         .connection_max = 64 << 20,
     };
     /* Asks first, so that a server need not. */

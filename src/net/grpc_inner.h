@@ -38,9 +38,10 @@ struct GrpcSession {
     GrpcLimits limits;
     GrpcMemory *memory; /* NULL: not counted, or gone */
     size_t held;        /* bytes of messages that are coming in */
+    LoopTask wake;      /* tells full calls that there is room again */
     GrpcSession *next, *previous;
     uint32_t busy;
-    bool freed;
+    bool freed, has_full;
 };
 
 struct GrpcCall {

@@ -31,8 +31,8 @@ GrpcServerOptions grpc_server_defaults(void)
 {
     return (GrpcServerOptions){
         .http2 = http2_defaults(),
-        .queue_max = 256 << 10,
-        .connection_max = 16 << 20,
+        .queue_max = 64 << 10,
+        .connection_max = 8 << 20,
         .memory_max = 256 << 20,
         .request_timeout_ms = 30000,
     };

@@ -225,6 +225,16 @@ void tls_context_free(TlsContext *context)
     if (context == NULL) {
         return;
     }
+    context->freed = true;
+    context->streams++;
+    tls_context_leave(context);
+}
+
+void tls_context_leave(TlsContext *context)
+{
+    if (--context->streams > 0 || !context->freed) {
+        return;
+    }
     tls_tickets_forget(context);
     SSL_CTX_free(context->ssl);
     BIO_meth_free(context->socket_method);

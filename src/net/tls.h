@@ -1,8 +1,8 @@
 /* TLS 1.3 for listeners and clients: certificates from memory, who the peer is, resumption.
  *
  * A TlsContext holds what connections have in common. It can be given new certificates while it is
- * in use: connections that stand keep theirs, new ones get the new ones. It must outlive its
- * connections. Everything is for the loop's thread.
+ * in use: connections that stand keep theirs, new ones get the new ones. When it is freed, those that
+ * stand go on, and those that are still shaking hands fail. Everything is for the loop's thread.
  *
  * Trust: a peer's chain must end in one of the given CAs, and then `verify` is asked, for every
  * connection, also for one that resumes an earlier session and shows no certificate again. So

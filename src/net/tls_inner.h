@@ -29,6 +29,8 @@ typedef struct TlsKeptSession {
 } TlsKeptSession;
 
 struct TlsContext {
+    uint32_t streams; /* that use it */
+    bool freed;
     Loop *loop;
     TlsOptions options;
     char protocol[16]; /* as ALPN has it: with its length in front */
@@ -40,6 +42,9 @@ struct TlsContext {
     TlsKeptSession sessions[TLS_SESSIONS_KEPT];
     uint32_t next_session; /* whose place is taken next */
 };
+
+/* A stream lets go of it. */
+void tls_context_leave(TlsContext *context);
 
 /* "what: reason", with what OpenSSL has to say. Always false. */
 bool tls_error(Error *err, ErrorKind kind, const char *what);

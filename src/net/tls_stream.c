@@ -122,6 +122,7 @@ bool tls_stream_new(TlsContext *context, int descriptor, const char *host, const
     }
     stream->ssl = ssl;
     stream->context = context;
+    context->streams++;
     BIO *bio = tls_socket_bio(context, descriptor);
     SSL_set_bio(ssl, bio, bio);
     X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl), (time_t)(loop_wall_ms(context->loop) / 1000));
@@ -154,6 +155,7 @@ void tls_stream_free(TlsStream *stream)
      * client comes again. */
     SSL_set_shutdown(stream->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(stream->ssl);
+    tls_context_leave(stream->context);
     free(stream->target);
     free(stream);
 }
@@ -189,7 +191,7 @@ static TlsResult failed(const TlsStream *stream, int result, const char *what, E
 static bool check_peer(const TlsStream *stream, const TlsPeer *peer, Error *err)
 {
     const TlsOptions *options = &stream->context->options;
-    if (SSL_get_SSL_CTX(stream->ssl) != stream->context->ssl) {
+    if (SSL_get_SSL_CTX(stream->ssl) != stream->context->ssl || stream->context->freed) {
         return error_set(err, ERROR_UNAVAILABLE, "the certificates have changed meanwhile");
     }
     if (options->role != TLS_SERVER_PUBLIC && options->role != TLS_SERVER_OPTIONAL &&

@@ -394,6 +394,17 @@ static void an_open_connection_ends_in_order(void **state)
     assert_true(f->server_closed);
 }
 
+static void a_context_that_is_freed_stays_for_its_connections(void **state)
+{
+    Fixture *f = *state;
+    assert_true(try(f));
+    tls_context_free(TAKE(f->client_tls));
+    f->got[0] = '\0';
+    connection_write(f->connection, STR("hello"));
+    world_run(&f->world);
+    assert_string_equal(f->got, "hello");
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -410,6 +421,7 @@ int main(void)
         ROW(a_pinned_ca_is_enough),
         ROW(those_who_do_not_shake_hands_are_cut),
         ROW(an_open_connection_ends_in_order),
+        ROW(a_context_that_is_freed_stays_for_its_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
