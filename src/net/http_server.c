@@ -1,0 +1,306 @@
+#include "net/http_server.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+
+enum {
+    LISTENERS_MAX = 8,
+    AHEAD_MAX = 64 * 1024, /* bytes of further requests while one is under way */
+    GOODBYE_MS = 5000
+};
+
+typedef struct Client Client;
+
+struct HttpRequest {
+    Client *client;
+    Buf body;
+    void *data;
+};
+
+/* A connection, and the request that is read or under way on it. */
+struct Client {
+    HttpServer *server;
+    Client *next, *previous;
+    Connection *connection;
+    Http1Reader reader;
+    LoopTimer timer;
+    HttpRequest request;
+    Buf ahead;      /* bytes behind the request under way */
+    bool began;     /* bytes of the next request are there */
+    bool under_way; /* the request was handed on */
+    bool taking;    /* within take(): answers do not start the next request themselves */
+    bool finishing; /* nothing more is read */
+};
+
+struct HttpServer {
+    HttpServerOptions options;
+    Client *clients;
+    Listener *listeners[LISTENERS_MAX];
+    uint32_t listener_count;
+};
+
+HttpServerOptions http_server_defaults(void)
+{
+    return (HttpServerOptions){ .body_max = 1024 * 1024,
+                                .request_timeout_ms = 30000,
+                                .idle_timeout_ms = 60000 };
+}
+
+/* --- A client's life ------------------------------------------------------------------------- */
+
+static void client_free(Client *client)
+{
+    HttpServer *server = client->server;
+    if (client->under_way && server->options.gone != NULL) {
+        server->options.gone(server->options.context, &client->request);
+    }
+    if (client->previous != NULL) {
+        client->previous->next = client->next;
+    } else {
+        server->clients = client->next;
+    }
+    if (client->next != NULL) {
+        client->next->previous = client->previous;
+    }
+    loop_timer_stop(&client->timer);
+    connection_free(client->connection);
+    http1_reader_clear(&client->reader);
+    buf_clear(&client->request.body);
+    buf_clear(&client->ahead);
+    free(client);
+}
+
+/* The last bytes go out, then `closed` comes. */
+static void finish(Client *client)
+{
+    client->finishing = true;
+    loop_timer_stop(&client->timer);
+    connection_finish(client->connection, GOODBYE_MS);
+}
+
+/* --- Answers --------------------------------------------------------------------------------- */
+
+static void put_answer(Client *client, int status, const char *content_type, Str body, bool last)
+{
+    Buf out = buf_make(BUF_UNLIMITED);
+    http1_put_status(&out, status);
+    http1_put_header(&out, "Content-Type", str_from_c(content_type));
+    http1_put_header(&out, "Cache-Control", STR("no-store"));
+    http1_put_header(&out, "X-Content-Type-Options", STR("nosniff"));
+    if (last) {
+        http1_put_header(&out, "Connection", STR("close"));
+    }
+    http1_put_end_length(&out, body.len);
+    const Http1Head *head = &client->reader.head;
+    if (!client->under_way || !str_eq(head->method, STR("HEAD"))) {
+        buf_put(&out, body);
+    }
+    connection_write(client->connection, buf_str(&out));
+    buf_clear(&out);
+}
+
+static void refuse(Client *client, int status, const char *why)
+{
+    Buf text = buf_make(BUF_UNLIMITED);
+    buf_put_format(&text, "%s\n", why);
+    put_answer(client, status, "text/plain; charset=utf-8", buf_str(&text), true);
+    buf_clear(&text);
+    finish(client);
+}
+
+static void expire(void *context)
+{
+    Client *client = context;
+    if (client->began) {
+        refuse(client, 408, "the request took too long");
+    } else {
+        client_free(client);
+    }
+}
+
+/* --- Requests -------------------------------------------------------------------------------- */
+
+static void begin(Client *client)
+{
+    if (!client->began) {
+        client->began = true;
+        loop_timer_start(&client->timer, client->server->options.request_timeout_ms);
+    }
+}
+
+static void handle(Client *client, Http1Event event)
+{
+    const HttpServerOptions *options = &client->server->options;
+    if (event == HTTP1_HEAD && client->reader.head.expects_continue) {
+        connection_write(client->connection, STR("HTTP/1.1 100 Continue\r\n\r\n"));
+    } else if (event == HTTP1_DATA) {
+        buf_put(&client->request.body, client->reader.data);
+    } else if (event == HTTP1_END) {
+        loop_timer_stop(&client->timer);
+        client->under_way = true;
+        options->requested(options->context, &client->request);
+    }
+}
+
+static void take(Client *client, Str bytes)
+{
+    Http1Event event = HTTP1_HEAD;
+    client->taking = true;
+    while (event != HTTP1_MORE && !client->under_way && !client->finishing) {
+        Error err;
+        if (bytes.len > 0) {
+            begin(client);
+        }
+        if (!http1_read(&client->reader, &bytes, &event, &err)) {
+            refuse(client, client->reader.refusal, err.text);
+        } else {
+            handle(client, event);
+        }
+    }
+    client->taking = false;
+    if (client->under_way && bytes.len > 0) {
+        buf_put(&client->ahead, bytes);
+        if (client->ahead.overflow) {
+            finish(client);
+        }
+    }
+}
+
+static void received(void *context, Str bytes)
+{
+    Client *client = context;
+    if (!client->finishing) {
+        take(client, bytes);
+    }
+}
+
+static void nothing(void *context)
+{
+}
+
+static void closed(void *context, const Error *why)
+{
+    client_free(context);
+}
+
+static const ConnectionEvents events = { nothing, received, nothing, closed };
+
+void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body)
+{
+    Client *client = request->client;
+    bool last = !client->reader.head.keep_alive || client->finishing;
+    BUG_IF(!client->under_way);
+    put_answer(client, status, content_type, body, last);
+    client->under_way = false;
+    client->began = false;
+    buf_clear(&request->body);
+    request->data = NULL;
+    if (last) {
+        finish(client);
+        return;
+    }
+    loop_timer_start(&client->timer, client->server->options.idle_timeout_ms);
+    if (!client->taking && client->ahead.len > 0) {
+        Buf ahead = client->ahead;
+        client->ahead = buf_make(AHEAD_MAX);
+        take(client, buf_str(&ahead));
+        buf_clear(&ahead);
+    }
+}
+
+const Http1Head *http_request_head(const HttpRequest *request)
+{
+    return &request->client->reader.head;
+}
+
+Str http_request_body(const HttpRequest *request)
+{
+    return buf_str(&request->body);
+}
+
+const Peer *http_request_peer(const HttpRequest *request)
+{
+    return connection_peer(request->client->connection);
+}
+
+void http_request_set_data(HttpRequest *request, void *data)
+{
+    request->data = data;
+}
+
+void *http_request_data(const HttpRequest *request)
+{
+    return request->data;
+}
+
+/* --- The server ------------------------------------------------------------------------------ */
+
+HttpServer *http_server_new(const HttpServerOptions *options)
+{
+    HttpServer *server = calloc(1, sizeof *server);
+    if (server == NULL) {
+        memory_exhausted(sizeof *server);
+    }
+    server->options = *options;
+    return server;
+}
+
+void http_server_free(HttpServer *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < server->listener_count; i++) {
+        listener_close(server->listeners[i]);
+    }
+    while (server->clients != NULL) {
+        client_free(server->clients);
+    }
+    free(server);
+}
+
+void http_server_adopt(HttpServer *server, Connection *connection)
+{
+    Client *client = calloc(1, sizeof *client);
+    if (client == NULL) {
+        memory_exhausted(sizeof *client);
+    }
+    client->server = server;
+    client->next = server->clients;
+    if (server->clients != NULL) {
+        server->clients->previous = client;
+    }
+    server->clients = client;
+    client->connection = connection;
+    client->request = (HttpRequest){ .client = client, .body = buf_make(BUF_UNLIMITED) };
+    client->ahead = buf_make(AHEAD_MAX);
+    http1_reader_init(&client->reader, HTTP1_REQUEST, server->options.body_max);
+    loop_timer_init(&client->timer, server->options.loop, expire, client);
+    loop_timer_start(&client->timer, server->options.idle_timeout_ms);
+    connection_set_events(connection, &events, client);
+}
+
+static void accepted(void *context, Connection *connection)
+{
+    http_server_adopt(context, connection);
+}
+
+bool http_server_listen(HttpServer *server, const ListenerOptions *options, const Address *address,
+                        const Listener **out, Error *err)
+{
+    ListenerOptions own = *options;
+    own.accepted = accepted;
+    own.context = server;
+    if (server->listener_count == LISTENERS_MAX) {
+        return error_set(err, ERROR_LIMIT, "a server listens on %d addresses at most",
+                         LISTENERS_MAX);
+    }
+    Listener **place = &server->listeners[server->listener_count];
+    if (!listener_open(&own, address, place, err)) {
+        return false;
+    }
+    server->listener_count++;
+    *out = *place;
+    return true;
+}

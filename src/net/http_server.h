@@ -1,0 +1,44 @@
+/* HTTPS for requests and answers that fit into memory: one at a time on a connection. Loop thread.
+ *
+ * A request is handed on when it is there as a whole, and lives until it is answered, at once or
+ * later; when the peer leaves before that, `gone` is called, and the request is no more. */
+#pragma once
+
+#include "net/http1.h"
+#include "net/listener.h"
+
+typedef struct HttpServer HttpServer;
+typedef struct HttpRequest HttpRequest;
+
+typedef struct HttpServerOptions {
+    Loop *loop;
+    uint64_t body_max;
+    int64_t request_timeout_ms; /* from the first byte of a request to its last */
+    int64_t idle_timeout_ms;    /* between two requests, and for a peer to take an answer */
+    void (*requested)(void *context, HttpRequest *request);
+    void (*gone)(void *context, HttpRequest *request); /* may be NULL */
+    void *context;
+} HttpServerOptions;
+
+HttpServerOptions http_server_defaults(void);
+
+HttpServer *http_server_new(const HttpServerOptions *options);
+/* Ends every connection; `gone` is called for requests under way. NULL is fine. Not from within
+ * `requested`. */
+void http_server_free(HttpServer *server);
+DEFINE_AUTO(HttpServer, http_server_free)
+
+/* Listens; `options->accepted` and its context are the server's. The listener is the server's too,
+ * and is given for its port and counts. */
+MUST_CHECK bool http_server_listen(HttpServer *server, const ListenerOptions *options,
+                                   const Address *address, const Listener **out, Error *err);
+/* Takes over a connection that is ready. */
+void http_server_adopt(HttpServer *server, Connection *connection);
+
+const Http1Head *http_request_head(const HttpRequest *request);
+Str http_request_body(const HttpRequest *request);
+const Peer *http_request_peer(const HttpRequest *request);
+void http_request_set_data(HttpRequest *request, void *data);
+void *http_request_data(const HttpRequest *request);
+/* Once, and last. */
+void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body);

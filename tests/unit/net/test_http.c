@@ -1,0 +1,338 @@
+/* Requests and answers over a real connection, here over a Unix socket. */
+#include <sys/un.h>
+
+#include "net/http_client.h"
+#include "net/http_server.h"
+#include "world.h"
+
+typedef struct Fixture {
+    World world;
+    Scratch *scratch;
+    HttpServer *server;
+    Address address;
+    HttpCall *call;
+    HttpRequest *held; /* one that the test answers itself */
+    bool holds;
+    uint32_t gone;
+    bool over;
+    int status;
+    char body[200];
+    Error err;
+} Fixture;
+
+/* Says back what it was told. */
+static void requested(void *context, HttpRequest *request)
+{
+    Fixture *f = context;
+    const Http1Head *head = http_request_head(request);
+    if (f->holds) {
+        f->held = request;
+        return;
+    }
+    Buf text = buf_make(BUF_UNLIMITED);
+    buf_put_format(&text, "%.*s %.*s ", (int)head->method.len, head->method.data,
+                   (int)head->path.len, head->path.data);
+    buf_put(&text, http_request_body(request));
+    assert_true(http_request_peer(request)->is_local);
+    http_request_answer(request, 200, "text/plain", buf_str(&text));
+    buf_clear(&text);
+}
+
+static void gone(void *context, HttpRequest *request)
+{
+    Fixture *f = context;
+    assert_ptr_equal(request, f->held);
+    f->held = NULL;
+    f->gone++;
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    const Listener *listener;
+    Error err;
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    HttpServerOptions options = http_server_defaults();
+    options.loop = f->world.loop;
+    options.body_max = 100;
+    options.request_timeout_ms = 50;
+    options.requested = requested;
+    options.gone = gone;
+    options.context = f;
+    f->server = http_server_new(&options);
+    ListenerOptions listening = listener_defaults();
+    listening.loop = f->world.loop;
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
+    assert_true(http_server_listen(f->server, &listening, &f->address, &listener, &err));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    http_call_free(f->call);
+    http_server_free(f->server);
+    world_close(&f->world);
+    *state = f->scratch;
+    free(f);
+    return scratch_tear_down(state);
+}
+
+static void done(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Fixture *f = context;
+    assert_false(f->over);
+    f->over = true;
+    f->status = answer == NULL ? 0 : answer->head->status;
+    f->err = *err;
+    if (answer != NULL) {
+        memcpy(f->body, answer->body.data, answer->body.len);
+        f->body[answer->body.len] = '\0';
+    }
+    loop_stop(f->world.loop);
+}
+
+static void start(Fixture *f, const char *method, Str body, int64_t timeout_ms)
+{
+    HttpCallOptions options = { .loop = f->world.loop,
+                                .address = f->address,
+                                .method = method,
+                                .target = "/a/b?c",
+                                .content_type = body.len > 0 ? "text/plain" : NULL,
+                                .body = body,
+                                .answer_max = 150,
+                                .timeout_ms = timeout_ms,
+                                .done = done,
+                                .context = f };
+    http_call_free(f->call);
+    f->over = false;
+    f->call = http_call_new(&options);
+}
+
+static void try(Fixture *f, const char *method, Str body)
+{
+    start(f, method, body, 5000);
+    world_run(&f->world);
+    assert_true(f->over);
+}
+
+static void a_request_is_answered(void **state)
+{
+    Fixture *f = *state;
+    try(f, "GET", STR_EMPTY);
+    assert_int_equal(f->status, 200);
+    assert_string_equal(f->body, "GET /a/b ");
+    try(f, "POST", STR("hello"));
+    assert_string_equal(f->body, "POST /a/b hello");
+}
+
+static void a_body_that_is_too_large_is_refused(void **state)
+{
+    Fixture *f = *state;
+    char large[101];
+    memset(large, 'x', sizeof large);
+    try(f, "POST", str_from(large, sizeof large));
+    assert_int_equal(f->status, 413);
+    try(f, "POST", str_from(large, 100));
+    assert_int_equal(f->status, 200);
+}
+
+static void an_answer_may_come_later(void **state)
+{
+    Fixture *f = *state;
+    f->holds = true;
+    start(f, "GET", STR_EMPTY, 5000);
+    while (f->held == NULL) {
+        world_pass(&f->world, 1);
+    }
+    http_request_answer(f->held, 202, "text/plain", STR("later"));
+    world_run(&f->world);
+    assert_int_equal(f->status, 202);
+    assert_string_equal(f->body, "later");
+    assert_int_equal(f->gone, 0);
+}
+
+static void who_leaves_is_told(void **state)
+{
+    Fixture *f = *state;
+    f->holds = true;
+    start(f, "GET", STR_EMPTY, 5000);
+    while (f->held == NULL) {
+        world_pass(&f->world, 1);
+    }
+    http_call_free(TAKE(f->call));
+    while (f->gone == 0) {
+        world_pass(&f->world, 1);
+    }
+    assert_null(f->held);
+}
+
+static void no_answer_is_a_failure(void **state)
+{
+    Fixture *f = *state;
+    f->holds = true;
+    start(f, "GET", STR_EMPTY, 20);
+    world_run(&f->world);
+    assert_int_equal(f->status, 0);
+    assert_int_equal(f->err.kind, ERROR_TIMEOUT);
+}
+
+static void nobody_there_is_a_failure(void **state)
+{
+    Fixture *f = *state;
+    http_server_free(TAKE(f->server));
+    try(f, "GET", STR_EMPTY);
+    assert_int_equal(f->status, 0);
+    assert_int_not_equal(f->err.kind, ERROR_NONE);
+}
+
+/* --- Peers that are no client of ours -------------------------------------------------------- */
+
+static int connect_raw(Fixture *f)
+{
+    SocketAddress to = address_to_socket(&f->address);
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    assert_int_equal(connect(descriptor, (struct sockaddr *)&to.storage, to.len), 0);
+    return descriptor;
+}
+
+/* All that comes until the server ends the connection or `wanted` bytes are there. */
+static size_t read_raw(Fixture *f, int descriptor, char *to, size_t room, size_t wanted)
+{
+    size_t len = 0;
+    for (;;) {
+        ssize_t got = recv(descriptor, to + len, room - len - 1, 0);
+        len += got > 0 ? (size_t)got : 0;
+        to[len] = '\0';
+        if (got == 0 || (wanted > 0 && len >= wanted)) {
+            return len;
+        }
+        world_pass(&f->world, 1);
+    }
+}
+
+static uint32_t count(const char *text, const char *piece)
+{
+    uint32_t found = 0;
+    for (const char *at = strstr(text, piece); at != NULL; at = strstr(at + 1, piece)) {
+        found++;
+    }
+    return found;
+}
+
+static void requests_may_come_together(void **state)
+{
+    Fixture *f = *state;
+    char got[2000];
+    static const char requests[] = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"
+                                   "POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nxy"
+                                   "GET /3 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+                                   "GET /4 HTTP/1.1\r\nHost: a\r\n\r\n";
+    int descriptor = connect_raw(f);
+    f->holds = true;
+    assert_true(send(descriptor, requests, strlen(requests), 0) > 0);
+    while (f->held == NULL) {
+        world_pass(&f->world, 1);
+    }
+    f->holds = false;
+    http_request_answer(f->held, 200, "text/plain", STR("held "));
+    read_raw(f, descriptor, got, sizeof got, 0);
+    assert_int_equal(count(got, "HTTP/1.1 200 OK\r\n"), 3);
+    assert_non_null(strstr(got, "POST /2 xy"));
+    assert_non_null(strstr(got, "GET /3 "));
+    assert_null(strstr(got, "GET /4 "));
+    close(descriptor);
+}
+
+static void a_head_is_answered_without_a_body(void **state)
+{
+    Fixture *f = *state;
+    char got[2000];
+    static const char request[] = "HEAD /1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    int descriptor = connect_raw(f);
+    assert_true(send(descriptor, request, strlen(request), 0) > 0);
+    read_raw(f, descriptor, got, sizeof got, 0);
+    assert_non_null(strstr(got, "Content-Length: 8\r\n\r\n"));
+    assert_null(strstr(got, "HEAD /1"));
+    close(descriptor);
+}
+
+static void what_is_no_http_is_refused_and_ended(void **state)
+{
+    Fixture *f = *state;
+    char got[2000];
+    int descriptor = connect_raw(f);
+    assert_true(send(descriptor, "hello\n", 6, 0) > 0);
+    read_raw(f, descriptor, got, sizeof got, 0);
+    assert_non_null(strstr(got, "HTTP/1.1 400 Bad Request\r\n"));
+    close(descriptor);
+}
+
+static void a_request_that_does_not_end_is_ended(void **state)
+{
+    Fixture *f = *state;
+    char got[2000];
+    int descriptor = connect_raw(f);
+    assert_true(send(descriptor, "GET / HTTP/1.1\r\nHo", 18, 0) > 0);
+    read_raw(f, descriptor, got, sizeof got, 0);
+    assert_non_null(strstr(got, "HTTP/1.1 408 Request Timeout\r\n"));
+    close(descriptor);
+}
+
+static void who_expects_it_is_told_to_continue(void **state)
+{
+    Fixture *f = *state;
+    char got[2000];
+    static const char head[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n"
+                               "Expect: 100-continue\r\nConnection: close\r\n\r\n";
+    int descriptor = connect_raw(f);
+    assert_true(send(descriptor, head, strlen(head), 0) > 0);
+    read_raw(f, descriptor, got, sizeof got, strlen("HTTP/1.1 100 Continue\r\n\r\n"));
+    assert_string_equal(got, "HTTP/1.1 100 Continue\r\n\r\n");
+    assert_true(send(descriptor, "xy", 2, 0) > 0);
+    read_raw(f, descriptor, got, sizeof got, 0);
+    assert_non_null(strstr(got, "POST / xy"));
+    close(descriptor);
+}
+
+/* More than may wait behind a request under way. */
+static void who_sends_without_end_is_ended(void **state)
+{
+    Fixture *f = *state;
+    char much[4096];
+    int descriptor = connect_raw(f);
+    memset(much, 'x', sizeof much);
+    f->holds = true;
+    static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    assert_true(send(descriptor, request, strlen(request), 0) > 0);
+    while (f->gone == 0) {
+        (void)send(descriptor, much, sizeof much, MSG_NOSIGNAL);
+        world_pass(&f->world, 1);
+    }
+    close(descriptor);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(a_request_is_answered),
+        ROW(a_body_that_is_too_large_is_refused),
+        ROW(an_answer_may_come_later),
+        ROW(who_leaves_is_told),
+        ROW(no_answer_is_a_failure),
+        ROW(nobody_there_is_a_failure),
+        ROW(requests_may_come_together),
+        ROW(a_head_is_answered_without_a_body),
+        ROW(what_is_no_http_is_refused_and_ended),
+        ROW(a_request_that_does_not_end_is_ended),
+        ROW(who_expects_it_is_told_to_continue),
+        ROW(who_sends_without_end_is_ended),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
