@@ -1,7 +1,9 @@
-/* Bytes as hexadecimal digits. */
+/* Bytes as hexadecimal digits, and back. */
 #pragma once
 
 #include <stddef.h>
+
+#include "base/str.h"
 
 /* Two lower-case digits for each byte, and a NUL. */
 static inline void hex_put(const unsigned char *bytes, size_t count, char *out)
@@ -12,4 +14,25 @@ static inline void hex_put(const unsigned char *bytes, size_t count, char *out)
         out[2 * i + 1] = digits[bytes[i] & 15];
     }
     out[2 * count] = '\0';
+}
+
+/* Whether every character is a lower-case digit: the one spelling that hex_put() gives. */
+static inline bool hex_is(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (!ascii_is_digit(c) && (c < 'a' || c > 'f')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The bytes of `2 * count` digits, which must be some. */
+static inline void hex_get(const char *digits, size_t count, unsigned char *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        int high = ascii_hex_value(digits[2 * i]), low = ascii_hex_value(digits[2 * i + 1]);
+        out[i] = (unsigned char)(high << 4 | low);
+    }
 }

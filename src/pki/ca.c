@@ -4,6 +4,7 @@
 
 #include <openssl/rand.h>
 
+#include "base/hex.h"
 #include "base/utc.h"
 #include "pki/base32.h"
 #include "pki/certificate_draft.h"
@@ -44,20 +45,14 @@ bool enrolment_make(char out[ENROLMENT_TEXT + 1], Error *err)
     }
     /* As serial numbers start: positive, and with no zeros in front. */
     bytes[0] = (unsigned char)((bytes[0] & 0x3f) | 0x40);
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    }
+    hex_put(bytes, sizeof bytes, out);
     return true;
 }
 
 bool enrolment_check(Str enrolment, Error *err)
 {
-    bool good =
-        enrolment.len == ENROLMENT_TEXT && enrolment.data[0] >= '4' && enrolment.data[0] <= '7';
-    for (size_t i = 0; i < enrolment.len && good; i++) {
-        char c = enrolment.data[i];
-        good = ascii_is_digit(c) || (c >= 'a' && c <= 'f');
-    }
+    bool good = enrolment.len == ENROLMENT_TEXT && hex_is(enrolment) && enrolment.data[0] >= '4' &&
+                enrolment.data[0] <= '7';
     return good || error_set(err, ERROR_INVALID,
                              "an enrolment is written with %d digits (0-9, a-f)", ENROLMENT_TEXT);
 }
@@ -194,6 +189,22 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
     draft.names = names;
     return certificate_sign(arena, &draft, ca->key, issuer, out, err) ||
            error_wrap(err, "node '%s'", checked.node);
+}
+
+bool ca_renew_node(Arena *arena, const Credential *ca, const Identity *identity, Str serial,
+                   const P256Public *key, int64_t now_ms, Certificate *out, Error *err)
+{
+    if (serial.len != SERIAL_OURS) {
+        return error_set(err, ERROR_DENIED, "node '%s': its certificate has no enrolment",
+                         identity->node);
+    }
+    NodeGrant grant = {
+        .identity = *identity,
+        .enrolment = str_slice(serial, 0, ENROLMENT_TEXT),
+        .key = *key,
+        .now_ms = now_ms,
+    };
+    return ca_issue_node(arena, ca, &grant, out, err);
 }
 
 bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *grant,

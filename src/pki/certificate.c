@@ -2,13 +2,13 @@
 
 #include <time.h>
 
+#include "base/hex.h"
 #include "base/vec.h"
 #include "pki/crypto_fault.h"
 #include "pki/handle.h"
 #include "pki/pem.h"
 
 static const char label[] = "CERTIFICATE";
-static const char digits[] = "0123456789abcdef";
 
 static X509 *open_der(Str der, Error *err)
 {
@@ -48,11 +48,7 @@ static bool read_serial(const X509 *x, char out[SERIAL_TEXT + 1], Error *err)
     if (len <= 0 || len > SERIAL_TEXT / 2 || ASN1_STRING_type(serial) != V_ASN1_INTEGER) {
         return error_set(err, ERROR_INVALID, "the certificate has no proper serial number");
     }
-    for (int i = 0; i < len; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    out[2 * len] = '\0';
+    hex_put(bytes, (size_t)len, out);
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include <openssl/rand.h>
 
+#include "base/hex.h"
 #include "pki/crypto_fault.h"
 #include "pki/handle.h"
 
@@ -19,10 +20,7 @@ static bool set_serial(X509 *x, Str enrolment)
     }
     /* Positive, and with the same number of digits always. */
     bytes[0] = (unsigned char)((bytes[0] & 0x3f) | 0x40);
-    for (size_t i = 0; i < enrolment.len / 2; i++) {
-        int high = ascii_hex_value(enrolment.data[2 * i]);
-        bytes[i] = (unsigned char)(high << 4 | ascii_hex_value(enrolment.data[2 * i + 1]));
-    }
+    hex_get(enrolment.data, enrolment.len / 2, bytes);
     AUTO(BIGNUM) *number = BN_bin2bn(bytes, sizeof bytes, NULL);
     AUTO(ASN1_INTEGER) *serial = number == NULL ? NULL : BN_to_ASN1_INTEGER(number, NULL);
     return serial != NULL && X509_set_serialNumber(x, serial) == 1;

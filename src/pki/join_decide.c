@@ -119,7 +119,8 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
         return;
     }
     /* From then on the clock alone refuses the message. */
-    out->remember_until_ms = request->time_ms + skew + 1;
+    int64_t last = INT64_MAX - skew - 1;
+    out->remember_until_ms = (request->time_ms < last ? request->time_ms : last) + skew + 1;
     if (facts->nonce_seen) {
         refuse(out, JOIN_REASON_REPLAY, "this very request was there before; ask anew");
         return;

@@ -4,7 +4,7 @@
 #include <openssl/crypto.h>
 #include <openssl/param_build.h>
 
-#include "base/bug.h"
+#include "base/hex.h"
 #include "pki/crypto_fault.h"
 #include "pki/handle.h"
 #include "sys/sha256.h"
@@ -18,14 +18,6 @@ static const unsigned char spki_head[] = {
     0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 };
 
-static void digits_to_bytes(const char *digits, unsigned char *out, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        int high = ascii_hex_value(digits[2 * i]), low = ascii_hex_value(digits[2 * i + 1]);
-        out[i] = (unsigned char)(high << 4 | low);
-    }
-}
-
 void p256_public_pin(const P256Public *key, Pin *out)
 {
     Sha256 sha;
@@ -34,7 +26,7 @@ void p256_public_pin(const P256Public *key, Pin *out)
     sha256_add(&sha, str_from((const char *)spki_head, sizeof spki_head));
     sha256_add(&sha, str_from((const char *)key->point, sizeof key->point));
     sha256_finish(&sha, digits);
-    digits_to_bytes(digits, out->bytes, sizeof out->bytes);
+    hex_get(digits, sizeof out->bytes, out->bytes);
 }
 
 bool p256_public_equal(const P256Public *a, const P256Public *b)
@@ -57,14 +49,8 @@ bool p256_public_verify(const P256Public *key, Str message, const P256Signature 
 
 void pin_text(const Pin *pin, char out[PIN_TEXT + 1])
 {
-    static const char digits[] = "0123456789abcdef";
     memcpy(out, prefix, sizeof prefix - 1);
-    char *to = out + sizeof prefix - 1;
-    for (size_t i = 0; i < sizeof pin->bytes; i++) {
-        *to++ = digits[pin->bytes[i] >> 4];
-        *to++ = digits[pin->bytes[i] & 15];
-    }
-    *to = '\0';
+    hex_put(pin->bytes, sizeof pin->bytes, out + sizeof prefix - 1);
 }
 
 bool pin_parse(Str text, Pin *out, Error *err)
@@ -73,14 +59,10 @@ bool pin_parse(Str text, Pin *out, Error *err)
         return error_set(err, ERROR_INVALID, "a pin is written 'sha256:' and %d digits",
                          2 * PIN_BYTES);
     }
-    for (size_t i = sizeof prefix - 1; i < text.len; i++) {
-        char c = text.data[i];
-        if (!ascii_is_digit(c) && (c < 'a' || c > 'f')) {
-            return error_set(err, ERROR_INVALID, "character %zu of the pin is no digit (0-9, a-f)",
-                             i + 1);
-        }
+    if (!hex_is(str_from_offset(text, sizeof prefix - 1))) {
+        return error_set(err, ERROR_INVALID, "the pin has something else than digits (0-9, a-f)");
     }
-    digits_to_bytes(text.data + sizeof prefix - 1, out->bytes, sizeof out->bytes);
+    hex_get(text.data + sizeof prefix - 1, sizeof out->bytes, out->bytes);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "pki/revocation.h"
 
+#include "base/hex.h"
 #include "lang/value.h"
 #include "pki/ca.h"
 #include "pki/json_fields.h"
@@ -13,13 +14,7 @@ enum {
 
 static bool is_serial(Str serial)
 {
-    for (size_t i = 0; i < serial.len; i++) {
-        char c = serial.data[i];
-        if (!ascii_is_digit(c) && (c < 'a' || c > 'f')) {
-            return false;
-        }
-    }
-    return serial.len > 0 && serial.len <= SERIAL_TEXT && serial.len % 2 == 0;
+    return serial.len > 0 && serial.len <= SERIAL_TEXT && serial.len % 2 == 0 && hex_is(serial);
 }
 
 /* Where `key` is, or where it would have to be put: items start with their key and a NUL. */

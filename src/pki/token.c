@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 
+#include "base/hex.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
 #include "pki/base32.h"
@@ -96,10 +97,7 @@ void token_key(const Token *token, Ed25519Private *out)
 {
     char digits[SHA256_HEX + 1];
     hash(key_domain, token->id, token->secret, sizeof token->secret, digits);
-    for (size_t i = 0; i < sizeof out->bytes; i++) {
-        int high = ascii_hex_value(digits[2 * i]), low = ascii_hex_value(digits[2 * i + 1]);
-        out->bytes[i] = (unsigned char)(high << 4 | low);
-    }
+    hex_get(digits, sizeof out->bytes, out->bytes);
     OPENSSL_cleanse(digits, sizeof digits);
 }
 
@@ -160,17 +158,6 @@ void token_record_print(const TokenRecord *record, Buf *out)
                    record->uses);
 }
 
-static bool is_hash(Str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i];
-        if (!ascii_is_digit(c) && (c < 'a' || c > 'f')) {
-            return false;
-        }
-    }
-    return text.len == TOKEN_HASH_TEXT;
-}
-
 bool token_record_read(Arena *arena, Str text, TokenRecord *out, Error *err)
 {
     Value object, said, id, digits, label, created, expires, uses_max, uses;
@@ -187,11 +174,11 @@ bool token_record_read(Arena *arena, Str text, TokenRecord *out, Error *err)
         return error_wrap(err, "the record of a token");
     }
     if (!token_id_check(value_str(id)) || !json_copy(id, record.id, sizeof record.id) ||
-        !is_hash(value_str(digits)) || !json_copy(digits, record.hash, sizeof record.hash) ||
-        !label_is_plain(value_str(label)) || !json_copy(label, record.label, sizeof record.label) ||
-        uses_max.integer < 1 || uses_max.integer > TOKEN_USES_MAX || uses.integer < 0 ||
-        uses.integer > uses_max.integer || created.integer < 0 ||
-        expires.integer < created.integer) {
+        digits.len != TOKEN_HASH_TEXT || !hex_is(value_str(digits)) ||
+        !json_copy(digits, record.hash, sizeof record.hash) || !label_is_plain(value_str(label)) ||
+        !json_copy(label, record.label, sizeof record.label) || uses_max.integer < 1 ||
+        uses_max.integer > TOKEN_USES_MAX || uses.integer < 0 || uses.integer > uses_max.integer ||
+        created.integer < 0 || expires.integer < created.integer) {
         return error_set(err, ERROR_INVALID, "the record of a token: a field is out of its range");
     }
     record.created_ms = created.integer;

@@ -4,6 +4,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "sys/sha256.h"
 
+#include <openssl/crypto.h>
 #include <openssl/sha.h>
 
 #include "base/bug.h"
@@ -33,6 +34,7 @@ void sha256_finish(Sha256 *sha, char out[SHA256_HEX + 1])
     unsigned char bytes[SHA256_DIGEST_LENGTH];
     BUG_IF(SHA256_Final(bytes, state_of(sha)) != 1);
     hex_put(bytes, sizeof bytes, out);
+    OPENSSL_cleanse(bytes, sizeof bytes); /* keys are made of it, too */
 }
 
 void sha256_hex(Str text, char out[SHA256_HEX + 1])

@@ -44,9 +44,10 @@ static void other_texts_are_no_pin(void **state)
     assert_fails(pin_parse(str_from(text, PIN_TEXT + 1), &pin, &err), ERROR_INVALID, "is written");
     assert_fails(pin_parse(STR(""), &pin, &err), ERROR_INVALID, "is written");
     text[30] = 'A';
-    assert_fails(pin_parse(str_from_c(text), &pin, &err), ERROR_INVALID, "character 31");
+    assert_fails(pin_parse(str_from_c(text), &pin, &err), ERROR_INVALID, "else than digits");
     text[30] = '\0';
-    assert_fails(pin_parse(str_from(text, PIN_TEXT), &pin, &err), ERROR_INVALID, "character 31");
+    assert_fails(pin_parse(str_from(text, PIN_TEXT), &pin, &err), ERROR_INVALID,
+                 "else than digits");
     text[30] = 'a';
     text[3] = '5';
     assert_fails(pin_parse(str_from_c(text), &pin, &err), ERROR_INVALID, "is written");

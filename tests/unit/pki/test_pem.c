@@ -68,6 +68,7 @@ static void what_is_not_exactly_pem_is_refused(void **state)
         ROW("-----BEGIN TEST-----\nAA C\n-----END TEST-----\n", "else than base64"),
         ROW("-----BEGIN TEST-----\nAA\0C\n-----END TEST-----\n", "else than base64"),
         ROW("-----BEGIN TEST-----\nProc-Type: 4,ENCRYPTED\n\nAAEC\n-----END TEST-----\n", "no PEM"),
+        ROW("-----BEGIN TEST-----\nAAF=\n-----END TEST-----\n", "not proper base64"),
         ROW("-----BEGIN TEST-----\nAAEC-----END TEST-----\n", "end with its label"),
         ROW("-----BEGIN TEST-----\nAAEC\n-----END BEST-----\n", "end with its label"),
         ROW("-----BEGIN TEST-----\nAAEC\n", "end with its label"),
@@ -79,7 +80,11 @@ static void what_is_not_exactly_pem_is_refused(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         PemBlock block;
-        assert_fails(pem_only(rows[i].text, "TEST", &block, &err), ERROR_INVALID, rows[i].why);
+        unsigned char bytes[256];
+        size_t len;
+        assert_fails(pem_only(rows[i].text, "TEST", &block, &err) &&
+                         pem_bytes(&block, bytes, &len, &err),
+                     ERROR_INVALID, rows[i].why);
     }
 }
 

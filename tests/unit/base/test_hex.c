@@ -1,0 +1,38 @@
+#include "base/hex.h"
+
+#include "unit.h"
+
+static void digits_are_written_as_they_are_read(void **state)
+{
+    unsigned char bytes[256], back[256];
+    char digits[2 * sizeof bytes + 1];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (unsigned char)i;
+    }
+    hex_put(bytes, sizeof bytes, digits);
+    assert_int_equal(strlen(digits), 2 * sizeof bytes);
+    assert_memory_equal(digits, "000102", 6);
+    assert_true(hex_is(str_from_c(digits)));
+    hex_get(digits, sizeof back, back);
+    assert_memory_equal(bytes, back, sizeof bytes);
+}
+
+static void only_lower_case_digits_are_some(void **state)
+{
+    assert_true(hex_is(STR("0123456789abcdef")));
+    assert_true(hex_is(STR("")));
+    static const char others[] = { 'A', 'F', 'g', '/', ':', '`', ' ', '\0', '\xff' };
+    for (size_t i = 0; i < sizeof others; i++) {
+        char text[] = { '0', others[i], '0' };
+        assert_false(hex_is(str_from(text, sizeof text)));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digits_are_written_as_they_are_read),
+        cmocka_unit_test(only_lower_case_digits_are_some),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
