@@ -442,6 +442,24 @@ def test_archive_of_the_site(eden, tmp_path):
     assert tree(root / "opt/app") == UNPACKED
 
 
+def test_two_archives_of_the_site_share_a_directory(eden, tmp_path):
+    root = tmp_path / "root"
+    (tmp_path / "site/jobs").mkdir(parents=True)
+    (tmp_path / "site/files").mkdir()
+    root.mkdir()
+    for name in ("one", "two"):
+        (tmp_path / "site/files" / name).write_bytes(make_tar((name, name.encode())))
+    (tmp_path / "site/jobs/base.yaml").write_text("jobs:\n  '*':\n    - name: app\n")
+    (tmp_path / "site/jobs/app.yaml").write_text(
+        "steps:\n- name: a\n  archive.extracted: {name: /opt/app, site_file: one}\n"
+        "- name: b\n  archive.extracted: {name: /opt/app, site_file: two}\n"
+    )
+    for expected in ("changed", "ok"):
+        done = eden("apply", "site", "--root", root, "--state-dir", tmp_path / "state",
+                    "--config-dir", tmp_path / "config", "-o", "json")  # fmt: skip
+        assert [step["result"] for step in json.loads(done.stdout)["steps"]] == [expected] * 2
+
+
 def test_archive_that_an_earlier_step_brings_is_no_failure_of_a_plan(world):
     assert world("plan")["result"] in ("changed", "unknown")
     assert "No such file" in world()["error"]["message"]

@@ -220,7 +220,7 @@ static bool read_params(Call *call, Extraction *extraction, Error *err)
         return error_set(err, ERROR_INVALID, "'name' is a directory below '/'");
     }
     extraction->stamp_path =
-        stamp_path(call->arena, call_has(call, "source") ? call_str(call, "source") : STR("site"));
+        stamp_path(call->arena, call_str(call, call_has(call, "source") ? "source" : "site_file"));
     /* The row has no 'mode', which the target would ask for. */
     Target *wish = &extraction->wish;
     *wish = (Target){ .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID };

@@ -19,7 +19,8 @@ typedef struct Stamp {
     uint32_t count;
 } Stamp;
 
-/* "/.eden-archive-0123456789abcdef", other for each archive. */
+/* "/.eden-archive-0123456789abcdef", other for each archive, which is its path, or its content
+ * where it has none. */
 Str stamp_path(Arena *arena, Str archive);
 bool stamp_is_path(Str path);
 /* One that is absent or that cannot be read is not found. */
