@@ -167,9 +167,13 @@ static bool finish(Call *call, Scratch *scratch, const Tool *tool, const Process
 {
     Str text;
     Error missing;
-    if (host_read(call->host, call->arena, scratch_path(scratch, "report"), REPORT_MAX, &text,
-                  &missing) &&
-        !ansible_report_read(call, text, outcome, report, err)) {
+    bool there = host_read(call->host, call->arena, scratch_path(scratch, "report"), REPORT_MAX,
+                           &text, &missing);
+    if (!there && missing.kind != ERROR_NOT_FOUND) {
+        *err = missing;
+        return error_wrap(err, "the report of Ansible");
+    }
+    if (there && !ansible_report_read(call, text, outcome, report, err)) {
         return false;
     }
     /* What failed and was made good again ('rescue') is no failure. */
