@@ -178,3 +178,12 @@ def test_two_that_fail_alike_keep_nobody_from_the_rest(light):
     failed = {step.name: step.error.message for step in done.listed if step.result == "failed"}
     assert failed.keys() == {*MANY[:2]}
     assert "/usr/share/lab-many/01 exists in filesystem" in failed[MANY[0]]
+
+
+@pytest.mark.parametrize("manager", ["dnf", "zypper"])
+def test_rpm_is_asked_once_what_stands_for_a_package(host, manager):
+    host.write("/usr/local/sbin/rpm", "#!/bin/sh\necho \"$@\" >> /run/asked\n"
+               'exec /usr/bin/rpm "$@"\n', mode=0o755)  # fmt: skip
+    assert host.apply(installed(manager, *MANY[:5]), "--order", "genius").result == "changed"
+    asked = [line for line in host.read("/run/asked").splitlines() if "--whatprovides" in line]
+    assert len(asked) == len({*asked})

@@ -16,6 +16,8 @@ PackageDatabase *database_new(void)
     atomic_init(&database->references, 1);
     str_map_init(&database->packages, &database->arena);
     str_map_init(&database->provided, &database->arena);
+    database->asked = ARENA_NEW(&database->arena, StrMap);
+    str_map_init(database->asked, &database->arena);
     return database;
 }
 
@@ -138,6 +140,24 @@ bool database_get(Call *call, const PackageBackend *backend, PackageDatabase **o
     }
     shared_unlock(shared, &databases_kind);
     return ok;
+}
+
+bool database_is_provided(Call *call, const PackageBackend *backend,
+                          const PackageDatabase *database, Str name)
+{
+    static const char yes[] = "yes", no[] = "no";
+    if (backend->is_provided == NULL) {
+        return false;
+    }
+    Shared *shared = host_shared(call->host);
+    (void)shared_lock(shared, &databases_kind);
+    const char *answer = str_map_find(database->asked, name);
+    if (answer == NULL) {
+        answer = backend->is_provided(call, name) ? yes : no;
+        str_map_put(database->asked, arena_copy(database->asked->arena, name), (void *)answer);
+    }
+    shared_unlock(shared, &databases_kind);
+    return answer == yes;
 }
 
 void database_forget(Call *call, const PackageBackend *backend)

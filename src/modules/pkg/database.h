@@ -48,6 +48,7 @@ typedef struct PackageDatabase {
     Fingerprint print;
     StrMap packages;  /* name to Package */
     StrMap provided;  /* name to the installed Package that stands for it */
+    StrMap *asked;    /* of database_is_provided; used by one thread at a time */
     Str own_suffix;   /* ":amd64": names may end with it and mean the same; empty: none */
     bool interrupted; /* the package manager was killed, or left packages half done */
     Str interruption; /* "dpkg was interrupted" */
@@ -66,6 +67,11 @@ Str database_name(const PackageDatabase *database, Str name);
 const Package *database_find(const PackageDatabase *database, Str name);
 /* By its name, or by a name that an installed one provides; NULL: neither. */
 const Package *database_find_installed(const PackageDatabase *database, Str name);
+
+/* Whether something installed stands for `name`, where only the package manager can tell. It is
+ * asked once for each name. */
+bool database_is_provided(Call *call, const PackageBackend *backend,
+                          const PackageDatabase *database, Str name);
 
 /* --- For backends --------------------------------------------------------------------------- */
 

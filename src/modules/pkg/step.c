@@ -146,8 +146,7 @@ bool package_wish_is_met(Call *call, const PackageStep *step, const PackageWish 
         /* Another one may stand for it; but that one has other versions. */
         return version_wish_is_any(&wish->version) &&
                (database_find_installed(database, wish->name) != NULL ||
-                (step->backend->is_provided != NULL &&
-                 step->backend->is_provided(call, wish->name)));
+                database_is_provided(call, step->backend, database, wish->name));
     }
     return package->condition == PACKAGE_INSTALLED &&
            version_wish_accepts(&wish->version, step->order, package->version) &&
