@@ -60,6 +60,8 @@ bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, P
 	bench/apply
 	bench/packages
 	bench/connections
+	$(NINJA) -C build bench/store_bench
+	build/bench/store_bench
 
 .PHONY: docs
 docs: build ## write docs/reference from the rows of commands, filters, codes and so on

@@ -102,7 +102,17 @@ void store_start_write(Store *store, Job *job)
 {
     count_in(store, job);
     store->writes_called++;
-    hand_on(store, &store->writes, job, store->write_worker);
+    if (!store->threaded) {
+        hand_on(store, &store->writes, job, NULL);
+        return;
+    }
+    pthread_mutex_lock(&store->mutex);
+    job_list_add(&store->writes, job);
+    bool wake = ++store->write_count >= store->write_goal;
+    pthread_mutex_unlock(&store->mutex);
+    if (wake) {
+        worker_wake(store->write_worker);
+    }
 }
 
 void store_start_read(Store *store, Job *job)

@@ -120,6 +120,8 @@ struct Store {
     Worker *write_worker, *read_worker, *copy_worker;
     pthread_mutex_t mutex;
     JobList writes, written, reads, read, copies, copied; /* with the mutex held */
+    uint32_t write_count;                                 /* the same: of `writes` */
+    uint32_t write_goal;                                  /* the same: wakes the writer */
     WriterNews news;                                      /* the same */
     bool closing;                                         /* the same */
     EngineState writer_state;                             /* the writer's */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/bug.h"
 
@@ -77,5 +78,21 @@ void worker_wake(Worker *worker)
     pthread_mutex_lock(&worker->mutex);
     worker->woken = true;
     pthread_cond_signal(&worker->change);
+    pthread_mutex_unlock(&worker->mutex);
+}
+
+void worker_rest(Worker *worker, int64_t duration_us)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    int64_t ns = end.tv_nsec + duration_us % 1000000 * 1000;
+    end.tv_sec += duration_us / 1000000 + ns / 1000000000;
+    end.tv_nsec = ns % 1000000000;
+    pthread_mutex_lock(&worker->mutex);
+    int result = 0;
+    worker->woken = false;
+    while (!worker->woken && !worker->ending && result == 0) {
+        result = pthread_cond_clockwait(&worker->change, &worker->mutex, CLOCK_MONOTONIC, &end);
+    }
     pthread_mutex_unlock(&worker->mutex);
 }

@@ -1,6 +1,8 @@
 /* A thread that sleeps until it is woken. What there is to do is for its owner to keep. */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/own.h"
 
 typedef struct Worker Worker;
@@ -15,3 +17,6 @@ DEFINE_AUTO(Worker, worker_free)
 
 /* From any thread. */
 void worker_wake(Worker *worker);
+/* From within `work`, which must look for work afterwards: sleeps until the next wake, but no longer
+ * than that. Earlier wakes are forgotten. */
+void worker_rest(Worker *worker, int64_t duration_us);

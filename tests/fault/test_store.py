@@ -1,0 +1,150 @@
+"""The embedded store: killed at any moment, and on a full disk."""
+
+import os
+import pathlib
+import random
+import subprocess
+
+import pytest
+
+KILLS = 100  # from outside, while it tells of what it has done
+AT_CALLS = 60  # in the middle of a system call, of a write after its first half
+COUNT = 150  # writes of a life that ends by itself
+
+BUILD = pathlib.Path(
+    os.environ.get("EDEN_BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))
+)
+WRITER = BUILD / "tests" / "fault" / "store_writer"
+
+
+class History:
+    """What was acknowledged, over many lives of a store, and what a look at it must show."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.acks = {}  # revision: (key, value)
+        self.events = {}  # the same, as seen in the log
+        self.last = 0  # the newest acknowledged revision
+        self.revision = 0  # the newest that was seen
+        self.swaps = 0
+
+    def hear(self, text):
+        """Takes the lines of a writer; the last one may be cut."""
+        heard = 0
+        for line in text[: text.rfind("\n") + 1].splitlines():
+            words = line.split()
+            if words[0] == "swap":
+                assert words[1] == "1", "of two compare-and-swap exactly one wins"
+                self.swaps += 1
+                continue
+            revision = int(words[1])
+            assert revision > self.last, "revisions do not grow"
+            assert revision not in self.events, "a revision was used twice"
+            self.last = revision
+            self.acks[revision] = (words[2], words[3])
+            heard += 1
+        return heard
+
+    def dump(self, start=0):
+        done = subprocess.run([WRITER, "dump", self.folder, str(start)],
+                              capture_output=True, text=True)  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        keys, events = {}, {}
+        revision = compacted = None
+        for line in done.stdout.splitlines():
+            words = line.split()
+            if words[0] == "store":
+                revision, compacted = int(words[1]), int(words[2])
+            elif words[0] == "key":
+                keys[words[1]] = (words[2], int(words[3]))
+            else:
+                # Every change of the writer is a revision of its own.
+                assert not events or int(words[1]) == max(events) + 1, "a gap, or out of order"
+                events[int(words[1])] = (words[2], words[3])
+        return revision, compacted, keys, events
+
+    def check(self, chance):
+        revision, compacted, keys, events = self.dump()
+        assert revision >= self.last, "an acknowledged write is lost"
+        assert revision >= self.revision, "the store went back"
+        self.revision = revision
+        assert list(events) == list(range(compacted + 1, revision + 1))
+        for number, what in events.items():
+            assert self.acks.get(number, what) == what, "the log tells another story than the ack"
+            assert self.events.get(number, what) == what, "history was changed"
+        self.events.update(events)
+        state = {}
+        for number in sorted(set(self.acks) | set(self.events)):
+            key, value = self.events.get(number) or self.acks[number]
+            state[key] = (value, number)
+        known = {key: there for key, there in state.items()
+                 if there[0] != "-" and key != "counter"}  # fmt: skip
+        assert keys == known
+        if events:
+            start = chance.choice(list(events))
+            later = self.dump(start)[3]
+            assert later == {number: what for number, what in events.items() if number >= start}
+
+
+@pytest.fixture
+def history(tmp_path):
+    return History(tmp_path / "store")
+
+
+def start(history, chance, count, env=None):
+    return subprocess.Popen(
+        [WRITER, "write", history.folder, str(chance.getrandbits(60)), str(count)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+    )  # fmt: skip
+
+
+def test_killed_at_any_moment_no_acknowledged_write_is_lost(history):
+    chance = random.Random(1)
+    for _ in range(KILLS):
+        running = start(history, chance, 0)
+        # It goes on while we read, so the moment is chance beyond the count, too.
+        text = running.stdout.read(chance.randrange(1, 4000))
+        running.kill()
+        text += running.stdout.read()
+        assert running.stderr.read() == ""
+        running.wait()
+        history.hear(text)
+        history.check(chance)
+    assert history.last > KILLS * 20
+    assert history.swaps > KILLS
+
+
+def test_killed_in_the_middle_of_a_write_no_acknowledged_write_is_lost(history, moment_path):
+    chance = random.Random(2)
+    preload = {**os.environ, "LD_PRELOAD": str(moment_path)}
+    preload["ASAN_OPTIONS"] = ":".join(
+        filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])
+    )
+    killed = unfinished = 0
+    while killed < AT_CALLS:
+        at = chance.randrange(1, 350)
+        running = start(history, chance, COUNT, {**preload, "EDEN_KILL_AT": str(at)})
+        text, errors = running.communicate()
+        assert running.returncode in (0, -9), errors
+        killed += running.returncode == -9
+        unfinished += running.returncode == 0
+        assert unfinished < AT_CALLS, "the moments come too late"
+        history.hear(text)
+        history.check(chance)
+
+
+FULL = """
+set -e
+mount -t tmpfs -o size=8m tmpfs "$1"
+head -c 3000000 /dev/zero > "$1/ballast"
+exec "$2" full "$1/store" "$1/ballast"
+"""
+
+
+def test_a_full_disk_fails_writes_only_and_only_as_long_as_it_is_full(tmp_path):
+    unshare = ["unshare", "--user", "--map-root-user", "--mount"]
+    if subprocess.run([*unshare, "mount", "-t", "tmpfs", "tmpfs", tmp_path]).returncode != 0:
+        pytest.fail("this test needs user and mount namespaces (unshare --user --mount)")
+    done = subprocess.run([*unshare, "sh", "-c", FULL, "sh", tmp_path, WRITER],
+                          capture_output=True, text=True)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
