@@ -1,0 +1,46 @@
+/* What the store keeps of a node, and of a machine that asks to become one. Pure. */
+#pragma once
+
+#include "lang/value.h"
+#include "pki/certificate.h"
+#include "pki/token.h"
+
+enum {
+    ADDRESS_TEXT_SIZE = 64,
+    LABELS_MAX = 64,      /* of a node */
+    LABEL_NAME_MAX = 63,  /* bytes */
+    LABEL_VALUE_MAX = 255 /* bytes */
+};
+
+/* A member of the cluster: "eden.node/1" under nodes/<node>. */
+typedef struct NodeRecord {
+    char name[NODE_NAME_MAX + 1];
+    Pin key;
+    char enrolment[ENROLMENT_TEXT + 1];
+    char token[TOKEN_ID_TEXT + 1]; /* by which it came; empty: somebody approved it */
+    bool is_server;
+    char address[ADDRESS_TEXT_SIZE]; /* whence it asked */
+    int64_t joined_ms;
+    char serial[SERIAL_TEXT + 1]; /* of the certificate that it got last */
+    int64_t not_after_ms;         /* and when that expires */
+    Value labels;                 /* a map of texts */
+} NodeRecord;
+
+void node_record_print(const NodeRecord *record, Buf *out);
+/* Labels are in the arena. Fails with ERROR_INVALID. */
+MUST_CHECK bool node_record_read(Arena *arena, Str text, NodeRecord *out, Error *err);
+/* Names are letters, digits, "-", "_", "." and "/", values any text without control characters.
+ * Fails with ERROR_INVALID. */
+MUST_CHECK bool node_label_check(Str name, Str value, Error *err);
+
+/* A machine that asked without a token, or with one that did not do: "eden.joining/1". */
+typedef struct JoiningRecord {
+    char name[NODE_NAME_MAX + 1];
+    Pin key;
+    bool is_approved; /* this key, under this name */
+    char address[ADDRESS_TEXT_SIZE];
+    int64_t asked_ms;
+} JoiningRecord;
+
+void joining_record_print(const JoiningRecord *record, Buf *out);
+MUST_CHECK bool joining_record_read(Arena *arena, Str text, JoiningRecord *out, Error *err);

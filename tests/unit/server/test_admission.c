@@ -1,0 +1,491 @@
+#include "server/admission.h"
+
+#include <stdlib.h>
+
+#include "pki/ca.h"
+#include "pki/revocation.h"
+#include "server/node_record.h"
+#include "server/server_keys.h"
+#include "sys/loop.h"
+#include "unit.h"
+
+#define CLUSTER STR("blue")
+#define PREFIX  STR("/eden")
+
+typedef struct Fixture {
+    Arena arena;
+    Loop *loop;
+    Store *store;
+    Credential ca;
+    Admission *admission;
+    Token token;
+} Fixture;
+
+static void put_done(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+    *(bool *)context = true;
+}
+
+static void put(Fixture *f, Str key, Str value)
+{
+    Error err;
+    bool done = false;
+    assert_true(store_put(f->store, key, value, 0, put_done, &done, &err));
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
+    assert_true(done);
+}
+
+typedef struct Got {
+    Arena *arena;
+    Str value;
+    bool there;
+} Got;
+
+static void get_done(void *context, const StoreReply *reply, const Error *err)
+{
+    Got *got = context;
+    assert_null(err);
+    got->there = reply->ops[0].kv_count > 0;
+    got->value = got->there ? arena_copy(got->arena, reply->ops[0].kvs[0].value) : STR_EMPTY;
+}
+
+static Got get(Fixture *f, Str key)
+{
+    Got got = { .arena = &f->arena };
+    Error err;
+    assert_true(store_get(f->store, key, get_done, &got, &err));
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
+    return got;
+}
+
+static void put_token(Fixture *f, uint32_t uses)
+{
+    TokenRecord record;
+    Error err;
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    assert_true(token_record_make(&f->token, STR("test"), loop_wall_ms(f->loop), 3600 * 1000, uses,
+                                  &record, &err));
+    token_record_print(&record, &text);
+    put(f, server_key_token(&f->arena, PREFIX, str_from_c(f->token.id)), buf_str(&text));
+}
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    Error err;
+    arena_init(&f->arena, ARENA_UNLIMITED);
+    f->loop = loop_new_virtual(1);
+    loop_virtual_set_wall(f->loop, 1800000000000); /* in 2027 */
+    f->store = store_open_memory(f->loop, NULL);
+    assert_true(ca_make(&f->arena, CLUSTER, loop_wall_ms(f->loop), &f->ca, &err));
+    f->admission = admission_new(&(AdmissionSettings){ .loop = f->loop,
+                                                       .store = f->store,
+                                                       .prefix = PREFIX,
+                                                       .cluster = CLUSTER,
+                                                       .ca = &f->ca,
+                                                       .bundle = { f->ca.chain.items, 1 } });
+    assert_true(token_make(&f->token, &err));
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    admission_free(f->admission);
+    store_close(f->store);
+    loop_free(f->loop);
+    credential_clear(&f->ca);
+    arena_clear(&f->arena);
+    free(f);
+    return 0;
+}
+
+/* A machine with its key and what it was answered. */
+typedef struct Joiner {
+    Fixture *f;
+    P256Private *key;
+    JoinWish wish;
+    Str text;
+    char nonce[JOIN_NONCE_TEXT + 1];
+    JoinReply reply;
+    Str reply_text;
+    bool answered;
+    Error err;
+} Joiner;
+
+static Joiner joiner_make(Fixture *f, const char *name, const Token *token)
+{
+    Joiner joiner = { .f = f };
+    Error err;
+    assert_true(p256_private_make(&joiner.key, &err));
+    joiner.wish = (JoinWish){ .name = str_from_c(name),
+                              .ca = f->ca.chain.items[0].pin,
+                              .token = token,
+                              .key = joiner.key,
+                              .now_ms = loop_wall_ms(f->loop) };
+    return joiner;
+}
+
+static void answered(void *context, const JoinReply *reply, const Error *err)
+{
+    Joiner *joiner = context;
+    assert_false(joiner->answered);
+    joiner->answered = true;
+    if (reply == NULL) {
+        joiner->err = *err;
+        return;
+    }
+    Buf text = buf_make_in(&joiner->f->arena, BUF_UNLIMITED);
+    Error bad;
+    join_reply_print(reply, &text);
+    joiner->reply_text = buf_str(&text);
+    assert_true(join_reply_read(&joiner->f->arena, joiner->reply_text, &joiner->reply, &bad));
+}
+
+static void send(Joiner *joiner)
+{
+    joiner->answered = false;
+    admission_decide(joiner->f->admission, joiner->text, "10.0.0.1:999", answered, joiner);
+}
+
+static void pass(Fixture *f)
+{
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
+}
+
+static void ask(Joiner *joiner)
+{
+    Error err;
+    joiner->wish.now_ms = loop_wall_ms(joiner->f->loop);
+    assert_true(
+        join_request_make(&joiner->f->arena, &joiner->wish, &joiner->text, joiner->nonce, &err));
+    send(joiner);
+    pass(joiner->f);
+    assert_true(joiner->answered);
+}
+
+static void expect(const Joiner *joiner, JoinResult result, JoinReason reason)
+{
+    assert_int_equal(joiner->err.kind, ERROR_NONE);
+    assert_int_equal(joiner->reply.result, result);
+    assert_int_equal(joiner->reply.reason, reason);
+}
+
+static NodeRecord node_of(Fixture *f, const char *name)
+{
+    NodeRecord record;
+    Error err;
+    Got got = get(f, server_key_node(&f->arena, PREFIX, str_from_c(name)));
+    assert_true(got.there);
+    assert_true(node_record_read(&f->arena, got.value, &record, &err));
+    return record;
+}
+
+static uint32_t uses_of(Fixture *f)
+{
+    TokenRecord record;
+    Error err;
+    Got got = get(f, server_key_token(&f->arena, PREFIX, str_from_c(f->token.id)));
+    assert_true(token_record_read(&f->arena, got.value, &record, &err));
+    return record.uses;
+}
+
+static void who_has_a_token_is_admitted(void **state)
+{
+    Fixture *f = *state;
+    JoinGain gain;
+    Error err;
+    put_token(f, 2);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    assert_true(join_reply_accept(&f->arena, &web.reply, &web.wish, web.nonce, &gain, &err));
+    assert_string_equal(gain.identity.node, "web1");
+    NodeRecord node = node_of(f, "web1");
+    assert_string_equal(node.token, f->token.id);
+    assert_string_equal(node.address, "10.0.0.1:999");
+    assert_string_equal(node.enrolment, gain.chain.items[0].enrolment);
+    assert_false(node.is_server);
+    assert_int_equal(uses_of(f), 1);
+    /* A fresh name needs no rule. */
+    assert_false(get(f, server_key_revocations(&f->arena, PREFIX)).there);
+    p256_private_free(web.key);
+}
+
+static void the_same_machine_may_ask_again(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    char enrolment[ENROLMENT_TEXT + 1];
+    strcpy(enrolment, node_of(f, "web1").enrolment);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    assert_int_equal(uses_of(f), 1);
+    assert_string_equal(node_of(f, "web1").enrolment, enrolment);
+    p256_private_free(web.key);
+}
+
+static void a_recorded_request_is_refused(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 5);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    send(&web);
+    pass(f);
+    expect(&web, JOIN_REFUSED, JOIN_REASON_REPLAY);
+    assert_int_equal(uses_of(f), 1);
+    /* Later its time alone refuses it, and the nonce is forgotten. */
+    loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 2 * JOIN_SKEW_MS);
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 2 * JOIN_SKEW_MS);
+    assert_false(get(f, server_key_nonce(&f->arena, PREFIX, str_from_c(web.nonce))).there);
+    send(&web);
+    pass(f);
+    expect(&web, JOIN_REFUSED, JOIN_REASON_CLOCK);
+    p256_private_free(web.key);
+}
+
+static void a_token_is_good_so_often_and_so_long(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token), db = joiner_make(f, "db1", &f->token);
+    ask(&web);
+    ask(&db);
+    expect(&db, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP);
+    assert_false(get(f, server_key_node(&f->arena, PREFIX, STR("db1"))).there);
+    put_token(f, 1);
+    loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 3600 * 1000);
+    ask(&db);
+    expect(&db, JOIN_REFUSED, JOIN_REASON_TOKEN_EXPIRED);
+    p256_private_free(web.key);
+    p256_private_free(db.key);
+}
+
+/* Both read the record before either of them writes. */
+static void of_two_at_once_one_gets_the_last_use(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put_token(f, 1);
+    Joiner joiners[] = { joiner_make(f, "web1", &f->token), joiner_make(f, "web2", &f->token) };
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(join_request_make(&f->arena, &joiners[i].wish, &joiners[i].text,
+                                      joiners[i].nonce, &err));
+        send(&joiners[i]);
+    }
+    pass(f);
+    expect(&joiners[0], JOIN_ADMITTED, JOIN_REASON_NONE);
+    expect(&joiners[1], JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP);
+    assert_int_equal(uses_of(f), 1);
+    p256_private_free(joiners[0].key);
+    p256_private_free(joiners[1].key);
+}
+
+static void a_wrong_token_is_as_good_as_an_unknown_one(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Token forged = f->token;
+    forged.secret[0] ^= 1;
+    Joiner web = joiner_make(f, "web1", &forged);
+    ask(&web);
+    assert_int_equal(web.reply.result, JOIN_REFUSED);
+    char text[JOIN_TEXT_MAX];
+    strcpy(text, web.reply.text);
+    JoinReason reason = web.reply.reason;
+    put(f, server_key_token(&f->arena, PREFIX, str_from_c(f->token.id)), STR("{}"));
+    Error err;
+    bool done = false;
+    assert_true(store_delete(f->store, server_key_token(&f->arena, PREFIX, str_from_c(f->token.id)),
+                             put_done, &done, &err));
+    ask(&web);
+    assert_int_equal(web.reply.reason, reason);
+    assert_string_equal(web.reply.text, text);
+    p256_private_free(web.key);
+}
+
+static JoiningRecord joining_of(Fixture *f, const char *name)
+{
+    JoiningRecord record;
+    Error err;
+    Got got = get(f, server_key_joining(&f->arena, PREFIX, str_from_c(name)));
+    assert_true(got.there);
+    assert_true(joining_record_read(&f->arena, got.value, &record, &err));
+    return record;
+}
+
+static void approve(Fixture *f, const char *name)
+{
+    JoiningRecord record = joining_of(f, name);
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    record.is_approved = true;
+    joining_record_print(&record, &text);
+    put(f, server_key_joining(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
+}
+
+static void a_joiner_without_a_token_stays_pending_until_approved(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL), other = joiner_make(f, "web1", NULL);
+    ask(&web);
+    expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+    assert_false(get(f, server_key_node(&f->arena, PREFIX, STR("web1"))).there);
+    assert_string_equal(joining_of(f, "web1").address, "10.0.0.1:999");
+    approve(f, "web1");
+    /* Approved is that key. */
+    ask(&other);
+    expect(&other, JOIN_PENDING, JOIN_REASON_NONE);
+    approve(f, "web1");
+    ask(&web);
+    expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+    approve(f, "web1");
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    assert_false(get(f, server_key_joining(&f->arena, PREFIX, STR("web1"))).there);
+    assert_string_equal(node_of(f, "web1").token, "");
+    p256_private_free(web.key);
+    p256_private_free(other.key);
+}
+
+static void those_who_wait_are_bounded_and_forgotten(void **state)
+{
+    Fixture *f = *state;
+    JoiningRecord record = { .asked_ms = 1 };
+    for (int i = 0; i < 1000; i++) {
+        Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+        snprintf(record.name, sizeof record.name, "n%d", i);
+        joining_record_print(&record, &text);
+        put(f, server_key_joining(&f->arena, PREFIX, str_from_c(record.name)), buf_str(&text));
+    }
+    Joiner web = joiner_make(f, "web1", NULL), known = joiner_make(f, "n5", NULL);
+    ask(&web);
+    assert_int_equal(web.err.kind, ERROR_LIMIT);
+    ask(&known);
+    expect(&known, JOIN_PENDING, JOIN_REASON_NONE);
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 25 * 3600 * 1000);
+    assert_false(get(f, server_key_joining(&f->arena, PREFIX, STR("n5"))).there);
+    p256_private_free(web.key);
+    p256_private_free(known.key);
+}
+
+static void a_taken_name_is_not_given_to_another_key(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 5);
+    Joiner web = joiner_make(f, "web1", &f->token), thief = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    char serial[SERIAL_TEXT + 1];
+    strcpy(serial, node_of(f, "web1").serial);
+    ask(&thief);
+    expect(&thief, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN);
+    assert_string_equal(node_of(f, "web1").serial, serial);
+    assert_int_equal(uses_of(f), 1);
+    p256_private_free(web.key);
+    p256_private_free(thief.key);
+}
+
+static void a_reused_name_inherits_nothing(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put_token(f, 5);
+    Joiner old = joiner_make(f, "web1", &f->token), new = joiner_make(f, "web1", &f->token);
+    ask(&old);
+    NodeRecord before = node_of(f, "web1");
+    /* As removing a node does. */
+    RevocationList list = { 0 };
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    bool done = false;
+    assert_true(
+        revocation_set_name(&f->arena, &list, STR("web1"), STR_EMPTY, before.not_after_ms, &err));
+    revocation_print(&list, &text);
+    put(f, server_key_revocations(&f->arena, PREFIX), buf_str(&text));
+    assert_true(store_delete(f->store, server_key_node(&f->arena, PREFIX, STR("web1")), put_done,
+                             &done, &err));
+    ask(&new);
+    expect(&new, JOIN_ADMITTED, JOIN_REASON_NONE);
+    NodeRecord after = node_of(f, "web1");
+    assert_string_not_equal(after.enrolment, before.enrolment);
+    Got got = get(f, server_key_revocations(&f->arena, PREFIX));
+    assert_true(revocation_read(&f->arena, got.value, &list, &err));
+    assert_true(revocation_check(&list, STR("web1"), str_from_c(after.serial), &err));
+    assert_false(revocation_check(&list, STR("web1"), str_from_c(before.serial), &err));
+    p256_private_free(old.key);
+    p256_private_free(new.key);
+}
+
+static void another_ca_is_refused(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    web.wish.ca.bytes[0] ^= 1;
+    ask(&web);
+    expect(&web, JOIN_REFUSED, JOIN_REASON_CA);
+    p256_private_free(web.key);
+}
+
+static void what_is_no_request_is_told(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL);
+    web.text = STR("{\"format\":\"eden.join/0\"}");
+    send(&web);
+    assert_true(web.answered);
+    assert_int_equal(web.err.kind, ERROR_INVALID);
+    p256_private_free(web.key);
+}
+
+static void a_damaged_record_admits_nobody(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    put(f, server_key_revocations(&f->arena, PREFIX), STR("not a list"));
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    assert_int_equal(web.err.kind, ERROR_INVALID);
+    assert_false(get(f, server_key_node(&f->arena, PREFIX, STR("web1"))).there);
+    p256_private_free(web.key);
+}
+
+static void requests_under_way_may_be_left(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    assert_true(join_request_make(&f->arena, &web.wish, &web.text, web.nonce, &err));
+    send(&web);
+    admission_free(TAKE(f->admission));
+    pass(f);
+    assert_false(web.answered);
+    p256_private_free(web.key);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(who_has_a_token_is_admitted),
+        ROW(the_same_machine_may_ask_again),
+        ROW(a_recorded_request_is_refused),
+        ROW(a_token_is_good_so_often_and_so_long),
+        ROW(of_two_at_once_one_gets_the_last_use),
+        ROW(a_wrong_token_is_as_good_as_an_unknown_one),
+        ROW(a_joiner_without_a_token_stays_pending_until_approved),
+        ROW(those_who_wait_are_bounded_and_forgotten),
+        ROW(a_taken_name_is_not_given_to_another_key),
+        ROW(a_reused_name_inherits_nothing),
+        ROW(another_ca_is_refused),
+        ROW(what_is_no_request_is_told),
+        ROW(a_damaged_record_admits_nobody),
+        ROW(requests_under_way_may_be_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
