@@ -1,0 +1,388 @@
+#include "rpc/session_message.h"
+
+#include "base/bug.h"
+#include "base/identity.h"
+#include "base/utf8.h"
+#include "rpc/eden.pb-c.h"
+#include "rpc/wire.h"
+
+DEFINE_ENUM_NAMES(RecordKind, record_kind, [RECORD_FACTS] = "facts", [RECORD_STATUS] = "status",
+                  [RECORD_RESULT] = "result", [RECORD_LOG] = "log")
+
+/* --- Writing ---------------------------------------------------------------------------------
+ *
+ * protobuf-c wants texts with a NUL behind them and lists of pointers: both are made in an arena
+ * that lives as long as the writing. */
+
+static char *text_out(Arena *arena, Str text)
+{
+    return arena_copy_c(arena, text);
+}
+
+static void hello_out(Arena *arena, const NodeHello *hello, Eden__V1__NodeHello *out)
+{
+    out->protocol = hello->protocol;
+    out->node = text_out(arena, hello->node);
+    out->boot_id = text_out(arena, hello->boot_id);
+    out->version = text_out(arena, hello->version);
+    out->wall_ms = hello->wall_ms;
+    out->epoch = hello->epoch;
+    out->n_watches = hello->watch_count;
+    out->watches = ARENA_ARRAY(arena, Eden__V1__Watching *, hello->watch_count);
+    for (uint32_t i = 0; i < hello->watch_count; i++) {
+        Eden__V1__Watching *watching = ARENA_NEW(arena, Eden__V1__Watching);
+        eden__v1__watching__init(watching);
+        watching->name = text_out(arena, hello->watches[i].name);
+        watching->store = text_out(arena, hello->watches[i].position.store);
+        watching->revision = hello->watches[i].position.revision;
+        out->watches[i] = watching;
+    }
+}
+
+static void records_out(Arena *arena, const NodeMessage *message, Eden__V1__Records *out)
+{
+    out->n_records = message->record_count;
+    out->records = ARENA_ARRAY(arena, Eden__V1__Record *, message->record_count);
+    for (uint32_t i = 0; i < message->record_count; i++) {
+        const Record *record = &message->records[i];
+        Eden__V1__Record *one = ARENA_NEW(arena, Eden__V1__Record);
+        eden__v1__record__init(one);
+        one->sequence = record->sequence;
+        one->kind = (Eden__V1__RecordKind)record->kind;
+        one->key = text_out(arena, record->key);
+        one->body = wire_data(record->body);
+        one->lost = record->lost;
+        out->records[i] = one;
+    }
+}
+
+void node_message_encode(const NodeMessage *message, Buf *out)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Eden__V1__NodeMessage wire = EDEN__V1__NODE_MESSAGE__INIT;
+    Eden__V1__NodeHello hello = EDEN__V1__NODE_HELLO__INIT;
+    Eden__V1__Records records = EDEN__V1__RECORDS__INIT;
+    Eden__V1__Taken taken = EDEN__V1__TAKEN__INIT;
+    switch (message->kind) {
+    case NODE_HELLO:
+        hello_out(&arena, &message->hello, &hello);
+        wire.of_case = EDEN__V1__NODE_MESSAGE__OF_HELLO;
+        wire.hello = &hello;
+        break;
+    case NODE_RECORDS:
+        records_out(&arena, message, &records);
+        wire.of_case = EDEN__V1__NODE_MESSAGE__OF_RECORDS;
+        wire.records = &records;
+        break;
+    case NODE_TAKEN:
+        taken.watch = message->taken.watch;
+        taken.revision = message->taken.revision;
+        wire.of_case = EDEN__V1__NODE_MESSAGE__OF_TAKEN;
+        wire.taken = &taken;
+        break;
+    }
+    wire_pack(&wire.base, out);
+}
+
+static void ack_out(Arena *arena, const Ack *ack, Eden__V1__Ack *out)
+{
+    out->sequence = ack->sequence;
+    out->n_refusals = ack->refusal_count;
+    out->refusals = ARENA_ARRAY(arena, Eden__V1__Refusal *, ack->refusal_count);
+    for (uint32_t i = 0; i < ack->refusal_count; i++) {
+        Eden__V1__Refusal *refusal = ARENA_NEW(arena, Eden__V1__Refusal);
+        eden__v1__refusal__init(refusal);
+        refusal->sequence = ack->refusals[i].sequence;
+        refusal->reason = text_out(arena, ack->refusals[i].reason);
+        out->refusals[i] = refusal;
+    }
+}
+
+static void changes_out(Arena *arena, const Changes *changes, Eden__V1__Changes *out)
+{
+    out->watch = changes->watch;
+    out->revision = changes->revision;
+    out->reset = changes->reset;
+    out->complete = changes->complete;
+    out->n_changes = changes->change_count;
+    out->changes = ARENA_ARRAY(arena, Eden__V1__Change *, changes->change_count);
+    for (uint32_t i = 0; i < changes->change_count; i++) {
+        const Change *change = &changes->changes[i];
+        Eden__V1__Change *one = ARENA_NEW(arena, Eden__V1__Change);
+        eden__v1__change__init(one);
+        one->deleted = change->deleted;
+        one->key = wire_data(change->key);
+        one->value = wire_data(change->value);
+        one->revision = change->revision;
+        out->changes[i] = one;
+    }
+}
+
+void server_message_encode(const ServerMessage *message, Buf *out)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Eden__V1__ServerMessage wire = EDEN__V1__SERVER_MESSAGE__INIT;
+    Eden__V1__ServerHello hello = EDEN__V1__SERVER_HELLO__INIT;
+    Eden__V1__Ack ack = EDEN__V1__ACK__INIT;
+    Eden__V1__Changes changes = EDEN__V1__CHANGES__INIT;
+    switch (message->kind) {
+    case SERVER_HELLO:
+        hello.protocol = message->hello.protocol;
+        hello.server = text_out(&arena, message->hello.server);
+        hello.wall_ms = message->hello.wall_ms;
+        hello.sequence = message->hello.sequence;
+        hello.store = text_out(&arena, message->hello.store);
+        wire.of_case = EDEN__V1__SERVER_MESSAGE__OF_HELLO;
+        wire.hello = &hello;
+        break;
+    case SERVER_ACK:
+        ack_out(&arena, &message->ack, &ack);
+        wire.of_case = EDEN__V1__SERVER_MESSAGE__OF_ACK;
+        wire.ack = &ack;
+        break;
+    case SERVER_CHANGES:
+        changes_out(&arena, &message->changes, &changes);
+        wire.of_case = EDEN__V1__SERVER_MESSAGE__OF_CHANGES;
+        wire.changes = &changes;
+        break;
+    }
+    wire_pack(&wire.base, out);
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+/* A short text for people and logs: valid UTF-8, without control characters. */
+static bool text_in(const char *text, const char *what, size_t max, Str *out, Error *err)
+{
+    Str s = str_from_c(text);
+    if (s.len > max) {
+        return error_set(err, ERROR_LIMIT, "%s is longer than %zu bytes", what, max);
+    }
+    if (!utf8_is_valid(s)) {
+        return error_set(err, ERROR_INVALID, "%s is not UTF-8", what);
+    }
+    for (size_t i = 0; i < s.len; i++) {
+        if ((unsigned char)s.data[i] < 0x20 || s.data[i] == 0x7f) {
+            return error_set(err, ERROR_INVALID, "%s has a control character", what);
+        }
+    }
+    *out = s;
+    return true;
+}
+
+static bool revision_check(int64_t revision, Error *err)
+{
+    return revision >= 0 || error_set(err, ERROR_INVALID, "a revision is negative");
+}
+
+static bool count_check(size_t count, size_t max, const char *what, Error *err)
+{
+    return count <= max || error_set(err, ERROR_LIMIT, "more than %zu %s", max, what);
+}
+
+static bool watching_in(const Eden__V1__Watching *wire, Watching *out, Error *err)
+{
+    if (!text_in(wire->name, "the name of a watch", SESSION_TEXT_MAX, &out->name, err) ||
+        !text_in(wire->store, "a store's id", SESSION_TEXT_MAX, &out->position.store, err) ||
+        !revision_check(wire->revision, err)) {
+        return false;
+    }
+    if (out->name.len == 0) {
+        return error_set(err, ERROR_INVALID, "a watch has no name");
+    }
+    if (out->position.store.len == 0 && wire->revision != 0) {
+        return error_set(err, ERROR_INVALID, "a revision of no store");
+    }
+    out->position.revision = wire->revision;
+    return true;
+}
+
+static bool hello_in(const Eden__V1__NodeHello *wire, NodeHello *out, Error *err)
+{
+    /* Another protocol may mean something else by everything that follows. */
+    *out = (NodeHello){ .protocol = wire->protocol };
+    if (wire->protocol != SESSION_PROTOCOL) {
+        return true;
+    }
+    if (!node_name_check(str_from_c(wire->node), err) ||
+        !text_in(wire->boot_id, "the boot id", SESSION_TEXT_MAX, &out->boot_id, err) ||
+        !text_in(wire->version, "the version", SESSION_TEXT_MAX, &out->version, err) ||
+        !count_check(wire->n_watches, SESSION_WATCHES_MAX, "watches", err)) {
+        return false;
+    }
+    out->node = str_from_c(wire->node);
+    out->wall_ms = wire->wall_ms;
+    out->epoch = wire->epoch;
+    out->watch_count = (uint32_t)wire->n_watches;
+    for (uint32_t i = 0; i < out->watch_count; i++) {
+        if (!watching_in(wire->watches[i], &out->watches[i], err)) {
+            return false;
+        }
+    }
+    return out->epoch != 0 || error_set(err, ERROR_INVALID, "the epoch is 0");
+}
+
+static bool record_in(const Eden__V1__Record *wire, uint64_t after, Record *out, Error *err)
+{
+    if (wire->sequence <= after) {
+        return error_set(err, ERROR_INVALID, "sequence numbers do not grow");
+    }
+    if ((unsigned)wire->kind > RECORD_LOG) {
+        return error_set(err, ERROR_INVALID, "no kind of record: %u", (unsigned)wire->kind);
+    }
+    if (!count_check(wire->body.len, SESSION_RECORD_MAX, "bytes in a record", err) ||
+        !text_in(wire->key, "the key of a record", SESSION_RECORD_KEY_MAX, &out->key, err)) {
+        return false;
+    }
+    out->sequence = wire->sequence;
+    out->kind = (RecordKind)wire->kind;
+    out->body = wire_bytes(wire->body);
+    out->lost = wire->lost;
+    return true;
+}
+
+static bool records_in(Arena *arena, const Eden__V1__Records *wire, NodeMessage *out, Error *err)
+{
+    if (!count_check(wire->n_records, SESSION_RECORDS_MAX, "records", err)) {
+        return false;
+    }
+    Record *records = ARENA_ARRAY(arena, Record, wire->n_records);
+    uint64_t last = 0;
+    for (size_t i = 0; i < wire->n_records; i++) {
+        if (!record_in(wire->records[i], last, &records[i], err)) {
+            return false;
+        }
+        last = records[i].sequence;
+    }
+    out->records = records;
+    out->record_count = (uint32_t)wire->n_records;
+    return true;
+}
+
+static bool taken_in(const Eden__V1__Taken *wire, Taken *out, Error *err)
+{
+    *out = (Taken){ wire->watch, wire->revision };
+    return revision_check(wire->revision, err);
+}
+
+bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, Error *err)
+{
+    if (!count_check(bytes.len, SESSION_UP_MAX, "bytes in a message", err)) {
+        return false;
+    }
+    Eden__V1__NodeMessage *wire = (Eden__V1__NodeMessage *)wire_unpack(
+        arena, &eden__v1__node_message__descriptor, bytes, err);
+    if (wire == NULL) {
+        return false;
+    }
+    switch (wire->of_case) {
+    case EDEN__V1__NODE_MESSAGE__OF_HELLO:
+        out->kind = NODE_HELLO;
+        return hello_in(wire->hello, &out->hello, err);
+    case EDEN__V1__NODE_MESSAGE__OF_RECORDS:
+        out->kind = NODE_RECORDS;
+        return records_in(arena, wire->records, out, err);
+    case EDEN__V1__NODE_MESSAGE__OF_TAKEN:
+        out->kind = NODE_TAKEN;
+        return taken_in(wire->taken, &out->taken, err);
+    default: return error_set(err, ERROR_INVALID, "a message of no kind");
+    }
+}
+
+static bool server_hello_in(const Eden__V1__ServerHello *wire, ServerHello *out, Error *err)
+{
+    *out = (ServerHello){ .protocol = wire->protocol };
+    if (wire->protocol != SESSION_PROTOCOL) {
+        return true;
+    }
+    out->wall_ms = wire->wall_ms;
+    out->sequence = wire->sequence;
+    return text_in(wire->server, "the server's name", SESSION_TEXT_MAX, &out->server, err) &&
+           text_in(wire->store, "the store's id", SESSION_TEXT_MAX, &out->store, err) &&
+           (out->store.len > 0 || error_set(err, ERROR_INVALID, "the store has no id"));
+}
+
+static bool ack_in(Arena *arena, const Eden__V1__Ack *wire, Ack *out, Error *err)
+{
+    if (!count_check(wire->n_refusals, SESSION_REFUSALS_MAX, "refusals", err)) {
+        return false;
+    }
+    Refusal *refusals = ARENA_ARRAY(arena, Refusal, wire->n_refusals);
+    for (size_t i = 0; i < wire->n_refusals; i++) {
+        refusals[i].sequence = wire->refusals[i]->sequence;
+        if (!text_in(wire->refusals[i]->reason, "a reason", SESSION_REASON_MAX, &refusals[i].reason,
+                     err)) {
+            return false;
+        }
+    }
+    *out = (Ack){ wire->sequence, refusals, (uint32_t)wire->n_refusals };
+    return true;
+}
+
+static bool changes_in(Arena *arena, const Eden__V1__Changes *wire, Changes *out, Error *err)
+{
+    if (!count_check(wire->n_changes, SESSION_CHANGES_MAX, "changes", err) ||
+        !revision_check(wire->revision, err)) {
+        return false;
+    }
+    Change *changes = ARENA_ARRAY(arena, Change, wire->n_changes);
+    for (size_t i = 0; i < wire->n_changes; i++) {
+        const Eden__V1__Change *one = wire->changes[i];
+        if (one->key.len == 0) {
+            return error_set(err, ERROR_INVALID, "a change without a key");
+        }
+        if (!count_check(one->key.len, SESSION_KEY_MAX, "bytes in a key", err) ||
+            !revision_check(one->revision, err)) {
+            return false;
+        }
+        changes[i] =
+            (Change){ one->deleted, wire_bytes(one->key), wire_bytes(one->value), one->revision };
+    }
+    *out = (Changes){ .watch = wire->watch,
+                      .changes = changes,
+                      .change_count = (uint32_t)wire->n_changes,
+                      .revision = wire->revision,
+                      .reset = wire->reset,
+                      .complete = wire->complete };
+    return true;
+}
+
+bool server_message_decode(Arena *arena, Str bytes, ServerMessage *out, Error *err)
+{
+    if (!count_check(bytes.len, SESSION_DOWN_MAX, "bytes in a message", err)) {
+        return false;
+    }
+    Eden__V1__ServerMessage *wire = (Eden__V1__ServerMessage *)wire_unpack(
+        arena, &eden__v1__server_message__descriptor, bytes, err);
+    if (wire == NULL) {
+        return false;
+    }
+    switch (wire->of_case) {
+    case EDEN__V1__SERVER_MESSAGE__OF_HELLO:
+        out->kind = SERVER_HELLO;
+        return server_hello_in(wire->hello, &out->hello, err);
+    case EDEN__V1__SERVER_MESSAGE__OF_ACK:
+        out->kind = SERVER_ACK;
+        return ack_in(arena, wire->ack, &out->ack, err);
+    case EDEN__V1__SERVER_MESSAGE__OF_CHANGES:
+        out->kind = SERVER_CHANGES;
+        return changes_in(arena, wire->changes, &out->changes, err);
+    default: return error_set(err, ERROR_INVALID, "a message of no kind");
+    }
+}
+
+bool session_is_skewed(int64_t server_ms, int64_t node_ms)
+{
+    uint64_t apart = server_ms > node_ms ? (uint64_t)server_ms - (uint64_t)node_ms
+                                         : (uint64_t)node_ms - (uint64_t)server_ms;
+    return apart > SESSION_SKEW_MS;
+}
+
+bool session_protocol_check(uint32_t protocol, const char *whose, Error *err)
+{
+    return protocol == SESSION_PROTOCOL ||
+           error_set(err, ERROR_INVALID, "%s speaks protocol %u, and this eden speaks %d", whose,
+                     protocol, SESSION_PROTOCOL);
+}

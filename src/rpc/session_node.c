@@ -1,0 +1,444 @@
+#include "rpc/session_node.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/sm.h"
+#include "rpc/backoff.h"
+
+typedef struct NodeWatch {
+    int64_t revision; /* complete up to here */
+    int64_t at;       /* the revision of the last change */
+    int64_t taken;    /* what to say of the one that was dealt with */
+    uint64_t ticket;  /* of the one that the owner deals with; 0: none */
+    bool known;       /* our position is one of this server's store, or a reset has come */
+    bool resetting;   /* within a unit that says everything there is */
+    bool taken_due;   /* it is done, and the server does not know */
+} NodeWatch;
+
+struct SessionNode {
+    SessionNodeOptions options;
+    Sm sm;
+    LoopTimer timer;
+    char name[SESSION_TEXT_MAX + 1], boot_id[SESSION_TEXT_MAX + 1], version[SESSION_TEXT_MAX + 1];
+    char store[SESSION_TEXT_MAX + 1];
+    uint32_t server;
+    uint32_t failures;
+    int64_t live_since_ms;
+    int64_t until_ms;
+    Error why;
+    uint64_t tickets; /* given */
+    NodeWatch watches[SESSION_WATCHES_MAX];
+    Arena arena; /* of the message that is being read */
+};
+
+static const SmState node_states[] = {
+    [SESSION_IDLE] = { "idle", .next = SM_TO(SESSION_CONNECTING) },
+    [SESSION_CONNECTING] = { "connecting", .next = SM_TO(SESSION_GREETING) |
+                                                   SM_TO(SESSION_WAITING) | SM_TO(SESSION_IDLE) },
+    [SESSION_GREETING] = { "greeting", .next = SM_TO(SESSION_LIVE) | SM_TO(SESSION_WAITING) |
+                                               SM_TO(SESSION_IDLE) },
+    [SESSION_LIVE] = { "live", .next = SM_TO(SESSION_WAITING) | SM_TO(SESSION_IDLE) },
+    [SESSION_WAITING] = { "waiting", .next = SM_TO(SESSION_CONNECTING) | SM_TO(SESSION_IDLE) },
+};
+
+static bool node_holds(const void *owner, unsigned state)
+{
+    const SessionNode *session = owner;
+    /* Every state that waits for somebody ends by itself; the others wait for nobody. */
+    return loop_timer_started(&session->timer) == (state != SESSION_IDLE && state != SESSION_LIVE);
+}
+
+static const SmTable node_table = { "session", node_states, COUNT_OF(node_states), node_holds };
+
+const char *session_node_state_name(SessionNodeState state)
+{
+    return node_states[state].name;
+}
+
+static void move(SessionNode *session, SessionNodeState state)
+{
+    sm_move(&session->sm, state);
+    if (session->options.ops->moved != NULL) {
+        session->options.ops->moved(session->options.context, state);
+    }
+}
+
+static bool is_connected(const SessionNode *session)
+{
+    return session->sm.state == SESSION_GREETING || session->sm.state == SESSION_LIVE;
+}
+
+/* --- Trying again ---------------------------------------------------------------------------- */
+
+/* The connection is gone already. */
+static void wait_for_next(SessionNode *session, const Error *why)
+{
+    int64_t now = loop_now_ms(session->options.loop);
+    if (session->sm.state == SESSION_LIVE && now - session->live_since_ms >= SESSION_GOOD_MS) {
+        session->failures = 0;
+    }
+    session->failures++;
+    uint32_t failures = session->failures;
+    if (why->kind == ERROR_DENIED || why->kind == ERROR_INVALID) {
+        failures = UINT32_MAX;
+    }
+    session->why = *why;
+    session->server = (session->server + 1) % session->options.server_count;
+    int64_t delay = backoff_ms(failures, loop_random(session->options.loop));
+    session->until_ms = now + delay;
+    loop_timer_start(&session->timer, delay);
+    move(session, SESSION_WAITING);
+}
+
+static void fail(SessionNode *session, const Error *why)
+{
+    session->options.ops->disconnect(session->options.context);
+    wait_for_next(session, why);
+}
+
+static void connect_now(SessionNode *session)
+{
+    loop_timer_start(&session->timer, SESSION_OPEN_MS);
+    move(session, SESSION_CONNECTING);
+    session->options.ops->connect(session->options.context, session->server);
+}
+
+static void timer_runs(void *context)
+{
+    SessionNode *session = context;
+    if (session->sm.state == SESSION_WAITING) {
+        connect_now(session);
+        return;
+    }
+    Error why;
+    error_set(&why, ERROR_TIMEOUT, "no %s within %d s",
+              session->sm.state == SESSION_CONNECTING ? "connection" : "answer to the hello",
+              SESSION_OPEN_MS / 1000);
+    fail(session, &why);
+}
+
+/* --- Sending --------------------------------------------------------------------------------- */
+
+static void send_message(SessionNode *session, const NodeMessage *message)
+{
+    AUTO_CLEAR(Buf) out = buf_make(SESSION_UP_MAX);
+    node_message_encode(message, &out);
+    BUG_IF(out.overflow);
+    session->options.ops->send(session->options.context, buf_str(&out));
+}
+
+static bool can_send(const SessionNode *session)
+{
+    return session->options.ops->can_send(session->options.context);
+}
+
+static void send_records(SessionNode *session)
+{
+    Record records[SESSION_RECORDS_MAX];
+    Outbox *outbox = session->options.outbox;
+    uint32_t count = 0;
+    size_t bytes = 0;
+    const Record *next;
+    while (count < SESSION_RECORDS_MAX && (next = outbox_peek(outbox)) != NULL) {
+        bytes += next->key.len + next->body.len;
+        if (count > 0 && bytes > SESSION_RECORDS_BYTES) {
+            break;
+        }
+        records[count++] = *next;
+        outbox_advance(outbox);
+    }
+    send_message(session,
+                 &(NodeMessage){ .kind = NODE_RECORDS, .records = records, .record_count = count });
+}
+
+static void pump(SessionNode *session)
+{
+    for (uint32_t i = 0; i < session->options.watch_count && can_send(session); i++) {
+        NodeWatch *watch = &session->watches[i];
+        if (watch->taken_due) {
+            watch->taken_due = false;
+            send_message(session,
+                         &(NodeMessage){ .kind = NODE_TAKEN, .taken = { i, watch->taken } });
+        }
+    }
+    while (can_send(session) && outbox_peek(session->options.outbox) != NULL) {
+        send_records(session);
+    }
+}
+
+static void say_hello(SessionNode *session)
+{
+    NodeMessage message = { .kind = NODE_HELLO };
+    NodeHello *hello = &message.hello;
+    hello->protocol = SESSION_PROTOCOL;
+    hello->node = str_from_c(session->name);
+    hello->boot_id = str_from_c(session->boot_id);
+    hello->version = str_from_c(session->version);
+    hello->wall_ms = loop_wall_ms(session->options.loop);
+    hello->epoch = outbox_epoch(session->options.outbox);
+    hello->watch_count = session->options.watch_count;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (uint32_t i = 0; i < hello->watch_count; i++) {
+        WatchPosition position = session->options.ops->position(session->options.context, i);
+        hello->watches[i] = (Watching){
+            str_from_c(session->options.watches[i]),
+            { arena_copy(&arena, position.store), position.revision },
+        };
+        session->watches[i] = (NodeWatch){ .revision = position.revision };
+    }
+    send_message(session, &message);
+}
+
+/* --- Receiving ------------------------------------------------------------------------------- */
+
+static bool greeted(SessionNode *session, const ServerHello *hello, Error *err)
+{
+    if (!session_protocol_check(hello->protocol, "the server", err)) {
+        return false;
+    }
+    Outbox *outbox = session->options.outbox;
+    if (hello->sequence > outbox_last_sequence(outbox)) {
+        error_set(err, ERROR_CONFLICT,
+                  "the server has record %" PRIu64 ", and the last one here is %" PRIu64
+                  ": the records that wait are numbered anew",
+                  hello->sequence, outbox_last_sequence(outbox));
+        uint64_t epoch = loop_random(session->options.loop);
+        outbox_restart(outbox, epoch == 0 || epoch == outbox_epoch(outbox) ? epoch + 1 : epoch);
+        return false;
+    }
+    memcpy(session->store, hello->store.data, hello->store.len);
+    session->store[hello->store.len] = '\0';
+    for (uint32_t i = 0; i < session->options.watch_count; i++) {
+        WatchPosition position = session->options.ops->position(session->options.context, i);
+        session->watches[i].known = str_eq(position.store, hello->store);
+    }
+    outbox_acknowledge(outbox, hello->sequence);
+    outbox_rewind(outbox);
+    int64_t now = loop_wall_ms(session->options.loop);
+    if (session->options.ops->skewed != NULL && session_is_skewed(hello->wall_ms, now)) {
+        session->options.ops->skewed(session->options.context, hello->wall_ms, now);
+    }
+    loop_timer_stop(&session->timer);
+    session->live_since_ms = loop_now_ms(session->options.loop);
+    move(session, SESSION_LIVE);
+    pump(session);
+    return true;
+}
+
+static bool acknowledged(SessionNode *session, const Ack *ack, Error *err)
+{
+    if (ack->sequence > outbox_last_sequence(session->options.outbox)) {
+        return error_set(err, ERROR_INVALID,
+                         "the server acknowledges a record that it has not got");
+    }
+    for (uint32_t i = 0; i < ack->refusal_count && session->options.ops->refused != NULL; i++) {
+        session->options.ops->refused(session->options.context, &ack->refusals[i]);
+    }
+    outbox_acknowledge(session->options.outbox, ack->sequence);
+    return true;
+}
+
+/* Whether they follow what was told before: nothing twice, nothing out of order. */
+static bool changes_follow(NodeWatch *watch, const Changes *changes, Error *err)
+{
+    if (changes->reset) {
+        watch->known = watch->resetting = true;
+        watch->at = watch->revision = 0;
+    }
+    if (!watch->known) {
+        return error_set(err, ERROR_INVALID, "changes to a store that is not known here");
+    }
+    for (uint32_t i = 0; i < changes->change_count; i++) {
+        int64_t revision = changes->changes[i].revision;
+        if (watch->resetting) {
+            continue; /* keys come in their own order */
+        }
+        if (revision <= watch->revision || revision < watch->at) {
+            return error_set(err, ERROR_INVALID,
+                             "a change of revision %" PRId64 " comes after %" PRId64, revision,
+                             watch->at > watch->revision ? watch->at : watch->revision);
+        }
+        watch->at = revision;
+    }
+    if (changes->revision < watch->revision ||
+        (changes->complete && changes->revision < watch->at)) {
+        return error_set(err, ERROR_INVALID, "the revision goes back to %" PRId64,
+                         changes->revision);
+    }
+    return true;
+}
+
+static bool changed(SessionNode *session, const Changes *changes, Error *err)
+{
+    if (changes->watch >= session->options.watch_count) {
+        return error_set(err, ERROR_INVALID, "changes of no watch: %u", changes->watch);
+    }
+    NodeWatch *watch = &session->watches[changes->watch];
+    if (watch->ticket != 0 || watch->taken_due) {
+        return error_set(err, ERROR_INVALID, "changes before others were dealt with");
+    }
+    if (!changes_follow(watch, changes, err)) {
+        return error_wrap(err, "watch '%s'", session->options.watches[changes->watch]);
+    }
+    if (changes->complete) {
+        watch->resetting = false;
+        watch->revision = changes->revision;
+    }
+    watch->taken = changes->revision;
+    watch->ticket = ++session->tickets;
+    session->options.ops->changes(session->options.context, changes, str_from_c(session->store),
+                                  watch->ticket);
+    return true;
+}
+
+static bool received(SessionNode *session, Str bytes, Error *err)
+{
+    ServerMessage message;
+    if (!server_message_decode(&session->arena, bytes, &message, err)) {
+        return false;
+    }
+    if ((message.kind == SERVER_HELLO) != (session->sm.state == SESSION_GREETING)) {
+        return error_set(err, ERROR_INVALID, "%s hello",
+                         message.kind == SERVER_HELLO ? "another" : "something before the");
+    }
+    switch (message.kind) {
+    case SERVER_HELLO: return greeted(session, &message.hello, err);
+    case SERVER_ACK: return acknowledged(session, &message.ack, err);
+    default: return changed(session, &message.changes, err);
+    }
+}
+
+void session_node_message(SessionNode *session, Str message)
+{
+    if (!is_connected(session)) {
+        return;
+    }
+    Error err;
+    if (!received(session, message, &err)) {
+        fail(session, &err);
+    }
+    arena_clear(&session->arena);
+}
+
+/* --- What the owner says --------------------------------------------------------------------- */
+
+static void copy_text(char out[SESSION_TEXT_MAX + 1], Str text)
+{
+    BUG_IF(text.len > SESSION_TEXT_MAX);
+    memcpy(out, text.len > 0 ? text.data : "", text.len);
+    out[text.len] = '\0';
+}
+
+SessionNode *session_node_new(const SessionNodeOptions *options)
+{
+    BUG_IF(options->server_count == 0 || options->watch_count > SESSION_WATCHES_MAX);
+    SessionNode *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        memory_exhausted(sizeof *session);
+    }
+    session->options = *options;
+    copy_text(session->name, options->node);
+    copy_text(session->boot_id, options->boot_id);
+    copy_text(session->version, options->version);
+    loop_timer_init(&session->timer, options->loop, timer_runs, session);
+    arena_init(&session->arena, ARENA_UNLIMITED);
+    sm_init(&session->sm, &node_table, session, session->name, SESSION_IDLE);
+    return session;
+}
+
+void session_node_free(SessionNode *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    session_node_stop(session);
+    arena_clear(&session->arena);
+    free(session);
+}
+
+void session_node_start(SessionNode *session)
+{
+    if (session->sm.state != SESSION_IDLE) {
+        return;
+    }
+    /* All nodes have the same list; they shall not all start with its first server. */
+    session->server =
+        (uint32_t)(loop_random(session->options.loop) % session->options.server_count);
+    session->failures = 0;
+    connect_now(session);
+}
+
+void session_node_stop(SessionNode *session)
+{
+    SessionNodeState state = (SessionNodeState)session->sm.state;
+    if (state == SESSION_IDLE) {
+        return;
+    }
+    loop_timer_stop(&session->timer);
+    if (state != SESSION_WAITING) {
+        session->options.ops->disconnect(session->options.context);
+    }
+    move(session, SESSION_IDLE);
+}
+
+void session_node_set_servers(SessionNode *session, uint32_t count)
+{
+    BUG_IF(count == 0);
+    session->options.server_count = count;
+    session->server %= count;
+}
+
+void session_node_connected(SessionNode *session)
+{
+    if (session->sm.state != SESSION_CONNECTING) {
+        return;
+    }
+    loop_timer_start(&session->timer, SESSION_OPEN_MS);
+    move(session, SESSION_GREETING);
+    say_hello(session);
+}
+
+void session_node_writable(SessionNode *session)
+{
+    session_node_wake(session);
+}
+
+void session_node_closed(SessionNode *session, const Error *why)
+{
+    if (session->sm.state == SESSION_CONNECTING || is_connected(session)) {
+        wait_for_next(session, why);
+    }
+}
+
+void session_node_wake(SessionNode *session)
+{
+    if (session->sm.state == SESSION_LIVE) {
+        pump(session);
+    }
+}
+
+void session_node_taken(SessionNode *session, uint32_t watch, uint64_t ticket)
+{
+    BUG_IF(watch >= session->options.watch_count);
+    NodeWatch *one = &session->watches[watch];
+    if (ticket != 0 && one->ticket == ticket) {
+        one->ticket = 0;
+        one->taken_due = true;
+        session_node_wake(session);
+    }
+}
+
+SessionNodeStatus session_node_status(const SessionNode *session)
+{
+    bool waiting = session->sm.state == SESSION_WAITING;
+    return (SessionNodeStatus){
+        .state = (SessionNodeState)session->sm.state,
+        .server = session->server,
+        .until_ms = waiting ? session->until_ms : 0,
+        .why = waiting ? &session->why : NULL,
+        .failures = session->failures,
+    };
+}

@@ -1,0 +1,528 @@
+#include "rpc/session_server.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/identity.h"
+#include "base/sm.h"
+
+typedef enum ServerState {
+    SERVER_GREETING,
+    SERVER_LOADING,
+    SERVER_LIVE,
+    SERVER_OVER,
+} ServerState;
+
+/* A message with records that waits to be taken. */
+typedef struct Inbox Inbox;
+struct Inbox {
+    Inbox *next;
+    Arena arena;
+    const Record *records;
+    uint32_t count;
+    size_t bytes;
+};
+
+typedef enum Work {
+    WORK_NONE,
+    WORK_LOAD,  /* asked for the cursor */
+    WORK_APPLY, /* asked to take records */
+    WORK_RETRY, /* waits to ask again */
+} Work;
+
+typedef struct ServerWatch {
+    bool started;
+    bool telling; /* changes are on their way, and not taken */
+    int64_t revision;
+    Buf unsent; /* a message for which there was no room */
+} ServerWatch;
+
+struct SessionServer {
+    SessionServerOptions options;
+    Sm sm;
+    LoopTimer timer; /* for the hello, then for beats */
+    LoopTimer retry;
+    char node[NODE_NAME_MAX + 1], server[SESSION_TEXT_MAX + 1], store[SESSION_TEXT_MAX + 1];
+    Arena hello_arena; /* until it is live */
+    NodeHello *hello;
+    uint64_t epoch;
+    SessionCursor cursor; /* as it is in the store, as far as we know */
+    bool ours;            /* the cursor has been seen in our epoch */
+    Work work;
+    Inbox *first, *last;
+    size_t inbox_bytes;
+    bool paused;
+    Buf ack; /* a message for which there was no room */
+    ServerWatch *watches;
+    uint32_t watch_count;
+};
+
+static const SmState server_states[] = {
+    [SERVER_GREETING] = { "greeting", .next = SM_TO(SERVER_LOADING) | SM_TO(SERVER_OVER) },
+    [SERVER_LOADING] = { "loading", .next = SM_TO(SERVER_LIVE) | SM_TO(SERVER_OVER) },
+    [SERVER_LIVE] = { "live", .next = SM_TO(SERVER_OVER) },
+    [SERVER_OVER] = { "over" },
+};
+
+static const SmTable server_table = { "node session", server_states, COUNT_OF(server_states) };
+
+/* --- The end --------------------------------------------------------------------------------- */
+
+static void drop_first(SessionServer *session)
+{
+    Inbox *inbox = session->first;
+    session->first = inbox->next;
+    if (session->first == NULL) {
+        session->last = NULL;
+    }
+    session->inbox_bytes -= inbox->bytes;
+    arena_clear(&inbox->arena);
+    free(inbox);
+}
+
+static void end(SessionServer *session)
+{
+    loop_timer_stop(&session->timer);
+    loop_timer_stop(&session->retry);
+    sm_move(&session->sm, SERVER_OVER);
+    for (uint32_t i = 0; i < session->watch_count; i++) {
+        if (session->watches[i].started) {
+            session->options.ops->unwatch(session->options.context, i);
+        }
+        buf_clear(&session->watches[i].unsent);
+    }
+    session->watch_count = 0;
+    /* What is being taken is still looked at. */
+    while (session->first != NULL && session->work != WORK_APPLY) {
+        drop_first(session);
+    }
+    arena_clear(&session->hello_arena);
+    session->hello = NULL;
+    buf_clear(&session->ack);
+}
+
+static void finish(SessionServer *session, const Error *why)
+{
+    end(session);
+    session->options.ops->finish(session->options.context, why);
+}
+
+/* --- Sending --------------------------------------------------------------------------------- */
+
+static bool can_send(const SessionServer *session)
+{
+    return session->options.ops->can_send(session->options.context);
+}
+
+/* Now, or when there is room. */
+static void send_or_keep(SessionServer *session, const ServerMessage *message, Buf *kept)
+{
+    BUG_IF(kept->len > 0);
+    kept->max = SESSION_DOWN_MAX;
+    server_message_encode(message, kept);
+    BUG_IF(kept->overflow);
+    if (can_send(session)) {
+        session->options.ops->send(session->options.context, buf_str(kept));
+        buf_clear(kept);
+    }
+}
+
+static void send_kept(SessionServer *session, Buf *kept)
+{
+    if (kept->len > 0 && can_send(session)) {
+        session->options.ops->send(session->options.context, buf_str(kept));
+        buf_clear(kept);
+    }
+}
+
+static void send_ack(SessionServer *session, const Refusal *refusals, uint32_t count)
+{
+    if (count > SESSION_REFUSALS_MAX) {
+        count = SESSION_REFUSALS_MAX;
+    }
+    send_or_keep(session,
+                 &(ServerMessage){ .kind = SERVER_ACK,
+                                   .ack = { session->cursor.sequence, refusals, count } },
+                 &session->ack);
+}
+
+/* --- Taking records -------------------------------------------------------------------------- */
+
+static void retry_later(SessionServer *session)
+{
+    session->work = WORK_RETRY;
+    loop_timer_start(&session->retry,
+                     SESSION_RETRY_MS / 2 +
+                         (int64_t)(loop_random(session->options.loop) % SESSION_RETRY_MS));
+}
+
+static void load(SessionServer *session)
+{
+    session->work = WORK_LOAD;
+    session->options.ops->load(session->options.context);
+}
+
+/* Records that were taken already go, and are acknowledged once more. */
+static bool drop_known(SessionServer *session)
+{
+    uint64_t taken = session->cursor.epoch == session->epoch ? session->cursor.sequence : 0;
+    bool any = false;
+    while (session->first != NULL) {
+        Inbox *inbox = session->first;
+        while (inbox->count > 0 && inbox->records[0].sequence <= taken) {
+            inbox->records++;
+            inbox->count--;
+            any = true;
+        }
+        if (inbox->count > 0) {
+            break;
+        }
+        drop_first(session);
+    }
+    return any;
+}
+
+/* The next records, unless something is under way or the last ack could not be sent. */
+static void apply_next(SessionServer *session)
+{
+    if (session->work != WORK_NONE || session->ack.len > 0) {
+        return;
+    }
+    if (drop_known(session)) {
+        send_ack(session, NULL, 0);
+        if (session->ack.len > 0) {
+            return;
+        }
+    }
+    if (session->paused && session->inbox_bytes <= SESSION_INBOX_BYTES / 2) {
+        session->paused = false;
+        session->options.ops->resume(session->options.context);
+    }
+    const Inbox *inbox = session->first;
+    if (inbox != NULL) {
+        session->work = WORK_APPLY;
+        SessionCursor to = { session->epoch, inbox->records[inbox->count - 1].sequence };
+        session->options.ops->apply(session->options.context, session->cursor, to, inbox->records,
+                                    inbox->count);
+    }
+}
+
+static void retry_runs(void *context)
+{
+    SessionServer *session = context;
+    session->work = WORK_NONE;
+    /* The cursor first: nobody knows how the last try ended. */
+    load(session);
+}
+
+static bool is_worth_retrying(const Error *err)
+{
+    return err->kind == ERROR_UNAVAILABLE || err->kind == ERROR_LIMIT || err->kind == ERROR_TIMEOUT;
+}
+
+void session_server_applied(SessionServer *session, const Refusal *refusals, uint32_t count,
+                            const Error *err)
+{
+    BUG_IF(session->work != WORK_APPLY);
+    session->work = WORK_NONE;
+    if (session->sm.state == SERVER_OVER) {
+        while (session->first != NULL) {
+            drop_first(session);
+        }
+        return;
+    }
+    if (err == NULL) {
+        const Inbox *inbox = session->first;
+        session->cursor =
+            (SessionCursor){ session->epoch, inbox->records[inbox->count - 1].sequence };
+        session->ours = true;
+        drop_first(session);
+        send_ack(session, refusals, count);
+        apply_next(session);
+    } else if (err->kind == ERROR_CONFLICT) {
+        load(session);
+    } else if (is_worth_retrying(err)) {
+        retry_later(session);
+    } else {
+        finish(session, err);
+    }
+}
+
+/* --- The beginning --------------------------------------------------------------------------- */
+
+static void beat(void *context)
+{
+    SessionServer *session = context;
+    if (session->sm.state == SERVER_GREETING) {
+        Error why;
+        error_set(&why, ERROR_TIMEOUT, "no hello within %d s", SESSION_HELLO_MS / 1000);
+        finish(session, &why);
+        return;
+    }
+    loop_timer_start(&session->timer, SESSION_BEAT_MS);
+    session->options.ops->beat(session->options.context);
+}
+
+static bool start_watches(SessionServer *session, Error *err)
+{
+    const NodeHello *hello = session->hello;
+    for (uint32_t i = 0; i < hello->watch_count; i++) {
+        const Watching *wish = &hello->watches[i];
+        bool reset = !str_eq_c(wish->position.store, session->store);
+        session->watches[i].revision = wish->position.revision;
+        if (!session->options.ops->watch(session->options.context, i, wish->name, reset,
+                                         reset ? 0 : wish->position.revision, err)) {
+            return error_wrap(err, "watch '%" STR_FMT "'", STR_ARG(wish->name));
+        }
+        session->watches[i].started = true;
+    }
+    return true;
+}
+
+static void go_live(SessionServer *session)
+{
+    AUTO_CLEAR(Buf) out = buf_make(SESSION_DOWN_MAX);
+    ServerHello hello = {
+        .protocol = SESSION_PROTOCOL,
+        .server = str_from_c(session->server),
+        .wall_ms = loop_wall_ms(session->options.loop),
+        .sequence = session->ours ? session->cursor.sequence : 0,
+        .store = str_from_c(session->store),
+    };
+    server_message_encode(&(ServerMessage){ .kind = SERVER_HELLO, .hello = hello }, &out);
+    session->options.ops->send(session->options.context, buf_str(&out));
+    sm_move(&session->sm, SERVER_LIVE);
+    beat(session);
+    Error err;
+    if (!start_watches(session, &err)) {
+        finish(session, &err);
+        return;
+    }
+    arena_clear(&session->hello_arena);
+    session->hello = NULL;
+}
+
+void session_server_loaded(SessionServer *session, SessionCursor cursor, const Error *err)
+{
+    BUG_IF(session->work != WORK_LOAD);
+    session->work = WORK_NONE;
+    if (session->sm.state == SERVER_OVER) {
+        return;
+    }
+    if (err != NULL) {
+        if (is_worth_retrying(err) && session->sm.state == SERVER_LIVE) {
+            retry_later(session);
+        } else {
+            finish(session, err);
+        }
+        return;
+    }
+    bool ours = cursor.epoch == session->epoch;
+    if (session->ours && !ours) {
+        Error why;
+        error_set(&why, ERROR_CONFLICT, "the node goes on in another session with new numbers");
+        finish(session, &why);
+        return;
+    }
+    session->cursor = cursor;
+    session->ours = ours;
+    if (session->sm.state == SERVER_LOADING) {
+        go_live(session);
+    }
+    if (session->sm.state == SERVER_LIVE) {
+        apply_next(session);
+    }
+}
+
+static bool hello_came(SessionServer *session, Str bytes, Error *err)
+{
+    NodeMessage message;
+    if (!node_message_decode(&session->hello_arena, bytes, &message, err)) {
+        return false;
+    }
+    if (message.kind != NODE_HELLO) {
+        return error_set(err, ERROR_INVALID, "something before the hello");
+    }
+    if (!session_protocol_check(message.hello.protocol, "the node", err)) {
+        return false;
+    }
+    if (!str_eq_c(message.hello.node, session->node)) {
+        return error_set(err, ERROR_DENIED,
+                         "the certificate is of '%s', and the hello of '%" STR_FMT "'",
+                         session->node, STR_ARG(message.hello.node));
+    }
+    session->hello = ARENA_NEW(&session->hello_arena, NodeHello);
+    *session->hello = message.hello;
+    session->epoch = message.hello.epoch;
+    session->watch_count = message.hello.watch_count;
+    if (session->watch_count > 0) {
+        session->watches = calloc(session->watch_count, sizeof *session->watches);
+        if (session->watches == NULL) {
+            memory_exhausted(sizeof *session->watches);
+        }
+    }
+    loop_timer_stop(&session->timer);
+    sm_move(&session->sm, SERVER_LOADING);
+    if (session->options.ops->greeted != NULL) {
+        int64_t now = loop_wall_ms(session->options.loop);
+        session->options.ops->greeted(session->options.context, session->hello,
+                                      session_is_skewed(now, message.hello.wall_ms));
+    }
+    load(session);
+    return true;
+}
+
+/* --- Receiving ------------------------------------------------------------------------------- */
+
+static void records_came(SessionServer *session, Inbox *inbox, size_t bytes)
+{
+    inbox->bytes = bytes;
+    inbox->next = NULL;
+    if (session->last != NULL) {
+        session->last->next = inbox;
+    } else {
+        session->first = inbox;
+    }
+    session->last = inbox;
+    session->inbox_bytes += bytes;
+    if (!session->paused && session->inbox_bytes > SESSION_INBOX_BYTES) {
+        session->paused = true;
+        session->options.ops->pause(session->options.context);
+    }
+    apply_next(session);
+}
+
+static bool taken_came(SessionServer *session, const Taken *taken, Error *err)
+{
+    if (taken->watch >= session->watch_count || !session->watches[taken->watch].telling ||
+        session->watches[taken->watch].unsent.len > 0 ||
+        session->watches[taken->watch].revision != taken->revision) {
+        return error_set(err, ERROR_INVALID, "changes are taken that were not told");
+    }
+    session->watches[taken->watch].telling = false;
+    session->options.ops->taken(session->options.context, taken->watch, taken->revision);
+    return true;
+}
+
+static bool message_came(SessionServer *session, Str bytes, Error *err)
+{
+    Inbox *inbox = calloc(1, sizeof *inbox);
+    if (inbox == NULL) {
+        memory_exhausted(sizeof *inbox);
+    }
+    arena_init(&inbox->arena, ARENA_UNLIMITED);
+    NodeMessage message;
+    bool ok = node_message_decode(&inbox->arena, bytes, &message, err);
+    if (ok && message.kind == NODE_RECORDS && message.record_count > 0) {
+        inbox->records = message.records;
+        inbox->count = message.record_count;
+        records_came(session, inbox, bytes.len);
+        return true;
+    }
+    if (ok && message.kind == NODE_HELLO) {
+        ok = error_set(err, ERROR_INVALID, "another hello");
+    } else if (ok && message.kind == NODE_TAKEN) {
+        ok = taken_came(session, &message.taken, err);
+    }
+    arena_clear(&inbox->arena);
+    free(inbox);
+    return ok;
+}
+
+void session_server_message(SessionServer *session, Str message)
+{
+    Error err;
+    bool ok = true;
+    if (session->sm.state == SERVER_GREETING) {
+        ok = hello_came(session, message, &err);
+    } else if (session->sm.state == SERVER_LOADING) {
+        ok = error_set(&err, ERROR_INVALID, "something before the answer to the hello");
+    } else if (session->sm.state == SERVER_LIVE) {
+        ok = message_came(session, message, &err);
+    }
+    if (!ok) {
+        finish(session, &err);
+    }
+}
+
+/* --- What the owner says --------------------------------------------------------------------- */
+
+static void copy_text(char *out, size_t size, Str text)
+{
+    BUG_IF(text.len >= size);
+    memcpy(out, text.len > 0 ? text.data : "", text.len);
+    out[text.len] = '\0';
+}
+
+SessionServer *session_server_new(const SessionServerOptions *options)
+{
+    SessionServer *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        memory_exhausted(sizeof *session);
+    }
+    session->options = *options;
+    copy_text(session->node, sizeof session->node, options->node);
+    copy_text(session->server, sizeof session->server, options->server);
+    copy_text(session->store, sizeof session->store, options->store);
+    arena_init(&session->hello_arena, ARENA_UNLIMITED);
+    loop_timer_init(&session->timer, options->loop, beat, session);
+    loop_timer_init(&session->retry, options->loop, retry_runs, session);
+    loop_timer_start(&session->timer, SESSION_HELLO_MS);
+    sm_init(&session->sm, &server_table, session, session->node, SERVER_GREETING);
+    return session;
+}
+
+void session_server_free(SessionServer *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    session_server_closed(session);
+    while (session->first != NULL) {
+        drop_first(session);
+    }
+    free(session->watches);
+    free(session);
+}
+
+void session_server_writable(SessionServer *session)
+{
+    if (session->sm.state != SERVER_LIVE) {
+        return;
+    }
+    send_kept(session, &session->ack);
+    for (uint32_t i = 0; i < session->watch_count; i++) {
+        send_kept(session, &session->watches[i].unsent);
+    }
+    apply_next(session);
+}
+
+void session_server_closed(SessionServer *session)
+{
+    if (session->sm.state != SERVER_OVER) {
+        end(session);
+    }
+}
+
+void session_server_changes(SessionServer *session, const Changes *changes)
+{
+    if (session->sm.state != SERVER_LIVE) {
+        return;
+    }
+    BUG_IF(changes->watch >= session->watch_count || session->watches[changes->watch].telling);
+    ServerWatch *watch = &session->watches[changes->watch];
+    watch->telling = true;
+    watch->revision = changes->revision;
+    send_or_keep(session, &(ServerMessage){ .kind = SERVER_CHANGES, .changes = *changes },
+                 &watch->unsent);
+}
+
+bool session_server_is_live(const SessionServer *session)
+{
+    return session->sm.state == SERVER_LIVE;
+}
+
+bool session_server_is_over(const SessionServer *session)
+{
+    return session->sm.state == SERVER_OVER;
+}

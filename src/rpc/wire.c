@@ -1,0 +1,55 @@
+#include "rpc/wire.h"
+
+enum {
+    /* What unpacking may take for each byte. An empty message in a list takes two bytes there and
+     * about fifty here. */
+    WIRE_FACTOR = 32,
+    WIRE_LEAST = 64 * 1024,
+};
+
+typedef struct WireMemory {
+    Arena *arena;
+    size_t left;
+} WireMemory;
+
+static void *memory_take(void *context, size_t size)
+{
+    WireMemory *memory = context;
+    size_t whole = (size + 15) & ~(size_t)15;
+    if (whole > memory->left) {
+        return NULL;
+    }
+    void *taken = arena_try_alloc(memory->arena, whole > 0 ? whole : 1);
+    if (taken != NULL) {
+        memory->left -= whole;
+    }
+    return taken;
+}
+
+/* The arena has it all. */
+static void memory_leave(void *context, void *block)
+{
+    (void)context;
+    (void)block;
+}
+
+ProtobufCMessage *wire_unpack(Arena *arena, const ProtobufCMessageDescriptor *descriptor, Str bytes,
+                              Error *err)
+{
+    WireMemory memory = { arena, bytes.len * WIRE_FACTOR + WIRE_LEAST };
+    ProtobufCAllocator allocator = { memory_take, memory_leave, &memory };
+    ProtobufCMessage *message = protobuf_c_message_unpack(
+        descriptor, &allocator, bytes.len, (const uint8_t *)(bytes.len > 0 ? bytes.data : ""));
+    if (message == NULL) {
+        error_set(err, ERROR_INVALID, "not a message of type %s", descriptor->name);
+    }
+    return message;
+}
+
+void wire_pack(const ProtobufCMessage *message, Buf *out)
+{
+    size_t size = protobuf_c_message_get_packed_size(message);
+    if (buf_reserve(out, size)) {
+        out->len += protobuf_c_message_pack(message, (uint8_t *)out->data + out->len);
+    }
+}

@@ -1,0 +1,161 @@
+/* Nodes and servers with sessions between them, in one process on virtual time: the machines of
+ * src/rpc as they are, and around them a network, disks and a store that fail by chance.
+ *
+ * What is durable outlives a crash: the spool of a node and its views, the truth. Everything else of
+ * a process is gone. */
+#pragma once
+
+#include "base/vec.h"
+#include "network.h"
+#include "rpc/session_node.h"
+#include "rpc/session_server.h"
+
+enum {
+    NODES = 2,
+    SERVERS = 2,
+    WATCHES = 2, /* of each node: the even keys, the odd ones */
+    KEYS = 16,
+    OUTBOX_MAX = 6000, /* bytes, so that it is full now and then */
+};
+
+/* --- The truth: what the cluster's store holds ----------------------------------------------- */
+
+typedef struct TruthChange {
+    int64_t revision;
+    uint32_t key;
+    bool deleted;
+    uint64_t value;
+} TruthChange;
+
+typedef struct TruthRecord {
+    uint64_t id;
+    uint64_t lost;
+} TruthRecord;
+
+typedef struct Truth {
+    VEC(TruthChange) changes; /* all that ever were; what was compacted serves the checks alone */
+    int64_t revision, compacted;
+    SessionCursor cursors[NODES];
+    VEC(TruthRecord) taken[NODES];
+} Truth;
+
+typedef struct KeyState {
+    bool there;
+    uint64_t value;
+    int64_t revision;
+} KeyState;
+
+/* What there was at a revision. */
+void truth_state_at(const Truth *truth, int64_t revision, KeyState out[KEYS]);
+
+/* --- Processes ------------------------------------------------------------------------------- */
+
+typedef struct World World;
+
+typedef struct SpoolRecord {
+    uint64_t sequence, id;
+    RecordKind kind;
+    uint64_t lost;
+    uint32_t size;
+    bool durable;
+    bool dropped;          /* by the outbox: it may reach the server or not */
+    bool gone;             /* acknowledged or dropped */
+    bool gone_for_certain; /* and the disk knows */
+} SpoolRecord;
+
+typedef struct View {
+    char store[32]; /* durable, as are the next two */
+    int64_t revision;
+    KeyState keys[KEYS];
+    VEC(Change) unit; /* what has come of the next one; values are in `key` and `value` as text */
+    bool unit_reset, unit_complete;
+    int64_t unit_revision;
+    uint64_t ticket;
+    LoopTimer write; /* of what came last */
+} View;
+
+typedef struct Node {
+    World *world;
+    uint32_t index;
+    bool alive;
+    uint32_t crashes;
+    VEC(SpoolRecord) spool;
+    uint64_t epoch;
+    uint64_t last_durable;
+    uint64_t ids;     /* given */
+    uint64_t dropped; /* logs that never came into the spool or were taken out of it */
+    Outbox *outbox;
+    SessionNode *session;
+    Link *link;
+    LoopTimer author, flush, connected, revive;
+    View views[WATCHES];
+    uint32_t resyncs;
+} Node;
+
+typedef struct ServerSession ServerSession;
+
+typedef struct Server {
+    World *world;
+    uint32_t index;
+    bool alive;
+    ServerSession *sessions;
+    LoopTimer revive;
+} Server;
+
+struct World {
+    Loop *loop;
+    Arena arena;
+    uint64_t seed;
+    uint64_t digest;
+    bool calm; /* no more faults, nothing new */
+    bool disk_full;
+    bool failed;
+    Truth truth;
+    Node nodes[NODES];
+    Server servers[SERVERS];
+    LoopTimer writer, faults;
+    uint64_t counts[16]; /* by what happened, for the summary */
+};
+
+typedef enum Happening {
+    HAPPENED_LIVE,
+    HAPPENED_TAKEN,
+    HAPPENED_AGAIN, /* a batch that failed because of another session or the disk */
+    HAPPENED_UNIT,
+    HAPPENED_RESYNC,
+    HAPPENED_DROP,
+    HAPPENED_CUT,
+    HAPPENED_SILENCE,
+    HAPPENED_NODE_CRASH,
+    HAPPENED_SERVER_CRASH,
+    HAPPENED_REFUSED,
+    HAPPENED_FULL,
+    HAPPENINGS
+} Happening;
+
+/* Into the digest of the run: two runs of a seed must agree in all of them. */
+void world_note(World *world, Happening what, uint64_t a, uint64_t b);
+/* The run failed; says why once. */
+PRINTF_LIKE(2, 3) void world_fail(World *world, const char *format, ...);
+uint64_t world_chance(World *world, uint64_t below);
+/* A record that no server takes for good. */
+static inline bool record_is_refused(uint64_t id)
+{
+    return id % 41 == 0;
+}
+
+/* --- session_world_node.c -------------------------------------------------------------------- */
+
+void node_init(World *world, uint32_t index);
+void node_crash(Node *node);
+void node_free(Node *node);
+void node_add_last(Node *node); /* one more record, which is no log */
+
+/* --- session_world_server.c ------------------------------------------------------------------ */
+
+void server_init(World *world, uint32_t index);
+/* A connection of a node; NULL when the server is down. */
+bool server_accept(Server *server, uint32_t node, Link *link);
+void server_crash(Server *server);
+void server_free(Server *server);
+void servers_changed(World *world); /* the truth has grown */
