@@ -74,7 +74,7 @@ static bool is_ip(int family, const char *host)
 
 bool address_parse(Str text, uint16_t default_port, Address *out, Error *err)
 {
-    if (str_starts(text, STR("unix:"))) {
+    if (str_starts(text, STR("unix:/"))) { /* a host may be called so too */
         return parse_unix(str_from_offset(text, 5), out, err);
     }
     if (str_starts(text, STR("/"))) {

@@ -570,6 +570,11 @@ void connection_finish(Connection *connection, int64_t timeout_ms)
     loop_defer(connection->loop, &connection->task);
 }
 
+bool connection_is_ready(const Connection *connection)
+{
+    return connection->sm.state == STATE_READY;
+}
+
 Loop *connection_loop(const Connection *connection)
 {
     return connection->loop;

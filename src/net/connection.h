@@ -63,6 +63,7 @@ size_t connection_unsent(const Connection *connection);
  * the peer still says is dropped. */
 void connection_finish(Connection *connection, int64_t timeout_ms);
 
+bool connection_is_ready(const Connection *connection);
 Loop *connection_loop(const Connection *connection);
 /* Valid as long as the connection, and complete once it is ready. */
 const Peer *connection_peer(const Connection *connection);

@@ -36,7 +36,7 @@ DEFINE_AUTO(GrpcServer, grpc_server_free)
  * and is given for its port and counts. */
 MUST_CHECK bool grpc_server_listen(GrpcServer *server, const ListenerOptions *options,
                                    const Address *address, const Listener **out, Error *err);
-/* Takes over a connection that is ready. */
+/* Takes over a connection, which may still be opening. */
 void grpc_server_adopt(GrpcServer *server, Connection *connection);
 
 /* No new connections and calls. Those that are under way may end within the time, then they are

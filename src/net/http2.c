@@ -179,7 +179,7 @@ void http2_flush_later(Http2 *http2)
 
 /* --- Events of the connection ---------------------------------------------------------------- */
 
-static void connection_is_ready(void *context)
+static void connection_became_ready(void *context)
 {
     Http2 *http2 = context;
     http2->connected = true;
@@ -233,7 +233,7 @@ static void connection_closed(void *context, const Error *why)
 }
 
 static const ConnectionEvents connection_events = {
-    .ready = connection_is_ready,
+    .ready = connection_became_ready,
     .received = connection_received,
     .drained = connection_drained,
     .closed = connection_closed,
@@ -303,7 +303,7 @@ Http2 *http2_new(Connection *connection, const Http2Options *options)
     loop_task_init(&http2->flush, flush_now, http2);
     http2->session = http2_session_new(http2);
     connection_set_events(connection, &connection_events, http2);
-    if (options->is_server) {
+    if (connection_is_ready(connection)) {
         http2->connected = true;
         loop_timer_start(&http2->timer, options->settings_timeout_ms);
         http2_flush_later(http2);

@@ -83,7 +83,7 @@ typedef struct Http2Options {
 
 Http2Options http2_defaults(void);
 
-/* Takes over the connection, which a server's must be ready; a client's may still be opening. */
+/* Takes over the connection, which may still be opening. */
 Http2 *http2_new(Connection *connection, const Http2Options *options);
 /* Ends the connection at once. Streams are closed with HTTP2_CANCEL first; `over` is not called.
  * Also from within events. NULL is fine. */

@@ -16,6 +16,8 @@ static void addresses_are_read_and_printed(void **state)
         { "::1", "[::1]:1337", ADDRESS_IP },
         { "[::1]", "[::1]:1337", ADDRESS_IP },
         { "[fe80::1]:65535", "[fe80::1]:65535", ADDRESS_IP },
+        { "unix", "unix:1337", ADDRESS_NAME },
+        { "unix:80", "unix:80", ADDRESS_NAME },
         { "unix:/run/eden.sock", "unix:/run/eden.sock", ADDRESS_UNIX },
         { "/run/eden.sock", "unix:/run/eden.sock", ADDRESS_UNIX },
     };
