@@ -35,7 +35,7 @@ static const Option options[] = {
     { .name = "resume",
       .help = "continue runs that restarted the machine, without PATH; its own unit does this" },
     { .name = "try", .help = "for real, in a throwaway copy of this machine" },
-    { .name = "network", .help = "with --try: keep the network" },
+    { .name = "network", .help = "with --try: the network can be used, not changed" },
     { 0 },
 };
 
@@ -71,7 +71,9 @@ const Command command_apply = {
         "\n"
         "With --try everything is done for real, commands too, in a private overlay of this\n"
         "machine's file systems, without network and without the other processes. What changed\n"
-        "is told and thrown away, and what still runs is ended. It needs the rights of root.",
+        "is told and thrown away, and what still runs is ended. Services, swap, modules of the\n"
+        "kernel and the clock are the machine's own and out of reach: such steps fail. It needs\n"
+        "the rights of root.",
     .options = options,
     .examples = examples,
     .run = apply_run,

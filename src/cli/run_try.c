@@ -37,7 +37,8 @@ static void print_changes(const Invocation *invocation, const char *state,
         shown++;
     }
     Stream *out = invocation_prints(invocation, "text") ? invocation->out : invocation->err;
-    stream_put_format(out, "%u paths would differ:\n", shown);
+    stream_put_format(out, shown == 1 ? "%u path would differ%s\n" : "%u paths would differ%s\n",
+                      shown, shown > 0 ? ":" : "");
     if (changes->cut) {
         buf_put(&text, STR("  and more\n"));
     }

@@ -19,6 +19,7 @@
 #include "base/enum_names.h"
 #include "base/vec.h"
 #include "sys/file_error.h"
+#include "sys/kernel_guard.h"
 
 enum {
     MOUNTS_MAX = 512,
@@ -281,7 +282,7 @@ bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out,
         raise_loopback();
     }
     *out = overlay;
-    return true;
+    return kernel_guard_raise(settings->network, err);
 }
 
 /* --- What came of it ------------------------------------------------------------------------- */

@@ -7,7 +7,8 @@
  *
  * Each file system of the disk (and each tmpfs) below / gets an overlay of its own, so that what is
  * mounted apart is covered as well; kernel file systems (proc, sys, dev) can be read, and devices
- * used. It all ends with the process. Needs the rights of root. */
+ * used, but what everybody shares of the kernel cannot be changed (kernel_guard.h). It all ends with
+ * the process. Needs the rights of root. */
 #pragma once
 
 #include "base/arena.h"
@@ -16,7 +17,7 @@
 
 typedef struct OverlaySettings {
     const char *folder; /* an empty directory outside, for mounts that only this process sees */
-    bool network;       /* keep the network; else only a loopback of its own */
+    bool network;       /* keep the network, as it is; else only a loopback of its own */
 } OverlaySettings;
 
 typedef struct Overlay Overlay;

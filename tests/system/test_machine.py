@@ -196,6 +196,34 @@ def test_try_leaves_the_machine_up(systemd):
     assert not host.exists(UNIT) and host.boots == 1
 
 
+KERNEL = """
+steps:
+  - name: rules
+    firewall.rules:
+      - rules: [{accept: {port: 1}}]
+  - name: swap
+    swap.on:
+      - name: /data/swap
+      - size: 1
+  - name: hostname
+    hostname.set:
+      - name: tried
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--network"]])
+def test_try_leaves_the_kernel_alone(light, options):
+    host = light(loop=True)
+    host.write(SITE, KERNEL)
+    host.run("truncate -s 16M /disk && mkfs.ext4 -q /disk && mkdir /data && mount /disk /data")
+    before = host.run("nft list ruleset; cat /proc/swaps; hostname").out
+    done = host.eden("apply", SITE, "--try", "--progress", "none", "--diff", "none", *options)
+    assert "changed  site#hostname" in done.stdout, done
+    assert "swapon failed: Operation not permitted" in done.stdout, done
+    assert ("changed  site#rules" in done.stdout) == (options == []), done
+    assert host.run("nft list ruleset; cat /proc/swaps; hostname").out == before
+
+
 def test_without_systemd_it_is_refused(light):
     host = light()
     done = host.plan([{"name": "r", "machine.reboot": {"allow": True}}])
