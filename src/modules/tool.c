@@ -61,7 +61,10 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
 
 bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err)
 {
-    process_failure(call->arena, result, call_limit_ms(call, tool->timeout_ms), err);
+    /* Nobody sees what it wrote, so more of that is told than its last words. */
+    ProcessResult told = *result;
+    told.error_out = process_words(call->arena, result->error_out);
+    process_failure(call->arena, &told, call_limit_ms(call, tool->timeout_ms), err);
     const char *slash = strrchr(tool->argv[0], '/');
     char text[sizeof err->text];
     memcpy(text, err->text, sizeof text);

@@ -564,6 +564,10 @@ Str process_signal_name(Arena *arena, int number)
                         : arena_format(arena, "signal %d", number);
 }
 
+enum {
+    WORDS_MAX = 320 /* bytes, so that a message has room for more */
+};
+
 /* The last line says mostly what it died of; lines below it that are indented go on with it. */
 static Str last_words(Arena *arena, Str text)
 {
@@ -580,6 +584,33 @@ static Str last_words(Arena *arena, Str text)
         buf_put(&words, line);
     }
     return buf_str(&words);
+}
+
+/* "    ^~~" and "^ here" below an excerpt. */
+static bool only_points(Str line)
+{
+    return line.len > 0 && (line.data[0] == '^' || line.data[0] == '~');
+}
+
+Str process_words(Arena *arena, Str text)
+{
+    Str rest = text, line, first = STR_EMPTY, last = last_words(arena, text);
+    Buf all = buf_make_in(arena, BUF_UNLIMITED);
+    while (rest.len > 0 && str_split_next(&rest, '\n', &line) && all.len <= WORDS_MAX) {
+        bool goes_on = line.len > 0 && ascii_is_space(line.data[0]);
+        line = str_trim(line);
+        if (line.len > 0 && !only_points(line)) {
+            first = first.len == 0 ? line : first;
+            buf_put_c(&all, all.len == 0 ? "" : goes_on ? " " : " | ");
+            buf_put(&all, line);
+        }
+    }
+    if (all.len <= WORDS_MAX) {
+        return buf_str(&all);
+    }
+    return first.len + last.len > WORDS_MAX
+               ? last
+               : arena_format(arena, "%" STR_FMT " ... %" STR_FMT, STR_ARG(first), STR_ARG(last));
 }
 
 bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_ms, Error *err)

@@ -68,6 +68,10 @@ typedef struct ProcessResult {
  * or directory in the text. However it ends after that is no failure here. */
 MUST_CHECK bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Error *err);
 
+/* What a program wrote, in a line: all of it when it is short, else how it starts and its last words,
+ * else these alone. Lines are set apart by " | "; those that only point at the one above are left
+ * out. */
+Str process_words(Arena *arena, Str text);
 /* What went wrong with one that ended, in a line: "exited with 3: no such table". `timeout_ms` is
  * what it was given. Always false. */
 bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_ms, Error *err);

@@ -41,7 +41,7 @@ static void a_failure_names_the_program_and_its_last_words(void **state)
     Fixture *fixture = *state;
     assert_false(TOOL_DO(&fixture->call, NULL, &fixture->err, "/bin/sh", "-c",
                          "echo one >&2; echo two >&2; exit 7"));
-    assert_string_equal(fixture->err.text, "sh exited with 7: two");
+    assert_string_equal(fixture->err.text, "sh exited with 7: one | two");
     assert_false(TOOL_DO(&fixture->call, NULL, &fixture->err, "no-such-program"));
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
 }

@@ -416,6 +416,38 @@ static void tells_the_last_words_of_who_fails(void **state)
     }
 }
 
+static void tells_what_a_program_wrote_in_a_line(void **state)
+{
+    Fixture *fixture = *state;
+    static const char padding[] = "this line is long enough to fill the message when there are ten";
+    static const struct {
+        const char *written, *told;
+    } cases[] = {
+        { "", "" },
+        { "\n\n", "" },
+        { "one\n", "one" },
+        { "one\n  more\n\ntwo", "one more | two" },
+        { "x:1:27: syntax error\n%a ALL=(ALL\n        ^~\n", "x:1:27: syntax error | %a ALL=(ALL" },
+        { "^ here", "" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Str told = process_words(&fixture->arena, str_from_c(cases[i].written));
+        assert_str(told, cases[i].told);
+    }
+    Buf text = buf_make_in(&fixture->arena, BUF_UNLIMITED);
+    buf_put_c(&text, "ERROR! no such module\n");
+    for (int i = 0; i < 10; i++) {
+        buf_put_format(&text, "%s\n", padding);
+    }
+    buf_put_c(&text, "bye\n");
+    assert_str(process_words(&fixture->arena, buf_str(&text)), "ERROR! no such module ... bye");
+    for (int i = 0; i < 10; i++) {
+        buf_put_format(&text, "  %s\n", padding);
+    }
+    Str told = process_words(&fixture->arena, buf_str(&text));
+    assert_true(str_starts(told, STR("bye this line")));
+}
+
 /* Adds up what it is given, and has enough after some of it. */
 typedef struct Taken {
     size_t bytes, enough;
@@ -494,6 +526,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(runs_a_program_from_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ends_who_writes_too_much, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tells_the_last_words_of_who_fails, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_what_a_program_wrote_in_a_line, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
