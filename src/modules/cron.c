@@ -169,12 +169,28 @@ static Str path_of(Arena *arena, Str name)
     return arena_format(arena, "/etc/cron.d/%" STR_FMT, STR_ARG(name));
 }
 
+/* Cron passes over jobs of nobody. In a plan an earlier step may make the user. */
+static bool check_user(Call *call, Str name, bool *missing, Error *err)
+{
+    uid_t uid;
+    gid_t gid;
+    *missing = false;
+    if (!people_check_name(name, "a user", err)) {
+        return false;
+    }
+    if (str_eq(name, STR("root")) || host_find_user(call->host, name, &uid, &gid, err)) {
+        return true;
+    }
+    *missing = true;
+    return call->planning && err->kind == ERROR_NOT_FOUND;
+}
+
 static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
     Target *target = ARENA_NEW(call->arena, Target);
-    Str content;
-    if (!check_name(call_str(call, "name"), err) ||
-        !people_check_name(call_str(call, "user"), "a user", err) ||
+    Str content, user = call_str(call, "user");
+    bool missing;
+    if (!check_name(call_str(call, "name"), err) || !check_user(call, user, &missing, err) ||
         !make_content(call, &content, err)) {
         return false;
     }
@@ -193,7 +209,14 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
     }
     target_set_content(target,
                        secret ? value_with_secret(value_string(content)) : value_string(content));
-    return target_check_one(call, target, outcome, err);
+    if (!target_check_one(call, target, outcome, err)) {
+        return false;
+    }
+    if (missing) {
+        outcome->comment =
+            arena_format(call->arena, "there is no user '%" STR_FMT "' yet", STR_ARG(user));
+    }
+    return true;
 }
 
 static bool present_apply(Call *call, Outcome *outcome, Error *err)
@@ -261,7 +284,8 @@ static const Action actions[] = {
     { "present", "Ensure that cron runs a command.", present_params, present_check, present_apply,
       .claims = cron_claims,
       .text = "In a file of its own, /etc/cron.d/NAME. A '%' in the command is an ordinary\n"
-              "character here; it gets its backslash by itself.\n",
+              "character here; it gets its backslash by itself. As in a crontab, 'hour: 3'\n"
+              "without 'minute' means every minute of that hour.\n",
       .example = "- name: nightly copy\n"
                  "  cron.present:\n"
                  "    - name: backup\n"

@@ -247,6 +247,16 @@ static void secrets_of_a_cron_job_are_not_shown(void **state)
     }
 }
 
+static void a_cron_job_of_nobody_waits_for_its_user(void **state)
+{
+    Fixture *fixture = *state;
+    use_cron(fixture, "true");
+    set_text(fixture, "user", "nobody-at-all");
+    assert_false(check(fixture));
+    assert_true(plan(fixture));
+    assert_str(fixture->outcome.comment, "there is no user 'nobody-at-all' yet");
+}
+
 static void a_cron_job_cannot_hold_another(void **state)
 {
     Fixture *fixture = *state;
@@ -407,6 +417,7 @@ int main(void)
         IN_ROOT(a_cron_job_is_a_file),
         IN_ROOT(a_time_that_cron_would_pass_over_is_refused),
         IN_ROOT(secrets_of_a_cron_job_are_not_shown),
+        IN_ROOT(a_cron_job_of_nobody_waits_for_its_user),
         IN_ROOT(a_cron_job_cannot_hold_another),
         IN_ROOT(the_name_of_another_root_is_its_file),
         IN_ROOT(a_time_zone_is_a_link),
