@@ -3,6 +3,8 @@
 #include "cli/invocation.h"
 #include "cli/output.h"
 #include "cli/subject_value.h"
+#include "model/foreign.h"
+#include "modules/modules.h"
 
 static void add_everything(Arena *arena, Subjects *out)
 {
@@ -38,9 +40,24 @@ static void print_names(const Invocation *invocation, const Subjects *subjects)
     }
 }
 
+/* Words of others are answered with ours. */
+static Str foreign(Str name)
+{
+    static const ForeignPlace places[] = { FOREIGN_TASK, FOREIGN_ACTION, FOREIGN_KEY };
+    Str instead = STR_EMPTY;
+    for (size_t i = 0; i < COUNT_OF(places) && instead.len == 0; i++) {
+        instead = foreign_word(modules, places[i], STR("a step"), name);
+    }
+    return instead;
+}
+
 static int unknown(const Invocation *invocation, Str name)
 {
-    Str near = STR_EMPTY;
+    Str near = STR_EMPTY, instead = foreign(name);
+    if (instead.len > 0) {
+        return usage_error(invocation, "nothing is called '%" STR_FMT "': %" STR_FMT, STR_ARG(name),
+                           STR_ARG(instead));
+    }
     (void)subjects_suggest(invocation->arena, name, &near);
     return usage_error_near(invocation, near, "nothing is called '%" STR_FMT "'", STR_ARG(name));
 }

@@ -4,6 +4,8 @@
 #include "cli/inputs.h"
 #include "cli/site_check.h"
 #include "cli/template_inputs.h"
+#include "model/document_place.h"
+#include "model/foreign.h"
 #include "run/node_paths.h"
 #include "sys/file.h"
 
@@ -57,6 +59,19 @@ static void check_template(Inputs *inputs, const char *path)
     }
 }
 
+/* Playbooks are checked as any YAML, but who hands over one wants to know more. */
+static void tell_foreign(Inputs *inputs, const List *documents)
+{
+    Value document = documents->len > 0 ? documents->items[0] : value_missing();
+    Str instead = foreign_document(document);
+    if (instead.len > 0) {
+        Problem *problem = document_problem(&inputs->problems, &inputs->sources, SEVERITY_HINT,
+                                            "E0303", document, "these are no steps of eden");
+        problem->hint = instead;
+        problem->span = 1;
+    }
+}
+
 static void check_file(Checked *checked, const char *path, bool named)
 {
     const struct FileKind *kind = kind_of(str_from_c(path));
@@ -66,7 +81,9 @@ static void check_file(Checked *checked, const char *path, bool named)
     } else if (site_check_is_steps(path)) {
         site_check_steps(&checked->inputs, path, checked->trust);
     } else {
-        (void)!inputs_load_all(&checked->inputs, path, INPUT_CHECKED, &documents);
+        if (inputs_load_all(&checked->inputs, path, INPUT_CHECKED, &documents) && named) {
+            tell_foreign(&checked->inputs, documents);
+        }
         checked->data_count += named;
     }
     checked->count++;

@@ -165,7 +165,8 @@ bool site_check_is_steps(const char *path)
     problems_init(&ignored, &scratch);
     Str text;
     Error err;
-    if (strcmp(path, "-") == 0 || !str_ends(str_from_c(path), STR(".yaml")) ||
+    Str name = str_from_c(path);
+    if (strcmp(path, "-") == 0 || !(str_ends(name, STR(".yaml")) || str_ends(name, STR(".yml"))) ||
         !file_read(&scratch, path, SITE_FILE_MAX, &text, &err)) {
         return false;
     }

@@ -10,7 +10,7 @@ static Str foreign_action(const SiteLoad *load, Str name)
     Str instead = foreign_word(load->modules, FOREIGN_ACTION, STR_EMPTY, name);
     for (size_t i = 0; i < COUNT_OF(collections) && instead.len == 0; i++) {
         if (str_starts(name, str_from_c(collections[i]))) {
-            instead = foreign_word(load->modules, FOREIGN_KEY, STR("a step"),
+            instead = foreign_word(load->modules, FOREIGN_TASK, STR_EMPTY,
                                    str_from_offset(name, strlen(collections[i])));
         }
     }
@@ -73,7 +73,8 @@ static bool check_site_file(const SiteLoad *load, Value given, const char *folde
     Str name = STR_EMPTY;
     if (!site_text(load, given, &name) || !document_is_name(name)) {
         site_problem(load, "E0308", given, "this must be the path of a file below %s/ of the site",
-                     folder);
+                     folder)
+            ->hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(folder), name);
         return false;
     }
     Str path = arena_format(load->arena, "%s/%" STR_FMT, folder, STR_ARG(name));
@@ -83,6 +84,10 @@ static bool check_site_file(const SiteLoad *load, Value given, const char *folde
     Problem *problem = site_problem(load, "E0301", given,
                                     "there is no file '%" STR_FMT "' in the site", STR_ARG(path));
     Str below;
+    problem->hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(folder), name);
+    if (problem->hint.len > 0) {
+        return false;
+    }
     if (is_below(name, folder, &below) && load->reader.exists(load->reader.context, name)) {
         problem->hint = arena_format(load->problems->arena,
                                      "paths start below %s/ already: write '%" STR_FMT "'", folder,
@@ -126,7 +131,8 @@ static bool check_published(const SiteLoad *load, Value given)
     return ok;
 }
 
-static bool convert_constant(const SiteLoad *load, const ParamSpec *spec, Value given, Value *out)
+static bool convert_constant(const SiteLoad *load, const ActionCall *call, const ParamSpec *spec,
+                             Value given, Value *out)
 {
     *out = given;
     switch (spec->kind) {
@@ -144,7 +150,12 @@ static bool convert_constant(const SiteLoad *load, const ParamSpec *spec, Value 
         return true;
     }
     *out = value_missing();
-    site_problem(load, "E0308", given, "'%s' %s", spec->name, err.text);
+    Problem *problem = site_problem(load, "E0308", given, "'%s' %s", spec->name, err.text);
+    if (value_is_string(given)) {
+        Str place = arena_format(load->arena, "%s.%s.%s", call->module->name, call->action->name,
+                                 spec->name);
+        problem->hint = foreign_word(load->modules, FOREIGN_VALUE, place, value_str(given));
+    }
     return false;
 }
 
@@ -237,7 +248,7 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
         return false;
     }
     return !dynamic_is_constant(param) ||
-           convert_constant(load, &call->action->params[index], entry->value, &values[index]);
+           convert_constant(load, call, &call->action->params[index], entry->value, &values[index]);
 }
 
 static bool read_entries(const SiteLoad *load, const FieldSet *others, ActionCall *call,
@@ -280,6 +291,23 @@ static bool read_list(const SiteLoad *load, const FieldSet *others, ActionCall *
     return ok;
 }
 
+/* A text in place of the parameters is what the action is about: "pkg.installed: nginx". */
+static Str meant_parameter(const SiteLoad *load, const ActionCall *call, Value given)
+{
+    Str text;
+    const ParamSpec *meant = NULL;
+    if (call->action == NULL || !site_text(load, given, &text)) {
+        return STR_EMPTY;
+    }
+    for (const ParamSpec *spec = call->action->params; spec != NULL && spec->name != NULL; spec++) {
+        if (meant == NULL && (spec->required || strcmp(spec->name, "name") == 0)) {
+            meant = spec;
+        }
+    }
+    return meant == NULL ? STR_EMPTY
+                         : arena_format(load->problems->arena, "write '{%s: ...}'", meant->name);
+}
+
 bool action_call_params(const SiteLoad *load, Value given, const FieldSet *others, ActionCall *call)
 {
     uint32_t count = call->action == NULL ? 0 : action_param_count(call->action);
@@ -295,10 +323,11 @@ bool action_call_params(const SiteLoad *load, Value given, const FieldSet *other
     } else if (given.kind == VALUE_LIST) {
         ok = read_list(load, others, call, values, given.list);
     } else if (given.kind != VALUE_NULL && !value_is_missing(given)) {
-        site_problem(load, "E0303", given,
-                     "parameters are a map, or a list of maps with one key "
-                     "each, not %s",
-                     site_kind_words(given));
+        Problem *problem = site_problem(load, "E0303", given,
+                                        "parameters are a map, or a list of maps with one key "
+                                        "each, not %s",
+                                        site_kind_words(given));
+        problem->hint = meant_parameter(load, call, given);
         ok = false;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -167,6 +167,9 @@ static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
     if (problem->hint.len == 0) {
         problem->hint = foreign_word(load->modules, FOREIGN_KEY, str_from_c(set->what), name);
     }
+    if (problem->hint.len == 0 && set->names_actions) {
+        problem->hint = foreign_word(load->modules, FOREIGN_TASK, STR_EMPTY, name);
+    }
     if (problem->hint.len == 0) {
         suggest_key(load, set, name, problem);
     }

@@ -37,6 +37,7 @@ typedef struct FieldSet {
     /* What a key that nobody knows certainly was meant as; empty: nothing. May be NULL. */
     Str (*explain)(void *context, Str name);
     void *context;
+    bool names_actions; /* a key may be one: of a step */
 } FieldSet;
 
 enum {

@@ -40,24 +40,57 @@ static const ForeignRow rows[] = {
       "variables stand in variables/; a template has the parameter 'context'" },
     { FOREIGN_KEY, STEP, "import_*|include_*|block",
       "put the steps into a job of their own and name it under 'include'" },
-    { FOREIGN_KEY, STEP, "copy", "write 'file.managed' with 'source' or 'content'" },
-    { FOREIGN_KEY, STEP, "template", "write 'file.managed' with 'template'" },
-    { FOREIGN_KEY, STEP, "file", "write 'file.directory', 'file.symlink' or 'file.absent'" },
-    { FOREIGN_KEY, STEP, "shell|command|raw", "write 'cmd.run' with 'cmd'" },
-    { FOREIGN_KEY, STEP, "script", "write 'cmd.script' with 'source'" },
-    { FOREIGN_KEY, STEP, "lineinfile|replace", "write 'file.line' with 'match' and 'line'" },
-    { FOREIGN_KEY, STEP, "blockinfile", "write 'file.block' with 'content'" },
-    { FOREIGN_KEY, STEP, "set_fact", "write 'template.expression', or a variable" },
-    { FOREIGN_KEY, STEP, "wait_for|uri", "write 'net.wait_for'" },
-    { FOREIGN_KEY, STEP, "pause", "write 'time.sleep'" },
-    { FOREIGN_KEY, STEP, "package|apt|yum|dnf|zypper|pacman", "write 'pkg.installed'",
-      .action = "pkg.installed" },
-    { FOREIGN_KEY, STEP, "service|systemd|systemd_service", "write 'service.ensure'",
+    { FOREIGN_KEY, STEP, "args", "write them as parameters of the action: 'cwd', 'creates'" },
+    { FOREIGN_KEY, STEP, "delegate_to|run_once|local_action",
+      "eden acts on the machine that it runs on" },
+
+    /* Modules of Ansible. */
+    { FOREIGN_TASK, NULL, "copy", "write 'file.managed' with 'source' or 'content'" },
+    { FOREIGN_TASK, NULL, "template", "write 'file.managed' with 'template'" },
+    { FOREIGN_TASK, NULL, "file", "write 'file.directory', 'file.symlink' or 'file.absent'" },
+    { FOREIGN_TASK, NULL, "shell|command|raw", "write 'cmd.run' with 'cmd'" },
+    { FOREIGN_TASK, NULL, "script", "write 'cmd.script' with 'source'" },
+    { FOREIGN_TASK, NULL, "lineinfile|replace", "write 'file.line' with 'match' and 'line'" },
+    { FOREIGN_TASK, NULL, "blockinfile", "write 'file.block' with 'content'" },
+    { FOREIGN_TASK, NULL, "set_fact|debug", "write 'template.expression', or a variable" },
+    { FOREIGN_TASK, NULL, "assert", "write 'conditions: {success: {condition: EXPRESSION}}'" },
+    { FOREIGN_TASK, NULL, "fail", "write 'test.failed' with 'message'" },
+    { FOREIGN_TASK, NULL, "slurp|fetch", "write 'file.content'" },
+    { FOREIGN_TASK, NULL, "wait_for|uri", "write 'net.wait_for'" },
+    { FOREIGN_TASK, NULL, "pause", "write 'time.sleep'" },
+    { FOREIGN_TASK, NULL, "package|apt|yum|dnf|zypper|pacman",
+      "write 'pkg.installed', 'pkg.latest' or 'pkg.removed'", .action = "pkg.installed" },
+    { FOREIGN_TASK, NULL, "dpkg_selections", "write 'pkg.held'", .action = "pkg.held" },
+    { FOREIGN_TASK, NULL,
+      "apt_repository|deb822_repository|yum_repository|zypper_repository|apt_key|rpm_key",
+      "write 'pkgrepo.managed' with 'uris' and 'key_file'", .action = "pkgrepo.managed" },
+    { FOREIGN_TASK, NULL, "service|systemd|systemd_service", "write 'service.ensure'",
       .action = "service.ensure" },
-    { FOREIGN_KEY, STEP, "user", "write 'user.present'", .action = "user.present" },
-    { FOREIGN_KEY, STEP, "group", "write 'group.present'", .action = "group.present" },
-    { FOREIGN_KEY, STEP, "get_url", "write 'http.download'", .action = "http.download" },
-    { FOREIGN_KEY, STEP, "unarchive", "write 'archive.extracted'", .action = "archive.extracted" },
+    { FOREIGN_TASK, NULL, "user", "write 'user.present'", .action = "user.present" },
+    { FOREIGN_TASK, NULL, "group", "write 'group.present'", .action = "group.present" },
+    { FOREIGN_TASK, NULL, "authorized_key", "write 'ssh.authorized_key'",
+      .action = "ssh.authorized_key" },
+    { FOREIGN_TASK, NULL, "known_hosts", "write 'ssh.known_host'", .action = "ssh.known_host" },
+    { FOREIGN_TASK, NULL, "cron", "write 'cron.present' with 'cmd'", .action = "cron.present" },
+    { FOREIGN_TASK, NULL, "mount", "write 'mount.mounted'", .action = "mount.mounted" },
+    { FOREIGN_TASK, NULL, "sysctl", "write 'sysctl.present'", .action = "sysctl.present" },
+    { FOREIGN_TASK, NULL, "pam_limits", "write 'limits.present'", .action = "limits.present" },
+    { FOREIGN_TASK, NULL, "modprobe", "write 'kmod.loaded'", .action = "kmod.loaded" },
+    { FOREIGN_TASK, NULL, "ufw|iptables|firewalld|nftables", "write 'firewall.rules'",
+      .action = "firewall.rules" },
+    { FOREIGN_TASK, NULL, "hostname", "write 'hostname.set'", .action = "hostname.set" },
+    { FOREIGN_TASK, NULL, "timezone", "write 'timezone.set'", .action = "timezone.set" },
+    { FOREIGN_TASK, NULL, "locale_gen", "write 'locale.present'", .action = "locale.present" },
+    { FOREIGN_TASK, NULL, "alternatives", "write 'alternatives.set'",
+      .action = "alternatives.set" },
+    { FOREIGN_TASK, NULL, "ini_file", "write 'ini.option'", .action = "ini.option" },
+    { FOREIGN_TASK, NULL, "git", "write 'git.cloned' with 'repo' and 'rev'",
+      .action = "git.cloned" },
+    { FOREIGN_TASK, NULL, "unarchive", "write 'archive.extracted'", .action = "archive.extracted" },
+    { FOREIGN_TASK, NULL, "reboot", "write 'machine.reboot' with 'allow: true'",
+      .action = "machine.reboot" },
+    { FOREIGN_TASK, NULL, "get_url",
+      "nothing downloads yet: write 'cmd.run' with curl or wget and 'creates'" },
 
     /* Keys of other documents. */
     { FOREIGN_KEY, "a job", "tasks|states", "write 'steps'" },
@@ -92,8 +125,11 @@ static const ForeignRow rows[] = {
     { FOREIGN_ACTION, NULL, "http.query|http.wait_for*", "write 'net.wait_for'" },
     { FOREIGN_ACTION, NULL, "pkg.install|pkg.present|package.*", "write 'pkg.installed'",
       .action = "pkg.installed" },
-    { FOREIGN_ACTION, NULL, "pkg.purged|pkg.absent", "write 'pkg.removed'",
+    { FOREIGN_ACTION, NULL, "pkg.purged", "write 'pkg.removed' with 'purge: true'",
       .action = "pkg.removed" },
+    { FOREIGN_ACTION, NULL, "pkg.absent", "write 'pkg.removed'", .action = "pkg.removed" },
+    { FOREIGN_ACTION, NULL, "pkgrepo.present|aptpkg.*", "write 'pkgrepo.managed'",
+      .action = "pkgrepo.managed" },
     { FOREIGN_ACTION, NULL, "service.running|service.started|service.start",
       "write 'service.ensure' with 'state: started'", .action = "service.ensure" },
     { FOREIGN_ACTION, NULL, "service.dead|service.stopped|service.stop",
@@ -102,6 +138,107 @@ static const ForeignRow rows[] = {
       "write 'service.ensure' with 'enabled'", .action = "service.ensure" },
     { FOREIGN_ACTION, NULL, "service.masked|service.unmasked",
       "write 'service.ensure' with 'masked'", .action = "service.ensure" },
+    { FOREIGN_ACTION, NULL, "service.restarted|service.restart",
+      "let 'service.ensure' watch what it depends on, or write 'state: restarted'",
+      .action = "service.ensure" },
+    { FOREIGN_ACTION, NULL, "ssh_auth.*|ssh_key.*|authorized_key.*",
+      "write 'ssh.authorized_key', with 'state: absent' to take one away",
+      .action = "ssh.authorized_key" },
+    { FOREIGN_ACTION, NULL, "ssh_known_hosts.*|known_hosts.*", "write 'ssh.known_host'",
+      .action = "ssh.known_host" },
+    { FOREIGN_ACTION, NULL, "host.present|host.absent|host.only", "write 'host.entry'",
+      .action = "host.entry" },
+    { FOREIGN_ACTION, NULL, "ini.*", "write 'ini.option', one step for each option",
+      .action = "ini.option" },
+    { FOREIGN_ACTION, NULL, "timezone.system", "write 'timezone.set'", .action = "timezone.set" },
+    { FOREIGN_ACTION, NULL, "locale.system", "write 'locale.present' with 'default: true'",
+      .action = "locale.present" },
+    { FOREIGN_ACTION, NULL, "network.system", "write 'hostname.set'", .action = "hostname.set" },
+    { FOREIGN_ACTION, NULL, "mount.swap|swap.present", "write 'swap.on'", .action = "swap.on" },
+    { FOREIGN_ACTION, NULL, "swap.off|swap.absent",
+      "write 'cmd.run' with swapoff, and take the line from /etc/fstab with 'file.line'" },
+    { FOREIGN_ACTION, NULL, "kmod.present", "write 'kmod.loaded'", .action = "kmod.loaded" },
+    { FOREIGN_ACTION, NULL, "iptables.*|nftables.*|firewalld.*|ufw.*", "write 'firewall.rules'",
+      .action = "firewall.rules" },
+    { FOREIGN_ACTION, NULL, "system.reboot", "write 'machine.reboot' with 'allow: true'",
+      .action = "machine.reboot" },
+    { FOREIGN_ACTION, NULL, "cron.file", "write 'cron.present', one step for each job",
+      .action = "cron.present" },
+    { FOREIGN_ACTION, NULL, "file.serialize",
+      "write 'file.managed' with 'content: \"{{ DATA | to_json }}\"', or to_yaml" },
+    { FOREIGN_ACTION, NULL, "file.download|http.download",
+      "nothing downloads yet: write 'cmd.run' with curl or wget and 'creates'" },
+
+    { FOREIGN_PARAMETER, "pkg.*", "names|packages", "write 'pkgs'" },
+    { FOREIGN_PARAMETER, "pkg.*", "update_cache|cache_valid_time", "write 'refresh'" },
+    { FOREIGN_PARAMETER, "pkg.*", "state",
+      "the action says it: 'pkg.installed', 'pkg.latest' or 'pkg.removed'" },
+    { FOREIGN_PARAMETER, "pkg.*", "hold", "write 'pkg.held', a step of its own" },
+    { FOREIGN_PARAMETER, "pkg.*", "install_recommends", "write 'recommends'" },
+    { FOREIGN_PARAMETER, "pkg.*", "sources|deb",
+      "packages come from a repository: name one with 'pkgrepo.managed'" },
+    { FOREIGN_PARAMETER, "pkg.*", "skip_verify|allow_unauthenticated",
+      "'pkgrepo.managed' has 'key_file', and 'trusted' for one that nobody signs" },
+    { FOREIGN_PARAMETER, "pkgrepo.*", "humanname", "write 'description'" },
+    { FOREIGN_PARAMETER, "pkgrepo.*", "key_url|gpgkey|signed_by|keyid|keyserver",
+      "put the key below files/ of the site and write 'key_file'" },
+    { FOREIGN_PARAMETER, "pkgrepo.*", "baseurl|url|repo", "write 'uris'" },
+    { FOREIGN_PARAMETER, "pkgrepo.*", "dist", "write 'suites'" },
+    { FOREIGN_PARAMETER, "pkgrepo.*", "comps", "write 'components'" },
+    { FOREIGN_PARAMETER, "pkgrepo.*", "disabled", "write 'enabled'" },
+    { FOREIGN_PARAMETER, "pkgrepo.*", "file|filename", "leave it out: 'name' names its file" },
+    { FOREIGN_PARAMETER, "user.*", "home_dir|homedir", "write 'home'" },
+    { FOREIGN_PARAMETER, "user.*", "optional_groups", "write 'groups'" },
+    { FOREIGN_PARAMETER, "user.*", "gid|usergroup|gid_from_name", "write 'group'" },
+    { FOREIGN_PARAMETER, "user.*", "comment|gecos", "write 'fullname'" },
+    { FOREIGN_PARAMETER, "user.*", "append",
+      "leave it out: groups are only added, unless 'remove_groups: true'" },
+    { FOREIGN_PARAMETER, "user.*", "state", "the action says it: 'user.present', 'user.absent'" },
+    { FOREIGN_PARAMETER, "group.*", "addusers|delusers",
+      "for single users write 'groups' of 'user.present'; 'members' are all there are" },
+    { FOREIGN_PARAMETER, "group.*", "state",
+      "the action says it: 'group.present', 'group.absent'" },
+    { FOREIGN_PARAMETER, "cron.*", "job|command", "write 'cmd'" },
+    { FOREIGN_PARAMETER, "cron.*", "identifier|comment", "write 'name'" },
+    { FOREIGN_PARAMETER, "cron.*", "special|special_time", "write 'every'" },
+    { FOREIGN_PARAMETER, "cron.*", "dayweek|dow", "write 'weekday'" },
+    { FOREIGN_PARAMETER, "cron.*", "daymonth|dom", "write 'day'" },
+    { FOREIGN_PARAMETER, "cron.*", "state", "the action says it: 'cron.present', 'cron.absent'" },
+    { FOREIGN_PARAMETER, "cron.*", "cron_file", "leave it out: each job has a file of its own" },
+    { FOREIGN_PARAMETER, "mount.*", "opts", "write 'options'" },
+    { FOREIGN_PARAMETER, "mount.*", "fstype", "write 'type'" },
+    { FOREIGN_PARAMETER, "mount.*", "src", "write 'device'" },
+    { FOREIGN_PARAMETER, "mount.*", "path", "write 'name'" },
+    { FOREIGN_PARAMETER, "mount.*", "pass_num|passno", "write 'pass'" },
+    { FOREIGN_PARAMETER, "mount.*", "mkmnt", "leave it out: the directory is made" },
+    { FOREIGN_PARAMETER, "mount.*", "state",
+      "the action says it: 'mount.mounted', 'mount.unmounted'" },
+    { FOREIGN_PARAMETER, "sysctl.*", "config|sysctl_file", "write 'file'" },
+    { FOREIGN_PARAMETER, "sysctl.*", "sysctl_set|reload", "leave it out: it is put in force" },
+    { FOREIGN_PARAMETER, "git.*", "dest|target", "write 'name'" },
+    { FOREIGN_PARAMETER, "git.*", "version|branch|revision", "write 'rev'" },
+    { FOREIGN_PARAMETER, "git.*", "key_file|identity", "write 'key'" },
+    { FOREIGN_PARAMETER, "git.*", "accept_hostkey", "write 'ssh.known_host', a step of its own" },
+    { FOREIGN_PARAMETER, "archive.*", "dest", "write 'name'" },
+    { FOREIGN_PARAMETER, "archive.*", "src", "write 'source'" },
+    { FOREIGN_PARAMETER, "archive.*", "strip_components", "write 'strip'" },
+    { FOREIGN_PARAMETER, "archive.*", "source_hash|checksum", "write 'digest'" },
+    { FOREIGN_PARAMETER, "archive.*", "remote_src", "leave it out" },
+    { FOREIGN_PARAMETER, "service.*", "daemon_reload", "leave it out: it is done when needed" },
+    { FOREIGN_PARAMETER, "ssh.authorized_key", "enc", "write 'type'" },
+    { FOREIGN_PARAMETER, "ssh.authorized_key", "source|keyfile",
+      "write 'key', with what is in the file" },
+    { FOREIGN_PARAMETER, "ini.*", "dest|path", "write 'name'" },
+
+    { FOREIGN_VALUE, "service.ensure.state", "running|present|enabled|up|start",
+      "write 'started'; 'enabled: true' is for the next boot" },
+    { FOREIGN_VALUE, NULL, "salt://*|puppet://*",
+      "write the path below files/ or templates/ alone" },
+    { FOREIGN_VALUE, NULL, "http://*|https://*|ftp://*",
+      "nothing downloads yet: write 'cmd.run' with curl or wget and 'creates'" },
+    { FOREIGN_VALUE, "templates", "jinja|mako|genshi|wempy",
+      "every template is one of Jinja: name the file here instead of under 'source'" },
+    { FOREIGN_VALUE, "service.ensure.state", "dead|absent|down|stop", "write 'stopped'" },
 
     { FOREIGN_PARAMETER, "file.*", "user|uid", "write 'owner'" },
     { FOREIGN_PARAMETER, "file.*", "gid", "write 'group'" },
@@ -129,7 +266,7 @@ static const ForeignRow rows[] = {
     { FOREIGN_OPTION, NULL, "check|dry-run|noop|test|simulate|what-if", "'eden plan' does that" },
     { FOREIGN_OPTION, NULL, "syntax-check", "'eden validate' does that" },
     { FOREIGN_OPTION, NULL, "list-tasks", "'eden graph' does that" },
-    { FOREIGN_OPTION, NULL, "tags", "'--job' runs one job" },
+    { FOREIGN_OPTION, NULL, "tags|step|start-at-task|only", "'--job' runs one job" },
     { FOREIGN_OPTION, NULL, "extra-vars", "write '-D KEY=VALUE' or '-v FILE'" },
     { FOREIGN_OPTION, NULL, "forks", "write '--workers'" },
     { FOREIGN_OPTION, NULL, "become", "steps act as whoever runs eden" },
@@ -160,6 +297,60 @@ Str foreign_word(ModuleTable table, ForeignPlace place, Str within, Str word)
             (rows[i].action == NULL || table == NULL ||
              module_table_find(table, str_from_c(rows[i].action), &module, &action))) {
             return str_from_c(rows[i].instead);
+        }
+    }
+    return STR_EMPTY;
+}
+
+/* "pkg.installed": of a module and an action. */
+static bool is_function(Str key)
+{
+    size_t dot = str_find(key, STR("."), 0);
+    return dot != STR_NOT_FOUND && dot > 0 && dot + 1 < key.len &&
+           str_find(key, STR("/"), 0) == STR_NOT_FOUND;
+}
+
+/* {nginx: {pkg.installed: []}} */
+static bool is_state(Value value)
+{
+    for (uint32_t i = 0; value.kind == VALUE_MAP && i < value.map->len; i++) {
+        Value key = value.map->entries[i].key, given = value.map->entries[i].value;
+        if (value_is_string(key) && is_function(value_str(key)) &&
+            (given.kind == VALUE_LIST || given.kind == VALUE_NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_task(Value value)
+{
+    for (uint32_t i = 0; value.kind == VALUE_MAP && i < value.map->len; i++) {
+        Value key = value.map->entries[i].key;
+        if (value_is_string(key) &&
+            (str_starts(value_str(key), STR("ansible.")) ||
+             foreign_word(NULL, FOREIGN_TASK, STR_EMPTY, value_str(key)).len > 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Str foreign_document(Value document)
+{
+    if (document.kind == VALUE_LIST && document.list->len > 0) {
+        Value first = document.list->items[0];
+        if (value_get(first, STR("hosts")) != NULL) {
+            return STR("this is a playbook: put its tasks below 'steps:', or let a step "
+                       "'ansible.playbook' run it as it is");
+        }
+        return is_task(first) ? STR("these are tasks of Ansible: put them below 'steps:'")
+                              : STR_EMPTY;
+    }
+    for (uint32_t i = 0; document.kind == VALUE_MAP && i < document.map->len; i++) {
+        if (is_state(document.map->entries[i].value)) {
+            return STR("these are states of Salt: write '- name: ID' and the function beneath it, "
+                       "below 'steps:'");
         }
     }
     return STR_EMPTY;

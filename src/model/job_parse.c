@@ -1,5 +1,6 @@
 /* A file below jobs/: steps, or further jobs. */
 #include "base/str_map.h"
+#include "model/foreign.h"
 #include "model/parse.h"
 
 enum {
@@ -133,8 +134,17 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
     if (document.kind == VALUE_LIST) {
         Problem *problem = site_problem(load, "E0303", document, "a job must be a map, not a list");
         problem->span = 1;
-        problem->hint = STR("put the steps below 'steps:'");
+        Str foreign = foreign_document(document);
+        problem->hint = foreign.len > 0 ? foreign : STR("put the steps below 'steps:'");
         return false;
+    }
+    if (value_get(document, STR("steps")) == NULL && value_get(document, STR("jobs")) == NULL) {
+        Str foreign = foreign_document(document);
+        if (foreign.len > 0) {
+            site_problem(load, "E0303", document, "a job must have 'steps' or 'jobs'")->hint =
+                foreign;
+            return false;
+        }
     }
     bool ok = fields_read_all(load, &set, document, given);
     RunOptions *base = ARENA_NEW(load->arena, RunOptions);

@@ -201,7 +201,8 @@ static void read_keys(Builder *b, Value given)
                      .take = take_step_key,
                      .offer = offer_requisites,
                      .explain = explain_key,
-                     .context = b };
+                     .context = b,
+                     .names_actions = true };
     fields_clear(step_fields, b->given);
     b->ok = fields_read(b->load, &set, given, b->given) && b->ok;
     Value spec = b->given[STEP_SPEC];

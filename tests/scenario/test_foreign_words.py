@@ -42,6 +42,26 @@ FILE = "- name: x\n  file.managed:\n    - name: /etc/motd\n"
         ("- lineinfile: {path: a}\n", "write 'file.line'"),
         ("- cmd.run: [{cmd: ls}, {runas: web}]\n", "write 'user'"),
         ("- cmd.run: [{name: ls}]\n", "'name' only names it: write 'cmd: ...'"),
+        ("- cmd.run: ls\n", "write '{cmd: ...}'"),
+        ("- pkg.installed: nginx\n", "write '{name: ...}'"),
+        ("- cron: {name: a, job: b}\n", "write 'cron.present'"),
+        ("- ansible.builtin.cron: {name: a}\n", "write 'cron.present'"),
+        ("- authorized_key: {user: a}\n", "write 'ssh.authorized_key'"),
+        ("- apt_repository: {repo: a}\n", "write 'pkgrepo.managed'"),
+        ("- reboot:\n", "write 'machine.reboot' with 'allow: true'"),
+        ("- get_url: {url: a}\n", "nothing downloads yet"),
+        ("- ssh_auth.present: [{user: a}]\n", "write 'ssh.authorized_key'"),
+        ("- pkg.purged: [{name: a}]\n", "'purge: true'"),
+        ("- host.present: [{name: a}]\n", "write 'host.entry'"),
+        ("- service.ensure: [{name: a}, {state: running}]\n", "write 'started'"),
+        ("- cron.present: [{name: a}, {job: b}]\n", "write 'cmd'"),
+        ("- user.present: [{name: a}, {append: true}]\n", "groups are only added"),
+        ("- mount.mounted: [{name: /a}, {opts: ro}]\n", "write 'options'"),
+        ("- pkgrepo.managed: [{name: a}, {key_url: b}]\n", "write 'key_file'"),
+        ("- pkgrepo.managed: [{name: a}, {file: b}]\n", "'name' names its file"),
+        (FILE + "    - source: salt://a\n", "the path below files/"),
+        (FILE + "    - template: jinja\n", "instead of under 'source'"),
+        ("- archive.extracted: [{name: /a}, {source: 'https://a/b'}]\n", "nothing downloads yet"),
     ],
 )
 def test_a_word_of_others_is_answered_with_ours(eden, tmp_path, step, hint):
@@ -64,3 +84,41 @@ def test_a_dry_run_is_a_plan(eden, tmp_path, words):
 def test_a_parameter_that_lacks_its_s_is_nearer_than_a_foreign_word(eden, tmp_path):
     (tmp_path / "a.yaml").write_text("steps: [{name: a, pkgrepo.managed: {name: x, uri: y}}]")
     assert "did you mean 'uris'?" in eden("validate", "a.yaml").stderr
+
+
+PLAYBOOK = "- hosts: all\n  tasks:\n    - name: a\n      copy: {src: a, dest: /a}\n"
+TASKS = "- name: a\n  copy: {src: a, dest: /a}\n"
+STATES = "nginx:\n  pkg.installed: []\n"
+
+
+@pytest.mark.parametrize(
+    "text, hint",
+    [
+        (PLAYBOOK, "let a step 'ansible.playbook' run it"),
+        (TASKS, "put them below 'steps:'"),
+        (STATES, "write '- name: ID'"),
+    ],
+)
+def test_a_whole_file_of_others_is_known_for_what_it_is(eden, tmp_path, text, hint):
+    (tmp_path / "a.yml").write_text(text)
+    checked = eden("validate", "a.yml")
+    assert checked.returncode == 0 and hint in checked.stderr
+    planned = eden("plan", "a.yml", "--root", str(tmp_path))
+    assert planned.returncode == 1 and hint in planned.stderr
+    assert planned.stderr.count("error[") == 1
+
+
+def test_steps_are_steps_by_either_ending(eden, tmp_path):
+    for name in ("a.yml", "a.yaml"):
+        (tmp_path / name).write_text("steps: [{test.oks: }]\n")
+        done = eden("validate", name)
+        assert done.returncode == 1 and "did you mean 'test.ok'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "word, ours",
+    [("lineinfile", "file.line"), ("reboot", "machine.reboot"), ("ssh_auth.present", "ssh.auth")],
+)
+def test_words_of_others_are_explained(eden, word, ours):
+    done = eden("explain", word)
+    assert done.returncode == 64 and ours in done.stderr

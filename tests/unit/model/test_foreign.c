@@ -23,10 +23,57 @@ static void a_word_counts_only_in_its_place(void **state)
 
 static void nobody_is_sent_to_an_action_that_is_not_there(void **state)
 {
-    assert_str(foreign_word(test_modules, FOREIGN_KEY, STR("a step"), STR("apt")),
-               "write 'pkg.installed'");
+    assert_str(foreign_word(test_modules, FOREIGN_TASK, STR_EMPTY, STR("apt")),
+               "write 'pkg.installed', 'pkg.latest' or 'pkg.removed'");
     static const Module *const none[] = { NULL };
-    assert_int_equal(foreign_word(none, FOREIGN_KEY, STR("a step"), STR("apt")).len, 0);
+    assert_int_equal(foreign_word(none, FOREIGN_TASK, STR_EMPTY, STR("apt")).len, 0);
+}
+
+/* The document as one map or list of maps, with these keys and nulls. */
+static Value map_of(Arena *arena, const char *key, Value value)
+{
+    Map *map = map_new(arena, 1);
+    map_set_str(arena, map, str_from_c(key), value);
+    return value_map(map);
+}
+
+static Value list_of(Arena *arena, Value item)
+{
+    List *list = list_new(arena, 1);
+    list_push(arena, list, item);
+    return value_list(list);
+}
+
+static void whole_documents_of_others_are_known(void **state)
+{
+    Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Value none = value_null(), empty = value_list(list_new(&arena, 1));
+    const struct {
+        Value document;
+        const char *word; /* that the answer has; NULL: there is none */
+    } cases[] = {
+        { list_of(&arena, map_of(&arena, "hosts", none)), "playbook" },
+        { list_of(&arena, map_of(&arena, "copy", none)), "tasks" },
+        { list_of(&arena, map_of(&arena, "ansible.posix.mount", none)), "tasks" },
+        { map_of(&arena, "nginx", map_of(&arena, "pkg.installed", empty)), "Salt" },
+        { map_of(&arena, "nginx", map_of(&arena, "pkg.installed", none)), "Salt" },
+        { map_of(&arena, "nginx", map_of(&arena, "installed", empty)), NULL },
+        { map_of(&arena, "files", map_of(&arena, "etc/a.conf", empty)), NULL },
+        { list_of(&arena, map_of(&arena, "name", none)), NULL },
+        { list_of(&arena, none), NULL },
+        { empty, NULL },
+        { none, NULL },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Str told = foreign_document(cases[i].document);
+        if (cases[i].word == NULL) {
+            assert_int_equal(told.len, 0);
+        } else {
+            assert_true(str_find(told, str_from_c(cases[i].word), 0) != STR_NOT_FOUND);
+        }
+    }
+    arena_clear(&arena);
 }
 
 int main(void)
@@ -35,6 +82,7 @@ int main(void)
         cmocka_unit_test(a_word_of_others_is_told_what_to_write),
         cmocka_unit_test(a_word_counts_only_in_its_place),
         cmocka_unit_test(nobody_is_sent_to_an_action_that_is_not_there),
+        cmocka_unit_test(whole_documents_of_others_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
