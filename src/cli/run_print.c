@@ -68,20 +68,76 @@ static void put_diff(Buf *out, const RunPrintStyle *style, Str diff)
                                                   : "0";
         buf_put(out, STR("    "));
         Buf shown = buf_make(BUF_UNLIMITED);
-        visible_put(&shown, line);
+        Str piece;
+        for (bool first = true; line.len > 0 && str_split_next(&line, '\t', &piece);
+             first = false) {
+            buf_put_c(&shown, first ? "" : "\t"); /* as it is: files are full of them */
+            visible_put(&shown, piece);
+        }
         put_colored(out, style, color, buf_str(&shown));
         buf_clear(&shown);
         buf_put_char(out, '\n');
     }
 }
 
-/* The state is in the comment, and the size in the diff. */
-static bool is_told(Str what)
+/* The state is in the comment, the size in the diff, and so is a value. */
+static bool is_told(const StepReport *item, Str what)
 {
-    return !str_eq(what, STR("state")) && !str_eq(what, STR("size"));
+    return !str_eq(what, STR("state")) && !str_eq(what, STR("size")) &&
+           (item->diff.len == 0 || !str_eq(what, STR("value")));
 }
 
-/* What a diff does not show: modes and owners, links, what a directory loses. */
+static bool is_simple(Value value)
+{
+    return value_is_string(value) || value.kind == VALUE_INT || value.kind == VALUE_BOOL;
+}
+
+/* Texts, numbers, and lists of them: nothing longer belongs into a line. */
+static bool has_words(const Value *value)
+{
+    if (value == NULL || value->kind == VALUE_NULL || is_simple(*value)) {
+        return true;
+    }
+    for (uint32_t i = 0; value->kind == VALUE_LIST && i < value->list->len; i++) {
+        if (!is_simple(value->list->items[i])) {
+            return false;
+        }
+    }
+    return value->kind == VALUE_LIST;
+}
+
+static bool is_nothing(const Value *value)
+{
+    return value == NULL || value->kind == VALUE_NULL ||
+           (value->kind == VALUE_LIST && value->list->len == 0);
+}
+
+static void put_simple(Buf *out, Value value)
+{
+    if (value_is_string(value)) {
+        visible_put(out, value_str(value));
+    } else if (value.kind == VALUE_BOOL) {
+        buf_put_c(out, value.boolean ? "true" : "false");
+    } else {
+        buf_put_format(out, "%lld", (long long)value.integer);
+    }
+}
+
+static void put_words(Buf *out, const Value *value)
+{
+    if (is_nothing(value)) {
+        buf_put(out, STR("none"));
+    } else if (value->kind == VALUE_LIST) {
+        for (uint32_t i = 0; i < value->list->len; i++) {
+            buf_put_c(out, i > 0 ? ", " : "");
+            put_simple(out, value->list->items[i]);
+        }
+    } else {
+        put_simple(out, *value);
+    }
+}
+
+/* What a diff does not show: modes and owners, members, links, what a directory loses. */
 static void put_changes(Buf *out, const StepReport *item)
 {
     uint32_t told = 0;
@@ -89,18 +145,18 @@ static void put_changes(Buf *out, const StepReport *item)
         const MapEntry *entry = &item->changes->entries[i];
         const Value *old = value_get(entry->value, STR("old"));
         const Value *new = value_get(entry->value, STR("new"));
-        if (new == NULL || !value_is_string(*new) || (old != NULL && !value_is_string(*old)) ||
-            !is_told(value_str(entry->key)) || told++ >= CHANGES_SHOWN) {
+        if ((is_nothing(old) && is_nothing(new)) || !has_words(old) || !has_words(new) ||
+            !is_told(item, value_str(entry->key)) || told++ >= CHANGES_SHOWN) {
             continue;
         }
         buf_put(out, STR("    "));
         visible_put(out, value_str(entry->key));
         buf_put(out, STR(": "));
-        if (old != NULL) {
-            visible_put(out, value_str(*old));
+        if (old != NULL && old->kind != VALUE_NULL) {
+            put_words(out, old);
             buf_put(out, STR(" -> "));
         }
-        visible_put(out, value_str(*new));
+        put_words(out, new);
         buf_put_char(out, '\n');
     }
     if (told > CHANGES_SHOWN) {

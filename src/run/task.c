@@ -74,6 +74,9 @@ static bool look(Task *task, Error *err)
 {
     const Action *action = task->call.action;
     if (action->check != NULL && !action->check(&task->call, &task->outcome, err)) {
+        /* Nothing was done: what it had found so far would read as if it were. */
+        task->outcome.comment = task->outcome.diff = STR_EMPTY;
+        task->outcome.changes = NULL;
         return false;
     }
     if (task->kind == TASK_RUN) {

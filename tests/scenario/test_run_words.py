@@ -182,3 +182,51 @@ def test_several_causes_of_one_debt_are_one_line(world, tmp_path):
     assert line.startswith("owed     steps#reload: did not react to the change of steps#a, steps#b, steps#c yet")
     done = world("apply", steps.replace("test.step: [{result: failed}]", "test.ok:"), "--verbose")
     assert "reacted to a change of an earlier run, which it owed" in done.stdout
+
+
+def test_a_check_that_failed_speaks_of_no_change(world, tmp_path):
+    steps = f"- name: g\n  git.cloned: {{name: {tmp_path}/g, repo: {tmp_path}/nothing}}\n"
+    done = live(world, "apply", steps)
+    assert done.returncode == 1 and "failed   steps#g  git.cloned\n" in done.stdout, done.stdout
+    assert "repo:" not in done.stdout
+
+
+# --- What changes ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def people(world, tmp_path):
+    """A root with users and groups."""
+    etc = tmp_path / "root/etc"
+    etc.mkdir()
+    (etc / "passwd").write_text("root:x:0:0::/root:/bin/sh\nann:x:2001:2001::/home/ann:/bin/sh\n")
+    (etc / "group").write_text("root:x:0:\nann:x:2001:\nold:x:9:ann\nnew:x:10:\n")
+    return world
+
+
+@pytest.mark.parametrize(
+    "step, told",
+    [
+        ("user.present: {name: ann, groups: [new], remove_groups: true}", "groups: old -> new"),
+        ("user.present: {name: ann, groups: [new]}", "groups: old -> new, old"),
+        ("user.present: {name: ann, uid: 7}", "uid: 2001 -> 7"),
+        ("user.present: {name: bob, uid: 7}", "uid: 7"),
+        ("group.present: {name: old, members: []}", "members: ann -> none"),
+        ("group.absent: {name: old}", "group: old -> none"),
+    ],
+)
+def test_numbers_lists_and_removals_are_told(people, step, told):
+    assert f"    {told}\n" in people("plan", f"- name: s\n  {step}\n").stdout
+
+
+def test_a_value_that_the_diff_shows_is_not_told_again(world, tmp_path):
+    (tmp_path / "root/a.json").write_text('{"a": 1}\n')
+    done = world("plan", "- json.value: {name: /a.json, path: a, value: 2}\n")
+    assert '+{"a": 2}' in done.stdout
+    assert "    value:" not in done.stdout
+
+
+def test_tabs_stay_tabs_in_a_diff(world):
+    done = world("plan", '- file.managed: {name: /a, content: "a\\tb\\u001b\\n\\tc\\n"}\n')
+    assert "+a\tb\\x1b\n" in done.stdout
+    assert "+\tc\n" in done.stdout
