@@ -207,6 +207,11 @@ static bool unknown_option(const Invocation *invocation, Str name)
     return false;
 }
 
+static const char *article(const char *word)
+{
+    return strchr("AEIOU", word[0]) != NULL ? "an" : "a";
+}
+
 /* --name, --name value, --name=value */
 static bool take_long(Invocation *invocation, char **argv, int argc, int *at)
 {
@@ -224,7 +229,8 @@ static bool take_long(Invocation *invocation, char **argv, int argc, int *at)
     }
     if (option->argument != NULL && value == NULL) {
         if (*at + 1 >= argc) {
-            usage_error(invocation, "--%s needs a %s", option->name, option->argument);
+            usage_error(invocation, "--%s needs %s %s", option->name, article(option->argument),
+                        option->argument);
             return false;
         }
         value = argv[++*at];
@@ -265,7 +271,8 @@ static bool take_short(Invocation *invocation, char **argv, int argc, int *at)
             return add_given(invocation, option, NULL);
         }
         if (*at + 1 >= argc) {
-            usage_error(invocation, "-%c needs a %s", *letter, option->argument);
+            usage_error(invocation, "-%c needs %s %s", *letter, article(option->argument),
+                        option->argument);
             return false;
         }
         return add_given(invocation, option, argv[++*at]);

@@ -141,7 +141,10 @@ static int exit_code(const Invocation *invocation, const RunReport *report)
 int run_tell_error(Invocation *invocation, Inputs *inputs, const Error *err)
 {
     if (inputs->problems.errors == 0) {
-        problems_add(&inputs->problems, "E0710", NULL, 0, 0, "%s", err->text);
+        Problem *problem = problems_add(&inputs->problems, "E0710", NULL, 0, 0, "%s", err->text);
+        if (err->kind == ERROR_DENIED) {
+            problem->hint = STR("to change this machine takes the rights of root (sudo)");
+        }
     }
     (void)inputs_report(inputs, invocation);
     return error_kind_exit_code(err->kind);

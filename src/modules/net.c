@@ -85,7 +85,8 @@ static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
         }
         if (clock_monotonic_us() + interval_ms * 1000 >= deadline_us) {
             err->kind = ERROR_TIMEOUT;
-            return error_wrap(err, "%" STR_FMT " port %u", STR_ARG(wish.host), wish.port);
+            return error_wrap(err, "%" STR_FMT " port %u, asked for %g s", STR_ARG(wish.host),
+                              wish.port, (double)call_int(call, "timeout", 60000) / 1000);
         }
         if (!call_sleep(call, interval_ms, err)) {
             return false;

@@ -173,7 +173,8 @@ bool signature_verify(const TrustedKeys *keys, Str module, Str bytes, Str signat
     const PublicKey *known = find_key(keys, id);
     if (known == NULL) {
         return error_set(err, ERROR_DENIED,
-                         "it is signed by the key %" STR_FMT ", which this node does not trust",
+                         "it is signed by the key %" STR_FMT ", which this node does not trust: no "
+                         "*.pub in trusted-keys has it, where hidden files do not count",
                          STR_ARG(id));
     }
     AUTO_CLEAR(Arena) scratch;

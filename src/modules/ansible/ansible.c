@@ -246,9 +246,11 @@ static bool playbook_check(Call *call, Outcome *outcome, Error *err)
         return true;
     }
     outcome->changed = report.changed > 0;
-    outcome->comment = report.changed == 0 ? STR("nothing to change")
-                                           : arena_format(call->arena, "%u tasks changed something",
-                                                          report.changed);
+    outcome->comment = report.changed == 0
+                           ? STR("nothing to change")
+                           : arena_format(call->arena, "%u %s", report.changed,
+                                          report.changed == 1 ? "task changes something"
+                                                              : "tasks change something");
     return true;
 }
 
@@ -260,9 +262,13 @@ static bool playbook_apply(Call *call, Outcome *outcome, Error *err)
     bool ok = run_playbook(call, false, outcome, &report, err);
     host_forget_people(call->host);
     outcome->changed = report.changed > 0;
-    outcome->comment = report.changed == 0 ? STR("nothing to change")
-                                           : arena_format(call->arena, "%u tasks changed something",
-                                                          report.changed);
+    if (ok || report.changed > 0) {
+        outcome->comment =
+            report.changed == 0
+                ? STR("nothing to change")
+                : arena_format(call->arena, "%u %s changed something", report.changed,
+                               report.changed == 1 ? "task" : "tasks");
+    }
     return ok;
 }
 

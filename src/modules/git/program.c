@@ -196,7 +196,10 @@ static bool tell_failure(Git *git, const Tool *tool, const ProcessResult *result
         tool_failure(git->call, tool, result, err);
         return error_wrap(err, "git %s", what);
     }
-    return error_set(err, ERROR_OS, "git %s: %" STR_FMT, what, STR_ARG(told));
+    const char *hint = str_starts(told, STR("Host key verification failed"))
+                           ? " A step 'ssh.known_host' says by which key the host is known."
+                           : "";
+    return error_set(err, ERROR_OS, "git %s: %" STR_FMT "%s", what, STR_ARG(told), hint);
 }
 
 bool git_run(Git *git, const char *const *args, Str *out, Error *err)

@@ -64,7 +64,7 @@ static bool note_install(Look *look, uint32_t at, Error *err)
             return false;
         } else {
             look->outcome->comment =
-                arena_format(look->call->arena, "%s in the index as it is now", err->text);
+                arena_format(look->call->arena, "as the index is now, %s", err->text);
         }
     }
     note(look, wish->name, package_now(look->call->arena, package), wanted);

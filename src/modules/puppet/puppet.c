@@ -194,7 +194,8 @@ static bool apply_check(Call *call, Outcome *outcome, Error *err)
     } else {
         outcome->comment = report.changed == 0
                                ? STR("nothing to change")
-                               : arena_format(call->arena, "%u resources changed", report.changed);
+                               : arena_format(call->arena, "%u %s changed", report.changed,
+                                              report.changed == 1 ? "resource" : "resources");
     }
     return true;
 }
@@ -211,7 +212,8 @@ static bool apply_apply(Call *call, Outcome *outcome, Error *err)
     }
     host_forget_people(call->host);
     outcome->changed = report.changed > 0;
-    outcome->comment = arena_format(call->arena, "%u resources changed", report.changed);
+    outcome->comment = arena_format(call->arena, "%u %s changed", report.changed,
+                                    report.changed == 1 ? "resource" : "resources");
     if (report.failed > 0) {
         return error_set(err, ERROR_OS, "%u resources failed, %u were skipped: %" STR_FMT,
                          report.failed, report.skipped, STR_ARG(report.failures));

@@ -80,6 +80,7 @@ static void a_port_that_does_not_answer_is_waited_for(void **state)
     assert_false(run(fixture));
     assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
     assert_non_null(strstr(fixture->err.text, "nobody answers: Connection refused"));
+    assert_non_null(strstr(fixture->err.text, ", asked for 0."));
     assert_true(plan(fixture));
     assert_true(fixture->outcome.unknown);
     atomic_bool cancelled = true;
