@@ -1,4 +1,4 @@
-#include "server/node_record.h"
+#include "cluster/node_record.h"
 
 #include <stdio.h>
 

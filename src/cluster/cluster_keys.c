@@ -1,37 +1,37 @@
-#include "server/server_keys.h"
+#include "cluster/cluster_keys.h"
 
 static Str object(Arena *arena, Str prefix, Str kind, Str name)
 {
     return key_make(arena, prefix, KEY_OBJECT, (Str[]){ kind, name }, 2);
 }
 
-Str server_key_node(Arena *arena, Str prefix, Str name)
+Str cluster_key_node(Arena *arena, Str prefix, Str name)
 {
     return key_make(arena, prefix, KEY_NODE, &name, 1);
 }
 
-Str server_key_joining(Arena *arena, Str prefix, Str name)
+Str cluster_key_joining(Arena *arena, Str prefix, Str name)
 {
     return object(arena, prefix, STR("joining"), name);
 }
 
-Str server_key_joining_all(Arena *arena, Str prefix)
+Str cluster_key_joining_all(Arena *arena, Str prefix)
 {
     Str kind = STR("joining");
     return key_make_prefix(arena, prefix, KEY_OBJECT, &kind, 1);
 }
 
-Str server_key_token(Arena *arena, Str prefix, Str id)
+Str cluster_key_token(Arena *arena, Str prefix, Str id)
 {
     return object(arena, prefix, STR("token"), id);
 }
 
-Str server_key_nonce(Arena *arena, Str prefix, Str nonce)
+Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce)
 {
     return object(arena, prefix, STR("join-nonce"), nonce);
 }
 
-Str server_key_revocations(Arena *arena, Str prefix)
+Str cluster_key_revocations(Arena *arena, Str prefix)
 {
     return object(arena, prefix, STR("pki"), STR("revocations"));
 }

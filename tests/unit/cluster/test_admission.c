@@ -1,11 +1,11 @@
-#include "server/admission.h"
+#include "cluster/admission.h"
 
 #include <stdlib.h>
 
+#include "cluster/cluster_keys.h"
+#include "cluster/node_record.h"
 #include "pki/ca.h"
 #include "pki/revocation.h"
-#include "server/node_record.h"
-#include "server/server_keys.h"
 #include "sys/loop.h"
 #include "unit.h"
 
@@ -67,7 +67,7 @@ static void put_token(Fixture *f, uint32_t uses)
     assert_true(token_record_make(&f->token, STR("test"), loop_wall_ms(f->loop), 3600 * 1000, uses,
                                   &record, &err));
     token_record_print(&record, &text);
-    put(f, server_key_token(&f->arena, PREFIX, str_from_c(f->token.id)), buf_str(&text));
+    put(f, cluster_key_token(&f->arena, PREFIX, str_from_c(f->token.id)), buf_str(&text));
 }
 
 static int set_up(void **state)
@@ -177,7 +177,7 @@ static NodeRecord node_of(Fixture *f, const char *name)
 {
     NodeRecord record;
     Error err;
-    Got got = get(f, server_key_node(&f->arena, PREFIX, str_from_c(name)));
+    Got got = get(f, cluster_key_node(&f->arena, PREFIX, str_from_c(name)));
     assert_true(got.there);
     assert_true(node_record_read(&f->arena, got.value, &record, &err));
     return record;
@@ -187,7 +187,7 @@ static uint32_t uses_of(Fixture *f)
 {
     TokenRecord record;
     Error err;
-    Got got = get(f, server_key_token(&f->arena, PREFIX, str_from_c(f->token.id)));
+    Got got = get(f, cluster_key_token(&f->arena, PREFIX, str_from_c(f->token.id)));
     assert_true(token_record_read(&f->arena, got.value, &record, &err));
     return record.uses;
 }
@@ -210,7 +210,7 @@ static void who_has_a_token_is_admitted(void **state)
     assert_false(node.is_server);
     assert_int_equal(uses_of(f), 1);
     /* A fresh name needs no rule. */
-    assert_false(get(f, server_key_revocations(&f->arena, PREFIX)).there);
+    assert_false(get(f, cluster_key_revocations(&f->arena, PREFIX)).there);
     p256_private_free(web.key);
 }
 
@@ -242,7 +242,7 @@ static void a_recorded_request_is_refused(void **state)
     /* Later its time alone refuses it, and the nonce is forgotten. */
     loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 2 * JOIN_SKEW_MS);
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 2 * JOIN_SKEW_MS);
-    assert_false(get(f, server_key_nonce(&f->arena, PREFIX, str_from_c(web.nonce))).there);
+    assert_false(get(f, cluster_key_nonce(&f->arena, PREFIX, str_from_c(web.nonce))).there);
     send(&web);
     pass(f);
     expect(&web, JOIN_REFUSED, JOIN_REASON_CLOCK);
@@ -257,7 +257,7 @@ static void a_token_is_good_so_often_and_so_long(void **state)
     ask(&web);
     ask(&db);
     expect(&db, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP);
-    assert_false(get(f, server_key_node(&f->arena, PREFIX, STR("db1"))).there);
+    assert_false(get(f, cluster_key_node(&f->arena, PREFIX, STR("db1"))).there);
     put_token(f, 1);
     loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 3600 * 1000);
     ask(&db);
@@ -298,10 +298,11 @@ static void a_wrong_token_is_as_good_as_an_unknown_one(void **state)
     char text[JOIN_TEXT_MAX];
     strcpy(text, web.reply.text);
     JoinReason reason = web.reply.reason;
-    put(f, server_key_token(&f->arena, PREFIX, str_from_c(f->token.id)), STR("{}"));
+    put(f, cluster_key_token(&f->arena, PREFIX, str_from_c(f->token.id)), STR("{}"));
     Error err;
     bool done = false;
-    assert_true(store_delete(f->store, server_key_token(&f->arena, PREFIX, str_from_c(f->token.id)),
+    assert_true(store_delete(f->store,
+                             cluster_key_token(&f->arena, PREFIX, str_from_c(f->token.id)),
                              put_done, &done, &err));
     ask(&web);
     assert_int_equal(web.reply.reason, reason);
@@ -313,7 +314,7 @@ static JoiningRecord joining_of(Fixture *f, const char *name)
 {
     JoiningRecord record;
     Error err;
-    Got got = get(f, server_key_joining(&f->arena, PREFIX, str_from_c(name)));
+    Got got = get(f, cluster_key_joining(&f->arena, PREFIX, str_from_c(name)));
     assert_true(got.there);
     assert_true(joining_record_read(&f->arena, got.value, &record, &err));
     return record;
@@ -325,7 +326,7 @@ static void approve(Fixture *f, const char *name)
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
     record.is_approved = true;
     joining_record_print(&record, &text);
-    put(f, server_key_joining(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
+    put(f, cluster_key_joining(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
 }
 
 static void a_joiner_without_a_token_stays_pending_until_approved(void **state)
@@ -334,7 +335,7 @@ static void a_joiner_without_a_token_stays_pending_until_approved(void **state)
     Joiner web = joiner_make(f, "web1", NULL), other = joiner_make(f, "web1", NULL);
     ask(&web);
     expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
-    assert_false(get(f, server_key_node(&f->arena, PREFIX, STR("web1"))).there);
+    assert_false(get(f, cluster_key_node(&f->arena, PREFIX, STR("web1"))).there);
     assert_string_equal(joining_of(f, "web1").address, "10.0.0.1:999");
     approve(f, "web1");
     /* Approved is that key. */
@@ -346,7 +347,7 @@ static void a_joiner_without_a_token_stays_pending_until_approved(void **state)
     approve(f, "web1");
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
-    assert_false(get(f, server_key_joining(&f->arena, PREFIX, STR("web1"))).there);
+    assert_false(get(f, cluster_key_joining(&f->arena, PREFIX, STR("web1"))).there);
     assert_string_equal(node_of(f, "web1").token, "");
     p256_private_free(web.key);
     p256_private_free(other.key);
@@ -360,7 +361,7 @@ static void those_who_wait_are_bounded_and_forgotten(void **state)
         Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
         snprintf(record.name, sizeof record.name, "n%d", i);
         joining_record_print(&record, &text);
-        put(f, server_key_joining(&f->arena, PREFIX, str_from_c(record.name)), buf_str(&text));
+        put(f, cluster_key_joining(&f->arena, PREFIX, str_from_c(record.name)), buf_str(&text));
     }
     Joiner web = joiner_make(f, "web1", NULL), known = joiner_make(f, "n5", NULL);
     ask(&web);
@@ -368,7 +369,7 @@ static void those_who_wait_are_bounded_and_forgotten(void **state)
     ask(&known);
     expect(&known, JOIN_PENDING, JOIN_REASON_NONE);
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 25 * 3600 * 1000);
-    assert_false(get(f, server_key_joining(&f->arena, PREFIX, STR("n5"))).there);
+    assert_false(get(f, cluster_key_joining(&f->arena, PREFIX, STR("n5"))).there);
     p256_private_free(web.key);
     p256_private_free(known.key);
 }
@@ -404,14 +405,14 @@ static void a_reused_name_inherits_nothing(void **state)
     assert_true(
         revocation_set_name(&f->arena, &list, STR("web1"), STR_EMPTY, before.not_after_ms, &err));
     revocation_print(&list, &text);
-    put(f, server_key_revocations(&f->arena, PREFIX), buf_str(&text));
-    assert_true(store_delete(f->store, server_key_node(&f->arena, PREFIX, STR("web1")), put_done,
+    put(f, cluster_key_revocations(&f->arena, PREFIX), buf_str(&text));
+    assert_true(store_delete(f->store, cluster_key_node(&f->arena, PREFIX, STR("web1")), put_done,
                              &done, &err));
     ask(&new);
     expect(&new, JOIN_ADMITTED, JOIN_REASON_NONE);
     NodeRecord after = node_of(f, "web1");
     assert_string_not_equal(after.enrolment, before.enrolment);
-    Got got = get(f, server_key_revocations(&f->arena, PREFIX));
+    Got got = get(f, cluster_key_revocations(&f->arena, PREFIX));
     assert_true(revocation_read(&f->arena, got.value, &list, &err));
     assert_true(revocation_check(&list, STR("web1"), str_from_c(after.serial), &err));
     assert_false(revocation_check(&list, STR("web1"), str_from_c(before.serial), &err));
@@ -445,11 +446,11 @@ static void a_damaged_record_admits_nobody(void **state)
 {
     Fixture *f = *state;
     put_token(f, 1);
-    put(f, server_key_revocations(&f->arena, PREFIX), STR("not a list"));
+    put(f, cluster_key_revocations(&f->arena, PREFIX), STR("not a list"));
     Joiner web = joiner_make(f, "web1", &f->token);
     ask(&web);
     assert_int_equal(web.err.kind, ERROR_INVALID);
-    assert_false(get(f, server_key_node(&f->arena, PREFIX, STR("web1"))).there);
+    assert_false(get(f, cluster_key_node(&f->arena, PREFIX, STR("web1"))).there);
     p256_private_free(web.key);
 }
 

@@ -1,0 +1,344 @@
+#include "cluster/admission.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "cluster/change.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/node_record.h"
+#include "pki/ca.h"
+#include "pki/revocation.h"
+
+enum {
+    PENDING_MAX = 1000,          /* machines that wait for approval */
+    PENDING_TTL_S = 24 * 60 * 60 /* those that do not ask any more are forgotten */
+};
+
+typedef struct Attempt Attempt;
+
+struct Admission {
+    AdmissionSettings settings;
+    Attempt *attempts;
+};
+
+/* What is read. */
+typedef enum SeenKind {
+    SEEN_NONCE,
+    SEEN_NODE,
+    SEEN_JOINING,
+    SEEN_REVOCATIONS,
+    SEEN_TOKEN, /* last, as there may be none */
+    SEEN_COUNT
+} SeenKind;
+
+/* One request on its way. */
+struct Attempt {
+    Admission *admission;
+    Attempt *next, *previous;
+    Arena arena;
+    JoinRequest request;
+    char address[ADDRESS_TEXT_SIZE];
+    Change *change;
+    JoinReply reply;
+    AdmissionDone *done;
+    void *context;
+};
+
+static void attempt_free(Attempt *attempt)
+{
+    if (attempt->previous != NULL) {
+        attempt->previous->next = attempt->next;
+    } else {
+        attempt->admission->attempts = attempt->next;
+    }
+    if (attempt->next != NULL) {
+        attempt->next->previous = attempt->previous;
+    }
+    arena_clear(&attempt->arena);
+    free(attempt);
+}
+
+/* --- Deciding -------------------------------------------------------------------------------- */
+
+typedef struct Known {
+    TokenRecord token;
+    NodeRecord node;
+    JoiningRecord joining;
+    RevocationList revoked;
+    Pin cas[CERTIFICATES_MAX];
+    JoinFacts facts;
+} Known;
+
+static bool read_known(const Attempt *attempt, Change *change, Known *known, Error *err)
+{
+    const AdmissionSettings *settings = &attempt->admission->settings;
+    Arena *arena = change_arena(change);
+    JoinFacts *facts = &known->facts;
+    facts->now_ms = loop_wall_ms(settings->loop);
+    facts->nonce_seen = change_has(change, SEEN_NONCE);
+    facts->cas = known->cas;
+    for (uint32_t i = 0; i < settings->bundle.count && i < CERTIFICATES_MAX; i++) {
+        known->cas[facts->ca_count++] = settings->bundle.items[i].pin;
+    }
+    if (change_has(change, SEEN_REVOCATIONS) &&
+        !revocation_read(arena, change_value(change, SEEN_REVOCATIONS), &known->revoked, err)) {
+        return false;
+    }
+    if (change_has(change, SEEN_TOKEN)) {
+        if (!token_record_read(arena, change_value(change, SEEN_TOKEN), &known->token, err)) {
+            return false;
+        }
+        facts->token = &known->token;
+    }
+    if (change_has(change, SEEN_NODE)) {
+        if (!node_record_read(arena, change_value(change, SEEN_NODE), &known->node, err)) {
+            return false;
+        }
+        Error why;
+        bool trusted = revocation_check(&known->revoked, str_from_c(known->node.name),
+                                        str_from_c(known->node.serial), &why);
+        facts->enrolled = &known->node.key;
+        facts->enrolled_token = trusted ? str_from_c(known->node.token) : STR_EMPTY;
+    }
+    if (change_has(change, SEEN_JOINING)) {
+        if (!joining_record_read(arena, change_value(change, SEEN_JOINING), &known->joining, err)) {
+            return false;
+        }
+        facts->approved = known->joining.is_approved ? &known->joining.key : NULL;
+    }
+    return true;
+}
+
+/* --- What follows ---------------------------------------------------------------------------- */
+
+static bool was_given_before(const Attempt *attempt, const Change *change, const Known *known)
+{
+    bool given = change_has(change, SEEN_NODE);
+    for (uint32_t i = 0; i < known->revoked.name_count; i++) {
+        given = given || strcmp(known->revoked.names[i].node, attempt->request.name) == 0;
+    }
+    return given;
+}
+
+/* Of a name that was given before only this enrolment counts. */
+static bool renew_name(const Attempt *attempt, Change *change, Known *known, const NodeRecord *node,
+                       Error *err)
+{
+    Arena *arena = change_arena(change);
+    if (!was_given_before(attempt, change, known)) {
+        return true;
+    }
+    int64_t until_ms = node->not_after_ms > known->node.not_after_ms ? node->not_after_ms
+                                                                     : known->node.not_after_ms;
+    revocation_prune(&known->revoked, known->facts.now_ms);
+    if (!revocation_set_name(arena, &known->revoked, str_from_c(node->name),
+                             str_from_c(node->enrolment), until_ms, err)) {
+        return false;
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    revocation_print(&known->revoked, &text);
+    change_put(change, change_key(change, SEEN_REVOCATIONS), buf_str(&text), 0);
+    return true;
+}
+
+static bool issue(const Attempt *attempt, Arena *arena, Known *known, bool again, NodeRecord *node,
+                  Certificate *certificate, Error *err)
+{
+    const AdmissionSettings *settings = &attempt->admission->settings;
+    const JoinRequest *request = &attempt->request;
+    NodeGrant grant = { .key = request->key,
+                        .now_ms = known->facts.now_ms,
+                        .life_ms = settings->node_life_ms };
+    if (again) {
+        *node = known->node;
+    } else {
+        /* A name that somebody else had brings nothing of theirs. */
+        *node = (NodeRecord){ .joined_ms = known->facts.now_ms, .labels = value_missing() };
+        snprintf(node->name, sizeof node->name, "%s", request->name);
+        if (!enrolment_make(node->enrolment, err)) {
+            return false;
+        }
+        if (request->has_token) {
+            snprintf(node->token, sizeof node->token, "%s", request->token_id);
+        }
+    }
+    node->key = request->key_pin;
+    snprintf(node->address, sizeof node->address, "%s", attempt->address);
+    grant.enrolment = str_from_c(node->enrolment);
+    if (!identity_make(settings->cluster, str_from_c(request->name), &grant.identity, err) ||
+        !ca_issue_node(arena, settings->ca, &grant, certificate, err)) {
+        return false;
+    }
+    snprintf(node->serial, sizeof node->serial, "%s", certificate->serial);
+    node->not_after_ms = certificate->not_after_ms;
+    return true;
+}
+
+static Str chain_pem(const Attempt *attempt, Arena *arena, const Certificate *certificate)
+{
+    const AdmissionSettings *settings = &attempt->admission->settings;
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put(&text, certificate_pem(arena, certificate));
+    for (uint32_t i = 1; i < settings->ca->chain.count; i++) {
+        buf_put(&text, certificate_pem(arena, &settings->ca->chain.items[i]));
+    }
+    return buf_str(&text);
+}
+
+static Str bundle_pem(const Attempt *attempt, Arena *arena)
+{
+    CertificateSet bundle = attempt->admission->settings.bundle;
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < bundle.count; i++) {
+        buf_put(&text, certificate_pem(arena, &bundle.items[i]));
+    }
+    return buf_str(&text);
+}
+
+static bool admit(Attempt *attempt, Change *change, Known *known, const JoinVerdict *verdict,
+                  Error *err)
+{
+    Arena *arena = change_arena(change);
+    NodeRecord node;
+    Certificate certificate;
+    if (!issue(attempt, arena, known, verdict->again, &node, &certificate, err)) {
+        return false;
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    node_record_print(&node, &text);
+    change_put(change, change_key(change, SEEN_NODE), buf_str(&text), 0);
+    if (!verdict->again && !renew_name(attempt, change, known, &node, err)) {
+        return false;
+    }
+    if (attempt->request.has_token && !verdict->again) {
+        Buf counted = buf_make_in(arena, BUF_UNLIMITED);
+        known->token.uses++;
+        token_record_print(&known->token, &counted);
+        change_put(change, change_key(change, SEEN_TOKEN), buf_str(&counted), 0);
+    }
+    if (change_has(change, SEEN_JOINING)) {
+        change_delete(change, change_key(change, SEEN_JOINING));
+    }
+    attempt->reply.cluster = attempt->admission->settings.cluster;
+    attempt->reply.certificate = chain_pem(attempt, arena, &certificate);
+    attempt->reply.bundle = bundle_pem(attempt, arena);
+    return true;
+}
+
+static bool let_wait(const Attempt *attempt, Change *change, const Known *known, Error *err)
+{
+    if (!change_has(change, SEEN_JOINING) && change_count(change) >= PENDING_MAX) {
+        return error_set(err, ERROR_LIMIT, "%d machines wait to be approved already", PENDING_MAX);
+    }
+    JoiningRecord record = { .key = attempt->request.key_pin, .asked_ms = known->facts.now_ms };
+    snprintf(record.name, sizeof record.name, "%s", attempt->request.name);
+    snprintf(record.address, sizeof record.address, "%s", attempt->address);
+    Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
+    joining_record_print(&record, &text);
+    change_put(change, change_key(change, SEEN_JOINING), buf_str(&text), PENDING_TTL_S);
+    return true;
+}
+
+/* Nothing is written for those who are refused, so that nobody fills the store from outside. A nonce
+ * is kept until the clock alone refuses the request. */
+static bool decide(void *context, Change *change, Error *err)
+{
+    Attempt *attempt = context;
+    Known *known = ARENA_NEW(change_arena(change), Known);
+    JoinVerdict verdict;
+    if (!read_known(attempt, change, known, err)) {
+        return false;
+    }
+    join_decide(&attempt->request, &known->facts, &verdict);
+    join_reply_make(&attempt->request, &verdict, known->facts.now_ms, &attempt->reply);
+    if (verdict.result == JOIN_PENDING) {
+        return let_wait(attempt, change, known, err);
+    }
+    if (verdict.result == JOIN_ADMITTED) {
+        int64_t ttl_s = (verdict.remember_until_ms - known->facts.now_ms) / 1000 + 1;
+        change_put(change, change_key(change, SEEN_NONCE), STR("1"), ttl_s);
+        return admit(attempt, change, known, &verdict, err);
+    }
+    return true;
+}
+
+static void decided(void *context, Change *change, const Error *err)
+{
+    Attempt *attempt = context;
+    attempt->done(attempt->context, err == NULL ? &attempt->reply : NULL, err);
+    attempt_free(attempt);
+}
+
+static void begin(Attempt *attempt)
+{
+    const AdmissionSettings *settings = &attempt->admission->settings;
+    Arena *arena = &attempt->arena;
+    Str prefix = settings->prefix, name = str_from_c(attempt->request.name);
+    Str keys[SEEN_COUNT] = {
+        [SEEN_NONCE] = cluster_key_nonce(arena, prefix, str_from_c(attempt->request.nonce)),
+        [SEEN_NODE] = cluster_key_node(arena, prefix, name),
+        [SEEN_JOINING] = cluster_key_joining(arena, prefix, name),
+        [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
+    };
+    if (attempt->request.has_token) {
+        keys[SEEN_TOKEN] = cluster_key_token(arena, prefix, str_from_c(attempt->request.token_id));
+    }
+    change_start(&(ChangeSpec){ .store = settings->store,
+                                .keys = keys,
+                                .key_count = attempt->request.has_token ? SEEN_COUNT : SEEN_TOKEN,
+                                .counted = cluster_key_joining_all(arena, prefix),
+                                .decide = decide,
+                                .done = decided,
+                                .context = attempt },
+                 &attempt->change);
+}
+
+void admission_decide(Admission *admission, Str text, const char *address, AdmissionDone *done,
+                      void *context)
+{
+    Attempt *attempt = calloc(1, sizeof *attempt);
+    Error err;
+    if (attempt == NULL) {
+        memory_exhausted(sizeof *attempt);
+    }
+    arena_init(&attempt->arena, ARENA_UNLIMITED);
+    if (!join_request_read(&attempt->arena, text, &attempt->request, &err)) {
+        done(context, NULL, &err);
+        arena_clear(&attempt->arena);
+        free(attempt);
+        return;
+    }
+    attempt->admission = admission;
+    attempt->next = admission->attempts;
+    if (admission->attempts != NULL) {
+        admission->attempts->previous = attempt;
+    }
+    admission->attempts = attempt;
+    snprintf(attempt->address, sizeof attempt->address, "%s", address);
+    attempt->done = done;
+    attempt->context = context;
+    begin(attempt);
+}
+
+Admission *admission_new(const AdmissionSettings *settings)
+{
+    Admission *admission = calloc(1, sizeof *admission);
+    if (admission == NULL) {
+        memory_exhausted(sizeof *admission);
+    }
+    admission->settings = *settings;
+    return admission;
+}
+
+void admission_free(Admission *admission)
+{
+    if (admission == NULL) {
+        return;
+    }
+    while (admission->attempts != NULL) {
+        change_abandon(admission->attempts->change);
+        attempt_free(admission->attempts);
+    }
+    free(admission);
+}

@@ -1,0 +1,208 @@
+#include "cluster/change.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+
+enum {
+    TRIES_MAX = 30 /* each that fails means that somebody else got on */
+};
+
+typedef struct Seen {
+    Str key;
+    int64_t revision; /* 0: it is not there */
+    Str value;
+} Seen;
+
+struct Change {
+    ChangeSpec spec;
+    Arena own, deciding; /* of the keys; of one try */
+    Seen seen[CHANGE_KEYS_MAX];
+    int64_t count;
+    StoreOp ops[CHANGE_OPS_MAX];
+    bool is_leased[CHANGE_OPS_MAX];
+    uint32_t op_count;
+    int64_t ttl_s, lease;
+    uint32_t tries;
+    bool abandoned;
+};
+
+static void end(Change *change, const Error *err)
+{
+    if (!change->abandoned) {
+        change->spec.done(change->spec.context, change, err);
+    }
+    arena_clear(&change->own);
+    arena_clear(&change->deciding);
+    free(change);
+}
+
+static void look(Change *change);
+
+static void written(void *context, const StoreReply *reply, const Error *err)
+{
+    Change *change = context;
+    Error late;
+    if (err != NULL || reply->succeeded || change->abandoned) {
+        end(change, err);
+    } else if (change->tries < TRIES_MAX) {
+        look(change);
+    } else {
+        error_set(&late, ERROR_UNAVAILABLE, "too many others change the same; try again");
+        end(change, &late);
+    }
+}
+
+static bool write_ops(Change *change, Error *err)
+{
+    StoreCompare compares[CHANGE_KEYS_MAX];
+    for (uint32_t i = 0; i < change->spec.key_count; i++) {
+        compares[i] = (StoreCompare){ .target = STORE_MOD_REVISION,
+                                      .relation = STORE_EQUAL,
+                                      .key = change->seen[i].key,
+                                      .number = change->seen[i].revision };
+    }
+    for (uint32_t i = 0; i < change->op_count; i++) {
+        change->ops[i].lease = change->is_leased[i] ? change->lease : 0;
+    }
+    StoreTxn txn = { .compares = compares,
+                     .compare_count = change->spec.key_count,
+                     .success = change->ops,
+                     .success_count = change->op_count };
+    return store_txn(change->spec.store, &txn, written, change, err);
+}
+
+static void granted(void *context, const StoreLease *lease, const Error *err)
+{
+    Change *change = context;
+    Error failure;
+    if (err != NULL || change->abandoned) {
+        end(change, err);
+        return;
+    }
+    change->lease = lease->id;
+    if (!write_ops(change, &failure)) {
+        end(change, &failure);
+    }
+}
+
+static void looked(void *context, const StoreReply *reply, const Error *err)
+{
+    Change *change = context;
+    Error failure;
+    if (err != NULL || change->abandoned) {
+        end(change, err);
+        return;
+    }
+    arena_reset(&change->deciding);
+    change->op_count = 0;
+    for (uint32_t i = 0; i < change->spec.key_count; i++) {
+        const StoreOpReply *op = &reply->ops[i];
+        bool there = op->kv_count > 0;
+        change->seen[i].revision = there ? op->kvs[0].mod_revision : 0;
+        change->seen[i].value = there ? arena_copy(&change->deciding, op->kvs[0].value) : STR_EMPTY;
+    }
+    change->count = change->spec.counted.len > 0 ? reply->ops[change->spec.key_count].count : 0;
+    if (!change->spec.decide(change->spec.context, change, &failure)) {
+        end(change, &failure);
+    } else if (change->op_count == 0) {
+        end(change, NULL);
+    } else if (change->ttl_s > 0 && change->lease == 0) {
+        if (!store_lease_grant(change->spec.store, change->ttl_s, 0, granted, change, &failure)) {
+            end(change, &failure);
+        }
+    } else if (!write_ops(change, &failure)) {
+        end(change, &failure);
+    }
+}
+
+static void look(Change *change)
+{
+    StoreOp ops[CHANGE_KEYS_MAX + 1];
+    uint32_t count = change->spec.key_count;
+    Error err;
+    change->tries++;
+    for (uint32_t i = 0; i < count; i++) {
+        ops[i] = (StoreOp){ .kind = STORE_RANGE, .key = change->seen[i].key };
+    }
+    if (change->spec.counted.len > 0) {
+        ops[count++] = (StoreOp){ .kind = STORE_RANGE,
+                                  .key = change->spec.counted,
+                                  .end = store_prefix_end(&change->own, change->spec.counted),
+                                  .count_only = true };
+    }
+    StoreTxn txn = { .success = ops, .success_count = count };
+    if (!store_txn(change->spec.store, &txn, looked, change, &err)) {
+        end(change, &err);
+    }
+}
+
+void change_start(const ChangeSpec *spec, Change **out)
+{
+    Change *change = calloc(1, sizeof *change);
+    if (change == NULL) {
+        memory_exhausted(sizeof *change);
+    }
+    BUG_IF(spec->key_count == 0 || spec->key_count > CHANGE_KEYS_MAX);
+    arena_init(&change->own, ARENA_UNLIMITED);
+    arena_init(&change->deciding, ARENA_UNLIMITED);
+    change->spec = *spec;
+    change->spec.counted = arena_copy(&change->own, spec->counted);
+    for (uint32_t i = 0; i < spec->key_count; i++) {
+        change->seen[i].key = arena_copy(&change->own, spec->keys[i]);
+    }
+    *out = change;
+    look(change);
+}
+
+void change_abandon(Change *change)
+{
+    if (change != NULL) {
+        change->abandoned = true;
+    }
+}
+
+Arena *change_arena(Change *change)
+{
+    return &change->deciding;
+}
+
+bool change_has(const Change *change, uint32_t key)
+{
+    return key < change->spec.key_count && change->seen[key].revision > 0;
+}
+
+Str change_value(const Change *change, uint32_t key)
+{
+    return change->seen[key].value;
+}
+
+Str change_key(const Change *change, uint32_t key)
+{
+    return change->seen[key].key;
+}
+
+int64_t change_count(const Change *change)
+{
+    return change->count;
+}
+
+static void add(Change *change, StoreOp op, bool is_leased)
+{
+    BUG_IF(change->op_count == CHANGE_OPS_MAX);
+    change->is_leased[change->op_count] = is_leased;
+    change->ops[change->op_count++] = op;
+}
+
+void change_put(Change *change, Str key, Str value, int64_t ttl_s)
+{
+    if (ttl_s > 0 && change->ttl_s == 0) {
+        change->ttl_s = ttl_s;
+    }
+    add(change, (StoreOp){ .kind = STORE_PUT, .key = key, .value = value }, ttl_s > 0);
+}
+
+void change_delete(Change *change, Str key)
+{
+    add(change, (StoreOp){ .kind = STORE_DELETE, .key = key }, false);
+}

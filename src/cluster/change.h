@@ -1,0 +1,43 @@
+/* A change of a few keys of the store that rests on what they are: read, decided, written in one
+ * transaction, and all of that anew when somebody else was quicker. Loop thread. */
+#pragma once
+
+#include "store/store.h"
+
+typedef struct Change Change;
+
+enum {
+    CHANGE_KEYS_MAX = 8, /* read */
+    CHANGE_OPS_MAX = 16  /* written */
+};
+
+typedef struct ChangeSpec {
+    Store *store;
+    const Str *keys; /* read first; copied */
+    uint32_t key_count;
+    Str counted; /* the keys that start with this are counted; empty: none */
+    /* Puts and deletes what follows from what was read. May be called again, as if for the first
+     * time. False: nothing is written, and `done` gets the error. */
+    bool (*decide)(void *context, Change *change, Error *err);
+    /* Once: `err` is NULL when all is written, or there was nothing to write. The change ends with
+     * it. */
+    void (*done)(void *context, Change *change, const Error *err);
+    void *context;
+} ChangeSpec;
+
+/* `done` follows, within when the store takes nothing at present. */
+void change_start(const ChangeSpec *spec, Change **out);
+/* Neither function is called any more. What the store was given is still written. NULL is fine;
+ * also for one whose `done` is being called. */
+void change_abandon(Change *change);
+
+/* --- While it is decided --------------------------------------------------------------------- */
+
+Arena *change_arena(Change *change); /* lives until `done` has returned */
+bool change_has(const Change *change, uint32_t key);
+Str change_value(const Change *change, uint32_t key); /* empty when it is not there */
+Str change_key(const Change *change, uint32_t key);
+int64_t change_count(const Change *change);
+/* `ttl_s` 0: for good. Those with a time have the same one, the first that is given. */
+void change_put(Change *change, Str key, Str value, int64_t ttl_s);
+void change_delete(Change *change, Str key);

@@ -1,0 +1,11 @@
+/* The keys that the server's own objects have, by store/keys.h. Pure. */
+#pragma once
+
+#include "store/keys.h"
+
+Str cluster_key_node(Arena *arena, Str prefix, Str name);
+Str cluster_key_joining(Arena *arena, Str prefix, Str name);
+Str cluster_key_joining_all(Arena *arena, Str prefix); /* what all of them start with */
+Str cluster_key_token(Arena *arena, Str prefix, Str id);
+Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce);
+Str cluster_key_revocations(Arena *arena, Str prefix);
