@@ -74,6 +74,15 @@ int action_param_index(const Action *action, Str name)
     return -1;
 }
 
+bool action_is_brief(const Action *action, const Value *params)
+{
+    bool brief = !action->repeats && !action->waits && action->cost_ms == 0;
+    for (uint32_t i = 0; brief && action->params[i].name != NULL; i++) {
+        brief = action->params[i].kind != PARAM_COMMAND || value_is_missing(params[i]);
+    }
+    return brief;
+}
+
 uint32_t action_param_count(const Action *action)
 {
     uint32_t count = 0;

@@ -127,6 +127,8 @@ bool module_table_suggest(ModuleTable table, Str name, Arena *arena, Str *out);
 
 /* The position of a parameter in the row; -1 when there is none. */
 int action_param_index(const Action *action, Str name);
+/* Whether it is over in a moment, whatever the machine is like: then nobody has to watch it. */
+bool action_is_brief(const Action *action, const Value *params);
 uint32_t action_param_count(const Action *action);
 const char *param_kind_name(ParamKind kind);
 

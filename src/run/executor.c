@@ -516,9 +516,8 @@ static void start_action(Executor *executor, Work work)
     }
     if (can_join(executor, work, action)) {
         gather(executor, running);
-    } else if (settings->order == MODE_ANSIBLE && !action->repeats && !action->waits &&
-               action->cost_ms == 0) {
-        /* One after another needs no second thread for what is over in a moment. */
+    } else if (settings->order == MODE_ANSIBLE && action_is_brief(action, params)) {
+        /* One after another needs no second thread. */
         task_run(task);
         finish(executor, running);
         running_end(executor->arena, &executor->spares, running);

@@ -115,18 +115,24 @@ def test_why_says_where_the_record_is(eden, apply, tmp_path):
 # --- A run that did not end ------------------------------------------------------------------
 
 
-@pytest.fixture
-def slow(eden_path, tmp_path):
+SLOW = {"command": "cmd.run: [{cmd: '%s'}]",
+        "check": "file.managed: [{name: %s/made}, {content: x}, {validate: '%s #'}]"}
+
+
+@pytest.fixture(params=SLOW)
+def slow(request, eden_path, tmp_path):
     """An apply whose step runs until we let go of a pipe; the process, once the step runs."""
     ready, hold = tmp_path / "ready", tmp_path / "hold"
     os.mkfifo(ready)
     os.mkfifo(hold)
     held = os.open(hold, os.O_RDWR)
-    (tmp_path / "slow.yaml").write_text(
-        f"steps:\n- name: slow\n  cmd.run: [{{cmd: 'echo > {ready}; exec cat {hold}'}}]\n"
+    command = f"echo > {ready}; exec cat {hold}"
+    step = SLOW[request.param] % (
+        command if request.param == "command" else (tmp_path, command)
     )
+    (tmp_path / "slow.yaml").write_text(f"steps:\n- name: slow\n  {step}\n")
     running = subprocess.Popen(
-        [eden_path, "apply", "slow.yaml", *PLACES, "--progress", "plain"],
+        [eden_path, "apply", "slow.yaml", *PLACES, "--progress", "plain", "--order", "ansible"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     ready.read_text()
