@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 
 #include "net/grpc_server.h"
+#include "net/watch.h"
 #include "sys/file.h"
 
 enum {
@@ -200,12 +202,9 @@ static bool authorize(void *context, const Peer *peer, const GrpcMethod *method,
 
 /* --- The program ----------------------------------------------------------------------------- */
 
-/* A signal has no other way to its loop. */
-static Loop *signalled;
-
-static void on_signal(int number)
+static void signalled(void *context, bool can_read, bool can_write)
 {
-    loop_stop(signalled);
+    loop_stop(context);
 }
 
 static void stopped(void *context)
@@ -314,11 +313,21 @@ int main(int argc, char **argv)
         settings.listener.tls = tls;
         listen_on(&echo, &settings.listener, settings.listen, &port);
     }
-    signalled = echo.loop;
-    signal(SIGTERM, on_signal);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    Watch *watch;
+    Error watch_error = { 0 };
+    if (!watch_new(echo.loop, signalfd(-1, &signals, SFD_CLOEXEC), signalled, echo.loop, &watch,
+                   &watch_error)) {
+        die(&watch_error);
+    }
+    watch_set(watch, true, false);
     printf("port %u\n", port);
     fflush(stdout);
     loop_run(echo.loop);
+    watch_free(watch);
     grpc_server_stop(echo.server, 2000, stopped, echo.loop);
     loop_run(echo.loop);
     grpc_server_free(echo.server);
