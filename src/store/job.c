@@ -63,6 +63,9 @@ void job_answer(Job *job)
 
 bool job_admit(Store *store, size_t bytes, Error *err)
 {
+    if (store->closing) { /* set by this thread */
+        return error_set(err, ERROR_UNAVAILABLE, "the store is closing");
+    }
     if (store->pending >= STORE_PENDING_MAX ||
         (store->pending > 0 && store->pending_bytes + bytes > STORE_PENDING_BYTES)) {
         return error_set(err, ERROR_LIMIT, "%u calls wait for the store already", store->pending);

@@ -264,6 +264,12 @@ bool store_lease_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDon
     return true;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 bool store_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err)
 {
     if (!job_admit(store, sizeof(Job), err)) {
@@ -279,6 +285,7 @@ bool store_lease_list(Store *store, StoreLeasesDone *done, void *context, Error 
             ids[count++] = lease->id;
         }
     }
+    qsort(ids, count, sizeof *ids, by_number);
     job->ids = ids;
     job->id_count = count;
     store_start_answer(store, job);

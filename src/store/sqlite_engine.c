@@ -1,6 +1,7 @@
 /* Opening the file: its tables, what SQLite is told, what its failures mean. */
 #include "store/sqlite_engine.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +11,6 @@
 
 enum {
     APPLICATION_ID = 0x6564656e, /* "eden" */
-    BUSY_MS = 10000,
 };
 
 /* Keys have a table without row ids: their rows are short and found by key alone. Changes are
@@ -85,6 +85,12 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
 {
     int code = sqlite->db == NULL ? result : sqlite3_extended_errcode(sqlite->db);
     const char *text = sqlite->db == NULL ? sqlite3_errstr(result) : sqlite3_errmsg(sqlite->db);
+    /* The kernel's own word; not every way to have no room is SQLITE_FULL. */
+    int number = sqlite->db == NULL ? 0 : sqlite3_system_errno(sqlite->db);
+    bool kernel = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+    if (kernel && (number == ENOSPC || number == EDQUOT)) {
+        code = SQLITE_FULL;
+    }
     switch (code & 0xff) {
     case SQLITE_NOMEM: memory_exhausted(0);
     case SQLITE_FULL:
@@ -110,7 +116,8 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
                  sqlite3_errstr(code));
         return error_set(err, ERROR_UNAVAILABLE, "%s", sqlite->engine.broken_text);
     }
-    return error_set(err, ERROR_UNAVAILABLE, "%s: %s", sqlite->path, sqlite3_errstr(code));
+    return error_set(err, ERROR_UNAVAILABLE, "%s: %s (%s)", sqlite->path, sqlite3_errstr(code),
+                     strerror(number));
 }
 
 static bool run_text(SqliteEngine *sqlite, const char *text, Error *err)
@@ -195,7 +202,7 @@ static bool connect(SqliteEngine *sqlite, const char *path, int flags, Error *er
     if (result != SQLITE_OK) {
         return sqlite_failure(sqlite, result, err);
     }
-    sqlite3_busy_timeout(sqlite->db, BUSY_MS);
+    sqlite3_busy_timeout(sqlite->db, STORE_BUSY_MS);
     sqlite3_db_config(sqlite->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(sqlite->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     return run_text(sqlite, "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;", err);

@@ -5,6 +5,10 @@
 
 #include "store/sqlite_engine.h"
 
+enum {
+    STORE_BUSY_MS = 10000 /* how long others are waited for */
+};
+
 typedef enum SqliteText {
     SQL_BEGIN_READ,
     SQL_BEGIN_WRITE,

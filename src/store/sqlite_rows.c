@@ -5,6 +5,10 @@
 #include "store/sqlite_inner.h"
 #include "store/store.h"
 
+enum {
+    TIDY_WAIT_MS = 20
+};
+
 sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqliteText text)
 {
     sqlite3_stmt *statement = sqlite->statements[text];
@@ -354,13 +358,14 @@ static void sqlite_tidy(Engine *engine)
     if (engine->broken || sqlite->wal_pages < sqlite->next_tidy) {
         return;
     }
-    /* Passive waits for nobody. A log that grows all the same, because there was a reader every
-     * time, is dealt with once and for all: readers are short, and SQLite waits for them. */
+    /* Passive waits for nobody. When the log grows all the same, because there was a reader every
+     * time, readers are waited for: a moment only, one of them may be making a snapshot. */
     bool large = sqlite->wal_pages >= 8 * sqlite->wal_limit;
-    int result = sqlite3_wal_checkpoint_v2(
-        sqlite->db, NULL, large ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, NULL,
-        NULL);
-    if (result != SQLITE_OK && result != SQLITE_BUSY && result != SQLITE_LOCKED) {
+    int mode = large ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
+    sqlite3_busy_timeout(sqlite->db, TIDY_WAIT_MS);
+    int result = sqlite3_wal_checkpoint_v2(sqlite->db, NULL, mode, NULL, NULL);
+    sqlite3_busy_timeout(sqlite->db, STORE_BUSY_MS);
+    if (result != SQLITE_OK && (result & 0xff) != SQLITE_BUSY && (result & 0xff) != SQLITE_LOCKED) {
         /* Nothing is lost: all is in the log still. Only a failed fsync ends writing. */
         Error ignored;
         sqlite_failure(sqlite, result, &ignored);

@@ -47,7 +47,7 @@ static void deliver_read(Store *store, Job *job)
     job_free(job);
 }
 
-static void take_done(Store *store, JobList *written, JobList *read, JobList *copied)
+static size_t take_done(Store *store, JobList *written, JobList *read, JobList *copied)
 {
     pthread_mutex_lock(&store->mutex);
     *written = store->written;
@@ -55,16 +55,36 @@ static void take_done(Store *store, JobList *written, JobList *read, JobList *co
     *copied = store->copied;
     store->written = store->read = store->copied = (JobList){ 0 };
     store->told = store->news;
+    size_t bytes = store->answer_bytes;
     pthread_mutex_unlock(&store->mutex);
     if (store->told.compacted > store->state.compacted) {
         store->state.compacted = store->told.compacted;
+    }
+    return bytes;
+}
+
+/* The threads may go on, if they had to wait for this. */
+static void told_all(Store *store, size_t bytes)
+{
+    pthread_mutex_lock(&store->mutex);
+    bool waited = store->answer_bytes > ANSWERS_BYTES;
+    store->answer_bytes -= bytes;
+    pthread_mutex_unlock(&store->mutex);
+    if (waited && store->threaded && !store->closing) {
+        worker_wake(store->write_worker);
+        worker_wake(store->read_worker);
+        if (store->copy_worker != NULL) {
+            worker_wake(store->copy_worker);
+        }
+    } else if (waited && !store->closing) {
+        loop_defer(store->loop, &store->deliver_task);
     }
 }
 
 static void deliver_done(Store *store)
 {
     JobList written, read, copied;
-    take_done(store, &written, &read, &copied);
+    size_t bytes = take_done(store, &written, &read, &copied);
     Job *job;
     while ((job = job_list_take(&written)) != NULL) {
         deliver_write(store, job);
@@ -75,6 +95,7 @@ static void deliver_done(Store *store)
     while ((job = job_list_take(&copied)) != NULL) {
         deliver_read(store, job);
     }
+    told_all(store, bytes);
 }
 
 static void deliver(void *context)
@@ -220,7 +241,6 @@ bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *s
     return true;
 }
 
-/* Those that are called back may call again; that is refused here as well. */
 static void refuse_all(Store *store, JobList *list)
 {
     for (Job *job; (job = job_list_take(list)) != NULL;) {

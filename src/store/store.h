@@ -202,6 +202,7 @@ MUST_CHECK bool store_lease_revoke(Store *store, int64_t id, StoreLeaseDone *don
                                    Error *err);
 MUST_CHECK bool store_lease_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDone *done,
                                          void *context, Error *err);
+/* The ids in ascending order. */
 MUST_CHECK bool store_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err);
 
 /* --- Watches --------------------------------------------------------------------------------- */

@@ -100,6 +100,7 @@ typedef struct WatchList {
 typedef struct Watches {
     StoreWatch *root; /* of the index by ranges */
     uint32_t count, behind;
+    uint64_t made;
     WatchList feed; /* something may be told to them */
     WatchList wait; /* for a scan */
     uint32_t scans;
@@ -123,10 +124,11 @@ struct Store {
     uint32_t write_count;                                 /* the same: of `writes` */
     uint32_t write_goal;                                  /* the same: wakes the writer */
     WriterNews news;                                      /* the same */
-    bool closing;                                         /* the same */
-    EngineState writer_state;                             /* the writer's */
-    WriterNews writer_news;                               /* the same */
-    LoopTask deliver_task;                                /* posted or, without threads, deferred */
+    size_t answer_bytes;      /* the same: of what is done and not told yet */
+    bool closing;             /* the same */
+    EngineState writer_state; /* the writer's */
+    WriterNews writer_news;   /* the same */
+    LoopTask deliver_task;    /* posted or, without threads, deferred */
 
     JobList held;    /* reads that wait for writes */
     JobList answers; /* what the loop's thread answers by itself */
@@ -142,6 +144,10 @@ struct Store {
     Watches watches;
 };
 
+enum {
+    ANSWERS_BYTES = 64 * 1024 * 1024 /* that wait to be told; with more, the threads wait */
+};
+
 /* --- job.c ----------------------------------------------------------------------------------- */
 
 void job_list_add(JobList *list, Job *job);
@@ -151,7 +157,7 @@ Job *job_new(JobKind kind);
 void job_free(Job *job);
 /* Calls back with what is in the job, or its error. */
 void job_answer(Job *job);
-/* Counts the call in; ERROR_LIMIT when too many wait. */
+/* Whether one more can wait: ERROR_LIMIT, or ERROR_UNAVAILABLE while the store closes. */
 MUST_CHECK bool job_admit(Store *store, size_t bytes, Error *err);
 void job_leaves(Store *store, const Job *job); /* counts it out */
 
@@ -189,7 +195,8 @@ void watches_scanned(Store *store, Job *job);
 
 typedef struct WatchNode {
     StoreWatch *left, *right;
-    uint64_t priority;
+    uint64_t number;   /* of ranges that start alike, the first made comes first */
+    uint64_t priority; /* by chance */
     Str key;
     Str end;                /* empty: there is none */
     const StoreWatch *last; /* below and with this one: whose end is the last */

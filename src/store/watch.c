@@ -381,6 +381,8 @@ bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Err
                       : str_eq(spec->end, STORE_ALL) ? STR_EMPTY
                                                      : watch->spec.end;
     watch->window = spec->window == 0 ? 1 : spec->window;
+    watch->node.number = store->watches.made++;
+    watch->node.priority = loop_random(store->loop);
     int64_t from = spec->from == 0 ? store->state.revision + 1 : spec->from;
     watch->next_id = id_make(from, 0);
     store->watches.count++;

@@ -1,12 +1,11 @@
 /* A treap of ranges by their start, in which each node knows whose end is the last below it. So who
  * watches a key is found without looking at all who watch another. */
-#include "base/hash.h"
 #include "store/store_inner.h"
 
 static bool before(const StoreWatch *a, const StoreWatch *b)
 {
     int order = str_compare(a->node.key, b->node.key);
-    return order != 0 ? order < 0 : (uintptr_t)a < (uintptr_t)b;
+    return order != 0 ? order < 0 : a->node.number < b->node.number;
 }
 
 static bool ends_later(const StoreWatch *a, const StoreWatch *b)
@@ -64,8 +63,6 @@ static StoreWatch *join(StoreWatch *low, StoreWatch *high)
 void watch_index_add(StoreWatch **root, StoreWatch *watch)
 {
     StoreWatch *low, *high;
-    /* Not to be known from outside, so that nobody can make the tree lean. */
-    watch->node.priority = hash_u64((uint64_t)(uintptr_t)watch + hash_seed());
     watch->node.left = watch->node.right = NULL;
     update(watch);
     split(*root, watch, &low, &high);

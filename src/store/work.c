@@ -10,6 +10,7 @@
 enum {
     GROUP_JOBS = 256,
     GROUP_BYTES = 4 * 1024 * 1024,
+    GROUP_ANSWERS = 32 * 1024 * 1024,
     GATHER_US = 1000, /* at most */
 };
 
@@ -87,23 +88,28 @@ static bool perform_apart(Engine *engine, EngineState *state, Job *job, Error *e
     return !mark || kind->undo(engine, err);
 }
 
-/* All of them in one transaction of the disk, or none. */
-static bool try_group(Store *store, Job *const *jobs, uint32_t count, Error *err)
+/* All of them in one transaction of the disk, or none. When their answers grow large, only the
+ * first ones, and `*count` tells how many. */
+static bool try_group(Store *store, Job *const *jobs, uint32_t *count, Error *err)
 {
     Engine *engine = store->writer;
     EngineState state = store->writer_state;
     if (!engine->kind->begin(engine, true, err)) {
         return false;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (!perform_apart(engine, &state, jobs[i], err)) {
+    size_t bytes = 0;
+    uint32_t done = 0;
+    while (done < *count && bytes <= GROUP_ANSWERS) {
+        if (!perform_apart(engine, &state, jobs[done], err)) {
             engine->kind->rollback(engine);
             return false;
         }
+        bytes += jobs[done++]->arena.held;
     }
     if (!engine->kind->commit(engine, err)) {
         return false;
     }
+    *count = done;
     store->writer_state = state;
     store->writer_news.commits++;
     return true;
@@ -117,22 +123,31 @@ static void note_outcome(Store *store, bool done, const Error *err)
              done ? "" : err->text);
 }
 
-static void write_group(Store *store, Job *const *jobs, uint32_t count)
+/* Gives how many of them were dealt with. */
+static uint32_t write_group(Store *store, Job *const *jobs, uint32_t count)
 {
     Error err;
-    if (try_group(store, jobs, count, &err)) {
+    uint32_t one = 1;
+    if (try_group(store, jobs, &count, &err)) {
         note_outcome(store, true, NULL);
-        return;
+        return count;
     }
     /* One that has no room must not take the others with it. */
     for (uint32_t i = 0; i < count; i++) {
-        bool done = count > 1 && try_group(store, &jobs[i], 1, &err);
+        bool done = count > 1 && try_group(store, &jobs[i], &one, &err);
         if (!done) {
             jobs[i]->ok = false;
             jobs[i]->err = err;
         }
         note_outcome(store, done, &err);
     }
+    return count;
+}
+
+/* With the mutex held. */
+static bool may_work(const Store *store)
+{
+    return !store->closing && store->answer_bytes <= ANSWERS_BYTES;
 }
 
 static uint32_t take_group(Store *store, Job **jobs)
@@ -140,7 +155,7 @@ static uint32_t take_group(Store *store, Job **jobs)
     uint32_t count = 0;
     size_t bytes = 0;
     pthread_mutex_lock(&store->mutex);
-    while (!store->closing && store->writes.first != NULL && count < GROUP_JOBS &&
+    while (may_work(store) && store->writes.first != NULL && count < GROUP_JOBS &&
            bytes < GROUP_BYTES) {
         jobs[count] = job_list_take(&store->writes);
         store->write_count -= store->threaded;
@@ -155,6 +170,7 @@ static void publish(Store *store, JobList *list, Job *const *jobs, uint32_t coun
     pthread_mutex_lock(&store->mutex);
     for (uint32_t i = 0; i < count; i++) {
         job_list_add(list, jobs[i]);
+        store->answer_bytes += jobs[i]->arena.held;
     }
     if (list == &store->written) {
         store->writer_news.compacted = store->writer_state.compacted;
@@ -241,10 +257,11 @@ void work_write(void *context)
         uint32_t count = take_group(store, jobs);
         if (count > 0) {
             int64_t started_us = clock_monotonic_us();
-            write_group(store, jobs, count);
-            int64_t commit_us = clock_monotonic_us() - started_us;
-            publish(store, &store->written, jobs, count);
-            gather(store, count, commit_us);
+            for (uint32_t done = 0, part; done < count; done += part) {
+                part = write_group(store, jobs + done, count - done);
+                publish(store, &store->written, jobs + done, part);
+            }
+            gather(store, count, clock_monotonic_us() - started_us);
         }
         bool more = !is_closing(store) && upkeep(store);
         kept |= more;
@@ -283,7 +300,7 @@ static bool perform_read(Engine *engine, Job *job, Error *err)
 static Job *take(Store *store, JobList *list)
 {
     pthread_mutex_lock(&store->mutex);
-    Job *job = store->closing ? NULL : job_list_take(list);
+    Job *job = may_work(store) ? job_list_take(list) : NULL;
     pthread_mutex_unlock(&store->mutex);
     return job;
 }

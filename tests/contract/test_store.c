@@ -315,6 +315,40 @@ static void answers_have_limits_and_undo_what_was_done(World *world)
     assert_int_equal(world_op(world, op)->reply.ops[0].count, 13);
 }
 
+/* More than may wait to be told at once: the threads wait for the loop, and nobody for ever. */
+static void large_answers_are_all_given(World *world)
+{
+    enum {
+        READS = 12
+    };
+    char *large = arena_alloc(&world->arena, STORE_VALUE_MAX);
+    memset(large, 'x', STORE_VALUE_MAX);
+    for (char key[] = "a"; key[0] < 'i'; key[0]++) {
+        StoreOp op = { .kind = STORE_PUT,
+                       .key = str_from(key, 1),
+                       .value = str_from(large, STORE_VALUE_MAX) };
+        OK(world_op(world, op));
+    }
+    static Answer answers[2 * READS];
+    memset(answers, 0, sizeof answers);
+    StoreOp ops[] = { put("z", "1"), range("a", STR("i")) };
+    StoreTxn reads = { .success = ops + 1, .success_count = 1 };
+    StoreTxn writes = { .success = ops, .success_count = 2 };
+    Error err;
+    for (unsigned i = 0; i < COUNT_OF(answers); i++) {
+        answers[i].world = world;
+        assert_true(
+            store_txn(world->store, i % 2 == 0 ? &reads : &writes, answer_done, &answers[i], &err));
+    }
+    for (unsigned i = 0; i < COUNT_OF(answers); i++) {
+        while (!answers[i].done) {
+            world_wait(world, &answers[i].done);
+        }
+        OK(&answers[i]);
+        assert_int_equal(answers[i].reply.ops[i % 2].kv_count, 8);
+    }
+}
+
 typedef struct Order {
     Answer answer;
     uint32_t *next;
@@ -400,6 +434,17 @@ static void too_many_calls_are_refused(World *world)
     assert_null(world_get(world, "a"));
 }
 
+static void call_again(void *context, const StoreReply *reply, const Error *err)
+{
+    Answer *answer = context;
+    Error refused;
+    if (err != NULL) {
+        assert_false(store_get(answer->world->store, STR("a"), answer_done, answer, &refused));
+        assert_int_equal(refused.kind, ERROR_UNAVAILABLE);
+    }
+    answer_done(context, reply, err);
+}
+
 static void closing_answers_what_waits(World *world)
 {
     static Answer answers[300];
@@ -407,7 +452,7 @@ static void closing_answers_what_waits(World *world)
     Error err;
     for (unsigned i = 0; i < COUNT_OF(answers); i++) {
         answers[i].world = world;
-        bool called = i % 4 == 3 ? store_get(world->store, STR("a"), answer_done, &answers[i], &err)
+        bool called = i % 4 == 3 ? store_get(world->store, STR("a"), call_again, &answers[i], &err)
                                  : store_put(world->store, STR("a"), STR("1"), 0, answer_done,
                                              &answers[i], &err);
         assert_true(called);
@@ -609,6 +654,7 @@ int main(void)
         STORE_TEST(a_key_changes_once_in_a_transaction),
         STORE_TEST(requests_have_limits),
         STORE_TEST(answers_have_limits_and_undo_what_was_done),
+        STORE_TEST(large_answers_are_all_given),
         STORE_TEST(calls_take_effect_in_their_order),
         STORE_TEST(a_relaxed_read_sees_what_was_answered),
         STORE_TEST(too_many_calls_are_refused),

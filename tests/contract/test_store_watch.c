@@ -307,6 +307,46 @@ static void a_quiet_watch_is_told_the_revision(World *world)
     store_watch_cancel(seen.watch);
 }
 
+typedef struct Turn {
+    unsigned *next;
+    unsigned came;
+} Turn;
+
+static void turn_batch(void *context, const StoreBatch *batch)
+{
+    Turn *turn = context;
+    if (batch->count > 0) {
+        turn->came = (*turn->next)++;
+    }
+}
+
+/* Those who watch alike are told in the order they began: a simulation is repeated exactly. */
+static void watches_are_told_in_the_order_they_began(World *world)
+{
+    enum {
+        WATCHES = 50
+    };
+    StoreWatch *watches[WATCHES];
+    Turn turns[WATCHES];
+    unsigned next = 0;
+    Seen last = { .acks = true };
+    Error err;
+    for (int i = 0; i < WATCHES; i++) {
+        turns[i] = (Turn){ &next, WATCHES };
+        StoreWatchSpec spec = { .key = STR("a"), .done = turn_batch, .context = &turns[i] };
+        assert_true(store_watch(world->store, &spec, &watches[i], &err));
+    }
+    seen_watch(&last, world, "a", STR_EMPTY, 0, false);
+    seen_wait(&last, 0);
+    world_put(world, "a", "1");
+    seen_wait(&last, 1);
+    for (int i = 0; i < WATCHES; i++) {
+        assert_int_equal(turns[i].came, i);
+        store_watch_cancel(watches[i]);
+    }
+    store_watch_cancel(last.watch);
+}
+
 static void bad_watches_are_refused(World *world)
 {
     Error err;
@@ -333,6 +373,7 @@ int main(void)
         STORE_TEST(a_watch_can_be_canceled_anywhere),
         { "a_quiet_watch_is_told_the_revision", a_quiet_watch_is_told_the_revision,
           .time_only = true },
+        STORE_TEST(watches_are_told_in_the_order_they_began),
         STORE_TEST(bad_watches_are_refused),
     };
     return store_tests_run("store watches", tests, COUNT_OF(tests));

@@ -8,10 +8,17 @@
  *           store REVISION COMPACTED
  *           key KEY VALUE REVISION        all there are
  *           event REVISION KEY VALUE      all from FROM on (0: from the first that is kept)
+ *     store_writer sync DIRECTORY AT
+ *         the ATth fdatasync fails, and all others go well; says "ok" when no acknowledged write is
+ *         lost and nothing is written any more until the store is opened again
  *     store_writer full DIRECTORY BALLAST
  *         on a small disk on which the file BALLAST takes room; says "ok" when all is as it should */
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/bug.h"
@@ -40,6 +47,18 @@ struct World {
     unsigned swaps, wins; /* answered, of the two */
     int64_t last;
 };
+
+static atomic_long syncs_left = LONG_MAX;
+
+/* In place of libc's, also for SQLite. */
+int fdatasync(int __fildes)
+{
+    if (atomic_fetch_sub(&syncs_left, 1) == 1) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fdatasync, __fildes);
+}
 
 static uint64_t pick(World *world, uint64_t below)
 {
@@ -330,6 +349,43 @@ static void check_all(Full *full, int puts)
     check(!has_key(full, key), "a refused write is there", NULL);
 }
 
+/* --- A disk that fails ----------------------------------------------------------------------- */
+
+static void do_sync(World *world, const char *directory, char **argv)
+{
+    Full full = { .world = world };
+    char key[16];
+    int puts = 0;
+    world->store = open_store(world->loop, directory);
+    check(put_large(&full, "before", 10), "put", &full.err);
+    atomic_store(&syncs_left, strtol(argv[0], NULL, 10));
+    for (;; puts++) {
+        snprintf(key, sizeof key, "f%d", puts);
+        if (!put_large(&full, key, 4000)) {
+            break;
+        }
+        check(puts < 2000, "no failure", NULL);
+    }
+    check(full.err.kind == ERROR_UNAVAILABLE, "another failure", &full.err);
+    check(strstr(full.err.text, "failed to keep") != NULL, "another reason", &full.err);
+    check(!put_large(&full, "after", 10), "written all the same", NULL);
+    check(full.err.kind == ERROR_UNAVAILABLE, "another failure", &full.err);
+    check(!store_status(world->store).writable, "status", NULL);
+    check(has_key(&full, "before") && !has_key(&full, "after"), "reads", NULL);
+    store_close(world->store);
+
+    world->store = open_store(world->loop, directory);
+    for (int i = 0; i < puts; i++) {
+        snprintf(key, sizeof key, "f%d", i);
+        check(has_key(&full, key), key, NULL);
+    }
+    check(!has_key(&full, "after"), "a refused write is there", NULL);
+    check(put_large(&full, "after", 10), "put", &full.err);
+    store_close(world->store);
+    loop_free(world->loop);
+    say("ok\n");
+}
+
 static void do_full(World *world, const char *directory, char **argv)
 {
     Full full = { .world = world };
@@ -378,7 +434,10 @@ int main(int argc, char **argv)
         const char *name;
         int args;
         void (*run)(World *world, const char *directory, char **argv);
-    } verbs[] = { { "write", 2, do_write }, { "dump", 1, do_dump }, { "full", 1, do_full } };
+    } verbs[] = { { "write", 2, do_write },
+                  { "dump", 1, do_dump },
+                  { "sync", 1, do_sync },
+                  { "full", 1, do_full } };
     for (unsigned i = 0; i < COUNT_OF(verbs); i++) {
         if (argc == 3 + verbs[i].args && strcmp(argv[1], verbs[i].name) == 0) {
             world.loop = loop_new();

@@ -133,6 +133,13 @@ def test_killed_in_the_middle_of_a_write_no_acknowledged_write_is_lost(history, 
         history.check(chance)
 
 
+@pytest.mark.parametrize("at", [1, 2, 7, 60, 200])
+def test_a_failed_fsync_loses_nothing_and_ends_writing(tmp_path, at):
+    done = subprocess.run([WRITER, "sync", tmp_path / "store", str(at)],
+                          capture_output=True, text=True)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
 FULL = """
 set -e
 mount -t tmpfs -o size=8m tmpfs "$1"

@@ -61,6 +61,8 @@ static void finds_exactly_those_whose_range_has_the_key(void **state)
                 watch_index_remove(&root, &watcher->watch);
             } else {
                 make(chance, watcher);
+                watcher->watch.node.number = (uint64_t)step;
+                watcher->watch.node.priority = loop_random(chance);
                 watch_index_add(&root, &watcher->watch);
             }
             watcher->in = !watcher->in;
