@@ -2,9 +2,9 @@
 
 #include "base/utc.h"
 
-Peer peer_of_certificate(const Certificate *certificate)
+ShownPeer peer_of_certificate(const Certificate *certificate)
 {
-    return (Peer){
+    return (ShownPeer){
         .has_identity = certificate->has_identity,
         .identity = certificate->identity,
         .serial = str_from_c(certificate->serial),
@@ -14,7 +14,7 @@ Peer peer_of_certificate(const Certificate *certificate)
 }
 
 /* A session outlives the handshake, and may outlive its certificate. */
-static bool check_time(const Peer *peer, int64_t now_ms, Error *err)
+static bool check_time(const ShownPeer *peer, int64_t now_ms, Error *err)
 {
     if (now_ms >= peer->not_before_ms && now_ms < peer->not_after_ms) {
         return true;
@@ -31,7 +31,7 @@ static bool check_time(const Peer *peer, int64_t now_ms, Error *err)
                      STR_ARG(moment), STR_ARG(now));
 }
 
-bool peer_check(const Peer *peer, const PeerRules *rules, int64_t now_ms, Error *err)
+bool peer_check(const ShownPeer *peer, const PeerRules *rules, int64_t now_ms, Error *err)
 {
     if (!peer->has_identity) {
         return error_set(err, ERROR_DENIED, "the certificate is not that of a node");

@@ -12,16 +12,17 @@ typedef struct PeerRules {
 } PeerRules;
 
 /* What a certificate says of who shows it. */
-typedef struct Peer {
+typedef struct ShownPeer {
     bool has_identity;
     Identity identity;
     Str serial;
     int64_t not_before_ms;
     int64_t not_after_ms;
-} Peer;
+} ShownPeer;
 
-Peer peer_of_certificate(const Certificate *certificate);
+ShownPeer peer_of_certificate(const Certificate *certificate);
 
 /* Fails with ERROR_DENIED: no identity, another cluster, another node than wanted, not good at this
  * moment, revoked. */
-MUST_CHECK bool peer_check(const Peer *peer, const PeerRules *rules, int64_t now_ms, Error *err);
+MUST_CHECK bool peer_check(const ShownPeer *peer, const PeerRules *rules, int64_t now_ms,
+                           Error *err);

@@ -14,7 +14,7 @@ static void node_of_the_cluster_is_let_in(void **state)
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
-    Peer peer = peer_of_certificate(&made);
+    ShownPeer peer = peer_of_certificate(&made);
     PeerRules any = rules_for(""), web1 = rules_for("web1");
     assert_goes(peer_check(&peer, &any, NOW_MS, &err));
     assert_goes(peer_check(&peer, &web1, NOW_MS, &err));
@@ -26,7 +26,7 @@ static void identity_is_taken_only_from_the_certificate(void **state)
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
-    Peer peer = peer_of_certificate(&made);
+    ShownPeer peer = peer_of_certificate(&made);
     PeerRules web2 = rules_for("web2"), away = rules_for("web1");
     away.cluster = STR("away");
     assert_fails(peer_check(&peer, &web2, NOW_MS, &err), ERROR_DENIED,
@@ -43,7 +43,7 @@ static void identity_is_taken_only_from_the_certificate(void **state)
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not that of a node");
     peer = peer_of_certificate(&authority->ca.chain.items[0]);
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not that of a node");
-    peer = (Peer){ 0 };
+    peer = (ShownPeer){ 0 };
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not that of a node");
 }
 
@@ -53,7 +53,7 @@ static void expired_and_revoked_certificates_are_refused(void **state)
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
-    Peer peer = peer_of_certificate(&made);
+    ShownPeer peer = peer_of_certificate(&made);
     PeerRules rules = rules_for("web1");
     assert_goes(peer_check(&peer, &rules, made.not_after_ms - 1, &err));
     assert_fails(peer_check(&peer, &rules, made.not_after_ms, &err), ERROR_DENIED,
