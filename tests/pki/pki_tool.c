@@ -129,7 +129,7 @@ static bool run_verify(Tool *tool, Error *err)
         .cluster = str_from_offset(ca.chain.items[0].subject, strlen("CN=eden ")),
         .revoked = &nobody,
     };
-    Peer peer = peer_of_certificate(chain);
+    ShownPeer peer = peer_of_certificate(chain);
     if (!peer_check(&peer, &rules, tool->now_ms, err)) {
         return false;
     }
