@@ -156,6 +156,7 @@ GrpcClient *grpc_client_new(const GrpcClientOptions *options)
         memory_exhausted(sizeof *client);
     }
     BUG_IF(options->tls == NULL && options->address.kind != ADDRESS_UNIX);
+    BUG_IF(options->metadata_count > GRPC_METADATA_MAX);
     client->options = *options;
     if (options->address.kind == ADDRESS_UNIX) {
         strcpy(client->authority, "localhost");
@@ -209,7 +210,7 @@ bool grpc_client_start(GrpcClient *client, const char *path, GrpcKind kind,
         return error_set(err, ERROR_UNAVAILABLE, "the connection is over");
     }
     char timeout[16];
-    Http2Header headers[] = {
+    Http2Header headers[8 + GRPC_METADATA_MAX] = {
         { STR(":method"), STR("POST") },
         { STR(":scheme"), client->options.tls == NULL ? STR("http") : STR("https") },
         { STR(":authority"), str_from_c(client->authority) },
@@ -217,12 +218,14 @@ bool grpc_client_start(GrpcClient *client, const char *path, GrpcKind kind,
         { STR("content-type"), STR("application/grpc") },
         { STR("te"), STR("trailers") },
         { STR("user-agent"), STR("eden/" EDEN_VERSION) },
-        { STR("grpc-timeout"), STR_EMPTY },
     };
-    uint32_t count = COUNT_OF(headers) - 1;
+    uint32_t count = 7;
     if (timeout_ms > 0) {
         grpc_timeout_format(timeout_ms, timeout);
-        headers[count++].value = str_from_c(timeout);
+        headers[count++] = (Http2Header){ STR("grpc-timeout"), str_from_c(timeout) };
+    }
+    for (uint32_t i = 0; i < client->options.metadata_count; i++) {
+        headers[count++] = client->options.metadata[i];
     }
     GrpcCall *call = grpc_call_new(client->session, false);
     call->kind = kind;

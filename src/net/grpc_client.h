@@ -6,6 +6,10 @@
 
 typedef struct GrpcClient GrpcClient;
 
+enum {
+    GRPC_METADATA_MAX = 8
+};
+
 typedef struct GrpcClientOptions {
     Loop *loop;
     Address address;
@@ -17,6 +21,9 @@ typedef struct GrpcClientOptions {
     uint32_t response_max;   /* bytes of one message */
     size_t queue_max;        /* bytes of a call that wait for the peer; then it is full */
     size_t connection_max;   /* bytes that all calls hold, in and out */
+    /* Header fields that every call has beside gRPC's own; borrowed as long as the client lives. */
+    const Http2Header *metadata;
+    uint32_t metadata_count;      /* at most GRPC_METADATA_MAX */
     void (*ready)(void *context); /* may be NULL */
     /* The connection is over, as are its calls. May be NULL. */
     void (*closed)(void *context, const Error *why);

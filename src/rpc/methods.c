@@ -1,0 +1,16 @@
+#include "rpc/methods.h"
+
+#include "rpc/session_message.h"
+
+enum {
+    METHOD_SMALL_MAX = 4 * 1024,
+    METHOD_KEY_MAX = 16 * 1024,
+    METHOD_STORE_MAX = 3 * 1024 * 1024, /* what the store takes, and its wrapping */
+};
+
+const MethodRow method_rows[METHOD_COUNT] = {
+#define METHOD(constant, service, method, kind, request_max, callers, help) \
+    [METHOD_##constant] = { "/eden.v1." service "/" method, kind, request_max, callers, help },
+#include "rpc/methods.def"
+#undef METHOD
+};

@@ -1,0 +1,23 @@
+/* The store as a gRPC service: Txn, leases, Watch, Compact, Status. Loop thread.
+ *
+ * A watch is fed as fast as its client takes what it is sent: a batch is acknowledged to the store
+ * when the call's queue has taken it, and until then the store keeps nothing for it. */
+#pragma once
+
+#include "rpc/dispatch.h"
+#include "store/store.h"
+
+typedef struct StoreService StoreService;
+
+StoreService *store_service_new(Store *store);
+/* After every server that has its bindings, and before the store is closed, which ends what is still
+ * asked of it. NULL is fine. */
+void store_service_free(StoreService *service);
+DEFINE_AUTO(StoreService, store_service_free)
+
+enum {
+    STORE_SERVICE_METHODS = 8
+};
+
+/* For dispatch_new. */
+void store_service_bind(StoreService *service, MethodBinding out[STORE_SERVICE_METHODS]);
