@@ -49,7 +49,8 @@ void *grpc_call_data(const GrpcCall *call);
 
 /* Takes a copy. Fails with ERROR_LIMIT, taking nothing, when the queue is full: then `writable`
  * follows; and with ERROR_UNAVAILABLE when the call is over or nothing may follow any more. A
- * queue that is not full takes any one message. */
+ * queue that is not full takes any one message. Calls of one connection share what may wait in all:
+ * a peer that leaves many of them unread holds up its others. */
 MUST_CHECK bool grpc_call_send(GrpcCall *call, Str message, Error *err);
 bool grpc_call_is_writable(const GrpcCall *call);
 /* No messages are told until it is resumed; also from within `message`. */

@@ -301,8 +301,9 @@ static const Http2Header answer_headers[] = {
 
 bool grpc_call_is_writable(const GrpcCall *call)
 {
-    return !call->over && !call->finished && !call->stream.ending &&
-           http2_stream_queued(&call->stream) < call->session->limits.queue_max;
+    return !call->over && !call->finished && !call->stream.ending && !call->stream.is_closed &&
+           http2_stream_queued(&call->stream) < call->session->limits.queue_max &&
+           http2_queued(call->session->http2) < call->session->limits.session_max;
 }
 
 bool grpc_call_send(GrpcCall *call, Str message, Error *err)
@@ -310,9 +311,7 @@ bool grpc_call_send(GrpcCall *call, Str message, Error *err)
     if (call->over || call->finished || call->stream.ending || call->stream.is_closed) {
         return error_set(err, ERROR_UNAVAILABLE, "the call takes no messages any more");
     }
-    size_t queued = http2_queued(call->session->http2);
-    if (!grpc_call_is_writable(call) ||
-        (queued > 0 && queued + message.len > call->session->limits.session_max)) {
+    if (!grpc_call_is_writable(call)) {
         call->full = call->session->has_full = true;
         return error_set(err, ERROR_LIMIT, "the peer takes messages more slowly than they come");
     }
@@ -366,12 +365,16 @@ static void wake(void *context)
     grpc_session_leave(session);
 }
 
-static void sent(void *context, Http2Stream *stream)
+static void wake_later(GrpcSession *session)
 {
-    GrpcSession *session = context;
-    if (session->has_full && has_room(session)) {
+    if (session->has_full && !session->freed && has_room(session)) {
         loop_defer(session->loop, &session->wake);
     }
+}
+
+static void sent(void *context, Http2Stream *stream)
+{
+    wake_later(context);
 }
 
 void grpc_call_finish(GrpcCall *call, GrpcStatus status, Str text)
@@ -485,6 +488,7 @@ static void closed(void *context, Http2Stream *stream, uint32_t code)
         session->side->closed(call, code);
     }
     grpc_call_release(call);
+    wake_later(session);
     grpc_session_leave(session);
 }
 

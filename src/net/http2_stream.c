@@ -116,7 +116,7 @@ int http2_send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_
             buf_reset(&stream->queue);
         }
     }
-    if (length > 0 && !stream->ending) {
+    if (length > 0) {
         http2->options.events->sent(http2->options.context, stream);
     }
     return 0;

@@ -508,6 +508,37 @@ static int set_up_impatient(void **state)
     return set_up_with(state, &options);
 }
 
+static int set_up_narrow(void **state)
+{
+    GrpcServerOptions options = grpc_server_defaults();
+    options.connection_max = 30000;
+    return set_up_with(state, &options);
+}
+
+/* Two streams share what a connection may hold. The one whose own queue is empty must learn too
+ * that there is room again. */
+static void a_call_held_up_by_another_goes_on(void **state)
+{
+    Fixture *f = *state;
+    f->to_send = 1000;
+    GrpcCall *calls[2];
+    for (int i = 0; i < 2; i++) {
+        calls[i] = start(f, "/t.T/Download", GRPC_SERVER_STREAM, &stream, 0);
+        grpc_call_pause(calls[i]);
+        send_text(calls[i], "go");
+        grpc_call_end_sending(calls[i]);
+        world_pass(&f->world, 20);
+    }
+    assert_true(f->to_send > 900);
+    grpc_call_resume(calls[0]);
+    grpc_call_resume(calls[1]);
+    while (f->ended < 2) {
+        world_run(&f->world);
+        assert_int_equal(f->status, GRPC_OK);
+    }
+    assert_int_equal(f->messages, 1000);
+}
+
 static void a_request_must_come_in_time(void **state)
 {
     Fixture *f = *state;
@@ -549,6 +580,8 @@ int main(void)
         ROW(nobody_listens),
         ROW(a_handler_may_free_the_client),
         ROW(many_calls_share_a_connection),
+        cmocka_unit_test_setup_teardown(a_call_held_up_by_another_goes_on, set_up_narrow,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_request_must_come_in_time, set_up_impatient, tear_down),
         cmocka_unit_test_setup_teardown(pings_keep_a_silent_connection, set_up_impatient,
                                         tear_down),
