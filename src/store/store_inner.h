@@ -209,6 +209,7 @@ struct StoreWatch {
     int64_t next_id;     /* all changes before it were told, or are out of its range */
     uint32_t window;     /* batches that may be told now */
     bool behind;         /* there may be something to tell */
+    bool begun;          /* its start was looked at */
     bool current;        /* was told that it is up to date */
     bool news;           /* was told something since the last look */
     bool note;           /* shall be told that there is nothing new */

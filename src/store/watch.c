@@ -233,7 +233,7 @@ static bool starts_nowhere(const StoreWatch *watch)
 {
     const EngineState *state = &watch->store->state;
     int64_t from = watch->spec.from;
-    return !watch->news && from != 0 && (from <= state->compacted || from > state->revision + 1);
+    return !watch->begun && from != 0 && (from <= state->compacted || from > state->revision + 1);
 }
 
 static void feed(StoreWatch *watch)
@@ -246,6 +246,7 @@ static void feed(StoreWatch *watch)
                                .compacted = watch->spec.from > revision ? revision : compacted });
         return;
     }
+    watch->begun = true;
     while (!watch->over && watch->behind && watch->window > 0) {
         if (id_revision(watch->next_id) > store->state.revision) {
             break;

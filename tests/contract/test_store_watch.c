@@ -307,6 +307,22 @@ static void a_quiet_watch_is_told_the_revision(World *world)
     store_watch_cancel(seen.watch);
 }
 
+static void what_is_compacted_behind_a_watch_is_nothing_to_it(World *world)
+{
+    world_put(world, "a", "1");
+    Seen seen = { .acks = true };
+    seen_watch(&seen, world, "a", STR_EMPTY, 1, false);
+    seen_wait(&seen, 1);
+    loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + 3 * STORE_PROGRESS_MS);
+    world_put(world, "b", "1");
+    world_compact(world, 2);
+    world_put(world, "a", "2");
+    seen_wait(&seen, 2);
+    assert_false(seen.resync);
+    assert_string_equal(seen.log, "put a=1@1, put a=2@3");
+    store_watch_cancel(seen.watch);
+}
+
 typedef struct Turn {
     unsigned *next;
     unsigned came;
@@ -373,6 +389,8 @@ int main(void)
         STORE_TEST(a_watch_can_be_canceled_anywhere),
         { "a_quiet_watch_is_told_the_revision", a_quiet_watch_is_told_the_revision,
           .time_only = true },
+        { "what_is_compacted_behind_a_watch_is_nothing_to_it",
+          what_is_compacted_behind_a_watch_is_nothing_to_it, .time_only = true },
         STORE_TEST(watches_are_told_in_the_order_they_began),
         STORE_TEST(bad_watches_are_refused),
     };
