@@ -9,19 +9,25 @@ static Str text_of(Value map, const char *key)
     return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
 }
 
-/* "2 failed, 1 blocked, 3 changed, 7 ok" */
-static Str count_steps(Arena *arena, Value record)
+static void count_results(Value record, uint32_t counts[RESULT_COUNT])
 {
-    static const StepResult order[] = { RESULT_FAILED,  RESULT_BLOCKED, RESULT_WAITING,
-                                        RESULT_CHANGED, RESULT_OK,      RESULT_SKIPPED };
     const Value *steps = value_get(record, STR("steps"));
-    uint32_t counts[RESULT_COUNT] = { 0 };
+    memset(counts, 0, RESULT_COUNT * sizeof *counts);
     for (uint32_t i = 0; steps != NULL && steps->kind == VALUE_LIST && i < steps->list->len; i++) {
         Str result = text_of(steps->list->items[i], "result");
         for (uint32_t j = 0; j < RESULT_COUNT; j++) {
             counts[j] += str_eq_c(result, step_result_name((StepResult)j));
         }
     }
+}
+
+/* "2 failed, 1 blocked, 3 changed, 7 ok" */
+static Str count_steps(Arena *arena, Value record)
+{
+    static const StepResult order[] = { RESULT_FAILED,  RESULT_BLOCKED, RESULT_WAITING,
+                                        RESULT_CHANGED, RESULT_OK,      RESULT_SKIPPED };
+    uint32_t counts[RESULT_COUNT];
+    count_results(record, counts);
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     for (size_t i = 0; i < COUNT_OF(order); i++) {
         if (counts[order[i]] > 0) {
@@ -36,13 +42,20 @@ static Value row_value(Arena *arena, Value record)
 {
     static const char *const keys[] = { "run",    "at",          "command",     "node", "site",
                                         "result", "interrupted", "duration_ms", "error" };
-    Map *map = map_new(arena, COUNT_OF(keys));
+    Map *map = map_new(arena, COUNT_OF(keys) + 1), *results = map_new(arena, RESULT_COUNT);
+    uint32_t counts[RESULT_COUNT];
+    count_results(record, counts);
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         const Value *value = value_get(record, str_from_c(keys[i]));
         if (value != NULL) {
             map_set_str(arena, map, str_from_c(keys[i]), *value);
         }
     }
+    for (uint32_t i = RESULT_OK; i < RESULT_COUNT; i++) {
+        map_set_str(arena, results, str_from_c(step_result_name((StepResult)i)),
+                    value_int(counts[i]));
+    }
+    map_set_str(arena, map, STR("counts"), value_map(results));
     return value_map(map);
 }
 

@@ -126,9 +126,10 @@ static Value counts_value(const RunReport *report, Arena *arena)
 
 Value run_report_value(const RunReport *report, Arena *arena)
 {
-    Map *map = map_new(arena, 12);
+    Map *map = map_new(arena, 13);
     put(arena, map, "format", value_string(STR("eden.run/1")));
     put(arena, map, "mode", value_string(report->planning ? STR("plan") : STR("apply")));
+    put(arena, map, "run", text_or_null(report->run));
     put(arena, map, "node", value_string(report->node));
     put(arena, map, "order", name_or_null(order_mode_name(report->order)));
     put(arena, map, "result",

@@ -45,6 +45,7 @@ typedef struct RunReport {
     bool planning;
     bool interrupted;
     bool timed_out; /* something still waited when the time was up */
+    Str run;        /* by which its record is found; empty: there is none, as of a plan */
     Str node;
     OrderMode order;
     const Steps *steps;

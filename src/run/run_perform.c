@@ -487,6 +487,7 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
     execute(run, books, view, interrupts, owed);
     forgive_debts(books);
     run->report.owed = list_debts(run, journal_debts(books->journal));
+    run->report.run = books->id;
     if (!books_finish(books, err)) {
         return false;
     }

@@ -71,6 +71,15 @@ def test_runs_are_listed(eden, apply):
     assert second.endswith("ok      1 ok")
     runs = json.loads(eden("runs", "--state-dir", "state", "-o", "json").stdout)["runs"]
     assert [run["result"] for run in runs] == ["failed", "ok"]
+    assert (runs[0]["counts"]["blocked"], runs[1]["counts"]["ok"]) == (2, 1)
+
+
+def test_a_report_names_its_run(eden, tmp_path):
+    (tmp_path / "steps.yaml").write_text("steps: [{test.ok: }]\n")
+    options = ["steps.yaml", "--root", ".", "--state-dir", "state", "-o", "json"]
+    assert json.loads(eden("plan", *options).stdout)["run"] is None
+    run = json.loads(eden("apply", *options).stdout)["run"]
+    assert eden("why", "--run", run, "--state-dir", "state").returncode == 0
 
 
 def test_a_damaged_record_does_not_hide_the_others(eden, apply, tmp_path):
