@@ -95,9 +95,11 @@ Str journal_tail(Call *call, const Str *units, uint32_t count, int64_t since_us)
 /* "app.service: Failed with result 'exit-code'.", "Failed to start ...": of the unit, not by it. */
 static bool is_of_systemd(Str line, const Str *units, uint32_t count)
 {
-    static const char *const starts[] = { "Starting ",         "Started ",         "Stopping ",
-                                          "Stopped ",          "Failed to start ", "Finished ",
-                                          "Dependency failed " };
+    static const char *const starts[] = { "Starting ",           "Started ",
+                                          "Stopping ",           "Stopped ",
+                                          "Failed to start ",    "Finished ",
+                                          "Dependency failed ",  "/etc/systemd/system/",
+                                          "/run/systemd/system/" };
     for (size_t i = 0; i < COUNT_OF(starts); i++) {
         if (str_starts(line, str_from_c(starts[i]))) {
             return true;
@@ -112,6 +114,18 @@ static bool is_of_systemd(Str line, const Str *units, uint32_t count)
     return false;
 }
 
+/* What is told again is told once, where it came last. */
+static uint32_t forget(Str line, Str *told, uint32_t found)
+{
+    for (uint32_t i = 0; i < found; i++) {
+        if (str_eq(told[i], line)) {
+            memmove(told + i, told + i + 1, (found - i - 1) * sizeof *told);
+            return found - 1;
+        }
+    }
+    return found;
+}
+
 /* The last lines of the unit's own, or when there are none, the last of all. */
 static uint32_t choose(Str tail, const Str *units, uint32_t count, Str told[TOLD_LINES_MAX])
 {
@@ -122,6 +136,7 @@ static uint32_t choose(Str tail, const Str *units, uint32_t count, Str told[TOLD
             if (line.len == 0 || (own && is_of_systemd(line, units, count))) {
                 continue;
             }
+            found = forget(line, told, found);
             if (found == TOLD_LINES_MAX) {
                 memmove(told, told + 1, (TOLD_LINES_MAX - 1) * sizeof *told);
                 found--;

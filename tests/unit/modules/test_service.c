@@ -410,6 +410,16 @@ static void an_error_ends_with_the_last_words_of_the_unit(void **state)
     journal_tell(&fixture->call, tail, units, 1, &outcome, &fixture->err);
     assert_string_equal(fixture->err.text,
                         "it failed; its journal ends with: app.service: Failed at step EXEC");
+    /* What a unit file is blamed for comes again with every look at it. */
+    tail = STR("/etc/systemd/system/app.service:2: Unknown key\n"
+               "app.service: Service has no ExecStart=\n"
+               "/etc/systemd/system/app.service:2: Unknown key\n"
+               "app.service: Service has no ExecStart=\n");
+    error_set(&fixture->err, ERROR_OS, "it failed");
+    journal_tell(&fixture->call, tail, units, 1, &outcome, &fixture->err);
+    assert_string_equal(fixture->err.text,
+                        "it failed; its journal ends with: /etc/systemd/system/app.service:2: "
+                        "Unknown key | app.service: Service has no ExecStart=");
     error_set(&fixture->err, ERROR_OS, "it failed");
     journal_tell(&fixture->call, STR_EMPTY, units, 1, &outcome, &fixture->err);
     assert_string_equal(fixture->err.text, "it failed");
