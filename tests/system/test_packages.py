@@ -1,6 +1,7 @@
 """Packages by apt: many at once, who is to blame, versions, files of the administrator."""
 
 import json
+import re
 
 import pytest
 from apt_hosts import installed, ready, start_apply, status, step, transactions, unfinished, version
@@ -341,6 +342,7 @@ def test_wrong_signature_is_told_and_others_go_on(light, server):
     assert "with an old index" in done.steps["lab-config"].reason
     error = done.steps["lab-asks"].error.message
     assert "cannot refresh the package index" in error and "not signed" in error
+    assert re.search("the key [0-9A-F]{16} signs a source that does not have it", error)
     # Put right, all of it works.
     host.write("/srv/other.asc", server.read(f"{KEY}/lab.asc"))
     assert host.apply([bad, step("installed", "lab-asks", refresh=True)]).result == "changed"
