@@ -312,19 +312,6 @@ static bool apt_change(Call *call, const PackageChange *change, ProcessResult *r
     return run(call, &args, change->replace_conffiles, change->timeout_ms, result, err);
 }
 
-/* apt calls a source whose key it lacks unsigned, and the key only in a warning. */
-static Str missing_key(Str output)
-{
-    Str mark = STR("NO_PUBKEY ");
-    size_t at = str_find(output, mark, 0);
-    Str key = at == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(output, at + mark.len);
-    size_t len = 0;
-    while (len < key.len && ascii_is_name(key.data[len])) {
-        len++;
-    }
-    return str_slice(key, 0, len);
-}
-
 /* "E: ..." lines, or what else it said last. */
 static bool failure(Call *call, const char *what, const ProcessResult *result, int64_t timeout_ms,
                     Error *err)
@@ -333,14 +320,8 @@ static bool failure(Call *call, const char *what, const ProcessResult *result, i
         process_failure(call->arena, result, timeout_ms, err);
         return error_wrap(err, "%s", what);
     }
-    Str words, key = missing_key(result->out);
+    Str words;
     apt_blame(call->arena, result->out, STR("\n"), &words);
-    if (key.len > 0) {
-        words = arena_format(call->arena,
-                             "the key %" STR_FMT " signs a source that does not have it ('key' and "
-                             "'key_file' of pkgrepo.managed): %" STR_FMT,
-                             STR_ARG(key), STR_ARG(words));
-    }
     return error_set(err, ERROR_OS, "%s exited with %d: %" STR_FMT, what, result->exit_code,
                      STR_ARG(words));
 }
@@ -432,6 +413,19 @@ static bool apt_was_locked(Str output)
     return false;
 }
 
+/* apt calls a source whose key it lacks unsigned, and the key only in a warning. */
+static Str missing_key(Str output)
+{
+    Str mark = STR("NO_PUBKEY ");
+    size_t at = str_find(output, mark, 0);
+    Str key = at == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(output, at + mark.len);
+    size_t len = 0;
+    while (len < key.len && ascii_is_name(key.data[len])) {
+        len++;
+    }
+    return str_slice(key, 0, len);
+}
+
 static bool apt_refresh(Call *call, int64_t timeout_ms, Error *err)
 {
     ToolArgs args = { 0 };
@@ -443,7 +437,14 @@ static bool apt_refresh(Call *call, int64_t timeout_ms, Error *err)
     if (!run(call, &args, false, timeout_ms, &result, err)) {
         return false;
     }
-    return package_refresh_result(call, &backend_apt, &result, timeout_ms, err);
+    if (package_refresh_result(call, &backend_apt, &result, timeout_ms, err)) {
+        return true;
+    }
+    Str key = missing_key(result.out);
+    return key.len > 0 && error_wrap(err,
+                                     "the key %" STR_FMT " signs a source that does not have it "
+                                     "('key_file' of pkgrepo.managed)",
+                                     STR_ARG(key));
 }
 
 /* --- Marks ---------------------------------------------------------------------------------- */
