@@ -1,0 +1,32 @@
+/* Who belongs to the cluster and who is no longer believed, as the store has it at present: what a
+ * listener asks at every handshake and call, without waiting. Loop thread. */
+#pragma once
+
+#include "pki/revocation.h"
+#include "store/store.h"
+
+typedef struct Roster Roster;
+
+typedef struct RosterNode {
+    char name[NODE_NAME_MAX + 1];
+    char enrolment[ENROLMENT_TEXT + 1]; /* certificates of others are not this node's */
+    bool is_server;
+} RosterNode;
+
+typedef struct RosterEvents {
+    void (*ready)(void *context);   /* once: it knows everybody */
+    void (*changed)(void *context); /* somebody came, went, or is revoked; after `ready` */
+    /* It can no longer know; whoever asks it is told that nobody belongs. May be called once. */
+    void (*failed)(void *context, const Error *err);
+    void *context;
+} RosterEvents;
+
+/* Reads and then watches the store. Only `failed` may be called within. */
+Roster *roster_new(Store *store, Str prefix, const RosterEvents *events);
+void roster_free(Roster *roster); /* before the store is closed; NULL is fine */
+DEFINE_AUTO(Roster, roster_free)
+
+/* NULL: no such node. Valid until the loop's next turn. */
+const RosterNode *roster_find(const Roster *roster, Str name);
+uint32_t roster_count(const Roster *roster);
+const RevocationList *roster_revoked(const Roster *roster);

@@ -1,0 +1,71 @@
+#include "server/server_settings.h"
+
+#include "base/json_text.h"
+#include "pki/json_fields.h"
+
+enum {
+    SETTINGS_NODES = 200
+};
+
+#define FORMAT "eden.server/1"
+
+static void put_text(Buf *out, const char *name, Str text)
+{
+    buf_put_format(out, ",\n  \"%s\": ", name);
+    json_text_put(out, text);
+}
+
+void server_settings_print(const ServerSettings *settings, Buf *out)
+{
+    buf_put_c(out, "{\n  \"format\": \"" FORMAT "\"");
+    put_text(out, "cluster", str_from_c(settings->cluster));
+    put_text(out, "node", str_from_c(settings->node));
+    put_text(out, "rpc", settings->rpc);
+    put_text(out, "api", settings->api);
+    buf_put_c(out, ",\n  \"names\": [");
+    for (uint32_t i = 0; i < settings->name_count; i++) {
+        buf_put_c(out, i > 0 ? ", " : "");
+        json_text_put(out, settings->names[i]);
+    }
+    buf_put_c(out, "]\n}\n");
+}
+
+static bool read_names(Arena *arena, Value names, ServerSettings *settings, Error *err)
+{
+    Str *items = ARENA_ARRAY(arena, Str, names.list->len + 1);
+    for (uint32_t i = 0; i < names.list->len; i++) {
+        if (!value_is_string(names.list->items[i])) {
+            return error_set(err, ERROR_INVALID, "'names' is a list of texts");
+        }
+        items[i] = arena_copy(arena, value_str(names.list->items[i]));
+    }
+    settings->names = items;
+    settings->name_count = names.list->len;
+    return names.list->len > 0 || error_set(err, ERROR_INVALID, "'names' is empty");
+}
+
+bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *err)
+{
+    Value object, said, cluster, node, rpc, api, names;
+    ServerSettings settings = { 0 };
+    const JsonField fields[] = {
+        { "format", VALUE_STRING, false, &said }, { "cluster", VALUE_STRING, false, &cluster },
+        { "node", VALUE_STRING, false, &node },   { "rpc", VALUE_STRING, false, &rpc },
+        { "api", VALUE_STRING, false, &api },     { "names", VALUE_LIST, false, &names },
+    };
+    if (!json_object_read(arena, text, SERVER_SETTINGS_MAX, SETTINGS_NODES, &object, err) ||
+        !json_format_check(object, FORMAT, err) ||
+        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
+        !cluster_name_check(value_str(cluster), err) || !node_name_check(value_str(node), err) ||
+        !read_names(arena, names, &settings, err)) {
+        return error_wrap(err, SERVER_SETTINGS_FILE);
+    }
+    if (!json_copy(cluster, settings.cluster, sizeof settings.cluster) ||
+        !json_copy(node, settings.node, sizeof settings.node)) {
+        return error_set(err, ERROR_INVALID, SERVER_SETTINGS_FILE ": a name is too long");
+    }
+    settings.rpc = arena_copy(arena, value_str(rpc));
+    settings.api = arena_copy(arena, value_str(api));
+    *out = settings;
+    return true;
+}

@@ -1,0 +1,27 @@
+/* How a server is set up, as `eden init` wrote it: server.json of its directory. Pure. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/identity.h"
+
+enum {
+    PORT_RPC = 1337,
+    PORT_API = 1338,
+    SERVER_SETTINGS_MAX = 64 << 10, /* bytes */
+};
+
+#define SERVER_SETTINGS_FILE "server.json"
+
+typedef struct ServerSettings {
+    char cluster[CLUSTER_NAME_MAX + 1];
+    char node[NODE_NAME_MAX + 1];
+    Str rpc, api;     /* where it listens: "0.0.0.0:1337" */
+    const Str *names; /* under which the API is reached: names and IP addresses */
+    uint32_t name_count;
+} ServerSettings;
+
+/* "eden.server/1". */
+void server_settings_print(const ServerSettings *settings, Buf *out);
+/* Texts are the arena's. Fails with ERROR_INVALID, naming what is wrong. */
+MUST_CHECK bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *err);

@@ -1,0 +1,226 @@
+#include "cluster/roster.h"
+
+#include <stdlib.h>
+
+#include "cluster/cluster_keys.h"
+#include "cluster/node_record.h"
+#include "unit.h"
+
+#define PREFIX STR("/eden")
+
+typedef struct Fixture {
+    Arena arena;
+    Loop *loop;
+    Store *store;
+    Roster *roster;
+    uint32_t ready, changed, failed;
+    Error err;
+} Fixture;
+
+static void ready(void *context)
+{
+    ((Fixture *)context)->ready++;
+}
+
+static void changed(void *context)
+{
+    ((Fixture *)context)->changed++;
+}
+
+static void failed(void *context, const Error *err)
+{
+    Fixture *f = context;
+    f->failed++;
+    f->err = *err;
+}
+
+static void pass(Fixture *f)
+{
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
+}
+
+static void open_roster(Fixture *f)
+{
+    f->roster = roster_new(f->store, PREFIX, &(RosterEvents){ ready, changed, failed, f });
+}
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    arena_init(&f->arena, ARENA_UNLIMITED);
+    f->loop = loop_new_virtual(1);
+    f->store = store_open_memory(f->loop, NULL);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    roster_free(f->roster);
+    store_close(f->store);
+    loop_free(f->loop);
+    arena_clear(&f->arena);
+    free(f);
+    return 0;
+}
+
+static void done(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+}
+
+static void put(Fixture *f, Str key, Str value)
+{
+    Error err;
+    assert_true(store_put(f->store, key, value, 0, done, NULL, &err));
+    pass(f);
+}
+
+static void put_node(Fixture *f, const char *name, const char *enrolment, bool is_server)
+{
+    NodeRecord record = { .is_server = is_server, .labels = value_missing() };
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    snprintf(record.name, sizeof record.name, "%s", name);
+    snprintf(record.enrolment, sizeof record.enrolment, "%s", enrolment);
+    node_record_print(&record, &text);
+    put(f, cluster_key_node(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
+}
+
+static void remove_node(Fixture *f, const char *name)
+{
+    Error err;
+    assert_true(store_delete(f->store, cluster_key_node(&f->arena, PREFIX, str_from_c(name)), done,
+                             NULL, &err));
+    pass(f);
+}
+
+static void it_knows_who_was_there_before(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web2", "0000000000000002", false);
+    put_node(f, "web1", "0000000000000001", true);
+    put_node(f, "web3", "0000000000000003", false);
+    open_roster(f);
+    assert_int_equal(f->ready, 0);
+    pass(f);
+    assert_int_equal(f->ready, 1);
+    assert_int_equal(roster_count(f->roster), 3);
+    assert_true(roster_find(f->roster, STR("web1"))->is_server);
+    assert_false(roster_find(f->roster, STR("web2"))->is_server);
+    assert_string_equal(roster_find(f->roster, STR("web3"))->enrolment, "0000000000000003");
+    assert_null(roster_find(f->roster, STR("web4")));
+    assert_null(roster_find(f->roster, STR("")));
+}
+
+static void it_follows_those_who_come_and_go(void **state)
+{
+    Fixture *f = *state;
+    open_roster(f);
+    pass(f);
+    put_node(f, "web1", "0000000000000001", false);
+    assert_non_null(roster_find(f->roster, STR("web1")));
+    put_node(f, "web1", "0000000000000009", true);
+    assert_true(roster_find(f->roster, STR("web1"))->is_server);
+    assert_string_equal(roster_find(f->roster, STR("web1"))->enrolment, "0000000000000009");
+    remove_node(f, "web1");
+    assert_null(roster_find(f->roster, STR("web1")));
+    assert_int_equal(f->changed, 3);
+    assert_int_equal(f->failed, 0);
+}
+
+static void a_record_that_cannot_be_read_is_nobody(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", "0000000000000001", false);
+    open_roster(f);
+    pass(f);
+    put(f, cluster_key_node(&f->arena, PREFIX, STR("web1")), STR("{}"));
+    assert_null(roster_find(f->roster, STR("web1")));
+    /* Nor one that stands under another's name. */
+    put_node(f, "web1", "0000000000000001", true);
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    node_record_print(&(NodeRecord){ .name = "web1", .labels = value_missing() }, &text);
+    put(f, cluster_key_node(&f->arena, PREFIX, STR("web2")), buf_str(&text));
+    assert_null(roster_find(f->roster, STR("web2")));
+    assert_true(roster_find(f->roster, STR("web1"))->is_server);
+}
+
+static void it_knows_who_is_revoked(void **state)
+{
+    Fixture *f = *state;
+    RevocationList list = { 0 };
+    Error err;
+    Str key = cluster_key_revocations(&f->arena, PREFIX);
+    const char *serial = "00000000000000010000000000000001";
+    open_roster(f);
+    pass(f);
+    assert_true(revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    assert_true(revocation_add_serial(&f->arena, &list, str_from_c(serial), 2000000000000, &err));
+    revocation_print(&list, &text);
+    put(f, key, buf_str(&text));
+    assert_false(
+        revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
+    assert_int_equal(f->changed, 1);
+}
+
+static void a_list_that_cannot_be_read_lets_nobody_in(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", "0000000000000001", false);
+    open_roster(f);
+    pass(f);
+    put(f, cluster_key_revocations(&f->arena, PREFIX), STR("nonsense"));
+    assert_int_equal(f->failed, 1);
+    assert_non_null(strstr(f->err.text, "revocations"));
+    assert_null(roster_find(f->roster, STR("web1")));
+}
+
+static void history_that_is_gone_is_read_anew(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    roster_free(f->roster);
+    store_close(f->store);
+    f->store = store_open_memory(f->loop, &(StoreSettings){ .keep_revisions = -1 });
+    open_roster(f);
+    pass(f);
+    /* Both happen in one turn: the change is compacted before the watch could tell it. */
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    node_record_print(&(NodeRecord){ .name = "web1", .labels = value_missing() }, &text);
+    for (int i = 0; i < 3; i++) {
+        assert_true(store_put(f->store, cluster_key_node(&f->arena, PREFIX, STR("web1")),
+                              buf_str(&text), 0, done, NULL, &err));
+    }
+    assert_true(store_compact(f->store, store_status(f->store).revision + 3, done, NULL, &err));
+    pass(f);
+    pass(f);
+    assert_int_equal(f->failed, 0);
+    assert_non_null(roster_find(f->roster, STR("web1")));
+}
+
+static void it_may_be_freed_while_it_reads(void **state)
+{
+    Fixture *f = *state;
+    open_roster(f);
+    roster_free(TAKE(f->roster));
+    pass(f);
+    assert_int_equal(f->ready, 0);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(it_knows_who_was_there_before),
+        ROW(it_follows_those_who_come_and_go),
+        ROW(a_record_that_cannot_be_read_is_nobody),
+        ROW(it_knows_who_is_revoked),
+        ROW(a_list_that_cannot_be_read_lets_nobody_in),
+        ROW(history_that_is_gone_is_read_anew),
+        ROW(it_may_be_freed_while_it_reads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+#include "server/founding.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cluster/cluster_keys.h"
+#include "cluster/node_record.h"
+#include "pki/credential.h"
+#include "scratch.h"
+#include "store/store.h"
+
+#define NOW_MS 1800000000000
+
+typedef struct Got {
+    Loop *loop;
+    Arena *arena;
+    Str value;
+    int64_t count;
+} Got;
+
+static void got(void *context, const StoreReply *reply, const Error *err)
+{
+    Got *answer = context;
+    assert_null(err);
+    answer->count = reply->ops[0].count;
+    answer->value =
+        answer->count > 0 ? arena_copy(answer->arena, reply->ops[0].kvs[0].value) : STR_EMPTY;
+    loop_stop(answer->loop);
+}
+
+/* All that the store of the cluster has; there is one key. */
+static Got read_store(Scratch *scratch)
+{
+    AUTO(Loop) *loop = loop_new();
+    AUTO(Store) *store = NULL;
+    Error err;
+    Got answer = { .loop = loop, .arena = &scratch->arena };
+    assert_true(
+        store_open_sqlite(loop, scratch_place(scratch, "state/server/store"), NULL, &store, &err));
+    assert_true(store_list(store, STR("/"), got, &answer, &err));
+    loop_run(loop);
+    return answer;
+}
+
+static Founding founding_of(Scratch *scratch, const Str *names, uint32_t count)
+{
+    return (Founding){ .state_dir = scratch_place(scratch, "state"),
+                       .settings = { .cluster = "blue",
+                                     .node = "s1",
+                                     .rpc = STR("0.0.0.0:1337"),
+                                     .api = STR("[::]:1338"),
+                                     .names = names,
+                                     .name_count = count },
+                       .now_ms = NOW_MS };
+}
+
+static Directory open_in(Scratch *scratch, const char *name)
+{
+    Directory directory;
+    Error err;
+    assert_true(directory_open(scratch_place(scratch, name), &directory, &err));
+    return directory;
+}
+
+static void a_cluster_has_a_ca_a_store_and_a_node(void **state)
+{
+    Scratch *scratch = *state;
+    Arena *arena = &scratch->arena;
+    const Str names[] = { STR("s1.example.net"), STR("10.0.0.1") };
+    Founding founding = founding_of(scratch, names, 2);
+    Pin ca;
+    Error err;
+    if (!cluster_found(&founding, &ca, &err)) {
+        fail_msg("%s", err.text);
+    }
+    AUTO_CLEAR(Directory) server = open_in(scratch, "state/server");
+    AUTO_CLEAR(Directory) agent = open_in(scratch, "state/agent");
+    AUTO_CLEAR(Credential) authority = { 0 };
+    AUTO_CLEAR(Credential) node = { 0 };
+    AUTO_CLEAR(Credential) serving = { 0 };
+    assert_true(credential_load(&server, SERVER_CA, arena, &authority, &err));
+    assert_true(credential_load(&server, SERVER_SERVING, arena, &serving, &err));
+    assert_true(credential_load(&agent, AGENT_CREDENTIAL, arena, &node, &err));
+    assert_true(pin_equal(&authority.chain.items[0].pin, &ca));
+    assert_true(certificate_verify(node.chain, authority.chain, USE_CLIENT, NOW_MS, &err));
+    assert_true(certificate_verify(serving.chain, authority.chain, USE_SERVER, NOW_MS, &err));
+    assert_string_equal(node.chain.items[0].identity.node, "s1");
+    assert_string_equal(node.chain.items[0].identity.cluster, "blue");
+    Got record = read_store(scratch);
+    NodeRecord kept;
+    assert_int_equal(record.count, 1);
+    assert_true(node_record_read(arena, record.value, &kept, &err));
+    assert_true(kept.is_server);
+    assert_string_equal(kept.enrolment, node.chain.items[0].enrolment);
+    assert_string_equal(kept.serial, node.chain.items[0].serial);
+    Str text;
+    ServerSettings settings;
+    assert_true(
+        directory_read(&server, arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text, &err));
+    assert_true(server_settings_read(arena, text, &settings, &err));
+    assert_string_equal(settings.cluster, "blue");
+    assert_int_equal(settings.name_count, 2);
+    assert_true(str_eq(settings.names[1], STR("10.0.0.1")));
+}
+
+static void there_is_one_cluster_on_a_machine(void **state)
+{
+    Scratch *scratch = *state;
+    const Str names[] = { STR("s1") };
+    Founding founding = founding_of(scratch, names, 1);
+    Pin first, second;
+    Error err;
+    assert_true(cluster_found(&founding, &first, &err));
+    assert_false(cluster_found(&founding, &second, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+}
+
+static void what_a_killed_one_left_is_no_cluster(void **state)
+{
+    Scratch *scratch = *state;
+    const Str names[] = { STR("s1") };
+    Founding founding = founding_of(scratch, names, 1);
+    Pin first, second;
+    Error err;
+    assert_true(cluster_found(&founding, &first, &err));
+    assert_int_equal(unlink(scratch_place(scratch, "state/server/" SERVER_SETTINGS_FILE)), 0);
+    snprintf(founding.settings.node, sizeof founding.settings.node, "s2");
+    assert_true(cluster_found(&founding, &second, &err));
+    assert_false(pin_equal(&first, &second));
+    Got record = read_store(scratch);
+    NodeRecord kept;
+    assert_int_equal(record.count, 1);
+    assert_true(node_record_read(&scratch->arena, record.value, &kept, &err));
+    assert_string_equal(kept.name, "s2");
+}
+
+static void a_member_of_another_cluster_founds_none(void **state)
+{
+    Scratch *scratch = *state;
+    const Str names[] = { STR("s1") };
+    Founding founding = founding_of(scratch, names, 1);
+    Pin ca;
+    Error err;
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    assert_true(directory_make(scratch_place(scratch, "state/agent"), &agent, &err));
+    assert_true(directory_write(&agent, AGENT_CREDENTIAL, STR("x"), true, &err));
+    assert_false(cluster_found(&founding, &ca, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, "eden leave"));
+}
+
+static void names_that_cannot_be_are_refused(void **state)
+{
+    Scratch *scratch = *state;
+    const Str names[] = { STR("*.example.net") };
+    Founding founding = founding_of(scratch, names, 1);
+    Pin ca;
+    Error err;
+    assert_false(cluster_found(&founding, &ca, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    AUTO_CLEAR(Directory) server = open_in(scratch, "state/server");
+    assert_false(directory_has(&server, SERVER_SETTINGS_FILE));
+}
+
+static void settings_are_read_strictly(void **state)
+{
+    Scratch *scratch = *state;
+    static const struct {
+        const char *text;
+        const char *wanted;
+    } cases[] = {
+        { "{", "" },
+        { "[]", "" },
+        { "{\"format\":\"eden.server/2\"}", "eden.server/1" },
+        { "{\"format\":\"eden.server/1\",\"cluster\":\"Blue\",\"node\":\"s1\",\"rpc\":\"a\","
+          "\"api\":\"b\",\"names\":[\"a\"]}",
+          "" },
+        { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"rpc\":\"a\","
+          "\"api\":\"b\",\"names\":[]}",
+          "'names' is empty" },
+        { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"rpc\":\"a\","
+          "\"api\":\"b\",\"names\":[1]}",
+          "list of texts" },
+        { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"rpc\":\"a\","
+          "\"api\":\"b\",\"names\":[\"a\"],\"more\":1}",
+          "field 7 is not known" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        ServerSettings settings;
+        Error err;
+        assert_false(
+            server_settings_read(&scratch->arena, str_from_c(cases[i].text), &settings, &err));
+        if (strstr(err.text, cases[i].wanted) == NULL) {
+            fail_msg("'%s' is not in '%s'", cases[i].wanted, err.text);
+        }
+        assert_non_null(strstr(err.text, SERVER_SETTINGS_FILE));
+    }
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(a_cluster_has_a_ca_a_store_and_a_node), ROW(there_is_one_cluster_on_a_machine),
+        ROW(what_a_killed_one_left_is_no_cluster),  ROW(a_member_of_another_cluster_founds_none),
+        ROW(names_that_cannot_be_are_refused),      ROW(settings_are_read_strictly),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
