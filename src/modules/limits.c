@@ -15,15 +15,14 @@ static bool is_value(Str value)
            str_eq(value, STR("infinity"));
 }
 
-static bool check_word(Call *call, const char *param, const char *what, Error *err)
+static bool check_domain(Str domain, Error *err)
 {
-    Str text = call_str(call, param);
-    for (size_t i = 0; i < text.len; i++) {
-        if (ascii_is_space(text.data[i]) || text.data[i] == '#') {
-            return error_set(err, ERROR_INVALID, "'%s' is one word", param);
+    for (size_t i = 0; i < domain.len; i++) {
+        if (ascii_is_space(domain.data[i]) || domain.data[i] == '#') {
+            return error_set(err, ERROR_INVALID, "'domain' is one word");
         }
     }
-    return str_eq(text, STR("-")) || tool_word(text, what, err);
+    return tool_word(domain, "a user or group", err);
 }
 
 static bool present_check(Call *call, Outcome *outcome, Error *err)
@@ -31,8 +30,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
     Edit edit;
     Str domain = call_str(call, "domain"), type = call_str(call, "type");
     Str item = call_str(call, "item"), value = call_str(call, "value");
-    if (!check_word(call, "domain", "a user or group", err) ||
-        !check_word(call, "item", "a limit", err)) {
+    if (!check_domain(domain, err)) {
         return false;
     }
     if (!call_has(call, "value") && !str_eq(call_str(call, "state"), STR("absent"))) {
@@ -88,7 +86,10 @@ static void present_claims(Arena *arena, const Value *params, List *claims)
 static const ParamSpec present_params[] = {
     { "domain", PARAM_STRING, .required = true,
       .help = "whom it holds for: a user, '@group', or '*' for everybody" },
-    { "item", PARAM_STRING, .required = true, .help = "what is limited: nofile, nproc, ..." },
+    { "item", PARAM_STRING, .required = true,
+      .choices = "as|core|cpu|data|fsize|locks|maxlogins|maxsyslogins|memlock|msgqueue|nice|nofile|"
+                 "nonewprivs|nproc|priority|rss|rtprio|sigpending|stack",
+      .help = "what is limited" },
     { "value", PARAM_STRING, .help = "how much: a number, or 'unlimited'" },
     { "type", PARAM_STRING, .fallback = "-", .choices = "soft|hard|-",
       .help = "which of the two limits; '-' for both" },

@@ -1,8 +1,10 @@
 /* sysctl.*: settings of the kernel, kept for the next boot and in force at once. */
+#include "base/suggest.h"
 #include "modules/file/edit.h"
 
 enum {
-    VALUE_MAX = 4096
+    VALUE_MAX = 4096,
+    NEIGHBORS_MAX = 1000
 };
 
 typedef struct SettingChange {
@@ -107,6 +109,27 @@ static bool check_value(Call *call, Str value, Error *err)
     return value.len < VALUE_MAX || error_set(err, ERROR_LIMIT, "'value' is too long");
 }
 
+/* With the neighbor that it may be a misspelling of. Always false. */
+static bool fail_unknown(Call *call, Str path, Error *err)
+{
+    Str *names, near, name = call_str(call, "name");
+    uint32_t count;
+    Error ignored;
+    size_t slash = str_find_last(path, STR("/"));
+    Suggest suggest = suggest_make(str_from_offset(path, slash + 1));
+    if (host_list(call->host, call->arena, str_slice(path, 0, slash), NEIGHBORS_MAX, &names, &count,
+                  &ignored)) {
+        for (uint32_t i = 0; i < count; i++) {
+            suggest_offer(&suggest, names[i]);
+        }
+    }
+    bool found = suggest_found(&suggest, &near);
+    return error_set(err, ERROR_NOT_FOUND,
+                     "this kernel has no setting '%" STR_FMT "'%s%" STR_FMT "%s", STR_ARG(name),
+                     found ? "; its neighbor is called '" : "", STR_ARG(found ? near : STR_EMPTY),
+                     found ? "'" : "");
+}
+
 /* What is in force now. A module of the kernel that brings the setting may come with an earlier
  * step. */
 static bool look_at_kernel(Call *call, SettingChange *change, Outcome *outcome, Error *err)
@@ -122,10 +145,7 @@ static bool look_at_kernel(Call *call, SettingChange *change, Outcome *outcome, 
             change->set_now = true;
             return true;
         }
-        return err->kind == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "this kernel has no setting '%" STR_FMT "'",
-                               STR_ARG(call_str(call, "name")))
-                   : false;
+        return err->kind == ERROR_NOT_FOUND && fail_unknown(call, change->path, err);
     }
     change->set_now = !same_values(now, change->value);
     if (change->set_now) {

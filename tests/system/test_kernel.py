@@ -7,3 +7,9 @@ def test_value_that_the_kernel_refuses_is_not_kept(light):
         {"name": "net.ipv4.ip_forward"}, {"value": "perhaps"}]}])  # fmt: skip
     assert done.steps["set"].error is not None, done
     assert not host.exists("/etc/sysctl.d/90-eden.conf")
+
+
+def test_a_setting_that_is_misspelled_is_told_with_its_neighbor(host):
+    done = host.apply([{"name": "set", "sysctl.present": [{"name": "vm.swapiness"}, {"value": "10"}]}])
+    assert done.exit == 1
+    assert "no setting 'vm.swapiness'; its neighbor is called 'swappiness'" in done.steps["set"].error.message
