@@ -158,8 +158,11 @@ def test_held_package_is_not_changed_until_it_is_let_go(host):
     assert host.apply(installed("lab-hello", version="1.0")).result == "changed"
     assert host.apply([step("held", "lab-hello")]).result == "changed"
     assert "'lab-hello' is held at version 1.0" in host.apply([step("latest", "lab-hello")]).errors
-    assert host.apply([step("held", "lab-hello", hold=False)]).result == "changed"
-    assert host.apply([step("latest", "lab-hello")]).result == "changed"
+    let_go = {"name": "let go", "pkg.held": {"name": "lab-hello", "hold": False}}
+    letting_go = [let_go, step("latest", "lab-hello")]
+    assert host.plan(letting_go).result == "changed"
+    assert "'lab-hello' is held at version 1.0" in host.plan([step("latest", "lab-hello")]).errors
+    assert host.apply(letting_go).result == "changed"
 
 
 def test_everything_is_brought_up_to_date_and_a_macro_knows(host):

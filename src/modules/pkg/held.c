@@ -1,5 +1,6 @@
 /* pkg.held: packages that keep the version they have. */
 #include "modules/pkg/actions.h"
+#include "modules/pkg/planned.h"
 #include "modules/pkg/transaction.h"
 
 const ParamSpec held_params[] = {
@@ -28,6 +29,9 @@ static bool compare(Call *call, const PackageStep *step, const PackageDatabase *
             outcome_change(call, outcome, arena_copy_c(call->arena, name),
                            value_string(hold ? STR("free") : STR("held")),
                            value_string(hold ? STR("held") : STR("free")));
+        }
+        if (call->planning && !hold) {
+            planned_release(call, name);
         }
     }
     return true;

@@ -154,7 +154,7 @@ bool package_wish_is_met(Call *call, const PackageStep *step, const PackageWish 
 }
 
 bool package_wish_is_possible(const PackageStep *step, const PackageWish *wish,
-                              const PackageDatabase *database, Error *err)
+                              const PackageDatabase *database, bool released, Error *err)
 {
     const Package *package = database_find(database, wish->name);
     if (package == NULL || package->condition < PACKAGE_HALF) {
@@ -168,7 +168,7 @@ bool package_wish_is_possible(const PackageStep *step, const PackageWish *wish,
                          STR_ARG(wish->name), STR_ARG(package->version),
                          STR_ARG(wish->version.text));
     }
-    if (package->held && package->condition == PACKAGE_INSTALLED) {
+    if (package->held && !released && package->condition == PACKAGE_INSTALLED) {
         return error_set(err, ERROR_CONFLICT,
                          "'%" STR_FMT "' is held at version %" STR_FMT
                          "; 'pkg.held' with 'hold: false' lets it go",

@@ -75,9 +75,11 @@ bool package_wish_is_met(Call *call, const PackageStep *step, const PackageWish 
                          const PackageDatabase *database, Str candidate);
 /* Whether the index would be made new before it is looked at. */
 bool package_step_refreshes(Call *call, const PackageStep *step);
-/* Why this cannot be done at all: the version that is there is newer, or held. */
+/* Why this cannot be done at all: the version that is there is newer, or held, unless it was
+ * `released`. */
 MUST_CHECK bool package_wish_is_possible(const PackageStep *step, const PackageWish *wish,
-                                         const PackageDatabase *database, Error *err);
+                                         const PackageDatabase *database, bool released,
+                                         Error *err);
 /* Chooses the version to install: of a wish with a pattern or comparison the best that is offered.
  * ERROR_NOT_FOUND: there is none. */
 MUST_CHECK bool package_wish_resolve(Call *call, const PackageStep *step, PackageWish *wish,

@@ -160,7 +160,7 @@ static bool member_resolve(Batch *batch, Member *member, const StrMap *offers, E
         if ((step->latest &&
              !package_wish_resolve(&batch->call, step, wish, batch->now, offer, err)) ||
             (!wish_is_met(batch, member, wish) &&
-             (!package_wish_is_possible(step, wish, batch->now, err) ||
+             (!package_wish_is_possible(step, wish, batch->now, false, err) ||
               !package_wish_resolve(&batch->call, step, wish, batch->now, offer, err)))) {
             return false;
         }
@@ -202,7 +202,7 @@ static bool possible_removals(Batch *batch)
             const PackageWish *wish = &member->step->wishes[k];
             Error why;
             if (!wish_is_met(batch, member, wish) &&
-                !package_wish_is_possible(member->step, wish, batch->now, &why)) {
+                !package_wish_is_possible(member->step, wish, batch->now, false, &why)) {
                 member_fail(member, &why);
             }
         }
