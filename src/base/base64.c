@@ -1,7 +1,5 @@
 #include "base/base64.h"
 
-#include "base/buf.h"
-
 static int value_of(char c)
 {
     if (ascii_is_digit(c)) {
@@ -11,6 +9,21 @@ static int value_of(char c)
         return c >= 'a' ? c - 'a' + 26 : c - 'A';
     }
     return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+void base64_put(Buf *out, Str bytes)
+{
+    static const char digits[] = BASE64_DIGITS;
+    for (size_t i = 0; i < bytes.len; i += 3) {
+        size_t left = bytes.len - i;
+        uint32_t bits = (uint32_t)(unsigned char)bytes.data[i] << 16;
+        bits |= left > 1 ? (uint32_t)(unsigned char)bytes.data[i + 1] << 8 : 0;
+        bits |= left > 2 ? (uint32_t)(unsigned char)bytes.data[i + 2] : 0;
+        buf_put_char(out, digits[bits >> 18]);
+        buf_put_char(out, digits[bits >> 12 & 63]);
+        buf_put_char(out, left > 1 ? digits[bits >> 6 & 63] : '=');
+        buf_put_char(out, left > 2 ? digits[bits & 63] : '=');
+    }
 }
 
 bool base64_decode(Arena *arena, Str text, Str *out)

@@ -2,8 +2,13 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/str.h"
 
+#define BASE64_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+/* With '=' at the end, on one line. */
+void base64_put(Buf *out, Str bytes);
 /* The bytes. White space may stand anywhere, and '=' at the end may be missing. False when it is
  * something else. */
 bool base64_decode(Arena *arena, Str text, Str *out);

@@ -15,6 +15,7 @@ typedef struct Client Client;
 struct HttpRequest {
     Client *client;
     Buf body;
+    Buf fields; /* of the answer, beside those that each has */
     void *data;
 };
 
@@ -67,6 +68,7 @@ static void client_free(Client *client)
     connection_free(client->connection);
     http1_reader_clear(&client->reader);
     buf_clear(&client->request.body);
+    buf_clear(&client->request.fields);
     buf_clear(&client->ahead);
     free(client);
 }
@@ -88,6 +90,7 @@ static void put_answer(Client *client, int status, const char *content_type, Str
     http1_put_header(&out, "Content-Type", str_from_c(content_type));
     http1_put_header(&out, "Cache-Control", STR("no-store"));
     http1_put_header(&out, "X-Content-Type-Options", STR("nosniff"));
+    buf_put(&out, buf_str(&client->request.fields));
     if (last) {
         http1_put_header(&out, "Connection", STR("close"));
     }
@@ -186,6 +189,11 @@ static void closed(void *context, const Error *why)
 
 static const ConnectionEvents events = { nothing, received, nothing, closed };
 
+void http_request_add_header(HttpRequest *request, const char *name, Str value)
+{
+    http1_put_header(&request->fields, name, value);
+}
+
 void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body)
 {
     Client *client = request->client;
@@ -195,6 +203,7 @@ void http_request_answer(HttpRequest *request, int status, const char *content_t
     client->under_way = false;
     client->began = false;
     buf_clear(&request->body);
+    buf_clear(&request->fields);
     request->data = NULL;
     if (last) {
         finish(client);
@@ -273,7 +282,9 @@ void http_server_adopt(HttpServer *server, Connection *connection)
     }
     server->clients = client;
     client->connection = connection;
-    client->request = (HttpRequest){ .client = client, .body = buf_make(BUF_UNLIMITED) };
+    client->request = (HttpRequest){ .client = client,
+                                     .body = buf_make(BUF_UNLIMITED),
+                                     .fields = buf_make(BUF_UNLIMITED) };
     client->ahead = buf_make(AHEAD_MAX);
     http1_reader_init(&client->reader, HTTP1_REQUEST, server->options.body_max);
     loop_timer_init(&client->timer, server->options.loop, expire, client);

@@ -40,5 +40,7 @@ Str http_request_body(const HttpRequest *request);
 const Peer *http_request_peer(const HttpRequest *request);
 void http_request_set_data(HttpRequest *request, void *data);
 void *http_request_data(const HttpRequest *request);
+/* A field of the answer that is to come. */
+void http_request_add_header(HttpRequest *request, const char *name, Str value);
 /* Once, and last. */
 void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body);

@@ -2,11 +2,11 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "lang/template/filter.h"
 
-static const char base64_digits[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char base64_digits[] = BASE64_DIGITS;
 
 static bool filter_b64encode(Render *r, const Args *args, Value *out)
 {
@@ -15,16 +15,7 @@ static bool filter_b64encode(Render *r, const Args *args, Value *out)
         return false;
     }
     Buf encoded = render_buf(r);
-    for (size_t i = 0; i < text.len; i += 3) {
-        size_t left = text.len - i;
-        uint32_t bits = (uint32_t)(unsigned char)text.data[i] << 16;
-        bits |= left > 1 ? (uint32_t)(unsigned char)text.data[i + 1] << 8 : 0;
-        bits |= left > 2 ? (uint32_t)(unsigned char)text.data[i + 2] : 0;
-        buf_put_char(&encoded, base64_digits[bits >> 18]);
-        buf_put_char(&encoded, base64_digits[bits >> 12 & 63]);
-        buf_put_char(&encoded, left > 1 ? base64_digits[bits >> 6 & 63] : '=');
-        buf_put_char(&encoded, left > 2 ? base64_digits[bits & 63] : '=');
-    }
+    base64_put(&encoded, text);
     return take_text(r, &encoded, false, out);
 }
 

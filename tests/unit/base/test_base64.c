@@ -24,8 +24,28 @@ static void bytes_come_back(void **state)
     arena_clear(&arena);
 }
 
+static void bytes_are_written(void **state)
+{
+    static const struct {
+        Str bytes;
+        const char *text;
+    } cases[] = {
+        { STR(""), "" },        { STR("f"), "Zg==" },      { STR("fo"), "Zm8=" },
+        { STR("foo"), "Zm9v" }, { STR("\0\xff"), "AP8=" }, { STR("\373\377\277"), "+/+/" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Buf text = buf_make(BUF_UNLIMITED);
+        base64_put(&text, cases[i].bytes);
+        assert_str(buf_str(&text), cases[i].text);
+        buf_clear(&text);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(bytes_come_back) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_come_back),
+        cmocka_unit_test(bytes_are_written),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,6 +248,27 @@ static void requests_may_come_together(void **state)
     close(descriptor);
 }
 
+static void an_answer_has_its_own_fields(void **state)
+{
+    Fixture *f = *state;
+    char got[2000];
+    static const char requests[] = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"
+                                   "GET /2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    int descriptor = connect_raw(f);
+    f->holds = true;
+    assert_true(send(descriptor, requests, strlen(requests), 0) > 0);
+    while (f->held == NULL) {
+        world_pass(&f->world, 1);
+    }
+    f->holds = false;
+    http_request_add_header(f->held, "Allow", STR("GET"));
+    http_request_answer(f->held, 405, "text/plain", STR("no"));
+    read_raw(f, descriptor, got, sizeof got, 0);
+    assert_int_equal(count(got, "HTTP/1.1 "), 2);
+    assert_int_equal(count(got, "\r\nAllow: GET\r\n"), 1);
+    close(descriptor);
+}
+
 static void a_head_is_answered_without_a_body(void **state)
 {
     Fixture *f = *state;
@@ -328,6 +349,7 @@ int main(void)
         ROW(no_answer_is_a_failure),
         ROW(nobody_there_is_a_failure),
         ROW(requests_may_come_together),
+        ROW(an_answer_has_its_own_fields),
         ROW(a_head_is_answered_without_a_body),
         ROW(what_is_no_http_is_refused_and_ended),
         ROW(a_request_that_does_not_end_is_ended),
