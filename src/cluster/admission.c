@@ -11,8 +11,7 @@
 #include "pki/revocation.h"
 
 enum {
-    PENDING_MAX = 1000,          /* machines that wait for approval */
-    PENDING_TTL_S = 24 * 60 * 60 /* those that do not ask any more are forgotten */
+    PENDING_MAX = 1000 /* machines that wait for approval */
 };
 
 typedef struct Attempt Attempt;
@@ -236,7 +235,7 @@ static bool let_wait(const Attempt *attempt, Change *change, const Known *known,
     snprintf(record.address, sizeof record.address, "%s", attempt->address);
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
     joining_record_print(&record, &text);
-    change_put(change, change_key(change, SEEN_JOINING), buf_str(&text), PENDING_TTL_S);
+    change_put(change, change_key(change, SEEN_JOINING), buf_str(&text), JOINING_TTL_S);
     return true;
 }
 

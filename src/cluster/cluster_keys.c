@@ -10,6 +10,21 @@ Str cluster_key_node(Arena *arena, Str prefix, Str name)
     return key_make(arena, prefix, KEY_NODE, &name, 1);
 }
 
+Str cluster_key_node_all(Arena *arena, Str prefix)
+{
+    return key_make_prefix(arena, prefix, KEY_NODE, NULL, 0);
+}
+
+Str cluster_key_alive(Arena *arena, Str prefix, Str name)
+{
+    return key_make(arena, prefix, KEY_NODE_ALIVE, &name, 1);
+}
+
+Str cluster_key_facts(Arena *arena, Str prefix, Str name)
+{
+    return key_make(arena, prefix, KEY_FACTS, &name, 1);
+}
+
 Str cluster_key_joining(Arena *arena, Str prefix, Str name)
 {
     return object(arena, prefix, STR("joining"), name);
@@ -24,6 +39,12 @@ Str cluster_key_joining_all(Arena *arena, Str prefix)
 Str cluster_key_token(Arena *arena, Str prefix, Str id)
 {
     return object(arena, prefix, STR("token"), id);
+}
+
+Str cluster_key_token_all(Arena *arena, Str prefix)
+{
+    Str kind = STR("token");
+    return key_make_prefix(arena, prefix, KEY_OBJECT, &kind, 1);
 }
 
 Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce)

@@ -7,9 +7,10 @@
 
 enum {
     ADDRESS_TEXT_SIZE = 64,
-    LABELS_MAX = 64,      /* of a node */
-    LABEL_NAME_MAX = 63,  /* bytes */
-    LABEL_VALUE_MAX = 255 /* bytes */
+    JOINING_TTL_S = 24 * 60 * 60, /* those who do not ask any more are forgotten */
+    LABELS_MAX = 64,              /* of a node */
+    LABEL_NAME_MAX = 63,          /* bytes */
+    LABEL_VALUE_MAX = 255         /* bytes */
 };
 
 /* A member of the cluster: "eden.node/1" under nodes/<node>. */

@@ -15,6 +15,7 @@
     X(KEY_RUNNING_VERSION, "running_version/<version>/<node>") \
     X(KEY_STATUS, "status/<category>/<state>/<node>")          \
     X(KEY_NODE, "nodes/<node>")                                \
+    X(KEY_NODE_ALIVE, "nodes/<node>/alive")                    \
     X(KEY_FACTS, "facts/<node>")                               \
     X(KEY_MACHINE, "machines/<id>")                            \
     X(KEY_SERVICE, "services/<service>/<node>/<id>")           \

@@ -1,0 +1,71 @@
+/* The nodes of the cluster, and the machines that ask to become one: shown, approved, labeled,
+ * removed. Loop thread.
+ *
+ * Each function calls `done` exactly once, in a later turn or within, also when the store closes.
+ * What it is given is borrowed for that call. A name that is none is ERROR_INVALID; one that nobody
+ * has is ERROR_NOT_FOUND with a near one in its text. Other failures are the store's. */
+#pragma once
+
+#include "cluster/cluster_store.h"
+#include "cluster/node_record.h"
+
+enum {
+    NODE_PIN_DIGITS_MIN = 8 /* of the key that is approved */
+};
+
+typedef struct NodeEntry {
+    NodeRecord record;
+    bool is_alive; /* it has a session with a server */
+} NodeEntry;
+
+typedef struct NodesListing {
+    const NodeEntry *nodes; /* in the order of their names, as those: */
+    uint32_t node_count;
+    const JoiningRecord *waiting;
+    uint32_t waiting_count;
+} NodesListing;
+
+typedef void NodesListed(void *context, const NodesListing *listing, const Error *err);
+/* A record that cannot be read is ERROR_INVALID, with its key. */
+void nodes_list(const ClusterStore *at, NodesListed *done, void *context);
+
+/* Somebody may be a member and ask again, with the same key or another. */
+typedef struct NodeView {
+    bool is_member;
+    NodeEntry node;
+    bool is_waiting;
+    JoiningRecord waiting;
+    Str facts; /* as the node has told them; empty: it has not */
+} NodeView;
+
+typedef void NodeShown(void *context, const NodeView *view, const Error *err);
+void nodes_show(const ClusterStore *at, Str name, NodeShown *done, void *context);
+
+/* --- Changes --------------------------------------------------------------------------------- */
+
+typedef struct LabelChange {
+    Str name;
+    Str value;
+    bool unset; /* what is not there may be unset too */
+} LabelChange;
+
+/* All or none. ERROR_INVALID for labels that cannot be, ERROR_LIMIT when there would be too many,
+ * ERROR_CONFLICT for who is no member yet. */
+void nodes_label(const ClusterStore *at, Str name, const LabelChange *changes, uint32_t count,
+                 ClusterDone *done, void *context);
+
+/* Lets in who asks with the key that was looked at: `key` is its pin, "sha256:" may be left out, and
+ * the first NODE_PIN_DIGITS_MIN digits or more will do. The machine is a member when it asks the
+ * next time. ERROR_CONFLICT when another key has asked since, or the name belongs to a member with
+ * another one. */
+void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done, void *context);
+/* Forgets who asked; nothing keeps it from asking again. */
+void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context);
+/* The node is none any more, and none of its certificates is believed from then on, all in one
+ * transaction. ERROR_CONFLICT for who is no member yet. */
+void nodes_remove(const ClusterStore *at, Str name, ClusterDone *done, void *context);
+
+/* --- Between files of this folder ------------------------------------------------------------ */
+
+/* Tells `done` that nobody is called so, and who has a name like it. */
+void nodes_tell_unknown(const ClusterStore *at, Str name, ClusterDone *done, void *context);

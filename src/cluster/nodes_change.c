@@ -1,0 +1,346 @@
+/* What is changed of nodes, each in one transaction. */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "cluster/change.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/nodes.h"
+#include "pki/revocation.h"
+
+/* What is read, for every change. */
+enum {
+    SEEN_NODE,
+    SEEN_JOINING,
+    SEEN_ALIVE,
+    SEEN_FACTS,
+    SEEN_REVOCATIONS,
+    SEEN_COUNT
+};
+
+typedef struct NodeChange NodeChange;
+typedef bool Decide(const NodeChange *wanted, Change *change, Error *err);
+
+struct NodeChange {
+    ClusterStore at;
+    char name[NODE_NAME_MAX + 1];
+    Arena arena; /* of what is wanted */
+    Str key;
+    const LabelChange *labels;
+    uint32_t label_count;
+    Decide *decide;
+    bool is_unknown; /* the last try found nobody of the name */
+    ClusterDone *done;
+    void *context;
+};
+
+static void node_change_end(NodeChange *wanted, const Error *err)
+{
+    wanted->done(wanted->context, err);
+    arena_clear(&wanted->arena);
+    free(wanted);
+}
+
+static void told_unknown(void *context, const Error *err)
+{
+    node_change_end(context, err);
+}
+
+static bool decide(void *context, Change *change, Error *err)
+{
+    NodeChange *wanted = context;
+    wanted->is_unknown = !change_has(change, SEEN_NODE) && !change_has(change, SEEN_JOINING);
+    if (wanted->is_unknown) {
+        return error_set(err, ERROR_NOT_FOUND, "there is no node '%s'", wanted->name);
+    }
+    return wanted->decide(wanted, change, err);
+}
+
+static void decided(void *context, Change *change, const Error *err)
+{
+    NodeChange *wanted = context;
+    if (err != NULL && wanted->is_unknown && err->kind == ERROR_NOT_FOUND) {
+        nodes_tell_unknown(&wanted->at, str_from_c(wanted->name), told_unknown, wanted);
+    } else {
+        node_change_end(wanted, err);
+    }
+}
+
+/* NULL when the name is none, which `done` has been told then. */
+static NodeChange *node_change_new(const ClusterStore *at, Str name, Decide *decide_it,
+                                   ClusterDone *done, void *context)
+{
+    Error err;
+    if (!node_name_check(name, &err)) {
+        done(context, &err);
+        return NULL;
+    }
+    NodeChange *wanted = calloc(1, sizeof *wanted);
+    if (wanted == NULL) {
+        memory_exhausted(sizeof *wanted);
+    }
+    wanted->at = *at;
+    memcpy(wanted->name, name.data, name.len);
+    arena_init(&wanted->arena, ARENA_UNLIMITED);
+    wanted->decide = decide_it;
+    wanted->done = done;
+    wanted->context = context;
+    return wanted;
+}
+
+static void node_change_start(NodeChange *wanted)
+{
+    Arena *arena = &wanted->arena;
+    Str prefix = wanted->at.prefix, name = str_from_c(wanted->name);
+    Change *change;
+    Str keys[SEEN_COUNT] = {
+        [SEEN_NODE] = cluster_key_node(arena, prefix, name),
+        [SEEN_JOINING] = cluster_key_joining(arena, prefix, name),
+        [SEEN_ALIVE] = cluster_key_alive(arena, prefix, name),
+        [SEEN_FACTS] = cluster_key_facts(arena, prefix, name),
+        [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
+    };
+    change_start(&(ChangeSpec){ .store = wanted->at.store,
+                                .keys = keys,
+                                .key_count = SEEN_COUNT,
+                                .decide = decide,
+                                .done = decided,
+                                .context = wanted },
+                 &change);
+}
+
+static bool read_node(Change *change, NodeRecord *out, Error *err)
+{
+    return node_record_read(change_arena(change), change_value(change, SEEN_NODE), out, err) ||
+           error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, SEEN_NODE)));
+}
+
+static bool read_joining(Change *change, JoiningRecord *out, Error *err)
+{
+    return joining_record_read(change_arena(change), change_value(change, SEEN_JOINING), out,
+                               err) ||
+           error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, SEEN_JOINING)));
+}
+
+/* --- Labels ---------------------------------------------------------------------------------- */
+
+static bool label_changes(const Map *labels, const LabelChange *change)
+{
+    const MapEntry *entry = map_find_str(labels, change->name);
+    return change->unset ? entry != NULL
+                         : entry == NULL || !str_eq(value_str(entry->value), change->value);
+}
+
+static bool decide_label(const NodeChange *wanted, Change *change, Error *err)
+{
+    NodeRecord node;
+    Arena *arena = change_arena(change);
+    if (!change_has(change, SEEN_NODE)) {
+        return error_set(err, ERROR_CONFLICT, "'%s' is no member yet; approve it first",
+                         wanted->name);
+    }
+    if (!read_node(change, &node, err)) {
+        return false;
+    }
+    bool changed = false;
+    Map *labels = node.labels.map;
+    for (uint32_t i = 0; i < wanted->label_count; i++) {
+        const LabelChange *label = &wanted->labels[i];
+        if (!label_changes(labels, label)) {
+            continue;
+        }
+        changed = true;
+        if (label->unset) {
+            map_remove(labels, value_string(label->name));
+        } else {
+            map_set_str(arena, labels, label->name, value_string(label->value));
+        }
+    }
+    if (labels->len > LABELS_MAX) {
+        return error_set(err, ERROR_LIMIT, "a node has at most %d labels", LABELS_MAX);
+    }
+    if (changed) {
+        Buf text = buf_make_in(arena, BUF_UNLIMITED);
+        node_record_print(&node, &text);
+        change_put(change, change_key(change, SEEN_NODE), buf_str(&text), 0);
+    }
+    return true;
+}
+
+static bool check_labels(const LabelChange *changes, uint32_t count, Error *err)
+{
+    if (count > 2 * LABELS_MAX) {
+        return error_set(err, ERROR_LIMIT, "more than %d labels at once", 2 * LABELS_MAX);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        Str value = changes[i].unset ? STR_EMPTY : changes[i].value;
+        if (!node_label_check(changes[i].name, value, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void nodes_label(const ClusterStore *at, Str name, const LabelChange *changes, uint32_t count,
+                 ClusterDone *done, void *context)
+{
+    Error err;
+    if (!check_labels(changes, count, &err)) {
+        done(context, &err);
+        return;
+    }
+    NodeChange *wanted = node_change_new(at, name, decide_label, done, context);
+    if (wanted == NULL) {
+        return;
+    }
+    LabelChange *labels = ARENA_ARRAY(&wanted->arena, LabelChange, count);
+    for (uint32_t i = 0; i < count; i++) {
+        labels[i] = (LabelChange){ .name = arena_copy(&wanted->arena, changes[i].name),
+                                   .value = arena_copy(&wanted->arena, changes[i].value),
+                                   .unset = changes[i].unset };
+    }
+    wanted->labels = labels;
+    wanted->label_count = count;
+    node_change_start(wanted);
+}
+
+/* --- Approving and rejecting ----------------------------------------------------------------- */
+
+#define PIN_PREFIX STR("sha256:")
+
+static Str digits_of(Str key)
+{
+    return str_starts(key, PIN_PREFIX) ? str_from_offset(key, PIN_PREFIX.len) : key;
+}
+
+static bool check_key(Str key, Error *err)
+{
+    Str digits = digits_of(key);
+    bool ok = digits.len >= NODE_PIN_DIGITS_MIN && digits.len <= (size_t)2 * PIN_BYTES;
+    for (size_t i = 0; ok && i < digits.len; i++) {
+        ok = ascii_hex_value(digits.data[i]) >= 0 && digits.data[i] == ascii_lower(digits.data[i]);
+    }
+    return ok || error_set(err, ERROR_INVALID,
+                           "what is approved is a key: give its pin as it is shown, or at least "
+                           "the first %d digits of it",
+                           NODE_PIN_DIGITS_MIN);
+}
+
+static bool decide_approve(const NodeChange *wanted, Change *change, Error *err)
+{
+    JoiningRecord joining;
+    NodeRecord node;
+    char pin[PIN_TEXT + 1];
+    if (!change_has(change, SEEN_JOINING)) {
+        return error_set(err, ERROR_CONFLICT, "'%s' is a member already, and nobody else asks",
+                         wanted->name);
+    }
+    if (!read_joining(change, &joining, err)) {
+        return false;
+    }
+    pin_text(&joining.key, pin);
+    if (!str_starts(digits_of(str_from_c(pin)), digits_of(wanted->key))) {
+        return error_set(err, ERROR_CONFLICT,
+                         "'%s' asks with another key, %s, from %s; look again whose it is",
+                         wanted->name, pin, joining.address);
+    }
+    if (change_has(change, SEEN_NODE)) {
+        if (!read_node(change, &node, err)) {
+            return false;
+        }
+        if (!pin_equal(&node.key, &joining.key)) {
+            return error_set(err, ERROR_CONFLICT,
+                             "a node called '%s' is there already, with another key; remove it "
+                             "first",
+                             wanted->name);
+        }
+    }
+    if (!joining.is_approved) {
+        Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
+        joining.is_approved = true;
+        joining_record_print(&joining, &text);
+        change_put(change, change_key(change, SEEN_JOINING), buf_str(&text), JOINING_TTL_S);
+    }
+    return true;
+}
+
+void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done, void *context)
+{
+    Error err;
+    if (!check_key(key, &err)) {
+        done(context, &err);
+        return;
+    }
+    NodeChange *wanted = node_change_new(at, name, decide_approve, done, context);
+    if (wanted != NULL) {
+        wanted->key = arena_copy(&wanted->arena, key);
+        node_change_start(wanted);
+    }
+}
+
+static bool decide_reject(const NodeChange *wanted, Change *change, Error *err)
+{
+    if (!change_has(change, SEEN_JOINING)) {
+        return error_set(err, ERROR_CONFLICT,
+                         "'%s' is a member, and nobody else asks; to end that, remove it",
+                         wanted->name);
+    }
+    change_delete(change, change_key(change, SEEN_JOINING));
+    return true;
+}
+
+void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context)
+{
+    NodeChange *wanted = node_change_new(at, name, decide_reject, done, context);
+    if (wanted != NULL) {
+        node_change_start(wanted);
+    }
+}
+
+/* --- Removing -------------------------------------------------------------------------------- */
+
+static bool revoke_name(const NodeChange *wanted, Change *change, const NodeRecord *node,
+                        Error *err)
+{
+    Arena *arena = change_arena(change);
+    RevocationList list = { 0 };
+    if (change_has(change, SEEN_REVOCATIONS) &&
+        !revocation_read(arena, change_value(change, SEEN_REVOCATIONS), &list, err)) {
+        return false;
+    }
+    revocation_prune(&list, loop_wall_ms(wanted->at.loop));
+    if (!revocation_set_name(arena, &list, str_from_c(node->name), STR_EMPTY, node->not_after_ms,
+                             err)) {
+        return false;
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    revocation_print(&list, &text);
+    change_put(change, change_key(change, SEEN_REVOCATIONS), buf_str(&text), 0);
+    return true;
+}
+
+static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
+{
+    static const uint32_t gone[] = { SEEN_NODE, SEEN_JOINING, SEEN_ALIVE, SEEN_FACTS };
+    NodeRecord node;
+    if (!change_has(change, SEEN_NODE)) {
+        return error_set(err, ERROR_CONFLICT, "'%s' is no member yet; reject it instead",
+                         wanted->name);
+    }
+    if (!read_node(change, &node, err) || !revoke_name(wanted, change, &node, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < COUNT_OF(gone); i++) {
+        if (change_has(change, gone[i])) {
+            change_delete(change, change_key(change, gone[i]));
+        }
+    }
+    return true;
+}
+
+void nodes_remove(const ClusterStore *at, Str name, ClusterDone *done, void *context)
+{
+    NodeChange *wanted = node_change_new(at, name, decide_remove, done, context);
+    if (wanted != NULL) {
+        node_change_start(wanted);
+    }
+}

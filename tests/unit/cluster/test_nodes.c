@@ -1,0 +1,407 @@
+#include "cluster/nodes.h"
+
+#include "pki/revocation.h"
+#include "store_world.h"
+
+#define ENROLMENT "00112233445566ff"
+
+typedef struct Fixture {
+    StoreWorld world;
+    NodesListing listing;
+    NodeView view;
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    world_open(&f->world);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    world_close(&f->world);
+    free(f);
+    return 0;
+}
+
+static Pin pin_of(unsigned char byte)
+{
+    Pin pin;
+    memset(pin.bytes, byte, sizeof pin.bytes);
+    return pin;
+}
+
+static void put_node(Fixture *f, const char *name, unsigned char key)
+{
+    NodeRecord record = { .key = pin_of(key),
+                          .enrolment = ENROLMENT,
+                          .address = "10.0.0.1:99",
+                          .joined_ms = 1700000000000,
+                          .serial = ENROLMENT "0123456789abcdef",
+                          .not_after_ms = 1900000000000,
+                          .labels = value_missing() };
+    Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    snprintf(record.name, sizeof record.name, "%s", name);
+    node_record_print(&record, &text);
+    world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, str_from_c(name)),
+              buf_str(&text));
+}
+
+static void put_joining(Fixture *f, const char *name, unsigned char key)
+{
+    JoiningRecord record = { .key = pin_of(key),
+                             .address = "10.0.0.2:99",
+                             .asked_ms = 1700000000000 };
+    Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    snprintf(record.name, sizeof record.name, "%s", name);
+    joining_record_print(&record, &text);
+    world_put(&f->world, cluster_key_joining(&f->world.arena, PREFIX, str_from_c(name)),
+              buf_str(&text));
+}
+
+static void put_alive(Fixture *f, const char *name)
+{
+    world_put(&f->world, cluster_key_alive(&f->world.arena, PREFIX, str_from_c(name)), STR("1"));
+}
+
+static void listed(void *context, const NodesListing *listing, const Error *err)
+{
+    Fixture *f = context;
+    Arena *arena = &f->world.arena;
+    f->listing = (NodesListing){ 0 };
+    if (err == NULL) {
+        NodeEntry *nodes = ARENA_ARRAY(arena, NodeEntry, listing->node_count);
+        JoiningRecord *waiting = ARENA_ARRAY(arena, JoiningRecord, listing->waiting_count);
+        memcpy(nodes, listing->nodes, listing->node_count * sizeof *nodes);
+        memcpy(waiting, listing->waiting, listing->waiting_count * sizeof *waiting);
+        f->listing = (NodesListing){ nodes, listing->node_count, waiting, listing->waiting_count };
+    }
+    world_done(&f->world, err);
+}
+
+static void shown(void *context, const NodeView *view, const Error *err)
+{
+    Fixture *f = context;
+    f->view = (NodeView){ 0 };
+    if (err == NULL) {
+        f->view = *view;
+        f->view.node.record.labels = view->is_member
+                                         ? value_copy(&f->world.arena, view->node.record.labels)
+                                         : value_missing();
+        f->view.facts = arena_copy(&f->world.arena, view->facts);
+    }
+    world_done(&f->world, err);
+}
+
+static void show(Fixture *f, const char *name)
+{
+    nodes_show(&f->world.at, str_from_c(name), shown, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+static void members_and_those_who_wait_are_listed(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", 1);
+    put_node(f, "web1-old", 2); /* stands between web1 and what says that web1 is alive */
+    put_node(f, "web2", 3);
+    put_joining(f, "db1", 4);
+    put_alive(f, "web1");
+    put_alive(f, "nobody");
+    nodes_list(&f->world.at, listed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->listing.node_count, 3);
+    assert_string_equal(f->listing.nodes[0].record.name, "web1");
+    assert_true(f->listing.nodes[0].is_alive);
+    assert_false(f->listing.nodes[1].is_alive);
+    assert_false(f->listing.nodes[2].is_alive);
+    assert_int_equal(f->listing.waiting_count, 1);
+    assert_string_equal(f->listing.waiting[0].name, "db1");
+}
+
+static void a_damaged_record_is_named(void **state)
+{
+    Fixture *f = *state;
+    world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("web1")), STR("[]"));
+    nodes_list(&f->world.at, listed, f);
+    world_expect(&f->world, ERROR_INVALID, "/eden/nodes/web1: ");
+    nodes_show(&f->world.at, STR("web1"), shown, f);
+    world_expect(&f->world, ERROR_INVALID, "/eden/nodes/web1: ");
+}
+
+static void one_is_shown_with_its_facts(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", 1);
+    put_joining(f, "db1", 2);
+    show(f, "web1");
+    assert_true(f->view.is_member);
+    assert_false(f->view.node.is_alive);
+    assert_false(f->view.is_waiting);
+    assert_str(f->view.facts, "");
+    put_alive(f, "web1");
+    world_put(&f->world, cluster_key_facts(&f->world.arena, PREFIX, STR("web1")), STR("{}"));
+    show(f, "web1");
+    assert_true(f->view.node.is_alive);
+    assert_str(f->view.facts, "{}");
+    show(f, "db1");
+    assert_false(f->view.is_member);
+    assert_true(f->view.is_waiting);
+    assert_string_equal(f->view.waiting.address, "10.0.0.2:99");
+}
+
+static void who_is_not_there_is_told_with_a_near_name(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    LabelChange label = { .name = STR("a"), .value = STR("b") };
+    put_node(f, "frontend", 1);
+    put_joining(f, "database", 2);
+    nodes_show(&world->at, STR("frontent"), shown, f);
+    world_expect(world, ERROR_NOT_FOUND, "there is no node 'frontent'; did you mean 'frontend'?");
+    nodes_approve(&world->at, STR("databse"), STR("02020202"), world_done, world);
+    world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
+    nodes_label(&world->at, STR("frontnd"), &label, 1, world_done, world);
+    world_expect(world, ERROR_NOT_FOUND, "did you mean 'frontend'?");
+    nodes_reject(&world->at, STR("databas"), world_done, world);
+    world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
+    nodes_remove(&world->at, STR("zzz"), world_done, world);
+    world_expect(world, ERROR_NOT_FOUND, NULL);
+    assert_string_equal(world->err.text, "there is no node 'zzz'");
+    nodes_remove(&world->at, STR("../x"), world_done, world);
+    world_expect(world, ERROR_INVALID, NULL);
+}
+
+/* --- Labels ---------------------------------------------------------------------------------- */
+
+static Str label_of(Fixture *f, const char *label)
+{
+    show(f, "web1");
+    const Value *found = value_get(f->view.node.record.labels, str_from_c(label));
+    return found == NULL ? STR("(none)") : value_str(*found);
+}
+
+static void labels_are_set_and_unset(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    put_node(f, "web1", 1);
+    LabelChange set[] = { { .name = STR("role"), .value = STR("web") },
+                          { .name = STR("rack"), .value = STR("7") } };
+    nodes_label(&world->at, STR("web1"), set, 2, world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    assert_str(label_of(f, "role"), "web");
+    LabelChange change[] = { { .name = STR("role"), .value = STR("db") },
+                             { .name = STR("rack"), .unset = true },
+                             { .name = STR("never"), .unset = true } };
+    nodes_label(&world->at, STR("web1"), change, 3, world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    assert_str(label_of(f, "role"), "db");
+    assert_str(label_of(f, "rack"), "(none)");
+    /* The same again writes nothing. */
+    int64_t revision = store_status(world->at.store).revision;
+    nodes_label(&world->at, STR("web1"), change, 3, world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    assert_int_equal(store_status(world->at.store).revision, revision);
+}
+
+static void labels_that_cannot_be_are_refused(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    put_node(f, "web1", 1);
+    put_joining(f, "db1", 2);
+    LabelChange bad[] = { { .name = STR("fine"), .value = STR("x") },
+                          { .name = STR("a b"), .value = STR("x") } };
+    nodes_label(&world->at, STR("web1"), bad, 2, world_done, world);
+    world_expect(world, ERROR_INVALID, NULL);
+    assert_str(label_of(f, "fine"), "(none)");
+    nodes_label(&world->at, STR("db1"), bad, 1, world_done, world);
+    world_expect(world, ERROR_CONFLICT, "approve it first");
+    LabelChange many[LABELS_MAX + 1];
+    for (int i = 0; i <= LABELS_MAX; i++) {
+        many[i] = (LabelChange){ .name = arena_format(&world->arena, "l%d", i) };
+    }
+    nodes_label(&world->at, STR("web1"), many, LABELS_MAX + 1, world_done, world);
+    world_expect(world, ERROR_LIMIT, NULL);
+    nodes_label(&world->at, STR("web1"), many, LABELS_MAX, world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+}
+
+/* Both read the record before either of them writes. */
+static void of_two_at_once_neither_is_lost(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", 1);
+    LabelChange one = { .name = STR("one"), .value = STR("1") };
+    LabelChange two = { .name = STR("two"), .value = STR("2") };
+    StoreWorld first = f->world, second = f->world;
+    nodes_label(&f->world.at, STR("web1"), &one, 1, world_done, &first);
+    nodes_label(&f->world.at, STR("web1"), &two, 1, world_done, &second);
+    world_pass(&f->world);
+    assert_true(first.is_done && second.is_done);
+    assert_str(label_of(f, "one"), "1");
+    assert_str(label_of(f, "two"), "2");
+}
+
+/* --- Those who ask --------------------------------------------------------------------------- */
+
+static void approved_is_the_key_that_was_shown(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    put_joining(f, "web1", 0xab);
+    nodes_approve(&world->at, STR("web1"), STR("abababa"), world_done, world);
+    world_expect(world, ERROR_INVALID, "first 8 digits");
+    nodes_approve(&world->at, STR("web1"), STR("ABABABAB"), world_done, world);
+    world_expect(world, ERROR_INVALID, NULL);
+    nodes_approve(&world->at, STR("web1"), STR("ababab%2"), world_done, world);
+    world_expect(world, ERROR_INVALID, NULL);
+    nodes_approve(&world->at, STR("web1"), STR("abababac"), world_done, world);
+    world_expect(world, ERROR_CONFLICT, "asks with another key, sha256:abab");
+    show(f, "web1");
+    assert_false(f->view.waiting.is_approved);
+    nodes_approve(&world->at, STR("web1"), STR("sha256:abababab"), world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    show(f, "web1");
+    assert_true(f->view.waiting.is_approved);
+    /* It is still forgotten when it does not ask. */
+    Str key = cluster_key_joining(&world->arena, PREFIX, STR("web1"));
+    assert_int_not_equal(world_get(world, key).lease, 0);
+    /* Another key asks: the approval was not for that. */
+    put_joining(f, "web1", 0xcd);
+    nodes_approve(&world->at, STR("web1"), STR("abababab"), world_done, world);
+    world_expect(world, ERROR_CONFLICT, "sha256:cdcd");
+}
+
+static void a_whole_pin_does_too_and_no_more(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    Pin pin = pin_of(0xab);
+    char text[PIN_TEXT + 2];
+    put_joining(f, "web1", 0xab);
+    pin_text(&pin, text);
+    strcpy(text + PIN_TEXT, "a");
+    nodes_approve(&world->at, STR("web1"), str_from_c(text), world_done, world);
+    world_expect(world, ERROR_INVALID, NULL);
+    nodes_approve(&world->at, STR("web1"), str_from(text, PIN_TEXT), world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+}
+
+static void a_member_is_not_replaced_by_approval(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    put_node(f, "web1", 1);
+    nodes_approve(&world->at, STR("web1"), STR("01010101"), world_done, world);
+    world_expect(world, ERROR_CONFLICT, "a member already");
+    put_joining(f, "web1", 2);
+    nodes_approve(&world->at, STR("web1"), STR("02020202"), world_done, world);
+    world_expect(world, ERROR_CONFLICT, "remove it first");
+    /* The member itself may have lost its certificate. */
+    put_joining(f, "web1", 1);
+    nodes_approve(&world->at, STR("web1"), STR("01010101"), world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+}
+
+static void who_is_rejected_is_forgotten(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    put_joining(f, "web1", 1);
+    put_node(f, "db1", 2);
+    nodes_reject(&world->at, STR("web1"), world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    assert_false(world_get(world, cluster_key_joining(&world->arena, PREFIX, STR("web1"))).there);
+    nodes_reject(&world->at, STR("db1"), world_done, world);
+    world_expect(world, ERROR_CONFLICT, "remove it");
+    show(f, "db1");
+}
+
+/* --- Removing -------------------------------------------------------------------------------- */
+
+static void a_removed_node_leaves_nothing_and_is_refused(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    RevocationList list;
+    Error err;
+    put_node(f, "web1", 1);
+    put_node(f, "web2", 2);
+    put_joining(f, "web1", 1);
+    put_alive(f, "web1");
+    world_put(world, cluster_key_facts(&world->arena, PREFIX, STR("web1")), STR("{}"));
+    int64_t revision = store_status(world->at.store).revision;
+    nodes_remove(&world->at, STR("web1"), world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    assert_int_equal(store_status(world->at.store).revision, revision + 1);
+    Str keys[] = { cluster_key_node(&world->arena, PREFIX, STR("web1")),
+                   cluster_key_joining(&world->arena, PREFIX, STR("web1")),
+                   cluster_key_alive(&world->arena, PREFIX, STR("web1")),
+                   cluster_key_facts(&world->arena, PREFIX, STR("web1")) };
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        assert_false(world_get(world, keys[i]).there);
+    }
+    WorldValue got = world_get(world, cluster_key_revocations(&world->arena, PREFIX));
+    assert_true(revocation_read(&world->arena, got.value, &list, &err));
+    Str serial = STR(ENROLMENT "0123456789abcdef");
+    assert_false(revocation_check(&list, STR("web1"), serial, &err));
+    assert_true(revocation_check(&list, STR("web2"), serial, &err));
+    /* As long as its certificates are good. */
+    assert_int_equal(list.names[0].until_ms, 1900000000000);
+    nodes_remove(&world->at, STR("web1"), world_done, world);
+    world_expect(world, ERROR_NOT_FOUND, NULL);
+}
+
+static void nobody_is_removed_when_that_cannot_be_told(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    put_node(f, "web1", 1);
+    put_joining(f, "db1", 1);
+    nodes_remove(&world->at, STR("db1"), world_done, world);
+    world_expect(world, ERROR_CONFLICT, "reject it instead");
+    world_put(world, cluster_key_revocations(&world->arena, PREFIX), STR("damaged"));
+    nodes_remove(&world->at, STR("web1"), world_done, world);
+    world_expect(world, ERROR_INVALID, NULL);
+    show(f, "web1");
+}
+
+static void a_store_that_closes_answers_all(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", 1);
+    nodes_show(&f->world.at, STR("web9"), shown, f);
+    store_close(f->world.at.store);
+    f->world.at.store = NULL;
+    world_expect(&f->world, ERROR_UNAVAILABLE, NULL);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(members_and_those_who_wait_are_listed),
+        ROW(a_damaged_record_is_named),
+        ROW(one_is_shown_with_its_facts),
+        ROW(who_is_not_there_is_told_with_a_near_name),
+        ROW(labels_are_set_and_unset),
+        ROW(labels_that_cannot_be_are_refused),
+        ROW(of_two_at_once_neither_is_lost),
+        ROW(approved_is_the_key_that_was_shown),
+        ROW(a_whole_pin_does_too_and_no_more),
+        ROW(a_member_is_not_replaced_by_approval),
+        ROW(who_is_rejected_is_forgotten),
+        ROW(a_removed_node_leaves_nothing_and_is_refused),
+        ROW(nobody_is_removed_when_that_cannot_be_told),
+        ROW(a_store_that_closes_answers_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
