@@ -1,0 +1,297 @@
+#include "api/api.h"
+
+#include <stdlib.h>
+
+#include "api/call.h"
+#include "api/json_out.h"
+#include "base/ascii_case.h"
+#include "base/bug.h"
+#include "base/log.h"
+
+struct Api {
+    ApiSettings settings;
+    ApiCall *calls;
+};
+
+/* --- Errors ---------------------------------------------------------------------------------- */
+
+static const int statuses[] = {
+    [ERROR_INVALID] = 400, [ERROR_NOT_FOUND] = 404, [ERROR_CONFLICT] = 409,
+    [ERROR_DENIED] = 403,  [ERROR_TIMEOUT] = 504,   [ERROR_UNAVAILABLE] = 503,
+    [ERROR_LIMIT] = 429,   [ERROR_OS] = 500,        [ERROR_BUG] = 500,
+};
+
+/* What programs may rely on; the message is for people. */
+static const struct {
+    int status;
+    const char *code;
+} codes[] = {
+    { 400, "invalid" }, { 401, "unauthenticated" }, { 403, "denied" },      { 404, "not-found" },
+    { 405, "method" },  { 409, "conflict" },        { 413, "too-large" },   { 415, "media-type" },
+    { 429, "limit" },   { 500, "failed" },          { 503, "unavailable" }, { 504, "timeout" },
+};
+
+int api_status_of(ErrorKind kind)
+{
+    BUG_IF((size_t)kind >= COUNT_OF(statuses) || statuses[kind] == 0);
+    return statuses[kind];
+}
+
+static const char *code_of(int status)
+{
+    for (size_t i = 0; i < COUNT_OF(codes); i++) {
+        if (codes[i].status == status) {
+            return codes[i].code;
+        }
+    }
+    BUG("no code for status %d", status);
+}
+
+void api_put_error(Buf *out, int status, const char *text)
+{
+    json_out_start(out, "eden.error/1");
+    json_out_text(out, "code", str_from_c(code_of(status)));
+    json_out_text(out, "message", str_from_c(text));
+    json_out_close(out, '}');
+}
+
+/* --- Calls ----------------------------------------------------------------------------------- */
+
+static ApiCall *call_new(Api *api, HttpRequest *request)
+{
+    ApiCall *call = calloc(1, sizeof *call);
+    if (call == NULL) {
+        memory_exhausted(sizeof *call);
+    }
+    call->api = api;
+    call->request = request;
+    call->next = api->calls;
+    if (api->calls != NULL) {
+        api->calls->previous = call;
+    }
+    api->calls = call;
+    arena_init(&call->arena, ARENA_UNLIMITED);
+    http_request_set_data(request, call);
+    return call;
+}
+
+static void call_unlink(ApiCall *call)
+{
+    if (call->api == NULL) {
+        return;
+    }
+    if (call->previous != NULL) {
+        call->previous->next = call->next;
+    } else {
+        call->api->calls = call->next;
+    }
+    if (call->next != NULL) {
+        call->next->previous = call->previous;
+    }
+    call->api = NULL;
+    call->next = call->previous = NULL;
+}
+
+static void call_free(ApiCall *call)
+{
+    call_unlink(call);
+    arena_clear(&call->arena);
+    free(call);
+}
+
+const ApiSettings *call_settings(const ApiCall *call)
+{
+    return &call->api->settings;
+}
+
+const ClusterStore *call_store(const ApiCall *call)
+{
+    return &call->api->settings.at;
+}
+
+Str call_body(const ApiCall *call)
+{
+    return http_request_body(call->request);
+}
+
+bool call_is_wanted(ApiCall *call)
+{
+    if (call->request == NULL || call->api == NULL) {
+        call_free(call);
+        return false;
+    }
+    return true;
+}
+
+/* The request first: answering it may start the next one of its connection. */
+static void answer(ApiCall *call, int status, Str json)
+{
+    HttpRequest *request = call->request;
+    Buf body = buf_make(BUF_UNLIMITED);
+    buf_put(&body, json);
+    buf_put_char(&body, '\n');
+    call->request = NULL;
+    call_free(call);
+    http_request_answer(request, status, "application/json", buf_str(&body));
+    buf_clear(&body);
+}
+
+void call_answer(ApiCall *call, int status, const Buf *json)
+{
+    answer(call, status, buf_str(json));
+}
+
+void call_refuse(ApiCall *call, int status, const char *text)
+{
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    api_put_error(&json, status, text);
+    answer(call, status, buf_str(&json));
+}
+
+/* What went wrong inside is for operators: anybody else would learn of files and disks. */
+void call_fail(ApiCall *call, const Error *err)
+{
+    int status = api_status_of(err->kind);
+    bool is_public = call->row != NULL && call->row->callers == ROUTE_PUBLIC;
+    if (status >= 500 && is_public) {
+        log_warning("a request failed", LOG_C("route", call->row->pattern),
+                    LOG_C("error", err->text));
+        call_refuse(call, status,
+                    status == 503 ? "the server cannot do that at present; try again later"
+                                  : "the server failed; its log says why");
+    } else {
+        call_refuse(call, status, err->text);
+    }
+}
+
+void call_done(void *context, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_is_wanted(call)) {
+        return;
+    }
+    if (err != NULL) {
+        call_fail(call, err);
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.done/1");
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+/* --- Requests -------------------------------------------------------------------------------- */
+
+/* The path exists, for those who may use it in another way. */
+static void refuse_method(ApiCall *call, const RouteMatch *match, const Caller *caller)
+{
+    Buf allowed = buf_make_in(&call->arena, BUF_UNLIMITED);
+    Error err;
+    int status = 404;
+    for (uint32_t i = 0; i < match->row_count; i++) {
+        if (route_access(match->rows[i], caller, &status, &err)) {
+            buf_put_format(&allowed, "%s%s", allowed.len > 0 ? ", " : "", match->rows[i]->method);
+        }
+    }
+    if (allowed.len > 0) {
+        http_request_add_header(call->request, "Allow", buf_str(&allowed));
+        call_refuse(call, 405, "this address does not know that method");
+    } else if (!route_access(NULL, caller, &status, &err)) {
+        call_refuse(call, status, err.text);
+    } else {
+        call_refuse(call, 404, "there is no such address");
+    }
+}
+
+static bool is_json(const Http1Head *head)
+{
+    const Str *type = http1_find(head, "Content-Type");
+    if (type == NULL) {
+        return false;
+    }
+    size_t end = str_find(*type, STR(";"), 0);
+    return str_eq_ignore_case(str_trim(str_slice(*type, 0, end)), STR("application/json"));
+}
+
+static void dispatch(ApiCall *call)
+{
+    const RouteRow *row = call->row;
+    const Http1Head *head = http_request_head(call->request);
+    Str body = call_body(call);
+    Error err;
+    if (!route_query(&call->arena, row, head->query, &call->query, &err)) {
+        call_fail(call, &err);
+    } else if (body.len > 0 && row->body_max == 0) {
+        call_refuse(call, 400, "this address takes no body");
+    } else if (body.len > row->body_max) {
+        call_refuse(call, 413, "the body is larger than this address takes");
+    } else if (body.len > 0 && !is_json(head)) {
+        call_refuse(call, 415, "the body must be JSON, and Content-Type say application/json");
+    } else {
+        row->handler(call);
+    }
+}
+
+static void requested(void *context, HttpRequest *request)
+{
+    Api *api = context;
+    ApiCall *call = call_new(api, request);
+    const Http1Head *head = http_request_head(request);
+    Caller caller = { 0 };
+    RouteMatch match;
+    Error err;
+    int status;
+    api->settings.describe(api->settings.context, http_request_peer(request), &caller);
+    if (!route_match(&call->arena, head->method, head->path, &match, &err)) {
+        call_fail(call, &err);
+    } else if (match.row == NULL) {
+        refuse_method(call, &match, &caller);
+    } else if (!route_access(match.row, &caller, &status, &err)) {
+        call_refuse(call, status, err.text);
+    } else {
+        call->row = match.row;
+        call->part = match.part;
+        dispatch(call);
+    }
+}
+
+static void gone(void *context, HttpRequest *request)
+{
+    ApiCall *call = http_request_data(request);
+    if (call != NULL) {
+        call->request = NULL;
+    }
+}
+
+void api_serve(Api *api, HttpServerOptions *options)
+{
+    options->requested = requested;
+    options->gone = gone;
+    options->context = api;
+}
+
+Api *api_new(const ApiSettings *settings)
+{
+    Api *api = calloc(1, sizeof *api);
+    if (api == NULL) {
+        memory_exhausted(sizeof *api);
+    }
+    api->settings = *settings;
+    return api;
+}
+
+void api_free(Api *api)
+{
+    if (api == NULL) {
+        return;
+    }
+    while (api->calls != NULL) {
+        ApiCall *call = api->calls;
+        if (call->joins) {
+            call_free(call);
+        } else {
+            call_unlink(call);
+        }
+    }
+    free(api);
+}

@@ -1,0 +1,35 @@
+/* The API: requests of an HTTP server, each to the handler of its route. Loop thread.
+ *
+ * One Api may stand behind several HTTP servers: who may call what is decided by who calls
+ * (api/routes.h), not by where. */
+#pragma once
+
+#include "cluster/admission.h"
+#include "cluster/cluster_store.h"
+#include "net/http_server.h"
+#include "rpc/dispatch.h"
+
+typedef struct Api Api;
+
+enum {
+    API_PUBLIC_BODY_MAX = JOIN_REQUEST_MAX, /* for servers that anybody reaches */
+    API_LOCAL_BODY_MAX = 4 << 20,
+};
+
+typedef struct ApiSettings {
+    ClusterStore at;
+    Str cluster;                /* its name */
+    Admission *admission;       /* NULL: nobody can join at present */
+    DispatchDescribe *describe; /* asked for every request */
+    void *context;
+} ApiSettings;
+
+/* The settings' memory is borrowed until the store is closed. */
+Api *api_new(const ApiSettings *settings);
+/* After the HTTP servers and the admission, before the store. What requests have begun is still
+ * done. NULL is fine. */
+void api_free(Api *api);
+DEFINE_AUTO(Api, api_free)
+
+/* Sets what a server that is to be does with requests. */
+void api_serve(Api *api, HttpServerOptions *options);

@@ -1,0 +1,97 @@
+#include "api/bodies.h"
+
+#include "api/routes.h"
+#include "base/base64.h"
+#include "model/duration.h"
+#include "pki/json_fields.h"
+
+enum {
+    NODES_MAX = 8 * LABELS_MAX, /* values in a body */
+    LIFE_DEFAULT_MS = 60 * 60 * 1000
+};
+
+static bool read_fields(Arena *arena, Str body, uint32_t size_max, const JsonField *fields,
+                        size_t count, Error *err)
+{
+    Value object;
+    return (json_object_read(arena, body, size_max, NODES_MAX, &object, err) &&
+            json_fields_read(object, fields, count, err)) ||
+           error_wrap(err, "the body of the request");
+}
+
+bool token_body_read(Arena *arena, Str body, TokenWish *out, Error *err)
+{
+    Value label = value_string(STR_EMPTY), life = value_missing(), uses = value_int(1);
+    const JsonField fields[] = { { "label", VALUE_STRING, true, &label },
+                                 { "life", VALUE_STRING, true, &life },
+                                 { "uses", VALUE_INT, true, &uses } };
+    TokenWish wish = { .life_ms = LIFE_DEFAULT_MS };
+    if (body.len > 0 && !read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+        return false;
+    }
+    if (!value_is_missing(life) && !duration_parse(value_str(life), &wish.life_ms)) {
+        return error_set(err, ERROR_INVALID, "'life' is a span of time as '90m' or '7d'");
+    }
+    if (uses.integer < 1 || uses.integer > TOKEN_USES_MAX) {
+        return error_set(err, ERROR_INVALID, "'uses' is a number from 1 to %d", TOKEN_USES_MAX);
+    }
+    wish.label = value_str(label);
+    wish.uses = (uint32_t)uses.integer;
+    *out = wish;
+    return true;
+}
+
+bool labels_body_read(Arena *arena, Str body, const LabelChange **out, uint32_t *count, Error *err)
+{
+    Value labels;
+    const JsonField fields[] = { { "labels", VALUE_MAP, false, &labels } };
+    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+        return false;
+    }
+    LabelChange *changes = ARENA_ARRAY(arena, LabelChange, labels.map->len);
+    for (uint32_t i = 0; i < labels.map->len; i++) {
+        const MapEntry *entry = &labels.map->entries[i];
+        bool unset = entry->value.kind == VALUE_NULL;
+        if (!unset && !value_is_string(entry->value)) {
+            return error_set(err, ERROR_INVALID,
+                             "the body of the request: a label is a text, or null to unset it");
+        }
+        changes[i] = (LabelChange){ .name = value_str(entry->key),
+                                    .value = unset ? STR_EMPTY : value_str(entry->value),
+                                    .unset = unset };
+    }
+    *out = changes;
+    *count = labels.map->len;
+    return true;
+}
+
+bool approve_body_read(Arena *arena, Str body, Str *key, Error *err)
+{
+    Value read;
+    const JsonField fields[] = { { "key", VALUE_STRING, false, &read } };
+    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+        return false;
+    }
+    *key = value_str(read);
+    return true;
+}
+
+bool value_body_read(Arena *arena, Str body, Str *value, Error *err)
+{
+    Value text = value_missing(), base64 = value_missing();
+    const JsonField fields[] = { { "value", VALUE_STRING, true, &text },
+                                 { "value_base64", VALUE_STRING, true, &base64 } };
+    if (!read_fields(arena, body, ROUTE_VALUE_MAX, fields, COUNT_OF(fields), err)) {
+        return false;
+    }
+    if (value_is_missing(text) == value_is_missing(base64)) {
+        return error_set(err, ERROR_INVALID,
+                         "the body of the request: give 'value' or 'value_base64'");
+    }
+    if (!value_is_missing(text)) {
+        *value = value_str(text);
+        return true;
+    }
+    return base64_decode(arena, value_str(base64), value) ||
+           error_set(err, ERROR_INVALID, "the body of the request: 'value_base64' is no base64");
+}

@@ -1,0 +1,16 @@
+/* What requests say in their bodies, as JSON. Pure. Texts are borrowed from the body or the arena.
+ * All fail with ERROR_INVALID, or ERROR_LIMIT for what is too much. */
+#pragma once
+
+#include "cluster/nodes.h"
+#include "cluster/tokens.h"
+
+/* {"label":"rack 7","life":"1h","uses":1}, all of them optional; nothing at all will do too. */
+MUST_CHECK bool token_body_read(Arena *arena, Str body, TokenWish *out, Error *err);
+/* {"labels":{"role":"web","old":null}}: null unsets. */
+MUST_CHECK bool labels_body_read(Arena *arena, Str body, const LabelChange **out, uint32_t *count,
+                                 Error *err);
+/* {"key":"sha256:..."} */
+MUST_CHECK bool approve_body_read(Arena *arena, Str body, Str *key, Error *err);
+/* {"value":"text"} or {"value_base64":"..."} */
+MUST_CHECK bool value_body_read(Arena *arena, Str body, Str *value, Error *err);

@@ -1,0 +1,38 @@
+/* A request under way. It outlives both the peer and the Api when the store is still busy with it:
+ * so whoever was called back asks call_is_wanted first, and nobody else holds on to it. */
+#pragma once
+
+#include "api/api.h"
+#include "api/routes.h"
+#include "base/buf.h"
+
+struct ApiCall {
+    Api *api;             /* NULL: it is gone */
+    HttpRequest *request; /* NULL: so is the peer */
+    ApiCall *next, *previous;
+    const RouteRow *row;
+    Arena arena;
+    Str part;   /* of the path */
+    Str query;  /* the value of the parameter */
+    bool joins; /* the admission deals with it, which may forget it */
+};
+
+/* Only while it is wanted. */
+const ApiSettings *call_settings(const ApiCall *call);
+const ClusterStore *call_store(const ApiCall *call);
+Str call_body(const ApiCall *call); /* only in the handler itself */
+
+/* False: nobody waits for the answer any more, and the call is freed. */
+MUST_CHECK bool call_is_wanted(ApiCall *call);
+
+/* Answers; each ends the call. */
+void call_answer(ApiCall *call, int status, const Buf *json);
+void call_fail(ApiCall *call, const Error *err); /* with the status of its kind */
+void call_refuse(ApiCall *call, int status, const char *text);
+/* {"format":"eden.done/1"} or what went wrong: a ClusterDone, with the call as its context. */
+void call_done(void *context, const Error *err);
+
+/* Of any kind but ERROR_NONE. */
+int api_status_of(ErrorKind kind);
+/* "eden.error/1". A status that no error object is made for is a bug of the caller. */
+void api_put_error(Buf *out, int status, const char *text);

@@ -1,0 +1,17 @@
+/* /v1/health */
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/json_out.h"
+
+/* For anybody, so it tells no more than whoever asks can see by using the server. */
+void health_show(ApiCall *call)
+{
+    const ApiSettings *settings = call_settings(call);
+    bool ok = store_status(settings->at.store).writable;
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.health/1");
+    json_out_text(&json, "cluster", settings->cluster);
+    json_out_bool(&json, "healthy", ok);
+    json_out_close(&json, '}');
+    call_answer(call, ok ? 200 : 503, &json);
+}

@@ -1,0 +1,184 @@
+#include "api/routes.h"
+
+#include "api/handlers.h"
+#include "base/buf.h"
+#include "base/bug.h"
+#include "pki/join.h"
+
+const RouteRow route_rows[ROUTE_COUNT] = {
+#define ROUTE(constant, method, pattern, callers, query, body_max, handler, help) \
+    [ROUTE_##constant] = { method, pattern, callers, query, body_max, handler, help },
+#include "api/routes.def"
+#undef ROUTE
+};
+
+/* --- Words ----------------------------------------------------------------------------------- */
+
+static bool has_controls(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (c < ' ' || c == 0x7f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Once: what comes out is not looked at for "%" again. */
+static bool decode(Arena *arena, Str text, Str *out, Error *err)
+{
+    Buf bytes = buf_make_in(arena, BUF_UNLIMITED);
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (c == '%') {
+            int high = i + 2 < text.len ? ascii_hex_value(text.data[i + 1]) : -1;
+            int low = i + 2 < text.len ? ascii_hex_value(text.data[i + 2]) : -1;
+            if (high < 0 || low < 0) {
+                return error_set(err, ERROR_INVALID,
+                                 "the address has a '%%' without two digits behind it");
+            }
+            c = (char)(high * 16 + low);
+            i += 2;
+        }
+        buf_put_char(&bytes, c);
+    }
+    *out = buf_str(&bytes);
+    return true;
+}
+
+static bool check_written(Str text, Error *err)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (c <= ' ' || c >= 0x7f) {
+            return error_set(err, ERROR_INVALID,
+                             "the address has characters that must be written with '%%'");
+        }
+    }
+    return true;
+}
+
+static bool check_word(Str word, Str decoded, Error *err)
+{
+    if (word.len == 0) {
+        return error_set(err, ERROR_INVALID, "the address has an empty word in it");
+    }
+    if (str_eq_c(decoded, ".") || str_eq_c(decoded, "..")) {
+        return error_set(err, ERROR_INVALID, "the address leads elsewhere by '.' or '..'");
+    }
+    if (str_find(decoded, STR("/"), 0) != STR_NOT_FOUND || has_controls(decoded)) {
+        return error_set(err, ERROR_INVALID,
+                         "a word of the address has a slash or control characters in it");
+    }
+    return true;
+}
+
+static bool check_path(Arena *arena, Str path, Error *err)
+{
+    Str word, decoded;
+    if (!str_starts(path, STR("/"))) {
+        return error_set(err, ERROR_INVALID, "the address does not begin with '/'");
+    }
+    if (!check_written(path, err)) {
+        return false;
+    }
+    if (path.len == 1) {
+        return true;
+    }
+    Str rest = str_from_offset(path, 1);
+    bool ends_open = path.data[path.len - 1] == '/';
+    while (str_split_next(&rest, '/', &word)) {
+        if (!decode(arena, word, &decoded, err) || !check_word(word, decoded, err)) {
+            return false;
+        }
+    }
+    return !ends_open || check_word(STR_EMPTY, STR_EMPTY, err);
+}
+
+/* --- Matching -------------------------------------------------------------------------------- */
+
+/* A path that was checked. */
+static bool fits(Arena *arena, const char *pattern, Str path, Str *part)
+{
+    Str wanted = str_from_c(pattern), word, found;
+    Error err;
+    while (str_split_next(&wanted, '/', &word)) {
+        if (!str_split_next(&path, '/', &found)) {
+            return false;
+        }
+        if (word.len > 0 && word.data[0] == '<') {
+            if (!decode(arena, found, part, &err)) {
+                return false;
+            }
+        } else if (!str_eq(word, found)) {
+            return false;
+        }
+    }
+    return !str_split_next(&path, '/', &found);
+}
+
+bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err)
+{
+    *out = (RouteMatch){ .part = STR_EMPTY };
+    if (!check_path(arena, path, err)) {
+        return false;
+    }
+    Str asked = str_eq_c(method, "HEAD") ? STR("GET") : method;
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        const RouteRow *row = &route_rows[i];
+        if (!fits(arena, row->pattern, path, &out->part)) {
+            continue;
+        }
+        BUG_IF(out->row_count == ROUTE_METHODS_MAX);
+        out->rows[out->row_count++] = row;
+        if (str_eq_c(asked, row->method)) {
+            out->row = row;
+        }
+    }
+    return true;
+}
+
+bool route_query(Arena *arena, const RouteRow *row, Str query, Str *out, Error *err)
+{
+    Str pair;
+    bool found = false;
+    *out = STR_EMPTY;
+    if (row->query == NULL && query.len > 0) {
+        return error_set(err, ERROR_INVALID, "this address takes nothing behind '?'");
+    }
+    if (!check_written(query, err)) {
+        return false;
+    }
+    while (row->query != NULL && str_split_next(&query, '&', &pair)) {
+        size_t equals = str_find(pair, STR("="), 0);
+        if (found || equals == STR_NOT_FOUND || !str_eq_c(str_slice(pair, 0, equals), row->query)) {
+            return error_set(err, ERROR_INVALID, "'%s=' must stand behind '?', once and alone",
+                             row->query);
+        }
+        if (!decode(arena, str_from_offset(pair, equals + 1), out, err)) {
+            return false;
+        }
+        found = true;
+    }
+    return row->query == NULL || out->len > 0 ||
+           error_set(err, ERROR_INVALID, "'?%s=' with something behind it is missing", row->query);
+}
+
+/* --- Who may --------------------------------------------------------------------------------- */
+
+bool route_access(const RouteRow *row, const Caller *caller, int *status, Error *err)
+{
+    if (row != NULL && row->callers == ROUTE_PUBLIC) {
+        return true;
+    }
+    if (caller->is_local) {
+        *status = 403;
+        return caller->is_operator ||
+               error_set(err, ERROR_DENIED,
+                         "only root and members of the group 'eden' may do that");
+    }
+    *status = caller->has_identity ? 403 : 401;
+    return error_set(err, ERROR_DENIED,
+                     "this is for operators, by the Unix socket on the machine of the server");
+}

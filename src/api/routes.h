@@ -1,0 +1,62 @@
+/* The addresses of the API, from routes.def: which one a request means, and who may call it. Pure. */
+#pragma once
+
+#include "base/arena.h"
+#include "rpc/access.h"
+
+typedef struct ApiCall ApiCall;
+typedef void RouteHandler(ApiCall *call);
+
+/* Who may call. */
+typedef enum RouteCallers {
+    ROUTE_LOCAL,  /* an operator on the server's own machine, by the Unix socket */
+    ROUTE_PUBLIC, /* anybody */
+} RouteCallers;
+
+enum {
+    ROUTE_BODY_MAX = 64 << 10,
+    ROUTE_VALUE_MAX = 4 << 20, /* a value of the store, in base64 or with escapes */
+};
+
+typedef enum Route {
+#define ROUTE(constant, method, pattern, callers, query, body_max, handler, help) ROUTE_##constant,
+#include "api/routes.def"
+#undef ROUTE
+    ROUTE_COUNT
+} Route;
+
+typedef struct RouteRow {
+    const char *method;
+    const char *pattern;
+    RouteCallers callers;
+    const char *query; /* the one parameter behind "?", which must be there; NULL: none may */
+    uint32_t body_max; /* bytes; 0: no body */
+    RouteHandler *handler;
+    const char *help;
+} RouteRow;
+
+extern const RouteRow route_rows[ROUTE_COUNT];
+
+enum {
+    ROUTE_METHODS_MAX = 4 /* of one path */
+};
+
+typedef struct RouteMatch {
+    const RouteRow *row;                     /* NULL: the method does not fit, or nothing does */
+    const RouteRow *rows[ROUTE_METHODS_MAX]; /* all that fit the path */
+    uint32_t row_count;
+    Str part; /* what stands where the pattern has <>, decoded; never empty */
+} RouteMatch;
+
+/* Words must be written as in the pattern, without %; what varies is decoded once. HEAD is as GET.
+ * Fails with ERROR_INVALID for what is no path: empty words, "." and "..", a wrong %, bytes that must
+ * be encoded, and "/" or control characters that were. */
+MUST_CHECK bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err);
+
+/* Decides who may. `row` NULL: whether the caller may learn that there is none. When not, ERROR_DENIED
+ * and the HTTP status: 401 for who has not said who it is, else 403. */
+MUST_CHECK bool route_access(const RouteRow *row, const Caller *caller, int *status, Error *err);
+
+/* The value of the one parameter that the row has, decoded once; "+" is itself. Fails with
+ * ERROR_INVALID: it is missing, twice there, empty, or there is another one. */
+MUST_CHECK bool route_query(Arena *arena, const RouteRow *row, Str query, Str *out, Error *err);

@@ -1,0 +1,90 @@
+/* Any bytes as a request to the API: "METHOD PATH[?QUERY]", a line end, a body. A path leads to a row
+ * whose caller is asked for, or to an error; what varies in it is one plain word. The body is read as
+ * each of those that there are. */
+#include "api/bodies.h"
+#include "api/routes.h"
+#include "base/bug.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_access(const RouteRow *row)
+{
+    const Caller callers[] = {
+        { 0 },
+        { .has_identity = true, .is_ours = true, .is_approved = true, .is_server = true },
+        { .is_local = true },
+    };
+    for (size_t i = 0; i < COUNT_OF(callers); i++) {
+        int status = 0;
+        Error err = { 0 };
+        bool may = route_access(row, &callers[i], &status, &err);
+        BUG_IF(may && (row == NULL || row->callers != ROUTE_PUBLIC));
+        BUG_IF(!may && status != 401 && status != 403);
+    }
+}
+
+static void check_part(const RouteMatch *match)
+{
+    bool varies = strchr(match->row->pattern, '<') != NULL;
+    BUG_IF(varies != (match->part.len > 0));
+    BUG_IF(str_find(match->part, STR("/"), 0) != STR_NOT_FOUND);
+    BUG_IF(str_eq_c(match->part, ".") || str_eq_c(match->part, ".."));
+}
+
+static void read_line(Arena *arena, Str line)
+{
+    size_t space = str_find(line, STR(" "), 0);
+    Str target = space == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(line, space + 1);
+    size_t question = str_find(target, STR("?"), 0);
+    Str query = question == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(target, question + 1);
+    RouteMatch match;
+    Error err = { 0 };
+    if (!route_match(arena, str_slice(line, 0, space), str_slice(target, 0, question), &match,
+                     &err)) {
+        BUG_IF(err.kind != ERROR_INVALID || match.row != NULL);
+        return;
+    }
+    check_access(match.row);
+    if (match.row == NULL) {
+        return;
+    }
+    check_part(&match);
+    Str value;
+    bool ok = route_query(arena, match.row, query, &value, &err);
+    BUG_IF(ok && (match.row->query != NULL) != (value.len > 0));
+    BUG_IF(ok && value.len > query.len);
+}
+
+static void read_body(Arena *arena, Str body)
+{
+    TokenWish wish;
+    const LabelChange *changes;
+    uint32_t count;
+    Str text;
+    Error err = { 0 };
+    if (token_body_read(arena, body, &wish, &err)) {
+        BUG_IF(wish.uses == 0 || wish.life_ms < 0);
+    }
+    if (labels_body_read(arena, body, &changes, &count, &err)) {
+        BUG_IF(count > body.len);
+    }
+    if (approve_body_read(arena, body, &text, &err)) {
+        BUG_IF(text.len > body.len);
+    }
+    if (value_body_read(arena, body, &text, &err)) {
+        BUG_IF(text.len > body.len);
+    } else {
+        BUG_IF(err.text[0] == '\0');
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, 64 << 20);
+    Str text = str_from((const char *)data, size);
+    size_t end = str_find(text, STR("\n"), 0);
+    read_line(&arena, str_slice(text, 0, end));
+    read_body(&arena, end == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(text, end + 1));
+    return 0;
+}

@@ -1,0 +1,479 @@
+/* The API as its users see it: HTTP over a Unix socket, JSON, a store in memory. */
+#include "api/api.h"
+
+#include "api/routes.h"
+#include "cluster/cluster_keys.h"
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "net/world.h"
+#include "pki/ca.h"
+
+#define CLUSTER STR("blue")
+
+typedef struct Fixture {
+    World world;
+    Scratch *scratch;
+    Credential ca;
+    Store *store;
+    Admission *admission;
+    Api *api;
+    HttpServer *server;
+    Address address;
+    Caller caller; /* who calls, whoever it is */
+    bool stops;    /* the loop, as soon as a request is there */
+    HttpCall *call;
+    int status;
+    char allow[100];
+    Str body; /* of the last answer */
+    Value json;
+} Fixture;
+
+static void describe(void *context, const Peer *peer, Caller *out)
+{
+    Fixture *f = context;
+    assert_true(peer->is_local);
+    *out = f->caller;
+    if (f->stops) {
+        loop_stop(f->world.loop);
+    }
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    const Listener *listener;
+    Error err;
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    f->caller = (Caller){ .is_local = true, .is_operator = true };
+    f->store = store_open_memory(f->world.loop, NULL);
+    assert_true(ca_make(&f->scratch->arena, CLUSTER, loop_wall_ms(f->world.loop), &f->ca, &err));
+    f->admission = admission_new(&(AdmissionSettings){ .loop = f->world.loop,
+                                                       .store = f->store,
+                                                       .prefix = KEYS_PREFIX,
+                                                       .cluster = CLUSTER,
+                                                       .ca = &f->ca,
+                                                       .bundle = { f->ca.chain.items, 1 } });
+    f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, KEYS_PREFIX },
+                                     .cluster = CLUSTER,
+                                     .admission = f->admission,
+                                     .describe = describe,
+                                     .context = f });
+    HttpServerOptions options = http_server_defaults();
+    options.loop = f->world.loop;
+    options.body_max = API_LOCAL_BODY_MAX;
+    api_serve(f->api, &options);
+    f->server = http_server_new(&options);
+    ListenerOptions listening = listener_defaults();
+    listening.loop = f->world.loop;
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
+    assert_true(http_server_listen(f->server, &listening, &f->address, &listener, &err));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    http_call_free(f->call);
+    http_server_free(f->server);
+    admission_free(f->admission);
+    api_free(f->api);
+    store_close(f->store);
+    world_close(&f->world);
+    credential_clear(&f->ca);
+    *state = f->scratch;
+    free(f);
+    return scratch_tear_down(state);
+}
+
+static void answered(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Fixture *f = context;
+    if (answer == NULL) {
+        fail_msg("%s", err->text);
+        return;
+    }
+    const Str *allow = http1_find(answer->head, "Allow");
+    f->status = answer->head->status;
+    snprintf(f->allow, sizeof f->allow, "%.*s", allow == NULL ? 0 : (int)allow->len,
+             allow == NULL ? "" : allow->data);
+    f->body = arena_copy(&f->scratch->arena, answer->body);
+    loop_stop(f->world.loop);
+}
+
+static void start(Fixture *f, const char *method, const char *target, const char *type, Str body)
+{
+    HttpCallOptions options = { .loop = f->world.loop,
+                                .address = f->address,
+                                .method = method,
+                                .target = target,
+                                .content_type = type,
+                                .body = body,
+                                .answer_max = 8 << 20,
+                                .timeout_ms = 10000,
+                                .done = answered,
+                                .context = f };
+    http_call_free(f->call);
+    f->call = http_call_new(&options);
+}
+
+/* The answer is a JSON object with a format, whatever happens. */
+static void ask_as(Fixture *f, const char *method, const char *target, const char *type, Str body)
+{
+    Error err;
+    f->status = 0;
+    start(f, method, target, type, body);
+    world_run(&f->world);
+    if (!json_parse_text(&f->scratch->arena, f->body, NULL, &f->json, &err)) {
+        fail_msg("%s: %s", target, err.text);
+    }
+    assert_non_null(value_get(f->json, STR("format")));
+}
+
+static void ask(Fixture *f, const char *method, const char *target, const char *body)
+{
+    ask_as(f, method, target, body[0] == '\0' ? NULL : "application/json", str_from_c(body));
+}
+
+/* By names and positions, as "nodes.0.name". */
+static Value field(Fixture *f, const char *path)
+{
+    Str rest = str_from_c(path), word;
+    Value at = f->json;
+    while (str_split_next(&rest, '.', &word)) {
+        uint64_t index;
+        if (at.kind == VALUE_LIST && str_to_u64(word, &index) && index < at.list->len) {
+            at = at.list->items[index];
+        } else {
+            const Value *found = value_get(at, word);
+            if (found == NULL) {
+                fail_msg("%s is not in %.*s", path, (int)f->body.len, f->body.data);
+                return at;
+            }
+            at = *found;
+        }
+    }
+    return at;
+}
+
+static void expect(Fixture *f, int status, const char *path, const char *text)
+{
+    if (f->status != status) {
+        fail_msg("%d: %.*s", f->status, (int)f->body.len, f->body.data);
+    }
+    assert_str(value_str(field(f, path)), text);
+}
+
+/* --- Who may --------------------------------------------------------------------------------- */
+
+static const char *target_of(Fixture *f, const RouteRow *row)
+{
+    Buf target = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+    Str rest = str_from_offset(str_from_c(row->pattern), 1), word;
+    while (str_split_next(&rest, '/', &word)) {
+        buf_put_char(&target, '/');
+        buf_put(&target, word.data[0] == '<' ? STR("x1") : word);
+    }
+    buf_put_c(&target, row->query == NULL ? "" : "?key=%2Fa");
+    return buf_c(&target);
+}
+
+static void every_route_asks_who_calls(void **state)
+{
+    Fixture *f = *state;
+    const struct {
+        Caller caller;
+        int refusal; /* 0: none */
+    } callers[] = {
+        { { 0 }, 401 },
+        { { .has_identity = true, .is_ours = true, .is_approved = true, .is_server = true }, 403 },
+        { { .is_local = true, .is_operator = true }, 0 },
+        { { .is_local = true }, 403 },
+    };
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        const RouteRow *row = &route_rows[i];
+        const char *target = target_of(f, row);
+        bool is_public = strcmp(target, "/v1/health") == 0 || strcmp(target, "/v1/join") == 0;
+        for (size_t j = 0; j < COUNT_OF(callers); j++) {
+            f->caller = callers[j].caller;
+            ask(f, row->method, target, row->body_max > 0 ? "{}" : "");
+            if (is_public || callers[j].refusal == 0) {
+                assert_int_not_equal(f->status, 401);
+                assert_int_not_equal(f->status, 403);
+            } else {
+                expect(f, callers[j].refusal, "code",
+                       callers[j].refusal == 401 ? "unauthenticated" : "denied");
+            }
+        }
+    }
+}
+
+static void methods_that_do_not_fit_are_told_to_who_may_use_others(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "PUT", "/v1/nodes/web1", "");
+    expect(f, 405, "code", "method");
+    assert_string_equal(f->allow, "GET, PATCH, DELETE");
+    ask(f, "GET", "/v1/join", "");
+    expect(f, 405, "code", "method");
+    assert_string_equal(f->allow, "POST");
+    ask(f, "GET", "/v1/nope", "");
+    expect(f, 404, "code", "not-found");
+    assert_string_equal(f->allow, "");
+    f->caller = (Caller){ 0 };
+    ask(f, "GET", "/v1/join", "");
+    expect(f, 405, "code", "method");
+    ask(f, "PUT", "/v1/nodes/web1", "");
+    expect(f, 401, "code", "unauthenticated");
+    assert_string_equal(f->allow, "");
+    ask(f, "GET", "/v1/nope", "");
+    expect(f, 401, "code", "unauthenticated");
+}
+
+static void requests_that_make_no_sense_are_refused(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "GET", "/v1/nodes/../health", "");
+    expect(f, 400, "format", "eden.error/1");
+    ask(f, "GET", "/v1/nodes?all=1", "");
+    expect(f, 400, "code", "invalid");
+    ask(f, "GET", "/v1/nodes", "{}");
+    expect(f, 400, "code", "invalid");
+    ask_as(f, "POST", "/v1/tokens", "application/x-www-form-urlencoded", STR("uses=1"));
+    expect(f, 415, "code", "media-type");
+    ask_as(f, "POST", "/v1/tokens", "Application/JSON; charset=utf-8", STR("{}"));
+    expect(f, 201, "format", "eden.token-created/1");
+    ask(f, "POST", "/v1/tokens", "{");
+    expect(f, 400, "code", "invalid");
+    ask(f, "POST", "/v1/tokens", "[]");
+    expect(f, 400, "code", "invalid");
+    ask(f, "POST", "/v1/tokens", "{\"nope\":1}");
+    expect(f, 400, "code", "invalid");
+    char *large = arena_alloc_zero(&f->scratch->arena, ROUTE_BODY_MAX + 2);
+    memset(large, ' ', ROUTE_BODY_MAX + 1);
+    ask(f, "POST", "/v1/tokens", large);
+    expect(f, 413, "code", "too-large");
+}
+
+/* --- What it does ---------------------------------------------------------------------------- */
+
+static void health_is_told(void **state)
+{
+    Fixture *f = *state;
+    f->caller = (Caller){ 0 };
+    ask(f, "GET", "/v1/health", "");
+    expect(f, 200, "format", "eden.health/1");
+    assert_true(field(f, "healthy").boolean);
+    assert_str(value_str(field(f, "cluster")), "blue");
+}
+
+static void tokens_are_made_listed_and_taken_back(void **state)
+{
+    Fixture *f = *state;
+    Token token;
+    Error err;
+    ask(f, "POST", "/v1/tokens", "{\"label\":\"rack 7\",\"life\":\"2h\",\"uses\":5}");
+    expect(f, 201, "label", "rack 7");
+    assert_true(token_parse(value_str(field(f, "token")), &token, &err));
+    ask(f, "GET", "/v1/tokens", "");
+    expect(f, 200, "format", "eden.tokens/1");
+    assert_str(value_str(field(f, "tokens.0.id")), token.id);
+    assert_str(value_str(field(f, "tokens.0.state")), "good");
+    assert_int_equal(field(f, "tokens.0.uses_max").integer, 5);
+    assert_null(value_get(field(f, "tokens.0"), STR("token")));
+    assert_null(value_get(field(f, "tokens.0"), STR("hash")));
+    char target[100];
+    snprintf(target, sizeof target, "/v1/tokens/%s", token.id);
+    ask(f, "DELETE", target, "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "DELETE", target, "");
+    expect(f, 404, "code", "not-found");
+    ask(f, "DELETE", "/v1/tokens/nope", "");
+    expect(f, 400, "code", "invalid");
+    ask(f, "POST", "/v1/tokens", "{\"life\":\"soon\"}");
+    expect(f, 400, "code", "invalid");
+    ask(f, "POST", "/v1/tokens", "{\"uses\":0}");
+    expect(f, 400, "code", "invalid");
+}
+
+static void join(Fixture *f, const P256Private *key)
+{
+    JoinWish wish = { .name = STR("web1"),
+                      .ca = f->ca.chain.items[0].pin,
+                      .key = key,
+                      .now_ms = loop_wall_ms(f->world.loop) };
+    char nonce[JOIN_NONCE_TEXT + 1];
+    Str text;
+    Error err;
+    assert_true(join_request_make(&f->scratch->arena, &wish, &text, nonce, &err));
+    Caller before = f->caller;
+    f->caller = (Caller){ 0 };
+    ask_as(f, "POST", "/v1/join", "application/json", text);
+    f->caller = before;
+}
+
+static void a_machine_joins_is_labeled_and_removed(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key;
+    Error err;
+    char body[200];
+    assert_true(p256_private_make(&key, &err));
+    join(f, key);
+    expect(f, 202, "result", "pending");
+    ask(f, "GET", "/v1/nodes", "");
+    expect(f, 200, "waiting.0.name", "web1");
+    assert_int_equal(field(f, "nodes").list->len, 0);
+    snprintf(body, sizeof body, "{\"key\":\"%.*s\"}", 7 + 10,
+             value_str(field(f, "waiting.0.key")).data);
+    ask(f, "POST", "/v1/nodes/web1/approve", "{\"key\":\"00000000\"}");
+    expect(f, 409, "code", "conflict");
+    ask(f, "POST", "/v1/nodes/web1/approve", body);
+    expect(f, 200, "format", "eden.node-detail/1");
+    assert_true(field(f, "waiting.approved").boolean);
+    assert_int_equal(field(f, "node").kind, VALUE_NULL);
+    join(f, key);
+    expect(f, 200, "result", "admitted");
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"labels\":{\"role\":\"web\",\"old\":null}}");
+    expect(f, 200, "node.labels.role", "web");
+    assert_false(field(f, "node.alive").boolean);
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"labels\":{\"role\":7}}");
+    expect(f, 400, "code", "invalid");
+    ask(f, "GET", "/v1/nodes/web2", "");
+    expect(f, 404, "message", "there is no node 'web2'; did you mean 'web1'?");
+    ask(f, "DELETE", "/v1/nodes/web1", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "GET", "/v1/nodes/web1", "");
+    expect(f, 404, "code", "not-found");
+    p256_private_free(key);
+}
+
+static void who_asks_can_be_rejected(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key;
+    Error err;
+    assert_true(p256_private_make(&key, &err));
+    join(f, key);
+    ask(f, "POST", "/v1/nodes/web1/reject", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "POST", "/v1/nodes/web1/reject", "");
+    expect(f, 404, "code", "not-found");
+    p256_private_free(key);
+}
+
+static void keys_are_shown_as_they_are(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "PUT", "/v1/store?key=%2Fa%20b", "{\"value\":\"t\\u00e4xt\"}");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "GET", "/v1/store?key=/a%20b", "");
+    expect(f, 200, "value", "t\xc3\xa4xt");
+    assert_str(value_str(field(f, "key")), "/a b");
+    assert_int_equal(field(f, "version").integer, 1);
+    ask(f, "PUT", "/v1/store?key=%ff", "{\"value_base64\":\"/wA=\"}");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "GET", "/v1/store?key=%ff", "");
+    expect(f, 200, "value_base64", "/wA=");
+    assert_str(value_str(field(f, "key_base64")), "/w==");
+    ask(f, "DELETE", "/v1/store?key=%ff", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "DELETE", "/v1/store?key=%ff", "");
+    expect(f, 404, "code", "not-found");
+    ask(f, "GET", "/v1/store?key=%ff", "");
+    expect(f, 404, "code", "not-found");
+    ask(f, "PUT", "/v1/store?key=a", "{}");
+    expect(f, 400, "code", "invalid");
+    ask(f, "PUT", "/v1/store?key=a", "{\"value\":\"a\",\"value_base64\":\"\"}");
+    expect(f, 400, "code", "invalid");
+    char *large = arena_alloc_zero(&f->scratch->arena, STORE_VALUE_MAX + 20);
+    strcpy(large, "{\"value\":\"");
+    memset(large + 10, 'x', STORE_VALUE_MAX + 1);
+    strcpy(large + 10 + STORE_VALUE_MAX + 1, "\"}");
+    ask(f, "PUT", "/v1/store?key=a", large);
+    expect(f, 413, "code", "too-large");
+}
+
+static void facts_are_shown_as_json_or_not_at_all(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key;
+    Error err;
+    assert_true(p256_private_make(&key, &err));
+    join(f, key);
+    ask(f, "GET", "/v1/nodes/web1", "");
+    assert_int_equal(field(f, "facts").kind, VALUE_NULL);
+    ask(f, "PUT", "/v1/store?key=/eden/facts/web1", "{\"value\":\"{\\\"cpus\\\": 4}\"}");
+    ask(f, "GET", "/v1/nodes/web1", "");
+    assert_int_equal(field(f, "facts.cpus").integer, 4);
+    ask(f, "PUT", "/v1/store?key=/eden/facts/web1", "{\"value\":\"},{\"}");
+    ask(f, "GET", "/v1/nodes/web1", "");
+    assert_int_equal(field(f, "facts").kind, VALUE_NULL);
+    assert_true(field(f, "facts_error").len > 0);
+    p256_private_free(key);
+}
+
+/* --- Ends ------------------------------------------------------------------------------------ */
+
+/* Whatever is under way when everything ends, ends without a trace; in the order that api.h wants. */
+static void requests_under_way_end_with_the_server(void **state)
+{
+    static const char *const requests[][2] = {
+        { "GET", "/v1/nodes" },
+        { "GET", "/v1/nodes/web1" },
+        { "POST", "/v1/tokens" },
+        { "DELETE", "/v1/nodes/web1" },
+    };
+    for (size_t i = 0; i < COUNT_OF(requests); i++) {
+        Fixture *f = *state;
+        f->stops = true;
+        start(f, requests[i][0], requests[i][1], NULL, STR_EMPTY);
+        world_run(&f->world);
+        if (i + 1 < COUNT_OF(requests)) {
+            assert_int_equal(tear_down(state), 0);
+            assert_int_equal(set_up(state), 0);
+        }
+    }
+}
+
+static void joins_under_way_end_with_the_server(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key;
+    Str text;
+    char nonce[JOIN_NONCE_TEXT + 1];
+    Error err;
+    assert_true(p256_private_make(&key, &err));
+    JoinWish wish = { .name = STR("web1"),
+                      .ca = f->ca.chain.items[0].pin,
+                      .key = key,
+                      .now_ms = loop_wall_ms(f->world.loop) };
+    assert_true(join_request_make(&f->scratch->arena, &wish, &text, nonce, &err));
+    f->stops = true;
+    start(f, "POST", "/v1/join", "application/json", text);
+    world_run(&f->world);
+    p256_private_free(key);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(every_route_asks_who_calls),
+        ROW(methods_that_do_not_fit_are_told_to_who_may_use_others),
+        ROW(requests_that_make_no_sense_are_refused),
+        ROW(health_is_told),
+        ROW(tokens_are_made_listed_and_taken_back),
+        ROW(a_machine_joins_is_labeled_and_removed),
+        ROW(who_asks_can_be_rejected),
+        ROW(keys_are_shown_as_they_are),
+        ROW(facts_are_shown_as_json_or_not_at_all),
+        ROW(requests_under_way_end_with_the_server),
+        ROW(joins_under_way_end_with_the_server),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+#include "api/routes.h"
+
+#include "unit.h"
+
+static int set_up(void **state)
+{
+    static Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    *state = &arena;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_clear(*state);
+    return 0;
+}
+
+static void paths_lead_to_their_rows(void **state)
+{
+    static const struct {
+        const char *method, *path;
+        int route;        /* -1: none */
+        const char *part; /* NULL: no path of ours at all */
+    } cases[] = {
+        { "GET", "/v1/health", ROUTE_HEALTH, "" },
+        { "HEAD", "/v1/health", ROUTE_HEALTH, "" },
+        { "GET", "/v1/nodes/web1", ROUTE_NODE_SHOW, "web1" },
+        { "DELETE", "/v1/nodes/web1", ROUTE_NODE_REMOVE, "web1" },
+        { "PATCH", "/v1/nodes/web1", ROUTE_NODE_LABEL, "web1" },
+        { "POST", "/v1/nodes/web1/approve", ROUTE_NODE_APPROVE, "web1" },
+        { "DELETE", "/v1/tokens/abc", ROUTE_TOKEN_REVOKE, "abc" },
+        { "GET", "/v1/nodes/a%20b", ROUTE_NODE_SHOW, "a b" },
+        { "GET", "/v1/nodes/a%2541", ROUTE_NODE_SHOW, "a%41" }, /* decoded once */
+        { "GET", "/v1/nodes/approve", ROUTE_NODE_SHOW, "approve" },
+        { "get", "/v1/health", -1, "" },
+        { "POST", "/v1/health", -1, "" },
+        { "OPTIONS", "/v1/nodes/web1", -1, "web1" },
+        { "GET", "/", -1, NULL },
+        { "GET", "/v1", -1, NULL },
+        { "GET", "/v1/Health", -1, NULL },
+        { "GET", "/v1/%68ealth", -1, NULL }, /* words are written as they are */
+        { "GET", "/v1/nodes/web1/approve/x", -1, NULL },
+        { "GET", "/v2/health", -1, NULL },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        RouteMatch match;
+        Error err;
+        assert_true(route_match(*state, str_from_c(cases[i].method), str_from_c(cases[i].path),
+                                &match, &err));
+        const RouteRow *row = cases[i].route < 0 ? NULL : &route_rows[cases[i].route];
+        assert_ptr_equal(match.row, row);
+        assert_int_equal(match.row_count > 0, cases[i].part != NULL);
+        if (cases[i].part != NULL) {
+            assert_str(match.part, cases[i].part);
+        }
+    }
+}
+
+static void what_is_no_path_is_refused(void **state)
+{
+    static const char *const paths[] = {
+        "",
+        "v1/health",
+        "*",
+        "//v1/health",
+        "/v1//health",
+        "/v1/health/",
+        "/v1/nodes/",
+        "/v1/nodes/..",
+        "/v1/nodes/../health",
+        "/v1/./health",
+        "/v1/nodes/%2e%2E",
+        "/v1/nodes/.%2e/approve",
+        "/v1/nodes/a%2Fb",
+        "/v1/nodes/a%00",
+        "/v1/nodes/a%0a",
+        "/v1/nodes/a%7f",
+        "/v1/nodes/%",
+        "/v1/nodes/%4",
+        "/v1/nodes/%zz",
+        "/v1/nodes/a b",
+        "/v1/nodes/\xc3\xa4",
+    };
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        RouteMatch match;
+        Error err;
+        if (route_match(*state, STR("GET"), str_from_c(paths[i]), &match, &err)) {
+            fail_msg("\"%s\" is taken", paths[i]);
+        }
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_null(match.row);
+    }
+}
+
+static void every_row_leads_to_itself(void **state)
+{
+    Arena *arena = *state;
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        const RouteRow *row = &route_rows[i];
+        RouteMatch match;
+        Error err;
+        Buf path = buf_make_in(arena, BUF_UNLIMITED);
+        Str rest = str_from_offset(str_from_c(row->pattern), 1), word;
+        while (str_split_next(&rest, '/', &word)) {
+            buf_put_char(&path, '/');
+            buf_put(&path, word.data[0] == '<' ? STR("x") : word);
+        }
+        assert_true(route_match(arena, str_from_c(row->method), buf_str(&path), &match, &err));
+        assert_ptr_equal(match.row, row);
+        assert_true(row->help[0] != '\0' && row->handler != NULL);
+    }
+}
+
+static void a_query_is_one_parameter_or_none(void **state)
+{
+    static const struct {
+        int route;
+        const char *query, *value; /* NULL: refused */
+    } cases[] = {
+        { ROUTE_HEALTH, "", "" },
+        { ROUTE_HEALTH, "a=b", NULL },
+        { ROUTE_STORE_GET, "key=%2Feden%2fx", "/eden/x" },
+        { ROUTE_STORE_GET, "key=/a+b=c", "/a+b=c" },
+        { ROUTE_STORE_GET, "", NULL },
+        { ROUTE_STORE_GET, "key", NULL },
+        { ROUTE_STORE_GET, "key=", NULL },
+        { ROUTE_STORE_GET, "key=a&key=b", NULL },
+        { ROUTE_STORE_GET, "key=a&", NULL },
+        { ROUTE_STORE_GET, "other=a", NULL },
+        { ROUTE_STORE_GET, "%6bey=a", NULL },
+        { ROUTE_STORE_GET, "key=%", NULL },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Str value;
+        Error err;
+        bool ok = route_query(*state, &route_rows[cases[i].route], str_from_c(cases[i].query),
+                              &value, &err);
+        if (ok != (cases[i].value != NULL)) {
+            fail_msg("\"%s\"", cases[i].query);
+        }
+        if (ok) {
+            assert_str(value, cases[i].value);
+        } else {
+            assert_int_equal(err.kind, ERROR_INVALID);
+        }
+    }
+}
+
+static void bytes_of_a_key_may_be_any(void **state)
+{
+    Str value;
+    Error err;
+    assert_true(
+        route_query(*state, &route_rows[ROUTE_STORE_GET], STR("key=%00%ff%26"), &value, &err));
+    assert_int_equal(value.len, 3);
+    assert_memory_equal(value.data, "\0\xff&", 3);
+}
+
+static void who_may_is_one_table(void **state)
+{
+    const Caller nobody = { 0 };
+    const Caller node = { .has_identity = true, .is_ours = true, .is_approved = true };
+    const Caller server = {
+        .has_identity = true, .is_ours = true, .is_approved = true, .is_server = true
+    };
+    const Caller root = { .is_local = true, .is_operator = true };
+    const Caller other = { .is_local = true };
+    const struct {
+        const Caller *caller;
+        int status; /* for what is not for anybody; 0: may */
+    } cases[] = {
+        { &nobody, 401 }, { &node, 403 }, { &server, 403 }, { &root, 0 }, { &other, 403 }
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        for (size_t j = 0; j <= ROUTE_COUNT; j++) {
+            const RouteRow *row = j == ROUTE_COUNT ? NULL : &route_rows[j];
+            bool is_public = j == ROUTE_HEALTH || j == ROUTE_JOIN;
+            int status = 0;
+            Error err;
+            bool may = route_access(row, cases[i].caller, &status, &err);
+            assert_int_equal(may, is_public || cases[i].status == 0);
+            if (!may) {
+                assert_int_equal(status, cases[i].status);
+                assert_int_equal(err.kind, ERROR_DENIED);
+            }
+        }
+    }
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(paths_lead_to_their_rows),  ROW(what_is_no_path_is_refused),
+        ROW(every_row_leads_to_itself), ROW(a_query_is_one_parameter_or_none),
+        ROW(bytes_of_a_key_may_be_any), ROW(who_may_is_one_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
