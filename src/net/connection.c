@@ -192,9 +192,11 @@ static void begin(Connection *connection)
         become_ready(connection);
         return;
     }
-    char target[ADDRESS_HOST_MAX + 16] = "";
+    /* With the name: a resumed session shows no certificate in which it could be looked for. */
+    char target[2 * ADDRESS_HOST_MAX + 16] = "";
     if (opening != NULL) {
-        snprintf(target, sizeof target, "%s %u", opening->address.host, opening->address.port);
+        snprintf(target, sizeof target, "%s %u %s", opening->address.host, opening->address.port,
+                 opening->tls_host);
     }
     if (!tls_stream_new(connection->tls_context, connection->descriptor,
                         opening == NULL ? NULL : opening->tls_host, opening == NULL ? NULL : target,

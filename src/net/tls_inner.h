@@ -10,7 +10,7 @@ enum {
     TLS_TICKET_KEY = 32,
     TLS_TICKET_ROTATE_MS = 6 * 3600 * 1000, /* a ticket is good for one to two of these */
     TLS_SESSIONS_KEPT = 4,                  /* of a client: servers to come back to */
-    TLS_TARGET_MAX = 300,
+    TLS_TARGET_MAX = 540,
     TLS_PIN_BYTES = 32,
     TLS_CHAIN_MAX = 16 << 10, /* bytes of the certificates that a peer shows */
 };
