@@ -16,6 +16,9 @@
     X(KEY_STATUS, "status/<category>/<state>/<node>")          \
     X(KEY_NODE, "nodes/<node>")                                \
     X(KEY_NODE_ALIVE, "nodes/<node>/alive")                    \
+    X(KEY_ORDER, "orders/<node>/<run>")                        \
+    X(KEY_SESSION, "sessions/<node>")                          \
+    X(KEY_LOG, "logs/<node>/<slot>")                           \
     X(KEY_FACTS, "facts/<node>")                               \
     X(KEY_MACHINE, "machines/<id>")                            \
     X(KEY_SERVICE, "services/<service>/<node>/<id>")           \

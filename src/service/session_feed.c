@@ -1,0 +1,290 @@
+#include "service/session_feed.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+
+enum {
+    RETRY_MS = 1000,
+};
+
+/* A read that is under way. It is answered in any case; the feed may be gone. */
+typedef struct FeedRead {
+    SessionFeed *feed; /* NULL: it is */
+} FeedRead;
+
+struct SessionFeed {
+    SessionFeedOptions options;
+    Arena arena; /* of the range */
+    bool telling;
+    bool failed;
+
+    bool resetting; /* pages are read */
+    int64_t pinned; /* the revision of which they are; 0: the first page is still to be read */
+    Buf from;       /* where the next one starts */
+    FeedRead *read;
+    LoopTimer retry;
+
+    StoreWatch *watch;
+    bool owed;        /* the store waits for what was told to be taken */
+    bool reset_due;   /* as soon as that is */
+    bool open;        /* a part of a revision was told, the rest follows */
+    int64_t position; /* all up to here is told */
+};
+
+static void read_page(SessionFeed *feed);
+
+static void fail(SessionFeed *feed, const Error *why)
+{
+    if (!feed->failed) {
+        feed->failed = true;
+        feed->options.failed(feed->options.context, why);
+    }
+}
+
+static void tell(SessionFeed *feed, Changes *changes)
+{
+    BUG_IF(feed->telling);
+    feed->telling = true;
+    changes->watch = feed->options.watch;
+    feed->options.tell(feed->options.context, changes);
+}
+
+static void start_reset(SessionFeed *feed)
+{
+    feed->resetting = true;
+    feed->reset_due = feed->open = feed->owed = false;
+    feed->pinned = 0;
+    buf_reset(&feed->from);
+    buf_put(&feed->from, feed->options.range.key);
+    read_page(feed);
+}
+
+/* --- Changes ----------------------------------------------------------------------------------- */
+
+static void end_watch(SessionFeed *feed)
+{
+    store_watch_cancel(feed->watch);
+    feed->watch = NULL;
+    feed->owed = false;
+}
+
+/* Nothing has changed. That is told now and then, so that a quiet range is not compacted away; the
+ * watch goes on when the note is taken, because changes have no place to wait. */
+static void note(SessionFeed *feed, int64_t revision)
+{
+    if (feed->telling ||
+        (!feed->open && revision - feed->position < (int64_t)FEED_NOTE_REVISIONS)) {
+        return;
+    }
+    end_watch(feed);
+    feed->open = false;
+    feed->position = revision;
+    tell(feed, &(Changes){ .revision = revision, .complete = true });
+}
+
+static void batch_came(void *context, const StoreBatch *batch)
+{
+    SessionFeed *feed = context;
+    if (batch->err != NULL) {
+        end_watch(feed);
+        fail(feed, batch->err);
+        return;
+    }
+    if (batch->resync) {
+        end_watch(feed);
+        feed->reset_due = true;
+        if (!feed->telling) {
+            start_reset(feed);
+        }
+        return;
+    }
+    if (batch->count == 0) {
+        note(feed, batch->revision);
+        return;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Change *changes = ARENA_ARRAY(&arena, Change, batch->count);
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const StoreEvent *event = &batch->events[i];
+        changes[i] =
+            (Change){ event->deleted, event->kv.key, event->deleted ? STR_EMPTY : event->kv.value,
+                      event->kv.mod_revision };
+    }
+    feed->open = changes[batch->count - 1].revision > batch->revision;
+    if (!feed->open) {
+        feed->position = batch->revision;
+    }
+    feed->owed = true;
+    tell(feed, &(Changes){ .changes = changes,
+                           .change_count = batch->count,
+                           .revision = feed->position,
+                           .complete = !feed->open });
+}
+
+static bool start_watch(SessionFeed *feed, Error *err)
+{
+    StoreWatchSpec spec = {
+        .key = feed->options.range.key,
+        .end = feed->options.range.end,
+        .from = feed->position + 1,
+        .done = batch_came,
+        .context = feed,
+    };
+    return store_watch(feed->options.store, &spec, &feed->watch, err);
+}
+
+/* --- Everything there is ----------------------------------------------------------------------- */
+
+static void tell_page(SessionFeed *feed, const StoreReply *reply)
+{
+    const StoreOpReply *page = &reply->ops[0];
+    bool first = feed->pinned == 0;
+    if (first) {
+        feed->pinned = reply->revision;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Change *changes = ARENA_ARRAY(&arena, Change, page->kv_count + 1);
+    uint32_t count = 0;
+    size_t bytes = 0;
+    while (count < page->kv_count && (count == 0 || bytes < FEED_PAGE_BYTES)) {
+        const StoreKv *kv = &page->kvs[count];
+        bytes += kv->key.len + kv->value.len;
+        changes[count++] = (Change){ false, kv->key, kv->value, kv->mod_revision };
+    }
+    bool more = page->more || count < page->kv_count;
+    if (more) {
+        BUG_IF(count == 0);
+        buf_reset(&feed->from);
+        buf_put(&feed->from, changes[count - 1].key);
+        buf_put_char(&feed->from, '\0');
+    } else {
+        feed->resetting = false;
+        feed->position = feed->pinned;
+    }
+    tell(feed, &(Changes){ .changes = changes,
+                           .change_count = count,
+                           .revision = feed->pinned,
+                           .reset = first,
+                           .complete = !more });
+}
+
+static bool may_work_later(const Error *err)
+{
+    return err->kind == ERROR_UNAVAILABLE || err->kind == ERROR_LIMIT || err->kind == ERROR_TIMEOUT;
+}
+
+static void read_failed(SessionFeed *feed, const Error *err)
+{
+    if (err->kind == ERROR_NOT_FOUND && feed->pinned != 0) {
+        start_reset(feed); /* the revision was compacted between two pages */
+    } else if (may_work_later(err)) {
+        loop_timer_start(&feed->retry, RETRY_MS);
+    } else {
+        fail(feed, err);
+    }
+}
+
+static void read_done(void *context, const StoreReply *reply, const Error *err)
+{
+    FeedRead *read = context;
+    SessionFeed *feed = read->feed;
+    free(read);
+    if (feed == NULL) {
+        return;
+    }
+    feed->read = NULL;
+    if (err != NULL) {
+        read_failed(feed, err);
+    } else {
+        tell_page(feed, reply);
+    }
+}
+
+static void read_page(SessionFeed *feed)
+{
+    FeedRead *read = calloc(1, sizeof *read);
+    if (read == NULL) {
+        memory_exhausted(sizeof *read);
+    }
+    read->feed = feed;
+    feed->read = read;
+    StoreOp op = {
+        .kind = STORE_RANGE,
+        .key = buf_str(&feed->from),
+        .end = feed->options.range.end,
+        .revision = feed->pinned,
+        .limit = FEED_PAGE_KEYS,
+    };
+    Error err;
+    if (!store_op(feed->options.store, &op, read_done, read, &err)) {
+        feed->read = NULL;
+        free(read);
+        read_failed(feed, &err);
+    }
+}
+
+static void retry_runs(void *context)
+{
+    read_page(context);
+}
+
+/* --- What the owner says ----------------------------------------------------------------------- */
+
+bool session_feed_new(const SessionFeedOptions *options, SessionFeed **out, Error *err)
+{
+    SessionFeed *feed = calloc(1, sizeof *feed);
+    if (feed == NULL) {
+        memory_exhausted(sizeof *feed);
+    }
+    feed->options = *options;
+    arena_init(&feed->arena, ARENA_UNLIMITED);
+    feed->options.range.key = arena_copy(&feed->arena, options->range.key);
+    feed->options.range.end = arena_copy(&feed->arena, options->range.end);
+    feed->from = buf_make(STORE_KEY_MAX + 1);
+    loop_timer_init(&feed->retry, options->loop, retry_runs, feed);
+    feed->position = options->revision;
+    if (options->reset) {
+        start_reset(feed);
+    } else if (!start_watch(feed, err)) {
+        session_feed_free(feed);
+        return false;
+    }
+    *out = feed;
+    return true;
+}
+
+void session_feed_free(SessionFeed *feed)
+{
+    if (feed == NULL) {
+        return;
+    }
+    if (feed->read != NULL) {
+        feed->read->feed = NULL;
+    }
+    loop_timer_stop(&feed->retry);
+    store_watch_cancel(feed->watch);
+    buf_clear(&feed->from);
+    arena_clear(&feed->arena);
+    free(feed);
+}
+
+void session_feed_taken(SessionFeed *feed)
+{
+    feed->telling = false;
+    Error err;
+    if (feed->resetting) {
+        read_page(feed);
+    } else if (feed->reset_due) {
+        start_reset(feed);
+    } else if (feed->watch == NULL) {
+        if (!start_watch(feed, &err)) {
+            fail(feed, &err);
+        }
+    } else if (feed->owed) {
+        feed->owed = false;
+        store_watch_ack(feed->watch);
+    }
+}

@@ -1,0 +1,37 @@
+#include "service/session_range.h"
+
+#include "store/keys.h"
+#include "store/store.h"
+
+typedef struct RangeRow {
+    const char *name;
+    KeyKind kind;
+    bool of_node; /* the first part of the key is the node's name */
+    bool many;    /* all keys of the kind, else one */
+} RangeRow;
+
+static const RangeRow rows[] = {
+    { "node", KEY_NODE, true, false },
+    { "orders", KEY_ORDER, true, true },
+    { "version", KEY_CURRENT_VERSION, false, false },
+};
+
+bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *out, Error *err)
+{
+    for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+        const RangeRow *row = &rows[i];
+        if (!str_eq_c(name, row->name)) {
+            continue;
+        }
+        uint32_t count = row->of_node ? 1 : 0;
+        *out = (SessionRange){ 0 };
+        if (row->many) {
+            out->key = key_make_prefix(arena, prefix, row->kind, &node, count);
+            out->end = store_prefix_end(arena, out->key);
+        } else {
+            out->key = key_make(arena, prefix, row->kind, &node, count);
+        }
+        return true;
+    }
+    return error_set(err, ERROR_DENIED, "nodes may not read this");
+}

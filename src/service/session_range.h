@@ -1,0 +1,16 @@
+/* What a node may read of the store through its session: a short list of names, each of which is
+ * one key or one range that is about the node or for all. Pure. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+typedef struct SessionRange {
+    Str key;
+    Str end; /* empty: `key` alone */
+} SessionRange;
+
+/* "node": its own record. "orders": the runs that it shall do. "version": the version that all shall have.
+ * Fails with ERROR_DENIED for anything else. */
+MUST_CHECK bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *out,
+                              Error *err);

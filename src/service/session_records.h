@@ -1,0 +1,57 @@
+/* What records of a node become in the store, and how far a node is. Pure.
+ *
+ *     facts                          facts/<node>
+ *     status   CATEGORY/STATE        status/<category>/<state>/<node>; its other states go
+ *     result   RUN                   runs/<run>/nodes/<node>
+ *     result   RUN/STEP              runs/<run>/steps/<step>/<node>
+ *     log      any text              logs/<node>/<slot>
+ *
+ * Whatever the record says, every key has the name of the node that sent it in it. Bodies are JSON,
+ * except of logs, which are any text. Of logs the store keeps the last SESSION_LOG_SLOTS pieces of a
+ * node: they go round, so that a node that has much to say takes room from itself only. */
+#pragma once
+
+#include "rpc/session_server.h"
+#include "store/store.h"
+
+enum {
+    SESSION_LOG_SLOTS = 64,             /* of each node */
+    SESSION_LOG_MAX = 8 * 1024,         /* bytes of one; a longer one is refused */
+    SESSION_LOGS_BYTES = 512 * 1024,    /* of one message, as they are written */
+    SESSION_BODIES_BYTES = 1400 * 1024, /* of all others of one message */
+    SESSION_WRITES_MAX = 96,            /* operations that one message can become */
+};
+
+/* --- How far a node is: "eden.session/1" under sessions/<node> --------------------------------- */
+
+typedef struct SessionMark {
+    SessionCursor cursor;
+    uint64_t lost; /* logs that the node had to drop, ever */
+} SessionMark;
+
+Str session_mark_print(Arena *arena, const SessionMark *mark);
+/* Takes what session_mark_print gives. Fails with ERROR_INVALID. */
+MUST_CHECK bool session_mark_read(Arena *arena, Str text, SessionMark *out, Error *err);
+
+/* --- Records ----------------------------------------------------------------------------------- */
+
+typedef struct SessionSender {
+    Str prefix; /* of keys */
+    Str node;
+    uint64_t epoch; /* of the sequence numbers */
+    int64_t now_ms; /* since 1970 */
+} SessionSender;
+
+typedef struct SessionWrites {
+    StoreOp ops[SESSION_WRITES_MAX]; /* no key twice */
+    uint32_t op_count;
+    /* Of those that are not taken; there may be more than have room here. */
+    Refusal refusals[SESSION_REFUSALS_MAX];
+    uint32_t refusal_count;
+    uint64_t lost; /* what all records told of dropped logs */
+} SessionWrites;
+
+/* For at most SESSION_RECORDS_MAX records. What it points to is in `arena`, in the records, or for
+ * good. */
+void session_writes_make(Arena *arena, const SessionSender *sender, const Record *records,
+                         uint32_t count, SessionWrites *out);

@@ -1,0 +1,502 @@
+#include "service/session_service.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "service/presence.h"
+#include "service/session_feed.h"
+#include "service/session_records.h"
+#include "store/keys.h"
+
+typedef struct Session Session;
+
+struct SessionService {
+    SessionServiceOptions options;
+    Arena arena; /* of the options */
+    Presence *presence;
+    Session *sessions;
+    uint64_t taken, refused;
+};
+
+/* What is asked of the store. It is answered in any case; the session may be gone. */
+typedef struct SessionRequest {
+    Session *session; /* NULL: it is */
+    bool is_load;
+    bool is_unasked;  /* and here: the store knows nothing of it */
+    SessionMark mark; /* of an apply: what is written */
+    uint32_t record_count;
+    uint32_t refusal_count;
+    Refusal refusals[SESSION_REFUSALS_MAX];
+} SessionRequest;
+
+struct Session {
+    Session *next, *previous;
+    SessionService *service;
+    GrpcCall *call;
+    bool ending; /* the call is told so */
+    char node[NODE_NAME_MAX + 1];
+    SessionServer *machine;
+    Seat *seat;
+    SessionMark mark; /* as the store has it, as far as we know */
+    int64_t mark_revision;
+    SessionRequest *request;
+    LoopTask unasked; /* the store did not even take the request: */
+    Error unasked_why;
+    SessionFeed *feeds[SESSION_WATCHES_MAX];
+};
+
+/* Also from within the machine, which goes when the call has ended. */
+static void end(Session *session, const Error *why)
+{
+    if (!session->ending) {
+        session->ending = true;
+        log_info("a session ends", LOG_C("node", session->node), LOG_C("why", why->text));
+        grpc_call_fail(session->call, why);
+    }
+}
+
+/* --- The mark and records -------------------------------------------------------------------- */
+
+static SessionRequest *request_new(Session *session, bool is_load)
+{
+    SessionRequest *request = calloc(1, sizeof *request);
+    if (request == NULL) {
+        memory_exhausted(sizeof *request);
+    }
+    BUG_IF(session->request != NULL);
+    request->session = session;
+    request->is_load = is_load;
+    session->request = request;
+    return request;
+}
+
+/* Gives the session if it is still there; frees the request unless it is given. */
+static Session *request_end(SessionRequest *request)
+{
+    Session *session = request->session;
+    if (session == NULL) {
+        free(request);
+        return NULL;
+    }
+    session->request = NULL;
+    return session;
+}
+
+/* The machine is told in a later turn, as if the store had answered. */
+static void request_unasked(Session *session, const Error *err)
+{
+    session->request->is_unasked = true;
+    session->unasked_why = *err;
+    loop_defer(session->service->options.loop, &session->unasked);
+}
+
+static void unasked_runs(void *context)
+{
+    Session *session = context;
+    SessionRequest *request = session->request;
+    session->request = NULL;
+    if (request->is_load) {
+        session_server_loaded(session->machine, (SessionCursor){ 0 }, &session->unasked_why);
+    } else {
+        session_server_applied(session->machine, NULL, 0, &session->unasked_why);
+    }
+    free(request);
+}
+
+static Str mark_key(Arena *arena, const Session *session)
+{
+    Str node = str_from_c(session->node);
+    return key_make(arena, session->service->options.prefix, KEY_SESSION, &node, 1);
+}
+
+static bool read_mark(Session *session, const StoreReply *reply, Error *err)
+{
+    session->mark = (SessionMark){ 0 };
+    session->mark_revision = 0;
+    if (reply->ops[0].kv_count == 0) {
+        return true;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    session->mark_revision = reply->ops[0].kvs[0].mod_revision;
+    return session_mark_read(&arena, reply->ops[0].kvs[0].value, &session->mark, err);
+}
+
+static void load_done(void *context, const StoreReply *reply, const Error *err)
+{
+    Session *session = request_end(context);
+    if (session == NULL) {
+        return;
+    }
+    free(context);
+    Error damaged;
+    if (err == NULL && !read_mark(session, reply, &damaged)) {
+        err = &damaged;
+    }
+    session_server_loaded(session->machine, session->mark.cursor, err);
+}
+
+static void session_load(void *context)
+{
+    Session *session = context;
+    SessionRequest *request = request_new(session, true);
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Error err;
+    if (!store_get(session->service->options.store, mark_key(&arena, session), load_done, request,
+                   &err)) {
+        request_unasked(session, &err);
+    }
+}
+
+static void apply_done(void *context, const StoreReply *reply, const Error *err)
+{
+    SessionRequest *request = context;
+    Session *session = request_end(request);
+    if (session == NULL) {
+        return;
+    }
+    Error failure;
+    if (err == NULL && !reply->succeeded) {
+        if (reply->ops[0].count == 0) {
+            error_set(&failure, ERROR_DENIED, "it is no node of the cluster any more");
+        } else {
+            error_set(&failure, ERROR_CONFLICT, "another session of the node has taken records");
+        }
+        err = &failure;
+    }
+    if (err == NULL) {
+        session->mark = request->mark;
+        session->mark_revision = reply->revision;
+        session->service->taken += request->record_count;
+        session->service->refused += request->refusal_count;
+    }
+    session_server_applied(session->machine, request->refusals,
+                           err == NULL ? request->refusal_count : 0, err);
+    free(request);
+}
+
+static void session_apply(void *context, SessionCursor from, SessionCursor to,
+                          const Record *records, uint32_t count)
+{
+    Session *session = context;
+    BUG_IF(from.epoch != session->mark.cursor.epoch ||
+           from.sequence != session->mark.cursor.sequence);
+    const SessionServiceOptions *options = &session->service->options;
+    SessionRequest *request = request_new(session, false);
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    SessionSender sender = { options->prefix, str_from_c(session->node), to.epoch,
+                             loop_wall_ms(options->loop) };
+    SessionWrites writes;
+    session_writes_make(&arena, &sender, records, count, &writes);
+    request->mark = (SessionMark){ to, session->mark.lost };
+    if (__builtin_add_overflow(request->mark.lost, writes.lost, &request->mark.lost)) {
+        request->mark.lost = UINT64_MAX;
+    }
+    request->record_count = count;
+    request->refusal_count = writes.refusal_count;
+    memcpy(request->refusals, writes.refusals, sizeof request->refusals);
+
+    Str key = mark_key(&arena, session);
+    Str record = key_make(&arena, options->prefix, KEY_NODE, &sender.node, 1);
+    BUG_IF(writes.op_count == SESSION_WRITES_MAX);
+    writes.ops[writes.op_count++] = (StoreOp){
+        .kind = STORE_PUT,
+        .key = key,
+        .value = session_mark_print(&arena, &request->mark),
+    };
+    /* Whoever was removed meanwhile writes nothing any more, also before its session is cut. */
+    const StoreCompare compares[] = {
+        { STORE_MOD_REVISION, STORE_EQUAL, key, .number = session->mark_revision },
+        { STORE_VERSION, STORE_GREATER, record, .number = 0 },
+    };
+    const StoreOp look = { .kind = STORE_RANGE, .key = record, .count_only = true };
+    StoreTxn txn = { .compares = compares,
+                     .compare_count = COUNT_OF(compares),
+                     .success = writes.ops,
+                     .success_count = writes.op_count,
+                     .failure = &look,
+                     .failure_count = 1 };
+    Error err;
+    if (!store_txn(options->store, &txn, apply_done, request, &err)) {
+        request_unasked(session, &err);
+    }
+}
+
+/* --- Liveness -------------------------------------------------------------------------------- */
+
+static void session_evicted(void *context, const Error *why)
+{
+    Session *session = context;
+    session->seat = NULL;
+    end(session, why);
+}
+
+static void session_greeted(void *context, const NodeHello *hello, bool skewed)
+{
+    Session *session = context;
+    if (skewed) {
+        log_warning("the clocks of a node and this server differ", LOG_C("node", session->node),
+                    LOG_INT("node_ms", hello->wall_ms),
+                    LOG_INT("server_ms", loop_wall_ms(session->service->options.loop)));
+    }
+    session->seat =
+        presence_enter(session->service->presence, &(Sitter){ .node = str_from_c(session->node),
+                                                              .boot_id = hello->boot_id,
+                                                              .version = hello->version,
+                                                              .evicted = session_evicted,
+                                                              .context = session });
+}
+
+static void session_beat(void *context)
+{
+    Session *session = context;
+    if (session->seat != NULL) {
+        presence_beat(session->seat);
+    }
+}
+
+/* --- Watches --------------------------------------------------------------------------------- */
+
+static void feed_tells(void *context, const Changes *changes)
+{
+    Session *session = context;
+    session_server_changes(session->machine, changes);
+}
+
+static void feed_failed(void *context, const Error *why)
+{
+    end(context, why);
+}
+
+static bool session_watch(void *context, uint32_t watch, Str name, bool reset, int64_t revision,
+                          Error *err)
+{
+    Session *session = context;
+    const SessionServiceOptions *options = &session->service->options;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    SessionFeedOptions feed = {
+        .loop = options->loop,
+        .store = options->store,
+        .watch = watch,
+        .reset = reset,
+        .revision = revision,
+        .tell = feed_tells,
+        .failed = feed_failed,
+        .context = session,
+    };
+    return session_range(&arena, options->prefix, str_from_c(session->node), name, &feed.range,
+                         err) &&
+           session_feed_new(&feed, &session->feeds[watch], err);
+}
+
+static void session_taken(void *context, uint32_t watch, int64_t revision)
+{
+    Session *session = context;
+    session_feed_taken(session->feeds[watch]);
+}
+
+static void session_unwatch(void *context, uint32_t watch)
+{
+    Session *session = context;
+    session_feed_free(session->feeds[watch]);
+    session->feeds[watch] = NULL;
+}
+
+/* --- The call -------------------------------------------------------------------------------- */
+
+static bool session_can_send(void *context)
+{
+    const Session *session = context;
+    return grpc_call_is_writable(session->call);
+}
+
+static void session_send(void *context, Str message)
+{
+    Session *session = context;
+    Error err;
+    if (!session->ending && !grpc_call_send(session->call, message, &err)) {
+        /* Better no session than one that waits for what was never said. */
+        end(session, &err);
+    }
+}
+
+static void session_pause(void *context)
+{
+    const Session *session = context;
+    grpc_call_pause(session->call);
+}
+
+static void session_resume(void *context)
+{
+    const Session *session = context;
+    grpc_call_resume(session->call);
+}
+
+static void session_finish(void *context, const Error *why)
+{
+    end(context, why);
+}
+
+static const SessionServerOps session_ops = {
+    .can_send = session_can_send,
+    .send = session_send,
+    .pause = session_pause,
+    .resume = session_resume,
+    .finish = session_finish,
+    .greeted = session_greeted,
+    .load = session_load,
+    .apply = session_apply,
+    .beat = session_beat,
+    .watch = session_watch,
+    .taken = session_taken,
+    .unwatch = session_unwatch,
+};
+
+static bool identify(const SessionService *service, const Peer *peer, Identity *out, Error *err)
+{
+    if (service->options.identify != NULL) {
+        return service->options.identify(service->options.context, peer, out, err);
+    }
+    *out = peer->tls.identity;
+    return peer->tls.has_identity || error_set(err, ERROR_DENIED, "sessions are for nodes");
+}
+
+static void call_started(GrpcCall *call)
+{
+    SessionService *service = dispatch_data(call);
+    Identity identity;
+    Error err;
+    if (!identify(service, grpc_call_peer(call), &identity, &err)) {
+        grpc_call_set_data(call, NULL);
+        grpc_call_fail(call, &err);
+        return;
+    }
+    Session *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        memory_exhausted(sizeof *session);
+    }
+    session->service = service;
+    session->call = call;
+    memcpy(session->node, identity.node, sizeof session->node);
+    loop_task_init(&session->unasked, unasked_runs, session);
+    session->machine = session_server_new(&(SessionServerOptions){
+        .loop = service->options.loop,
+        .ops = &session_ops,
+        .context = session,
+        .node = str_from_c(session->node),
+        .server = service->options.server,
+        .store = service->options.store_id,
+    });
+    session->next = service->sessions;
+    if (session->next != NULL) {
+        session->next->previous = session;
+    }
+    service->sessions = session;
+    grpc_call_set_data(call, session);
+}
+
+static void call_message(GrpcCall *call, Str message)
+{
+    Session *session = grpc_call_data(call);
+    if (session != NULL && !session->ending) {
+        session_server_message(session->machine, message);
+    }
+}
+
+static void call_half_closed(GrpcCall *call)
+{
+    Session *session = grpc_call_data(call);
+    if (session != NULL && !session->ending) {
+        session->ending = true;
+        grpc_call_finish(call, GRPC_OK, STR_EMPTY);
+    }
+}
+
+static void call_writable(GrpcCall *call)
+{
+    Session *session = grpc_call_data(call);
+    if (session != NULL && !session->ending) {
+        session_server_writable(session->machine);
+    }
+}
+
+static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    Session *session = grpc_call_data(call);
+    if (session == NULL) {
+        return;
+    }
+    session->ending = true;
+    session_server_free(session->machine); /* ends its watches */
+    if (session->seat != NULL) {
+        presence_leave(session->seat);
+    }
+    SessionService *service = session->service;
+    loop_task_stop(service->options.loop, &session->unasked);
+    if (session->request != NULL && session->request->is_unasked) {
+        free(session->request);
+    } else if (session->request != NULL) {
+        session->request->session = NULL;
+    }
+    if (session->next != NULL) {
+        session->next->previous = session->previous;
+    }
+    if (session->previous != NULL) {
+        session->previous->next = session->next;
+    } else {
+        service->sessions = session->next;
+    }
+    free(session);
+}
+
+static const GrpcHandler session_handler = { call_started, call_message, call_half_closed,
+                                             call_writable, call_ended };
+
+/* --- The service ----------------------------------------------------------------------------- */
+
+SessionService *session_service_new(const SessionServiceOptions *options)
+{
+    BUG_IF(options->server.len > SESSION_TEXT_MAX || options->store_id.len > SESSION_TEXT_MAX);
+    SessionService *service = calloc(1, sizeof *service);
+    if (service == NULL) {
+        memory_exhausted(sizeof *service);
+    }
+    service->options = *options;
+    arena_init(&service->arena, ARENA_UNLIMITED);
+    service->options.prefix = arena_copy(&service->arena, options->prefix);
+    service->options.server = arena_copy(&service->arena, options->server);
+    service->options.store_id = arena_copy(&service->arena, options->store_id);
+    service->presence = presence_new(options->loop, options->store, service->options.prefix,
+                                     service->options.server);
+    return service;
+}
+
+void session_service_free(SessionService *service)
+{
+    if (service == NULL) {
+        return;
+    }
+    BUG_IF(service->sessions != NULL);
+    presence_free(service->presence);
+    arena_clear(&service->arena);
+    free(service);
+}
+
+MethodBinding session_service_binding(SessionService *service)
+{
+    return (MethodBinding){ METHOD_SESSION, &session_handler, service };
+}
+
+SessionServiceCounts session_service_counts(const SessionService *service)
+{
+    SessionServiceCounts counts = { .taken = service->taken, .refused = service->refused };
+    for (const Session *session = service->sessions; session != NULL; session = session->next) {
+        counts.sessions++;
+        counts.live += session_server_is_live(session->machine) && !session->ending;
+    }
+    return counts;
+}

@@ -1,0 +1,236 @@
+#include "service/session_feed.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+
+typedef struct Fixture {
+    Loop *loop;
+    Store *store;
+    SessionFeed *feed;
+    uint32_t messages, changes, resets;
+    bool complete;
+    int64_t revision, told_last; /* of the last message, of its last change */
+    int failures;
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    f->loop = loop_new_virtual(1);
+    f->store = store_open_memory(f->loop, &(StoreSettings){ .keep_revisions = -1 });
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    session_feed_free(f->feed);
+    store_close(f->store);
+    loop_free(f->loop);
+    free(f);
+    return 0;
+}
+
+static void pass(Fixture *f, int64_t ms)
+{
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + ms);
+}
+
+static void told(void *context, const Changes *changes)
+{
+    Fixture *f = context;
+    assert_int_equal(changes->watch, 3);
+    f->messages++;
+    f->resets += changes->reset;
+    f->changes = (changes->reset ? 0 : f->changes) + changes->change_count;
+    f->complete = changes->complete;
+    f->revision = changes->revision;
+    f->told_last =
+        changes->change_count > 0 ? changes->changes[changes->change_count - 1].revision : 0;
+}
+
+static void failed(void *context, const Error *why)
+{
+    Fixture *f = context;
+    f->failures++;
+}
+
+static void start(Fixture *f, bool reset, int64_t revision)
+{
+    Error err;
+    assert_true(session_feed_new(&(SessionFeedOptions){ .loop = f->loop,
+                                                        .store = f->store,
+                                                        .range = { STR("a/"), STR("a0") },
+                                                        .watch = 3,
+                                                        .reset = reset,
+                                                        .revision = revision,
+                                                        .tell = told,
+                                                        .failed = failed,
+                                                        .context = f },
+                                 &f->feed, &err));
+    pass(f, 10);
+}
+
+static void taken(Fixture *f)
+{
+    session_feed_taken(f->feed);
+    pass(f, 10);
+}
+
+static void put_done(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+    *(int64_t *)context = reply->revision;
+}
+
+static int64_t put(Fixture *f, const char *key, const char *value)
+{
+    int64_t revision = 0;
+    Error err;
+    assert_true(
+        store_put(f->store, str_from_c(key), str_from_c(value), 0, put_done, &revision, &err));
+    pass(f, 1);
+    assert_true(revision > 0);
+    return revision;
+}
+
+static void put_many(Fixture *f, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "a/%04d", i);
+        put(f, key, "1");
+    }
+}
+
+static void test_pages_are_of_one_revision(void **state)
+{
+    Fixture *f = *state;
+    put_many(f, FEED_PAGE_KEYS + 10);
+    start(f, true, 0);
+    assert_int_equal(f->messages, 1);
+    assert_false(f->complete);
+    int64_t pinned = f->revision;
+    int64_t later = put(f, "a/9999", "1");
+    assert_int_equal(f->messages, 1);
+    taken(f);
+    assert_int_equal(f->messages, 2);
+    assert_true(f->complete);
+    assert_int_equal(f->revision, pinned);
+    assert_int_equal(f->changes, FEED_PAGE_KEYS + 10);
+    taken(f);
+    assert_int_equal(f->messages, 3);
+    assert_int_equal(f->told_last, later);
+    assert_int_equal(f->resets, 1);
+}
+
+static void test_a_page_that_was_compacted_starts_all_anew(void **state)
+{
+    Fixture *f = *state;
+    put_many(f, FEED_PAGE_KEYS + 10);
+    start(f, true, 0);
+    int64_t last = put(f, "b", "1"), revision;
+    Error err;
+    assert_true(store_compact(f->store, last, put_done, &revision, &err));
+    pass(f, 10);
+    taken(f);
+    assert_int_equal(f->resets, 2);
+    assert_int_equal(f->revision, last);
+    assert_false(f->complete);
+    taken(f);
+    assert_true(f->complete);
+    assert_int_equal(f->changes, FEED_PAGE_KEYS + 10);
+    assert_int_equal(f->failures, 0);
+}
+
+static void test_nothing_comes_before_the_last_was_taken(void **state)
+{
+    Fixture *f = *state;
+    int64_t first = put(f, "a/1", "1");
+    put(f, "a/1", "2");
+    start(f, false, first);
+    assert_int_equal(f->messages, 1);
+    put(f, "a/1", "3");
+    put(f, "a/1", "4");
+    assert_int_equal(f->messages, 1);
+    taken(f);
+    taken(f);
+    assert_int_equal(f->changes, 3);
+    assert_int_equal(f->resets, 0);
+}
+
+static void test_a_revision_too_large_for_a_message_is_one_unit(void **state)
+{
+    Fixture *f = *state;
+    int64_t first = put(f, "a/1", "1"), revision = 0;
+    static char large[600 * 1000];
+    memset(large, 'x', sizeof large);
+    Str value = str_from(large, sizeof large);
+    const StoreOp ops[] = { { .kind = STORE_PUT, .key = STR("a/1"), .value = value },
+                            { .kind = STORE_PUT, .key = STR("a/2"), .value = value },
+                            { .kind = STORE_PUT, .key = STR("a/3"), .value = value } };
+    Error err;
+    assert_true(store_txn(f->store, &(StoreTxn){ .success = ops, .success_count = COUNT_OF(ops) },
+                          put_done, &revision, &err));
+    pass(f, 10);
+    start(f, false, first);
+    assert_int_equal(f->changes, 2);
+    assert_false(f->complete);
+    assert_int_equal(f->revision, first);
+    taken(f);
+    assert_int_equal(f->changes, 3);
+    assert_true(f->complete);
+    assert_int_equal(f->revision, revision);
+}
+
+static void test_a_quiet_range_is_kept_fresh(void **state)
+{
+    Fixture *f = *state;
+    start(f, true, 0);
+    assert_true(f->complete);
+    taken(f);
+    int64_t last = 0;
+    for (int i = 0; i < FEED_NOTE_REVISIONS + 5; i++) {
+        last = put(f, "b", "1");
+    }
+    assert_int_equal(f->messages, 1);
+    pass(f, 3 * (int64_t)STORE_PROGRESS_MS);
+    assert_int_equal(f->messages, 2);
+    assert_int_equal(f->revision, last);
+    assert_true(f->complete);
+    /* What changes meanwhile waits until the note is taken. */
+    int64_t changed = put(f, "a/1", "1");
+    assert_int_equal(f->messages, 2);
+    taken(f);
+    assert_int_equal(f->messages, 3);
+    assert_int_equal(f->told_last, changed);
+}
+
+static void test_another_store_is_told_from_the_start(void **state)
+{
+    Fixture *f = *state;
+    put(f, "a/1", "1");
+    start(f, false, 1000); /* as if a backup had been restored */
+    assert_int_equal(f->resets, 1);
+    assert_int_equal(f->changes, 1);
+    assert_true(f->complete);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_pages_are_of_one_revision, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_page_that_was_compacted_starts_all_anew, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_nothing_comes_before_the_last_was_taken, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_revision_too_large_for_a_message_is_one_unit, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_quiet_range_is_kept_fresh, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_another_store_is_told_from_the_start, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

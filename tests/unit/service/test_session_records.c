@@ -1,0 +1,176 @@
+#include "service/session_records.h"
+
+#include "store/keys.h"
+#include "unit.h"
+
+static int set_up(void **state)
+{
+    static Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    *state = &arena;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_clear(*state);
+    return 0;
+}
+
+static SessionWrites writes;
+
+static void make(Arena *arena, const Record *records, uint32_t count)
+{
+    SessionSender sender = { KEYS_PREFIX, STR("web1"), 0xabc, 1000 };
+    session_writes_make(arena, &sender, records, count, &writes);
+}
+
+static void check_op(uint32_t at, StoreOpKind kind, const char *key, const char *value)
+{
+    assert_true(at < writes.op_count);
+    assert_int_equal(writes.ops[at].kind, kind);
+    assert_str(writes.ops[at].key, key);
+    assert_str(writes.ops[at].value, value);
+}
+
+static void test_each_kind_has_its_key(void **state)
+{
+    const Record records[] = {
+        { 1, RECORD_FACTS, STR_EMPTY, STR("{\"a\":1}"), 0 },
+        { 2, RECORD_RESULT, STR("r-1"), STR("{}"), 2 },
+        { 3, RECORD_RESULT, STR("r-1/a/b"), STR("[]"), 0 },
+        { 67, RECORD_LOG, STR("boot"), STR("a \"line\"\n\xff"), 3 },
+    };
+    make(*state, records, COUNT_OF(records));
+    assert_int_equal(writes.op_count, 4);
+    check_op(0, STORE_PUT, "/eden/facts/web1", "{\"a\":1}");
+    check_op(1, STORE_PUT, "/eden/runs/r-1/nodes/web1", "{}");
+    check_op(2, STORE_PUT, "/eden/runs/r-1/steps/a%2Fb/web1", "[]");
+    check_op(3, STORE_PUT, "/eden/logs/web1/03",
+             "{\"format\":\"eden.log/1\",\"epoch\":\"0000000000000abc\",\"sequence\":67,\"lost\":3,"
+             "\"taken_ms\":1000,\"key\":\"boot\",\"text\":\"a \\\"line\\\"\\n\xef\xbf\xbd\"}");
+    assert_int_equal(writes.refusal_count, 0);
+    assert_int_equal(writes.lost, 5);
+}
+
+static void test_a_category_has_one_state(void **state)
+{
+    const Record records[] = {
+        { 1, RECORD_STATUS, STR("configured/running"), STR("1"), 0 },
+        { 2, RECORD_STATUS, STR("puppet/success"), STR("2"), 0 },
+    };
+    make(*state, records, COUNT_OF(records));
+    assert_int_equal(writes.op_count, 4);
+    check_op(0, STORE_DELETE, "/eden/status/configured/running/web1", "");
+    check_op(1, STORE_PUT, "/eden/status/configured/success/web1", "2");
+    check_op(2, STORE_DELETE, "/eden/status/configured/failed/web1", "");
+    check_op(3, STORE_DELETE, "/eden/status/configured/pending/web1", "");
+}
+
+static void test_of_equal_keys_the_last_holds(void **state)
+{
+    const Record records[] = {
+        { 1, RECORD_FACTS, STR_EMPTY, STR("1"), 0 },
+        { 2, RECORD_FACTS, STR_EMPTY, STR("2"), 0 },
+    };
+    make(*state, records, COUNT_OF(records));
+    assert_int_equal(writes.op_count, 1);
+    check_op(0, STORE_PUT, "/eden/facts/web1", "2");
+}
+
+static void test_nonsense_is_refused_and_harms_nothing_else(void **state)
+{
+    Arena *arena = *state;
+    Str large = str_from(arena_alloc_zero(arena, SESSION_LOG_MAX + 1), SESSION_LOG_MAX + 1);
+    const Record records[] = {
+        { 1, RECORD_FACTS, STR("other"), STR("{}"), 0 },
+        { 2, RECORD_FACTS, STR_EMPTY, STR("{"), 0 },
+        { 3, RECORD_STATUS, STR("configured"), STR("{}"), 0 },
+        { 4, RECORD_STATUS, STR("configured/done"), STR("{}"), 0 },
+        { 5, RECORD_STATUS, STR("configured/failed/web2"), STR("{}"), 0 },
+        { 6, RECORD_STATUS, STR("other/failed"), STR("{}"), 0 },
+        { 7, RECORD_RESULT, STR_EMPTY, STR("{}"), 0 },
+        { 8, RECORD_RESULT, STR("r 1"), STR("{}"), 0 },
+        { 9, RECORD_RESULT, STR("r/"), STR("{}"), 0 },
+        { 10, RECORD_LOG, STR_EMPTY, large, 0 },
+        { 11, RECORD_RESULT, STR("r"), STR("{}"), 0 },
+    };
+    make(arena, records, COUNT_OF(records));
+    assert_int_equal(writes.refusal_count, 10);
+    for (uint32_t i = 0; i < 10; i++) {
+        assert_int_equal(writes.refusals[i].sequence, i + 1);
+        assert_true(writes.refusals[i].reason.len > 0);
+    }
+    assert_int_equal(writes.op_count, 1);
+    check_op(0, STORE_PUT, "/eden/runs/r/nodes/web1", "{}");
+}
+
+/* Whatever a node puts into one message fits into one transaction. */
+static void test_the_worst_message_fits(void **state)
+{
+    Arena *arena = *state;
+    char *bytes = arena_alloc(arena, SESSION_RECORD_MAX);
+    memset(bytes, '\x01', SESSION_RECORD_MAX);
+    Record records[SESSION_RECORDS_MAX];
+    for (uint32_t i = 0; i < SESSION_RECORDS_MAX; i++) {
+        records[i] = (Record){ i + 1, RECORD_LOG, STR("k"), str_from(bytes, SESSION_LOG_MAX), 0 };
+    }
+    records[0] = (Record){ 1, RECORD_STATUS, STR("provisioned/failed"), STR("1"), 0 };
+    records[1] = (Record){ 2, RECORD_STATUS, STR("configured/failed"), STR("1"), 0 };
+    records[2] = (Record){ 3, RECORD_STATUS, STR("validated/failed"), STR("1"), 0 };
+    char *json = arena_alloc(arena, SESSION_RECORD_MAX);
+    memset(json, ' ', SESSION_RECORD_MAX);
+    json[0] = '1';
+    records[3] = (Record){ 4, RECORD_FACTS, STR_EMPTY, str_from(json, SESSION_RECORD_MAX), 0 };
+    records[4] = (Record){ 5, RECORD_RESULT, STR("r"), str_from(json, SESSION_RECORD_MAX), 0 };
+    make(arena, records, SESSION_RECORDS_MAX);
+    assert_true(writes.op_count < SESSION_WRITES_MAX);
+    size_t size = 0;
+    for (uint32_t i = 0; i < writes.op_count; i++) {
+        size += writes.ops[i].key.len + writes.ops[i].value.len;
+    }
+    assert_true(size < STORE_REQUEST_MAX);
+    assert_int_equal(writes.refusal_count, SESSION_REFUSALS_MAX);
+    assert_str(writes.refusals[0].reason, "too much in one message");
+    assert_int_equal(writes.refusals[0].sequence, 5);
+}
+
+static void test_marks_lead_there_and_back(void **state)
+{
+    Arena *arena = *state;
+    const SessionMark marks[] = { { { 0xabcdef, 7 }, 0 },
+                                  { { UINT64_MAX, UINT64_MAX }, UINT64_MAX },
+                                  { { 1, 0 }, 3 } };
+    for (unsigned i = 0; i < COUNT_OF(marks); i++) {
+        SessionMark back;
+        Error err;
+        assert_true(session_mark_read(arena, session_mark_print(arena, &marks[i]), &back, &err));
+        assert_int_equal(back.cursor.epoch, marks[i].cursor.epoch);
+        assert_int_equal(back.cursor.sequence, marks[i].cursor.sequence);
+        assert_int_equal(back.lost, marks[i].lost);
+    }
+    assert_str(session_mark_print(arena, &marks[0]),
+               "{\"format\":\"eden.session/1\",\"epoch\":\"0000000000abcdef\",\"sequence\":7,"
+               "\"lost\":0}");
+    Str whole = session_mark_print(arena, &marks[1]);
+    for (size_t len = 0; len < whole.len; len++) {
+        SessionMark back;
+        Error err;
+        assert_false(session_mark_read(arena, str_slice(whole, 0, len), &back, &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_each_kind_has_its_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_category_has_one_state, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_of_equal_keys_the_last_holds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nonsense_is_refused_and_harms_nothing_else, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_the_worst_message_fits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_marks_lead_there_and_back, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,540 @@
+/* The service over a Unix socket, with the memory store behind it and a node that is only a client. */
+#include "service/session_service.h"
+
+#include "net/grpc_client.h"
+#include "net/world.h"
+#include "rpc/session_server.h"
+
+typedef struct Fixture Fixture;
+
+/* A node's stream; a test says what it says, and sees what came last. */
+typedef struct Node {
+    Fixture *f;
+    GrpcClient *client;
+    GrpcCall *call;
+    Arena arena;
+    bool has_hello, ended;
+    ServerHello hello;
+    uint64_t acked;
+    uint32_t refusals;
+    Changes changes;
+    uint32_t change_messages, change_total;
+    GrpcStatus status;
+} Node;
+
+struct Fixture {
+    World world;
+    Scratch *scratch;
+    Arena arena;
+    Store *store;
+    SessionService *service;
+    Dispatch *dispatch;
+    GrpcServer *server;
+    Address address;
+    bool is_approved;
+    StoreReply reply;
+    bool answered;
+};
+
+/* --- The store ------------------------------------------------------------------------------- */
+
+static void op_done(void *context, const StoreReply *reply, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    StoreOpReply *op = ARENA_NEW(&f->arena, StoreOpReply);
+    *op = reply->ops[0];
+    StoreKv *kvs = ARENA_ARRAY(&f->arena, StoreKv, op->kv_count + 1);
+    for (uint32_t i = 0; i < op->kv_count; i++) {
+        kvs[i] = op->kvs[i];
+        kvs[i].key = arena_copy(&f->arena, kvs[i].key);
+        kvs[i].value = arena_copy(&f->arena, kvs[i].value);
+    }
+    op->kvs = kvs;
+    f->reply = *reply;
+    f->reply.ops = op;
+    f->answered = true;
+    loop_stop(f->world.loop);
+}
+
+static StoreOpReply ask(Fixture *f, StoreOp op)
+{
+    Error err;
+    f->answered = false;
+    assert_true(store_op(f->store, &op, op_done, f, &err));
+    while (!f->answered) {
+        world_run(&f->world);
+    }
+    return f->reply.ops[0];
+}
+
+static int64_t put(Fixture *f, const char *key, const char *value)
+{
+    ask(f, (StoreOp){ .kind = STORE_PUT, .key = str_from_c(key), .value = str_from_c(value) });
+    return f->reply.revision;
+}
+
+static void check_value(Fixture *f, const char *key, const char *value)
+{
+    StoreOpReply reply = ask(f, (StoreOp){ .kind = STORE_RANGE, .key = str_from_c(key) });
+    if (value == NULL) {
+        assert_int_equal(reply.kv_count, 0);
+    } else {
+        assert_int_equal(reply.kv_count, 1);
+        assert_str(reply.kvs[0].value, value);
+    }
+}
+
+static StoreKv get(Fixture *f, const char *key)
+{
+    StoreOpReply reply = ask(f, (StoreOp){ .kind = STORE_RANGE, .key = str_from_c(key) });
+    assert_int_equal(reply.kv_count, 1);
+    return reply.kvs[0];
+}
+
+/* --- The service ----------------------------------------------------------------------------- */
+
+static const Http2Header protocol[] = { { { PROTOCOL_HEADER, 13 }, { "1", 1 } } };
+
+static bool identify(void *context, const Peer *peer, Identity *out, Error *err)
+{
+    return identity_make(STR("blue"), STR("web1"), out, err);
+}
+
+static void describe(void *context, const Peer *peer, Caller *out)
+{
+    Fixture *f = context;
+    Error err;
+    out->has_identity = identify(NULL, peer, &out->identity, &err);
+    out->is_ours = true;
+    out->is_approved = f->is_approved;
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    arena_init(&f->arena, ARENA_UNLIMITED);
+    f->is_approved = true;
+    f->store = store_open_memory(f->world.loop, NULL);
+    f->service = session_service_new(&(SessionServiceOptions){
+        .loop = f->world.loop,
+        .store = f->store,
+        .prefix = STR("/eden"),
+        .server = STR("s1"),
+        .store_id = STR("store-1"),
+        .identify = identify,
+    });
+    MethodBinding binding = session_service_binding(f->service);
+    f->dispatch = dispatch_new(&binding, 1, describe, f);
+    GrpcServerOptions options = grpc_server_defaults();
+    options.loop = f->world.loop;
+    dispatch_serve(f->dispatch, &options);
+    f->server = grpc_server_new(&options);
+    ListenerOptions listener = listener_defaults();
+    const Listener *open;
+    Error err;
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
+    assert_true(grpc_server_listen(f->server, &listener, &f->address, &open, &err));
+    put(f, "/eden/nodes/web1", "{}");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    *state = f->scratch;
+    grpc_server_free(f->server);
+    world_pass(&f->world, 0);
+    dispatch_free(f->dispatch);
+    session_service_free(f->service);
+    store_close(f->store);
+    world_close(&f->world);
+    arena_clear(&f->arena);
+    free(f);
+    return scratch_tear_down(state);
+}
+
+/* --- The node -------------------------------------------------------------------------------- */
+
+static void node_message(GrpcCall *call, Str message)
+{
+    Node *node = grpc_call_data(call);
+    ServerMessage value;
+    Error err;
+    assert_true(
+        server_message_decode(&node->arena, arena_copy(&node->arena, message), &value, &err));
+    switch (value.kind) {
+    case SERVER_HELLO:
+        node->has_hello = true;
+        node->hello = value.hello;
+        break;
+    case SERVER_ACK:
+        node->acked = value.ack.sequence;
+        node->refusals += value.ack.refusal_count;
+        break;
+    case SERVER_CHANGES:
+        node->changes = value.changes;
+        node->change_messages++;
+        node->change_total += value.changes.change_count;
+        break;
+    }
+    loop_stop(node->f->world.loop);
+}
+
+static void node_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    Node *node = grpc_call_data(call);
+    node->call = NULL;
+    node->ended = true;
+    node->status = status;
+    loop_stop(node->f->world.loop);
+}
+
+static const GrpcHandler node_handler = { .message = node_message, .ended = node_ended };
+
+static void node_open(Fixture *f, Node *node)
+{
+    *node = (Node){ .f = f };
+    arena_init(&node->arena, ARENA_UNLIMITED);
+    GrpcClientOptions options = grpc_client_defaults();
+    options.loop = f->world.loop;
+    options.address = f->address;
+    options.metadata = protocol;
+    options.metadata_count = 1;
+    node->client = grpc_client_new(&options);
+    Error err;
+    assert_true(grpc_client_start(node->client, method_rows[METHOD_SESSION].path, GRPC_BIDI_STREAM,
+                                  &node_handler, node, 0, &node->call, &err));
+}
+
+static void node_close(Node *node)
+{
+    if (node->call != NULL) {
+        grpc_call_cancel(node->call);
+    }
+    grpc_client_free(node->client);
+    arena_clear(&node->arena);
+}
+
+static void say(Node *node, const NodeMessage *message)
+{
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    node_message_encode(message, &out);
+    Error err;
+    assert_true(grpc_call_send(node->call, buf_str(&out), &err));
+}
+
+static void say_hello(Node *node, const char *name, const char *watch, int64_t revision)
+{
+    NodeMessage message = { .kind = NODE_HELLO,
+                            .hello = { .protocol = 1,
+                                       .node = str_from_c(name),
+                                       .boot_id = STR("boot"),
+                                       .version = STR("1"),
+                                       .epoch = 5,
+                                       .wall_ms = loop_wall_ms(node->f->world.loop) } };
+    if (watch != NULL) {
+        message.hello.watch_count = 1;
+        message.hello.watches[0] =
+            (Watching){ str_from_c(watch),
+                        { revision > 0 ? STR("store-1") : STR_EMPTY, revision } };
+    }
+    say(node, &message);
+}
+
+static void wait_hello(Node *node)
+{
+    while (!node->has_hello) {
+        assert_false(node->ended);
+        world_run(&node->f->world);
+    }
+}
+
+static void wait_end(Node *node)
+{
+    while (!node->ended) {
+        world_run(&node->f->world);
+    }
+}
+
+static void open_live(Fixture *f, Node *node)
+{
+    node_open(f, node);
+    say_hello(node, "web1", NULL, 0);
+    wait_hello(node);
+}
+
+static void tell(Node *node, const Record *records, uint32_t count)
+{
+    say(node, &(NodeMessage){ .kind = NODE_RECORDS, .records = records, .record_count = count });
+}
+
+static void tell_one(Node *node, uint64_t sequence, RecordKind kind, const char *key,
+                     const char *body)
+{
+    tell(node, &(Record){ sequence, kind, str_from_c(key), str_from_c(body), 0 }, 1);
+    while (node->acked < sequence) {
+        assert_false(node->ended);
+        world_run(&node->f->world);
+    }
+}
+
+/* --- Tests ----------------------------------------------------------------------------------- */
+
+static void test_records_and_mark_are_one_transaction(void **state)
+{
+    Fixture *f = *state;
+    Node node;
+    open_live(f, &node);
+    assert_int_equal(node.hello.sequence, 0);
+    assert_str(node.hello.server, "s1");
+    assert_str(node.hello.store, "store-1");
+    tell_one(&node, 1, RECORD_FACTS, "", "{\"os\":1}");
+    StoreKv facts = get(f, "/eden/facts/web1"), mark = get(f, "/eden/sessions/web1");
+    assert_str(facts.value, "{\"os\":1}");
+    assert_int_equal(facts.mod_revision, mark.mod_revision);
+    tell_one(&node, 2, RECORD_STATUS, "configured/running", "{}");
+    tell_one(&node, 3, RECORD_STATUS, "configured/success", "{}");
+    check_value(f, "/eden/status/configured/running/web1", NULL);
+    check_value(f, "/eden/status/configured/success/web1", "{}");
+    tell_one(&node, 4, RECORD_RESULT, "r1", "[1]");
+    check_value(f, "/eden/runs/r1/nodes/web1", "[1]");
+    assert_int_equal(node.refusals, 0);
+    assert_int_equal(session_service_counts(f->service).taken, 4);
+    node_close(&node);
+}
+
+static void test_a_record_that_is_sent_again_is_not_taken_again(void **state)
+{
+    Fixture *f = *state;
+    Node node;
+    open_live(f, &node);
+    tell_one(&node, 1, RECORD_RESULT, "r1", "1");
+    node_close(&node);
+    int64_t revision = get(f, "/eden/runs/r1/nodes/web1").mod_revision;
+    open_live(f, &node);
+    assert_int_equal(node.hello.sequence, 1);
+    const Record records[] = { { 1, RECORD_RESULT, STR("r1"), STR("1"), 0 },
+                               { 2, RECORD_RESULT, STR("r2"), STR("2"), 0 } };
+    tell(&node, records, 2);
+    while (node.acked < 2) {
+        world_run(&f->world);
+    }
+    assert_int_equal(get(f, "/eden/runs/r1/nodes/web1").mod_revision, revision);
+    check_value(f, "/eden/runs/r2/nodes/web1", "2");
+    node_close(&node);
+}
+
+static void test_refusals_are_told_and_passed_over(void **state)
+{
+    Fixture *f = *state;
+    Node node;
+    open_live(f, &node);
+    tell_one(&node, 1, RECORD_FACTS, "", "no json");
+    assert_int_equal(node.refusals, 1);
+    check_value(f, "/eden/facts/web1", NULL);
+    tell_one(&node, 2, RECORD_FACTS, "", "1");
+    check_value(f, "/eden/facts/web1", "1");
+    node_close(&node);
+}
+
+static void test_a_newer_session_ends_the_older(void **state)
+{
+    Fixture *f = *state;
+    Node old, new;
+    open_live(f, &old);
+    open_live(f, &new);
+    wait_end(&old);
+    assert_int_equal(old.status, GRPC_FAILED_PRECONDITION);
+    tell_one(&new, 1, RECORD_FACTS, "", "1");
+    StoreKv alive = get(f, "/eden/nodes/web1/alive");
+    assert_true(alive.lease != 0);
+    assert_int_equal(store_status(f->store).leases, 1);
+    node_close(&old);
+    node_close(&new);
+}
+
+static void test_watches_tell_all_and_then_changes(void **state)
+{
+    Fixture *f = *state;
+    char key[64];
+    for (int i = 0; i < 150; i++) {
+        snprintf(key, sizeof key, "/eden/orders/web1/%03d", i);
+        put(f, key, "{}");
+    }
+    put(f, "/eden/orders/web10/1", "{}");
+    Node node;
+    node_open(f, &node);
+    say_hello(&node, "web1", "orders", 0);
+    uint32_t seen = 0;
+    for (;;) {
+        while (node.change_messages == seen) {
+            world_run(&f->world);
+        }
+        seen = node.change_messages;
+        assert_int_equal(node.changes.reset, seen == 1);
+        if (node.changes.complete) {
+            break;
+        }
+        say(&node, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, node.changes.revision } });
+    }
+    assert_int_equal(node.change_total, 150);
+    assert_true(seen > 2);
+    int64_t revision = node.changes.revision;
+    say(&node, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, revision } });
+    put(f, "/eden/orders/web10/1", "{\"not\":\"ours\"}");
+    int64_t changed = put(f, "/eden/orders/web1/new", "{\"do\":1}");
+    while (node.change_messages == seen) {
+        world_run(&f->world);
+    }
+    assert_int_equal(node.changes.change_count, 1);
+    assert_true(node.changes.complete && !node.changes.reset);
+    assert_str(node.changes.changes[0].key, "/eden/orders/web1/new");
+    assert_int_equal(node.changes.changes[0].revision, changed);
+    assert_true(node.changes.revision >= changed);
+    node_close(&node);
+}
+
+static void compacted(void *context, const StoreReply *reply, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    f->answered = true;
+    loop_stop(f->world.loop);
+}
+
+static void test_a_watch_goes_on_or_starts_anew_when_it_cannot(void **state)
+{
+    Fixture *f = *state;
+    int64_t first = put(f, "/eden/nodes/web1", "1");
+    put(f, "/eden/nodes/web1", "2");
+    Node node;
+    node_open(f, &node);
+    say_hello(&node, "web1", "node", first);
+    while (node.change_messages == 0) {
+        world_run(&f->world);
+    }
+    assert_false(node.changes.reset);
+    assert_str(node.changes.changes[0].value, "2");
+    node_close(&node);
+
+    int64_t last = put(f, "/eden/nodes/web1", "3");
+    Error err;
+    f->answered = false;
+    assert_true(store_compact(f->store, last, compacted, f, &err));
+    while (!f->answered) {
+        world_run(&f->world);
+    }
+    node_open(f, &node);
+    say_hello(&node, "web1", "node", first);
+    while (node.change_messages == 0) {
+        world_run(&f->world);
+    }
+    assert_true(node.changes.reset && node.changes.complete);
+    assert_str(node.changes.changes[0].value, "3");
+    node_close(&node);
+}
+
+static void test_what_a_node_may_not_is_refused(void **state)
+{
+    Fixture *f = *state;
+    Node node;
+    node_open(f, &node);
+    say_hello(&node, "web1", "facts", 0);
+    wait_end(&node);
+    assert_int_equal(node.status, GRPC_PERMISSION_DENIED);
+    node_close(&node);
+    node_open(f, &node);
+    say_hello(&node, "web2", NULL, 0);
+    wait_end(&node);
+    assert_int_equal(node.status, GRPC_PERMISSION_DENIED);
+    node_close(&node);
+    f->is_approved = false;
+    node_open(f, &node);
+    wait_end(&node);
+    assert_int_equal(node.status, GRPC_PERMISSION_DENIED);
+    node_close(&node);
+    check_value(f, "/eden/sessions/web1", NULL);
+}
+
+static void test_a_removed_node_writes_nothing(void **state)
+{
+    Fixture *f = *state;
+    Node node;
+    open_live(f, &node);
+    tell_one(&node, 1, RECORD_FACTS, "", "1");
+    ask(f, (StoreOp){ .kind = STORE_DELETE, .key = STR("/eden/nodes/web1") });
+    tell(&node, &(Record){ 2, RECORD_FACTS, STR_EMPTY, STR("2"), 0 }, 1);
+    wait_end(&node);
+    assert_int_equal(node.status, GRPC_PERMISSION_DENIED);
+    check_value(f, "/eden/facts/web1", "1");
+    node_close(&node);
+}
+
+static bool matches_all(void *context, const Peer *peer)
+{
+    return true;
+}
+
+static void test_a_dropped_node_leaves_nothing_behind(void **state)
+{
+    Fixture *f = *state;
+    Node node;
+    node_open(f, &node);
+    say_hello(&node, "web1", "node", 0);
+    wait_hello(&node);
+    for (uint64_t i = 1; i <= 20; i++) {
+        tell(&node, &(Record){ i, RECORD_RESULT, STR("r1"), STR("1"), 0 }, 1);
+    }
+    while (node.acked < 1) {
+        world_run(&f->world);
+    }
+    grpc_server_drop(f->server, matches_all, NULL);
+    wait_end(&node);
+    world_pass(&f->world, 0);
+    assert_int_equal(session_service_counts(f->service).sessions, 0);
+    assert_int_equal(store_status(f->store).watches, 0);
+    node_close(&node);
+    /* What was taken before is known when the node may come again. */
+    open_live(f, &node);
+    assert_true(node.hello.sequence >= 1);
+    node_close(&node);
+}
+
+static void test_a_damaged_mark_is_an_error(void **state)
+{
+    Fixture *f = *state;
+    put(f, "/eden/sessions/web1", "{}");
+    Node node;
+    node_open(f, &node);
+    say_hello(&node, "web1", NULL, 0);
+    wait_end(&node);
+    assert_int_equal(node.status, GRPC_INVALID_ARGUMENT);
+    node_close(&node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_records_and_mark_are_one_transaction, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_record_that_is_sent_again_is_not_taken_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_refusals_are_told_and_passed_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_newer_session_ends_the_older, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_watches_tell_all_and_then_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_watch_goes_on_or_starts_anew_when_it_cannot, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_what_a_node_may_not_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_removed_node_writes_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_dropped_node_leaves_nothing_behind, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_damaged_mark_is_an_error, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
