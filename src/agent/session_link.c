@@ -1,0 +1,262 @@
+#include "agent/session_link.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "rpc/access.h"
+
+struct SessionLink {
+    SessionLinkOptions options;
+    LinkServer *servers;
+    uint32_t server_count;
+    SessionNode *machine;
+    GrpcClient *client; /* NULL: there is no connection */
+    GrpcCall *call;     /* NULL: it does not stand yet */
+};
+
+static const Http2Header metadata[] = { { { PROTOCOL_HEADER, sizeof PROTOCOL_HEADER - 1 },
+                                          { "1", 1 } } };
+_Static_assert(SESSION_PROTOCOL == 1, "the header says which protocol is spoken");
+
+/* --- The connection -------------------------------------------------------------------------- */
+
+static void disconnect(void *context)
+{
+    SessionLink *link = context;
+    if (link->call != NULL) {
+        grpc_call_cancel(link->call);
+        link->call = NULL;
+    }
+    grpc_client_free(link->client);
+    link->client = NULL;
+}
+
+static void is_over(SessionLink *link, const Error *why)
+{
+    disconnect(link);
+    session_node_closed(link->machine, why);
+}
+
+static void call_message(GrpcCall *call, Str message)
+{
+    SessionLink *link = grpc_call_data(call);
+    session_node_message(link->machine, message);
+}
+
+static void call_writable(GrpcCall *call)
+{
+    SessionLink *link = grpc_call_data(call);
+    session_node_writable(link->machine);
+}
+
+static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    SessionLink *link = grpc_call_data(call);
+    link->call = NULL;
+    Error why;
+    if (status == GRPC_OK) {
+        error_set(&why, ERROR_UNAVAILABLE, "the server has ended the session");
+    } else {
+        error_set(&why, grpc_status_kind(status), "%" STR_FMT, STR_ARG(text));
+    }
+    is_over(link, &why);
+}
+
+static const GrpcHandler call_handler = { .message = call_message,
+                                          .writable = call_writable,
+                                          .ended = call_ended };
+
+static void client_ready(void *context)
+{
+    SessionLink *link = context;
+    Error err;
+    if (!grpc_client_start(link->client, method_rows[METHOD_SESSION].path, GRPC_BIDI_STREAM,
+                           &call_handler, link, 0, &link->call, &err)) {
+        is_over(link, &err);
+        return;
+    }
+    session_node_connected(link->machine);
+}
+
+static void client_closed(void *context, const Error *why)
+{
+    SessionLink *link = context;
+    Error err = *why;
+    if (err.kind == ERROR_NONE) {
+        error_set(&err, ERROR_UNAVAILABLE, "the server has closed the connection");
+    }
+    link->call = NULL; /* over with it */
+    is_over(link, &err);
+}
+
+static void connect_to(void *context, uint32_t server)
+{
+    SessionLink *link = context;
+    BUG_IF(link->client != NULL || server >= link->server_count);
+    const LinkServer *one = &link->servers[server];
+    GrpcClientOptions options = grpc_client_defaults();
+    options.loop = link->options.loop;
+    options.address = one->address;
+    options.tls = link->options.tls;
+    options.tls_host = one->name[0] == '\0' ? NULL : one->name;
+    options.open_timeout_ms = SESSION_OPEN_MS;
+    options.response_max = SESSION_DOWN_MAX;
+    options.metadata = metadata;
+    options.metadata_count = COUNT_OF(metadata);
+    options.ready = client_ready;
+    options.closed = client_closed;
+    options.context = link;
+    link->client = grpc_client_new(&options);
+}
+
+/* --- What the machine says ------------------------------------------------------------------- */
+
+static bool can_send(void *context)
+{
+    const SessionLink *link = context;
+    return link->call != NULL && grpc_call_is_writable(link->call);
+}
+
+static void send_message(void *context, Str message)
+{
+    const SessionLink *link = context;
+    Error err;
+    /* What a call that is over does not take is sent again in the next session. */
+    if (link->call != NULL && !grpc_call_send(link->call, message, &err)) {
+        log_debug("a message was not sent", LOG_C("error", err.text));
+    }
+}
+
+static WatchPosition position(void *context, uint32_t watch)
+{
+    const SessionLink *link = context;
+    return link->options.ops->position(link->options.context, watch);
+}
+
+static void changes_came(void *context, const Changes *changes, Str store, uint64_t ticket)
+{
+    const SessionLink *link = context;
+    link->options.ops->changes(link->options.context, changes, store, ticket);
+}
+
+static void moved(void *context, SessionNodeState state)
+{
+    const SessionLink *link = context;
+    if (state == SESSION_WAITING) {
+        SessionNodeStatus status = session_node_status(link->machine);
+        log_info("no session, trying the next server", LOG_C("why", status.why->text),
+                 LOG_INT("in_ms", status.until_ms - loop_now_ms(link->options.loop)));
+    }
+    if (link->options.ops->moved != NULL) {
+        link->options.ops->moved(link->options.context, state);
+    }
+}
+
+static void refused(void *context, const Refusal *refusal)
+{
+    const SessionLink *link = context;
+    log_warning("the server does not take a record",
+                LOG_INT("sequence", (int64_t)refusal->sequence), LOG_STR("why", refusal->reason));
+    if (link->options.ops->refused != NULL) {
+        link->options.ops->refused(link->options.context, refusal);
+    }
+}
+
+static void skewed(void *context, int64_t server_ms, int64_t node_ms)
+{
+    log_warning("the clocks of this node and its server differ", LOG_INT("node_ms", node_ms),
+                LOG_INT("server_ms", server_ms));
+}
+
+static const SessionNodeOps node_ops = {
+    .connect = connect_to,
+    .disconnect = disconnect,
+    .can_send = can_send,
+    .send = send_message,
+    .position = position,
+    .changes = changes_came,
+    .moved = moved,
+    .refused = refused,
+    .skewed = skewed,
+};
+
+/* --- What the owner says --------------------------------------------------------------------- */
+
+static void copy_servers(SessionLink *link, const LinkServer *servers, uint32_t count)
+{
+    BUG_IF(count == 0);
+    LinkServer *copy = calloc(count, sizeof *copy);
+    if (copy == NULL) {
+        memory_exhausted(count * sizeof *copy);
+    }
+    memcpy(copy, servers, count * sizeof *copy);
+    free(link->servers);
+    link->servers = copy;
+    link->server_count = count;
+}
+
+SessionLink *session_link_new(const SessionLinkOptions *options)
+{
+    SessionLink *link = calloc(1, sizeof *link);
+    if (link == NULL) {
+        memory_exhausted(sizeof *link);
+    }
+    link->options = *options;
+    copy_servers(link, options->servers, options->server_count);
+    link->machine = session_node_new(&(SessionNodeOptions){
+        .loop = options->loop,
+        .ops = &node_ops,
+        .context = link,
+        .outbox = options->outbox,
+        .node = options->node,
+        .boot_id = options->boot_id,
+        .version = options->version,
+        .watches = options->watches,
+        .watch_count = options->watch_count,
+        .server_count = options->server_count,
+    });
+    return link;
+}
+
+void session_link_free(SessionLink *link)
+{
+    if (link == NULL) {
+        return;
+    }
+    session_node_free(link->machine);
+    disconnect(link);
+    free(link->servers);
+    free(link);
+}
+
+void session_link_start(SessionLink *link)
+{
+    session_node_start(link->machine);
+}
+
+void session_link_stop(SessionLink *link)
+{
+    session_node_stop(link->machine);
+}
+
+void session_link_set_servers(SessionLink *link, const LinkServer *servers, uint32_t count)
+{
+    copy_servers(link, servers, count);
+    session_node_set_servers(link->machine, count);
+}
+
+void session_link_wake(SessionLink *link)
+{
+    session_node_wake(link->machine);
+}
+
+void session_link_taken(SessionLink *link, uint32_t watch, uint64_t ticket)
+{
+    session_node_taken(link->machine, watch, ticket);
+}
+
+SessionNodeStatus session_link_status(const SessionLink *link)
+{
+    return session_node_status(link->machine);
+}

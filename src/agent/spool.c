@@ -1,0 +1,302 @@
+#include "agent/spool.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "agent/spool_frame.h"
+#include "base/bug.h"
+#include "base/log.h"
+#include "sys/append_file.h"
+
+#define SPOOL_NAME "spool"
+
+struct Spool {
+    SpoolOptions options;
+    Outbox *outbox;
+    AppendFile file;
+    uint64_t epoch;
+    Buf pending;           /* entries that are not written */
+    uint64_t pending_last; /* the highest record that is not stored; 0: none */
+    bool has_pending_last;
+    Buf image; /* a whole file that is to take the place of the one there; empty: none */
+    LoopTimer flush;
+    bool hurried; /* the timer is for records, not for trims */
+    bool failing;
+    Error why;
+};
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+/* The image becomes the file, at one moment. */
+static bool write_image(Spool *spool, Error *err)
+{
+    const Directory *directory = spool->options.directory;
+    if (!directory_write(directory, SPOOL_NAME, buf_str(&spool->image), true, err)) {
+        return false;
+    }
+    append_file_close(&spool->file);
+    if (!append_file_open(directory, SPOOL_NAME, &spool->file, err)) {
+        return false;
+    }
+    buf_clear(&spool->image);
+    spool->image = buf_make(BUF_UNLIMITED);
+    return true;
+}
+
+/* What waits becomes a frame at the end of the file, on the disk, or nothing happens. */
+static bool write_pending(Spool *spool, Error *err)
+{
+    AUTO_CLEAR(Buf) frame = buf_make(BUF_UNLIMITED);
+    spool_put_frame(&frame, spool->epoch, buf_str(&spool->pending));
+    int64_t size = spool->file.size;
+    if (!append_file_add(&spool->file, buf_str(&frame), err)) {
+        return false;
+    }
+    if (!append_file_sync(&spool->file, err)) {
+        /* Nobody knows what the disk has of it: it must not stand before what comes next. */
+        Error cut;
+        if (!append_file_cut(&spool->file, size, &cut)) {
+            log_error("the spool may end in a damaged record", LOG_C("error", cut.text));
+        }
+        return false;
+    }
+    buf_clear(&spool->pending);
+    return true;
+}
+
+/* File (or the image that waits to become it) and what waits, without what is not needed. */
+static bool make_image(Spool *spool, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str text = buf_str(&spool->image);
+    if (text.len == 0 && !append_file_read(&spool->file, &arena, SPOOL_FILE_MAX, &text, err)) {
+        return false;
+    }
+    AUTO_CLEAR(Buf) all = buf_make(BUF_UNLIMITED);
+    buf_put(&all, text);
+    if (spool->pending.len > 0) {
+        spool_put_frame(&all, spool->epoch, buf_str(&spool->pending));
+    }
+    SpoolImage image;
+    if (!spool_read(&arena, buf_str(&all), &image, err)) {
+        return error_wrap(err, "%s", spool->file.name);
+    }
+    buf_clear(&spool->image);
+    spool->image = buf_make(BUF_UNLIMITED);
+    spool_print(&image, &spool->image);
+    buf_clear(&spool->pending);
+    return true;
+}
+
+static bool is_mostly_needless(const Spool *spool)
+{
+    return (uint64_t)spool->file.size > SPOOL_SLACK + 2 * outbox_counts(spool->outbox).bytes;
+}
+
+static bool write_all(Spool *spool, Error *err)
+{
+    if (spool->image.len == 0 && spool->pending.len > SPOOL_CONTENT_MAX / 2 &&
+        !make_image(spool, err)) {
+        return false;
+    }
+    if ((spool->image.len > 0 && !write_image(spool, err)) ||
+        (spool->pending.len > 0 && !write_pending(spool, err))) {
+        return false;
+    }
+    return !is_mostly_needless(spool) || (make_image(spool, err) && write_image(spool, err));
+}
+
+bool spool_flush(Spool *spool, Error *err)
+{
+    loop_timer_stop(&spool->flush);
+    spool->hurried = false;
+    bool ok = write_all(spool, err);
+    if (!ok && spool->pending.len > SPOOL_PENDING) {
+        /* Records come and are dropped while the disk takes nothing. */
+        Error ignored;
+        (void)!make_image(spool, &ignored);
+    }
+    if (!ok && !spool->failing) {
+        log_warning("the spool cannot be written, records wait in memory",
+                    LOG_C("error", err->text));
+    }
+    spool->failing = !ok;
+    if (!ok) {
+        spool->why = *err;
+        spool->hurried = true;
+        loop_timer_start(&spool->flush, SPOOL_RETRY_MS);
+        return false;
+    }
+    if (spool->has_pending_last) {
+        spool->has_pending_last = false;
+        outbox_stored(spool->outbox, spool->pending_last);
+    }
+    return true;
+}
+
+static void flush_runs(void *context)
+{
+    Spool *spool = context;
+    bool records = spool->has_pending_last;
+    Error err;
+    if (spool_flush(spool, &err) && records) {
+        spool->options.stored(spool->options.context);
+    }
+}
+
+/* --- What the outbox says -------------------------------------------------------------------- */
+
+static void hurry(Spool *spool)
+{
+    if (!spool->hurried) {
+        spool->hurried = true;
+        loop_timer_start(&spool->flush, SPOOL_FLUSH_MS);
+    }
+}
+
+static void storage_append(void *context, const Record *record)
+{
+    Spool *spool = context;
+    spool_put_record(&spool->pending, record);
+    spool->pending_last = record->sequence;
+    spool->has_pending_last = true;
+    hurry(spool);
+}
+
+static void storage_drop(void *context, uint64_t sequence)
+{
+    Spool *spool = context;
+    spool_put_drop(&spool->pending, sequence);
+    if (!loop_timer_started(&spool->flush)) {
+        loop_timer_start(&spool->flush, SPOOL_TRIM_MS);
+    }
+}
+
+static void storage_trim(void *context, uint64_t sequence)
+{
+    Spool *spool = context;
+    spool_put_trim(&spool->pending, sequence);
+    if (!loop_timer_started(&spool->flush)) {
+        loop_timer_start(&spool->flush, SPOOL_TRIM_MS);
+    }
+}
+
+static void storage_restart(void *context, uint64_t epoch, const Record *const *records,
+                            uint32_t count)
+{
+    Spool *spool = context;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    SpoolImage image = { .epoch = epoch, .last_sequence = count };
+    for (uint32_t i = 0; i < count; i++) {
+        VEC_PUSH(&arena, &image.records, *records[i]);
+    }
+    spool->epoch = epoch;
+    buf_clear(&spool->pending);
+    buf_reset(&spool->image);
+    spool_print(&image, &spool->image);
+    spool->pending_last = count;
+    spool->has_pending_last = true;
+    hurry(spool);
+}
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+static bool make_file(Spool *spool, Error *err)
+{
+    SpoolImage image = { .epoch = loop_random(spool->options.loop) };
+    if (image.epoch == 0) {
+        image.epoch = 1;
+    }
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    spool_print(&image, &out);
+    return directory_write(spool->options.directory, SPOOL_NAME, buf_str(&out), true, err);
+}
+
+/* Everything that is there; a torn tail goes. */
+static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
+{
+    const Directory *directory = spool->options.directory;
+    directory_drop_drafts(directory);
+    if (!directory_has(directory, SPOOL_NAME) && !make_file(spool, err)) {
+        return false;
+    }
+    Str text;
+    if (!append_file_open(directory, SPOOL_NAME, &spool->file, err) ||
+        !append_file_read(&spool->file, arena, SPOOL_FILE_MAX, &text, err)) {
+        return false;
+    }
+    if (!spool_read(arena, text, image, err)) {
+        return error_wrap(err, "%s", spool->file.name);
+    }
+    if (image->whole < text.len) {
+        log_warning("the end of the spool was not written to its end, cutting it",
+                    LOG_C("file", spool->file.name),
+                    LOG_INT("bytes", (int64_t)(text.len - image->whole)));
+        return append_file_cut(&spool->file, (int64_t)image->whole, err) &&
+               append_file_sync(&spool->file, err);
+    }
+    return true;
+}
+
+bool spool_open(const SpoolOptions *options, Spool **out, Error *err)
+{
+    Spool *spool = calloc(1, sizeof *spool);
+    if (spool == NULL) {
+        memory_exhausted(sizeof *spool);
+    }
+    spool->options = *options;
+    spool->file.descriptor = -1;
+    spool->pending = spool->image = buf_make(BUF_UNLIMITED);
+    loop_timer_init(&spool->flush, options->loop, flush_runs, spool);
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    SpoolImage image;
+    if (!load(spool, &arena, &image, err)) {
+        append_file_close(&spool->file);
+        free(spool);
+        return false;
+    }
+    spool->epoch = image.epoch;
+    spool->outbox = outbox_new(&(OutboxOptions){
+        .epoch = image.epoch,
+        .last_sequence = image.last_sequence,
+        .bytes_max = options->bytes_max,
+        .storage = { storage_append, storage_drop, storage_trim, storage_restart, spool },
+        .room = options->room,
+        .room_context = options->context,
+    });
+    for (uint32_t i = 0; i < image.records.len; i++) {
+        outbox_restore(spool->outbox, &image.records.items[i]);
+    }
+    *out = spool;
+    return true;
+}
+
+void spool_close(Spool *spool)
+{
+    if (spool == NULL) {
+        return;
+    }
+    Error err;
+    if ((spool->pending.len > 0 || spool->image.len > 0) && !spool_flush(spool, &err)) {
+        log_warning("records are lost that the spool could not take", LOG_C("error", err.text));
+    }
+    loop_timer_stop(&spool->flush);
+    outbox_free(spool->outbox);
+    append_file_close(&spool->file);
+    buf_clear(&spool->pending);
+    buf_clear(&spool->image);
+    free(spool);
+}
+
+Outbox *spool_outbox(Spool *spool)
+{
+    return spool->outbox;
+}
+
+SpoolStatus spool_status(const Spool *spool)
+{
+    return (SpoolStatus){ spool->file.size, spool->failing ? &spool->why : NULL };
+}

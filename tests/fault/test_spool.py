@@ -1,0 +1,111 @@
+"""The spool of a node: killed at any moment, no record is lost and no number means two records."""
+
+import os
+import pathlib
+import random
+import subprocess
+
+import pytest
+
+KILLS = 100  # from outside
+AT_CALLS = 80  # in the middle of a system call, of a write after its first half
+COUNT = 120  # rounds of a life that ends by itself
+
+BUILD = pathlib.Path(
+    os.environ.get("EDEN_BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))
+)
+WRITER = BUILD / "tests" / "fault" / "spool_writer"
+
+
+class History:
+    """What was told over many lives of a spool, and what a look at it must show."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.numbers = {}  # (epoch, sequence): id
+        self.sent = set()  # ids
+        self.acked = 0  # all ids up to here
+        self.acks = 0
+        self.next = 1
+        self.cut = 0
+
+    def hear(self, text):
+        """Takes the lines of a writer; the last one may be cut."""
+        for line in text[: text.rfind("\n") + 1].splitlines():
+            words = line.split()
+            if words[0] == "ack":
+                self.acked = max(self.acked, int(words[1]))
+                self.acks += 1
+                continue
+            number, what = (words[1], int(words[2])), int(words[3])
+            assert self.numbers.setdefault(number, what) == what, "a number means two records"
+            self.sent.add(what)
+
+    def check(self):
+        done = subprocess.run([WRITER, "dump", self.folder], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        self.cut += done.stderr.count("cutting it")
+        assert done.stderr.count("\n") == done.stderr.count("cutting it"), done.stderr
+        epoch, last, ids = None, 0, []
+        for line in done.stdout.splitlines():
+            words = line.split()
+            if words[0] == "spool":
+                epoch, last = words[1], int(words[2])
+                continue
+            number, what = (epoch, int(words[1])), int(words[2])
+            assert self.numbers.get(number, what) == what, "a number means two records"
+            assert number[1] <= last
+            ids.append(what)
+        assert ids == sorted(set(ids)), "out of order, or twice"
+        lost = {what for what in self.sent if what > self.acked} - set(ids)
+        assert not lost, "records are lost"
+        highest = max((n for e, n in self.numbers if e == epoch), default=0)
+        assert last >= highest, "a number would be given again"
+        self.next = max([self.next, *ids, *self.sent]) + 1
+
+    def start(self, chance, count, env=None):
+        return subprocess.Popen(
+            [WRITER, "work", self.folder, str(chance.getrandbits(60)), str(self.next), str(count)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def history(tmp_path):
+    return History(tmp_path / "spool")
+
+
+def test_killed_at_any_moment_no_record_is_lost(history):
+    chance = random.Random(1)
+    for _ in range(KILLS):
+        running = history.start(chance, 0)
+        # It goes on while we read, so the moment is chance beyond the count, too.
+        text = running.stdout.read(chance.randrange(1, 6000))
+        running.kill()
+        text += running.stdout.read()
+        assert running.stderr.read() == ""
+        running.wait()
+        history.hear(text)
+        history.check()
+    assert len(history.sent) > KILLS * 20
+    assert history.acks > KILLS
+
+
+def test_killed_in_the_middle_of_a_write_no_record_is_lost(history, moment_path):
+    chance = random.Random(2)
+    preload = {**os.environ, "LD_PRELOAD": str(moment_path)}
+    preload["ASAN_OPTIONS"] = ":".join(
+        filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])
+    )
+    killed = unfinished = 0
+    while killed < AT_CALLS:
+        at = chance.randrange(1, 250)
+        running = history.start(chance, COUNT, {**preload, "EDEN_KILL_AT": str(at)})
+        text, errors = running.communicate()
+        assert running.returncode in (0, -9), errors
+        killed += running.returncode == -9
+        unfinished += running.returncode == 0
+        assert unfinished < AT_CALLS, "the moments come too late"
+        history.hear(text)
+        history.check()
+    assert history.cut > 0, "no write was torn"

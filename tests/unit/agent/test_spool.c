@@ -1,0 +1,318 @@
+#include "agent/spool.h"
+
+#include <sys/resource.h>
+
+#include "agent/spool_frame.h"
+#include "base/log.h"
+#include "scratch.h"
+#include "sys/file.h"
+
+typedef struct Fixture {
+    Scratch *scratch;
+    Loop *loop;
+    Directory directory;
+    Spool *spool;
+    int stored;
+} Fixture;
+
+static void stored(void *context)
+{
+    Fixture *f = context;
+    f->stored++;
+}
+
+static bool try_open(Fixture *f, Error *err)
+{
+    return spool_open(
+        &(SpoolOptions){
+            .loop = f->loop, .directory = &f->directory, .stored = stored, .context = f },
+        &f->spool, err);
+}
+
+static void open_spool(Fixture *f)
+{
+    Error err;
+    assert_true(try_open(f, &err));
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    f->scratch = *state;
+    *state = f;
+    f->loop = loop_new_virtual(1);
+    Error err;
+    assert_true(directory_open(f->scratch->path, &f->directory, &err));
+    open_spool(f);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    *state = f->scratch;
+    spool_close(f->spool);
+    directory_close(&f->directory);
+    loop_free(f->loop);
+    free(f);
+    return scratch_tear_down(state);
+}
+
+static void pass(Fixture *f, int64_t ms)
+{
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + ms);
+}
+
+static void reopen(Fixture *f)
+{
+    spool_close(f->spool);
+    f->spool = NULL;
+    open_spool(f);
+}
+
+static uint64_t add(Fixture *f, RecordKind kind, const char *body)
+{
+    uint64_t sequence;
+    Error err;
+    assert_true(
+        outbox_add(spool_outbox(f->spool), kind, STR("key"), str_from_c(body), &sequence, &err));
+    return sequence;
+}
+
+/* What there is to send, one letter each; all of it then counts as sent. */
+static void check_unsent(Fixture *f, const char *bodies)
+{
+    const Record *record;
+    Outbox *outbox = spool_outbox(f->spool);
+    for (; *bodies != '\0'; bodies++) {
+        record = outbox_peek(outbox);
+        assert_non_null(record);
+        assert_int_equal(record->body.len, 1);
+        assert_int_equal(record->body.data[0], *bodies);
+        assert_str(record->key, "key");
+        outbox_advance(outbox);
+    }
+    assert_null(outbox_peek(outbox));
+}
+
+static Str file_text(Fixture *f)
+{
+    Str text;
+    Error err;
+    assert_true(file_read(&f->scratch->arena, scratch_place(f->scratch, "spool"), SPOOL_FILE_MAX,
+                          &text, &err));
+    return text;
+}
+
+static void put_file(Fixture *f, Str text)
+{
+    Error err;
+    assert_true(file_write_atomic(scratch_place(f->scratch, "spool"), text, &err));
+}
+
+static void test_records_are_sent_when_they_are_stored(void **state)
+{
+    Fixture *f = *state;
+    assert_int_equal(add(f, RECORD_FACTS, "a"), 1);
+    add(f, RECORD_LOG, "b");
+    assert_null(outbox_peek(spool_outbox(f->spool)));
+    pass(f, SPOOL_FLUSH_MS + 1);
+    assert_int_equal(f->stored, 1);
+    check_unsent(f, "ab");
+}
+
+static void test_records_outlive_the_process(void **state)
+{
+    Fixture *f = *state;
+    uint64_t epoch = outbox_epoch(spool_outbox(f->spool));
+    assert_true(epoch != 0);
+    add(f, RECORD_FACTS, "a");
+    add(f, RECORD_RESULT, "b");
+    add(f, RECORD_LOG, "c");
+    reopen(f);
+    assert_int_equal(outbox_epoch(spool_outbox(f->spool)), epoch);
+    check_unsent(f, "abc");
+    outbox_acknowledge(spool_outbox(f->spool), 2);
+    pass(f, SPOOL_TRIM_MS + 1);
+    reopen(f);
+    check_unsent(f, "c");
+    outbox_acknowledge(spool_outbox(f->spool), 3);
+    reopen(f);
+    check_unsent(f, "");
+    /* A number is never given twice. */
+    assert_int_equal(outbox_last_sequence(spool_outbox(f->spool)), 3);
+    assert_int_equal(add(f, RECORD_FACTS, "d"), 4);
+}
+
+static void test_numbers_start_anew_in_another_epoch(void **state)
+{
+    Fixture *f = *state;
+    add(f, RECORD_FACTS, "a");
+    add(f, RECORD_FACTS, "b");
+    pass(f, SPOOL_FLUSH_MS + 1);
+    check_unsent(f, "ab");
+    outbox_acknowledge(spool_outbox(f->spool), 1);
+    add(f, RECORD_FACTS, "c");
+    outbox_restart(spool_outbox(f->spool), 77);
+    add(f, RECORD_FACTS, "d");
+    pass(f, SPOOL_FLUSH_MS + 1);
+    check_unsent(f, "bcd");
+    reopen(f);
+    assert_int_equal(outbox_epoch(spool_outbox(f->spool)), 77);
+    assert_int_equal(outbox_last_sequence(spool_outbox(f->spool)), 3);
+    check_unsent(f, "bcd");
+}
+
+static void test_the_file_stays_small(void **state)
+{
+    Fixture *f = *state;
+    static char body[10000];
+    memset(body, 'x', sizeof body - 1);
+    for (int i = 0; i < 500; i++) {
+        uint64_t sequence = add(f, RECORD_RESULT, body);
+        pass(f, SPOOL_FLUSH_MS + 1);
+        assert_non_null(outbox_peek(spool_outbox(f->spool)));
+        outbox_advance(spool_outbox(f->spool));
+        outbox_acknowledge(spool_outbox(f->spool), sequence);
+        assert_true(spool_status(f->spool).bytes < SPOOL_SLACK + 50000);
+    }
+    add(f, RECORD_RESULT, "a");
+    reopen(f);
+    check_unsent(f, "a");
+    assert_int_equal(outbox_last_sequence(spool_outbox(f->spool)), 501);
+}
+
+static void test_a_torn_tail_is_cut(void **state)
+{
+    Fixture *f = *state;
+    add(f, RECORD_FACTS, "a");
+    pass(f, SPOOL_FLUSH_MS + 1);
+    size_t first = file_text(f).len;
+    add(f, RECORD_FACTS, "b");
+    pass(f, SPOOL_FLUSH_MS + 1);
+    Str text = file_text(f);
+    spool_close(f->spool);
+    for (size_t len = first; len <= text.len; len++) {
+        put_file(f, str_slice(text, 0, len));
+        open_spool(f);
+        check_unsent(f, len == text.len ? "ab" : "a");
+        /* What is written next stands where the torn one stood. */
+        add(f, RECORD_FACTS, "c");
+        reopen(f);
+        check_unsent(f, len == text.len ? "abc" : "ac");
+        spool_close(f->spool);
+    }
+    char *zeros = arena_copy_c(&f->scratch->arena, text);
+    memset(zeros + first, 0, text.len - first);
+    put_file(f, str_from(zeros, text.len));
+    open_spool(f);
+    check_unsent(f, "a");
+}
+
+static void test_any_other_damage_is_an_error(void **state)
+{
+    Fixture *f = *state;
+    add(f, RECORD_FACTS, "a");
+    pass(f, SPOOL_FLUSH_MS + 1);
+    size_t first = file_text(f).len;
+    add(f, RECORD_FACTS, "b");
+    pass(f, SPOOL_FLUSH_MS + 1);
+    Str text = file_text(f);
+    spool_close(f->spool);
+    f->spool = NULL;
+    for (size_t at = 0; at < first; at++) {
+        char *bytes = arena_copy_c(&f->scratch->arena, text);
+        bytes[at] ^= 0x10;
+        put_file(f, str_from(bytes, text.len));
+        Error err;
+        assert_false(try_open(f, &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_non_null(strstr(err.text, "/spool: "));
+        assert_true(str_eq(file_text(f), str_from(bytes, text.len)));
+    }
+    put_file(f, STR_EMPTY);
+    Error err;
+    assert_false(try_open(f, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+}
+
+/* A record may hold anything, also the bytes of a spool. */
+static void test_a_spool_inside_of_a_record_is_only_a_record(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    AUTO_CLEAR(Buf) inner = buf_make(BUF_UNLIMITED);
+    AUTO_CLEAR(Buf) content = buf_make(BUF_UNLIMITED);
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    SpoolImage image = { .epoch = 5 };
+    spool_print(&image, &inner);
+    image.epoch = 6;
+    spool_print(&image, &text);
+    size_t whole = text.len;
+    spool_put_record(&content, &(Record){ 1, RECORD_LOG, STR_EMPTY, buf_str(&inner), 0 });
+    spool_put_frame(&text, 6, buf_str(&content));
+    Error err;
+    SpoolImage back;
+    assert_true(spool_read(&arena, str_slice(buf_str(&text), 0, text.len - 1), &back, &err));
+    assert_int_equal(back.whole, whole);
+    assert_int_equal(back.records.len, 0);
+    assert_true(spool_read(&arena, buf_str(&text), &back, &err));
+    assert_int_equal(back.records.len, 1);
+    assert_int_equal(back.whole, text.len);
+}
+
+/* No room on the disk: a limit of the process says so as well. */
+static void test_a_full_disk_makes_records_wait(void **state)
+{
+    Fixture *f = *state;
+    static char body[20000];
+    memset(body, 'x', sizeof body - 1);
+    struct rlimit old, none = { 200, 200 };
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    none.rlim_max = old.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    add(f, RECORD_RESULT, body);
+    pass(f, SPOOL_FLUSH_MS + 1);
+    assert_non_null(spool_status(f->spool).why);
+    assert_null(outbox_peek(spool_outbox(f->spool)));
+    /* Much comes and goes, and memory stays within the bound: logs are dropped for results. */
+    for (int i = 0; i < 400; i++) {
+        uint64_t sequence;
+        Error err;
+        bool ok = outbox_add(spool_outbox(f->spool), i < 200 ? RECORD_LOG : RECORD_RESULT,
+                             STR("key"), str_from_c(body), &sequence, &err);
+        assert_true(ok || err.kind == ERROR_LIMIT);
+        pass(f, SPOOL_RETRY_MS);
+    }
+    assert_int_equal(f->stored, 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    pass(f, SPOOL_RETRY_MS + 1);
+    assert_null(spool_status(f->spool).why);
+    assert_int_equal(f->stored, 1);
+    uint32_t records = outbox_counts(spool_outbox(f->spool)).records;
+    assert_true(records > 100);
+    reopen(f);
+    assert_int_equal(outbox_counts(spool_outbox(f->spool)).records, records);
+    assert_int_equal(outbox_peek(spool_outbox(f->spool))->sequence, 1);
+}
+
+int main(void)
+{
+    log_set_sink((LogSink){ .level = LOG_LEVEL_OFF }); /* warnings are part of what is tried here */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_records_are_sent_when_they_are_stored, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_records_outlive_the_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_numbers_start_anew_in_another_epoch, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_the_file_stays_small, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_torn_tail_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_any_other_damage_is_an_error, set_up, tear_down),
+        cmocka_unit_test(test_a_spool_inside_of_a_record_is_only_a_record),
+        cmocka_unit_test_setup_teardown(test_a_full_disk_makes_records_wait, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
