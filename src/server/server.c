@@ -1,0 +1,327 @@
+#include "server/server.h"
+
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "base/bug.h"
+#include "cluster/roster.h"
+#include "net/grpc_server.h"
+#include "pki/credential.h"
+#include "pki/peer.h"
+#include "rpc/dispatch.h"
+#include "server/founding.h"
+#include "service/store_service.h"
+#include "sys/directory.h"
+
+struct Server {
+    ServerOptions options;
+    Arena arena; /* settings and certificates */
+    ServerSettings settings;
+    Credential ca, node, serving;
+    Store *store;
+    Roster *roster;
+    StoreService *store_service;
+    Dispatch *dispatch;
+    TlsContext *rpc_tls;
+    GrpcServer *rpc;
+    const Listener *rpc_listener;
+    Admission *admission;
+    Api *api;
+    TlsContext *api_tls;
+    HttpServer *public_api, *local_api; /* by TLS, and by the Unix socket */
+    const Listener *api_listener;
+};
+
+/* --- Who may ------------------------------------------------------------------------------------ */
+
+/* Whose a certificate is: a node of this cluster, by its present enrolment. */
+static bool check_peer(const Server *server, const TlsPeer *peer, const RosterNode **out,
+                       Error *err)
+{
+    ShownPeer shown = { .has_identity = peer->has_identity,
+                        .identity = peer->identity,
+                        .serial = str_from_c(peer->serial),
+                        .not_before_ms = peer->not_before_s * 1000,
+                        .not_after_ms = peer->not_after_s * 1000 };
+    PeerRules rules = { .cluster = str_from_c(server->settings.cluster),
+                        .revoked = roster_revoked(server->roster) };
+    if (!peer_check(&shown, &rules, loop_wall_ms(server->options.loop), err)) {
+        return false;
+    }
+    const RosterNode *node = roster_find(server->roster, str_from_c(peer->identity.node));
+    if (node == NULL) {
+        return error_set(err, ERROR_DENIED, "'%s' is no node of this cluster", peer->identity.node);
+    }
+    /* The enrolment is the first half of the serial number. */
+    if (strncmp(node->enrolment, peer->serial, ENROLMENT_TEXT) != 0) {
+        return error_set(err, ERROR_DENIED, "'%s' has joined anew since this certificate was made",
+                         peer->identity.node);
+    }
+    *out = node;
+    return true;
+}
+
+static bool verify(void *context, const TlsPeer *peer, Error *err)
+{
+    const RosterNode *node;
+    return check_peer(context, peer, &node, err);
+}
+
+static void describe(void *context, const Peer *peer, Caller *out)
+{
+    const Server *server = context;
+    const RosterNode *node = NULL;
+    Error err;
+    *out = (Caller){ .is_local = peer->is_local,
+                     .is_operator = peer->is_local && peer->uid == 0,
+                     .has_identity = peer->tls.has_identity,
+                     .identity = peer->tls.identity };
+    if (!peer->is_local && peer->tls.has_identity) {
+        out->is_ours = strcmp(peer->tls.identity.cluster, server->settings.cluster) == 0;
+        out->is_approved = check_peer(server, &peer->tls, &node, &err);
+        out->is_revoked =
+            !revocation_check(roster_revoked(server->roster), str_from_c(peer->tls.identity.node),
+                              str_from_c(peer->tls.serial), &err);
+        out->is_server = node != NULL && node->is_server;
+    }
+}
+
+static bool is_out(void *context, const Peer *peer)
+{
+    const RosterNode *node;
+    Error err;
+    return !peer->is_local && !check_peer(context, &peer->tls, &node, &err);
+}
+
+/* --- Listening ---------------------------------------------------------------------------------- */
+
+static Str chain_text(Arena *arena, CertificateSet chain)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < chain.count; i++) {
+        buf_put(&text, certificate_pem(arena, &chain.items[i]));
+    }
+    return buf_str(&text);
+}
+
+static bool make_tls(Server *server, const Credential *own, const TlsOptions *options,
+                     TlsContext **out, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(KeyText) key = { 0 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!p256_private_text(own->key, &key, err)) {
+        return false;
+    }
+    TlsMaterial material = { .certificate = chain_text(&arena, own->chain),
+                             .key = str_from(key.text, key.len),
+                             .ca = chain_text(&arena,
+                                              (CertificateSet){ server->ca.chain.items, 1 }) };
+    return tls_context_new(server->options.loop, options, &material, out, err);
+}
+
+static bool listen_rpc(Server *server, Error *err)
+{
+    MethodBinding bindings[STORE_SERVICE_METHODS];
+    Address address;
+    TlsOptions tls = {
+        .role = TLS_SERVER, .protocol = "h2", .verify = verify, .verify_context = server
+    };
+    if (!address_parse(server->settings.rpc, PORT_RPC, &address, err) ||
+        !make_tls(server, &server->node, &tls, &server->rpc_tls, err)) {
+        return false;
+    }
+    server->store_service = store_service_new(server->store);
+    store_service_bind(server->store_service, bindings);
+    server->dispatch = dispatch_new(bindings, COUNT_OF(bindings), describe, server);
+    GrpcServerOptions options = grpc_server_defaults();
+    options.loop = server->options.loop;
+    dispatch_serve(server->dispatch, &options);
+    server->rpc = grpc_server_new(&options);
+    ListenerOptions listening = listener_defaults();
+    listening.loop = server->options.loop;
+    listening.tls = server->rpc_tls;
+    return grpc_server_listen(server->rpc, &listening, &address, &server->rpc_listener, err);
+}
+
+static HttpServer *make_http(Server *server, uint64_t body_max)
+{
+    HttpServerOptions options = http_server_defaults();
+    options.loop = server->options.loop;
+    options.body_max = body_max;
+    api_serve(server->api, &options);
+    return http_server_new(&options);
+}
+
+/* Anybody may connect there, to ask for little. */
+static bool listen_public(Server *server, Error *err)
+{
+    /* A joiner that knows the CA by its pin only needs the CA itself too. */
+    Certificate chain[2] = { server->serving.chain.items[0], server->ca.chain.items[0] };
+    Credential own = { .key = server->serving.key, .chain = { chain, 2 } };
+    TlsOptions tls = { .role = TLS_SERVER_PUBLIC, .protocol = "http/1.1" };
+    ListenerOptions listening = listener_defaults();
+    Address address;
+    if (!address_parse(server->settings.api, PORT_API, &address, err) ||
+        !make_tls(server, &own, &tls, &server->api_tls, err)) {
+        return false;
+    }
+    listening.loop = server->options.loop;
+    listening.tls = server->api_tls;
+    server->public_api = make_http(server, API_PUBLIC_BODY_MAX);
+    return http_server_listen(server->public_api, &listening, &address, &server->api_listener, err);
+}
+
+static bool listen_local(Server *server, Error *err)
+{
+    ListenerOptions listening = listener_defaults();
+    const Listener *listener;
+    Address address;
+    if (server->options.socket == NULL) {
+        return true;
+    }
+    listening.loop = server->options.loop;
+    server->local_api = make_http(server, API_LOCAL_BODY_MAX);
+    return address_parse(str_from_c(server->options.socket), 0, &address, err) &&
+           http_server_listen(server->local_api, &listening, &address, &listener, err);
+}
+
+static bool listen_api(Server *server, Error *err)
+{
+    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
+    server->admission =
+        admission_new(&(AdmissionSettings){ .loop = server->options.loop,
+                                            .store = server->store,
+                                            .prefix = STORE_KEYS_PREFIX,
+                                            .cluster = str_from_c(server->settings.cluster),
+                                            .ca = &server->ca,
+                                            .bundle = { server->ca.chain.items, 1 } });
+    server->api = api_new(&(ApiSettings){ .at = at,
+                                          .cluster = str_from_c(server->settings.cluster),
+                                          .admission = server->admission,
+                                          .describe = describe,
+                                          .context = server });
+    return listen_public(server, err) && listen_local(server, err);
+}
+
+static void fail(Server *server, const Error *err)
+{
+    server->options.failed(server->options.context, err);
+}
+
+static void roster_ready(void *context)
+{
+    Server *server = context;
+    Error err;
+    if (!listen_rpc(server, &err) || !listen_api(server, &err)) {
+        fail(server, &err);
+        return;
+    }
+    server->options.ready(server->options.context);
+}
+
+static void roster_changed(void *context)
+{
+    Server *server = context;
+    if (server->rpc != NULL) {
+        grpc_server_drop(server->rpc, is_out, server);
+    }
+}
+
+static void roster_failed(void *context, const Error *err)
+{
+    roster_changed(context); /* which knows nobody any more */
+    fail(context, err);
+}
+
+/* --- Life ---------------------------------------------------------------------------------------- */
+
+static bool read_files(Server *server, Error *err)
+{
+    AUTO_CLEAR(Directory) state = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    Str text;
+    if (!directory_open(server->options.state_dir, &state, err) ||
+        !directory_open_child(&state, SERVER_DIRECTORY, &own, err) ||
+        !directory_read(&own, &server->arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text,
+                        err)) {
+        return err->kind == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_NOT_FOUND,
+                               "there is no cluster in %s; 'eden init' founds one",
+                               server->options.state_dir)
+                   : false;
+    }
+    return server_settings_read(&server->arena, text, &server->settings, err) &&
+           credential_load(&own, SERVER_CA, &server->arena, &server->ca, err) &&
+           credential_load(&own, SERVER_SERVING, &server->arena, &server->serving, err) &&
+           directory_open_child(&state, AGENT_DIRECTORY, &agent, err) &&
+           credential_load(&agent, AGENT_CREDENTIAL, &server->arena, &server->node, err);
+}
+
+static bool open_store(Server *server, Error *err)
+{
+    const char *path = arena_format(&server->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
+                                    server->options.state_dir)
+                           .data;
+    return store_open_sqlite(server->options.loop, path, NULL, &server->store, err);
+}
+
+bool server_open(const ServerOptions *options, Server **out, Error *err)
+{
+    Server *server = calloc(1, sizeof *server);
+    if (server == NULL) {
+        memory_exhausted(sizeof *server);
+    }
+    server->options = *options;
+    arena_init(&server->arena, ARENA_UNLIMITED);
+    if (!read_files(server, err) || !open_store(server, err)) {
+        server_free(server);
+        return false;
+    }
+    RosterEvents events = { roster_ready, roster_changed, roster_failed, server };
+    server->roster = roster_new(server->store, STORE_KEYS_PREFIX, &events);
+    *out = server;
+    return true;
+}
+
+void server_stop(Server *server, int64_t grace_ms, LoopRun *stopped, void *context)
+{
+    BUG_IF(server->rpc == NULL);
+    http_server_free(TAKE(server->public_api));
+    http_server_free(TAKE(server->local_api));
+    grpc_server_stop(server->rpc, grace_ms, stopped, context);
+}
+
+void server_free(Server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    http_server_free(server->public_api);
+    http_server_free(server->local_api);
+    admission_free(server->admission);
+    api_free(server->api);
+    grpc_server_free(server->rpc);
+    dispatch_free(server->dispatch);
+    store_service_free(server->store_service);
+    roster_free(server->roster);
+    store_close(server->store);
+    tls_context_free(server->rpc_tls);
+    tls_context_free(server->api_tls);
+    credential_clear(&server->ca);
+    credential_clear(&server->serving);
+    credential_clear(&server->node);
+    arena_clear(&server->arena);
+    free(server);
+}
+
+uint16_t server_rpc_port(const Server *server)
+{
+    return listener_port(server->rpc_listener);
+}
+
+uint16_t server_api_port(const Server *server)
+{
+    return listener_port(server->api_listener);
+}

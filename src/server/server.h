@@ -1,0 +1,34 @@
+/* A server: store, trust and listeners, put together, and taken apart in order. Loop thread.
+ *
+ * It listens once it knows who belongs to the cluster: nobody is let in before. Whoever is removed
+ * or revoked is cut off with the turn of the loop in which the store says so. */
+#pragma once
+
+#include "base/error.h"
+#include "base/own.h"
+#include "sys/loop.h"
+
+typedef struct Server Server;
+
+typedef struct ServerOptions {
+    Loop *loop;
+    const char *state_dir;
+    const char *socket; /* for operators on this machine, the path of a Unix socket; NULL: none */
+    void (*ready)(void *context); /* once: it listens */
+    /* It cannot go on, before or after that; to be freed. */
+    void (*failed)(void *context, const Error *err);
+    void *context;
+} ServerOptions;
+
+/* Fails with ERROR_NOT_FOUND when there is no cluster, ERROR_CONFLICT when it runs already, and for
+ * what it cannot read. Nothing is called within. */
+MUST_CHECK bool server_open(const ServerOptions *options, Server **out, Error *err);
+/* No new calls; those under way may end within the time, then they are cut. `stopped` is called when
+ * none is left; then it is to be freed. */
+void server_stop(Server *server, int64_t grace_ms, LoopRun *stopped, void *context);
+void server_free(Server *server); /* ends everything at once; NULL is fine */
+DEFINE_AUTO(Server, server_free)
+
+/* Once it is ready. */
+uint16_t server_rpc_port(const Server *server);
+uint16_t server_api_port(const Server *server);
