@@ -242,6 +242,7 @@ static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
 
 bool spool_open(const SpoolOptions *options, Spool **out, Error *err)
 {
+    BUG_IF(options->bytes_max > SPOOL_LIVE_MAX / 2);
     Spool *spool = calloc(1, sizeof *spool);
     if (spool == NULL) {
         memory_exhausted(sizeof *spool);

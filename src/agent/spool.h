@@ -26,7 +26,7 @@ enum {
 typedef struct SpoolOptions {
     Loop *loop;
     const Directory *directory; /* borrowed until spool_close */
-    size_t bytes_max;           /* of the outbox; 0: OUTBOX_BYTES */
+    size_t bytes_max;           /* of the outbox, at most 8 MiB; 0: OUTBOX_BYTES */
     /* More of the outbox can be sent. Never from within a function that the owner calls. */
     void (*stored)(void *context);
     void (*room)(void *context); /* as of an outbox; may be NULL */

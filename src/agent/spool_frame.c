@@ -237,6 +237,13 @@ bool spool_read(Arena *arena, Str text, SpoolImage *out, Error *err)
         }
         at += SPOOL_FRAME_HEAD + content.len;
     }
+    size_t live = 0;
+    for (uint32_t i = 0; i < out->records.len; i++) {
+        live += spool_record_size(&out->records.items[i]);
+    }
+    if (live > SPOOL_LIVE_MAX) {
+        return error_set(err, ERROR_LIMIT, "more than %d bytes wait to be sent", SPOOL_LIVE_MAX);
+    }
     out->whole = at;
     size_t later;
     if (at < text.len && has_frame_after(text, at, out->epoch, &later)) {

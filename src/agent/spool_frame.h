@@ -18,6 +18,7 @@
 
 enum {
     SPOOL_CONTENT_MAX = 32 * 1024 * 1024, /* bytes of one frame */
+    SPOOL_LIVE_MAX = 16 * 1024 * 1024,    /* bytes of records that are needed */
     SPOOL_FRAME_HEAD = 16,
 };
 
@@ -46,7 +47,7 @@ typedef struct SpoolImage {
 } SpoolImage;
 
 /* Damage behind the last whole frame is what an end in the middle of a write leaves: it is not in
- * `whole`. Any other fails with ERROR_INVALID and the place. */
+ * `whole`. Any other fails with ERROR_INVALID and the place; too many records with ERROR_LIMIT. */
 MUST_CHECK bool spool_read(Arena *arena, Str text, SpoolImage *out, Error *err);
 /* The file that says the same with nothing that is not needed. */
 void spool_print(const SpoolImage *image, Buf *out);

@@ -343,6 +343,35 @@ static void test_refusals_are_told_and_passed_over(void **state)
     node_close(&node);
 }
 
+/* More than anybody keeps: who sends waits, and all of it arrives. */
+static void test_much_at_once_arrives_piece_by_piece(void **state)
+{
+    Fixture *f = *state;
+    enum {
+        COUNT = 60
+    };
+    static char body[200 * 1000];
+    memset(body, ' ', sizeof body);
+    body[0] = '1';
+    Node node;
+    open_live(f, &node);
+    uint32_t waits = 0;
+    for (uint64_t i = 1; i <= COUNT; i++) {
+        while (!grpc_call_is_writable(node.call)) {
+            waits++;
+            world_run(&f->world);
+        }
+        tell(&node, &(Record){ i, RECORD_RESULT, STR("r1"), str_from(body, sizeof body), 0 }, 1);
+    }
+    while (node.acked < COUNT) {
+        assert_false(node.ended);
+        world_run(&f->world);
+    }
+    assert_true(waits > 0);
+    assert_int_equal(get(f, "/eden/runs/r1/nodes/web1").version, COUNT);
+    node_close(&node);
+}
+
 static void test_a_newer_session_ends_the_older(void **state)
 {
     Fixture *f = *state;
@@ -526,6 +555,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_record_that_is_sent_again_is_not_taken_again, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_refusals_are_told_and_passed_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_much_at_once_arrives_piece_by_piece, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_newer_session_ends_the_older, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_watches_tell_all_and_then_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_watch_goes_on_or_starts_anew_when_it_cannot, set_up,
