@@ -206,3 +206,9 @@ void change_delete(Change *change, Str key)
 {
     add(change, (StoreOp){ .kind = STORE_DELETE, .key = key }, false);
 }
+
+void change_delete_all(Change *change, Str prefix)
+{
+    Str end = store_prefix_end(&change->deciding, prefix);
+    add(change, (StoreOp){ .kind = STORE_DELETE, .key = prefix, .end = end }, false);
+}

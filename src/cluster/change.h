@@ -41,3 +41,4 @@ int64_t change_count(const Change *change);
 /* `ttl_s` 0: for good. Those with a time have the same one, the first that is given. */
 void change_put(Change *change, Str key, Str value, int64_t ttl_s);
 void change_delete(Change *change, Str key);
+void change_delete_all(Change *change, Str prefix); /* every key that starts with it */

@@ -25,6 +25,21 @@ Str cluster_key_facts(Arena *arena, Str prefix, Str name)
     return key_make(arena, prefix, KEY_FACTS, &name, 1);
 }
 
+Str cluster_key_session(Arena *arena, Str prefix, Str name)
+{
+    return key_make(arena, prefix, KEY_SESSION, &name, 1);
+}
+
+Str cluster_key_logs(Arena *arena, Str prefix, Str name)
+{
+    return key_make_prefix(arena, prefix, KEY_LOG, &name, 1);
+}
+
+Str cluster_key_orders(Arena *arena, Str prefix, Str name)
+{
+    return key_make_prefix(arena, prefix, KEY_ORDER, &name, 1);
+}
+
 Str cluster_key_joining(Arena *arena, Str prefix, Str name)
 {
     return object(arena, prefix, STR("joining"), name);

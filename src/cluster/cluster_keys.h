@@ -9,6 +9,10 @@ Str cluster_key_node_all(Arena *arena,
 /* There with the lease of the node's session. */
 Str cluster_key_alive(Arena *arena, Str prefix, Str name);
 Str cluster_key_facts(Arena *arena, Str prefix, Str name);
+/* How far its session is; what all of its logs and orders start with. */
+Str cluster_key_session(Arena *arena, Str prefix, Str name);
+Str cluster_key_logs(Arena *arena, Str prefix, Str name);
+Str cluster_key_orders(Arena *arena, Str prefix, Str name);
 Str cluster_key_joining(Arena *arena, Str prefix, Str name);
 Str cluster_key_joining_all(Arena *arena, Str prefix); /* what all of them start with */
 Str cluster_key_token(Arena *arena, Str prefix, Str id);

@@ -334,6 +334,12 @@ static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
             change_delete(change, change_key(change, gone[i]));
         }
     }
+    /* Whoever gets the name next begins anew. */
+    Arena *arena = change_arena(change);
+    Str name = str_from_c(wanted->name), prefix = wanted->at.prefix;
+    change_delete(change, cluster_key_session(arena, prefix, name));
+    change_delete_all(change, cluster_key_logs(arena, prefix, name));
+    change_delete_all(change, cluster_key_orders(arena, prefix, name));
     return true;
 }
 

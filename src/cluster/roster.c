@@ -90,8 +90,9 @@ static void drop_all(Roster *roster)
     roster->count = 0;
 }
 
-/* A record that cannot be read is nobody's: better one node out than a stranger in. */
-static void take_node(Roster *roster, Str key, Str value)
+/* A record that cannot be read is nobody's: better one node out than a stranger in. False for other
+ * keys, such as those that tell who is alive. */
+static bool take_node(Roster *roster, Str key, Str value)
 {
     AUTO_CLEAR(Arena) arena;
     NodeRecord record;
@@ -100,28 +101,31 @@ static void take_node(Roster *roster, Str key, Str value)
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     if (!key_parse(&arena, roster->prefix, key, &kind, parts) || kind != KEY_NODE) {
-        return;
+        return false;
     }
     if (!node_record_read(&arena, value, &record, &err) ||
         !str_eq(str_from_c(record.name), parts[0])) {
         drop_node(roster, parts[0]);
-        return;
+        return true;
     }
     RosterNode *node = put_node(roster, parts[0]);
     memcpy(node->name, record.name, sizeof node->name);
     memcpy(node->enrolment, record.enrolment, sizeof node->enrolment);
     node->is_server = record.is_server;
+    return true;
 }
 
-static void forget_node(Roster *roster, Str key)
+static bool forget_node(Roster *roster, Str key)
 {
     AUTO_CLEAR(Arena) arena;
     Str parts[KEYS_PARTS_MAX];
     KeyKind kind;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (key_parse(&arena, roster->prefix, key, &kind, parts) && kind == KEY_NODE) {
-        drop_node(roster, parts[0]);
+    if (!key_parse(&arena, roster->prefix, key, &kind, parts) || kind != KEY_NODE) {
+        return false;
     }
+    drop_node(roster, parts[0]);
+    return true;
 }
 
 /* --- Revocations ----------------------------------------------------------------------------- */
@@ -178,16 +182,17 @@ static void nodes_changed(void *context, const StoreBatch *batch)
     if (!look_at(roster, batch)) {
         return;
     }
+    bool news = false;
     for (uint32_t i = 0; i < batch->count; i++) {
         const StoreEvent *event = &batch->events[i];
-        if (event->deleted) {
-            forget_node(roster, event->kv.key);
-        } else {
-            take_node(roster, event->kv.key, event->kv.value);
-        }
+        news = (event->deleted ? forget_node(roster, event->kv.key)
+                               : take_node(roster, event->kv.key, event->kv.value)) ||
+               news;
     }
     store_watch_ack(roster->watches[WATCH_NODES]);
-    roster->events.changed(roster->events.context);
+    if (news) {
+        roster->events.changed(roster->events.context);
+    }
 }
 
 static void revocations_changed(void *context, const StoreBatch *batch)
@@ -246,7 +251,7 @@ static void read_done(void *context, const StoreReply *reply, const Error *err)
     drop_all(roster);
     const StoreOpReply *nodes = &reply->ops[0], *revocations = &reply->ops[1];
     for (uint32_t i = 0; i < nodes->kv_count; i++) {
-        take_node(roster, nodes->kvs[i].key, nodes->kvs[i].value);
+        (void)take_node(roster, nodes->kvs[i].key, nodes->kvs[i].value);
     }
     Str list = revocations->kv_count > 0 ? revocations->kvs[0].value : STR_EMPTY;
     if (!take_revocations(roster, list, &failure)) {

@@ -336,18 +336,29 @@ static void a_removed_node_leaves_nothing_and_is_refused(void **state)
     put_node(f, "web2", 2);
     put_joining(f, "web1", 1);
     put_alive(f, "web1");
-    world_put(world, cluster_key_facts(&world->arena, PREFIX, STR("web1")), STR("{}"));
+    Str keys[] = { cluster_key_node(&world->arena, PREFIX, STR("web1")),
+                   cluster_key_joining(&world->arena, PREFIX, STR("web1")),
+                   cluster_key_alive(&world->arena, PREFIX, STR("web1")),
+                   cluster_key_facts(&world->arena, PREFIX, STR("web1")),
+                   cluster_key_session(&world->arena, PREFIX, STR("web1")),
+                   arena_join(&world->arena, cluster_key_logs(&world->arena, PREFIX, STR("web1")),
+                              STR("7"), STR_EMPTY),
+                   arena_join(&world->arena, cluster_key_orders(&world->arena, PREFIX, STR("web1")),
+                              STR("r1"), STR_EMPTY) };
+    for (size_t i = 3; i < COUNT_OF(keys); i++) {
+        world_put(world, keys[i], STR("{}"));
+    }
+    Str other = arena_join(&world->arena, cluster_key_logs(&world->arena, PREFIX, STR("web10")),
+                           STR("7"), STR_EMPTY);
+    world_put(world, other, STR("{}"));
     int64_t revision = store_status(world->at.store).revision;
     nodes_remove(&world->at, STR("web1"), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
     assert_int_equal(store_status(world->at.store).revision, revision + 1);
-    Str keys[] = { cluster_key_node(&world->arena, PREFIX, STR("web1")),
-                   cluster_key_joining(&world->arena, PREFIX, STR("web1")),
-                   cluster_key_alive(&world->arena, PREFIX, STR("web1")),
-                   cluster_key_facts(&world->arena, PREFIX, STR("web1")) };
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         assert_false(world_get(world, keys[i]).there);
     }
+    assert_true(world_get(world, other).there);
     WorldValue got = world_get(world, cluster_key_revocations(&world->arena, PREFIX));
     assert_true(revocation_read(&world->arena, got.value, &list, &err));
     Str serial = STR(ENROLMENT "0123456789abcdef");

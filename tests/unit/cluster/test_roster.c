@@ -129,6 +129,17 @@ static void it_follows_those_who_come_and_go(void **state)
     assert_int_equal(f->failed, 0);
 }
 
+static void who_is_alive_is_no_news(void **state)
+{
+    Fixture *f = *state;
+    open_roster(f);
+    pass(f);
+    put_node(f, "web1", "0000000000000001", false);
+    put(f, cluster_key_alive(&f->arena, PREFIX, STR("web1")), STR("1"));
+    assert_int_equal(f->changed, 1);
+    assert_int_equal(roster_count(f->roster), 1);
+}
+
 static void a_record_that_cannot_be_read_is_nobody(void **state)
 {
     Fixture *f = *state;
@@ -214,13 +225,10 @@ static void it_may_be_freed_while_it_reads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(it_knows_who_was_there_before),
-        ROW(it_follows_those_who_come_and_go),
-        ROW(a_record_that_cannot_be_read_is_nobody),
-        ROW(it_knows_who_is_revoked),
-        ROW(a_list_that_cannot_be_read_lets_nobody_in),
-        ROW(history_that_is_gone_is_read_anew),
-        ROW(it_may_be_freed_while_it_reads),
+        ROW(it_knows_who_was_there_before),     ROW(it_follows_those_who_come_and_go),
+        ROW(who_is_alive_is_no_news),           ROW(a_record_that_cannot_be_read_is_nobody),
+        ROW(it_knows_who_is_revoked),           ROW(a_list_that_cannot_be_read_lets_nobody_in),
+        ROW(history_that_is_gone_is_read_anew), ROW(it_may_be_freed_while_it_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
