@@ -114,15 +114,6 @@ Str call_body(const ApiCall *call)
     return http_request_body(call->request);
 }
 
-bool call_is_wanted(ApiCall *call)
-{
-    if (call->request == NULL || call->api == NULL) {
-        call_free(call);
-        return false;
-    }
-    return true;
-}
-
 /* The request first: answering it may start the next one of its connection. */
 static void answer(ApiCall *call, int status, Str json)
 {
@@ -164,14 +155,23 @@ void call_fail(ApiCall *call, const Error *err)
     }
 }
 
-void call_done(void *context, const Error *err)
+bool call_goes_on(ApiCall *call, const Error *err)
 {
-    ApiCall *call = context;
-    if (!call_is_wanted(call)) {
-        return;
+    if (call->request == NULL || call->api == NULL) {
+        call_free(call);
+        return false;
     }
     if (err != NULL) {
         call_fail(call, err);
+        return false;
+    }
+    return true;
+}
+
+void call_done(void *context, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);

@@ -1,5 +1,5 @@
 /* A request under way. It outlives both the peer and the Api when the store is still busy with it:
- * so whoever was called back asks call_is_wanted first, and nobody else holds on to it. */
+ * so whoever was called back asks call_goes_on first, and nobody else holds on to it. */
 #pragma once
 
 #include "api/api.h"
@@ -22,8 +22,9 @@ const ApiSettings *call_settings(const ApiCall *call);
 const ClusterStore *call_store(const ApiCall *call);
 Str call_body(const ApiCall *call); /* only in the handler itself */
 
-/* False: nobody waits for the answer any more, and the call is freed. */
-MUST_CHECK bool call_is_wanted(ApiCall *call);
+/* For whoever was called back. False: nobody waits for the answer any more, or it was `err`, unless
+ * that is NULL; the call has ended. */
+MUST_CHECK bool call_goes_on(ApiCall *call, const Error *err);
 
 /* Answers; each ends the call. */
 void call_answer(ApiCall *call, int status, const Buf *json);

@@ -11,11 +11,7 @@ static const int statuses[] = {
 static void joined(void *context, const JoinReply *reply, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_is_wanted(call)) {
-        return;
-    }
-    if (err != NULL) {
-        call_fail(call, err);
+    if (!call_goes_on(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);

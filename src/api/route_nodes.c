@@ -70,11 +70,7 @@ static void put_facts(Arena *arena, Buf *out, Str facts)
 static void listed(void *context, const NodesListing *listing, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_is_wanted(call)) {
-        return;
-    }
-    if (err != NULL) {
-        call_fail(call, err);
+    if (!call_goes_on(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -105,11 +101,7 @@ void nodes_get(ApiCall *call)
 static void shown(void *context, const NodeView *view, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_is_wanted(call)) {
-        return;
-    }
-    if (err != NULL) {
-        call_fail(call, err);
+    if (!call_goes_on(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -144,12 +136,7 @@ void node_get(ApiCall *call)
 static void changed(void *context, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_is_wanted(call)) {
-        return;
-    }
-    if (err != NULL) {
-        call_fail(call, err);
-    } else {
+    if (call_goes_on(call, err)) {
         nodes_show(call_store(call), call->part, shown, call);
     }
 }

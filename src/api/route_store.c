@@ -16,11 +16,7 @@ static bool key_fits(ApiCall *call)
 static void got(void *context, const StoreReply *reply, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_is_wanted(call)) {
-        return;
-    }
-    if (err != NULL) {
-        call_fail(call, err);
+    if (!call_goes_on(call, err)) {
         return;
     }
     if (reply->ops[0].kv_count == 0) {
@@ -52,11 +48,7 @@ void store_key_get(ApiCall *call)
 static void changed(void *context, const StoreReply *reply, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_is_wanted(call)) {
-        return;
-    }
-    if (err != NULL) {
-        call_fail(call, err);
+    if (!call_goes_on(call, err)) {
         return;
     }
     if (reply->ops[0].kind == STORE_DELETE && reply->ops[0].count == 0) {

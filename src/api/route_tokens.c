@@ -21,11 +21,7 @@ static void put_token(Buf *out, const TokenRecord *record, int64_t now_ms)
 static void listed(void *context, const TokenRecord *records, uint32_t count, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_is_wanted(call)) {
-        return;
-    }
-    if (err != NULL) {
-        call_fail(call, err);
+    if (!call_goes_on(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -49,11 +45,7 @@ void tokens_get(ApiCall *call)
 static void made(void *context, const Token *token, const TokenRecord *record, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_is_wanted(call)) {
-        return;
-    }
-    if (err != NULL) {
-        call_fail(call, err);
+    if (!call_goes_on(call, err)) {
         return;
     }
     char text[TOKEN_TEXT + 1] = { 0 };

@@ -56,6 +56,17 @@ static void unary_ended(GrpcCall *call, GrpcStatus status, Str text)
     }
 }
 
+/* The call to answer; NULL when it is gone, or has failed with `err`. */
+static GrpcCall *waiting_answer(Waiting *waiting, const Error *err)
+{
+    GrpcCall *call = waiting_end(waiting);
+    if (call != NULL && err != NULL) {
+        grpc_call_fail(call, err);
+        return NULL;
+    }
+    return call;
+}
+
 static void answer(GrpcCall *call, const Buf *reply)
 {
     Error err;
@@ -77,12 +88,8 @@ static Store *store_of(const GrpcCall *call)
 
 static void txn_done(void *context, const StoreReply *reply, const Error *err)
 {
-    GrpcCall *call = waiting_end(context);
+    GrpcCall *call = waiting_answer(context, err);
     if (call == NULL) {
-        return;
-    }
-    if (err != NULL) {
-        grpc_call_fail(call, err);
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
@@ -108,12 +115,8 @@ static void txn_came(GrpcCall *call, Str message)
 
 static void compact_done(void *context, const StoreReply *reply, const Error *err)
 {
-    GrpcCall *call = waiting_end(context);
+    GrpcCall *call = waiting_answer(context, err);
     if (call == NULL) {
-        return;
-    }
-    if (err != NULL) {
-        grpc_call_fail(call, err);
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
@@ -156,12 +159,8 @@ static void status_came(GrpcCall *call, Str message)
 
 static void lease_done(void *context, const StoreLease *lease, const Error *err)
 {
-    GrpcCall *call = waiting_end(context);
+    GrpcCall *call = waiting_answer(context, err);
     if (call == NULL) {
-        return;
-    }
-    if (err != NULL) {
-        grpc_call_fail(call, err);
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
@@ -215,12 +214,8 @@ static void lease_revoke_came(GrpcCall *call, Str message)
 
 static void leases_done(void *context, const int64_t *ids, uint32_t count, const Error *err)
 {
-    GrpcCall *call = waiting_end(context);
+    GrpcCall *call = waiting_answer(context, err);
     if (call == NULL) {
-        return;
-    }
-    if (err != NULL) {
-        grpc_call_fail(call, err);
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
