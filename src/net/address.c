@@ -49,11 +49,11 @@ static bool is_name(Str host)
     return label > 0 && !digits;
 }
 
-static bool parse_unix(Str path, Address *out, Error *err)
+bool address_unix(Str path, Address *out, Error *err)
 {
     size_t room = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
-    if (path.len < 2 || path.data[0] != '/' || memchr(path.data, '\0', path.len) != NULL) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no absolute path of a socket",
+    if (path.len == 0 || memchr(path.data, '\0', path.len) != NULL) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no path of a socket",
                          STR_ARG(path));
     }
     if (path.len > room) {
@@ -64,6 +64,15 @@ static bool parse_unix(Str path, Address *out, Error *err)
     *out = (Address){ .kind = ADDRESS_UNIX };
     memcpy(out->host, path.data, path.len);
     return true;
+}
+
+static bool parse_unix(Str path, Address *out, Error *err)
+{
+    if (path.len < 2) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no path of a socket",
+                         STR_ARG(path));
+    }
+    return address_unix(path, out, err);
 }
 
 static bool is_ip(int family, const char *host)

@@ -28,6 +28,8 @@ typedef struct Address {
 /* "host", "host:port", "10.0.0.1:port", "[::1]:port", "::1", "unix:/path" or "/path". Without a
  * port it is `default_port`. */
 MUST_CHECK bool address_parse(Str text, uint16_t default_port, Address *out, Error *err);
+/* The Unix socket at a path, which may be a relative one. Fails with ERROR_INVALID. */
+MUST_CHECK bool address_unix(Str path, Address *out, Error *err);
 /* As address_parse reads it, always with the port. */
 void address_format(const Address *address, Buf *out);
 

@@ -224,7 +224,9 @@ static bool connect_to(Connection *connection, const SocketAddress *address, Err
     if (connect(connection->descriptor, (const struct sockaddr *)&address->storage, address->len) !=
             0 &&
         errno != EINPROGRESS) {
-        return error_set(err, ERROR_UNAVAILABLE, "nobody answers: %s", strerror(errno));
+        bool denied = errno == EACCES && address->storage.ss_family == AF_UNIX;
+        return denied ? error_set(err, ERROR_DENIED, "%s", strerror(errno))
+                      : error_set(err, ERROR_UNAVAILABLE, "nobody answers: %s", strerror(errno));
     }
     watch_set(connection->watch, false, true);
     return true;

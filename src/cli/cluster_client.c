@@ -1,0 +1,235 @@
+#include "cli/cluster_client.h"
+
+#include "base/bug.h"
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "sys/directory.h"
+
+enum {
+    AGENT_FILE_MAX = 64 << 10 /* bytes */
+};
+
+/* --- One request ----------------------------------------------------------------------------- */
+
+typedef struct Waiting {
+    Loop *loop;
+    Arena *arena;
+    bool answered;
+    int status;
+    Str body;
+    Error err;
+} Waiting;
+
+static void done(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Waiting *waiting = context;
+    waiting->answered = answer != NULL;
+    if (answer != NULL) {
+        waiting->status = answer->head->status;
+        waiting->body = arena_copy(waiting->arena, answer->body);
+    } else {
+        waiting->err = *err;
+    }
+    loop_stop(waiting->loop);
+}
+
+static const struct {
+    int status;
+    ErrorKind kind;
+} kinds[] = {
+    { 400, ERROR_INVALID },   { 401, ERROR_DENIED },      { 403, ERROR_DENIED },
+    { 404, ERROR_NOT_FOUND }, { 409, ERROR_CONFLICT },    { 413, ERROR_LIMIT },
+    { 429, ERROR_LIMIT },     { 503, ERROR_UNAVAILABLE }, { 504, ERROR_TIMEOUT },
+};
+
+static ErrorKind kind_of(int status)
+{
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (kinds[i].status == status) {
+            return kinds[i].kind;
+        }
+    }
+    return ERROR_OS;
+}
+
+/* What a server says is shown, so one that says nothing readable is told as that. */
+static bool read_answer(const Waiting *waiting, Value *answer, Error *err)
+{
+    bool is_json = json_parse_text(waiting->arena, waiting->body, NULL, answer, err);
+    if (waiting->status < 300) {
+        return is_json || error_wrap(err, "the server's answer is no JSON");
+    }
+    Str message = is_json ? cluster_text(*answer, "message") : STR_EMPTY;
+    if (message.len == 0) {
+        return error_set(err, kind_of(waiting->status), "the server answers with status %d",
+                         waiting->status);
+    }
+    return error_set(err, kind_of(waiting->status), "%" STR_FMT, STR_ARG(message));
+}
+
+bool cluster_ask(const Invocation *invocation, const ClusterRequest *request, Value *answer,
+                 bool *asked, Error *err)
+{
+    Arena *arena = invocation->arena;
+    Str path = arena_format(arena, "%s/server/api.sock", invocation_text(invocation, "run-dir"));
+    AUTO(Loop) *loop = loop_new();
+    Waiting waiting = { .loop = loop, .arena = arena };
+    HttpCallOptions options = {
+        .loop = loop,
+        .method = request->method,
+        .target = arena_copy_c(arena, request->target),
+        .content_type = request->body.len > 0 ? "application/json" : NULL,
+        .body = request->body,
+        .answer_max = request->answer_max > 0 ? request->answer_max : CLUSTER_ANSWER_MAX,
+        .timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : CLUSTER_TIMEOUT_MS,
+        .done = done,
+        .context = &waiting,
+    };
+    *asked = false;
+    *answer = value_null();
+    if (!address_unix(path, &options.address, err)) {
+        return false;
+    }
+    HttpCall *call = http_call_new(&options);
+    loop_run(loop);
+    http_call_free(call);
+    *asked = waiting.answered;
+    *err = waiting.err;
+    return waiting.answered && read_answer(&waiting, answer, err);
+}
+
+/* --- What is wrong --------------------------------------------------------------------------- */
+
+/* "a, b": where the servers of this machine's cluster are; empty when that is not known here. */
+static Str known_servers(const Invocation *invocation)
+{
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    Arena *arena = invocation->arena;
+    Str path = arena_format(arena, "%s/agent", invocation_text(invocation, "state-dir"));
+    Str text;
+    Value node;
+    Error err;
+    if (!directory_open(path.data, &agent, &err) ||
+        !directory_read(&agent, arena, "node.json", AGENT_FILE_MAX, &text, &err) ||
+        !json_parse_text(arena, text, NULL, &node, &err)) {
+        return STR_EMPTY;
+    }
+    const List *servers = cluster_list(node, "servers");
+    Buf names = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < servers->len; i++) {
+        Address address;
+        if (value_is_string(servers->items[i]) &&
+            address_parse(value_str(servers->items[i]), 0, &address, &err)) {
+            buf_put_format(&names, "%s%s", names.len > 0 ? ", " : "", address.host);
+        }
+    }
+    return buf_str(&names);
+}
+
+static void tell_no_server(const Invocation *invocation, Problems *problems, const Error *err)
+{
+    Str servers = known_servers(invocation);
+    Problem *problem = problems_add(problems, "E0810", NULL, 0, 0,
+                                    "no server answers on this machine: %s", err->text);
+    problem->hint =
+        servers.len > 0
+            ? arena_format(invocation->arena, "run it on a server: %" STR_FMT, STR_ARG(servers))
+            : STR("'eden serve' starts one, 'eden init' founds a cluster; --run-dir "
+                  "says where it listens");
+}
+
+int cluster_tell(Invocation *invocation, const Error *err, bool asked)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    if (asked) {
+        problems_add(&inputs.problems, "E0812", NULL, 0, 0, "%s", err->text);
+    } else if (err->kind == ERROR_DENIED) {
+        Problem *problem = problems_add(&inputs.problems, "E0811", NULL, 0, 0, "%s", err->text);
+        problem->hint = STR("only root and members of the server's group may ask it");
+    } else if (err->kind == ERROR_TIMEOUT) {
+        problems_add(&inputs.problems, "E0813", NULL, 0, 0, "the server is silent: %s", err->text);
+    } else {
+        tell_no_server(invocation, &inputs.problems, err);
+    }
+    (void)inputs_report(&inputs, invocation);
+    return error_kind_exit_code(err->kind);
+}
+
+int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *answer)
+{
+    bool asked;
+    Error err;
+    if (cluster_ask(invocation, request, answer, &asked, &err)) {
+        return EXIT_OK;
+    }
+    return cluster_tell(invocation, &err, asked);
+}
+
+/* --- Requests and answers -------------------------------------------------------------------- */
+
+static void put_encoded(Buf *out, Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (ascii_is_alpha((char)c) || ascii_is_digit((char)c) || memchr("-._~", c, 4) != NULL) {
+            buf_put_char(out, (char)c);
+        } else {
+            buf_put_format(out, "%%%02X", c);
+        }
+    }
+}
+
+Str cluster_target_with(Arena *arena, const char *before, Str part, const char *behind)
+{
+    Buf target = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put_c(&target, before);
+    put_encoded(&target, part);
+    buf_put_c(&target, behind);
+    return buf_str(&target);
+}
+
+Str cluster_target(Arena *arena, const char *before, Str part)
+{
+    return cluster_target_with(arena, before, part, "");
+}
+
+Str cluster_body(Arena *arena, Value value)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    Error err;
+    bool ok = json_print(&text, value, NULL, &err);
+    BUG_IF(!ok);
+    return buf_str(&text);
+}
+
+static const Value *find(Value map, const char *key, ValueKind kind)
+{
+    const Value *value = map.kind == VALUE_MAP ? value_get(map, str_from_c(key)) : NULL;
+    return value != NULL && value->kind == kind ? value : NULL;
+}
+
+Str cluster_text(Value map, const char *key)
+{
+    const Value *value = find(map, key, VALUE_STRING);
+    return value != NULL ? value_str(*value) : STR_EMPTY;
+}
+
+int64_t cluster_int(Value map, const char *key)
+{
+    const Value *value = find(map, key, VALUE_INT);
+    return value != NULL ? value->integer : 0;
+}
+
+bool cluster_bool(Value map, const char *key)
+{
+    const Value *value = find(map, key, VALUE_BOOL);
+    return value != NULL && value->boolean;
+}
+
+const List *cluster_list(Value map, const char *key)
+{
+    static const List none = { 0 };
+    const Value *value = find(map, key, VALUE_LIST);
+    return value != NULL ? value->list : &none;
+}

@@ -1,0 +1,60 @@
+/* How commands speak with the server on this machine: HTTP and JSON on its Unix socket, one request
+ * after the other, each waited for. */
+#pragma once
+
+#include "cli/inputs.h"
+
+/* The directories that commands of a cluster share, as rows of their options. */
+#define RUN_DIR_OPTION                                                                         \
+    {                                                                                          \
+        .name = "run-dir", .argument = "DIR", .word = WORD_DIRECTORY, .fallback = "/run/eden", \
+        .help = "where the daemons listen"                                                     \
+    }
+#define STATE_DIR_OPTION                                                                \
+    {                                                                                   \
+        .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,                 \
+        .fallback = "/var/lib/eden", .help = "where this machine keeps what is its own" \
+    }
+/* Of every command that calls the server. */
+#define CLUSTER_OPTIONS RUN_DIR_OPTION, STATE_DIR_OPTION
+
+enum {
+    CLUSTER_ANSWER_MAX = 16 << 20, /* bytes, unless a request says otherwise */
+    CLUSTER_TIMEOUT_MS = 30 * 1000,
+};
+
+typedef struct ClusterRequest {
+    const char *method;
+    Str target;          /* "/v1/nodes/web1", see cluster_target */
+    Str body;            /* JSON, see cluster_body; empty: none */
+    uint64_t answer_max; /* bytes; 0: CLUSTER_ANSWER_MAX */
+    int64_t timeout_ms;  /* for all of it; 0: CLUSTER_TIMEOUT_MS */
+} ClusterRequest;
+
+/* EXIT_OK and what the server answered, in the invocation's arena; else what is wrong was told, to
+ * who asked for JSON as problems, and it is the exit code: EXIT_NOT_MATCHED when there is no server
+ * or it is not able at present, EXIT_DENIED, EXIT_CONFLICT, EXIT_TIMED_OUT, else EXIT_FAILED. */
+int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *answer);
+
+/* The same in two halves, for those who can do something about it. The text is the server's, when
+ * it has said something. ERROR_NOT_FOUND may mean that there is no server; `*asked` tells. */
+MUST_CHECK bool cluster_ask(const Invocation *invocation, const ClusterRequest *request,
+                            Value *answer, bool *asked, Error *err);
+int cluster_tell(Invocation *invocation, const Error *err, bool asked);
+
+/* --- Requests -------------------------------------------------------------------------------- */
+
+/* A target with `part` behind it, encoded: "/v1/nodes/" and "web1", "/v1/store?key=" and "/a b". */
+Str cluster_target(Arena *arena, const char *before, Str part);
+/* What follows is "/approve" or "&limit=500", or nothing. */
+Str cluster_target_with(Arena *arena, const char *before, Str part, const char *behind);
+/* A value that the program made as JSON. */
+Str cluster_body(Arena *arena, Value value);
+
+/* --- Answers --------------------------------------------------------------------------------- */
+
+/* What a map of an answer has: of another kind or not there is "", 0, false, and no items. */
+Str cluster_text(Value map, const char *key);
+int64_t cluster_int(Value map, const char *key);
+bool cluster_bool(Value map, const char *key);
+const List *cluster_list(Value map, const char *key);

@@ -1,0 +1,234 @@
+/* What a command is told when it calls a server, by one that answers in every way there is. */
+#include "cli/cluster_client.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+#include "net/http_server.h"
+#include "scratch.h"
+
+static const Option options[] = { CLUSTER_OPTIONS, { 0 } };
+static const Command command = { .name = "test", .options = options };
+
+typedef struct Fixture {
+    Scratch *scratch;
+    Address address;
+    pthread_t thread;
+    sem_t listens;
+    Loop *loop; /* the thread's; NULL: it cannot listen */
+    Arena arena;
+    Stream out, err;
+    Given given[2];
+    Invocation invocation;
+} Fixture;
+
+/* The path says with what status, the body is told back. */
+static void requested(void *context, HttpRequest *request)
+{
+    const Http1Head *head = http_request_head(request);
+    int status = atoi(head->path.data + 1);
+    Buf body = buf_make(BUF_UNLIMITED);
+    if (status == 599) {
+        buf_put_c(&body, "<html>");
+    } else if (status >= 300) {
+        buf_put_format(&body, "{\"message\":\"no, %d\"}", status);
+    } else if (http_request_body(request).len > 0) {
+        buf_put(&body, http_request_body(request));
+    } else {
+        buf_put_format(&body, "{\"method\":\"%" STR_FMT "\",\"query\":\"%" STR_FMT "\"}",
+                       STR_ARG(head->method), STR_ARG(head->query));
+    }
+    if (status != 0) { /* else nobody ever answers */
+        http_request_answer(request, status, "application/json", buf_str(&body));
+    }
+    buf_clear(&body);
+}
+
+/* A loop is for the thread that made it. */
+static void *serve(void *context)
+{
+    Fixture *f = context;
+    AUTO(Loop) *loop = loop_new();
+    const Listener *listener;
+    Error err;
+    HttpServerOptions serving = http_server_defaults();
+    serving.loop = loop;
+    serving.body_max = 1 << 20;
+    serving.requested = requested;
+    AUTO(HttpServer) *server = http_server_new(&serving);
+    ListenerOptions listening = listener_defaults();
+    listening.loop = loop;
+    f->loop = http_server_listen(server, &listening, &f->address, &listener, &err) ? loop : NULL;
+    sem_post(&f->listens);
+    if (f->loop != NULL) {
+        loop_run(loop);
+    }
+    return NULL;
+}
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    Error err;
+    assert_int_equal(scratch_set_up((void **)&f->scratch), 0);
+    assert_true(
+        address_unix(str_from_c(scratch_reach(f->scratch, "server/api.sock")), &f->address, &err));
+    sem_init(&f->listens, 0, 0);
+    assert_int_equal(pthread_create(&f->thread, NULL, serve, f), 0);
+    sem_wait(&f->listens);
+    assert_non_null(f->loop);
+    arena_init(&f->arena, ARENA_UNLIMITED);
+    f->out = stream_make(STREAM_MEMORY);
+    f->err = stream_make(STREAM_MEMORY);
+    f->given[0] = (Given){ &options[0], f->scratch->path };
+    f->given[1] = (Given){ &options[1], scratch_place(f->scratch, "state") };
+    f->invocation = (Invocation){ .command = &command,
+                                  .arena = &f->arena,
+                                  .out = &f->out,
+                                  .err = &f->err,
+                                  .given = f->given,
+                                  .given_count = 2 };
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    loop_stop(f->loop);
+    pthread_join(f->thread, NULL);
+    sem_destroy(&f->listens);
+    assert_int_equal(scratch_tear_down((void **)&f->scratch), 0);
+    stream_clear(&f->out);
+    stream_clear(&f->err);
+    arena_clear(&f->arena);
+    free(f);
+    return 0;
+}
+
+static int call(Fixture *f, const char *method, const char *target, Str body, Value *answer)
+{
+    buf_reset(&f->out.buf);
+    buf_reset(&f->err.buf);
+    return cluster_call(&f->invocation,
+                        &(ClusterRequest){ .method = method,
+                                           .target = str_from_c(target),
+                                           .body = body,
+                                           .timeout_ms = strcmp(target, "/0") == 0 ? 1 : 0 },
+                        answer);
+}
+
+static void an_answer_is_a_value(void **state)
+{
+    Fixture *f = *state;
+    Value answer;
+    assert_int_equal(call(f, "GET", "/200?a=b", STR_EMPTY, &answer), EXIT_OK);
+    assert_str(cluster_text(answer, "method"), "GET");
+    assert_str(cluster_text(answer, "query"), "a=b");
+    assert_str(buf_str(&f->err.buf), "");
+}
+
+static void a_body_arrives(void **state)
+{
+    Fixture *f = *state;
+    Value answer;
+    Map *map = map_new(&f->arena, 3);
+    List *list = list_new(&f->arena, 1);
+    list_push(&f->arena, list, value_int(7));
+    map_set_str(&f->arena, map, STR("text"), value_string(STR("x \"y\"")));
+    map_set_str(&f->arena, map, STR("yes"), value_bool(true));
+    map_set_str(&f->arena, map, STR("list"), value_list(list));
+    Str body = cluster_body(&f->arena, value_map(map));
+    assert_int_equal(call(f, "POST", "/201", body, &answer), EXIT_OK);
+    assert_str(cluster_text(answer, "text"), "x \"y\"");
+    assert_true(cluster_bool(answer, "yes"));
+    assert_int_equal(cluster_list(answer, "list")->items[0].integer, 7);
+    assert_str(cluster_text(answer, "list"), "");
+    assert_int_equal(cluster_int(answer, "text"), 0);
+    assert_int_equal(cluster_list(answer, "nothing")->len, 0);
+    assert_false(cluster_bool(value_null(), "yes"));
+}
+
+static void a_refusal_is_told_with_the_exit_code_of_its_kind(void **state)
+{
+    static const struct {
+        const char *target;
+        int code;
+    } rows[] = {
+        { "/400", EXIT_FAILED }, { "/401", EXIT_DENIED },      { "/403", EXIT_DENIED },
+        { "/404", EXIT_FAILED }, { "/409", EXIT_CONFLICT },    { "/429", EXIT_FAILED },
+        { "/500", EXIT_FAILED }, { "/503", EXIT_NOT_MATCHED }, { "/504", EXIT_TIMED_OUT },
+    };
+    Fixture *f = *state;
+    Value answer;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_int_equal(call(f, "GET", rows[i].target, STR_EMPTY, &answer), rows[i].code);
+        Str text = buf_str(&f->err.buf);
+        assert_true(str_starts(text, STR("error[E0812]: no, ")));
+        assert_true(str_find(text, str_from_c(rows[i].target + 1), 0) != STR_NOT_FOUND);
+        assert_str(buf_str(&f->out.buf), "");
+    }
+    assert_int_equal(call(f, "GET", "/599", STR_EMPTY, &answer), EXIT_FAILED);
+    assert_true(str_find(buf_str(&f->err.buf), STR("status 599"), 0) != STR_NOT_FOUND);
+}
+
+static void who_asked_for_json_is_told_in_json(void **state)
+{
+    Fixture *f = *state;
+    Value answer;
+    f->invocation.json = true;
+    assert_int_equal(call(f, "GET", "/409", STR_EMPTY, &answer), EXIT_CONFLICT);
+    assert_str(buf_str(&f->err.buf), "");
+    assert_true(str_starts(buf_str(&f->out.buf), STR("{\"format\":\"eden.problems/1\"")));
+}
+
+static void a_silent_server_ends_with_the_time(void **state)
+{
+    Fixture *f = *state;
+    Value answer;
+    assert_int_equal(call(f, "GET", "/0", STR_EMPTY, &answer), EXIT_TIMED_OUT);
+    assert_true(str_starts(buf_str(&f->err.buf), STR("error[E0813]: the server is silent")));
+}
+
+static void no_server_is_told_with_where_the_servers_are(void **state)
+{
+    Fixture *f = *state;
+    Value answer;
+    f->given[0].value = scratch_place(f->scratch, "nowhere");
+    assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
+    Str text = buf_str(&f->err.buf);
+    assert_true(str_starts(text, STR("error[E0810]: no server answers on this machine")));
+    assert_true(str_find(text, STR("'eden serve' starts one"), 0) != STR_NOT_FOUND);
+    scratch_put(f->scratch, "state/agent/node.json",
+                "{\"servers\":[\"eden1.example.org:1337\",\"10.0.0.7:1337\"]}");
+    assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
+    assert_true(str_find(buf_str(&f->err.buf),
+                         STR("run it on a server: eden1.example.org, 10.0.0.7"),
+                         0) != STR_NOT_FOUND);
+}
+
+static void what_varies_in_a_target_is_encoded(void **state)
+{
+    Fixture *f = *state;
+    assert_str(cluster_target(&f->arena, "/v1/store?key=", STR("/a b&c=%\xc3\xa4")),
+               "/v1/store?key=%2Fa%20b%26c%3D%25%C3%A4");
+    assert_str(cluster_target_with(&f->arena, "/v1/nodes/", STR("web1.x-y"), "/approve"),
+               "/v1/nodes/web1.x-y/approve");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_answer_is_a_value, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_body_arrives, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_refusal_is_told_with_the_exit_code_of_its_kind, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(who_asked_for_json_is_told_in_json, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_silent_server_ends_with_the_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_server_is_told_with_where_the_servers_are, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_varies_in_a_target_is_encoded, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
