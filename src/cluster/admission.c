@@ -222,6 +222,9 @@ static bool admit(Attempt *attempt, Change *change, Known *known, const JoinVerd
     attempt->reply.cluster = attempt->admission->settings.cluster;
     attempt->reply.certificate = chain_pem(attempt, arena, &certificate);
     attempt->reply.bundle = bundle_pem(attempt, arena);
+    attempt->reply.rpc_port = attempt->admission->settings.rpc_port;
+    snprintf(attempt->reply.server, sizeof attempt->reply.server, "%" STR_FMT,
+             STR_ARG(attempt->admission->settings.server));
     return true;
 }
 

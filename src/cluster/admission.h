@@ -19,6 +19,8 @@ typedef struct AdmissionSettings {
     const Credential *ca;  /* the one that signs at present */
     CertificateSet bundle; /* all that are trusted */
     int64_t node_life_ms;  /* of certificates; 0: as the CA has it */
+    Str server;            /* the node that this server is, and */
+    uint16_t rpc_port;     /* where it listens for nodes */
 } AdmissionSettings;
 
 /* The settings' memory is borrowed until admission_free. */

@@ -41,14 +41,33 @@ void join_reply_print(const JoinReply *reply, Buf *out)
         put_text(out, "cluster", reply->cluster);
         put_text(out, "certificate", reply->certificate);
         put_text(out, "bundle", reply->bundle);
+        put_text(out, "server", str_from_c(reply->server));
+        buf_put_format(out, ",\"rpc_port\":%u", (unsigned)reply->rpc_port);
     }
     buf_put(out, STR("}"));
+}
+
+static bool read_server(Value server, Value rpc_port, JoinReply *out, Error *err)
+{
+    if (value_is_missing(server) || value_is_missing(rpc_port)) {
+        return error_set(err, ERROR_INVALID, "it admits without telling where to");
+    }
+    if (!node_name_check(value_str(server), err)) {
+        return false;
+    }
+    if (!json_copy(server, out->server, sizeof out->server) || rpc_port.integer < 1 ||
+        rpc_port.integer > UINT16_MAX) {
+        return error_set(err, ERROR_INVALID, "a field is out of its range");
+    }
+    out->rpc_port = (uint16_t)rpc_port.integer;
+    return true;
 }
 
 static bool read_reply(Arena *arena, Str text, JoinReply *out, Error *err)
 {
     Value object, said, nonce, result, reason, shown, time_ms;
     Value cluster = value_missing(), certificate = value_missing(), bundle = value_missing();
+    Value server = value_missing(), rpc_port = value_missing();
     const JsonField fields[] = {
         { "format", VALUE_STRING, false, &said },
         { "nonce", VALUE_STRING, false, &nonce },
@@ -59,6 +78,8 @@ static bool read_reply(Arena *arena, Str text, JoinReply *out, Error *err)
         { "cluster", VALUE_STRING, true, &cluster },
         { "certificate", VALUE_STRING, true, &certificate },
         { "bundle", VALUE_STRING, true, &bundle },
+        { "server", VALUE_STRING, true, &server },
+        { "rpc_port", VALUE_INT, true, &rpc_port },
     };
     JoinReply read = { 0 };
     if (!json_object_read(arena, text, JOIN_REPLY_MAX, NODES_MAX, &object, err) ||
@@ -81,6 +102,9 @@ static bool read_reply(Arena *arena, Str text, JoinReply *out, Error *err)
         read.cluster = value_str(cluster);
         read.certificate = value_str(certificate);
         read.bundle = value_str(bundle);
+        if (!read_server(server, rpc_port, &read, err)) {
+            return false;
+        }
     }
     *out = read;
     return true;

@@ -9,10 +9,12 @@ typedef struct JoinReply {
     JoinResult result;
     JoinReason reason; /* an unknown token and a wrong one are one and the same here */
     char text[JOIN_TEXT_MAX];
-    int64_t time_ms; /* by the server's clock */
-    Str cluster;     /* these only when admitted: */
-    Str certificate; /* PEM: the node's own, and what leads to the CA */
-    Str bundle;      /* PEM: every CA to trust */
+    int64_t time_ms;                /* by the server's clock */
+    Str cluster;                    /* these only when admitted: */
+    Str certificate;                /* PEM: the node's own, and what leads to the CA */
+    Str bundle;                     /* PEM: every CA to trust */
+    char server[NODE_NAME_MAX + 1]; /* the node that the server is */
+    uint16_t rpc_port;              /* where it is reached by nodes, at the address of the API */
 } JoinReply;
 
 /* The answer with a verdict, without certificates. */

@@ -1,6 +1,7 @@
 /* Founding a cluster on this machine: its CA, its store, its first node. */
 #pragma once
 
+#include "cluster/node_state.h"
 #include "pki/p256_public.h"
 #include "server/server_settings.h"
 
@@ -9,9 +10,6 @@
 #define SERVER_CA         "ca.pem"      /* key and certificate of the CA */
 #define SERVER_SERVING    "serving.pem" /* those of the API */
 #define SERVER_STORE      "store"
-#define AGENT_DIRECTORY   "agent"
-#define AGENT_CREDENTIAL  "node.pem" /* key and certificate of this node */
-#define AGENT_BUNDLE      "ca.pem"   /* every CA to trust */
 #define STORE_KEYS_PREFIX STR("/eden")
 
 typedef struct Founding {

@@ -194,6 +194,8 @@ static bool listen_api(Server *server, Error *err)
                                             .store = server->store,
                                             .prefix = STORE_KEYS_PREFIX,
                                             .cluster = str_from_c(server->settings.cluster),
+                                            .server = str_from_c(server->settings.node),
+                                            .rpc_port = server_rpc_port(server),
                                             .ca = &server->ca,
                                             .bundle = { server->ca.chain.items, 1 } });
     server->api = api_new(&(ApiSettings){ .at = at,

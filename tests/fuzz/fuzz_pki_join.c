@@ -53,6 +53,8 @@ static void decide(const JoinRequest *request, Str rest)
     Error err = { 0 };
     AUTO_CLEAR(Buf) text = buf_make(JOIN_REPLY_MAX);
     join_reply_make(request, &verdict, facts.now_ms, &reply);
+    memcpy(reply.server, "s1", sizeof "s1");
+    reply.rpc_port = 1337;
     join_reply_print(&reply, &text);
     if (!join_reply_read(&arena, buf_str(&text), &read, &err)) {
         BUG("%s", err.text);

@@ -54,6 +54,8 @@ static int set_up(void **state)
                                                        .store = f->store,
                                                        .prefix = KEYS_PREFIX,
                                                        .cluster = CLUSTER,
+                                                       .server = STR("s1"),
+                                                       .rpc_port = 1337,
                                                        .ca = &f->ca,
                                                        .bundle = { f->ca.chain.items, 1 } });
     f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, KEYS_PREFIX },

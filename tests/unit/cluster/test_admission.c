@@ -83,6 +83,8 @@ static int set_up(void **state)
                                                        .store = f->store,
                                                        .prefix = PREFIX,
                                                        .cluster = CLUSTER,
+                                                       .server = STR("s1"),
+                                                       .rpc_port = 1337,
                                                        .ca = &f->ca,
                                                        .bundle = { f->ca.chain.items, 1 } });
     assert_true(token_make(&f->token, &err));

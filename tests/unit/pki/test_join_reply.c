@@ -28,6 +28,8 @@ static Exchange exchange(Authority *authority)
     made.reply.cluster = STR("home");
     made.reply.certificate = certificate_pem(arena, &node);
     made.reply.bundle = certificate_pem(arena, &authority->ca.chain.items[0]);
+    strcpy(made.reply.server, "s1");
+    made.reply.rpc_port = 1337;
     return made;
 }
 
@@ -148,6 +150,8 @@ static void joiner_with_a_wrong_clock_sees_both(void **state)
     "{\"format\":\"eden.join-reply/1\",\"nonce\":\"a\",\"result\":\"" result \
     "\",\"reason\":\"" reason "\",\"text\":\"x\",\"time_ms\":1" more "}"
 
+#define GAIN ",\"cluster\":\"home\",\"certificate\":\"\",\"bundle\":\"\""
+
 static void what_is_no_answer_is_refused(void **state)
 {
     Authority *authority = *state;
@@ -155,6 +159,10 @@ static void what_is_no_answer_is_refused(void **state)
         { REPLY("perhaps", "none", ""), "out of its range" },
         { REPLY("refused", "other", ""), "out of its range" },
         { REPLY("admitted", "none", ""), "admits without a certificate" },
+        { REPLY("admitted", "none", GAIN), "without telling where to" },
+        { REPLY("admitted", "none", GAIN ",\"server\":\"S\",\"rpc_port\":1"), "name" },
+        { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":0"), "its range" },
+        { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":65536"), "its range" },
         { REPLY("refused", "none", ",\"x\":1"), "field 7 is not known" },
         { "{\"format\":\"eden.join-reply/2\"}", "only 'eden.join-reply/1'" },
         { "<html>", "the answer of the server" },

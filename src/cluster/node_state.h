@@ -1,0 +1,49 @@
+/* What a machine knows of itself as a node, in files of its agent's directory:
+ *
+ *     node.pem    its key and certificate
+ *     ca.pem      every CA to trust
+ *     node.json   which node of which cluster it is, and where the servers are: "eden.agent/1"
+ *
+ * node.json is written last when a machine becomes a node and goes first when it is none any more:
+ * without it the others mean nothing. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/identity.h"
+#include "sys/directory.h"
+
+/* Below the state directory, for root alone. */
+#define AGENT_DIRECTORY  "agent"
+#define AGENT_CREDENTIAL "node.pem"
+#define AGENT_BUNDLE     "ca.pem"
+#define AGENT_STATE      "node.json"
+#define AGENT_JOINING    "joining" /* a directory: what a machine keeps that asks to become a node */
+#define AGENT_SPOOL      "spool"   /* a directory: what it has to tell */
+
+enum {
+    NODE_STATE_MAX = 64 << 10, /* bytes */
+    NODE_SERVERS_MAX = 32,
+    AGENT_BUNDLE_MAX = 256 << 10, /* bytes */
+};
+
+typedef struct NodeServer {
+    char node[NODE_NAME_MAX + 1]; /* whose certificate it must show */
+    Str rpc;                      /* "10.0.0.1:1337" */
+    Str api;                      /* "10.0.0.1:1338" */
+} NodeServer;
+
+typedef struct NodeState {
+    char cluster[CLUSTER_NAME_MAX + 1];
+    char node[NODE_NAME_MAX + 1];
+    const NodeServer *servers; /* at least one */
+    uint32_t server_count;
+} NodeState;
+
+void node_state_print(const NodeState *state, Buf *out);
+/* Texts are the arena's. Fails with ERROR_INVALID, naming what is wrong. */
+MUST_CHECK bool node_state_read(Arena *arena, Str text, NodeState *out, Error *err);
+
+/* Of the agent's directory. Durable when it returns. */
+MUST_CHECK bool node_state_save(const Directory *agent, const NodeState *state, Error *err);
+/* Fails with ERROR_NOT_FOUND when this machine is no node. */
+MUST_CHECK bool node_state_load(const Directory *agent, Arena *arena, NodeState *out, Error *err);
