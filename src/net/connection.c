@@ -68,7 +68,7 @@ struct Connection {
     ConnectionOwner owner;
     ConnectionLink link;
     uint32_t busy; /* calls under way that still look at this memory */
-    bool freed, said_goodbye;
+    bool freed, said_goodbye, paused;
     Peer peer;
 };
 
@@ -129,7 +129,7 @@ static void end_later(Connection *connection, const Error *why)
 
 static void look_for(Connection *connection)
 {
-    watch_set(connection->watch, true, connection_unsent(connection) > 0);
+    watch_set(connection->watch, !connection->paused, connection_unsent(connection) > 0);
 }
 
 /* --- Becoming ready -------------------------------------------------------------------------- */
@@ -342,7 +342,7 @@ static void read_some(Connection *connection)
         if (connection->sm.state == STATE_READY) {
             connection->events->received(connection->context, str_from(piece, count));
         }
-        if (is_over(connection)) {
+        if (is_over(connection) || connection->paused) {
             return;
         }
         /* The kernel had no more: it will say when it has. */
@@ -423,7 +423,7 @@ static void descriptor_ready(void *context, bool can_read, bool can_write)
         if (can_write && connection_unsent(connection) > 0) {
             write_some(connection);
         }
-        if (can_read && !is_over(connection)) {
+        if (can_read && !is_over(connection) && !connection->paused) {
             read_some(connection);
         }
         if (!is_over(connection)) {
@@ -442,7 +442,7 @@ static void turn(void *context)
         end(connection, connection->failure);
     } else if (connection->sm.state == STATE_OPENING) {
         open_now(connection);
-    } else if (connection->sm.state == STATE_READY) {
+    } else if (connection->sm.state == STATE_READY && !connection->paused) {
         read_some(connection);
     } else if (connection->sm.state == STATE_FINISHING && connection_unsent(connection) == 0) {
         say_goodbye(connection);
@@ -560,12 +560,34 @@ size_t connection_unsent(const Connection *connection)
     return connection->unsent.len - connection->unsent_at;
 }
 
+void connection_pause(Connection *connection)
+{
+    connection->paused = true;
+    if (connection->sm.state == STATE_READY) {
+        look_for(connection);
+    }
+}
+
+void connection_resume(Connection *connection)
+{
+    if (!connection->paused) {
+        return;
+    }
+    connection->paused = false;
+    if (connection->sm.state == STATE_READY) {
+        look_for(connection);
+        /* What TLS has read already, the kernel does not tell of again. */
+        loop_defer(connection->loop, &connection->task);
+    }
+}
+
 void connection_finish(Connection *connection, int64_t timeout_ms)
 {
     if (is_over(connection) || connection->sm.state == STATE_FINISHING) {
         return;
     }
     loop_timer_start(&connection->timer, timeout_ms);
+    connection_resume(connection);
     if (connection->sm.state != STATE_READY) {
         end_later(connection, &(Error){ 0 });
         return;

@@ -59,6 +59,10 @@ void connection_set_events(Connection *connection, const ConnectionEvents *event
  * which `closed` tells in a later turn, bytes are dropped. */
 void connection_write(Connection *connection, Str bytes);
 size_t connection_unsent(const Connection *connection);
+/* Nothing is read any more, nor noticed that the peer has left, until it is resumed; so the peer has
+ * to wait once the kernel's buffers are full. What is read then comes in a later turn. */
+void connection_pause(Connection *connection);
+void connection_resume(Connection *connection); /* fine when not paused */
 /* Sends what is unsent, says goodbye and ends with `closed`; after `timeout_ms` in any case. What
  * the peer still says is dropped. */
 void connection_finish(Connection *connection, int64_t timeout_ms);

@@ -43,6 +43,7 @@ typedef struct Http1Head {
     Http1Body body;
     uint64_t length; /* with HTTP1_BODY_LENGTH */
     bool keep_alive; /* another message may follow on the connection */
+    bool is_newer;   /* HTTP/1.1: the sender understands chunked bodies */
     bool expects_continue;
 } Http1Head;
 

@@ -282,6 +282,7 @@ static bool judge_head(Http1Reader *reader, bool newer, Error *err)
     if (!judge_body(reader, newer, err)) {
         return false;
     }
+    head->is_newer = newer;
     head->keep_alive = newer && !has_word(head, "Connection", STR("close")) &&
                        head->body != HTTP1_BODY_UNTIL_CLOSE;
     const Str *expect = http1_find(head, "Expect");

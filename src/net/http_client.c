@@ -4,14 +4,29 @@
 
 #include "base/bug.h"
 
+enum {
+    REFUSAL_MAX = 64 << 10 /* bytes of an answer that is not for `piece` */
+};
+
 struct HttpCall {
     HttpCallOptions options;
     Connection *connection;
     Http1Reader reader;
     LoopTimer timer;
+    LoopTask task; /* what came while it was paused, once it is not */
     Buf request, body;
-    bool over; /* `done` was called */
+    Buf rest;      /* read, and not dealt with yet */
+    uint32_t busy; /* calls under way that still look at this memory */
+    bool over;     /* `done` was called */
+    bool paused, freed;
 };
+
+static void leave(HttpCall *call)
+{
+    if (--call->busy == 0 && call->freed) {
+        free(call);
+    }
+}
 
 static void end(HttpCall *call, const HttpAnswer *answer, const Error *err)
 {
@@ -47,23 +62,59 @@ static void succeed(HttpCall *call)
     end(call, &answer, &none);
 }
 
+static bool is_for_pieces(const HttpCall *call)
+{
+    int status = call->reader.head.status;
+    return call->options.piece != NULL && status >= 200 && status < 300;
+}
+
+/* False: it was freed, or ended. */
+static bool handle(HttpCall *call, Http1Event event)
+{
+    if (event == HTTP1_DATA && is_for_pieces(call)) {
+        call->options.piece(call->options.context, &call->reader.head, call->reader.data);
+    } else if (event == HTTP1_DATA) {
+        if (call->options.piece != NULL && call->body.len + call->reader.data.len > REFUSAL_MAX) {
+            fail(call, ERROR_LIMIT, "an answer longer than a refusal can be");
+            return false;
+        }
+        buf_put(&call->body, call->reader.data);
+    } else if (event == HTTP1_END && call->reader.head.status >= 200) {
+        succeed(call);
+    }
+    return !call->freed && !call->over;
+}
+
+static void take(HttpCall *call, Str bytes)
+{
+    Http1Event event = HTTP1_HEAD;
+    Error err;
+    call->busy++;
+    while (!call->paused && event != HTTP1_MORE) {
+        if (!http1_read(&call->reader, &bytes, &event, &err)) {
+            end(call, NULL, &err);
+            break;
+        }
+        if (!handle(call, event)) {
+            break;
+        }
+    }
+    if (!call->freed && call->paused) {
+        buf_put(&call->rest, bytes);
+    }
+    leave(call);
+}
+
 static void received(void *context, Str bytes)
 {
     HttpCall *call = context;
-    Http1Event event = HTTP1_HEAD;
-    Error err;
-    while (!call->over && event != HTTP1_MORE) {
-        if (!http1_read(&call->reader, &bytes, &event, &err)) {
-            end(call, NULL, &err);
-            return;
-        }
-        if (event == HTTP1_DATA) {
-            buf_put(&call->body, call->reader.data);
-        } else if (event == HTTP1_END && call->reader.head.status >= 200) {
-            succeed(call);
-            return;
-        }
+    if (call->over) {
+        return;
     }
+    if (call->options.piece != NULL) {
+        loop_timer_start(&call->timer, call->options.idle_timeout_ms);
+    }
+    take(call, bytes);
 }
 
 static void nothing(void *context)
@@ -90,6 +141,21 @@ static void closed(void *context, const Error *why)
 }
 
 static const ConnectionEvents events = { ready, received, nothing, closed };
+
+/* Was paused and is not any more. The connection only now: what it has comes behind the rest. */
+static void go_on(void *context)
+{
+    HttpCall *call = context;
+    Buf rest = call->rest;
+    call->rest = buf_make(BUF_UNLIMITED);
+    call->busy++;
+    take(call, buf_str(&rest));
+    if (!call->freed && !call->over && !call->paused) {
+        connection_resume(call->connection);
+    }
+    leave(call);
+    buf_clear(&rest);
+}
 
 static void write_request(HttpCall *call)
 {
@@ -119,10 +185,12 @@ HttpCall *http_call_new(const HttpCallOptions *options)
     call->options = *options;
     call->request = buf_make(BUF_UNLIMITED);
     call->body = buf_make(BUF_UNLIMITED);
+    call->rest = buf_make(BUF_UNLIMITED);
     write_request(call);
     call->options.body = STR_EMPTY; /* the caller's */
     http1_reader_init(&call->reader, HTTP1_RESPONSE, options->answer_max);
     loop_timer_init(&call->timer, options->loop, expire, call);
+    loop_task_init(&call->task, go_on, call);
     loop_timer_start(&call->timer, options->timeout_ms);
     call->connection =
         connection_connect(&(ConnectionOptions){ .loop = options->loop,
@@ -137,15 +205,39 @@ HttpCall *http_call_new(const HttpCallOptions *options)
 
 void http_call_free(HttpCall *call)
 {
-    if (call == NULL) {
+    if (call == NULL || call->freed) {
         return;
     }
+    call->freed = true;
     loop_timer_stop(&call->timer);
+    loop_task_stop(call->options.loop, &call->task);
     connection_free(call->connection);
     http1_reader_clear(&call->reader);
     buf_clear(&call->request);
     buf_clear(&call->body);
-    free(call);
+    buf_clear(&call->rest);
+    if (call->busy == 0) {
+        free(call);
+    }
+}
+
+void http_call_pause(HttpCall *call)
+{
+    if (!call->over && !call->paused) {
+        call->paused = true;
+        loop_timer_stop(&call->timer);
+        loop_task_stop(call->options.loop, &call->task);
+        connection_pause(call->connection);
+    }
+}
+
+void http_call_resume(HttpCall *call)
+{
+    if (!call->over && call->paused) {
+        call->paused = false;
+        loop_timer_start(&call->timer, call->options.idle_timeout_ms);
+        loop_defer(call->options.loop, &call->task);
+    }
 }
 
 const Peer *http_call_peer(const HttpCall *call)

@@ -1,4 +1,7 @@
-/* One HTTPS request and its answer, on a connection of its own. Loop thread. */
+/* One HTTPS request and its answer, on a connection of its own. Loop thread.
+ *
+ * The answer comes as a whole, or, when `piece` is set, piece by piece: then it may be of any length
+ * and take any time, as long as something comes, and who cannot keep up pauses the call. */
 #pragma once
 
 #include "net/connection.h"
@@ -23,8 +26,13 @@ typedef struct HttpCallOptions {
     const char *content_type; /* of the body; NULL: there is none */
     Str body;                 /* copied */
     uint64_t answer_max;      /* bytes of its body */
-    int64_t timeout_ms;       /* for all of it */
-    /* Once: `answer` is NULL after a failure, of which `err` tells. The call may be freed here. */
+    int64_t timeout_ms;       /* for all of it; with pieces, until the first byte of the answer */
+    /* May be NULL. Gets the body of an answer with a status of 200 to 299 in place of `done`; any
+     * other is kept for `done`, up to 64 KiB of it. The call may be paused or freed here. */
+    void (*piece)(void *context, const Http1Head *head, Str piece);
+    int64_t idle_timeout_ms; /* with pieces: while nothing comes and the call is not paused */
+    /* Once: `answer` is NULL after a failure, of which `err` tells; an answer that was broken off is
+     * one. The call may be freed here. */
     void (*done)(void *context, const HttpAnswer *answer, const Error *err);
     void *context;
 } HttpCallOptions;
@@ -34,5 +42,10 @@ HttpCall *http_call_new(const HttpCallOptions *options);
 /* At any time; `done` is not called after it. NULL is fine. */
 void http_call_free(HttpCall *call);
 DEFINE_AUTO(HttpCall, http_call_free)
+
+/* Of a call with pieces: none comes from now on, and the server has to wait, until it is resumed;
+ * then they come in a later turn. Only that the connection broke may still be told. */
+void http_call_pause(HttpCall *call);
+void http_call_resume(HttpCall *call);
 /* Who answered; once `done` is called with an answer. */
 const Peer *http_call_peer(const HttpCall *call);

@@ -17,6 +17,8 @@ struct HttpRequest {
     Buf body;
     Buf fields; /* of the answer, beside those that each has */
     void *data;
+    void (*drained)(void *context); /* of an answer in pieces */
+    void *drained_context;
 };
 
 /* A connection, and the request that is read or under way on it. */
@@ -26,10 +28,13 @@ struct Client {
     Connection *connection;
     Http1Reader reader;
     LoopTimer timer;
+    LoopTask drain; /* pieces that have left at once are told of in a turn of its own */
+    size_t stuck;   /* bytes that were unsent when the timer was started */
     HttpRequest request;
     Buf ahead;      /* bytes behind the request under way */
     bool began;     /* bytes of the next request are there */
     bool under_way; /* the request was handed on */
+    bool in_pieces; /* and its answer has begun */
     bool taking;    /* within take(): answers do not start the next request themselves */
     bool finishing; /* nothing more is read */
 };
@@ -65,6 +70,7 @@ static void client_free(Client *client)
         client->next->previous = client->previous;
     }
     loop_timer_stop(&client->timer);
+    loop_task_stop(server->options.loop, &client->drain);
     connection_free(client->connection);
     http1_reader_clear(&client->reader);
     buf_clear(&client->request.body);
@@ -83,20 +89,30 @@ static void finish(Client *client)
 
 /* --- Answers --------------------------------------------------------------------------------- */
 
+/* To be followed by one of the two ends. */
+static void put_head(Client *client, Buf *out, int status, const char *content_type, bool last)
+{
+    http1_put_status(out, status);
+    http1_put_header(out, "Content-Type", str_from_c(content_type));
+    http1_put_header(out, "Cache-Control", STR("no-store"));
+    http1_put_header(out, "X-Content-Type-Options", STR("nosniff"));
+    buf_put(out, buf_str(&client->request.fields));
+    if (last) {
+        http1_put_header(out, "Connection", STR("close"));
+    }
+}
+
+static bool wants_body(const Client *client)
+{
+    return !client->under_way || !str_eq(client->reader.head.method, STR("HEAD"));
+}
+
 static void put_answer(Client *client, int status, const char *content_type, Str body, bool last)
 {
     Buf out = buf_make(BUF_UNLIMITED);
-    http1_put_status(&out, status);
-    http1_put_header(&out, "Content-Type", str_from_c(content_type));
-    http1_put_header(&out, "Cache-Control", STR("no-store"));
-    http1_put_header(&out, "X-Content-Type-Options", STR("nosniff"));
-    buf_put(&out, buf_str(&client->request.fields));
-    if (last) {
-        http1_put_header(&out, "Connection", STR("close"));
-    }
+    put_head(client, &out, status, content_type, last);
     http1_put_end_length(&out, body.len);
-    const Http1Head *head = &client->reader.head;
-    if (!client->under_way || !str_eq(head->method, STR("HEAD"))) {
+    if (wants_body(client)) {
         buf_put(&out, body);
     }
     connection_write(client->connection, buf_str(&out));
@@ -112,10 +128,20 @@ static void refuse(Client *client, int status, const char *why)
     finish(client);
 }
 
+static void watch_unsent(Client *client)
+{
+    client->stuck = connection_unsent(client->connection);
+    loop_timer_start(&client->timer, client->server->options.idle_timeout_ms);
+}
+
 static void expire(void *context)
 {
     Client *client = context;
-    if (client->began) {
+    if (client->in_pieces && connection_unsent(client->connection) < client->stuck) {
+        watch_unsent(client);
+    } else if (client->in_pieces) {
+        client_free(client);
+    } else if (client->began) {
         refuse(client, 408, "the request took too long");
     } else {
         client_free(client);
@@ -187,21 +213,30 @@ static void closed(void *context, const Error *why)
     client_free(context);
 }
 
-static const ConnectionEvents events = { nothing, received, nothing, closed };
+static void drained(void *context)
+{
+    Client *client = context;
+    if (client->in_pieces) {
+        loop_timer_stop(&client->timer);
+        client->request.drained(client->request.drained_context);
+    }
+}
+
+static const ConnectionEvents events = { nothing, received, drained, closed };
 
 void http_request_add_header(HttpRequest *request, const char *name, Str value)
 {
     http1_put_header(&request->fields, name, value);
 }
 
-void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body)
+/* The answer is given; the next request may begin. */
+static void conclude(Client *client, bool last)
 {
-    Client *client = request->client;
-    bool last = !client->reader.head.keep_alive || client->finishing;
-    BUG_IF(!client->under_way);
-    put_answer(client, status, content_type, body, last);
+    HttpRequest *request = &client->request;
     client->under_way = false;
+    client->in_pieces = false;
     client->began = false;
+    loop_task_stop(client->server->options.loop, &client->drain);
     buf_clear(&request->body);
     buf_clear(&request->fields);
     request->data = NULL;
@@ -216,6 +251,79 @@ void http_request_answer(HttpRequest *request, int status, const char *content_t
         take(client, buf_str(&ahead));
         buf_clear(&ahead);
     }
+}
+
+static bool is_last(const Client *client)
+{
+    return !client->reader.head.keep_alive || client->finishing;
+}
+
+void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body)
+{
+    Client *client = request->client;
+    bool last = is_last(client);
+    BUG_IF(!client->under_way || client->in_pieces);
+    put_answer(client, status, content_type, body, last);
+    conclude(client, last);
+}
+
+bool http_request_takes_pieces(const HttpRequest *request)
+{
+    return request->client->reader.head.is_newer;
+}
+
+void http_request_begin(HttpRequest *request, int status, const char *content_type,
+                        void (*drained)(void *context), void *context)
+{
+    Client *client = request->client;
+    Buf out = buf_make(BUF_UNLIMITED);
+    BUG_IF(!client->under_way || client->in_pieces || !http_request_takes_pieces(request));
+    request->drained = drained;
+    request->drained_context = context;
+    put_head(client, &out, status, content_type, is_last(client));
+    http1_put_end_chunked(&out);
+    connection_write(client->connection, buf_str(&out));
+    buf_clear(&out);
+    client->in_pieces = true;
+}
+
+void http_request_piece(HttpRequest *request, Str piece)
+{
+    Client *client = request->client;
+    BUG_IF(!client->in_pieces || piece.len == 0);
+    if (client->finishing) {
+        return; /* `gone` is about to come */
+    }
+    if (wants_body(client)) {
+        Buf out = buf_make(BUF_UNLIMITED);
+        http1_put_chunk(&out, piece);
+        connection_write(client->connection, buf_str(&out));
+        buf_clear(&out);
+    }
+    if (connection_unsent(client->connection) == 0) {
+        loop_defer(client->server->options.loop, &client->drain);
+    } else if (!loop_timer_started(&client->timer)) {
+        watch_unsent(client);
+    }
+}
+
+void http_request_end(HttpRequest *request)
+{
+    Client *client = request->client;
+    BUG_IF(!client->in_pieces);
+    if (wants_body(client)) {
+        Buf out = buf_make(BUF_UNLIMITED);
+        http1_put_chunk(&out, STR_EMPTY);
+        connection_write(client->connection, buf_str(&out));
+        buf_clear(&out);
+    }
+    conclude(client, is_last(client));
+}
+
+void http_request_break(HttpRequest *request)
+{
+    BUG_IF(!request->client->in_pieces);
+    conclude(request->client, true);
 }
 
 const Http1Head *http_request_head(const HttpRequest *request)
@@ -289,6 +397,7 @@ void http_server_adopt(HttpServer *server, Connection *connection)
     http1_reader_init(&client->reader, HTTP1_REQUEST, server->options.body_max);
     loop_timer_init(&client->timer, server->options.loop, expire, client);
     loop_timer_start(&client->timer, server->options.idle_timeout_ms);
+    loop_task_init(&client->drain, drained, client);
     connection_set_events(connection, &events, client);
 }
 

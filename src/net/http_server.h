@@ -1,7 +1,10 @@
-/* HTTPS for requests and answers that fit into memory: one at a time on a connection. Loop thread.
+/* HTTPS for requests that fit into memory: one at a time on a connection. Loop thread.
  *
  * A request is handed on when it is there as a whole, and lives until it is answered, at once or
- * later; when the peer leaves before that, `gone` is called, and the request is no more. */
+ * later; when the peer leaves before that, `gone` is called, and the request is no more.
+ *
+ * An answer is given as a whole, or in pieces when nobody knows how long it is going to be. A peer
+ * can tell one that has ended from one that was broken off. */
 #pragma once
 
 #include "net/http1.h"
@@ -14,7 +17,8 @@ typedef struct HttpServerOptions {
     Loop *loop;
     uint64_t body_max;
     int64_t request_timeout_ms; /* from the first byte of a request to its last */
-    int64_t idle_timeout_ms;    /* between two requests, and for a peer to take an answer */
+    int64_t
+        idle_timeout_ms; /* between two requests, and for a peer to take anything of an answer */
     void (*requested)(void *context, HttpRequest *request);
     void (*gone)(void *context, HttpRequest *request); /* may be NULL */
     void *context;
@@ -44,3 +48,21 @@ void *http_request_data(const HttpRequest *request);
 void http_request_add_header(HttpRequest *request, const char *name, Str value);
 /* Once, and last. */
 void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body);
+
+/* --- Answers in pieces ----------------------------------------------------------------------- */
+
+/* Of what came before HTTP/1.1 no peer can tell where pieces end: then only http_request_answer
+ * will do. */
+bool http_request_takes_pieces(const HttpRequest *request);
+/* The head of the answer. `drained` is called in a later turn each time that all pieces given so far
+ * have left, until the answer is ended, broken off, or the peer is gone. */
+void http_request_begin(HttpRequest *request, int status, const char *content_type,
+                        void (*drained)(void *context), void *context);
+/* One that is not empty. What the peer does not take is kept: who waits for `drained` with the next
+ * piece keeps one piece per peer and no more. A peer that takes nothing at all for as long as it
+ * might be idle has left. HEAD is answered without them. */
+void http_request_piece(HttpRequest *request, Str piece);
+/* The answer is whole. Last, as http_request_answer. */
+void http_request_end(HttpRequest *request);
+/* It is not, and the peer shall see that: the connection ends. Last. */
+void http_request_break(HttpRequest *request);
