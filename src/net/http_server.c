@@ -213,7 +213,7 @@ static void closed(void *context, const Error *why)
     client_free(context);
 }
 
-static void drained(void *context)
+static void all_sent(void *context)
 {
     Client *client = context;
     if (client->in_pieces) {
@@ -222,7 +222,7 @@ static void drained(void *context)
     }
 }
 
-static const ConnectionEvents events = { nothing, received, drained, closed };
+static const ConnectionEvents events = { nothing, received, all_sent, closed };
 
 void http_request_add_header(HttpRequest *request, const char *name, Str value)
 {
@@ -397,7 +397,7 @@ void http_server_adopt(HttpServer *server, Connection *connection)
     http1_reader_init(&client->reader, HTTP1_REQUEST, server->options.body_max);
     loop_timer_init(&client->timer, server->options.loop, expire, client);
     loop_timer_start(&client->timer, server->options.idle_timeout_ms);
-    loop_task_init(&client->drain, drained, client);
+    loop_task_init(&client->drain, all_sent, client);
     connection_set_events(connection, &events, client);
 }
 
