@@ -74,11 +74,12 @@ static bool read_known(const Attempt *attempt, Change *change, Known *known, Err
     const AdmissionSettings *settings = &attempt->admission->settings;
     Arena *arena = change_arena(change);
     JoinFacts *facts = &known->facts;
-    facts->now_ms = loop_wall_ms(settings->loop);
+    CertificateSet cas = settings->certify.cas->trusted;
+    facts->now_ms = loop_wall_ms(settings->certify.at.loop);
     facts->nonce_seen = change_has(change, SEEN_NONCE);
     facts->cas = known->cas;
-    for (uint32_t i = 0; i < settings->bundle.count && i < CERTIFICATES_MAX; i++) {
-        known->cas[facts->ca_count++] = settings->bundle.items[i].pin;
+    for (uint32_t i = 0; i < cas.count && i < CERTIFICATES_MAX; i++) {
+        known->cas[facts->ca_count++] = cas.items[i].pin;
     }
     if (change_has(change, SEEN_REVOCATIONS) &&
         !revocation_read(arena, change_value(change, SEEN_REVOCATIONS), &known->revoked, err)) {
@@ -111,44 +112,10 @@ static bool read_known(const Attempt *attempt, Change *change, Known *known, Err
 
 /* --- What follows ---------------------------------------------------------------------------- */
 
-static bool was_given_before(const Attempt *attempt, const Change *change, const Known *known)
-{
-    bool given = change_has(change, SEEN_NODE);
-    for (uint32_t i = 0; i < known->revoked.name_count; i++) {
-        given = given || strcmp(known->revoked.names[i].node, attempt->request.name) == 0;
-    }
-    return given;
-}
-
-/* Of a name that was given before only this enrolment counts. */
-static bool renew_name(const Attempt *attempt, Change *change, Known *known, const NodeRecord *node,
-                       Error *err)
-{
-    Arena *arena = change_arena(change);
-    if (!was_given_before(attempt, change, known)) {
-        return true;
-    }
-    int64_t until_ms = node->not_after_ms > known->node.not_after_ms ? node->not_after_ms
-                                                                     : known->node.not_after_ms;
-    revocation_prune(&known->revoked, known->facts.now_ms);
-    if (!revocation_set_name(arena, &known->revoked, str_from_c(node->name),
-                             str_from_c(node->enrolment), until_ms, err)) {
-        return false;
-    }
-    Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    revocation_print(&known->revoked, &text);
-    change_put(change, change_key(change, SEEN_REVOCATIONS), buf_str(&text), 0);
-    return true;
-}
-
 static bool issue(const Attempt *attempt, Arena *arena, Known *known, bool again, NodeRecord *node,
-                  Certificate *certificate, Error *err)
+                  Certified *out, Error *err)
 {
-    const AdmissionSettings *settings = &attempt->admission->settings;
     const JoinRequest *request = &attempt->request;
-    NodeGrant grant = { .key = request->key,
-                        .now_ms = known->facts.now_ms,
-                        .life_ms = settings->node_life_ms };
     if (again) {
         *node = known->node;
     } else {
@@ -162,52 +129,26 @@ static bool issue(const Attempt *attempt, Arena *arena, Known *known, bool again
             snprintf(node->token, sizeof node->token, "%s", request->token_id);
         }
     }
-    node->key = request->key_pin;
     snprintf(node->address, sizeof node->address, "%s", attempt->address);
-    grant.enrolment = str_from_c(node->enrolment);
-    if (!identity_make(settings->cluster, str_from_c(request->name), &grant.identity, err) ||
-        !ca_issue_node(arena, settings->ca, &grant, certificate, err)) {
-        return false;
-    }
-    snprintf(node->serial, sizeof node->serial, "%s", certificate->serial);
-    node->not_after_ms = certificate->not_after_ms;
-    return true;
-}
-
-static Str chain_pem(const Attempt *attempt, Arena *arena, const Certificate *certificate)
-{
-    const AdmissionSettings *settings = &attempt->admission->settings;
-    Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    buf_put(&text, certificate_pem(arena, certificate));
-    for (uint32_t i = 1; i < settings->ca->chain.count; i++) {
-        buf_put(&text, certificate_pem(arena, &settings->ca->chain.items[i]));
-    }
-    return buf_str(&text);
-}
-
-static Str bundle_pem(const Attempt *attempt, Arena *arena)
-{
-    CertificateSet bundle = attempt->admission->settings.bundle;
-    Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < bundle.count; i++) {
-        buf_put(&text, certificate_pem(arena, &bundle.items[i]));
-    }
-    return buf_str(&text);
+    return certify_issue(arena, &attempt->admission->settings.certify, &request->key,
+                         known->facts.now_ms, node, out, err);
 }
 
 static bool admit(Attempt *attempt, Change *change, Known *known, const JoinVerdict *verdict,
                   Error *err)
 {
+    const CertifySettings *settings = &attempt->admission->settings.certify;
     Arena *arena = change_arena(change);
     NodeRecord node;
-    Certificate certificate;
-    if (!issue(attempt, arena, known, verdict->again, &node, &certificate, err)) {
+    Certified certified;
+    if (!issue(attempt, arena, known, verdict->again, &node, &certified, err)) {
         return false;
     }
-    Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    node_record_print(&node, &text);
-    change_put(change, change_key(change, SEEN_NODE), buf_str(&text), 0);
-    if (!verdict->again && !renew_name(attempt, change, known, &node, err)) {
+    certify_write(change, settings, &node, &certified, known->facts.now_ms);
+    if (!verdict->again &&
+        !certify_claim_name(change, &known->revoked, change_key(change, SEEN_REVOCATIONS),
+                            change_has(change, SEEN_NODE), &node, known->node.not_after_ms,
+                            known->facts.now_ms, err)) {
         return false;
     }
     if (attempt->request.has_token && !verdict->again) {
@@ -219,9 +160,9 @@ static bool admit(Attempt *attempt, Change *change, Known *known, const JoinVerd
     if (change_has(change, SEEN_JOINING)) {
         change_delete(change, change_key(change, SEEN_JOINING));
     }
-    attempt->reply.cluster = attempt->admission->settings.cluster;
-    attempt->reply.certificate = chain_pem(attempt, arena, &certificate);
-    attempt->reply.bundle = bundle_pem(attempt, arena);
+    attempt->reply.cluster = settings->cluster;
+    attempt->reply.certificate = certified.certificate;
+    attempt->reply.bundle = certified.bundle;
     attempt->reply.rpc_port = attempt->admission->settings.rpc_port;
     snprintf(attempt->reply.server, sizeof attempt->reply.server, "%" STR_FMT,
              STR_ARG(attempt->admission->settings.server));
@@ -274,9 +215,9 @@ static void decided(void *context, Change *change, const Error *err)
 
 static void begin(Attempt *attempt)
 {
-    const AdmissionSettings *settings = &attempt->admission->settings;
+    const CertifySettings *settings = &attempt->admission->settings.certify;
     Arena *arena = &attempt->arena;
-    Str prefix = settings->prefix, name = str_from_c(attempt->request.name);
+    Str prefix = settings->at.prefix, name = str_from_c(attempt->request.name);
     Str keys[SEEN_COUNT] = {
         [SEEN_NONCE] = cluster_key_nonce(arena, prefix, str_from_c(attempt->request.nonce)),
         [SEEN_NODE] = cluster_key_node(arena, prefix, name),
@@ -286,7 +227,7 @@ static void begin(Attempt *attempt)
     if (attempt->request.has_token) {
         keys[SEEN_TOKEN] = cluster_key_token(arena, prefix, str_from_c(attempt->request.token_id));
     }
-    change_start(&(ChangeSpec){ .store = settings->store,
+    change_start(&(ChangeSpec){ .store = settings->at.store,
                                 .keys = keys,
                                 .key_count = attempt->request.has_token ? SEEN_COUNT : SEEN_TOKEN,
                                 .counted = cluster_key_joining_all(arena, prefix),

@@ -5,22 +5,15 @@
  * else changed what the decision rests on, it is made anew. */
 #pragma once
 
-#include "pki/credential.h"
+#include "cluster/certify.h"
 #include "pki/join_reply.h"
-#include "store/store.h"
 
 typedef struct Admission Admission;
 
 typedef struct AdmissionSettings {
-    Loop *loop;
-    Store *store;
-    Str prefix;            /* of keys */
-    Str cluster;           /* its name */
-    const Credential *ca;  /* the one that signs at present */
-    CertificateSet bundle; /* all that are trusted */
-    int64_t node_life_ms;  /* of certificates; 0: as the CA has it */
-    Str server;            /* the node that this server is, and */
-    uint16_t rpc_port;     /* where it listens for nodes */
+    CertifySettings certify;
+    Str server;        /* the node that this server is, and */
+    uint16_t rpc_port; /* where it listens for nodes */
 } AdmissionSettings;
 
 /* The settings' memory is borrowed until admission_free. */

@@ -25,6 +25,16 @@ Str cluster_key_facts(Arena *arena, Str prefix, Str name)
     return key_make(arena, prefix, KEY_FACTS, &name, 1);
 }
 
+Str cluster_key_trust_of(Arena *arena, Str prefix, Str name)
+{
+    return key_make(arena, prefix, KEY_TRUST, &name, 1);
+}
+
+Str cluster_key_trust_all(Arena *arena, Str prefix)
+{
+    return key_make_prefix(arena, prefix, KEY_TRUST, NULL, 0);
+}
+
 Str cluster_key_session(Arena *arena, Str prefix, Str name)
 {
     return key_make(arena, prefix, KEY_SESSION, &name, 1);
@@ -70,4 +80,25 @@ Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce)
 Str cluster_key_revocations(Arena *arena, Str prefix)
 {
     return object(arena, prefix, STR("pki"), STR("revocations"));
+}
+
+Str cluster_key_trust(Arena *arena, Str prefix)
+{
+    return object(arena, prefix, STR("pki"), STR("trust"));
+}
+
+Str cluster_key_rotation(Arena *arena, Str prefix)
+{
+    return object(arena, prefix, STR("pki"), STR("rotation"));
+}
+
+Str cluster_key_without(Arena *arena, Str prefix, Str name)
+{
+    return object(arena, prefix, STR("pki-without"), name);
+}
+
+Str cluster_key_without_all(Arena *arena, Str prefix)
+{
+    Str kind = STR("pki-without");
+    return key_make_prefix(arena, prefix, KEY_OBJECT, &kind, 1);
 }

@@ -9,6 +9,9 @@ Str cluster_key_node_all(Arena *arena,
 /* There with the lease of the node's session. */
 Str cluster_key_alive(Arena *arena, Str prefix, Str name);
 Str cluster_key_facts(Arena *arena, Str prefix, Str name);
+/* What it has said about its trust; what all of these start with. */
+Str cluster_key_trust_of(Arena *arena, Str prefix, Str name);
+Str cluster_key_trust_all(Arena *arena, Str prefix);
 /* How far its session is; what all of its logs and orders start with. */
 Str cluster_key_session(Arena *arena, Str prefix, Str name);
 Str cluster_key_logs(Arena *arena, Str prefix, Str name);
@@ -19,3 +22,8 @@ Str cluster_key_token(Arena *arena, Str prefix, Str id);
 Str cluster_key_token_all(Arena *arena, Str prefix);
 Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce);
 Str cluster_key_revocations(Arena *arena, Str prefix);
+/* What nodes are told about trust; how far the rotation of the CA is; for whom that does not wait. */
+Str cluster_key_trust(Arena *arena, Str prefix);
+Str cluster_key_rotation(Arena *arena, Str prefix);
+Str cluster_key_without(Arena *arena, Str prefix, Str name);
+Str cluster_key_without_all(Arena *arena, Str prefix);

@@ -338,6 +338,8 @@ static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
     Arena *arena = change_arena(change);
     Str name = str_from_c(wanted->name), prefix = wanted->at.prefix;
     change_delete(change, cluster_key_session(arena, prefix, name));
+    change_delete(change, cluster_key_trust_of(arena, prefix, name));
+    change_delete(change, cluster_key_without(arena, prefix, name));
     change_delete_all(change, cluster_key_logs(arena, prefix, name));
     change_delete_all(change, cluster_key_orders(arena, prefix, name));
     return true;

@@ -96,16 +96,17 @@ static bool is_pinned(const TlsContext *context, const X509 *certificate)
     return same;
 }
 
-/* In place of OpenSSL's own: the one certificate of the chain that has the pinned key is the only
- * trusted one, and the rest is checked as ever. */
+/* In place of OpenSSL's own: only CAs of the chain that have the pinned key are trusted, and the
+ * rest is checked as ever. */
 int tls_pin_verify(X509_STORE_CTX *store, void *data)
 {
     const TlsContext *context = data;
     STACK_OF(X509) *shown = X509_STORE_CTX_get0_untrusted(store);
     STACK_OF(X509) *trusted = sk_X509_new_null();
     for (int i = 0; trusted != NULL && i < sk_X509_num(shown); i++) {
-        if (is_pinned(context, sk_X509_value(shown, i))) {
-            sk_X509_push(trusted, sk_X509_value(shown, i));
+        X509 *one = sk_X509_value(shown, i);
+        if (X509_check_ca(one) > 0 && is_pinned(context, one)) {
+            sk_X509_push(trusted, one);
         }
     }
     int result = 0;
@@ -113,6 +114,8 @@ int tls_pin_verify(X509_STORE_CTX *store, void *data)
         X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_UNTRUSTED);
     } else {
         X509_STORE_CTX_set0_trusted_stack(store, trusted);
+        /* What is pinned is a key: a certificate that another CA has made for it is as good. */
+        X509_STORE_CTX_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
         result = X509_verify_cert(store);
     }
     sk_X509_free(trusted);

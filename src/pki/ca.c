@@ -71,9 +71,9 @@ static bool check_time(int64_t now_ms, int64_t life_ms, Error *err)
     if (now_ms < CA_BACKDATE_MS || now_ms > TIME_MAX_MS - CA_LIFE_MS) {
         return error_set(err, ERROR_INVALID, "no certificate can be made for that time");
     }
-    if (life_ms < PKI_MINUTE_MS || life_ms > CA_LIFE_MS) {
+    if (life_ms < LIFE_MIN_MS || life_ms > CA_LIFE_MS) {
         return error_set(err, ERROR_INVALID,
-                         "a certificate cannot live that long or short: a minute to ten years");
+                         "a certificate cannot live that long or short: 10 s to ten years");
     }
     return true;
 }
@@ -122,7 +122,9 @@ static bool set_life(CertificateDraft *draft, const Certificate *ca, int64_t now
                          "; the clock of this machine says %" STR_FMT,
                          STR_ARG(from), STR_ARG(until), STR_ARG(now));
     }
-    int64_t from = now_ms - CA_BACKDATE_MS, until = now_ms + life_ms;
+    /* Those that live shorter than clocks differ must not be old when they are made. */
+    int64_t backdate = life_ms / 4 < CA_BACKDATE_MS ? life_ms / 4 : CA_BACKDATE_MS;
+    int64_t from = now_ms - backdate, until = now_ms + life_ms;
     draft->not_before_ms = from > ca->not_before_ms ? from : ca->not_before_ms;
     draft->not_after_ms = until < ca->not_after_ms ? until : ca->not_after_ms;
     return true;

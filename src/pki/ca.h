@@ -18,7 +18,10 @@
 #define CA_LIFE_MS      (3650 * PKI_DAY_MS)
 #define NODE_LIFE_MS    (30 * PKI_DAY_MS)
 #define SERVING_LIFE_MS (90 * PKI_DAY_MS)
-/* Certificates are good from so long before they are made, for clocks that are behind. */
+/* The shortest life of any, for tests and trials. */
+#define LIFE_MIN_MS ((int64_t)10 * 1000)
+/* Certificates are good from so long before they are made, for clocks that are behind; those that
+ * live for minutes only, from a quarter of their life. */
 #define CA_BACKDATE_MS (5 * PKI_MINUTE_MS)
 
 /* 26 letters and digits from 128 random bits: a cluster_name_check()ed name for a cluster that

@@ -18,6 +18,7 @@ struct Server {
     Arena arena; /* settings and certificates */
     ServerSettings settings;
     Credential ca, node, serving;
+    CaSet cas;
     Store *store;
     Roster *roster;
     StoreService *store_service;
@@ -189,15 +190,13 @@ static bool listen_local(Server *server, Error *err)
 static bool listen_api(Server *server, Error *err)
 {
     ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
-    server->admission =
-        admission_new(&(AdmissionSettings){ .loop = server->options.loop,
-                                            .store = server->store,
-                                            .prefix = STORE_KEYS_PREFIX,
-                                            .cluster = str_from_c(server->settings.cluster),
-                                            .server = str_from_c(server->settings.node),
-                                            .rpc_port = server_rpc_port(server),
-                                            .ca = &server->ca,
-                                            .bundle = { server->ca.chain.items, 1 } });
+    server->cas = (CaSet){ &server->ca, { server->ca.chain.items, 1 } };
+    server->admission = admission_new(
+        &(AdmissionSettings){ .certify = { .at = at,
+                                           .cluster = str_from_c(server->settings.cluster),
+                                           .cas = &server->cas },
+                              .server = str_from_c(server->settings.node),
+                              .rpc_port = server_rpc_port(server) });
     server->api = api_new(&(ApiSettings){ .at = at,
                                           .cluster = str_from_c(server->settings.cluster),
                                           .admission = server->admission,

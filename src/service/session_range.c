@@ -1,6 +1,6 @@
 #include "service/session_range.h"
 
-#include "store/keys.h"
+#include "cluster/cluster_keys.h"
 #include "store/store.h"
 
 typedef struct RangeRow {
@@ -14,6 +14,7 @@ static const RangeRow rows[] = {
     { "node", KEY_NODE, true, false },
     { "orders", KEY_ORDER, true, true },
     { "version", KEY_CURRENT_VERSION, false, false },
+    { "trust", KEY_OBJECT, false, false }, /* of all objects this one */
 };
 
 bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *out, Error *err)
@@ -25,7 +26,9 @@ bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *o
         }
         uint32_t count = row->of_node ? 1 : 0;
         *out = (SessionRange){ 0 };
-        if (row->many) {
+        if (row->kind == KEY_OBJECT) {
+            out->key = cluster_key_trust(arena, prefix);
+        } else if (row->many) {
             out->key = key_make_prefix(arena, prefix, row->kind, &node, count);
             out->end = store_prefix_end(arena, out->key);
         } else {

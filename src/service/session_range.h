@@ -10,7 +10,8 @@ typedef struct SessionRange {
     Str end; /* empty: `key` alone */
 } SessionRange;
 
-/* "node": its own record. "orders": the runs that it shall do. "version": the version that all shall have.
- * Fails with ERROR_DENIED for anything else. */
+/* "node": its own record. "orders": the runs that it shall do. "version": the version that all shall
+ * have. "trust": the CAs, and which of them signs (pki/trust_notice.h). Fails with ERROR_DENIED for
+ * anything else. */
 MUST_CHECK bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *out,
                               Error *err);

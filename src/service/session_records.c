@@ -5,6 +5,7 @@
 #include "base/bug.h"
 #include "base/json_text.h"
 #include "lang/json.h"
+#include "pki/trust_notice.h"
 #include "store/keys.h"
 
 enum {
@@ -171,9 +172,25 @@ static bool is_state(Str name)
     return false;
 }
 
+static Reason write_trust(Writer *writer, const Record *record)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    TrustReport report;
+    Error err;
+    if (!trust_report_read(&arena, record->body, &report, &err)) {
+        return "the body is no report about trust";
+    }
+    put(writer, key_for(writer, KEY_TRUST, &writer->sender->node, 1), record->body);
+    return NULL;
+}
+
 /* A node is in one state of each category: the others go in the same transaction. */
 static Reason write_status(Writer *writer, const Record *record)
 {
+    if (str_eq_c(record->key, "trust")) {
+        return write_trust(writer, record);
+    }
     Str rest = record->key, category, state = STR_EMPTY;
     const Category *row = str_split_next(&rest, '/', &category) ? find_category(category) : NULL;
     if (row == NULL || !str_split_next(&rest, '/', &state) || !is_state(state) ||

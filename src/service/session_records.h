@@ -2,6 +2,7 @@
  *
  *     facts                          facts/<node>
  *     status   CATEGORY/STATE        status/<category>/<state>/<node>; its other states go
+ *     status   trust                 trust/<node>; the body is a report of pki/trust_notice.h
  *     result   RUN                   runs/<run>/nodes/<node>
  *     result   RUN/STEP              runs/<run>/steps/<step>/<node>
  *     log      any text              logs/<node>/<slot>

@@ -20,6 +20,7 @@
     X(KEY_SESSION, "sessions/<node>")                          \
     X(KEY_LOG, "logs/<node>/<slot>")                           \
     X(KEY_FACTS, "facts/<node>")                               \
+    X(KEY_TRUST, "trust/<node>")                               \
     X(KEY_MACHINE, "machines/<id>")                            \
     X(KEY_SERVICE, "services/<service>/<node>/<id>")           \
     X(KEY_RUN, "runs/<id>")                                    \

@@ -14,6 +14,7 @@ static void check_key(Arena *arena, Str key)
     BUG_IF(!known || key.len > STORE_KEY_MAX);
     switch (kind) {
     case KEY_FACTS:
+    case KEY_TRUST:
     case KEY_LOG: BUG_IF(!str_eq_c(parts[0], "web1")); break;
     case KEY_RUN_NODE: BUG_IF(!str_eq_c(parts[1], "web1")); break;
     case KEY_STATUS:

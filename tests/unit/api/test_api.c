@@ -14,6 +14,7 @@ typedef struct Fixture {
     World world;
     Scratch *scratch;
     Credential ca;
+    CaSet cas;
     Store *store;
     Admission *admission;
     Api *api;
@@ -50,14 +51,13 @@ static int set_up(void **state)
     f->caller = (Caller){ .is_local = true, .is_operator = true };
     f->store = store_open_memory(f->world.loop, NULL);
     assert_true(ca_make(&f->scratch->arena, CLUSTER, loop_wall_ms(f->world.loop), &f->ca, &err));
-    f->admission = admission_new(&(AdmissionSettings){ .loop = f->world.loop,
-                                                       .store = f->store,
-                                                       .prefix = KEYS_PREFIX,
-                                                       .cluster = CLUSTER,
-                                                       .server = STR("s1"),
-                                                       .rpc_port = 1337,
-                                                       .ca = &f->ca,
-                                                       .bundle = { f->ca.chain.items, 1 } });
+    f->cas = (CaSet){ &f->ca, f->ca.chain };
+    f->admission = admission_new(
+        &(AdmissionSettings){ .certify = { .at = { f->world.loop, f->store, KEYS_PREFIX },
+                                           .cluster = CLUSTER,
+                                           .cas = &f->cas },
+                              .server = STR("s1"),
+                              .rpc_port = 1337 });
     f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, KEYS_PREFIX },
                                      .cluster = CLUSTER,
                                      .admission = f->admission,

@@ -17,6 +17,7 @@ typedef struct Fixture {
     Loop *loop;
     Store *store;
     Credential ca;
+    CaSet cas;
     Admission *admission;
     Token token;
 } Fixture;
@@ -79,14 +80,11 @@ static int set_up(void **state)
     loop_virtual_set_wall(f->loop, 1800000000000); /* in 2027 */
     f->store = store_open_memory(f->loop, NULL);
     assert_true(ca_make(&f->arena, CLUSTER, loop_wall_ms(f->loop), &f->ca, &err));
-    f->admission = admission_new(&(AdmissionSettings){ .loop = f->loop,
-                                                       .store = f->store,
-                                                       .prefix = PREFIX,
-                                                       .cluster = CLUSTER,
-                                                       .server = STR("s1"),
-                                                       .rpc_port = 1337,
-                                                       .ca = &f->ca,
-                                                       .bundle = { f->ca.chain.items, 1 } });
+    f->cas = (CaSet){ &f->ca, f->ca.chain };
+    f->admission = admission_new(&(AdmissionSettings){
+        .certify = { .at = { f->loop, f->store, PREFIX }, .cluster = CLUSTER, .cas = &f->cas },
+        .server = STR("s1"),
+        .rpc_port = 1337 });
     assert_true(token_make(&f->token, &err));
     *state = f;
     return 0;

@@ -64,7 +64,7 @@ static void grants_that_make_no_sense_are_refused(void **state)
         assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                      ERROR_INVALID, "enrolment");
     }
-    static const int64_t lives[] = { -1, 1, PKI_MINUTE_MS - 1, CA_LIFE_MS + 1, INT64_MAX };
+    static const int64_t lives[] = { -1, 1, LIFE_MIN_MS - 1, CA_LIFE_MS + 1, INT64_MAX };
     for (size_t i = 0; i < COUNT_OF(lives); i++) {
         grant = good;
         grant.life_ms = lives[i];

@@ -19,6 +19,7 @@ static void test_what_a_node_may_read(void **state)
     check(&arena, "node", "/eden/nodes/web1", "");
     check(&arena, "orders", "/eden/orders/web1/", "/eden/orders/web10");
     check(&arena, "version", "/eden/current_version", "");
+    check(&arena, "trust", "/eden/objects/pki/trust", "");
 }
 
 static void test_nothing_else(void **state)
@@ -26,7 +27,7 @@ static void test_nothing_else(void **state)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     static const char *const names[] = { "",      "nodes", "node/",    "Node",    "node ",
-                                         "facts", "/eden", "orders/*", "objects", "nodes/web2" };
+                                         "facts", "/eden", "orders/*", "objects", "nodes/web2", "trust/web1" };
     for (unsigned i = 0; i < COUNT_OF(names); i++) {
         SessionRange range;
         Error err;

@@ -1,0 +1,662 @@
+#include "cluster/authority.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "cluster/change.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/trust_listing.h"
+#include "pki/ca.h"
+
+enum {
+    LOOK_MS = 250,         /* between two looks, and */
+    LOOK_NODE_MS = 1,      /* for each node; so that looking costs little with many */
+    RENEW_NODE_MS = 20,    /* nodes come for certificates of the next CA so far apart */
+    RENEW_MAX_MS = 600000, /* but all of them within this time */
+};
+
+/* A file, and what it held when it was read. */
+typedef struct CaFile {
+    const char *name;
+    Credential credential; /* without a key: there is no such file */
+} CaFile;
+
+enum {
+    FILE_CA,
+    FILE_NEXT,
+    FILE_COUNT
+};
+
+struct Authority {
+    AuthorityOptions options;
+    Arena keys;
+    Str rotation_key, trust_key;
+    Arena loaded; /* of what was read from files, and the set */
+    CaFile files[FILE_COUNT];
+    Rotation rotation;
+    CaSet set;
+    CertificateSet chain;
+    uint32_t node_count; /* at the last look */
+    Arena looked;        /* of the waits */
+    const RotationWait *waits;
+    uint32_t wait_count;
+    LoopTimer look;
+    bool looking, writing; /* the store is asked */
+    bool freed;
+};
+
+/* A new state on its way to the store. */
+typedef struct Move {
+    Authority *authority;
+    Rotation from, to;
+    ClusterDone *done; /* NULL: nobody asked for it */
+    void *context;
+} Move;
+
+/* --- Files ----------------------------------------------------------------------------------- */
+
+static void drop_files(Authority *authority)
+{
+    for (int i = 0; i < FILE_COUNT; i++) {
+        credential_clear(&authority->files[i].credential);
+        authority->files[i].credential = (Credential){ 0 };
+    }
+    arena_reset(&authority->loaded);
+}
+
+static bool read_files(Authority *authority, Error *err)
+{
+    const Directory *directory = authority->options.directory;
+    drop_files(authority);
+    for (int i = 0; i < FILE_COUNT; i++) {
+        CaFile *file = &authority->files[i];
+        if ((i == FILE_CA || directory_has(directory, file->name)) &&
+            !credential_load(directory, file->name, &authority->loaded, &file->credential, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const Credential *find_ca(const Authority *authority, const Pin *pin)
+{
+    for (int i = 0; i < FILE_COUNT; i++) {
+        const Credential *one = &authority->files[i].credential;
+        if (one->key != NULL && pin_equal(&one->chain.items[0].pin, pin)) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+/* With one CA, that one is in ca.pem and there is no other file. */
+static bool tidy_files(Authority *authority, Error *err)
+{
+    const Directory *directory = authority->options.directory;
+    const Credential *only = find_ca(authority, &authority->rotation.present);
+    if (authority->rotation.state != ROTATION_STEADY || only == NULL ||
+        authority->files[FILE_NEXT].credential.key == NULL) {
+        return true;
+    }
+    if (only != &authority->files[FILE_CA].credential &&
+        !credential_save(directory, AUTHORITY_CA, only->key,
+                         (CertificateSet){ only->chain.items, 1 }, err)) {
+        return false;
+    }
+    return directory_remove(directory, AUTHORITY_CA_NEXT, err);
+}
+
+/* --- What holds ------------------------------------------------------------------------------ */
+
+/* The CAs that are trusted in a state, the one that signs first. */
+static CertificateSet trusted_in(const Authority *authority, Arena *arena, const Rotation *rotation)
+{
+    Certificate *items = ARENA_ARRAY(arena, Certificate, 2);
+    CertificateSet set = { items, 0 };
+    const Pin *issuer = rotation_issuer(rotation);
+    const Pin *other = issuer == &rotation->present ? &rotation->next : &rotation->present;
+    bool both = rotation_trusts_present(rotation) && rotation_trusts_next(rotation);
+    items[set.count++] = find_ca(authority, issuer)->chain.items[0];
+    if (both) {
+        items[set.count++] = find_ca(authority, other)->chain.items[0];
+    }
+    return set;
+}
+
+static bool has_files_for(const Authority *authority, const Rotation *rotation)
+{
+    return (!rotation_trusts_present(rotation) || find_ca(authority, &rotation->present) != NULL) &&
+           (!rotation_trusts_next(rotation) || find_ca(authority, &rotation->next) != NULL);
+}
+
+static bool make_chain(Authority *authority, Error *err)
+{
+    const Rotation *rotation = &authority->rotation;
+    CertificateSet trusted = authority->set.trusted;
+    authority->chain = (CertificateSet){ trusted.items, 1 };
+    if (rotation->state != ROTATION_ISSUE) {
+        return true;
+    }
+    Certificate *items = ARENA_ARRAY(&authority->loaded, Certificate, 2);
+    items[1] = trusted.items[1];
+    if (!ca_cross_sign(&authority->loaded, find_ca(authority, &rotation->present),
+                       &trusted.items[0], loop_wall_ms(authority->options.at.loop), &items[0],
+                       err)) {
+        return false;
+    }
+    authority->chain = (CertificateSet){ items, 2 };
+    return true;
+}
+
+/* Reads the files and makes the set of what the state says. */
+static bool settle(Authority *authority, Error *err)
+{
+    const Rotation *rotation = &authority->rotation;
+    char present[PIN_TEXT + 1];
+    if (!read_files(authority, err)) {
+        return false;
+    }
+    if (!has_files_for(authority, rotation)) {
+        pin_text(&rotation->present, present);
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "%s: the store says that the CA is %s (%s), and the key of that one, or of "
+            "the next one, is not here; restore " AUTHORITY_CA " and " AUTHORITY_CA_NEXT
+            " from the same backup as the store",
+            authority->options.directory->path, present, rotation_state_name(rotation->state));
+    }
+    authority->set.issuer = find_ca(authority, rotation_issuer(rotation));
+    authority->set.trusted = trusted_in(authority, &authority->loaded, rotation);
+    return make_chain(authority, err);
+}
+
+/* --- What nodes are told --------------------------------------------------------------------- */
+
+static Str notice_text(const Authority *authority, Arena *arena, const Rotation *rotation)
+{
+    int64_t spread_ms = (int64_t)authority->node_count * RENEW_NODE_MS;
+    Buf pem = buf_make_in(arena, BUF_UNLIMITED), text = buf_make_in(arena, BUF_UNLIMITED);
+    CertificateSet trusted = trusted_in(authority, arena, rotation);
+    for (uint32_t i = 0; i < trusted.count; i++) {
+        buf_put(&pem, certificate_pem(arena, &trusted.items[i]));
+    }
+    TrustNotice notice = { .bundle = buf_str(&pem),
+                           .issuer = *rotation_issuer(rotation),
+                           .since_ms = rotation->since_ms,
+                           .spread_ms = spread_ms < RENEW_MAX_MS ? spread_ms : RENEW_MAX_MS };
+    trust_notice_print(&notice, &text);
+    return buf_str(&text);
+}
+
+/* Whether what stands in the store says the same, though perhaps since another moment. */
+static bool says_the_same(Arena *arena, Str stored, Str wanted)
+{
+    TrustNotice a, b;
+    CertificateSet ignored;
+    Error err;
+    return stored.len > 0 && trust_notice_read(arena, stored, &a, &ignored, &err) &&
+           trust_notice_read(arena, wanted, &b, &ignored, &err) && str_eq(a.bundle, b.bundle) &&
+           pin_equal(&a.issuer, &b.issuer);
+}
+
+/* --- Moves ----------------------------------------------------------------------------------- */
+
+static void authority_destroy(Authority *authority)
+{
+    drop_files(authority);
+    arena_clear(&authority->keys);
+    arena_clear(&authority->loaded);
+    arena_clear(&authority->looked);
+    free(authority);
+}
+
+/* After an answer of the store: false when nobody wants it any more. */
+static bool goes_on(Authority *authority)
+{
+    if (!authority->freed) {
+        return true;
+    }
+    if (!authority->looking && !authority->writing) {
+        authority_destroy(authority);
+    }
+    return false;
+}
+
+static void look_later(Authority *authority)
+{
+    if (authority->rotation.state != ROTATION_STEADY && !authority->looking &&
+        !authority->writing) {
+        loop_timer_start(&authority->look, LOOK_MS + (int64_t)authority->node_count * LOOK_NODE_MS);
+    }
+}
+
+static bool is_same(const Rotation *a, const Rotation *b)
+{
+    return a->state == b->state && pin_equal(&a->present, &b->present) &&
+           pin_equal(&a->next, &b->next);
+}
+
+enum {
+    SEEN_ROTATION,
+    SEEN_TRUST,
+    SEEN_COUNT
+};
+
+static bool decide_move(void *context, Change *change, Error *err)
+{
+    const Move *move = context;
+    const Authority *authority = move->authority;
+    Arena *arena = change_arena(change);
+    Rotation stored = move->from;
+    if (change_has(change, SEEN_ROTATION) &&
+        !rotation_read(arena, change_value(change, SEEN_ROTATION), &stored, err)) {
+        return false;
+    }
+    if (authority->freed || !is_same(&stored, &move->from)) {
+        return error_set(err, ERROR_CONFLICT, "somebody else has changed the state of the CA");
+    }
+    Str notice = notice_text(authority, arena, &move->to);
+    if (!is_same(&move->from, &move->to)) {
+        Buf text = buf_make_in(arena, BUF_UNLIMITED);
+        rotation_print(&move->to, &text);
+        change_put(change, authority->rotation_key, buf_str(&text), 0);
+        change_put(change, authority->trust_key, notice, 0);
+        if (move->to.state == ROTATION_STEADY) {
+            change_delete_all(change, cluster_key_without_all(arena, authority->options.at.prefix));
+        }
+    } else if (!says_the_same(arena, change_value(change, SEEN_TRUST), notice)) {
+        change_put(change, authority->trust_key, notice, 0);
+    }
+    return true;
+}
+
+/* The store has it: now this server does as it says. */
+static void take_over(Authority *authority, const Move *move)
+{
+    Error err;
+    authority->rotation = move->to;
+    authority->waits = NULL;
+    authority->wait_count = 0;
+    log_info("the rotation of the CA goes on", LOG_C("from", rotation_state_name(move->from.state)),
+             LOG_C("to", rotation_state_name(move->to.state)));
+    if (!tidy_files(authority, &err) || !settle(authority, &err)) {
+        authority->options.events.failed(authority->options.events.context, &err);
+        return;
+    }
+    authority->options.events.changed(authority->options.events.context);
+    look_later(authority);
+}
+
+static void moved(void *context, Change *change, const Error *err)
+{
+    Move *move = context;
+    Authority *authority = move->authority;
+    authority->writing = false;
+    if (!authority->freed && err == NULL) {
+        take_over(authority, move);
+    } else if (!authority->freed) {
+        log_warning("the rotation of the CA cannot go on at present", LOG_C("error", err->text));
+        look_later(authority);
+    }
+    if (move->done != NULL) {
+        move->done(move->context, err);
+    }
+    free(move);
+    (void)goes_on(authority);
+}
+
+static void write_move(Authority *authority, const Rotation *to,
+                       bool (*decide)(void *, Change *, Error *),
+                       void (*ended)(void *, Change *, const Error *), ClusterDone *done,
+                       void *context)
+{
+    Move *move = calloc(1, sizeof *move);
+    Change *change;
+    if (move == NULL) {
+        memory_exhausted(sizeof *move);
+    }
+    BUG_IF(authority->writing);
+    *move = (Move){ authority, authority->rotation, *to, done, context };
+    authority->writing = true;
+    loop_timer_stop(&authority->look);
+    Str keys[SEEN_COUNT] = {
+        [SEEN_ROTATION] = authority->rotation_key, [SEEN_TRUST] = authority->trust_key
+    };
+    change_start(&(ChangeSpec){ .store = authority->options.at.store,
+                                .keys = keys,
+                                .key_count = SEEN_COUNT,
+                                .decide = decide,
+                                .done = ended,
+                                .context = move },
+                 &change);
+}
+
+/* --- Looking who is ready -------------------------------------------------------------------- */
+
+/* A server has certificates of its own beside those of its agent, if there is one. */
+static void add_own(const Authority *authority, RotationNode *node, bool has_agent)
+{
+    const Rotation *rotation = &authority->rotation;
+    const AuthorityEvents *events = &authority->options.events;
+    const Pin *issuer = rotation_issuer(rotation);
+    bool own = events->is_from(events->context, issuer);
+    bool trusts_present = rotation_trusts_present(rotation);
+    bool trusts_next = rotation_trusts_next(rotation);
+    if (!has_agent) {
+        node->trusts_present = trusts_present;
+        node->trusts_next = trusts_next;
+        node->has_issuer = own;
+        node->issuer = *issuer;
+        node->silent = false;
+        node->seen_ms = loop_wall_ms(authority->options.at.loop);
+        return;
+    }
+    /* One that is to be dropped must be dropped by both, one that is needed must be known to both;
+     * but at first it is enough that the server itself has loaded the next one. */
+    node->trusts_present = rotation->state == ROTATION_RETIRE
+                               ? trusts_present || node->trusts_present
+                               : trusts_present && node->trusts_present;
+    node->trusts_next = trusts_next && (rotation->state == ROTATION_PREPARE || node->trusts_next);
+    node->has_issuer = node->has_issuer && own && pin_equal(&node->issuer, issuer);
+}
+
+static RotationNode rotation_node(const Authority *authority, const NodeTrust *one)
+{
+    const NodeRecord *record = &one->node->record;
+    const Rotation *rotation = &authority->rotation;
+    RotationNode node = { .name = str_from_c(record->name),
+                          .is_server = record->is_server,
+                          .silent = !one->node->is_alive,
+                          .seen_ms = record->joined_ms };
+    if (one->has_report) {
+        node.trusts_present = trust_report_trusts(&one->report, &rotation->present);
+        node.trusts_next = trust_report_trusts(&one->report, &rotation->next);
+        node.has_issuer = one->report.has_issuer;
+        node.issuer = one->report.issuer;
+        node.seen_ms = one->report.time_ms;
+    }
+    if (str_eq(node.name, authority->options.node)) {
+        add_own(authority, &node, one->has_report);
+    }
+    return node;
+}
+
+static void keep_waits(Authority *authority, const RotationPlan *plan)
+{
+    arena_reset(&authority->looked);
+    RotationWait *waits = ARENA_ARRAY(&authority->looked, RotationWait, plan->wait_count + 1);
+    for (uint32_t i = 0; i < plan->wait_count; i++) {
+        waits[i] = plan->waits[i];
+        waits[i].node = arena_copy(&authority->looked, plan->waits[i].node);
+        waits[i].what = arena_copy(&authority->looked, plan->waits[i].what);
+    }
+    authority->waits = waits;
+    authority->wait_count = plan->wait_count;
+}
+
+static void listed(void *context, const TrustListing *listing, const Error *err)
+{
+    Authority *authority = context;
+    authority->looking = false;
+    if (!goes_on(authority)) {
+        return;
+    }
+    if (err != NULL || authority->writing || authority->rotation.state == ROTATION_STEADY) {
+        look_later(authority);
+        return;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    RotationNode *nodes = ARENA_ARRAY(&arena, RotationNode, listing->count + 1);
+    uint32_t count = 0;
+    RotationPlan plan;
+    for (uint32_t i = 0; i < listing->count; i++) {
+        if (!listing->nodes[i].is_left) {
+            nodes[count++] = rotation_node(authority, &listing->nodes[i]);
+        }
+    }
+    authority->node_count = count;
+    rotation_plan(&arena, &authority->rotation, nodes, count,
+                  loop_wall_ms(authority->options.at.loop), &plan);
+    keep_waits(authority, &plan);
+    if (plan.moves) {
+        write_move(authority, &plan.next, decide_move, moved, NULL, NULL);
+    } else {
+        look_later(authority);
+    }
+}
+
+static void look_runs(void *context)
+{
+    Authority *authority = context;
+    if (!authority->looking && !authority->writing) {
+        authority->looking = true;
+        trust_list(&authority->options.at, listed, authority);
+    }
+}
+
+void authority_look(Authority *authority)
+{
+    if (authority->rotation.state != ROTATION_STEADY) {
+        loop_timer_start(&authority->look, 0);
+    }
+}
+
+/* --- What operators ask for ------------------------------------------------------------------ */
+
+static bool check_free(const Authority *authority, Error *err)
+{
+    return !authority->writing ||
+           error_set(err, ERROR_UNAVAILABLE,
+                     "the state of the CA is being written at this moment; try again");
+}
+
+static bool make_next(Authority *authority, Rotation *out, Error *err)
+{
+    const AuthorityOptions *options = &authority->options;
+    int64_t now_ms = loop_wall_ms(options->at.loop);
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Credential) next = { 0 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    return ca_make(&arena, options->cluster, now_ms, &next, err) &&
+           rotation_begin(&authority->rotation, &next.chain.items[0].pin, now_ms, out, err) &&
+           credential_save(options->directory, AUTHORITY_CA_NEXT, next.key, next.chain, err) &&
+           settle(authority, err);
+}
+
+void authority_begin(Authority *authority, ClusterDone *done, void *context)
+{
+    Rotation to;
+    Error err;
+    if (!check_free(authority, &err) || !make_next(authority, &to, &err)) {
+        done(context, &err);
+        return;
+    }
+    write_move(authority, &to, decide_move, moved, done, context);
+}
+
+void authority_turn_back(Authority *authority, ClusterDone *done, void *context)
+{
+    Rotation to;
+    Error err;
+    if (!check_free(authority, &err) ||
+        !rotation_turn_back(&authority->rotation, loop_wall_ms(authority->options.at.loop), &to,
+                            &err)) {
+        done(context, &err);
+        return;
+    }
+    write_move(authority, &to, decide_move, moved, done, context);
+}
+
+typedef struct Leaving {
+    Authority *authority;
+    char node[NODE_NAME_MAX + 1];
+    ClusterDone *done;
+    void *context;
+} Leaving;
+
+static bool decide_leave(void *context, Change *change, Error *err)
+{
+    const Leaving *leaving = context;
+    Arena *arena = change_arena(change);
+    NodeRecord node;
+    if (!change_has(change, 0)) {
+        return error_set(err, ERROR_NOT_FOUND, "there is no node '%s'", leaving->node);
+    }
+    if (!node_record_read(arena, change_value(change, 0), &node, err)) {
+        return false;
+    }
+    if (node.is_server) {
+        return error_set(err, ERROR_CONFLICT, "'%s' is a server; nothing goes on without it",
+                         leaving->node);
+    }
+    change_put(change, change_key(change, 1), STR("{\"format\":\"eden.without/1\"}"), 0);
+    return true;
+}
+
+static void left(void *context, Change *change, const Error *err)
+{
+    Leaving *leaving = context;
+    leaving->done(leaving->context, err);
+    free(leaving);
+}
+
+void authority_leave(Authority *authority, Str node, ClusterDone *done, void *context)
+{
+    const ClusterStore *at = &authority->options.at;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Error err;
+    if (authority->rotation.state == ROTATION_STEADY) {
+        error_set(&err, ERROR_CONFLICT, "the CA is not being rotated");
+        done(context, &err);
+        return;
+    }
+    if (!node_name_check(node, &err)) {
+        done(context, &err);
+        return;
+    }
+    Leaving *leaving = calloc(1, sizeof *leaving);
+    Change *change;
+    if (leaving == NULL) {
+        memory_exhausted(sizeof *leaving);
+    }
+    *leaving = (Leaving){ .authority = authority, .done = done, .context = context };
+    memcpy(leaving->node, node.data, node.len);
+    Str keys[] = { cluster_key_node(&arena, at->prefix, node),
+                   cluster_key_without(&arena, at->prefix, node) };
+    change_start(&(ChangeSpec){ .store = at->store,
+                                .keys = keys,
+                                .key_count = COUNT_OF(keys),
+                                .decide = decide_leave,
+                                .done = left,
+                                .context = leaving },
+                 &change);
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+/* What the store says, and what nodes are told of it. */
+static bool decide_start(void *context, Change *change, Error *err)
+{
+    Move *move = context;
+    Authority *authority = move->authority;
+    Rotation stored = rotation_steady(&authority->files[FILE_CA].credential.chain.items[0].pin, 0);
+    if (authority->freed) {
+        return error_set(err, ERROR_UNAVAILABLE, "the server ends");
+    }
+    if (change_has(change, SEEN_ROTATION) &&
+        !rotation_read(change_arena(change), change_value(change, SEEN_ROTATION), &stored, err)) {
+        return false;
+    }
+    move->from = move->to = stored;
+    bool unused = stored.state == ROTATION_PREPARE || stored.state == ROTATION_DISTRIBUTE;
+    if (unused && !has_files_for(authority, &stored)) {
+        /* Nobody has a certificate of it: a rotation can begin anew with another. */
+        log_warning("the next CA is lost; the rotation is taken back");
+        if (!rotation_turn_back(&stored, loop_wall_ms(authority->options.at.loop), &move->to,
+                                err)) {
+            return false;
+        }
+    }
+    authority->rotation = move->to;
+    return settle(authority, err) && decide_move(context, change, err);
+}
+
+static void started(void *context, Change *change, const Error *err)
+{
+    Move *move = context;
+    Authority *authority = move->authority;
+    const AuthorityEvents *events = &authority->options.events;
+    Error failure;
+    free(move);
+    authority->writing = false;
+    if (!goes_on(authority)) {
+        return;
+    }
+    if (err == NULL && (!tidy_files(authority, &failure) || !settle(authority, &failure))) {
+        err = &failure;
+    }
+    if (err != NULL) {
+        events->failed(events->context, err);
+        return;
+    }
+    look_later(authority);
+    events->ready(events->context);
+}
+
+bool authority_open(const AuthorityOptions *options, Authority **out, Error *err)
+{
+    Authority *authority = calloc(1, sizeof *authority);
+    if (authority == NULL) {
+        memory_exhausted(sizeof *authority);
+    }
+    authority->options = *options;
+    authority->files[FILE_CA].name = AUTHORITY_CA;
+    authority->files[FILE_NEXT].name = AUTHORITY_CA_NEXT;
+    arena_init(&authority->keys, ARENA_UNLIMITED);
+    arena_init(&authority->loaded, ARENA_UNLIMITED);
+    arena_init(&authority->looked, ARENA_UNLIMITED);
+    loop_timer_init(&authority->look, options->at.loop, look_runs, authority);
+    authority->rotation_key = cluster_key_rotation(&authority->keys, options->at.prefix);
+    authority->trust_key = cluster_key_trust(&authority->keys, options->at.prefix);
+    if (!read_files(authority, err)) {
+        authority_destroy(authority);
+        return false;
+    }
+    *out = authority;
+    write_move(authority, &authority->rotation, decide_start, started, NULL, NULL);
+    return true;
+}
+
+void authority_free(Authority *authority)
+{
+    if (authority == NULL) {
+        return;
+    }
+    loop_timer_stop(&authority->look);
+    authority->freed = true;
+    (void)goes_on(authority);
+}
+
+const CaSet *authority_cas(const Authority *authority)
+{
+    return &authority->set;
+}
+
+CertificateSet authority_chain(const Authority *authority)
+{
+    return authority->chain;
+}
+
+const Rotation *authority_rotation(const Authority *authority)
+{
+    return &authority->rotation;
+}
+
+const RotationWait *authority_waits(const Authority *authority, uint32_t *count)
+{
+    *count = authority->wait_count;
+    return authority->waits;
+}

@@ -1,0 +1,54 @@
+/* Certificates of nodes beside those of joining: the next one of a node, and the first one of a
+ * machine that an operator admits by its request. What is told is written: record, certificate and
+ * report belong to one transaction. Loop thread.
+ *
+ * Each function calls `done` exactly once, in a later turn or within, also when the store closes.
+ * What it is given is borrowed for that call, except the settings. Failures beside those named are
+ * the store's. */
+#pragma once
+
+#include "cluster/ca_set.h"
+#include "cluster/change.h"
+#include "cluster/cluster_store.h"
+#include "cluster/node_record.h"
+#include "pki/revocation.h"
+
+typedef struct CertifySettings {
+    ClusterStore at;
+    Str cluster; /* its name */
+    const CaSet *cas;
+    int64_t node_life_ms; /* 0: as the CA has it */
+} CertifySettings;
+
+/* PEM. */
+typedef struct Certified {
+    Str certificate; /* the own one, and what leads to the CA */
+    Str bundle;      /* every CA to trust */
+    const Certificate *own;
+} Certified;
+
+typedef void CertifyDone(void *context, const Certified *certified, const Error *err);
+
+/* The next certificate of a node that has shown the one with this serial number: same name, same
+ * enrolment, perhaps a new key. ERROR_DENIED when the node is none any more, that certificate is
+ * revoked, or from an earlier enrolment; ERROR_INVALID for what is no request. */
+void certify_renew(const CertifySettings *settings, Str name, Str serial, Str csr,
+                   CertifyDone *done, void *context);
+/* Takes a machine into the cluster by its request for a certificate. ERROR_CONFLICT when the name
+ * is taken. */
+void certify_admit(const CertifySettings *settings, Str name, Str csr, CertifyDone *done,
+                   void *context);
+
+/* --- Between files of this folder ------------------------------------------------------------ */
+
+/* Issues a certificate for the record by its enrolment, and fills in what is known of it. */
+MUST_CHECK bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Public *key,
+                              int64_t now_ms, NodeRecord *node, Certified *out, Error *err);
+/* Puts the record, and what the node trusts with what it is given now. */
+void certify_write(Change *change, const CertifySettings *settings, const NodeRecord *node,
+                   const Certified *certified, int64_t now_ms);
+/* Of a name that was given before only this enrolment counts: puts `list` under `key`. Nothing is
+ * done for a new name. `before_ms` is when the last certificate of before expires. */
+MUST_CHECK bool certify_claim_name(Change *change, RevocationList *list, Str key, bool was_there,
+                                   const NodeRecord *node, int64_t before_ms, int64_t now_ms,
+                                   Error *err);

@@ -1,0 +1,47 @@
+/* The certificates of a server itself: the one of its node, for port 1337, and the one of the API.
+ * They are renewed at two thirds of their life, and as soon as another CA signs. Loop thread.
+ *
+ * The server has the CA, so one that has expired while it was off is renewed as well. Keys are made
+ * anew each time. */
+#pragma once
+
+#include "cluster/ca_set.h"
+#include "pki/renewal.h"
+#include "sys/loop.h"
+
+#define OWN_NODE    "node.pem"
+#define OWN_SERVING "serving.pem"
+
+typedef struct OwnCertificates OwnCertificates;
+
+typedef enum OwnKind {
+    OWN_KIND_NODE,
+    OWN_KIND_SERVING,
+    OWN_KINDS
+} OwnKind;
+
+typedef struct OwnOptions {
+    Loop *loop;
+    const Directory *directory;
+    const CaSet *cas; /* by whom */
+    const Str *names; /* of the API */
+    uint32_t name_count;
+    int64_t node_life_ms, serving_life_ms;        /* 0: as the CA has it */
+    void (*changed)(void *context, OwnKind kind); /* never from within a function of the owner's */
+    void *context;
+} OwnOptions;
+
+/* What the options point to is borrowed. Fails for files that it cannot read. */
+MUST_CHECK bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err);
+void own_certificates_free(OwnCertificates *own); /* NULL is fine */
+DEFINE_AUTO(OwnCertificates, own_certificates_free)
+
+/* Valid until `changed`. */
+const Credential *own_credential(const OwnCertificates *own, OwnKind kind);
+/* When it is renewed next. */
+RenewalPlan own_plan(const OwnCertificates *own, OwnKind kind);
+bool own_are_from(const OwnCertificates *own, const Pin *ca);
+/* The CAs have changed: those that are not from the one that signs are renewed. */
+void own_certificates_look(OwnCertificates *own);
+/* At once, whatever its age. */
+MUST_CHECK bool own_renew(OwnCertificates *own, OwnKind kind, Error *err);
