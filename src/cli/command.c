@@ -25,6 +25,7 @@ const Option common_options[] = {
 const char *const command_group_titles[GROUP_COUNT] = {
     [GROUP_AUTHOR] = "write and check",
     [GROUP_OPERATE] = "apply and observe",
+    [GROUP_CLUSTER] = "run a cluster",
     [GROUP_SYSTEM] = "learn and set up",
 };
 

@@ -25,6 +25,7 @@ const char *word_kind_name(WordKind kind);
 typedef enum CommandGroup {
     GROUP_AUTHOR,
     GROUP_OPERATE,
+    GROUP_CLUSTER,
     GROUP_SYSTEM,
     GROUP_COUNT
 } CommandGroup;

@@ -160,6 +160,26 @@ static void shake(Connection *connection)
     }
 }
 
+enum {
+    PEER_GROUPS_MAX = 1024 /* whoever is in more is known by the first */
+};
+
+/* Whether the peer of a Unix socket is also in this group. */
+static bool has_group(int descriptor, gid_t group)
+{
+    gid_t groups[PEER_GROUPS_MAX];
+    socklen_t len = sizeof groups;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, groups, &len) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < len / sizeof groups[0]; i++) {
+        if (groups[i] == group) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void read_peer(Connection *connection)
 {
     SocketAddress address = { .len = sizeof address.storage };
@@ -176,6 +196,10 @@ static void read_peer(Connection *connection)
         connection->peer.uid = credentials.uid;
         connection->peer.gid = credentials.gid;
         connection->peer.pid = credentials.pid;
+        connection->peer.is_own_user = credentials.uid == geteuid();
+        connection->peer.is_own_group =
+            getegid() != 0 &&
+            (credentials.gid == getegid() || has_group(connection->descriptor, getegid()));
     } else {
         int on = 1;
         setsockopt(connection->descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

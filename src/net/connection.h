@@ -23,6 +23,8 @@ typedef struct Peer {
     uid_t uid;
     gid_t gid;
     pid_t pid;
+    bool is_own_user;               /* the user of this process */
+    bool is_own_group;              /* in the group of this process, unless that is root's */
     TlsPeer tls;                    /* zero without TLS */
     char address[ADDRESS_TEXT_MAX]; /* for logs: "10.0.0.1:4242", "unix" */
 } Peer;

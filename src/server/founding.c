@@ -4,13 +4,16 @@
 
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
+#include "net/address.h"
 #include "pki/ca.h"
 #include "store/store.h"
 #include "sys/directory.h"
 #include "sys/loop.h"
+#include "sys/privilege.h"
 
 typedef struct Work {
     const Founding *founding;
+    ServerSettings settings;
     Arena arena;
     Directory server, agent;
     Credential ca;
@@ -19,39 +22,71 @@ typedef struct Work {
 
 /* --- Certificates ---------------------------------------------------------------------------- */
 
-static bool make_node(Work *work, Error *err)
+/* One for the node, and one for its server, which has a key of its own: they run as different
+ * users. */
+static bool make_node(Work *work, const Directory *directory, const char *file, Certificate *out,
+                      Pin *pin, Error *err)
 {
-    const ServerSettings *settings = &work->founding->settings;
     AUTO(P256Private) *key = NULL;
-    Certificate certificate;
-    NodeGrant grant = { .now_ms = work->founding->now_ms };
-    NodeRecord *node = &work->node;
-    *node = (NodeRecord){ .is_server = true,
-                          .joined_ms = work->founding->now_ms,
-                          .labels = value_missing() };
-    snprintf(node->name, sizeof node->name, "%s", settings->node);
+    NodeGrant grant = { .now_ms = work->founding->now_ms,
+                        .enrolment = str_from_c(work->node.enrolment) };
     if (!p256_private_make(&key, err) || !p256_public_of(key, &grant.key, err) ||
-        !enrolment_make(node->enrolment, err) ||
-        !identity_make(str_from_c(settings->cluster), str_from_c(settings->node), &grant.identity,
-                       err)) {
+        !identity_make(str_from_c(work->settings.cluster), str_from_c(work->settings.node),
+                       &grant.identity, err) ||
+        !ca_issue_node(&work->arena, &work->ca, &grant, out, err)) {
         return false;
     }
-    grant.enrolment = str_from_c(node->enrolment);
-    if (!ca_issue_node(&work->arena, &work->ca, &grant, &certificate, err)) {
+    p256_public_pin(&grant.key, pin);
+    return credential_save(directory, file, key, (CertificateSet){ out, 1 }, err);
+}
+
+/* Where the agent of this machine reaches what listens on `listening`. */
+static bool own_address(Arena *arena, Str listening, uint16_t port, Str *out, Error *err)
+{
+    Address address;
+    if (!address_parse(listening, port, &address, err)) {
         return false;
     }
-    p256_public_pin(&grant.key, &node->key);
+    if (strcmp(address.host, "0.0.0.0") == 0) {
+        snprintf(address.host, sizeof address.host, "127.0.0.1");
+    } else if (strcmp(address.host, "::") == 0) {
+        snprintf(address.host, sizeof address.host, "::1");
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    address_format(&address, &text);
+    *out = buf_str(&text);
+    return true;
+}
+
+static bool save_node_state(Work *work, Error *err)
+{
+    NodeServer server = { 0 };
+    NodeState state = { .servers = &server, .server_count = 1 };
+    snprintf(state.cluster, sizeof state.cluster, "%s", work->settings.cluster);
+    snprintf(state.node, sizeof state.node, "%s", work->settings.node);
+    snprintf(server.node, sizeof server.node, "%s", work->settings.node);
+    return own_address(&work->arena, work->settings.rpc, PORT_RPC, &server.rpc, err) &&
+           own_address(&work->arena, work->settings.api, PORT_API, &server.api, err) &&
+           node_state_save(&work->agent, &state, err);
+}
+
+static bool make_agent(Work *work, Error *err)
+{
+    Certificate certificate;
+    NodeRecord *node = &work->node;
+    if (!make_node(work, &work->agent, AGENT_CREDENTIAL, &certificate, &node->key, err)) {
+        return false;
+    }
     snprintf(node->serial, sizeof node->serial, "%s", certificate.serial);
     node->not_after_ms = certificate.not_after_ms;
-    return credential_save(&work->agent, AGENT_CREDENTIAL, key, (CertificateSet){ &certificate, 1 },
-                           err) &&
-           directory_write(&work->agent, AGENT_BUNDLE,
-                           certificate_pem(&work->arena, &work->ca.chain.items[0]), true, err);
+    return directory_write(&work->agent, AGENT_BUNDLE,
+                           certificate_pem(&work->arena, &work->ca.chain.items[0]), true, err) &&
+           save_node_state(work, err);
 }
 
 static bool make_serving(Work *work, Error *err)
 {
-    const ServerSettings *settings = &work->founding->settings;
+    const ServerSettings *settings = &work->settings;
     AUTO(P256Private) *key = NULL;
     Certificate certificate;
     ServingGrant grant = { .names = settings->names,
@@ -63,12 +98,13 @@ static bool make_serving(Work *work, Error *err)
                            err);
 }
 
-static bool make_certificates(Work *work, Error *err)
+static bool make_server(Work *work, Error *err)
 {
-    return ca_make(&work->arena, str_from_c(work->founding->settings.cluster),
-                   work->founding->now_ms, &work->ca, err) &&
-           credential_save(&work->server, SERVER_CA, work->ca.key, work->ca.chain, err) &&
-           make_node(work, err) && make_serving(work, err);
+    Certificate certificate;
+    Pin pin;
+    return credential_save(&work->server, SERVER_CA, work->ca.key, work->ca.chain, err) &&
+           make_node(work, &work->server, SERVER_NODE, &certificate, &pin, err) &&
+           make_serving(work, err);
 }
 
 /* --- The store ------------------------------------------------------------------------------- */
@@ -122,12 +158,34 @@ static bool write_store(Work *work, Error *err)
 
 /* --- All of it ------------------------------------------------------------------------------- */
 
+/* What is the server's, done as the user that it is going to run as. */
+static bool as_server(Work *work, bool (*act)(Work *work, Error *err), Error *err)
+{
+    const Founding *founding = work->founding;
+    if (!founding->has_user) {
+        return act(work, err);
+    }
+    if (!privileges_lend(founding->user, founding->group, err)) {
+        return false;
+    }
+    bool ok = act(work, err);
+    privileges_return();
+    return ok;
+}
+
 static bool open_directories(Work *work, Error *err)
 {
+    const Founding *founding = work->founding;
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
-    return directory_make(work->founding->state_dir, &state, err) &&
-           directory_make_child(&state, SERVER_DIRECTORY, &work->server, err) &&
-           directory_make_child(&state, AGENT_DIRECTORY, &work->agent, err);
+    if (!directory_make(founding->state_dir, &state, err) ||
+        !directory_make_child(&state, SERVER_DIRECTORY, &work->server, err) ||
+        !directory_make_child(&state, AGENT_DIRECTORY, &work->agent, err)) {
+        return false;
+    }
+    /* Its parent can be passed by everybody then, and each directory in it is private. */
+    return !founding->has_user ||
+           (directory_set_mode(&state, 0711, err) &&
+            directory_give(&work->server, founding->user, founding->group, err));
 }
 
 static bool refuse_second(const Work *work, Error *err)
@@ -143,22 +201,37 @@ static bool refuse_second(const Work *work, Error *err)
     return true;
 }
 
+static bool begin(Work *work, Error *err)
+{
+    NodeRecord *node = &work->node;
+    *node = (NodeRecord){ .is_server = true,
+                          .joined_ms = work->founding->now_ms,
+                          .labels = value_missing() };
+    snprintf(node->name, sizeof node->name, "%s", work->settings.node);
+    _Static_assert((int)CLUSTER_ID_TEXT <= (int)STORE_ID_MAX,
+                   "an id of a cluster is good for a store");
+    return enrolment_make(node->enrolment, err) && cluster_id_make(work->settings.store_id, err) &&
+           ca_make(&work->arena, str_from_c(work->settings.cluster), work->founding->now_ms,
+                   &work->ca, err);
+}
+
 static bool write_settings(Work *work, Error *err)
 {
     Buf text = buf_make_in(&work->arena, BUF_UNLIMITED);
-    server_settings_print(&work->founding->settings, &text);
+    server_settings_print(&work->settings, &text);
     return directory_write(&work->server, SERVER_SETTINGS_FILE, buf_str(&text), true, err);
 }
 
 bool cluster_found(const Founding *founding, Pin *ca, Error *err)
 {
     Work work = { .founding = founding,
+                  .settings = founding->settings,
                   .server = { .descriptor = -1 },
                   .agent = { .descriptor = -1 } };
     arena_init(&work.arena, ARENA_UNLIMITED);
-    bool ok = open_directories(&work, err) && refuse_second(&work, err) &&
-              make_certificates(&work, err) && write_store(&work, err) &&
-              write_settings(&work, err);
+    bool ok = open_directories(&work, err) && refuse_second(&work, err) && begin(&work, err) &&
+              as_server(&work, make_server, err) && make_agent(&work, err) &&
+              as_server(&work, write_store, err) && as_server(&work, write_settings, err);
     if (ok) {
         *ca = work.ca.chain.items[0].pin;
     }

@@ -1,6 +1,8 @@
 /* Founding a cluster on this machine: its CA, its store, its first node. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "cluster/node_state.h"
 #include "pki/p256_public.h"
 #include "server/server_settings.h"
@@ -9,13 +11,18 @@
 #define SERVER_DIRECTORY  "server"
 #define SERVER_CA         "ca.pem"      /* key and certificate of the CA */
 #define SERVER_SERVING    "serving.pem" /* those of the API */
+#define SERVER_NODE       "node.pem"    /* the server's own, of the node that it is on */
 #define SERVER_STORE      "store"
+#define SERVER_SOCKET     "api.sock" /* in SERVER_DIRECTORY, but below the run directory */
 #define STORE_KEYS_PREFIX STR("/eden")
 
 typedef struct Founding {
     const char *state_dir;
-    ServerSettings settings;
+    ServerSettings settings; /* the id of the store is made here */
     int64_t now_ms;
+    bool has_user; /* the server's directory is to belong to these, which only root can do; */
+    uid_t user;    /* else to who founds it */
+    gid_t group;
 } Founding;
 
 /* The settings are written last: what was left by one that was killed is no cluster, and founding it

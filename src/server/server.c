@@ -10,6 +10,7 @@
 #include "pki/peer.h"
 #include "rpc/dispatch.h"
 #include "server/founding.h"
+#include "service/session_service.h"
 #include "service/store_service.h"
 #include "sys/directory.h"
 
@@ -22,6 +23,7 @@ struct Server {
     Store *store;
     Roster *roster;
     StoreService *store_service;
+    SessionService *sessions;
     Dispatch *dispatch;
     TlsContext *rpc_tls;
     GrpcServer *rpc;
@@ -31,6 +33,9 @@ struct Server {
     TlsContext *api_tls;
     HttpServer *public_api, *local_api; /* by TLS, and by the Unix socket */
     const Listener *api_listener;
+    LoopTask release; /* when it closes: */
+    LoopRun *closed;
+    void *closed_context;
 };
 
 /* --- Who may ------------------------------------------------------------------------------------ */
@@ -68,13 +73,19 @@ static bool verify(void *context, const TlsPeer *peer, Error *err)
     return check_peer(context, peer, &node, err);
 }
 
+/* Root, the user that this server runs as, and whoever is in its group. */
+static bool is_operator(const Peer *peer)
+{
+    return peer->uid == 0 || peer->is_own_user || peer->is_own_group;
+}
+
 static void describe(void *context, const Peer *peer, Caller *out)
 {
     const Server *server = context;
     const RosterNode *node = NULL;
     Error err;
     *out = (Caller){ .is_local = peer->is_local,
-                     .is_operator = peer->is_local && peer->uid == 0,
+                     .is_operator = peer->is_local && is_operator(peer),
                      .has_identity = peer->tls.has_identity,
                      .identity = peer->tls.identity };
     if (!peer->is_local && peer->tls.has_identity) {
@@ -121,9 +132,19 @@ static bool make_tls(Server *server, const Credential *own, const TlsOptions *op
     return tls_context_new(server->options.loop, options, &material, out, err);
 }
 
+static ListenerOptions listening_as_set(const Server *server)
+{
+    ListenerOptions options = listener_defaults();
+    options.loop = server->options.loop;
+    if (server->settings.per_address_max > 0) {
+        options.per_origin_max = server->settings.per_address_max;
+    }
+    return options;
+}
+
 static bool listen_rpc(Server *server, Error *err)
 {
-    MethodBinding bindings[STORE_SERVICE_METHODS];
+    MethodBinding bindings[STORE_SERVICE_METHODS + 1];
     Address address;
     TlsOptions tls = {
         .role = TLS_SERVER, .protocol = "h2", .verify = verify, .verify_context = server
@@ -134,13 +155,19 @@ static bool listen_rpc(Server *server, Error *err)
     }
     server->store_service = store_service_new(server->store);
     store_service_bind(server->store_service, bindings);
+    server->sessions = session_service_new(
+        &(SessionServiceOptions){ .loop = server->options.loop,
+                                  .store = server->store,
+                                  .prefix = STORE_KEYS_PREFIX,
+                                  .server = str_from_c(server->settings.node),
+                                  .store_id = str_from_c(server->settings.store_id) });
+    bindings[STORE_SERVICE_METHODS] = session_service_binding(server->sessions);
     server->dispatch = dispatch_new(bindings, COUNT_OF(bindings), describe, server);
     GrpcServerOptions options = grpc_server_defaults();
     options.loop = server->options.loop;
     dispatch_serve(server->dispatch, &options);
     server->rpc = grpc_server_new(&options);
-    ListenerOptions listening = listener_defaults();
-    listening.loop = server->options.loop;
+    ListenerOptions listening = listening_as_set(server);
     listening.tls = server->rpc_tls;
     return grpc_server_listen(server->rpc, &listening, &address, &server->rpc_listener, err);
 }
@@ -161,13 +188,12 @@ static bool listen_public(Server *server, Error *err)
     Certificate chain[2] = { server->serving.chain.items[0], server->ca.chain.items[0] };
     Credential own = { .key = server->serving.key, .chain = { chain, 2 } };
     TlsOptions tls = { .role = TLS_SERVER_PUBLIC, .protocol = "http/1.1" };
-    ListenerOptions listening = listener_defaults();
+    ListenerOptions listening = listening_as_set(server);
     Address address;
     if (!address_parse(server->settings.api, PORT_API, &address, err) ||
         !make_tls(server, &own, &tls, &server->api_tls, err)) {
         return false;
     }
-    listening.loop = server->options.loop;
     listening.tls = server->api_tls;
     server->public_api = make_http(server, API_PUBLIC_BODY_MAX);
     return http_server_listen(server->public_api, &listening, &address, &server->api_listener, err);
@@ -182,6 +208,7 @@ static bool listen_local(Server *server, Error *err)
         return true;
     }
     listening.loop = server->options.loop;
+    listening.mode = 0660;
     server->local_api = make_http(server, API_LOCAL_BODY_MAX);
     return address_parse(str_from_c(server->options.socket), 0, &address, err) &&
            http_server_listen(server->local_api, &listening, &address, &listener, err);
@@ -237,14 +264,18 @@ static void roster_failed(void *context, const Error *err)
 
 /* --- Life ---------------------------------------------------------------------------------------- */
 
+static Str own_path(Server *server, const char *behind)
+{
+    return arena_format(&server->arena, "%s/" SERVER_DIRECTORY "%s", server->options.state_dir,
+                        behind);
+}
+
+/* By its path: the directory above is for root to read. */
 static bool read_files(Server *server, Error *err)
 {
-    AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     AUTO_CLEAR(Directory) own = { .descriptor = -1 };
-    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
     Str text;
-    if (!directory_open(server->options.state_dir, &state, err) ||
-        !directory_open_child(&state, SERVER_DIRECTORY, &own, err) ||
+    if (!directory_open(own_path(server, "").data, &own, err) ||
         !directory_read(&own, &server->arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text,
                         err)) {
         return err->kind == ERROR_NOT_FOUND
@@ -256,16 +287,49 @@ static bool read_files(Server *server, Error *err)
     return server_settings_read(&server->arena, text, &server->settings, err) &&
            credential_load(&own, SERVER_CA, &server->arena, &server->ca, err) &&
            credential_load(&own, SERVER_SERVING, &server->arena, &server->serving, err) &&
-           directory_open_child(&state, AGENT_DIRECTORY, &agent, err) &&
-           credential_load(&agent, AGENT_CREDENTIAL, &server->arena, &server->node, err);
+           credential_load(&own, SERVER_NODE, &server->arena, &server->node, err);
 }
 
 static bool open_store(Server *server, Error *err)
 {
-    const char *path = arena_format(&server->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
-                                    server->options.state_dir)
-                           .data;
+    const char *path = own_path(server, "/" SERVER_STORE).data;
     return store_open_sqlite(server->options.loop, path, NULL, &server->store, err);
+}
+
+/* When no call is under way any more. */
+static void server_free(Server *server)
+{
+    api_free(server->api);
+    admission_free(server->admission);
+    dispatch_free(server->dispatch);
+    store_service_free(server->store_service);
+    session_service_free(server->sessions);
+    roster_free(server->roster);
+    store_close(server->store);
+    tls_context_free(server->rpc_tls);
+    tls_context_free(server->api_tls);
+    credential_clear(&server->ca);
+    credential_clear(&server->serving);
+    credential_clear(&server->node);
+    arena_clear(&server->arena);
+    free(server);
+}
+
+static void release(void *context)
+{
+    Server *server = context;
+    LoopRun *closed = server->closed;
+    void *closed_context = server->closed_context;
+    server_free(server);
+    closed(closed_context);
+}
+
+/* Handlers hear of the end of their calls in the turn after. */
+static void rpc_stopped(void *context)
+{
+    Server *server = context;
+    grpc_server_free(TAKE(server->rpc));
+    loop_defer(server->options.loop, &server->release);
 }
 
 bool server_open(const ServerOptions *options, Server **out, Error *err)
@@ -276,6 +340,7 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     }
     server->options = *options;
     arena_init(&server->arena, ARENA_UNLIMITED);
+    loop_task_init(&server->release, release, server);
     if (!read_files(server, err) || !open_store(server, err)) {
         server_free(server);
         return false;
@@ -286,35 +351,21 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     return true;
 }
 
-void server_stop(Server *server, int64_t grace_ms, LoopRun *stopped, void *context)
+void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *context)
 {
-    BUG_IF(server->rpc == NULL);
+    BUG_IF(server->closed != NULL);
+    server->closed = closed;
+    server->closed_context = context;
     http_server_free(TAKE(server->public_api));
     http_server_free(TAKE(server->local_api));
-    grpc_server_stop(server->rpc, grace_ms, stopped, context);
-}
-
-void server_free(Server *server)
-{
-    if (server == NULL) {
+    if (server->rpc == NULL) {
+        loop_defer(server->options.loop, &server->release);
         return;
     }
-    http_server_free(server->public_api);
-    http_server_free(server->local_api);
-    admission_free(server->admission);
-    api_free(server->api);
-    grpc_server_free(server->rpc);
-    dispatch_free(server->dispatch);
-    store_service_free(server->store_service);
-    roster_free(server->roster);
-    store_close(server->store);
-    tls_context_free(server->rpc_tls);
-    tls_context_free(server->api_tls);
-    credential_clear(&server->ca);
-    credential_clear(&server->serving);
-    credential_clear(&server->node);
-    arena_clear(&server->arena);
-    free(server);
+    /* Streams that last would keep it waiting for nothing. */
+    session_service_stop(server->sessions);
+    store_service_stop(server->store_service);
+    grpc_server_stop(server->rpc, grace_ms, rpc_stopped, server);
 }
 
 uint16_t server_rpc_port(const Server *server)

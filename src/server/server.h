@@ -5,7 +5,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/own.h"
 #include "sys/loop.h"
 
 typedef struct Server Server;
@@ -15,7 +14,7 @@ typedef struct ServerOptions {
     const char *state_dir;
     const char *socket; /* for operators on this machine, the path of a Unix socket; NULL: none */
     void (*ready)(void *context); /* once: it listens */
-    /* It cannot go on, before or after that; to be freed. */
+    /* It cannot go on, before or after that; to be closed. */
     void (*failed)(void *context, const Error *err);
     void *context;
 } ServerOptions;
@@ -23,11 +22,10 @@ typedef struct ServerOptions {
 /* Fails with ERROR_NOT_FOUND when there is no cluster, ERROR_CONFLICT when it runs already, and for
  * what it cannot read. Nothing is called within. */
 MUST_CHECK bool server_open(const ServerOptions *options, Server **out, Error *err);
-/* No new calls; those under way may end within the time, then they are cut. `stopped` is called when
- * none is left; then it is to be freed. */
-void server_stop(Server *server, int64_t grace_ms, LoopRun *stopped, void *context);
-void server_free(Server *server); /* ends everything at once; NULL is fine */
-DEFINE_AUTO(Server, server_free)
+/* No new calls; those under way may end within the time, then they are cut; what the store was
+ * asked is still done. `closed` is called in a later turn, when all of it is gone, this too. Also
+ * after `failed`, and once only. */
+void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *context);
 
 /* Once it is ready. */
 uint16_t server_rpc_port(const Server *server);

@@ -4,7 +4,8 @@
 #include "pki/json_fields.h"
 
 enum {
-    SETTINGS_NODES = 200
+    SETTINGS_NODES = 200,
+    PER_ADDRESS_MAX = 100000,
 };
 
 #define FORMAT "eden.server/1"
@@ -20,6 +21,7 @@ void server_settings_print(const ServerSettings *settings, Buf *out)
     buf_put_c(out, "{\n  \"format\": \"" FORMAT "\"");
     put_text(out, "cluster", str_from_c(settings->cluster));
     put_text(out, "node", str_from_c(settings->node));
+    put_text(out, "store", str_from_c(settings->store_id));
     put_text(out, "rpc", settings->rpc);
     put_text(out, "api", settings->api);
     buf_put_c(out, ",\n  \"names\": [");
@@ -27,7 +29,11 @@ void server_settings_print(const ServerSettings *settings, Buf *out)
         buf_put_c(out, i > 0 ? ", " : "");
         json_text_put(out, settings->names[i]);
     }
-    buf_put_c(out, "]\n}\n");
+    buf_put_c(out, "]");
+    if (settings->per_address_max > 0) {
+        buf_put_format(out, ",\n  \"connections_per_address\": %u", settings->per_address_max);
+    }
+    buf_put_c(out, "\n}\n");
 }
 
 static bool read_names(Arena *arena, Value names, ServerSettings *settings, Error *err)
@@ -44,24 +50,42 @@ static bool read_names(Arena *arena, Value names, ServerSettings *settings, Erro
     return names.list->len > 0 || error_set(err, ERROR_INVALID, "'names' is empty");
 }
 
+static bool read_per_address(Value said, ServerSettings *settings, Error *err)
+{
+    if (said.kind == VALUE_UNDEFINED) {
+        return true;
+    }
+    settings->per_address_max = (uint32_t)said.integer;
+    return (said.integer >= 1 && said.integer <= PER_ADDRESS_MAX) ||
+           error_set(err, ERROR_INVALID, "'connections_per_address' is 1 to %d", PER_ADDRESS_MAX);
+}
+
 bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *err)
 {
-    Value object, said, cluster, node, rpc, api, names;
+    Value object, said, cluster, node, store, rpc, api, names;
+    Value per_address = value_missing();
     ServerSettings settings = { 0 };
     const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said }, { "cluster", VALUE_STRING, false, &cluster },
-        { "node", VALUE_STRING, false, &node },   { "rpc", VALUE_STRING, false, &rpc },
-        { "api", VALUE_STRING, false, &api },     { "names", VALUE_LIST, false, &names },
+        { "format", VALUE_STRING, false, &said },
+        { "cluster", VALUE_STRING, false, &cluster },
+        { "node", VALUE_STRING, false, &node },
+        { "store", VALUE_STRING, false, &store },
+        { "rpc", VALUE_STRING, false, &rpc },
+        { "api", VALUE_STRING, false, &api },
+        { "names", VALUE_LIST, false, &names },
+        { "connections_per_address", VALUE_INT, true, &per_address },
     };
     if (!json_object_read(arena, text, SERVER_SETTINGS_MAX, SETTINGS_NODES, &object, err) ||
         !json_format_check(object, FORMAT, err) ||
         !json_fields_read(object, fields, COUNT_OF(fields), err) ||
         !cluster_name_check(value_str(cluster), err) || !node_name_check(value_str(node), err) ||
-        !read_names(arena, names, &settings, err)) {
+        !read_names(arena, names, &settings, err) ||
+        !read_per_address(per_address, &settings, err)) {
         return error_wrap(err, SERVER_SETTINGS_FILE);
     }
     if (!json_copy(cluster, settings.cluster, sizeof settings.cluster) ||
-        !json_copy(node, settings.node, sizeof settings.node)) {
+        !json_copy(node, settings.node, sizeof settings.node) ||
+        !json_copy(store, settings.store_id, sizeof settings.store_id)) {
         return error_set(err, ERROR_INVALID, SERVER_SETTINGS_FILE ": a name is too long");
     }
     settings.rpc = arena_copy(arena, value_str(rpc));

@@ -9,6 +9,7 @@ enum {
     PORT_RPC = 1337,
     PORT_API = 1338,
     SERVER_SETTINGS_MAX = 64 << 10, /* bytes */
+    STORE_ID_MAX = 63,
 };
 
 #define SERVER_SETTINGS_FILE "server.json"
@@ -16,9 +17,12 @@ enum {
 typedef struct ServerSettings {
     char cluster[CLUSTER_NAME_MAX + 1];
     char node[NODE_NAME_MAX + 1];
-    Str rpc, api;     /* where it listens: "0.0.0.0:1337" */
-    const Str *names; /* under which the API is reached: names and IP addresses */
+    Str rpc, api; /* where it listens: "0.0.0.0:1337" */
+    const Str
+        *names; /* under which it is reached: names and IP addresses; others are told the first */
     uint32_t name_count;
+    char store_id[STORE_ID_MAX + 1]; /* another one after a backup was restored: revisions differ */
+    uint32_t per_address_max;        /* connections from one address; 0: as usual */
 } ServerSettings;
 
 /* "eden.server/1". */

@@ -17,6 +17,7 @@ struct SessionService {
     Presence *presence;
     Session *sessions;
     uint64_t taken, refused;
+    bool stopped;
 };
 
 /* What is asked of the store. It is answered in any case; the session may be gone. */
@@ -365,12 +366,18 @@ static bool identify(const SessionService *service, const Peer *peer, Identity *
     return peer->tls.has_identity || error_set(err, ERROR_DENIED, "sessions are for nodes");
 }
 
+static bool refuse_stopped(Error *err)
+{
+    return error_set(err, ERROR_UNAVAILABLE, "this server is being stopped");
+}
+
 static void call_started(GrpcCall *call)
 {
     SessionService *service = dispatch_data(call);
     Identity identity;
     Error err;
-    if (!identify(service, grpc_call_peer(call), &identity, &err)) {
+    if (service->stopped ? !refuse_stopped(&err)
+                         : !identify(service, grpc_call_peer(call), &identity, &err)) {
         grpc_call_set_data(call, NULL);
         grpc_call_fail(call, &err);
         return;
@@ -473,6 +480,17 @@ SessionService *session_service_new(const SessionServiceOptions *options)
     service->presence = presence_new(options->loop, options->store, service->options.prefix,
                                      service->options.server);
     return service;
+}
+
+void session_service_stop(SessionService *service)
+{
+    Error why;
+    refuse_stopped(&why);
+    service->stopped = true;
+    for (Session *session = service->sessions, *next; session != NULL; session = next) {
+        next = session->next;
+        end(session, &why);
+    }
 }
 
 void session_service_free(SessionService *service)

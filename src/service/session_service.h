@@ -29,6 +29,8 @@ typedef struct SessionServiceOptions {
 } SessionServiceOptions;
 
 SessionService *session_service_new(const SessionServiceOptions *options);
+/* Ends every session, and those that still come, so that nodes look for another server. */
+void session_service_stop(SessionService *service);
 /* When every session has ended: a turn after the last server that has its binding; and before the
  * store is closed. NULL is fine. */
 void session_service_free(SessionService *service);

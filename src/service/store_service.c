@@ -9,8 +9,12 @@ enum {
     REPLY_BYTES = 2 * STORE_REPLY_MAX, /* with its wrapping */
 };
 
+typedef struct WatchCall WatchCall;
+
 struct StoreService {
     Store *store;
+    WatchCall *watches;
+    bool stopped;
 };
 
 /* A call that waits for the store; the store answers in any case, the call may be gone. */
@@ -240,16 +244,32 @@ static void lease_list_came(GrpcCall *call, Str message)
 
 /* --- Watches --------------------------------------------------------------------------------- */
 
-typedef struct WatchCall {
+struct WatchCall {
+    WatchCall *next, *previous;
+    StoreService *service;
     GrpcCall *call;
     StoreWatch *watch;
     Buf unsent;   /* a batch for which the call had no room */
     bool is_owed; /* the store waits for it to be dealt with */
     bool is_last;
-} WatchCall;
+};
+
+static void watch_add(StoreService *service, WatchCall *watch)
+{
+    watch->service = service;
+    watch->next = service->watches;
+    if (watch->next != NULL) {
+        watch->next->previous = watch;
+    }
+    service->watches = watch;
+}
 
 static void watch_free(WatchCall *watch)
 {
+    if (watch->next != NULL) {
+        watch->next->previous = watch->previous;
+    }
+    *(watch->previous != NULL ? &watch->previous->next : &watch->service->watches) = watch->next;
     store_watch_cancel(watch->watch);
     buf_clear(&watch->unsent);
     free(watch);
@@ -290,13 +310,20 @@ static void watch_told(void *context, const StoreBatch *batch)
     watch_send(watch);
 }
 
+static bool refuse_stopped(Error *err)
+{
+    return error_set(err, ERROR_UNAVAILABLE, "this server is being stopped");
+}
+
 static void watch_came(GrpcCall *call, Str message)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Error err;
     StoreWatchSpec spec;
-    if (!watch_request_decode(&arena, message, &spec, &err)) {
+    StoreService *service = dispatch_data(call);
+    if (service->stopped ? !refuse_stopped(&err)
+                         : !watch_request_decode(&arena, message, &spec, &err)) {
         grpc_call_fail(call, &err);
         return;
     }
@@ -312,6 +339,7 @@ static void watch_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
+    watch_add(service, watch);
     grpc_call_set_data(call, watch);
 }
 
@@ -355,6 +383,17 @@ StoreService *store_service_new(Store *store)
     }
     service->store = store;
     return service;
+}
+
+void store_service_stop(StoreService *service)
+{
+    Error why;
+    refuse_stopped(&why);
+    service->stopped = true;
+    for (WatchCall *watch = service->watches, *next; watch != NULL; watch = next) {
+        next = watch->next;
+        grpc_call_fail(watch->call, &why);
+    }
 }
 
 void store_service_free(StoreService *service)

@@ -10,6 +10,9 @@
 typedef struct StoreService StoreService;
 
 StoreService *store_service_new(Store *store);
+/* Ends every watch, and those that still come; clients find the revision to go on from in what they
+ * were told last. */
+void store_service_stop(StoreService *service);
 /* After every server that has its bindings, and before the store is closed, which ends what is still
  * asked of it. NULL is fine. */
 void store_service_free(StoreService *service);

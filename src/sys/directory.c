@@ -90,6 +90,29 @@ bool directory_make_child(const Directory *directory, const char *name, Director
     return directory_open_child(directory, name, out, err);
 }
 
+bool directory_set_mode(const Directory *directory, unsigned mode, Error *err)
+{
+    return fchmod(directory->descriptor, (mode_t)mode) == 0 ||
+           file_error(err, errno, directory->path);
+}
+
+bool directory_give(const Directory *directory, uid_t user, gid_t group, Error *err)
+{
+    return fchown(directory->descriptor, user, group) == 0 ||
+           file_error(err, errno, directory->path);
+}
+
+bool directory_owner(const Directory *directory, uid_t *user, gid_t *group, Error *err)
+{
+    struct stat status;
+    if (fstat(directory->descriptor, &status) != 0) {
+        return file_error(err, errno, directory->path);
+    }
+    *user = status.st_uid;
+    *group = status.st_gid;
+    return true;
+}
+
 void directory_close(Directory *directory)
 {
     if (directory->descriptor >= 0) {

@@ -2,6 +2,8 @@
  * "/". Files are for their owner alone (0600). */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/own.h"
@@ -21,6 +23,10 @@ MUST_CHECK bool directory_open_child(const Directory *directory, const char *nam
                                      Error *err);
 MUST_CHECK bool directory_make_child(const Directory *directory, const char *name, Directory *out,
                                      Error *err);
+/* Of the directory itself. */
+MUST_CHECK bool directory_set_mode(const Directory *directory, unsigned mode, Error *err);
+MUST_CHECK bool directory_give(const Directory *directory, uid_t user, gid_t group, Error *err);
+MUST_CHECK bool directory_owner(const Directory *directory, uid_t *user, gid_t *group, Error *err);
 void directory_close(Directory *directory); /* a closed one is fine */
 DEFINE_AUTO_CLEAR(Directory, directory_close)
 

@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 
+import daemons
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -42,3 +43,11 @@ def eden(eden_path, tmp_path):
         )
 
     return run
+
+
+@pytest.fixture
+def cluster(eden_path, tmp_path):
+    """A cluster of one server, which does not run yet: cluster.start() starts it."""
+    cluster = daemons.Cluster(eden_path, tmp_path)
+    yield cluster
+    cluster.close()

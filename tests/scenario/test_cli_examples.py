@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 
 import pytest
@@ -26,6 +27,7 @@ plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
     --config-dir "$HOME/etc" --progress none ;;
 modules) exec {eden} "$@" --config-dir "$HOME/etc" ;;
 why | runs | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
+init) exec {eden} "$@" --state-dir "$HOME/state" --user root ;;
 *) exec {eden} "$@" ;;
 esac
 """
@@ -77,7 +79,19 @@ def leave_a_module(eden_path, folder):
     (folder / "etc/trusted-keys/key.pub").write_bytes((folder / ".eden-key.pub").read_bytes())
 
 
-@pytest.mark.parametrize("command", examples())
+def stays(command):
+    return command.startswith("eden serve")
+
+
+@pytest.mark.parametrize("command", filter(lambda each: stays(each.values[0]), examples()))
+def test_the_example_of_a_daemon_works(cluster, command):
+    words = shlex.split(command)[1:]
+    daemon = cluster.daemon(*words, "--state-dir", cluster.state, "--run-dir", cluster.run)
+    daemon.wait_ready()
+    assert daemon.stop() == 0
+
+
+@pytest.mark.parametrize("command", filter(lambda each: not stays(each.values[0]), examples()))
 def test_the_example_works(eden_path, tmp_path, command):
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

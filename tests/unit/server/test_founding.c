@@ -173,18 +173,25 @@ static void settings_are_read_strictly(void **state)
         { "{", "" },
         { "[]", "" },
         { "{\"format\":\"eden.server/2\"}", "eden.server/1" },
-        { "{\"format\":\"eden.server/1\",\"cluster\":\"Blue\",\"node\":\"s1\",\"rpc\":\"a\","
+        { "{\"format\":\"eden.server/"
+          "1\",\"cluster\":\"Blue\",\"node\":\"s1\",\"store\":\"i\",\"rpc\":\"a\","
           "\"api\":\"b\",\"names\":[\"a\"]}",
           "" },
-        { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"rpc\":\"a\","
+        { "{\"format\":\"eden.server/"
+          "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\"rpc\":\"a\","
           "\"api\":\"b\",\"names\":[]}",
           "'names' is empty" },
-        { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"rpc\":\"a\","
+        { "{\"format\":\"eden.server/"
+          "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\"rpc\":\"a\","
           "\"api\":\"b\",\"names\":[1]}",
           "list of texts" },
-        { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"rpc\":\"a\","
+        { "{\"format\":\"eden.server/"
+          "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\"rpc\":\"a\","
           "\"api\":\"b\",\"names\":[\"a\"],\"more\":1}",
-          "field 7 is not known" },
+          "field 8 is not known" },
+        { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\","
+          "\"rpc\":\"a\",\"api\":\"b\",\"names\":[\"a\"],\"connections_per_address\":0}",
+          "'connections_per_address' is 1 to" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         ServerSettings settings;

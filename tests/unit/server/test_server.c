@@ -11,6 +11,7 @@
 #include "pki/join_reply.h"
 #include "pki/revocation.h"
 #include "rpc/access.h"
+#include "rpc/session_message.h"
 #include "server/founding.h"
 #include "service/store_message.h"
 
@@ -93,13 +94,29 @@ static int set_up(void **state)
     return 0;
 }
 
+static void gone(void *context)
+{
+    Fixture *f = context;
+    f->server = NULL;
+}
+
+static void close_server(Fixture *f, int64_t grace_ms)
+{
+    server_close(f->server, grace_ms, gone, f);
+    while (f->server != NULL) {
+        world_pass(&f->world, 1);
+    }
+}
+
 static int tear_down(void **state)
 {
     Fixture *f = *state;
     *state = f->scratch;
+    if (f->server != NULL) {
+        close_server(f, 0);
+    }
     grpc_client_free(f->client);
     http_call_free(f->http);
-    server_free(f->server);
     world_pass(&f->world, 0);
     tls_context_free(f->tls);
     credential_clear(&f->ca);
@@ -310,7 +327,7 @@ static void acknowledged_writes_survive_a_restart(void **state)
     connect_server(f);
     put(f, STR("/eden/test"), STR("kept"));
     grpc_client_free(TAKE(f->client));
-    server_free(TAKE(f->server));
+    close_server(f, 1000);
     open_server(f);
     connect_server(f);
     StoreOp op = { .kind = STORE_RANGE, .key = STR("/eden/test") };
@@ -507,23 +524,81 @@ static void strangers_get_no_more_than_joining(void **state)
     assert_int_equal(request(f, pin, "GET", "/v1/store?key=a", STR_EMPTY), 401);
 }
 
-static void stopped(void *context)
-{
-    Fixture *f = context;
-    f->ready = false;
-    loop_stop(f->world.loop);
-}
-
-static void it_stops_in_order(void **state)
+static void it_closes_in_order(void **state)
 {
     Fixture *f = *state;
     connect_server(f);
     assert_int_equal(ask_status(f), GRPC_OK);
-    server_stop(f->server, 1000, stopped, f);
-    while (f->ready) {
+    close_server(f, 1000);
+    assert_true(f->closed);
+}
+
+/* --- Streams that last ---------------------------------------------------------------------------- */
+
+typedef struct Stream {
+    uint32_t messages;
+    GrpcStatus status;
+    bool ended;
+} Stream;
+
+static void stream_message(GrpcCall *call, Str message)
+{
+    Stream *stream = grpc_call_data(call);
+    stream->messages++;
+}
+
+static void stream_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    Stream *stream = grpc_call_data(call);
+    stream->status = status;
+    stream->ended = true;
+}
+
+static const GrpcHandler stream_handler = { .message = stream_message, .ended = stream_ended };
+
+static GrpcCall *open_stream(Fixture *f, Method method, Stream *stream)
+{
+    const MethodRow *row = &method_rows[method];
+    Error err;
+    GrpcCall *call;
+    if (!grpc_client_start(f->client, row->path, row->kind, &stream_handler, stream, 0, &call,
+                           &err)) {
+        fail_msg("%s", err.text);
+    }
+    return call;
+}
+
+/* A session greets, a watch waits; both are told to go elsewhere before the time is over. */
+static void closing_ends_streams(void **state)
+{
+    Fixture *f = *state;
+    Stream session = { 0 }, watch = { 0 };
+    Error err;
+    connect_server(f);
+    Buf hello = buf_make_in(f->arena, BUF_UNLIMITED);
+    NodeMessage message = { .kind = NODE_HELLO,
+                            .hello = { .protocol = SESSION_PROTOCOL,
+                                       .node = STR("s1"),
+                                       .boot_id = STR("b"),
+                                       .version = STR("1"),
+                                       .wall_ms = loop_wall_ms(f->world.loop),
+                                       .epoch = 1 } };
+    node_message_encode(&message, &hello);
+    assert_true(grpc_call_send(open_stream(f, METHOD_SESSION, &session), buf_str(&hello), &err));
+    Buf request = buf_make_in(f->arena, BUF_UNLIMITED);
+    watch_request_encode(&(StoreWatchSpec){ .key = STR("/eden/test") }, &request);
+    GrpcCall *call = open_stream(f, METHOD_STORE_WATCH, &watch);
+    assert_true(grpc_call_send(call, buf_str(&request), &err));
+    grpc_call_end_sending(call);
+    while (session.messages == 0) {
         world_pass(&f->world, 1);
     }
-    assert_true(f->closed);
+    close_server(f, 60 * 1000);
+    while (!session.ended || !watch.ended) {
+        world_pass(&f->world, 1);
+    }
+    assert_int_equal(session.status, GRPC_UNAVAILABLE);
+    assert_int_equal(watch.status, GRPC_UNAVAILABLE);
 }
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -538,7 +613,8 @@ int main(void)
         ROW(who_is_removed_is_cut_off),
         ROW(damage_stops_it),
         ROW(only_one_runs),
-        ROW(it_stops_in_order),
+        ROW(it_closes_in_order),
+        ROW(closing_ends_streams),
         ROW(a_machine_with_a_token_becomes_a_node),
         ROW(a_server_of_another_ca_is_not_asked),
         ROW(strangers_get_no_more_than_joining),

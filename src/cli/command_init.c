@@ -1,0 +1,241 @@
+/* eden init: a cluster, with this machine as its first server. */
+#include "base/ascii_case.h"
+#include "base/vec.h"
+#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
+#include "cli/output.h"
+#include "pki/ca.h"
+#include "server/founding.h"
+#include "sys/clock.h"
+#include "sys/machine.h"
+#include "sys/name_service.h"
+#include "sys/network.h"
+#include "sys/privilege.h"
+
+typedef VEC(Str) Names;
+
+/* --- What is not said on the command line ------------------------------------------------------ */
+
+/* The name of this machine in small letters, perhaps with its domain. */
+static Str host_name(Arena *arena)
+{
+    Str said = machine_host_name(arena);
+    char *name = arena_copy_c(arena, said);
+    for (size_t i = 0; i < said.len; i++) {
+        name[i] = ascii_lower(name[i]);
+    }
+    return str_from(name, said.len);
+}
+
+static Str own_name(Arena *arena)
+{
+    Str host = host_name(arena);
+    return str_slice(host, 0, str_find(host, STR("."), 0));
+}
+
+static bool is_far(const NetworkAddress *address)
+{
+    return !str_eq(address->interface, STR("lo")) && !str_starts(address->address, STR("fe80:"));
+}
+
+static void add_name(Arena *arena, Names *names, Str name)
+{
+    for (uint32_t i = 0; i < names->len; i++) {
+        if (str_eq(names->items[i], name)) {
+            return;
+        }
+    }
+    VEC_PUSH(arena, names, name);
+}
+
+/* Others are told the first: an address of this machine works also where its name does not. */
+static void find_names(Arena *arena, Names *names)
+{
+    NetworkAddresses all = { 0 };
+    Error err;
+    if (network_addresses(arena, &all, &err)) {
+        for (int v6 = 0; v6 < 2; v6++) {
+            for (uint32_t i = 0; i < all.count && names->len < 32; i++) {
+                if (is_far(&all.items[i]) && all.items[i].v6 == (v6 == 1)) {
+                    add_name(arena, names, all.items[i].address);
+                }
+            }
+        }
+    }
+    add_name(arena, names, own_name(arena));
+    add_name(arena, names, host_name(arena));
+    add_name(arena, names, STR("localhost"));
+    add_name(arena, names, STR("127.0.0.1"));
+}
+
+static bool find_user(Arena *arena, const char *name, Founding *founding, Error *err)
+{
+    Str line, fields[4];
+    uint64_t user, group;
+    if (!privileges_are_root()) {
+        return true; /* it runs as who founds it */
+    }
+    if (!name_service_ask(arena, "passwd", str_from_c(name), &line, err)) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "there is no user '%s' for the server to run as; 'useradd --system %s' "
+                         "makes one, or --user names another",
+                         name, name);
+    }
+    uint32_t count = 0;
+    while (count < COUNT_OF(fields) && str_split_next(&line, ':', &fields[count])) {
+        count++;
+    }
+    if (count < COUNT_OF(fields) || !str_to_u64(fields[2], &user) ||
+        !str_to_u64(fields[3], &group) || user >= UINT32_MAX || group >= UINT32_MAX) {
+        return error_set(err, ERROR_INVALID, "the entry of the user '%s' cannot be read", name);
+    }
+    founding->has_user = user != 0;
+    founding->user = (uid_t)user;
+    founding->group = (gid_t)group;
+    return true;
+}
+
+static bool choose(const Invocation *invocation, Names *names, Founding *out, Error *err)
+{
+    Arena *arena = invocation->arena;
+    ServerSettings *settings = &out->settings;
+    const char *cluster = invocation_text(invocation, "cluster");
+    const char *name = invocation_text(invocation, "name");
+    uint32_t count;
+    const char **given = invocation_texts(invocation, "address", &count);
+    char made[CLUSTER_ID_TEXT + 1];
+    if (cluster == NULL && !cluster_id_make(made, err)) {
+        return false;
+    }
+    Str cluster_name = str_from_c(cluster == NULL ? made : cluster);
+    Str node_name = name == NULL ? own_name(arena) : str_from_c(name);
+    if (!cluster_name_check(cluster_name, err) || !node_name_check(node_name, err)) {
+        return false;
+    }
+    memcpy(settings->cluster, cluster_name.data, cluster_name.len);
+    memcpy(settings->node, node_name.data, node_name.len);
+    for (uint32_t i = 0; i < count; i++) {
+        add_name(arena, names, str_from_c(given[i]));
+    }
+    if (count == 0) {
+        find_names(arena, names);
+    }
+    settings->names = names->items;
+    settings->name_count = names->len;
+    settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
+    settings->api = str_from_c(invocation_text(invocation, "api"));
+    out->state_dir = invocation_text(invocation, "state-dir");
+    out->now_ms = clock_now_ms();
+    return find_user(arena, invocation_text(invocation, "user"), out, err);
+}
+
+/* --- What is told ------------------------------------------------------------------------------ */
+
+static int print_json(const Invocation *invocation, const Founding *founding, const char *ca)
+{
+    Arena *arena = invocation->arena;
+    const ServerSettings *settings = &founding->settings;
+    Map *map = map_new(arena, 8);
+    List *names = list_new(arena, settings->name_count);
+    for (uint32_t i = 0; i < settings->name_count; i++) {
+        list_push(arena, names, value_string(settings->names[i]));
+    }
+    map_set_str(arena, map, STR("format"), value_string(STR("eden.init/1")));
+    map_set_str(arena, map, STR("cluster"), value_string(str_from_c(settings->cluster)));
+    map_set_str(arena, map, STR("node"), value_string(str_from_c(settings->node)));
+    map_set_str(arena, map, STR("ca_pin"), value_string(str_from_c(ca)));
+    map_set_str(arena, map, STR("rpc"), value_string(settings->rpc));
+    map_set_str(arena, map, STR("api"), value_string(settings->api));
+    map_set_str(arena, map, STR("names"), value_list(names));
+    map_set_str(arena, map, STR("state_dir"), value_string(str_from_c(founding->state_dir)));
+    return output_json(invocation, value_map(map));
+}
+
+static int print_text(const Invocation *invocation, const Founding *founding, const char *ca)
+{
+    const ServerSettings *settings = &founding->settings;
+    Stream *out = invocation->out;
+    stream_put_format(out, "The cluster '%s' is founded; this machine is its server '%s'.\n",
+                      settings->cluster, settings->node);
+    stream_put_format(out, "  CA            %s\n", ca);
+    stream_put_format(out, "  reached as    ");
+    for (uint32_t i = 0; i < settings->name_count; i++) {
+        stream_put_format(out, "%s%" STR_FMT, i > 0 ? ", " : "", STR_ARG(settings->names[i]));
+    }
+    stream_put_format(out, "\n  kept in       %s\n\n", founding->state_dir);
+    stream_put_format(out,
+                      "Next: 'systemctl enable --now eden' (or 'eden agent') starts it,\n"
+                      "      'eden tokens create' makes a line that lets another machine join.\n");
+    return EXIT_OK;
+}
+
+static int init_run(Invocation *invocation)
+{
+    Founding founding = { 0 };
+    Names names = { 0 };
+    Pin ca;
+    Error err;
+    if (!choose(invocation, &names, &founding, &err) || !cluster_found(&founding, &ca, &err)) {
+        return daemon_command_fail(invocation, "E0820", &err);
+    }
+    char pin[PIN_TEXT + 1];
+    pin_text(&ca, pin);
+    return invocation_prints(invocation, "json") ? print_json(invocation, &founding, pin)
+                                                 : print_text(invocation, &founding, pin);
+}
+
+static const Option options[] = {
+    { .name = "cluster", .argument = "NAME", .help = "what it is called; else a random name" },
+    { .name = "name", .argument = "NAME", .help = "this node; else the name of the machine" },
+    { .name = "address",
+      .argument = "ADDRESS",
+      .repeats = true,
+      .help = "a name or IP address under which other machines reach this one, the first being\n"
+              "the one that they are told; else all that it has" },
+    { .name = "rpc",
+      .argument = "ADDRESS",
+      .fallback = "0.0.0.0:1337",
+      .help = "where to listen for nodes" },
+    { .name = "api",
+      .argument = "ADDRESS",
+      .fallback = "0.0.0.0:1338",
+      .help = "where to listen for those who join" },
+    { .name = "user",
+      .argument = "NAME",
+      .fallback = "eden",
+      .help = "as whom the server runs when root starts it" },
+    STATE_DIR_OPTION,
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json",
+      .fallback = "text",
+      .help = "how to tell what was made" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden init", "a cluster of one machine" },
+    { "eden init --cluster blue --address 10.0.0.5",
+      "with a name, told to others by this address" },
+    { "eden init --rpc '[::]:1337' --api '[::]:1338' -o json", "also over IPv6" },
+    { 0 },
+};
+
+const Command command_init = {
+    .name = "init",
+    .group = GROUP_CLUSTER,
+    .args = "",
+    .help = "Found a cluster on this machine.",
+    .text =
+        "Makes the cluster's CA, its store and the certificates of this machine, its first\n"
+        "server, below --state-dir. Nothing runs yet: 'eden agent' does, which starts the server.\n"
+        "\n"
+        "The CA's key is in server/ca.pem there, readable by the server's user alone. Whoever\n"
+        "has it is the cluster: 'eden backup create' takes it along.\n"
+        "\n"
+        "One that was killed half-way has founded nothing, and can be run again.",
+    .options = options,
+    .examples = examples,
+    .run = init_run,
+};

@@ -1,0 +1,185 @@
+/* eden serve: the server of a cluster, in the foreground. */
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
+#include "server/founding.h"
+#include "server/server.h"
+#include "sys/daemon.h"
+#include "sys/directory.h"
+#include "sys/privilege.h"
+
+enum {
+    GRACE_MS = 5000, /* for calls under way when it is to stop */
+};
+
+typedef struct Serving {
+    Loop *loop;
+    Daemon *daemon;
+    Server *server; /* NULL: it is closed */
+    bool closing;
+    bool has_failed;
+    Error failure;
+} Serving;
+
+static void closed(void *context)
+{
+    Serving *serving = context;
+    serving->server = NULL;
+    loop_stop(serving->loop);
+}
+
+static void close_server(Serving *serving, int64_t grace_ms)
+{
+    if (!serving->closing) {
+        serving->closing = true;
+        daemon_stopping(serving->daemon);
+        server_close(serving->server, grace_ms, closed, serving);
+    }
+}
+
+static void ready(void *context)
+{
+    Serving *serving = context;
+    uint16_t rpc = server_rpc_port(serving->server), api = server_api_port(serving->server);
+    log_info("the server listens", LOG_INT("rpc_port", rpc), LOG_INT("api_port", api));
+    daemon_status(serving->daemon, "listens on ports %u (nodes) and %u (API)", rpc, api);
+    daemon_ready(serving->daemon);
+}
+
+static void failed(void *context, const Error *err)
+{
+    Serving *serving = context;
+    log_error("the server cannot go on", LOG_C("why", err->text));
+    serving->has_failed = true;
+    serving->failure = *err;
+    close_server(serving, 0);
+}
+
+static void asked_to_stop(void *context)
+{
+    Serving *serving = context;
+    log_info("the server stops");
+    close_server(serving, GRACE_MS);
+}
+
+/* The socket's directory belongs to the user that the server runs as, which is who owns its state:
+ * as root this is where it becomes that user. */
+static bool take_place(const Invocation *invocation, const char *run_dir, Error *err)
+{
+    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) run = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) sockets = { .descriptor = -1 };
+    const char *state_dir = invocation_text(invocation, "state-dir");
+    Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY, state_dir);
+    uid_t user;
+    gid_t group;
+    if (!directory_open(path.data, &own, err)) {
+        return err->kind == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_NOT_FOUND,
+                               "there is no cluster in %s; 'eden init' founds one", state_dir)
+                   : false;
+    }
+    if (!directory_owner(&own, &user, &group, err)) {
+        return false;
+    }
+    if (privileges_are_root() &&
+        (!directory_make(run_dir, &run, err) || !directory_set_mode(&run, 0755, err) ||
+         !directory_make_child(&run, SERVER_DIRECTORY, &sockets, err) ||
+         !directory_set_mode(&sockets, 0755, err) || !directory_give(&sockets, user, group, err))) {
+        return false;
+    }
+    if (!privileges_drop(user, group, err)) {
+        return false;
+    }
+    path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY, run_dir);
+    return directory_make(path.data, &sockets, err);
+}
+
+/* `parent` 0: it ends by itself only. */
+static bool read_parent(Invocation *invocation, pid_t *parent)
+{
+    const char *text = invocation_text(invocation, "with");
+    uint64_t number = 0;
+    if (text != NULL &&
+        (!str_to_u64(str_from_c(text), &number) || number < 2 || number > INT32_MAX)) {
+        usage_error(invocation, "--with takes the number of a process");
+        return false;
+    }
+    *parent = (pid_t)number;
+    return true;
+}
+
+static int serve_run(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    const char *run_dir = invocation_text(invocation, "run-dir");
+    pid_t parent;
+    Error err;
+    if (!read_parent(invocation, &parent)) {
+        return EXIT_USAGE;
+    }
+    daemon_command_log(invocation);
+    if (!take_place(invocation, run_dir, &err)) {
+        return daemon_command_fail(invocation, "E0821", &err);
+    }
+    if (parent != 0 && !privileges_end_with_parent(parent)) {
+        return EXIT_OK; /* who wanted it is gone */
+    }
+    AUTO(Loop) *loop = loop_new();
+    Serving serving = { .loop = loop };
+    ServerOptions options = {
+        .loop = loop,
+        .state_dir = invocation_text(invocation, "state-dir"),
+        .socket = arena_format(arena, "%s/" SERVER_DIRECTORY "/" SERVER_SOCKET, run_dir).data,
+        .ready = ready,
+        .failed = failed,
+        .context = &serving,
+    };
+    if (!server_open(&options, &serving.server, &err)) {
+        return daemon_command_fail(invocation, "E0821", &err);
+    }
+    serving.daemon =
+        daemon_new(loop, &(DaemonEvents){ .stop = asked_to_stop, .context = &serving });
+    while (serving.server != NULL) {
+        loop_run(loop);
+    }
+    daemon_free(serving.daemon);
+    return serving.has_failed ? daemon_command_fail(invocation, "E0821", &serving.failure)
+                              : EXIT_OK;
+}
+
+static const Option options[] = {
+    STATE_DIR_OPTION,
+    RUN_DIR_OPTION,
+    { .name = "with",
+      .argument = "PID",
+      .help = "end in order when this process, which started it, ends" },
+    LOG_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden serve", "until it is asked to stop" },
+    { "eden serve --log-level debug --log-format json", "telling more, for another program" },
+    { 0 },
+};
+
+const Command command_serve = {
+    .name = "serve",
+    .group = GROUP_CLUSTER,
+    .args = "",
+    .help = "Run the server of a cluster.",
+    .text =
+        "Keeps the store, lets nodes in and answers commands: on port 1337 for nodes, which show\n"
+        "a certificate, on 1338 for joining, and on a Unix socket for commands of this machine.\n"
+        "'eden agent' starts it where 'eden init' was run; by hand it runs in the foreground.\n"
+        "\n"
+        "Started by root, it becomes the user who owns its directory below --state-dir, without\n"
+        "any capability. SIGTERM or Ctrl-C stop it in order: calls under way may end, nodes are\n"
+        "told to look for another server, the store is closed.",
+    .options = options,
+    .examples = examples,
+    .run = serve_run,
+};

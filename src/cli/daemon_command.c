@@ -1,0 +1,27 @@
+#include "cli/daemon_command.h"
+
+#include "base/log.h"
+#include "cli/inputs.h"
+#include "sys/clock.h"
+
+static int64_t now_ms(void *context)
+{
+    return clock_now_ms();
+}
+
+void daemon_command_log(const Invocation *invocation)
+{
+    LogSink sink = { .now_ms = now_ms };
+    (void)log_level_from_name(str_from_c(invocation_text(invocation, "log-level")), &sink.level);
+    (void)log_format_from_name(str_from_c(invocation_text(invocation, "log-format")), &sink.format);
+    log_set_sink(sink);
+}
+
+int daemon_command_fail(Invocation *invocation, const char *code, const Error *err)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    problems_add(&inputs.problems, code, NULL, 0, 0, "%s", err->text);
+    (void)inputs_report(&inputs, invocation);
+    return error_kind_exit_code(err->kind);
+}

@@ -1,0 +1,23 @@
+/* What commands have in common that stay, `eden serve` and `eden agent`, or that set them up. */
+#pragma once
+
+#include "base/error.h"
+#include "cli/invocation.h"
+
+/* For the list of options of a command that stays. */
+#define LOG_OPTIONS                                                                               \
+    { .name = "log-level",                                                                        \
+      .argument = "LEVEL",                                                                        \
+      .choices = "debug|info|warning|error",                                                      \
+      .fallback = "info",                                                                         \
+      .help = "the least that is logged, to standard error" },                                    \
+    {                                                                                             \
+        .name = "log-format", .argument = "FORMAT", .choices = "human|json", .fallback = "human", \
+        .help = "how it is logged"                                                                \
+    }
+
+/* Logs as the options say; before threads are started. */
+void daemon_command_log(const Invocation *invocation);
+
+/* Tells what went wrong, as a problem with that code, and returns the exit code of its kind. */
+int daemon_command_fail(Invocation *invocation, const char *code, const Error *err);

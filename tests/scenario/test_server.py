@@ -1,0 +1,134 @@
+"""The server as a process: it starts, answers, stops in order, and gives up what it does not need."""
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import tempfile
+
+import daemons
+import pytest
+
+
+def ask(cluster, target, method="GET", body=None):
+    """By the socket for commands."""
+    done = subprocess.run(
+        ["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", "-X", method,
+         *(["-d", body, "-H", "content-type: application/json"] if body else []),
+         f"http://eden{target}"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_a_founded_cluster_serves_until_it_is_asked_to_stop(cluster):
+    server = cluster.start()
+    assert [node["name"] for node in ask(cluster, "/v1/nodes")["nodes"]] == ["s1"]
+    assert server.stop() == 0
+    assert not (cluster.run / "server/api.sock").exists()
+
+
+def test_what_was_acknowledged_is_there_after_a_kill(cluster):
+    server = cluster.start()
+    for number in range(20):
+        ask(cluster, f"/v1/store?key=/test/{number}", "PUT", '{"value": "kept"}')
+    server.kill()
+    cluster.start()
+    for number in range(20):
+        assert ask(cluster, f"/v1/store?key=/test/{number}")["value"] == "kept"
+
+
+def test_there_is_one_server_for_a_store(cluster):
+    cluster.start()
+    second = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.folder / "r2",
+                          check=False)
+    assert second.returncode == 5
+    assert "E0821" in second.stderr
+
+
+def test_without_a_cluster_it_says_how_to_found_one(eden, tmp_path):
+    done = eden("serve", "--state-dir", tmp_path / "none", "--run-dir", tmp_path / "run")
+    assert done.returncode != 0
+    assert "'eden init' founds one" in done.stderr
+
+
+def test_a_second_cluster_is_not_founded_over_the_first(cluster):
+    before = (cluster.state / "server/ca.pem").read_bytes()
+    done = cluster.eden("init", "--state-dir", cluster.state, "--user", "root", check=False)
+    assert done.returncode == 5
+    assert "there is a cluster already" in done.stderr
+    assert (cluster.state / "server/ca.pem").read_bytes() == before
+
+
+def test_a_user_that_is_not_there_is_told_with_the_way_out(eden, tmp_path):
+    if os.geteuid() != 0:
+        pytest.fail("only root can found a cluster for another user")
+    done = eden("init", "--state-dir", tmp_path / "state", "--user", "nobody-at-all")
+    assert done.returncode != 0
+    assert "useradd --system nobody-at-all" in done.stderr
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.fixture
+def passable():
+    """A folder that every user may pass."""
+    with tempfile.TemporaryDirectory() as path:
+        os.chmod(path, 0o711)
+        yield pathlib.Path(path)
+
+
+def test_started_by_root_it_is_another_user_without_capabilities(eden_path, passable):
+    if os.geteuid() != 0:
+        pytest.fail("only root can start it as another user")
+    folder = passable
+    founded = subprocess.run(
+        [eden_path, "init", "--state-dir", folder / "state", "--user", "nobody", "--rpc",
+         "127.0.0.1:0", "--api", "127.0.0.1:0"], capture_output=True, text=True)
+    assert founded.returncode == 0, founded.stderr
+    server = daemons.Daemon(folder, eden_path, "serve", "--state-dir", folder / "state",
+                            "--run-dir", folder / "run")
+    try:
+        server.wait_ready()
+        with open(f"/proc/{server.process.pid}/status", encoding="ascii") as status:
+            fields = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
+        owner = os.stat(folder / "state/server")
+        assert owner.st_uid != 0
+        assert set(fields["Uid"].split()) == {str(owner.st_uid)}
+        assert fields["Groups"].split() == [str(owner.st_gid)]
+        for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+            assert int(fields[kind], 16) == 0, kind
+        assert fields["NoNewPrivs"] == "1"
+        assert (folder / "state/agent/node.pem").stat().st_uid == 0
+        assert server.stop() == 0
+    finally:
+        server.end()
+
+
+def test_it_ends_with_the_process_that_started_it(cluster):
+    script = ('import os, subprocess, sys; '
+              'p = subprocess.Popen(sys.argv[1:] + ["--with", str(os.getpid())]); '
+              'sys.stdin.read()')
+    starter = subprocess.Popen(
+        ["/usr/bin/python3", "-c", script, cluster.eden_path, "serve", "--state-dir",
+         cluster.state, "--run-dir", cluster.run], stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env=daemons.environment())
+    for line in starter.stderr:
+        if "the server listens" in line:
+            break
+    starter.kill()
+    # The pipe ends when the last process that has it is gone: the server.
+    rest = starter.stderr.read()
+    starter.wait()
+    assert "the server stops" in rest
+    starter.stdin.close()
+    starter.stderr.close()
+
+
+def test_a_port_in_use_is_told(cluster):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        settings = json.loads((cluster.state / "server/server.json").read_text())
+        settings["rpc"] = f"127.0.0.1:{taken.getsockname()[1]}"
+        (cluster.state / "server/server.json").write_text(json.dumps(settings))
+        done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run,
+                            check=False)
+    assert done.returncode != 0
+    assert "in use" in done.stderr
