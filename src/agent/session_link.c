@@ -256,6 +256,11 @@ void session_link_taken(SessionLink *link, uint32_t watch, uint64_t ticket)
     session_node_taken(link->machine, watch, ticket);
 }
 
+GrpcClient *session_link_client(const SessionLink *link)
+{
+    return link->call != NULL && grpc_client_is_open(link->client) ? link->client : NULL;
+}
+
 SessionNodeStatus session_link_status(const SessionLink *link)
 {
     return session_node_status(link->machine);

@@ -47,4 +47,6 @@ void session_link_set_servers(SessionLink *link, const LinkServer *servers, uint
 
 void session_link_wake(SessionLink *link); /* the outbox may have something to send */
 void session_link_taken(SessionLink *link, uint32_t watch, uint64_t ticket);
+/* The connection that stands, for other calls; else NULL. Valid until the loop's next turn. */
+GrpcClient *session_link_client(const SessionLink *link);
 SessionNodeStatus session_link_status(const SessionLink *link);

@@ -26,8 +26,9 @@ static void test_nothing_else(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    static const char *const names[] = { "",      "nodes", "node/",    "Node",    "node ",
-                                         "facts", "/eden", "orders/*", "objects", "nodes/web2", "trust/web1" };
+    static const char *const names[] = { "",        "nodes",      "node/",     "Node",
+                                         "node ",   "facts",      "/eden",     "orders/*",
+                                         "objects", "nodes/web2", "trust/web1" };
     for (unsigned i = 0; i < COUNT_OF(names); i++) {
         SessionRange range;
         Error err;

@@ -1,0 +1,445 @@
+#include "agent/trust.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "cluster/node_state.h"
+#include "pki/csr.h"
+#include "pki/trust_notice.h"
+#include "rpc/methods.h"
+#include "service/pki_message.h"
+
+enum {
+    LOOK_MAX_MS = 10 * 60 * 1000, /* the clock may be set meanwhile */
+    UNCONNECTED_MS = 60 * 1000,   /* until the next look; trust_connected comes first */
+    RETRY_MS = 5000,              /* of what the disk or the outbox did not take */
+    CALL_MS = 30000,
+};
+
+/* A request for the next certificate. It is answered in any case; the trust may be gone. */
+typedef struct Renewing {
+    Trust *trust; /* NULL: it is */
+    P256Private *key;
+    TrustDone *done; /* NULL: nobody waits */
+    void *context;
+} Renewing;
+
+struct Trust {
+    TrustOptions options;
+    TlsContext *tls;
+    Arena own_arena;
+    Credential own;
+    Arena bundle_arena;
+    Str bundle_text;
+    CertificateSet bundle;
+    bool has_rules; /* from a notice: */
+    Pin issuer;
+    int64_t since_ms, spread_ms;
+    Buf notice; /* that could not be taken yet */
+    LoopTimer timer, report_timer, notice_timer;
+    Renewing *renewing;
+    uint32_t failures;
+    Error why;
+    int64_t retry_ms; /* by the loop; 0: nothing failed */
+};
+
+static RenewalPlan plan_of(const Trust *trust)
+{
+    RenewalRules rules = { .issuer = trust->has_rules ? &trust->issuer : NULL,
+                           .since_ms = trust->since_ms,
+                           .spread_ms = trust->spread_ms };
+    return renewal_plan(&trust->own.chain.items[0], &rules, loop_wall_ms(trust->options.loop));
+}
+
+/* --- Reports --------------------------------------------------------------------------------- */
+
+static void report_runs(void *context)
+{
+    Trust *trust = context;
+    TrustReport report;
+    Error err;
+    AUTO_CLEAR(Buf) text = buf_make(TRUST_REPORT_MAX);
+    trust_report_make(&trust->own.chain.items[0], trust->bundle, loop_wall_ms(trust->options.loop),
+                      &report);
+    trust_report_print(&report, &text);
+    if (!trust->options.report(trust->options.context, buf_str(&text), &err)) {
+        loop_timer_start(&trust->report_timer, RETRY_MS);
+    }
+}
+
+static void report_soon(Trust *trust)
+{
+    loop_timer_start(&trust->report_timer, 0);
+}
+
+/* --- Files and TLS --------------------------------------------------------------------------- */
+
+static bool make_tls(Trust *trust, const Credential *own, Str bundle, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(KeyText) key = { 0 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!p256_private_text(own->key, &key, err)) {
+        return false;
+    }
+    Buf chain = buf_make_in(&arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < own->chain.count; i++) {
+        buf_put(&chain, certificate_pem(&arena, &own->chain.items[i]));
+    }
+    TlsMaterial material = { .certificate = buf_str(&chain),
+                             .key = str_from(key.text, key.len),
+                             .ca = bundle };
+    if (trust->tls != NULL) {
+        return tls_context_reload(trust->tls, &material, err);
+    }
+    TlsOptions options = { .role = TLS_CLIENT,
+                           .protocol = "h2",
+                           .verify = trust->options.verify,
+                           .verify_context = trust->options.verify_context };
+    return tls_context_new(trust->options.loop, &options, &material, &trust->tls, err);
+}
+
+static bool read_bundle(Arena *arena, Str text, CertificateSet *out, Error *err)
+{
+    Certificate *cas;
+    if (!certificates_from_pem(arena, text, &cas, &out->count, err)) {
+        return false;
+    }
+    out->items = cas;
+    for (uint32_t i = 0; i < out->count; i++) {
+        if (!cas[i].is_ca) {
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no CA",
+                             STR_ARG(cas[i].subject));
+        }
+    }
+    return true;
+}
+
+/* The CAs from now on. */
+static bool take_bundle(Trust *trust, Str text, Error *err)
+{
+    if (str_eq(text, trust->bundle_text)) {
+        return true;
+    }
+    Arena arena;
+    CertificateSet bundle;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str copy = arena_copy(&arena, text);
+    if (!read_bundle(&arena, copy, &bundle, err) ||
+        !directory_write(trust->options.directory, AGENT_BUNDLE, copy, true, err) ||
+        !make_tls(trust, &trust->own, copy, err)) {
+        arena_clear(&arena);
+        return false;
+    }
+    arena_clear(&trust->bundle_arena);
+    trust->bundle_arena = arena;
+    trust->bundle_text = copy;
+    trust->bundle = bundle;
+    log_info("this node trusts other CAs than before", LOG_INT("count", bundle.count));
+    report_soon(trust);
+    return true;
+}
+
+/* What was answered must be what was asked for: this name, this key, good now, from a CA that is
+ * trusted. */
+static bool check_certificate(const Trust *trust, const P256Private *key, CertificateSet chain,
+                              Error *err)
+{
+    const Certificate *own = &trust->own.chain.items[0], *next = &chain.items[0];
+    P256Public public;
+    if (!p256_public_of(key, &public, err)) {
+        return false;
+    }
+    if (!next->has_identity || strcmp(next->identity.cluster, own->identity.cluster) != 0 ||
+        strcmp(next->identity.node, own->identity.node) != 0 ||
+        !p256_public_equal(&public, &next->key)) {
+        return error_set(err, ERROR_DENIED,
+                         "the server answered with a certificate for somebody else");
+    }
+    return certificate_verify(chain, trust->bundle, USE_CLIENT, loop_wall_ms(trust->options.loop),
+                              err);
+}
+
+static bool take_certificate(Trust *trust, P256Private **key, Str text, Error *err)
+{
+    Arena arena;
+    Certificate *items;
+    CertificateSet chain = { 0 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    bool ok = certificates_from_pem(&arena, arena_copy(&arena, text), &items, &chain.count, err);
+    if (ok) {
+        chain.items = items;
+        ok = check_certificate(trust, *key, chain, err) &&
+             credential_save(trust->options.directory, AGENT_CREDENTIAL, *key, chain, err);
+    }
+    Credential next = { .key = *key, .chain = chain };
+    if (!ok || !make_tls(trust, &next, trust->bundle_text, err)) {
+        arena_clear(&arena);
+        return false;
+    }
+    (void)TAKE(*key);
+    credential_clear(&trust->own);
+    arena_clear(&trust->own_arena);
+    trust->own = next;
+    trust->own_arena = arena;
+    log_info("this node has renewed its certificate", LOG_C("serial", chain.items[0].serial));
+    report_soon(trust);
+    return true;
+}
+
+/* --- Renewing -------------------------------------------------------------------------------- */
+
+static void look(Trust *trust);
+
+static void renewing_end(Renewing *renewing, const Error *err)
+{
+    if (renewing->done != NULL && renewing->trust != NULL) {
+        renewing->done(renewing->context, err);
+    }
+    p256_private_free(renewing->key);
+    free(renewing);
+}
+
+static void renew_failed(Trust *trust, const Error *err)
+{
+    const Certificate *own = &trust->own.chain.items[0];
+    Loop *loop = trust->options.loop;
+    trust->why = *err;
+    int64_t wait_ms =
+        renewal_retry_ms(own, trust->failures++, loop_wall_ms(loop), loop_random(loop));
+    trust->retry_ms = loop_now_ms(loop) + wait_ms;
+    log_warning("this node cannot renew its certificate", LOG_C("error", err->text),
+                LOG_INT("again_in_ms", wait_ms));
+}
+
+static bool take_reply(Trust *trust, Renewing *renewing, Str response, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    RenewReply reply;
+    return renew_reply_decode(&arena, response, &reply, err) &&
+           take_bundle(trust, reply.bundle, err) &&
+           take_certificate(trust, &renewing->key, reply.certificate, err);
+}
+
+static void answered(void *context, GrpcStatus status, Str text, Str response)
+{
+    Renewing *renewing = context;
+    Trust *trust = renewing->trust;
+    Error err;
+    if (trust == NULL) {
+        renewing_end(renewing, NULL);
+        return;
+    }
+    trust->renewing = NULL;
+    bool ok = status == GRPC_OK
+                  ? take_reply(trust, renewing, response, &err)
+                  : error_set(&err, grpc_status_kind(status), "%" STR_FMT, STR_ARG(text));
+    if (ok) {
+        trust->failures = 0;
+        trust->retry_ms = 0;
+    } else {
+        renew_failed(trust, &err);
+    }
+    look(trust);
+    renewing_end(renewing, ok ? NULL : &err);
+}
+
+static bool start_renewal(Trust *trust, GrpcClient *client, TrustDone *done, void *context,
+                          Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    AUTO(P256Private) *key = NULL;
+    Str csr;
+    if (!p256_private_make(&key, err) || !csr_make(&arena, key, &csr, err)) {
+        return false;
+    }
+    Buf request = buf_make_in(&arena, BUF_UNLIMITED);
+    renew_request_encode(csr, &request);
+    Renewing *renewing = calloc(1, sizeof *renewing);
+    if (renewing == NULL) {
+        memory_exhausted(sizeof *renewing);
+    }
+    *renewing = (Renewing){ trust, TAKE(key), done, context };
+    if (!grpc_client_unary(client, method_rows[METHOD_PKI_RENEW].path, buf_str(&request), CALL_MS,
+                           answered, renewing, err)) {
+        p256_private_free(renewing->key);
+        free(renewing);
+        return false;
+    }
+    trust->renewing = renewing;
+    return true;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Renews when that is due, and says when to look again. */
+static void look(Trust *trust)
+{
+    Loop *loop = trust->options.loop;
+    RenewalPlan plan = plan_of(trust);
+    Error err;
+    if (trust->renewing != NULL) {
+        return; /* the answer looks again */
+    }
+    if (plan.state == RENEWAL_WAIT) {
+        int64_t left_ms = plan.at_ms - loop_wall_ms(loop);
+        loop_timer_start(&trust->timer, least(left_ms > 0 ? left_ms : 1, LOOK_MAX_MS));
+        return;
+    }
+    if (trust->retry_ms > loop_now_ms(loop)) {
+        loop_timer_start(&trust->timer, trust->retry_ms - loop_now_ms(loop));
+        return;
+    }
+    GrpcClient *client = trust->options.client(trust->options.context);
+    if (client == NULL) {
+        loop_timer_start(&trust->timer, UNCONNECTED_MS);
+    } else if (!start_renewal(trust, client, NULL, NULL, &err)) {
+        renew_failed(trust, &err);
+        loop_timer_start(&trust->timer, trust->retry_ms - loop_now_ms(loop));
+    }
+}
+
+static void timer_runs(void *context)
+{
+    look(context);
+}
+
+void trust_connected(Trust *trust)
+{
+    loop_timer_start(&trust->timer, 0);
+}
+
+void trust_renew(Trust *trust, TrustDone *done, void *context)
+{
+    GrpcClient *client = trust->options.client(trust->options.context);
+    Error err;
+    if (trust->renewing != NULL) {
+        error_set(&err, ERROR_CONFLICT, "the certificate is being renewed at this moment");
+        done(context, &err);
+    } else if (client == NULL) {
+        error_set(&err, ERROR_UNAVAILABLE, "there is no connection to a server at present");
+        done(context, &err);
+    } else if (!start_renewal(trust, client, done, context, &err)) {
+        done(context, &err);
+    }
+}
+
+/* The disk may have room later. */
+static void try_later(Trust *trust, Str value, const Error *err)
+{
+    log_warning("this node cannot take the CAs that it was told", LOG_C("error", err->text));
+    if (err->kind != ERROR_INVALID && err->kind != ERROR_LIMIT) {
+        buf_reset(&trust->notice);
+        buf_put(&trust->notice, value);
+        loop_timer_start(&trust->notice_timer, RETRY_MS);
+    }
+}
+
+static void notice_runs(void *context)
+{
+    Trust *trust = context;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    trust_notice(trust, arena_copy(&arena, buf_str(&trust->notice)));
+}
+
+void trust_notice(Trust *trust, Str value)
+{
+    loop_timer_stop(&trust->notice_timer);
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    TrustNotice notice;
+    CertificateSet bundle;
+    Error err;
+    if (!trust_notice_read(&arena, value, &notice, &bundle, &err) ||
+        !take_bundle(trust, notice.bundle, &err)) {
+        try_later(trust, value, &err);
+        return;
+    }
+    trust->has_rules = true;
+    trust->issuer = notice.issuer;
+    trust->since_ms = notice.since_ms;
+    trust->spread_ms = notice.spread_ms;
+    look(trust);
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static bool read_files(Trust *trust, Error *err)
+{
+    const Directory *directory = trust->options.directory;
+    if (!credential_load(directory, AGENT_CREDENTIAL, &trust->own_arena, &trust->own, err) ||
+        !directory_read(directory, &trust->bundle_arena, AGENT_BUNDLE, AGENT_BUNDLE_MAX,
+                        &trust->bundle_text, err)) {
+        return false;
+    }
+    if (!trust->own.chain.items[0].has_identity) {
+        return error_set(err, ERROR_INVALID, "%s/" AGENT_CREDENTIAL " is no certificate of a node",
+                         directory->path);
+    }
+    return read_bundle(&trust->bundle_arena, trust->bundle_text, &trust->bundle, err) ||
+           error_wrap(err, "%s/" AGENT_BUNDLE, directory->path);
+}
+
+bool trust_open(const TrustOptions *options, Trust **out, Error *err)
+{
+    Trust *trust = calloc(1, sizeof *trust);
+    if (trust == NULL) {
+        memory_exhausted(sizeof *trust);
+    }
+    trust->options = *options;
+    arena_init(&trust->own_arena, ARENA_UNLIMITED);
+    arena_init(&trust->bundle_arena, ARENA_UNLIMITED);
+    loop_timer_init(&trust->timer, options->loop, timer_runs, trust);
+    loop_timer_init(&trust->report_timer, options->loop, report_runs, trust);
+    loop_timer_init(&trust->notice_timer, options->loop, notice_runs, trust);
+    trust->notice = buf_make(TRUST_NOTICE_MAX);
+    if (!read_files(trust, err) || !make_tls(trust, &trust->own, trust->bundle_text, err)) {
+        trust_free(trust);
+        return false;
+    }
+    report_soon(trust);
+    loop_timer_start(&trust->timer, 0);
+    *out = trust;
+    return true;
+}
+
+void trust_free(Trust *trust)
+{
+    if (trust == NULL) {
+        return;
+    }
+    if (trust->renewing != NULL) {
+        trust->renewing->trust = NULL;
+    }
+    loop_timer_stop(&trust->timer);
+    loop_timer_stop(&trust->report_timer);
+    loop_timer_stop(&trust->notice_timer);
+    buf_clear(&trust->notice);
+    tls_context_free(trust->tls);
+    credential_clear(&trust->own);
+    arena_clear(&trust->own_arena);
+    arena_clear(&trust->bundle_arena);
+    free(trust);
+}
+
+TlsContext *trust_tls(const Trust *trust)
+{
+    return trust->tls;
+}
+
+TrustStatus trust_status(const Trust *trust)
+{
+    return (TrustStatus){ .certificate = &trust->own.chain.items[0],
+                          .bundle = trust->bundle,
+                          .plan = plan_of(trust),
+                          .renewing = trust->renewing != NULL,
+                          .failures = trust->failures,
+                          .why = trust->failures > 0 ? &trust->why : NULL };
+}
