@@ -1,0 +1,110 @@
+#include "pki/ssh_key.h"
+
+#include "scratch.h"
+#include "sys/process.h"
+
+/* What ssh-keygen makes of the private file. */
+static Str keygen(Scratch *scratch, const char *option, const char *name)
+{
+    ProcessResult result;
+    Error err;
+    const char *argv[] = {
+        "ssh-keygen", option, "-P", "", "-f", scratch_place(scratch, name), NULL
+    };
+    ProcessSpec spec = { .argv = argv, .timeout_ms = 20000, .output_max = 4096 };
+    if (!process_run(&scratch->arena, &spec, &result, &err)) {
+        fail_msg("%s", err.text);
+    }
+    if (result.exit_code != 0) {
+        fail_msg("ssh-keygen: %" STR_FMT, STR_ARG(result.error_out));
+    }
+    return str_trim(result.out);
+}
+
+static Str provide(Scratch *scratch)
+{
+    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    Str line = STR_EMPTY;
+    Error err;
+    assert_true(directory_open(scratch->path, &own, &err));
+    if (!ssh_key_provide(&own, "key", STR("eden@blue"), &scratch->arena, &line, &err)) {
+        fail_msg("%s", err.text);
+    }
+    return line;
+}
+
+static void openssh_reads_the_key(void **state)
+{
+    Scratch *scratch = *state;
+    Str line = provide(scratch);
+    assert_true(str_starts(line, STR("ssh-ed25519 AAAA")));
+    assert_true(str_ends(line, STR(" eden@blue")));
+    assert_true(str_eq(keygen(scratch, "-y", "key"), line));
+}
+
+static void it_is_for_its_owner_alone_and_stays(void **state)
+{
+    Scratch *scratch = *state;
+    struct stat status;
+    Str line = provide(scratch);
+    assert_int_equal(stat(scratch_place(scratch, "key"), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_true(str_eq(provide(scratch), line));
+    /* The public half is made from the private one. */
+    assert_int_equal(unlink(scratch_place(scratch, "key.pub")), 0);
+    assert_true(str_eq(provide(scratch), line));
+    assert_int_equal(stat(scratch_place(scratch, "key.pub"), &status), 0);
+}
+
+static void refuse(Scratch *scratch, ErrorKind kind)
+{
+    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    Str line;
+    Error err = { 0 };
+    assert_true(directory_open(scratch->path, &own, &err));
+    assert_false(ssh_key_provide(&own, "key", STR("eden@blue"), &scratch->arena, &line, &err));
+    assert_int_equal(err.kind, kind);
+}
+
+static void what_is_no_key_of_ours_is_left_alone(void **state)
+{
+    Scratch *scratch = *state;
+    scratch_put(scratch, "key", "something");
+    chmod(scratch_place(scratch, "key"), 0644);
+    refuse(scratch, ERROR_DENIED);
+    chmod(scratch_place(scratch, "key"), 0600);
+    refuse(scratch, ERROR_INVALID);
+    scratch_put(scratch, "key",
+                "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n");
+    refuse(scratch, ERROR_INVALID);
+    assert_int_not_equal(access(scratch_place(scratch, "key.pub"), F_OK), 0);
+}
+
+static void fingerprint_is_that_of_openssh(void **state)
+{
+    Scratch *scratch = *state;
+    Str line = provide(scratch), rest = line, word, blob;
+    char fingerprint[SSH_FINGERPRINT_TEXT + 1];
+    assert_true(str_split_next(&rest, ' ', &word));
+    assert_true(str_split_next(&rest, ' ', &blob));
+    assert_true(ssh_fingerprint(blob, fingerprint));
+    const char *told = arena_copy_c(&scratch->arena, keygen(scratch, "-l", "key"));
+    if (strstr(told, fingerprint) == NULL) {
+        fail_msg("%s is not in %s", fingerprint, told);
+    }
+    assert_false(ssh_fingerprint(STR_EMPTY, fingerprint));
+    assert_false(ssh_fingerprint(STR("%%"), fingerprint));
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(openssh_reads_the_key),
+        ROW(it_is_for_its_owner_alone_and_stays),
+        ROW(what_is_no_key_of_ours_is_left_alone),
+        ROW(fingerprint_is_that_of_openssh),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
