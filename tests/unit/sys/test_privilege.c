@@ -1,0 +1,102 @@
+/* Rights that were given up are gone, those that were lent come back. Each case is a process of its
+ * own, since none of it can be undone. */
+#include "sys/privilege.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+enum {
+    SOMEBODY = 65534
+};
+
+/* Exit codes of the children: 0, or the line that failed. */
+#define CHECK(condition)            \
+    do {                            \
+        if (!(condition)) {         \
+            _exit(__LINE__ & 0xff); \
+        }                           \
+    } while (0)
+
+static void run_apart(void (*act)(const char *place), Scratch *scratch)
+{
+    if (!privileges_are_root()) {
+        fail_msg("only root has rights to give up");
+    }
+    const char *place = scratch_place(scratch, "file");
+    assert_int_equal(chmod(scratch_place(scratch, ""), 0777), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        act(place);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void drop(const char *place)
+{
+    Error err;
+    gid_t groups[8];
+    CHECK(privileges_drop(SOMEBODY, SOMEBODY, &err));
+    CHECK(getuid() == SOMEBODY && geteuid() == SOMEBODY && getegid() == SOMEBODY);
+    CHECK(getgroups(8, groups) == 1 && groups[0] == SOMEBODY);
+    CHECK(setuid(0) != 0 && seteuid(0) != 0 && setgid(0) != 0);
+    CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+    CHECK(prctl(PR_CAPBSET_READ, 0, 0, 0, 0) == 0);
+    CHECK(privileges_drop(SOMEBODY, SOMEBODY, &err));
+    CHECK(!privileges_drop(SOMEBODY - 1, SOMEBODY, &err) && err.kind == ERROR_DENIED);
+}
+
+static void dropped_rights_are_gone(void **state)
+{
+    run_apart(drop, *state);
+}
+
+static void lend(const char *place)
+{
+    Error err;
+    struct stat status;
+    CHECK(privileges_lend(SOMEBODY, SOMEBODY, &err));
+    int descriptor = open(place, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    CHECK(descriptor >= 0);
+    privileges_return();
+    CHECK(geteuid() == 0 && getegid() == 0);
+    CHECK(fstat(descriptor, &status) == 0 && status.st_uid == SOMEBODY &&
+          status.st_gid == SOMEBODY);
+}
+
+static void lent_rights_come_back(void **state)
+{
+    run_apart(lend, *state);
+}
+
+static void end_with_parent(const char *place)
+{
+    CHECK(privileges_end_with_parent(getppid()));
+    CHECK(!privileges_end_with_parent(1) || getppid() == 1);
+}
+
+static void only_its_own_parent_counts(void **state)
+{
+    run_apart(end_with_parent, *state);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(dropped_rights_are_gone),
+        ROW(lent_rights_come_back),
+        ROW(only_its_own_parent_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
