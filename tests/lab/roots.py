@@ -28,7 +28,8 @@ DEFAULT_MIRROR = "http://deb.debian.org/debian"
 EDITION = 2
 
 # What eden is linked to.
-LIBRARIES = ["libyaml-0-2", "libpcre2-8-0", "openssl"]
+LIBRARIES = ["libyaml-0-2", "libpcre2-8-0", "openssl", "libuv1", "libnghttp2-14", "libsqlite3-0",
+             "libprotobuf-c1"]  # fmt: skip
 BARE = [*LIBRARIES, "iproute2", "procps", "curl", "ca-certificates", "python3"]
 SYSTEM = [*BARE, "systemd", "systemd-sysv", "dbus", "polkitd", "packagekit", "openssh-server",
           "nftables", "kmod", "cron", "git", "locales", "tzdata", "netbase", "logrotate",
