@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "base/bug.h"
+#include "base/log.h"
 #include "cluster/roster.h"
 #include "net/grpc_server.h"
 #include "pki/credential.h"
@@ -12,6 +13,7 @@
 #include "server/founding.h"
 #include "service/session_service.h"
 #include "service/store_service.h"
+#include "sys/clock_watch.h"
 #include "sys/directory.h"
 
 struct Server {
@@ -33,6 +35,7 @@ struct Server {
     TlsContext *api_tls;
     HttpServer *public_api, *local_api; /* by TLS, and by the Unix socket */
     const Listener *api_listener;
+    ClockWatch clock;
     LoopTask release; /* when it closes: */
     LoopRun *closed;
     void *closed_context;
@@ -232,6 +235,21 @@ static bool listen_api(Server *server, Error *err)
     return listen_public(server, err) && listen_local(server, err);
 }
 
+static void roster_changed(void *context)
+{
+    Server *server = context;
+    if (server->rpc != NULL) {
+        grpc_server_drop(server->rpc, is_out, server);
+    }
+}
+
+/* Leases do not mind; certificates and tokens may be good no more, or not yet. */
+static void clock_jumped(void *context, int64_t by_ms)
+{
+    log_warning("the clock of this server has jumped", LOG_INT("by_ms", by_ms));
+    roster_changed(context);
+}
+
 static void fail(Server *server, const Error *err)
 {
     server->options.failed(server->options.context, err);
@@ -246,14 +264,6 @@ static void roster_ready(void *context)
         return;
     }
     server->options.ready(server->options.context);
-}
-
-static void roster_changed(void *context)
-{
-    Server *server = context;
-    if (server->rpc != NULL) {
-        grpc_server_drop(server->rpc, is_out, server);
-    }
 }
 
 static void roster_failed(void *context, const Error *err)
@@ -347,6 +357,7 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     }
     RosterEvents events = { roster_ready, roster_changed, roster_failed, server };
     server->roster = roster_new(server->store, STORE_KEYS_PREFIX, &events);
+    clock_watch_init(&server->clock, options->loop, clock_jumped, server);
     *out = server;
     return true;
 }
@@ -356,6 +367,7 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
     BUG_IF(server->closed != NULL);
     server->closed = closed;
     server->closed_context = context;
+    clock_watch_stop(&server->clock);
     http_server_free(TAKE(server->public_api));
     http_server_free(TAKE(server->local_api));
     if (server->rpc == NULL) {
