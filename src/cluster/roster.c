@@ -111,7 +111,9 @@ static bool take_node(Roster *roster, Str key, Str value)
     RosterNode *node = put_node(roster, parts[0]);
     memcpy(node->name, record.name, sizeof node->name);
     memcpy(node->enrolment, record.enrolment, sizeof node->enrolment);
+    memcpy(node->serial, record.serial, sizeof node->serial);
     node->is_server = record.is_server;
+    node->not_after_ms = record.not_after_ms;
     return true;
 }
 

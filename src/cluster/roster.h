@@ -11,6 +11,8 @@ typedef struct RosterNode {
     char name[NODE_NAME_MAX + 1];
     char enrolment[ENROLMENT_TEXT + 1]; /* certificates of others are not this node's */
     bool is_server;
+    char serial[SERIAL_TEXT + 1]; /* of the certificate that it got last, and */
+    int64_t not_after_ms;         /* when that expires */
 } RosterNode;
 
 typedef struct RosterEvents {

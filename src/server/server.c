@@ -5,26 +5,37 @@
 #include "api/api.h"
 #include "base/bug.h"
 #include "base/log.h"
+#include "cluster/authority.h"
+#include "cluster/own_certificates.h"
 #include "cluster/roster.h"
 #include "net/grpc_server.h"
 #include "pki/credential.h"
 #include "pki/peer.h"
 #include "rpc/dispatch.h"
 #include "server/founding.h"
+#include "service/pki_service.h"
 #include "service/session_service.h"
 #include "service/store_service.h"
 #include "sys/clock_watch.h"
 #include "sys/directory.h"
 
+enum {
+    SWEEP_MS = 10 * 1000, /* until the next look for connections whose certificate has expired */
+};
+
 struct Server {
     ServerOptions options;
-    Arena arena; /* settings and certificates */
+    Arena arena; /* of the settings */
     ServerSettings settings;
-    Credential ca, node, serving;
-    CaSet cas;
+    Directory directory;
     Store *store;
+    Authority *authority;
+    OwnCertificates *own;
+    CertifySettings certify;
     Roster *roster;
+    LoopTimer sweep;
     StoreService *store_service;
+    PkiService *pki_service;
     SessionService *sessions;
     Dispatch *dispatch;
     TlsContext *rpc_tls;
@@ -43,9 +54,21 @@ struct Server {
 
 /* --- Who may ------------------------------------------------------------------------------------ */
 
-/* Whose a certificate is: a node of this cluster, by its present enrolment. */
-static bool check_peer(const Server *server, const TlsPeer *peer, const RosterNode **out,
-                       Error *err)
+/* A connection may outlive the certificate that it began with, when the node has a newer one. */
+static void allow_newer(const Server *server, const RosterNode *node, ShownPeer *shown)
+{
+    Error err;
+    if (node != NULL && node->not_after_ms > shown->not_after_ms &&
+        revocation_check(roster_revoked(server->roster), str_from_c(node->name),
+                         str_from_c(node->serial), &err)) {
+        shown->not_after_ms = node->not_after_ms;
+    }
+}
+
+/* Whose a certificate is: a node of this cluster, by its present enrolment. `stands`: so is the
+ * connection already. */
+static bool check_peer(const Server *server, const TlsPeer *peer, bool stands,
+                       const RosterNode **out, Error *err)
 {
     ShownPeer shown = { .has_identity = peer->has_identity,
                         .identity = peer->identity,
@@ -54,10 +77,13 @@ static bool check_peer(const Server *server, const TlsPeer *peer, const RosterNo
                         .not_after_ms = peer->not_after_s * 1000 };
     PeerRules rules = { .cluster = str_from_c(server->settings.cluster),
                         .revoked = roster_revoked(server->roster) };
+    const RosterNode *node = roster_find(server->roster, str_from_c(peer->identity.node));
+    if (stands) {
+        allow_newer(server, node, &shown);
+    }
     if (!peer_check(&shown, &rules, loop_wall_ms(server->options.loop), err)) {
         return false;
     }
-    const RosterNode *node = roster_find(server->roster, str_from_c(peer->identity.node));
     if (node == NULL) {
         return error_set(err, ERROR_DENIED, "'%s' is no node of this cluster", peer->identity.node);
     }
@@ -73,7 +99,7 @@ static bool check_peer(const Server *server, const TlsPeer *peer, const RosterNo
 static bool verify(void *context, const TlsPeer *peer, Error *err)
 {
     const RosterNode *node;
-    return check_peer(context, peer, &node, err);
+    return check_peer(context, peer, false, &node, err);
 }
 
 /* Root, the user that this server runs as, and whoever is in its group. */
@@ -93,7 +119,7 @@ static void describe(void *context, const Peer *peer, Caller *out)
                      .identity = peer->tls.identity };
     if (!peer->is_local && peer->tls.has_identity) {
         out->is_ours = strcmp(peer->tls.identity.cluster, server->settings.cluster) == 0;
-        out->is_approved = check_peer(server, &peer->tls, &node, &err);
+        out->is_approved = check_peer(server, &peer->tls, true, &node, &err);
         out->is_revoked =
             !revocation_check(roster_revoked(server->roster), str_from_c(peer->tls.identity.node),
                               str_from_c(peer->tls.serial), &err);
@@ -105,7 +131,7 @@ static bool is_out(void *context, const Peer *peer)
 {
     const RosterNode *node;
     Error err;
-    return !peer->is_local && !check_peer(context, &peer->tls, &node, &err);
+    return !peer->is_local && !check_peer(context, &peer->tls, true, &node, &err);
 }
 
 /* --- Listening ---------------------------------------------------------------------------------- */
@@ -119,20 +145,54 @@ static Str chain_text(Arena *arena, CertificateSet chain)
     return buf_str(&text);
 }
 
-static bool make_tls(Server *server, const Credential *own, const TlsOptions *options,
-                     TlsContext **out, Error *err)
+/* What a listener shows and trusts at present: `behind` is sent behind its own certificate. */
+static bool set_tls(Server *server, OwnKind kind, CertificateSet behind, const TlsOptions *options,
+                    TlsContext **context, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(KeyText) key = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
+    const Credential *own = own_credential(server->own, kind);
     if (!p256_private_text(own->key, &key, err)) {
         return false;
     }
-    TlsMaterial material = { .certificate = chain_text(&arena, own->chain),
+    Buf chain = buf_make_in(&arena, BUF_UNLIMITED);
+    buf_put(&chain, chain_text(&arena, own->chain));
+    buf_put(&chain, chain_text(&arena, behind));
+    TlsMaterial material = { .certificate = buf_str(&chain),
                              .key = str_from(key.text, key.len),
-                             .ca = chain_text(&arena,
-                                              (CertificateSet){ server->ca.chain.items, 1 }) };
-    return tls_context_new(server->options.loop, options, &material, out, err);
+                             .ca = chain_text(&arena, authority_cas(server->authority)->trusted) };
+    return *context == NULL
+               ? tls_context_new(server->options.loop, options, &material, context, err)
+               : tls_context_reload(*context, &material, err);
+}
+
+static bool set_rpc_tls(Server *server, Error *err)
+{
+    TlsOptions options = {
+        .role = TLS_SERVER, .protocol = "h2", .verify = verify, .verify_context = server
+    };
+    return set_tls(server, OWN_KIND_NODE, (CertificateSet){ 0 }, &options, &server->rpc_tls, err);
+}
+
+/* A joiner that knows the CA by its pin only needs the CA itself too. */
+static bool set_api_tls(Server *server, Error *err)
+{
+    TlsOptions options = { .role = TLS_SERVER_PUBLIC, .protocol = "http/1.1" };
+    return set_tls(server, OWN_KIND_SERVING, authority_chain(server->authority), &options,
+                   &server->api_tls, err);
+}
+
+/* Connections that stand keep what they have. */
+static void reload_tls(Server *server)
+{
+    Error err;
+    if (server->rpc_tls == NULL || server->api_tls == NULL) {
+        return;
+    }
+    if (!set_rpc_tls(server, &err) || !set_api_tls(server, &err)) {
+        log_error("the listeners keep the certificates of before", LOG_C("why", err.text));
+    }
 }
 
 static ListenerOptions listening_as_set(const Server *server)
@@ -147,13 +207,10 @@ static ListenerOptions listening_as_set(const Server *server)
 
 static bool listen_rpc(Server *server, Error *err)
 {
-    MethodBinding bindings[STORE_SERVICE_METHODS + 1];
+    MethodBinding bindings[STORE_SERVICE_METHODS + 2];
     Address address;
-    TlsOptions tls = {
-        .role = TLS_SERVER, .protocol = "h2", .verify = verify, .verify_context = server
-    };
     if (!address_parse(server->settings.rpc, PORT_RPC, &address, err) ||
-        !make_tls(server, &server->node, &tls, &server->rpc_tls, err)) {
+        !set_rpc_tls(server, err)) {
         return false;
     }
     server->store_service = store_service_new(server->store);
@@ -165,6 +222,8 @@ static bool listen_rpc(Server *server, Error *err)
                                   .server = str_from_c(server->settings.node),
                                   .store_id = str_from_c(server->settings.store_id) });
     bindings[STORE_SERVICE_METHODS] = session_service_binding(server->sessions);
+    server->pki_service = pki_service_new(&server->certify);
+    bindings[STORE_SERVICE_METHODS + 1] = pki_service_binding(server->pki_service);
     server->dispatch = dispatch_new(bindings, COUNT_OF(bindings), describe, server);
     GrpcServerOptions options = grpc_server_defaults();
     options.loop = server->options.loop;
@@ -187,14 +246,10 @@ static HttpServer *make_http(Server *server, uint64_t body_max)
 /* Anybody may connect there, to ask for little. */
 static bool listen_public(Server *server, Error *err)
 {
-    /* A joiner that knows the CA by its pin only needs the CA itself too. */
-    Certificate chain[2] = { server->serving.chain.items[0], server->ca.chain.items[0] };
-    Credential own = { .key = server->serving.key, .chain = { chain, 2 } };
-    TlsOptions tls = { .role = TLS_SERVER_PUBLIC, .protocol = "http/1.1" };
     ListenerOptions listening = listening_as_set(server);
     Address address;
     if (!address_parse(server->settings.api, PORT_API, &address, err) ||
-        !make_tls(server, &own, &tls, &server->api_tls, err)) {
+        !set_api_tls(server, err)) {
         return false;
     }
     listening.tls = server->api_tls;
@@ -219,15 +274,11 @@ static bool listen_local(Server *server, Error *err)
 
 static bool listen_api(Server *server, Error *err)
 {
-    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
-    server->cas = (CaSet){ &server->ca, { server->ca.chain.items, 1 } };
-    server->admission = admission_new(
-        &(AdmissionSettings){ .certify = { .at = at,
-                                           .cluster = str_from_c(server->settings.cluster),
-                                           .cas = &server->cas },
-                              .server = str_from_c(server->settings.node),
-                              .rpc_port = server_rpc_port(server) });
-    server->api = api_new(&(ApiSettings){ .at = at,
+    server->admission =
+        admission_new(&(AdmissionSettings){ .certify = server->certify,
+                                            .server = str_from_c(server->settings.node),
+                                            .rpc_port = server_rpc_port(server) });
+    server->api = api_new(&(ApiSettings){ .at = server->certify.at,
                                           .cluster = str_from_c(server->settings.cluster),
                                           .admission = server->admission,
                                           .describe = describe,
@@ -263,6 +314,7 @@ static void roster_ready(void *context)
         fail(server, &err);
         return;
     }
+    loop_timer_start(&server->sweep, SWEEP_MS);
     server->options.ready(server->options.context);
 }
 
@@ -270,6 +322,78 @@ static void roster_failed(void *context, const Error *err)
 {
     roster_changed(context); /* which knows nobody any more */
     fail(context, err);
+}
+
+/* Whose certificate expires without a new one is out as well. */
+static void sweep_runs(void *context)
+{
+    Server *server = context;
+    roster_changed(server);
+    loop_timer_start(&server->sweep, SWEEP_MS);
+}
+
+/* --- Certificates -------------------------------------------------------------------------------- */
+
+static void authority_ready(void *context)
+{
+    Server *server = context;
+    RosterEvents events = { roster_ready, roster_changed, roster_failed, server };
+    own_certificates_look(server->own);
+    server->roster = roster_new(server->store, STORE_KEYS_PREFIX, &events);
+}
+
+static void authority_changed(void *context)
+{
+    Server *server = context;
+    reload_tls(server);
+    own_certificates_look(server->own);
+}
+
+static void authority_failed(void *context, const Error *err)
+{
+    fail(context, err);
+}
+
+static bool is_from(void *context, const Pin *ca)
+{
+    const Server *server = context;
+    return own_are_from(server->own, ca);
+}
+
+static void own_changed(void *context, OwnKind kind)
+{
+    Server *server = context;
+    reload_tls(server);
+    authority_look(server->authority);
+}
+
+static bool open_certificates(Server *server, Error *err)
+{
+    const ServerSettings *settings = &server->settings;
+    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
+    AuthorityOptions authority = { .at = at,
+                                   .cluster = str_from_c(settings->cluster),
+                                   .node = str_from_c(settings->node),
+                                   .directory = &server->directory,
+                                   .events = { authority_ready, authority_changed, authority_failed,
+                                               is_from, server } };
+    if (!authority_open(&authority, &server->authority, err)) {
+        return false;
+    }
+    server->certify = (CertifySettings){ .at = at,
+                                         .cluster = str_from_c(settings->cluster),
+                                         .cas = authority_cas(server->authority),
+                                         .node_life_ms = settings->node_life_ms };
+    return own_certificates_open(&(OwnOptions){ .loop = server->options.loop,
+                                                .directory = &server->directory,
+                                                .cas = server->certify.cas,
+                                                .names = settings->names,
+                                                .name_count = settings->name_count,
+                                                .node_life_ms = settings->node_life_ms,
+                                                .serving_life_ms = settings->serving_life_ms,
+                                                .changed = own_changed,
+                                                .context = server },
+                                 &server->own, err);
 }
 
 /* --- Life ---------------------------------------------------------------------------------------- */
@@ -283,21 +407,17 @@ static Str own_path(Server *server, const char *behind)
 /* By its path: the directory above is for root to read. */
 static bool read_files(Server *server, Error *err)
 {
-    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
     Str text;
-    if (!directory_open(own_path(server, "").data, &own, err) ||
-        !directory_read(&own, &server->arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text,
-                        err)) {
+    if (!directory_open(own_path(server, "").data, &server->directory, err) ||
+        !directory_read(&server->directory, &server->arena, SERVER_SETTINGS_FILE,
+                        SERVER_SETTINGS_MAX, &text, err)) {
         return err->kind == ERROR_NOT_FOUND
                    ? error_set(err, ERROR_NOT_FOUND,
                                "there is no cluster in %s; 'eden init' founds one",
                                server->options.state_dir)
                    : false;
     }
-    return server_settings_read(&server->arena, text, &server->settings, err) &&
-           credential_load(&own, SERVER_CA, &server->arena, &server->ca, err) &&
-           credential_load(&own, SERVER_SERVING, &server->arena, &server->serving, err) &&
-           credential_load(&own, SERVER_NODE, &server->arena, &server->node, err);
+    return server_settings_read(&server->arena, text, &server->settings, err);
 }
 
 static bool open_store(Server *server, Error *err)
@@ -313,14 +433,15 @@ static void server_free(Server *server)
     admission_free(server->admission);
     dispatch_free(server->dispatch);
     store_service_free(server->store_service);
+    pki_service_free(server->pki_service);
     session_service_free(server->sessions);
     roster_free(server->roster);
+    own_certificates_free(server->own);
+    authority_free(server->authority);
     store_close(server->store);
     tls_context_free(server->rpc_tls);
     tls_context_free(server->api_tls);
-    credential_clear(&server->ca);
-    credential_clear(&server->serving);
-    credential_clear(&server->node);
+    directory_close(&server->directory);
     arena_clear(&server->arena);
     free(server);
 }
@@ -350,13 +471,13 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     }
     server->options = *options;
     arena_init(&server->arena, ARENA_UNLIMITED);
+    server->directory.descriptor = -1;
     loop_task_init(&server->release, release, server);
-    if (!read_files(server, err) || !open_store(server, err)) {
+    loop_timer_init(&server->sweep, options->loop, sweep_runs, server);
+    if (!read_files(server, err) || !open_store(server, err) || !open_certificates(server, err)) {
         server_free(server);
         return false;
     }
-    RosterEvents events = { roster_ready, roster_changed, roster_failed, server };
-    server->roster = roster_new(server->store, STORE_KEYS_PREFIX, &events);
     clock_watch_init(&server->clock, options->loop, clock_jumped, server);
     *out = server;
     return true;
@@ -368,6 +489,7 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
     server->closed = closed;
     server->closed_context = context;
     clock_watch_stop(&server->clock);
+    loop_timer_stop(&server->sweep);
     http_server_free(TAKE(server->public_api));
     http_server_free(TAKE(server->local_api));
     if (server->rpc == NULL) {

@@ -1,11 +1,13 @@
 #include "server/server_settings.h"
 
 #include "base/json_text.h"
+#include "pki/ca.h"
 #include "pki/json_fields.h"
 
 enum {
     SETTINGS_NODES = 200,
     PER_ADDRESS_MAX = 100000,
+    SECOND_MS = 1000,
 };
 
 #define FORMAT "eden.server/1"
@@ -32,6 +34,14 @@ void server_settings_print(const ServerSettings *settings, Buf *out)
     buf_put_c(out, "]");
     if (settings->per_address_max > 0) {
         buf_put_format(out, ",\n  \"connections_per_address\": %u", settings->per_address_max);
+    }
+    if (settings->node_life_ms > 0) {
+        buf_put_format(out, ",\n  \"node_life_s\": %lld",
+                       (long long)(settings->node_life_ms / SECOND_MS));
+    }
+    if (settings->serving_life_ms > 0) {
+        buf_put_format(out, ",\n  \"serving_life_s\": %lld",
+                       (long long)(settings->serving_life_ms / SECOND_MS));
     }
     buf_put_c(out, "\n}\n");
 }
@@ -60,10 +70,23 @@ static bool read_per_address(Value said, ServerSettings *settings, Error *err)
            error_set(err, ERROR_INVALID, "'connections_per_address' is 1 to %d", PER_ADDRESS_MAX);
 }
 
+static bool read_life(Value said, const char *name, int64_t *out, Error *err)
+{
+    if (said.kind == VALUE_UNDEFINED) {
+        return true;
+    }
+    bool fits = said.integer >= LIFE_MIN_MS / SECOND_MS && said.integer <= CA_LIFE_MS / SECOND_MS;
+    *out = fits ? said.integer * SECOND_MS : 0;
+    return fits ||
+           error_set(err, ERROR_INVALID, "'%s' is %lld to %lld seconds", name,
+                     (long long)(LIFE_MIN_MS / SECOND_MS), (long long)(CA_LIFE_MS / SECOND_MS));
+}
+
 bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *err)
 {
     Value object, said, cluster, node, store, rpc, api, names;
-    Value per_address = value_missing();
+    Value per_address = value_missing(), node_life = value_missing();
+    Value serving_life = value_missing();
     ServerSettings settings = { 0 };
     const JsonField fields[] = {
         { "format", VALUE_STRING, false, &said },
@@ -74,13 +97,17 @@ bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *er
         { "api", VALUE_STRING, false, &api },
         { "names", VALUE_LIST, false, &names },
         { "connections_per_address", VALUE_INT, true, &per_address },
+        { "node_life_s", VALUE_INT, true, &node_life },
+        { "serving_life_s", VALUE_INT, true, &serving_life },
     };
     if (!json_object_read(arena, text, SERVER_SETTINGS_MAX, SETTINGS_NODES, &object, err) ||
         !json_format_check(object, FORMAT, err) ||
         !json_fields_read(object, fields, COUNT_OF(fields), err) ||
         !cluster_name_check(value_str(cluster), err) || !node_name_check(value_str(node), err) ||
         !read_names(arena, names, &settings, err) ||
-        !read_per_address(per_address, &settings, err)) {
+        !read_per_address(per_address, &settings, err) ||
+        !read_life(node_life, "node_life_s", &settings.node_life_ms, err) ||
+        !read_life(serving_life, "serving_life_s", &settings.serving_life_ms, err)) {
         return error_wrap(err, SERVER_SETTINGS_FILE);
     }
     if (!json_copy(cluster, settings.cluster, sizeof settings.cluster) ||

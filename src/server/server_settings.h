@@ -23,6 +23,8 @@ typedef struct ServerSettings {
     uint32_t name_count;
     char store_id[STORE_ID_MAX + 1]; /* another one after a backup was restored: revisions differ */
     uint32_t per_address_max;        /* connections from one address; 0: as usual */
+    /* Of certificates for nodes, this one included, and of that of the API; 0: as the CA has it. */
+    int64_t node_life_ms, serving_life_ms;
 } ServerSettings;
 
 /* "eden.server/1". */
