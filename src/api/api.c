@@ -114,6 +114,26 @@ Str call_body(const ApiCall *call)
     return http_request_body(call->request);
 }
 
+Str call_parameter(const ApiCall *call, const char *name)
+{
+    return route_parameter(call->row, &call->query, name);
+}
+
+bool call_parameter_count(ApiCall *call, const char *name, uint32_t fallback, uint32_t max,
+                          uint32_t *out)
+{
+    Str text = call_parameter(call, name);
+    int64_t number = fallback;
+    if (text.len > 0 && (!str_to_i64(text, &number) || number < 1 || number > max)) {
+        Error err;
+        error_set(&err, ERROR_INVALID, "'%s' is a number from 1 to %u", name, max);
+        call_fail(call, &err);
+        return false;
+    }
+    *out = (uint32_t)number;
+    return true;
+}
+
 /* The request first: answering it may start the next one of its connection. */
 static void answer(ApiCall *call, int status, Str json)
 {

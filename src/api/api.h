@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cluster/admission.h"
+#include "cluster/ca_set.h"
 #include "cluster/cluster_store.h"
 #include "net/http_server.h"
 #include "rpc/dispatch.h"
@@ -18,8 +19,11 @@ enum {
 
 typedef struct ApiSettings {
     ClusterStore at;
-    Str cluster;                /* its name */
-    Admission *admission;       /* NULL: nobody can join at present */
+    Str cluster;          /* its name */
+    Admission *admission; /* NULL: nobody can join at present */
+    const CaSet *cas;     /* what stands there may change; NULL: nothing is told of them */
+    const Str *names;     /* under which others reach this API: "eden1.example.org:1338" */
+    uint32_t name_count;
     DispatchDescribe *describe; /* asked for every request */
     void *context;
 } ApiSettings;

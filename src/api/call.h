@@ -12,8 +12,8 @@ struct ApiCall {
     ApiCall *next, *previous;
     const RouteRow *row;
     Arena arena;
-    Str part;   /* of the path */
-    Str query;  /* the value of the parameter */
+    Str part; /* of the path */
+    RouteQuery query;
     bool joins; /* the admission deals with it, which may forget it */
 };
 
@@ -21,6 +21,11 @@ struct ApiCall {
 const ApiSettings *call_settings(const ApiCall *call);
 const ClusterStore *call_store(const ApiCall *call);
 Str call_body(const ApiCall *call); /* only in the handler itself */
+/* A parameter that the row has; empty: not given. */
+Str call_parameter(const ApiCall *call, const char *name);
+/* The same as a number from 1 to `max`; `fallback` when it is not given. False: it was refused. */
+MUST_CHECK bool call_parameter_count(ApiCall *call, const char *name, uint32_t fallback,
+                                     uint32_t max, uint32_t *out);
 
 /* For whoever was called back. False: nobody waits for the answer any more, or it was `err`, unless
  * that is NULL; the call has ended. */

@@ -15,11 +15,28 @@ static void put_pin(Buf *out, const Pin *pin)
     json_out_text(out, "key", str_from_c(text));
 }
 
+enum {
+    PAGE_DEFAULT = 500
+};
+
+/* 0: nobody knows. */
+static void put_moment(Buf *out, const char *name, int64_t ms)
+{
+    if (ms == 0) {
+        json_out_null(out, name);
+    } else {
+        json_out_time(out, name, ms);
+    }
+}
+
 static void put_node(Buf *out, const NodeEntry *node)
 {
     const NodeRecord *record = &node->record;
     json_out_text(out, "name", str_from_c(record->name));
     json_out_bool(out, "alive", node->is_alive);
+    put_moment(out, "since", node->since_ms);
+    json_out_text(out, "version", str_from_c(node->version));
+    json_out_bool(out, "has_facts", node->has_facts);
     json_out_bool(out, "server", record->is_server);
     json_out_text(out, "address", str_from_c(record->address));
     put_pin(out, &record->key);
@@ -89,13 +106,21 @@ static void listed(void *context, const NodesListing *listing, const Error *err)
         json_out_close(&json, '}');
     }
     json_out_close(&json, ']');
+    if (listing->next.len > 0) {
+        json_out_text(&json, "continue", listing->next);
+    } else {
+        json_out_null(&json, "continue");
+    }
     json_out_close(&json, '}');
     call_answer(call, 200, &json);
 }
 
 void nodes_get(ApiCall *call)
 {
-    nodes_list(call_store(call), listed, call);
+    NodesPage page = { .after = call_parameter(call, "continue") };
+    if (call_parameter_count(call, "limit", PAGE_DEFAULT, NODES_PAGE_MAX, &page.limit)) {
+        nodes_list(call_store(call), &page, listed, call);
+    }
 }
 
 static void shown(void *context, const NodeView *view, const Error *err)

@@ -1,16 +1,34 @@
-/* /v1/store: single keys as they are, for looking for faults. */
+/* /v1/store and /v1/keys: keys as they are, for looking for faults. */
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/json_out.h"
+#include "base/base64.h"
 
-static bool key_fits(ApiCall *call)
+enum {
+    PAGE_DEFAULT = 200,
+    PAGE_MAX = 1000
+};
+
+static bool key_fits(ApiCall *call, Str key)
 {
-    if (call->query.len > STORE_KEY_MAX) {
+    if (key.len > STORE_KEY_MAX) {
         call_refuse(call, 413, "the key is longer than keys can be");
         return false;
     }
     return true;
+}
+
+static void put_key_value(Buf *json, const StoreKv *kv, bool with_value)
+{
+    json_out_bytes(json, "key", kv->key);
+    if (with_value) {
+        json_out_bytes(json, "value", kv->value);
+    }
+    json_out_int(json, "create_revision", kv->create_revision);
+    json_out_int(json, "mod_revision", kv->mod_revision);
+    json_out_int(json, "version", kv->version);
+    json_out_int(json, "lease", kv->lease);
 }
 
 static void got(void *context, const StoreReply *reply, const Error *err)
@@ -23,15 +41,9 @@ static void got(void *context, const StoreReply *reply, const Error *err)
         call_refuse(call, 404, "there is no such key");
         return;
     }
-    const StoreKv *kv = &reply->ops[0].kvs[0];
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.value/1");
-    json_out_bytes(&json, "key", kv->key);
-    json_out_bytes(&json, "value", kv->value);
-    json_out_int(&json, "create_revision", kv->create_revision);
-    json_out_int(&json, "mod_revision", kv->mod_revision);
-    json_out_int(&json, "version", kv->version);
-    json_out_int(&json, "lease", kv->lease);
+    put_key_value(&json, &reply->ops[0].kvs[0], true);
     json_out_int(&json, "revision", reply->revision);
     json_out_close(&json, '}');
     call_answer(call, 200, &json);
@@ -40,7 +52,8 @@ static void got(void *context, const StoreReply *reply, const Error *err)
 void store_key_get(ApiCall *call)
 {
     Error err;
-    if (key_fits(call) && !store_get(call_store(call)->store, call->query, got, call, &err)) {
+    if (key_fits(call, call_parameter(call, "key")) &&
+        !store_get(call_store(call)->store, call_parameter(call, "key"), got, call, &err)) {
         call_fail(call, &err);
     }
 }
@@ -66,7 +79,7 @@ void store_key_put(ApiCall *call)
 {
     Str value;
     Error err;
-    if (!key_fits(call)) {
+    if (!key_fits(call, call_parameter(call, "key"))) {
         return;
     }
     if (!value_body_read(&call->arena, call_body(call), &value, &err)) {
@@ -77,7 +90,8 @@ void store_key_put(ApiCall *call)
         call_refuse(call, 413, "the value is larger than values can be");
         return;
     }
-    if (!store_put(call_store(call)->store, call->query, value, 0, changed, call, &err)) {
+    if (!store_put(call_store(call)->store, call_parameter(call, "key"), value, 0, changed, call,
+                   &err)) {
         call_fail(call, &err);
     }
 }
@@ -85,8 +99,104 @@ void store_key_put(ApiCall *call)
 void store_key_delete(ApiCall *call)
 {
     Error err;
-    if (key_fits(call) &&
-        !store_delete(call_store(call)->store, call->query, changed, call, &err)) {
+    if (key_fits(call, call_parameter(call, "key")) &&
+        !store_delete(call_store(call)->store, call_parameter(call, "key"), changed, call, &err)) {
+        call_fail(call, &err);
+    }
+}
+
+/* --- All with a prefix ----------------------------------------------------------------------- */
+
+/* Where a page goes on: behind the last key of the one before, which may be any bytes. */
+static void put_continue(Buf *json, const StoreOpReply *range)
+{
+    if (!range->more || range->kv_count == 0) {
+        json_out_null(json, "continue");
+        return;
+    }
+    json_out_name(json, "continue");
+    buf_put_char(json, '"');
+    base64_put(json, range->kvs[range->kv_count - 1].key);
+    buf_put_char(json, '"');
+}
+
+static void keys_came(void *context, const StoreReply *reply, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    const StoreOpReply *range = &reply->ops[0];
+    bool with_values = call_parameter(call, "only").len == 0;
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.values/1");
+    json_out_open(&json, "values", '[');
+    for (uint32_t i = 0; i < range->kv_count; i++) {
+        json_out_open(&json, NULL, '{');
+        put_key_value(&json, &range->kvs[i], with_values);
+        json_out_close(&json, '}');
+    }
+    json_out_close(&json, ']');
+    json_out_int(&json, "revision", reply->revision);
+    put_continue(&json, range);
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+void keys_get(ApiCall *call)
+{
+    Str prefix = call_parameter(call, "prefix"), last = call_parameter(call, "continue"),
+        only = call_parameter(call, "only");
+    StoreOp op = { .kind = STORE_RANGE,
+                   .key = prefix.len > 0 ? prefix : STR("\0"),
+                   .end = prefix.len > 0 ? store_prefix_end(&call->arena, prefix) : STORE_ALL,
+                   .keys_only = only.len > 0 };
+    uint32_t limit;
+    Error err;
+    if (only.len > 0 && !str_eq(only, STR("keys"))) {
+        call_refuse(call, 400, "'only' can be 'keys'");
+        return;
+    }
+    if (last.len > 0) {
+        if (!base64_decode(&call->arena, last, &last) || !str_starts(last, prefix)) {
+            call_refuse(call, 400, "no page of these keys begins there");
+            return;
+        }
+        op.key = arena_join(&call->arena, last, STR("\0"), STR_EMPTY);
+    }
+    if (!key_fits(call, op.key) ||
+        !call_parameter_count(call, "limit", PAGE_DEFAULT, PAGE_MAX, &limit)) {
+        return;
+    }
+    op.limit = limit;
+    if (!store_op(call_store(call)->store, &op, keys_came, call, &err)) {
+        call_fail(call, &err);
+    }
+}
+
+static void keys_deleted(void *context, const StoreReply *reply, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.done/1");
+    json_out_int(&json, "revision", reply->revision);
+    json_out_int(&json, "deleted", reply->ops[0].count);
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+void keys_delete(ApiCall *call)
+{
+    Str prefix = call_parameter(call, "prefix");
+    StoreOp op = { .kind = STORE_DELETE,
+                   .key = prefix,
+                   .end = store_prefix_end(&call->arena, prefix) };
+    Error err;
+    if (key_fits(call, prefix) &&
+        !store_op(call_store(call)->store, &op, keys_deleted, call, &err)) {
         call_fail(call, &err);
     }
 }

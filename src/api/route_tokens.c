@@ -5,6 +5,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/json_out.h"
+#include "base/json_text.h"
 #include "cluster/tokens.h"
 
 static void put_token(Buf *out, const TokenRecord *record, int64_t now_ms)
@@ -42,6 +43,24 @@ void tokens_get(ApiCall *call)
     tokens_list(call_store(call), listed, call);
 }
 
+/* What a machine needs beside the token. */
+static void put_way_in(Buf *out, const ApiSettings *settings)
+{
+    char pin[PIN_TEXT + 1];
+    if (settings->cas != NULL) {
+        pin_text(&settings->cas->issuer->chain.items[0].pin, pin);
+        json_out_text(out, "ca_pin", str_from_c(pin));
+    } else {
+        json_out_null(out, "ca_pin");
+    }
+    json_out_open(out, "servers", '[');
+    for (uint32_t i = 0; i < settings->name_count; i++) {
+        buf_put_c(out, i > 0 ? "," : "");
+        json_text_put(out, settings->names[i]);
+    }
+    json_out_close(out, ']');
+}
+
 static void made(void *context, const Token *token, const TokenRecord *record, const Error *err)
 {
     ApiCall *call = context;
@@ -54,6 +73,7 @@ static void made(void *context, const Token *token, const TokenRecord *record, c
     json_out_start(&json, "eden.token-created/1");
     json_out_text(&json, "token", str_from(text, TOKEN_TEXT));
     put_token(&json, record, record->created_ms);
+    put_way_in(&json, call_settings(call));
     json_out_close(&json, '}');
     OPENSSL_cleanse(text, sizeof text);
     call_answer(call, 201, &json);

@@ -139,30 +139,77 @@ bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err
     return true;
 }
 
-bool route_query(Arena *arena, const RouteRow *row, Str query, Str *out, Error *err)
+/* The next of a row's parameters. */
+static bool next_parameter(Str *rest, Str *name, bool *optional)
+{
+    if (rest->len == 0 || !str_split_next(rest, ' ', name)) {
+        return false;
+    }
+    *optional = name->data[0] == '[';
+    *name = *optional ? str_slice(*name, 1, name->len - 1) : *name;
+    return true;
+}
+
+static Str *find_parameter(const RouteRow *row, RouteQuery *query, Str wanted)
+{
+    Str rest = str_from_c(row->query == NULL ? "" : row->query), name;
+    bool optional;
+    for (uint32_t i = 0; next_parameter(&rest, &name, &optional); i++) {
+        BUG_IF(i == ROUTE_PARAMETERS_MAX);
+        if (str_eq(name, wanted)) {
+            return &query->values[i];
+        }
+    }
+    return NULL;
+}
+
+static bool check_all_there(const RouteRow *row, const RouteQuery *query, Error *err)
+{
+    Str rest = str_from_c(row->query == NULL ? "" : row->query), name;
+    bool optional;
+    for (uint32_t i = 0; next_parameter(&rest, &name, &optional); i++) {
+        if (!optional && query->values[i].len == 0) {
+            return error_set(err, ERROR_INVALID,
+                             "'?%" STR_FMT "=' with something behind it is missing", STR_ARG(name));
+        }
+    }
+    return true;
+}
+
+bool route_query(Arena *arena, const RouteRow *row, Str query, RouteQuery *out, Error *err)
 {
     Str pair;
-    bool found = false;
-    *out = STR_EMPTY;
+    *out = (RouteQuery){ 0 };
     if (row->query == NULL && query.len > 0) {
         return error_set(err, ERROR_INVALID, "this address takes nothing behind '?'");
     }
     if (!check_written(query, err)) {
         return false;
     }
-    while (row->query != NULL && str_split_next(&query, '&', &pair)) {
+    if (str_ends(query, STR("&"))) {
+        return error_set(err, ERROR_INVALID, "nothing stands behind the last '&'");
+    }
+    while (query.len > 0 && str_split_next(&query, '&', &pair)) {
         size_t equals = str_find(pair, STR("="), 0);
-        if (found || equals == STR_NOT_FOUND || !str_eq_c(str_slice(pair, 0, equals), row->query)) {
-            return error_set(err, ERROR_INVALID, "'%s=' must stand behind '?', once and alone",
-                             row->query);
+        Str *value =
+            equals == STR_NOT_FOUND ? NULL : find_parameter(row, out, str_slice(pair, 0, equals));
+        if (value == NULL || value->len > 0 || equals + 1 == pair.len) {
+            return error_set(err, ERROR_INVALID,
+                             "behind '?' may stand, each once and with a value: %s", row->query);
         }
-        if (!decode(arena, str_from_offset(pair, equals + 1), out, err)) {
+        if (!decode(arena, str_from_offset(pair, equals + 1), value, err)) {
             return false;
         }
-        found = true;
     }
-    return row->query == NULL || out->len > 0 ||
-           error_set(err, ERROR_INVALID, "'?%s=' with something behind it is missing", row->query);
+    return check_all_there(row, out, err);
+}
+
+Str route_parameter(const RouteRow *row, const RouteQuery *query, const char *name)
+{
+    RouteQuery copy = *query;
+    const Str *value = find_parameter(row, &copy, str_from_c(name));
+    BUG_IF(value == NULL);
+    return *value;
 }
 
 /* --- Who may --------------------------------------------------------------------------------- */

@@ -29,7 +29,8 @@ typedef struct RouteRow {
     const char *method;
     const char *pattern;
     RouteCallers callers;
-    const char *query; /* the one parameter behind "?", which must be there; NULL: none may */
+    const char *query; /* parameters behind "?": "key [limit]", in [] those that need not be there;
+                          NULL: there are none */
     uint32_t body_max; /* bytes; 0: no body */
     RouteHandler *handler;
     const char *help;
@@ -57,6 +58,17 @@ MUST_CHECK bool route_match(Arena *arena, Str method, Str path, RouteMatch *out,
  * and the HTTP status: 401 for who has not said who it is, else 403. */
 MUST_CHECK bool route_access(const RouteRow *row, const Caller *caller, int *status, Error *err);
 
-/* The value of the one parameter that the row has, decoded once; "+" is itself. Fails with
- * ERROR_INVALID: it is missing, twice there, empty, or there is another one. */
-MUST_CHECK bool route_query(Arena *arena, const RouteRow *row, Str query, Str *out, Error *err);
+enum {
+    ROUTE_PARAMETERS_MAX = 4
+};
+
+typedef struct RouteQuery {
+    Str values[ROUTE_PARAMETERS_MAX]; /* in the row's order, decoded once; empty: not given */
+} RouteQuery;
+
+/* "+" is itself. Fails with ERROR_INVALID: one is missing, twice there, or empty, or the row has no
+ * such one. */
+MUST_CHECK bool route_query(Arena *arena, const RouteRow *row, Str query, RouteQuery *out,
+                            Error *err);
+/* The value of one that the row has. */
+Str route_parameter(const RouteRow *row, const RouteQuery *query, const char *name);

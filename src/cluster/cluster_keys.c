@@ -20,6 +20,11 @@ Str cluster_key_alive(Arena *arena, Str prefix, Str name)
     return key_make(arena, prefix, KEY_NODE_ALIVE, &name, 1);
 }
 
+Str cluster_key_silent(Arena *arena, Str prefix, Str name)
+{
+    return key_make(arena, prefix, KEY_NODE_SILENT, &name, 1);
+}
+
 Str cluster_key_facts(Arena *arena, Str prefix, Str name)
 {
     return key_make(arena, prefix, KEY_FACTS, &name, 1);

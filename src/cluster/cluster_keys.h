@@ -8,6 +8,8 @@ Str cluster_key_node_all(Arena *arena,
                          Str prefix); /* of these and of those that tell who is alive */
 /* There with the lease of the node's session. */
 Str cluster_key_alive(Arena *arena, Str prefix, Str name);
+/* Since when it has none; it stays when the node comes back, and means nothing then. */
+Str cluster_key_silent(Arena *arena, Str prefix, Str name);
 Str cluster_key_facts(Arena *arena, Str prefix, Str name);
 /* What it has said about its trust; what all of these start with. */
 Str cluster_key_trust_of(Arena *arena, Str prefix, Str name);

@@ -30,98 +30,6 @@ static bool read_failed(const StoreKv *kv, Error *err)
     return error_wrap(err, "%" STR_FMT, STR_ARG(kv->key));
 }
 
-/* --- Listing --------------------------------------------------------------------------------- */
-
-typedef struct Listing {
-    Str prefix;
-    Arena arena;
-    NodesListed *done;
-    void *context;
-} Listing;
-
-/* A node's key is followed by the one that says that it is alive, unless another name stands between
- * them; so the latter looks back. */
-static void mark_alive(NodeEntry *nodes, uint32_t count, Str name)
-{
-    for (uint32_t i = count; i > 0; i--) {
-        if (str_eq_c(name, nodes[i - 1].record.name)) {
-            nodes[i - 1].is_alive = true;
-            return;
-        }
-    }
-}
-
-static bool read_nodes(Listing *listing, const StoreOpReply *reply, NodesListing *out, Error *err)
-{
-    Arena *arena = &listing->arena;
-    NodeEntry *nodes = ARENA_ARRAY(arena, NodeEntry, reply->kv_count);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < reply->kv_count; i++) {
-        const StoreKv *kv = &reply->kvs[i];
-        KeyKind kind;
-        Str parts[KEYS_PARTS_MAX];
-        if (!key_parse(arena, listing->prefix, kv->key, &kind, parts)) {
-            continue;
-        }
-        if (kind == KEY_NODE_ALIVE) {
-            mark_alive(nodes, count, parts[0]);
-        } else if (kind == KEY_NODE) {
-            nodes[count] = (NodeEntry){ 0 };
-            if (!node_record_read(arena, kv->value, &nodes[count].record, err)) {
-                return read_failed(kv, err);
-            }
-            count++;
-        }
-    }
-    out->nodes = nodes;
-    out->node_count = count;
-    return true;
-}
-
-static bool read_waiting(Listing *listing, const StoreOpReply *reply, NodesListing *out, Error *err)
-{
-    JoiningRecord *records = ARENA_ARRAY(&listing->arena, JoiningRecord, reply->kv_count);
-    for (uint32_t i = 0; i < reply->kv_count; i++) {
-        if (!joining_record_read(&listing->arena, reply->kvs[i].value, &records[i], err)) {
-            return read_failed(&reply->kvs[i], err);
-        }
-    }
-    out->waiting = records;
-    out->waiting_count = reply->kv_count;
-    return true;
-}
-
-static void listed(void *context, const StoreReply *reply, const Error *err)
-{
-    Listing *listing = context;
-    NodesListing out = { 0 };
-    Error bad;
-    if (err == NULL && (!read_nodes(listing, &reply->ops[0], &out, &bad) ||
-                        !read_waiting(listing, &reply->ops[1], &out, &bad))) {
-        err = &bad;
-    }
-    listing->done(listing->context, err == NULL ? &out : NULL, err);
-    arena_clear(&listing->arena);
-    free(listing);
-}
-
-void nodes_list(const ClusterStore *at, NodesListed *done, void *context)
-{
-    Listing *listing = make(sizeof *listing);
-    Error err;
-    arena_init(&listing->arena, ARENA_UNLIMITED);
-    listing->prefix = arena_copy(&listing->arena, at->prefix);
-    listing->done = done;
-    listing->context = context;
-    Arena *arena = &listing->arena;
-    StoreOp ops[] = { range_of(arena, cluster_key_node_all(arena, at->prefix), false),
-                      range_of(arena, cluster_key_joining_all(arena, at->prefix), false) };
-    StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
-    if (!store_txn(at->store, &txn, listed, listing, &err)) {
-        listed(listing, NULL, &err);
-    }
-}
-
 /* --- Names that nobody has ------------------------------------------------------------------- */
 
 typedef struct Unknown {
@@ -196,6 +104,7 @@ typedef struct Showing {
 enum {
     SHOW_NODE,
     SHOW_ALIVE,
+    SHOW_SILENT,
     SHOW_JOINING,
     SHOW_FACTS,
     SHOW_COUNT
@@ -212,6 +121,11 @@ static void told_unknown(void *context, const Error *err)
     showing_end(context, NULL, err);
 }
 
+static Str value_of(const StoreOpReply *reply)
+{
+    return reply->kv_count > 0 ? reply->kvs[0].value : STR_EMPTY;
+}
+
 static bool read_view(Arena *arena, const StoreReply *reply, NodeView *out, Error *err)
 {
     const StoreOpReply *node = &reply->ops[SHOW_NODE], *joining = &reply->ops[SHOW_JOINING],
@@ -220,12 +134,14 @@ static bool read_view(Arena *arena, const StoreReply *reply, NodeView *out, Erro
     if (out->is_member && !node_record_read(arena, node->kvs[0].value, &out->node.record, err)) {
         return read_failed(&node->kvs[0], err);
     }
-    out->node.is_alive = out->is_member && reply->ops[SHOW_ALIVE].kv_count > 0;
+    node_entry_read_liveness(&out->node, value_of(&reply->ops[SHOW_ALIVE]),
+                             value_of(&reply->ops[SHOW_SILENT]));
     out->is_waiting = joining->kv_count > 0;
     if (out->is_waiting && !joining_record_read(arena, joining->kvs[0].value, &out->waiting, err)) {
         return read_failed(&joining->kvs[0], err);
     }
-    out->facts = facts->kv_count > 0 ? facts->kvs[0].value : STR_EMPTY;
+    out->facts = value_of(facts);
+    out->node.has_facts = out->facts.len > 0;
     return true;
 }
 
@@ -263,6 +179,7 @@ void nodes_show(const ClusterStore *at, Str name, NodeShown *done, void *context
     Str keys[SHOW_COUNT] = {
         [SHOW_NODE] = cluster_key_node(&arena, at->prefix, name),
         [SHOW_ALIVE] = cluster_key_alive(&arena, at->prefix, name),
+        [SHOW_SILENT] = cluster_key_silent(&arena, at->prefix, name),
         [SHOW_JOINING] = cluster_key_joining(&arena, at->prefix, name),
         [SHOW_FACTS] = cluster_key_facts(&arena, at->prefix, name),
     };

@@ -10,24 +10,38 @@
 #include "cluster/node_record.h"
 
 enum {
-    NODE_PIN_DIGITS_MIN = 8 /* of the key that is approved */
+    NODE_PIN_DIGITS_MIN = 8, /* of the key that is approved */
+    NODES_PAGE_MAX = 1000,   /* of one listing */
+    NODE_VERSION_MAX = 128   /* bytes */
 };
 
 typedef struct NodeEntry {
     NodeRecord record;
-    bool is_alive; /* it has a session with a server */
+    bool is_alive;                      /* it has a session with a server */
+    int64_t since_ms;                   /* of that, or of its silence; 0: that is not known */
+    char version[NODE_VERSION_MAX + 1]; /* of eden, as it says itself while alive */
+    bool has_facts;
 } NodeEntry;
+
+typedef struct NodesPage {
+    Str after;      /* `next` of the listing before; empty: the first one */
+    uint32_t limit; /* nodes and machines that ask, together; 1 to NODES_PAGE_MAX */
+} NodesPage;
 
 typedef struct NodesListing {
     const NodeEntry *nodes; /* in the order of their names, as those: */
     uint32_t node_count;
-    const JoiningRecord *waiting;
+    const JoiningRecord *waiting; /* after all nodes */
     uint32_t waiting_count;
+    Str next; /* where the next one begins; empty: that was all */
 } NodesListing;
 
 typedef void NodesListed(void *context, const NodesListing *listing, const Error *err);
-/* A record that cannot be read is ERROR_INVALID, with its key. */
-void nodes_list(const ClusterStore *at, NodesListed *done, void *context);
+/* A record that cannot be read is ERROR_INVALID, with its key; so is a page that begins nowhere. */
+void nodes_list(const ClusterStore *at, const NodesPage *page, NodesListed *done, void *context);
+
+/* All of them at once, for who looks at every one; each page is as of its own moment. */
+void nodes_list_all(const ClusterStore *at, NodesListed *done, void *context);
 
 /* Somebody may be a member and ask again, with the same key or another. */
 typedef struct NodeView {
@@ -61,6 +75,9 @@ void nodes_label(const ClusterStore *at, Str name, const LabelChange *changes, u
 void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done, void *context);
 /* Forgets who asked; nothing keeps it from asking again. */
 void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context);
+/* Keeps since when a node is silent, now that its session is over and its time to come back too.
+ * Nothing happens when it is back or no node any more. */
+void nodes_note_silent(const ClusterStore *at, Str name, ClusterDone *done, void *context);
 /* The node is none any more, and none of its certificates is believed from then on, all in one
  * transaction. ERROR_CONFLICT for who is no member yet. */
 void nodes_remove(const ClusterStore *at, Str name, ClusterDone *done, void *context);
@@ -69,3 +86,5 @@ void nodes_remove(const ClusterStore *at, Str name, ClusterDone *done, void *con
 
 /* Tells `done` that nobody is called so, and who has a name like it. */
 void nodes_tell_unknown(const ClusterStore *at, Str name, ClusterDone *done, void *context);
+/* From what the keys of who is alive and who is silent hold; either may be empty. */
+void node_entry_read_liveness(NodeEntry *entry, Str alive, Str silent);

@@ -340,6 +340,7 @@ static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
     change_delete(change, cluster_key_session(arena, prefix, name));
     change_delete(change, cluster_key_trust_of(arena, prefix, name));
     change_delete(change, cluster_key_without(arena, prefix, name));
+    change_delete(change, cluster_key_silent(arena, prefix, name));
     change_delete_all(change, cluster_key_logs(arena, prefix, name));
     change_delete_all(change, cluster_key_orders(arena, prefix, name));
     return true;

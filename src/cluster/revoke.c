@@ -174,5 +174,5 @@ void revoke_serial(const ClusterStore *at, Str serial, ClusterDone *done, void *
     }
     Revoking *revoking = revoking_new(at, done, context);
     memcpy(revoking->serial, serial.data, serial.len);
-    nodes_list(&revoking->at, listed, revoking);
+    nodes_list_all(&revoking->at, listed, revoking);
 }

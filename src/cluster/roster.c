@@ -117,13 +117,28 @@ static bool take_node(Roster *roster, Str key, Str value)
     return true;
 }
 
+/* Of a node that goes, its own key comes before the others. */
+static void tell_silent(const Roster *roster, Str name)
+{
+    const RosterNode *node = roster_find(roster, name);
+    if (node != NULL && roster->events.silent != NULL) {
+        roster->events.silent(roster->events.context, node);
+    }
+}
+
 static bool forget_node(Roster *roster, Str key)
 {
     AUTO_CLEAR(Arena) arena;
     Str parts[KEYS_PARTS_MAX];
     KeyKind kind;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!key_parse(&arena, roster->prefix, key, &kind, parts) || kind != KEY_NODE) {
+    if (!key_parse(&arena, roster->prefix, key, &kind, parts)) {
+        return false;
+    }
+    if (kind != KEY_NODE) {
+        if (kind == KEY_NODE_ALIVE) {
+            tell_silent(roster, parts[0]);
+        }
         return false;
     }
     drop_node(roster, parts[0]);

@@ -21,6 +21,8 @@ typedef struct RosterEvents {
     /* It can no longer know; whoever asks it is told that nobody belongs. May be called once. */
     void (*failed)(void *context, const Error *err);
     void *context;
+    /* A node's session is over, and it has not come back in time. May be NULL. */
+    void (*silent)(void *context, const RosterNode *node);
 } RosterEvents;
 
 /* Reads and then watches the store. Only `failed` may be called within. */

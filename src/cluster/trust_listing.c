@@ -117,5 +117,5 @@ void trust_list(const ClusterStore *at, TrustListed *done, void *context)
     reading->done = done;
     reading->context = context;
     arena_init(&reading->arena, ARENA_UNLIMITED);
-    nodes_list(&reading->at, nodes_came, reading);
+    nodes_list_all(&reading->at, nodes_came, reading);
 }

@@ -16,6 +16,7 @@
     X(KEY_STATUS, "status/<category>/<state>/<node>")          \
     X(KEY_NODE, "nodes/<node>")                                \
     X(KEY_NODE_ALIVE, "nodes/<node>/alive")                    \
+    X(KEY_NODE_SILENT, "nodes/<node>/silent")                  \
     X(KEY_ORDER, "orders/<node>/<run>")                        \
     X(KEY_SESSION, "sessions/<node>")                          \
     X(KEY_LOG, "logs/<node>/<slot>")                           \

@@ -49,10 +49,14 @@ static void read_line(Arena *arena, Str line)
         return;
     }
     check_part(&match);
-    Str value;
-    bool ok = route_query(arena, match.row, query, &value, &err);
-    BUG_IF(ok && (match.row->query != NULL) != (value.len > 0));
-    BUG_IF(ok && value.len > query.len);
+    RouteQuery values;
+    size_t total = 0;
+    bool ok = route_query(arena, match.row, query, &values, &err);
+    for (size_t i = 0; ok && i < COUNT_OF(values.values); i++) {
+        total += values.values[i].len;
+    }
+    BUG_IF(ok && (query.len > 0) != (total > 0));
+    BUG_IF(ok && total > query.len);
 }
 
 static void read_body(Arena *arena, Str body)

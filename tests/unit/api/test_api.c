@@ -179,7 +179,11 @@ static const char *target_of(Fixture *f, const RouteRow *row)
         buf_put_char(&target, '/');
         buf_put(&target, word.data[0] == '<' ? STR("x1") : word);
     }
-    buf_put_c(&target, row->query == NULL ? "" : "?key=%2Fa");
+    if (row->query != NULL && row->query[0] != '[') {
+        Str query = str_from_c(row->query);
+        buf_put_format(&target, "?%" STR_FMT "=%%2Fa",
+                       STR_ARG(str_slice(query, 0, str_find(query, STR(" "), 0))));
+    }
     return buf_c(&target);
 }
 

@@ -112,7 +112,7 @@ static void every_row_leads_to_itself(void **state)
     }
 }
 
-static void a_query_is_one_parameter_or_none(void **state)
+static void a_query_has_the_parameters_of_its_row(void **state)
 {
     static const struct {
         int route;
@@ -130,17 +130,23 @@ static void a_query_is_one_parameter_or_none(void **state)
         { ROUTE_STORE_GET, "other=a", NULL },
         { ROUTE_STORE_GET, "%6bey=a", NULL },
         { ROUTE_STORE_GET, "key=%", NULL },
+        { ROUTE_NODES_LIST, "", "" },
+        { ROUTE_NODES_LIST, "continue=nodes%2fa", "" },
+        { ROUTE_NODES_LIST, "continue=x&limit=7", "7" },
+        { ROUTE_NODES_LIST, "limit=7&limit=7", NULL },
+        { ROUTE_NODES_LIST, "limit=", NULL },
+        { ROUTE_NODES_LIST, "[limit]=7", NULL },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        Str value;
+        RouteQuery query;
         Error err;
         bool ok = route_query(*state, &route_rows[cases[i].route], str_from_c(cases[i].query),
-                              &value, &err);
+                              &query, &err);
         if (ok != (cases[i].value != NULL)) {
             fail_msg("\"%s\"", cases[i].query);
         }
         if (ok) {
-            assert_str(value, cases[i].value);
+            assert_str(query.values[0], cases[i].value);
         } else {
             assert_int_equal(err.kind, ERROR_INVALID);
         }
@@ -149,10 +155,11 @@ static void a_query_is_one_parameter_or_none(void **state)
 
 static void bytes_of_a_key_may_be_any(void **state)
 {
-    Str value;
+    RouteQuery query;
     Error err;
-    assert_true(
-        route_query(*state, &route_rows[ROUTE_STORE_GET], STR("key=%00%ff%26"), &value, &err));
+    const RouteRow *row = &route_rows[ROUTE_STORE_GET];
+    assert_true(route_query(*state, row, STR("key=%00%ff%26"), &query, &err));
+    Str value = route_parameter(row, &query, "key");
     assert_int_equal(value.len, 3);
     assert_memory_equal(value.data, "\0\xff&", 3);
 }
@@ -194,7 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(paths_lead_to_their_rows),  ROW(what_is_no_path_is_refused),
-        ROW(every_row_leads_to_itself), ROW(a_query_is_one_parameter_or_none),
+        ROW(every_row_leads_to_itself), ROW(a_query_has_the_parameters_of_its_row),
         ROW(bytes_of_a_key_may_be_any), ROW(who_may_is_one_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

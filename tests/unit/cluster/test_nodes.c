@@ -77,9 +77,16 @@ static void listed(void *context, const NodesListing *listing, const Error *err)
         JoiningRecord *waiting = ARENA_ARRAY(arena, JoiningRecord, listing->waiting_count);
         memcpy(nodes, listing->nodes, listing->node_count * sizeof *nodes);
         memcpy(waiting, listing->waiting, listing->waiting_count * sizeof *waiting);
-        f->listing = (NodesListing){ nodes, listing->node_count, waiting, listing->waiting_count };
+        f->listing = (NodesListing){ nodes, listing->node_count, waiting, listing->waiting_count,
+                                     arena_copy(arena, listing->next) };
     }
     world_done(&f->world, err);
+}
+
+static void list(Fixture *f, const char *after, uint32_t limit)
+{
+    nodes_list(&f->world.at, &(NodesPage){ .after = str_from_c(after), .limit = limit }, listed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
 }
 
 static void shown(void *context, const NodeView *view, const Error *err)
@@ -113,8 +120,8 @@ static void members_and_those_who_wait_are_listed(void **state)
     put_joining(f, "db1", 4);
     put_alive(f, "web1");
     put_alive(f, "nobody");
-    nodes_list(&f->world.at, listed, f);
-    world_expect(&f->world, ERROR_NONE, NULL);
+    list(f, "", 100);
+    assert_str(f->listing.next, "");
     assert_int_equal(f->listing.node_count, 3);
     assert_string_equal(f->listing.nodes[0].record.name, "web1");
     assert_true(f->listing.nodes[0].is_alive);
@@ -124,11 +131,89 @@ static void members_and_those_who_wait_are_listed(void **state)
     assert_string_equal(f->listing.waiting[0].name, "db1");
 }
 
+/* Every name once and in order, however small the pages are. */
+static void pages_follow_one_another(void **state)
+{
+    Fixture *f = *state;
+    char name[32];
+    for (uint32_t i = 0; i < 130; i++) {
+        snprintf(name, sizeof name, i % 2 == 0 ? "node-%03u" : "node-%03u-b", i / 2);
+        put_node(f, name, i + 1);
+        if (i % 3 == 0) {
+            put_alive(f, name);
+        }
+    }
+    put_joining(f, "db1", 200);
+    put_joining(f, "db2", 201);
+    static const uint32_t limits[] = { 1, 2, 7, 129, 130, 131, 132, 1000 };
+    for (size_t k = 0; k < COUNT_OF(limits); k++) {
+        uint32_t nodes = 0, waiting = 0, alive = 0;
+        Str next = STR_EMPTY;
+        do {
+            list(f, arena_copy_c(&f->world.arena, next), limits[k]);
+            for (uint32_t i = 0; i < f->listing.node_count; i++, nodes++) {
+                snprintf(name, sizeof name, nodes % 2 == 0 ? "node-%03u" : "node-%03u-b",
+                         nodes / 2);
+                assert_string_equal(f->listing.nodes[i].record.name, name);
+                assert_int_equal(f->listing.nodes[i].is_alive, nodes % 3 == 0);
+                alive += f->listing.nodes[i].is_alive;
+            }
+            assert_true(f->listing.waiting_count == 0 || nodes == 130);
+            assert_true(f->listing.node_count + f->listing.waiting_count <= limits[k]);
+            waiting += f->listing.waiting_count;
+            next = f->listing.next;
+        } while (next.len > 0);
+        assert_int_equal(nodes, 130);
+        assert_int_equal(alive, 44);
+        assert_int_equal(waiting, 2);
+    }
+}
+
+static void a_page_that_begins_nowhere_is_refused(void **state)
+{
+    static const char *const places[] = { "web1", "nodes/", "nodes/a b", "waiting/..", "/" };
+    Fixture *f = *state;
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        nodes_list(&f->world.at, &(NodesPage){ .after = str_from_c(places[i]), .limit = 1 }, listed,
+                   f);
+        world_expect(&f->world, ERROR_INVALID, "no page of nodes begins there");
+    }
+}
+
+static void silence_is_kept_until_the_node_is_removed(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", 1);
+    put_node(f, "web2", 2);
+    put_alive(f, "web2");
+    show(f, "web1");
+    assert_int_equal(f->view.node.since_ms, 0);
+    loop_virtual_set_wall(f->world.at.loop, 100000);
+    static const char *const names[] = { "web1", "web2", "nobody" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        nodes_note_silent(&f->world.at, str_from_c(names[i]), world_done, &f->world);
+        world_expect(&f->world, ERROR_NONE, NULL);
+    }
+    show(f, "web1");
+    assert_false(f->view.node.is_alive);
+    assert_in_range(f->view.node.since_ms, 80000, 90000);
+    list(f, "", 10);
+    assert_in_range(f->listing.nodes[0].since_ms, 80000, 90000);
+    assert_int_equal(f->listing.nodes[1].since_ms, 0);
+    assert_false(f->listing.nodes[0].has_facts);
+    nodes_remove(&f->world.at, STR("web1"), world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        Str key = cluster_key_silent(&f->world.arena, PREFIX, str_from_c(names[i]));
+        assert_false(world_get(&f->world, key).there);
+    }
+}
+
 static void a_damaged_record_is_named(void **state)
 {
     Fixture *f = *state;
     world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("web1")), STR("[]"));
-    nodes_list(&f->world.at, listed, f);
+    nodes_list(&f->world.at, &(NodesPage){ .limit = 100 }, listed, f);
     world_expect(&f->world, ERROR_INVALID, "/eden/nodes/web1: ");
     nodes_show(&f->world.at, STR("web1"), shown, f);
     world_expect(&f->world, ERROR_INVALID, "/eden/nodes/web1: ");
@@ -400,6 +485,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(members_and_those_who_wait_are_listed),
+        ROW(pages_follow_one_another),
+        ROW(a_page_that_begins_nowhere_is_refused),
+        ROW(silence_is_kept_until_the_node_is_removed),
         ROW(a_damaged_record_is_named),
         ROW(one_is_shown_with_its_facts),
         ROW(who_is_not_there_is_told_with_a_near_name),

@@ -13,7 +13,7 @@ typedef struct Fixture {
     Loop *loop;
     Store *store;
     Roster *roster;
-    uint32_t ready, changed, failed;
+    uint32_t ready, changed, failed, silent;
     Error err;
 } Fixture;
 
@@ -34,6 +34,13 @@ static void failed(void *context, const Error *err)
     f->err = *err;
 }
 
+static void silent(void *context, const RosterNode *node)
+{
+    Fixture *f = context;
+    f->silent++;
+    assert_string_equal(node->name, "web1");
+}
+
 static void pass(Fixture *f)
 {
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
@@ -41,7 +48,10 @@ static void pass(Fixture *f)
 
 static void open_roster(Fixture *f)
 {
-    f->roster = roster_new(f->store, PREFIX, &(RosterEvents){ ready, changed, failed, f });
+    f->roster = roster_new(
+        f->store, PREFIX,
+        &(RosterEvents){
+            .ready = ready, .changed = changed, .failed = failed, .context = f, .silent = silent });
 }
 
 static int set_up(void **state)
@@ -93,6 +103,26 @@ static void remove_node(Fixture *f, const char *name)
     assert_true(store_delete(f->store, cluster_key_node(&f->arena, PREFIX, str_from_c(name)), done,
                              NULL, &err));
     pass(f);
+}
+
+static void it_tells_of_nodes_that_are_alive_no_more(void **state)
+{
+    Fixture *f = *state;
+    Str alive = cluster_key_alive(&f->arena, PREFIX, STR("web1"));
+    Str nobody = cluster_key_alive(&f->arena, PREFIX, STR("nobody"));
+    Error err;
+    put_node(f, "web1", "0000000000000001", false);
+    open_roster(f);
+    pass(f);
+    for (int i = 1; i <= 2; i++) {
+        put(f, alive, STR("1"));
+        put(f, nobody, STR("1"));
+        assert_true(store_delete(f->store, alive, done, NULL, &err));
+        assert_true(store_delete(f->store, nobody, done, NULL, &err));
+        pass(f);
+        assert_int_equal(f->silent, i);
+    }
+    assert_int_equal(f->changed, 0);
 }
 
 static void it_knows_who_was_there_before(void **state)
@@ -225,10 +255,15 @@ static void it_may_be_freed_while_it_reads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(it_knows_who_was_there_before),     ROW(it_follows_those_who_come_and_go),
-        ROW(who_is_alive_is_no_news),           ROW(a_record_that_cannot_be_read_is_nobody),
-        ROW(it_knows_who_is_revoked),           ROW(a_list_that_cannot_be_read_lets_nobody_in),
-        ROW(history_that_is_gone_is_read_anew), ROW(it_may_be_freed_while_it_reads),
+        ROW(it_knows_who_was_there_before),
+        ROW(it_follows_those_who_come_and_go),
+        ROW(who_is_alive_is_no_news),
+        ROW(a_record_that_cannot_be_read_is_nobody),
+        ROW(it_knows_who_is_revoked),
+        ROW(a_list_that_cannot_be_read_lets_nobody_in),
+        ROW(history_that_is_gone_is_read_anew),
+        ROW(it_may_be_freed_while_it_reads),
+        ROW(it_tells_of_nodes_that_are_alive_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,393 @@
+/* Nodes page by page, then the machines that ask.
+ *
+ * A node's own key and those that tell of its liveness stand side by side, unless the name of another
+ * node stands between them; so a page takes the former, and then asks for the latter by name. */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/vec.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/nodes.h"
+#include "pki/json_fields.h"
+
+enum {
+    KEYS_PER_NODE = 3,
+    DETAIL_NODES = STORE_OPS_MAX / KEYS_PER_NODE, /* of one transaction */
+    LIVENESS_MAX = 16 << 10,                      /* bytes */
+    LIVENESS_VALUES = 16
+};
+
+#define AFTER_NODES   STR("nodes/")
+#define AFTER_WAITING STR("waiting/")
+
+typedef struct Listing {
+    ClusterStore at;
+    Arena arena;
+    uint32_t limit;
+    NodeEntry *nodes;
+    uint32_t count;
+    bool more_nodes;
+    uint32_t asked; /* transactions for details that are not answered */
+    const Error *failure;
+    NodesListing out;
+    NodesListed *done;
+    void *context;
+} Listing;
+
+/* What is asked for of some of the nodes. */
+typedef struct Details {
+    Listing *listing;
+    uint32_t first, count;
+} Details;
+
+/* --- Liveness -------------------------------------------------------------------------------- */
+
+static bool read_object(Arena *arena, Str text, Value *out)
+{
+    Error err;
+    return text.len > 0 && json_object_read(arena, text, LIVENESS_MAX, LIVENESS_VALUES, out, &err);
+}
+
+static int64_t since_of(Value object)
+{
+    const Value *since = value_get(object, STR("since_ms"));
+    return since != NULL && since->kind == VALUE_INT ? since->integer : 0;
+}
+
+/* What cannot be read tells nothing; that the key is there does. */
+void node_entry_read_liveness(NodeEntry *entry, Str alive, Str silent)
+{
+    AUTO_CLEAR(Arena) arena;
+    Value object;
+    arena_init(&arena, ARENA_UNLIMITED);
+    entry->is_alive = alive.len > 0;
+    if (read_object(&arena, entry->is_alive ? alive : silent, &object)) {
+        entry->since_ms = since_of(object);
+        const Value *version = value_get(object, STR("version"));
+        if (version == NULL || !value_is_string(*version) ||
+            !json_copy(*version, entry->version, sizeof entry->version)) {
+            entry->version[0] = '\0';
+        }
+    }
+}
+
+/* --- The end --------------------------------------------------------------------------------- */
+
+static void listing_end(Listing *listing, const Error *err)
+{
+    listing->done(listing->context, err == NULL ? &listing->out : NULL, err);
+    arena_clear(&listing->arena);
+    free(listing);
+}
+
+static void read_failed(Listing *listing, const StoreKv *kv, Error *err)
+{
+    error_wrap(err, "%" STR_FMT, STR_ARG(kv->key));
+    listing_end(listing, err);
+}
+
+static Str next_after(Listing *listing, Str kind, const char *name)
+{
+    return arena_join(&listing->arena, kind, str_from_c(name), STR_EMPTY);
+}
+
+/* --- Those who ask --------------------------------------------------------------------------- */
+
+static void waiting_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Listing *listing = context;
+    if (err != NULL) {
+        listing_end(listing, err);
+        return;
+    }
+    const StoreOpReply *range = &reply->ops[0];
+    JoiningRecord *records = ARENA_ARRAY(&listing->arena, JoiningRecord, range->kv_count);
+    for (uint32_t i = 0; i < range->kv_count; i++) {
+        Error bad;
+        if (!joining_record_read(&listing->arena, range->kvs[i].value, &records[i], &bad)) {
+            read_failed(listing, &range->kvs[i], &bad);
+            return;
+        }
+    }
+    listing->out.waiting = records;
+    listing->out.waiting_count = range->kv_count;
+    if (range->more && range->kv_count > 0) {
+        listing->out.next = next_after(listing, AFTER_WAITING, records[range->kv_count - 1].name);
+    }
+    listing_end(listing, NULL);
+}
+
+/* What stands right behind the key. */
+static Str behind(Arena *arena, Str key)
+{
+    return arena_join(arena, key, STR("\0"), STR_EMPTY);
+}
+
+static void read_waiting(Listing *listing, Str after)
+{
+    Arena *arena = &listing->arena;
+    Str all = cluster_key_joining_all(arena, listing->at.prefix);
+    StoreOp op = { .kind = STORE_RANGE,
+                   .key =
+                       after.len == 0
+                           ? all
+                           : behind(arena, cluster_key_joining(arena, listing->at.prefix, after)),
+                   .end = store_prefix_end(arena, all),
+                   .limit = listing->limit - listing->count };
+    Error err;
+    if (!store_op(listing->at.store, &op, waiting_came, listing, &err)) {
+        listing_end(listing, &err);
+    }
+}
+
+/* --- Nodes ----------------------------------------------------------------------------------- */
+
+static void all_details_came(Listing *listing)
+{
+    listing->out.nodes = listing->nodes;
+    listing->out.node_count = listing->count;
+    if (listing->failure != NULL) {
+        listing_end(listing, listing->failure);
+    } else if (listing->more_nodes) {
+        listing->out.next =
+            next_after(listing, AFTER_NODES, listing->nodes[listing->count - 1].record.name);
+        listing_end(listing, NULL);
+    } else if (listing->count == listing->limit) {
+        listing->out.next = AFTER_WAITING;
+        listing_end(listing, NULL);
+    } else {
+        read_waiting(listing, STR_EMPTY);
+    }
+}
+
+static void detail_answered(Listing *listing)
+{
+    if (--listing->asked == 0) {
+        all_details_came(listing);
+    }
+}
+
+static void keep_failure(Listing *listing, const Error *err)
+{
+    if (listing->failure == NULL) {
+        Error *kept = ARENA_NEW(&listing->arena, Error);
+        *kept = *err;
+        listing->failure = kept;
+    }
+}
+
+static Str value_of(const StoreOpReply *reply)
+{
+    return reply->kv_count > 0 ? reply->kvs[0].value : STR_EMPTY;
+}
+
+static void details_came(void *context, const StoreReply *reply, const Error *err)
+{
+    const Details *details = context;
+    Listing *listing = details->listing;
+    if (err != NULL) {
+        keep_failure(listing, err);
+    }
+    for (uint32_t i = 0; err == NULL && i < details->count; i++) {
+        NodeEntry *entry = &listing->nodes[details->first + i];
+        const StoreOpReply *replies = &reply->ops[(size_t)i * KEYS_PER_NODE];
+        node_entry_read_liveness(entry, value_of(&replies[0]), value_of(&replies[1]));
+        entry->has_facts = replies[2].count > 0;
+    }
+    detail_answered(listing);
+}
+
+static void ask_details(Listing *listing, uint32_t first, uint32_t count)
+{
+    Arena *arena = &listing->arena;
+    Str prefix = listing->at.prefix;
+    StoreOp ops[DETAIL_NODES * KEYS_PER_NODE];
+    Details *details = ARENA_NEW(arena, Details);
+    *details = (Details){ listing, first, count };
+    for (uint32_t i = 0; i < count; i++) {
+        Str name = str_from_c(listing->nodes[first + i].record.name);
+        StoreOp *op = &ops[(size_t)i * KEYS_PER_NODE];
+        op[0] = (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_alive(arena, prefix, name) };
+        op[1] = (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_silent(arena, prefix, name) };
+        op[2] = (StoreOp){ .kind = STORE_RANGE,
+                           .key = cluster_key_facts(arena, prefix, name),
+                           .count_only = true };
+    }
+    StoreTxn txn = { .success = ops, .success_count = count * KEYS_PER_NODE };
+    Error err;
+    listing->asked++;
+    if (!store_txn(listing->at.store, &txn, details_came, details, &err)) {
+        keep_failure(listing, &err);
+        listing->asked--;
+    }
+}
+
+/* The answers may come from within, when the store closes: one is owed by us until all are asked. */
+static void ask_all_details(Listing *listing)
+{
+    listing->asked = 1;
+    for (uint32_t first = 0; first < listing->count; first += DETAIL_NODES) {
+        uint32_t left = listing->count - first;
+        ask_details(listing, first, left < DETAIL_NODES ? left : DETAIL_NODES);
+    }
+    detail_answered(listing);
+}
+
+static void read_nodes(Listing *listing, Str from);
+
+/* False: it has ended with an error. */
+static bool take_nodes(Listing *listing, const StoreOpReply *range)
+{
+    for (uint32_t i = 0; i < range->kv_count; i++) {
+        const StoreKv *kv = &range->kvs[i];
+        KeyKind kind;
+        Str parts[KEYS_PARTS_MAX];
+        if (!key_parse(&listing->arena, listing->at.prefix, kv->key, &kind, parts) ||
+            kind != KEY_NODE) {
+            continue;
+        }
+        if (listing->count == listing->limit) {
+            listing->more_nodes = true;
+            return true;
+        }
+        NodeEntry *entry = &listing->nodes[listing->count];
+        Error bad;
+        *entry = (NodeEntry){ 0 };
+        if (!node_record_read(&listing->arena, kv->value, &entry->record, &bad)) {
+            read_failed(listing, kv, &bad);
+            return false;
+        }
+        listing->count++;
+    }
+    return true;
+}
+
+static void nodes_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Listing *listing = context;
+    if (err != NULL) {
+        listing_end(listing, err);
+        return;
+    }
+    const StoreOpReply *range = &reply->ops[0];
+    if (!take_nodes(listing, range)) {
+        return;
+    }
+    if (range->more && !listing->more_nodes) {
+        read_nodes(listing, behind(&listing->arena, range->kvs[range->kv_count - 1].key));
+    } else {
+        ask_all_details(listing);
+    }
+}
+
+static void read_nodes(Listing *listing, Str from)
+{
+    Str all = cluster_key_node_all(&listing->arena, listing->at.prefix);
+    StoreOp op = { .kind = STORE_RANGE,
+                   .key = from,
+                   .end = store_prefix_end(&listing->arena, all),
+                   .limit = ((int64_t)listing->limit + 1 - listing->count) * KEYS_PER_NODE };
+    Error err;
+    if (!store_op(listing->at.store, &op, nodes_came, listing, &err)) {
+        listing_end(listing, &err);
+    }
+}
+
+/* --- The beginning --------------------------------------------------------------------------- */
+
+static bool name_after(Str after, Str kind, Str *name)
+{
+    Error err;
+    if (!str_starts(after, kind)) {
+        return false;
+    }
+    *name = str_from_offset(after, kind.len);
+    return name->len == 0 || node_name_check(*name, &err);
+}
+
+void nodes_list(const ClusterStore *at, const NodesPage *page, NodesListed *done, void *context)
+{
+    Str name = STR_EMPTY;
+    BUG_IF(page->limit == 0 || page->limit > NODES_PAGE_MAX);
+    bool waiting = name_after(page->after, AFTER_WAITING, &name);
+    if (!waiting && page->after.len > 0 &&
+        (!name_after(page->after, AFTER_NODES, &name) || name.len == 0)) {
+        Error err;
+        error_set(&err, ERROR_INVALID, "no page of nodes begins there");
+        done(context, NULL, &err);
+        return;
+    }
+    Listing *listing = calloc(1, sizeof *listing);
+    if (listing == NULL) {
+        memory_exhausted(sizeof *listing);
+    }
+    *listing = (Listing){ .at = *at, .limit = page->limit, .done = done, .context = context };
+    arena_init(&listing->arena, ARENA_UNLIMITED);
+    Arena *arena = &listing->arena;
+    listing->at.prefix = arena_copy(arena, at->prefix);
+    listing->nodes = ARENA_ARRAY(arena, NodeEntry, page->limit);
+    if (waiting) {
+        read_waiting(listing, name);
+    } else {
+        read_nodes(listing, name.len == 0
+                                ? cluster_key_node_all(arena, at->prefix)
+                                : behind(arena, cluster_key_node(arena, at->prefix, name)));
+    }
+}
+
+/* --- All of them ----------------------------------------------------------------------------- */
+
+typedef struct Whole {
+    ClusterStore at;
+    Arena arena;
+    VEC(NodeEntry) nodes;
+    VEC(JoiningRecord) waiting;
+    NodesListed *done;
+    void *context;
+} Whole;
+
+static void whole_end(Whole *whole, const Error *err)
+{
+    NodesListing listing = { .nodes = whole->nodes.items,
+                             .node_count = whole->nodes.len,
+                             .waiting = whole->waiting.items,
+                             .waiting_count = whole->waiting.len };
+    whole->done(whole->context, err == NULL ? &listing : NULL, err);
+    arena_clear(&whole->arena);
+    free(whole);
+}
+
+static void page_came(void *context, const NodesListing *listing, const Error *err)
+{
+    Whole *whole = context;
+    Arena *arena = &whole->arena;
+    if (err != NULL) {
+        whole_end(whole, err);
+        return;
+    }
+    for (uint32_t i = 0; i < listing->node_count; i++) {
+        NodeEntry entry = listing->nodes[i];
+        entry.record.labels = value_copy(arena, entry.record.labels);
+        VEC_PUSH(arena, &whole->nodes, entry);
+    }
+    for (uint32_t i = 0; i < listing->waiting_count; i++) {
+        VEC_PUSH(arena, &whole->waiting, listing->waiting[i]);
+    }
+    if (listing->next.len == 0) {
+        whole_end(whole, NULL);
+        return;
+    }
+    nodes_list(&whole->at, &(NodesPage){ .after = listing->next, .limit = NODES_PAGE_MAX },
+               page_came, whole);
+}
+
+void nodes_list_all(const ClusterStore *at, NodesListed *done, void *context)
+{
+    Whole *whole = calloc(1, sizeof *whole);
+    if (whole == NULL) {
+        memory_exhausted(sizeof *whole);
+    }
+    *whole = (Whole){ .at = *at, .done = done, .context = context };
+    arena_init(&whole->arena, ARENA_UNLIMITED);
+    nodes_list(&whole->at, &(NodesPage){ .limit = NODES_PAGE_MAX }, page_came, whole);
+}
