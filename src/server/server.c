@@ -363,195 +363,196 @@ static void node_silent(void *context, const RosterNode *node)
     ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
     log_info("a node is silent", LOG_C("node", node->name));
     nodes_note_silent(&at, str_from_c(node->name), silence_noted, NULL);
-    /* Whose certificate expires without a new one is out as well. */
-    static void sweep_runs(void *context)
-    {
-        Server *server = context;
-        roster_changed(server);
-        loop_timer_start(&server->sweep, SWEEP_MS);
+}
+
+/* Whose certificate expires without a new one is out as well. */
+static void sweep_runs(void *context)
+{
+    Server *server = context;
+    roster_changed(server);
+    loop_timer_start(&server->sweep, SWEEP_MS);
+}
+
+/* --- Certificates -------------------------------------------------------------------------------- */
+
+static void authority_ready(void *context)
+{
+    Server *server = context;
+    RosterEvents events = { .ready = roster_ready,
+                            .changed = roster_changed,
+                            .failed = roster_failed,
+                            .context = server,
+                            .silent = node_silent };
+    own_certificates_look(server->own);
+    server->roster = roster_new(server->store, STORE_KEYS_PREFIX, &events);
+}
+
+static void authority_changed(void *context)
+{
+    Server *server = context;
+    reload_tls(server);
+    own_certificates_look(server->own);
+}
+
+static void authority_failed(void *context, const Error *err)
+{
+    fail(context, err);
+}
+
+static bool is_from(void *context, const Pin *ca)
+{
+    const Server *server = context;
+    return own_are_from(server->own, ca);
+}
+
+static void own_changed(void *context, OwnKind kind)
+{
+    Server *server = context;
+    reload_tls(server);
+    authority_look(server->authority);
+}
+
+static bool open_certificates(Server *server, Error *err)
+{
+    const ServerSettings *settings = &server->settings;
+    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
+    AuthorityOptions authority = { .at = at,
+                                   .cluster = str_from_c(settings->cluster),
+                                   .node = str_from_c(settings->node),
+                                   .directory = &server->directory,
+                                   .events = { authority_ready, authority_changed, authority_failed,
+                                               is_from, server } };
+    if (!authority_open(&authority, &server->authority, err)) {
+        return false;
     }
+    server->certify = (CertifySettings){ .at = at,
+                                         .cluster = str_from_c(settings->cluster),
+                                         .cas = authority_cas(server->authority),
+                                         .node_life_ms = settings->node_life_ms };
+    return own_certificates_open(&(OwnOptions){ .loop = server->options.loop,
+                                                .directory = &server->directory,
+                                                .cas = server->certify.cas,
+                                                .names = settings->names,
+                                                .name_count = settings->name_count,
+                                                .node_life_ms = settings->node_life_ms,
+                                                .serving_life_ms = settings->serving_life_ms,
+                                                .changed = own_changed,
+                                                .context = server },
+                                 &server->own, err);
+}
 
-    /* --- Certificates -------------------------------------------------------------------------------- */
+/* --- Life ---------------------------------------------------------------------------------------- */
 
-    static void authority_ready(void *context)
-    {
-        Server *server = context;
-        RosterEvents events = { .ready = roster_ready,
-                                .changed = roster_changed,
-                                .failed = roster_failed,
-                                .context = server,
-                                .silent = node_silent };
-        own_certificates_look(server->own);
-        server->roster = roster_new(server->store, STORE_KEYS_PREFIX, &events);
+static Str own_path(Server *server, const char *behind)
+{
+    return arena_format(&server->arena, "%s/" SERVER_DIRECTORY "%s", server->options.state_dir,
+                        behind);
+}
+
+/* By its path: the directory above is for root to read. */
+static bool read_files(Server *server, Error *err)
+{
+    Str text;
+    if (!directory_open(own_path(server, "").data, &server->directory, err) ||
+        !directory_read(&server->directory, &server->arena, SERVER_SETTINGS_FILE,
+                        SERVER_SETTINGS_MAX, &text, err)) {
+        return err->kind == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_NOT_FOUND,
+                               "there is no cluster in %s; 'eden init' founds one",
+                               server->options.state_dir)
+                   : false;
     }
+    return server_settings_read(&server->arena, text, &server->settings, err);
+}
 
-    static void authority_changed(void *context)
-    {
-        Server *server = context;
-        reload_tls(server);
-        own_certificates_look(server->own);
+static bool open_store(Server *server, Error *err)
+{
+    const char *path = own_path(server, "/" SERVER_STORE).data;
+    return store_open_sqlite(server->options.loop, path, NULL, &server->store, err);
+}
+
+/* When no call is under way any more. */
+static void server_free(Server *server)
+{
+    api_free(server->api);
+    admission_free(server->admission);
+    dispatch_free(server->dispatch);
+    store_service_free(server->store_service);
+    pki_service_free(server->pki_service);
+    session_service_free(server->sessions);
+    roster_free(server->roster);
+    own_certificates_free(server->own);
+    authority_free(server->authority);
+    store_close(server->store);
+    tls_context_free(server->rpc_tls);
+    tls_context_free(server->api_tls);
+    directory_close(&server->directory);
+    arena_clear(&server->arena);
+    free(server);
+}
+
+static void release(void *context)
+{
+    Server *server = context;
+    LoopRun *closed = server->closed;
+    void *closed_context = server->closed_context;
+    server_free(server);
+    closed(closed_context);
+}
+
+/* Handlers hear of the end of their calls in the turn after. */
+static void rpc_stopped(void *context)
+{
+    Server *server = context;
+    grpc_server_free(TAKE(server->rpc));
+    loop_defer(server->options.loop, &server->release);
+}
+
+bool server_open(const ServerOptions *options, Server **out, Error *err)
+{
+    Server *server = calloc(1, sizeof *server);
+    if (server == NULL) {
+        memory_exhausted(sizeof *server);
     }
-
-    static void authority_failed(void *context, const Error *err)
-    {
-        fail(context, err);
-    }
-
-    static bool is_from(void *context, const Pin *ca)
-    {
-        const Server *server = context;
-        return own_are_from(server->own, ca);
-    }
-
-    static void own_changed(void *context, OwnKind kind)
-    {
-        Server *server = context;
-        reload_tls(server);
-        authority_look(server->authority);
-    }
-
-    static bool open_certificates(Server * server, Error * err)
-    {
-        const ServerSettings *settings = &server->settings;
-        ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
-        AuthorityOptions authority = { .at = at,
-                                       .cluster = str_from_c(settings->cluster),
-                                       .node = str_from_c(settings->node),
-                                       .directory = &server->directory,
-                                       .events = { authority_ready, authority_changed,
-                                                   authority_failed, is_from, server } };
-        if (!authority_open(&authority, &server->authority, err)) {
-            return false;
-        }
-        server->certify = (CertifySettings){ .at = at,
-                                             .cluster = str_from_c(settings->cluster),
-                                             .cas = authority_cas(server->authority),
-                                             .node_life_ms = settings->node_life_ms };
-        return own_certificates_open(&(OwnOptions){ .loop = server->options.loop,
-                                                    .directory = &server->directory,
-                                                    .cas = server->certify.cas,
-                                                    .names = settings->names,
-                                                    .name_count = settings->name_count,
-                                                    .node_life_ms = settings->node_life_ms,
-                                                    .serving_life_ms = settings->serving_life_ms,
-                                                    .changed = own_changed,
-                                                    .context = server },
-                                     &server->own, err);
-    }
-
-    /* --- Life ---------------------------------------------------------------------------------------- */
-
-    static Str own_path(Server * server, const char *behind)
-    {
-        return arena_format(&server->arena, "%s/" SERVER_DIRECTORY "%s", server->options.state_dir,
-                            behind);
-    }
-
-    /* By its path: the directory above is for root to read. */
-    static bool read_files(Server * server, Error * err)
-    {
-        Str text;
-        if (!directory_open(own_path(server, "").data, &server->directory, err) ||
-            !directory_read(&server->directory, &server->arena, SERVER_SETTINGS_FILE,
-                            SERVER_SETTINGS_MAX, &text, err)) {
-            return err->kind == ERROR_NOT_FOUND
-                       ? error_set(err, ERROR_NOT_FOUND,
-                                   "there is no cluster in %s; 'eden init' founds one",
-                                   server->options.state_dir)
-                       : false;
-        }
-        return server_settings_read(&server->arena, text, &server->settings, err);
-    }
-
-    static bool open_store(Server * server, Error * err)
-    {
-        const char *path = own_path(server, "/" SERVER_STORE).data;
-        return store_open_sqlite(server->options.loop, path, NULL, &server->store, err);
-    }
-
-    /* When no call is under way any more. */
-    static void server_free(Server * server)
-    {
-        api_free(server->api);
-        admission_free(server->admission);
-        dispatch_free(server->dispatch);
-        store_service_free(server->store_service);
-        pki_service_free(server->pki_service);
-        session_service_free(server->sessions);
-        roster_free(server->roster);
-        own_certificates_free(server->own);
-        authority_free(server->authority);
-        store_close(server->store);
-        tls_context_free(server->rpc_tls);
-        tls_context_free(server->api_tls);
-        directory_close(&server->directory);
-        arena_clear(&server->arena);
-        free(server);
-    }
-
-    static void release(void *context)
-    {
-        Server *server = context;
-        LoopRun *closed = server->closed;
-        void *closed_context = server->closed_context;
+    server->options = *options;
+    arena_init(&server->arena, ARENA_UNLIMITED);
+    server->directory.descriptor = -1;
+    loop_task_init(&server->release, release, server);
+    loop_timer_init(&server->sweep, options->loop, sweep_runs, server);
+    if (!read_files(server, err) || !open_store(server, err) || !open_certificates(server, err)) {
         server_free(server);
-        closed(closed_context);
+        return false;
     }
+    clock_watch_init(&server->clock, options->loop, clock_jumped, server);
+    *out = server;
+    return true;
+}
 
-    /* Handlers hear of the end of their calls in the turn after. */
-    static void rpc_stopped(void *context)
-    {
-        Server *server = context;
-        grpc_server_free(TAKE(server->rpc));
+void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *context)
+{
+    BUG_IF(server->closed != NULL);
+    server->closed = closed;
+    server->closed_context = context;
+    clock_watch_stop(&server->clock);
+    loop_timer_stop(&server->sweep);
+    http_server_free(TAKE(server->public_api));
+    http_server_free(TAKE(server->local_api));
+    if (server->rpc == NULL) {
         loop_defer(server->options.loop, &server->release);
+        return;
     }
+    /* Streams that last would keep it waiting for nothing. */
+    session_service_stop(server->sessions);
+    store_service_stop(server->store_service);
+    grpc_server_stop(server->rpc, grace_ms, rpc_stopped, server);
+}
 
-    bool server_open(const ServerOptions *options, Server **out, Error *err)
-    {
-        Server *server = calloc(1, sizeof *server);
-        if (server == NULL) {
-            memory_exhausted(sizeof *server);
-        }
-        server->options = *options;
-        arena_init(&server->arena, ARENA_UNLIMITED);
-        server->directory.descriptor = -1;
-        loop_task_init(&server->release, release, server);
-        loop_timer_init(&server->sweep, options->loop, sweep_runs, server);
-        if (!read_files(server, err) || !open_store(server, err) ||
-            !open_certificates(server, err)) {
-            server_free(server);
-            return false;
-        }
-        clock_watch_init(&server->clock, options->loop, clock_jumped, server);
-        *out = server;
-        return true;
-    }
+uint16_t server_rpc_port(const Server *server)
+{
+    return listener_port(server->rpc_listener);
+}
 
-    void server_close(Server * server, int64_t grace_ms, LoopRun * closed, void *context)
-    {
-        BUG_IF(server->closed != NULL);
-        server->closed = closed;
-        server->closed_context = context;
-        clock_watch_stop(&server->clock);
-        loop_timer_stop(&server->sweep);
-        http_server_free(TAKE(server->public_api));
-        http_server_free(TAKE(server->local_api));
-        if (server->rpc == NULL) {
-            loop_defer(server->options.loop, &server->release);
-            return;
-        }
-        /* Streams that last would keep it waiting for nothing. */
-        session_service_stop(server->sessions);
-        store_service_stop(server->store_service);
-        grpc_server_stop(server->rpc, grace_ms, rpc_stopped, server);
-    }
-
-    uint16_t server_rpc_port(const Server *server)
-    {
-        return listener_port(server->rpc_listener);
-    }
-
-    uint16_t server_api_port(const Server *server)
-    {
-        return listener_port(server->api_listener);
-    }
+uint16_t server_api_port(const Server *server)
+{
+    return listener_port(server->api_listener);
+}
