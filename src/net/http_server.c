@@ -44,6 +44,11 @@ struct HttpServer {
     Client *clients;
     Listener *listeners[LISTENERS_MAX];
     uint32_t listener_count;
+    bool stopping;
+    LoopTimer grace;
+    LoopTask stopped;
+    LoopRun *done;
+    void *done_context;
 };
 
 HttpServerOptions http_server_defaults(void)
@@ -77,6 +82,9 @@ static void client_free(Client *client)
     buf_clear(&client->request.fields);
     buf_clear(&client->ahead);
     free(client);
+    if (server->stopping && server->clients == NULL) {
+        loop_defer(server->options.loop, &server->stopped);
+    }
 }
 
 /* The last bytes go out, then `closed` comes. */
@@ -255,7 +263,7 @@ static void conclude(Client *client, bool last)
 
 static bool is_last(const Client *client)
 {
-    return !client->reader.head.keep_alive || client->finishing;
+    return !client->reader.head.keep_alive || client->finishing || client->server->stopping;
 }
 
 void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body)
@@ -353,6 +361,28 @@ void *http_request_data(const HttpRequest *request)
 
 /* --- The server ------------------------------------------------------------------------------ */
 
+static void close_listeners(HttpServer *server)
+{
+    while (server->listener_count > 0) {
+        listener_close(server->listeners[--server->listener_count]);
+    }
+}
+
+static void cut(void *context)
+{
+    HttpServer *server = context;
+    while (server->clients != NULL) {
+        client_free(server->clients);
+    }
+}
+
+static void stopped(void *context)
+{
+    HttpServer *server = context;
+    loop_timer_stop(&server->grace);
+    server->done(server->done_context);
+}
+
 HttpServer *http_server_new(const HttpServerOptions *options)
 {
     HttpServer *server = calloc(1, sizeof *server);
@@ -360,7 +390,31 @@ HttpServer *http_server_new(const HttpServerOptions *options)
         memory_exhausted(sizeof *server);
     }
     server->options = *options;
+    loop_timer_init(&server->grace, options->loop, cut, server);
+    loop_task_init(&server->stopped, stopped, server);
     return server;
+}
+
+void http_server_stop(HttpServer *server, int64_t grace_ms, LoopRun *done, void *context)
+{
+    BUG_IF(server->stopping);
+    server->done = done;
+    server->done_context = context;
+    server->stopping = true;
+    close_listeners(server);
+    for (Client *client = server->clients, *next; client != NULL; client = next) {
+        next = client->next;
+        if (client->in_pieces) {
+            client_free(client);
+        } else if (!client->under_way && !client->finishing) {
+            finish(client);
+        }
+    }
+    if (server->clients == NULL) {
+        loop_defer(server->options.loop, &server->stopped);
+    } else {
+        loop_timer_start(&server->grace, grace_ms);
+    }
 }
 
 void http_server_free(HttpServer *server)
@@ -368,12 +422,11 @@ void http_server_free(HttpServer *server)
     if (server == NULL) {
         return;
     }
-    for (uint32_t i = 0; i < server->listener_count; i++) {
-        listener_close(server->listeners[i]);
-    }
-    while (server->clients != NULL) {
-        client_free(server->clients);
-    }
+    server->stopping = false;
+    close_listeners(server);
+    cut(server);
+    loop_timer_stop(&server->grace);
+    loop_task_stop(server->options.loop, &server->stopped);
     free(server);
 }
 

@@ -27,6 +27,9 @@ typedef struct HttpServerOptions {
 HttpServerOptions http_server_defaults(void);
 
 HttpServer *http_server_new(const HttpServerOptions *options);
+/* No new connections and requests; requests under way may be answered within the time, answers in
+ * pieces are broken off. `done` is called once, in a later turn, when no connection is left. */
+void http_server_stop(HttpServer *server, int64_t grace_ms, LoopRun *done, void *context);
 /* Ends every connection; `gone` is called for requests under way. NULL is fine. Not from within
  * `requested`. */
 void http_server_free(HttpServer *server);

@@ -49,7 +49,8 @@ struct Server {
     const Listener *api_listener;
     ClockWatch clock;
     Str *api_names;   /* where others reach it: "eden1.example.org:1338" */
-    LoopTask release; /* when it closes: */
+    uint32_t stopping; /* when it closes: of its servers so many still have calls under way */
+    LoopTask release;
     LoopRun *closed;
     void *closed_context;
 };
@@ -501,11 +502,15 @@ static void release(void *context)
 }
 
 /* Handlers hear of the end of their calls in the turn after. */
-static void rpc_stopped(void *context)
+static void one_stopped(void *context)
 {
     Server *server = context;
-    grpc_server_free(TAKE(server->rpc));
-    loop_defer(server->options.loop, &server->release);
+    if (--server->stopping == 0) {
+        http_server_free(TAKE(server->public_api));
+        http_server_free(TAKE(server->local_api));
+        grpc_server_free(TAKE(server->rpc));
+        loop_defer(server->options.loop, &server->release);
+    }
 }
 
 bool server_open(const ServerOptions *options, Server **out, Error *err)
@@ -535,16 +540,23 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
     server->closed_context = context;
     clock_watch_stop(&server->clock);
     loop_timer_stop(&server->sweep);
-    http_server_free(TAKE(server->public_api));
-    http_server_free(TAKE(server->local_api));
-    if (server->rpc == NULL) {
-        loop_defer(server->options.loop, &server->release);
-        return;
+    server->stopping = 1;
+    if (server->public_api != NULL) {
+        server->stopping++;
+        http_server_stop(server->public_api, grace_ms, one_stopped, server);
     }
-    /* Streams that last would keep it waiting for nothing. */
-    session_service_stop(server->sessions);
-    store_service_stop(server->store_service);
-    grpc_server_stop(server->rpc, grace_ms, rpc_stopped, server);
+    if (server->local_api != NULL) {
+        server->stopping++;
+        http_server_stop(server->local_api, grace_ms, one_stopped, server);
+    }
+    if (server->rpc != NULL) {
+        /* Streams that last would keep it waiting for nothing. */
+        session_service_stop(server->sessions);
+        store_service_stop(server->store_service);
+        server->stopping++;
+        grpc_server_stop(server->rpc, grace_ms, one_stopped, server);
+    }
+    one_stopped(server);
 }
 
 uint16_t server_rpc_port(const Server *server)

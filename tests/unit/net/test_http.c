@@ -14,7 +14,7 @@ typedef struct Fixture {
     HttpRequest *held; /* one that the test answers itself */
     bool holds;
     uint32_t gone;
-    bool over;
+    bool over, stopped;
     int status;
     char body[200];
     Error err;
@@ -337,6 +337,50 @@ static void who_sends_without_end_is_ended(void **state)
     close(descriptor);
 }
 
+static void stopped(void *context)
+{
+    Fixture *f = context;
+    f->stopped = true;
+    loop_stop(f->world.loop);
+}
+
+/* Holds a request, and stops. */
+static void hold_and_stop(Fixture *f, int64_t grace_ms)
+{
+    f->holds = true;
+    start(f, "GET", STR_EMPTY, 5000);
+    while (f->held == NULL) {
+        world_pass(&f->world, 1);
+    }
+    http_server_stop(f->server, grace_ms, stopped, f);
+    world_pass(&f->world, 1);
+    assert_false(f->stopped);
+}
+
+static void who_stops_answers_first(void **state)
+{
+    Fixture *f = *state;
+    hold_and_stop(f, 5000);
+    http_request_answer(f->held, 200, "text/plain", STR("late"));
+    while (!f->stopped || !f->over) {
+        world_pass(&f->world, 1);
+    }
+    assert_string_equal(f->body, "late");
+    try(f, "GET", STR_EMPTY);
+    assert_int_equal(f->status, 0);
+}
+
+static void who_stops_does_not_wait_for_ever(void **state)
+{
+    Fixture *f = *state;
+    hold_and_stop(f, 2);
+    while (!f->stopped || !f->over) {
+        world_pass(&f->world, 1);
+    }
+    assert_int_equal(f->gone, 1);
+    assert_int_equal(f->status, 0);
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -355,6 +399,8 @@ int main(void)
         ROW(a_request_that_does_not_end_is_ended),
         ROW(who_expects_it_is_told_to_continue),
         ROW(who_sends_without_end_is_ended),
+        ROW(who_stops_answers_first),
+        ROW(who_stops_does_not_wait_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
