@@ -65,14 +65,54 @@ bool labels_body_read(Arena *arena, Str body, const LabelChange **out, uint32_t 
     return true;
 }
 
-bool approve_body_read(Arena *arena, Str body, Str *key, Error *err)
+static bool read_ssh(Arena *arena, Value ssh, ApproveWish *out, Error *err)
 {
-    Value read;
-    const JsonField fields[] = { { "key", VALUE_STRING, false, &read } };
+    Value target, keys = value_missing(), accept_new = value_bool(false);
+    const JsonField fields[] = { { "target", VALUE_STRING, false, &target },
+                                 { "host_keys", VALUE_LIST, true, &keys },
+                                 { "accept_new_host_key", VALUE_BOOL, true, &accept_new } };
+    if (!json_fields_read(ssh, fields, COUNT_OF(fields), err) ||
+        !ssh_target_parse(value_str(target), &out->target, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; !value_is_missing(keys) && i < keys.list->len; i++) {
+        Value key = keys.list->items[i];
+        if (!value_is_string(key)) {
+            return error_set(err, ERROR_INVALID, "a host key is a text");
+        }
+        if (!ssh_trust_add(arena, &out->trust, value_str(key), err)) {
+            return false;
+        }
+    }
+    out->trust.accept_new = accept_new.boolean;
+    return (out->trust.count > 0) != out->trust.accept_new ||
+           error_set(err, ERROR_INVALID, "give 'host_keys' or 'accept_new_host_key', one of them");
+}
+
+bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err)
+{
+    Value key = value_missing(), ssh = value_missing();
+    const JsonField fields[] = { { "key", VALUE_STRING, true, &key },
+                                 { "ssh", VALUE_MAP, true, &ssh } };
+    ApproveWish wish = { .key = STR_EMPTY };
     if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
         return false;
     }
-    *key = value_str(read);
+    if (value_is_missing(key) == value_is_missing(ssh)) {
+        return error_set(err, ERROR_INVALID,
+                         "the body of the request: give 'key' or 'ssh', one of them");
+    }
+    if (value_is_missing(key)) {
+        if (!read_ssh(arena, ssh, &wish, err)) {
+            return error_wrap(err, "the body of the request: 'ssh'");
+        }
+    } else {
+        wish.key = value_str(key);
+        if (wish.key.len == 0) {
+            return error_set(err, ERROR_INVALID, "the body of the request: 'key' is empty");
+        }
+    }
+    *out = wish;
     return true;
 }
 

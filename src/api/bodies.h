@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cluster/nodes.h"
+#include "cluster/ssh_back.h"
 #include "cluster/tokens.h"
 
 /* {"label":"rack 7","life":"1h","uses":1}, all of them optional; nothing at all will do too. */
@@ -10,7 +11,14 @@ MUST_CHECK bool token_body_read(Arena *arena, Str body, TokenWish *out, Error *e
 /* {"labels":{"role":"web","old":null}}: null unsets. */
 MUST_CHECK bool labels_body_read(Arena *arena, Str body, const LabelChange **out, uint32_t *count,
                                  Error *err);
-/* {"key":"sha256:..."} */
-MUST_CHECK bool approve_body_read(Arena *arena, Str body, Str *key, Error *err);
+typedef struct ApproveWish {
+    Str key; /* empty: by SSH */
+    SshTarget target;
+    SshTrust trust;
+} ApproveWish;
+
+/* {"key":"sha256:..."} or {"ssh":{"target":"root@10.0.0.7:22","host_keys":["ssh-ed25519 AAAA..."]}};
+ * in place of "host_keys" may be "accept_new_host_key":true. */
+MUST_CHECK bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err);
 /* {"value":"text"} or {"value_base64":"..."} */
 MUST_CHECK bool value_body_read(Arena *arena, Str body, Str *value, Error *err);

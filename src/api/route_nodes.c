@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/json_out.h"
+#include "api/ssh_approve.h"
 #include "cluster/nodes.h"
 #include "lang/json.h"
 
@@ -185,13 +186,15 @@ void node_delete(ApiCall *call)
 
 void node_approve(ApiCall *call)
 {
-    Str key;
+    ApproveWish wish;
     Error err;
-    if (!approve_body_read(&call->arena, call_body(call), &key, &err)) {
+    if (!approve_body_read(&call->arena, call_body(call), &wish, &err)) {
         call_fail(call, &err);
-        return;
+    } else if (wish.key.len == 0) {
+        ssh_approve(call, &wish);
+    } else {
+        nodes_approve(call_store(call), call->part, wish.key, changed, call);
     }
-    nodes_approve(call_store(call), call->part, key, changed, call);
 }
 
 void node_reject(ApiCall *call)

@@ -43,6 +43,7 @@ struct Server {
     GrpcServer *rpc;
     const Listener *rpc_listener;
     Admission *admission;
+    SshBack *ssh_back;
     Api *api;
     TlsContext *api_tls;
     HttpServer *public_api, *local_api; /* by TLS, and by the Unix socket */
@@ -138,6 +139,12 @@ static bool is_out(void *context, const Peer *peer)
 }
 
 /* --- Listening ---------------------------------------------------------------------------------- */
+
+static Str own_path(Server *server, const char *behind)
+{
+    return arena_format(&server->arena, "%s/" SERVER_DIRECTORY "%s", server->options.state_dir,
+                        behind);
+}
 
 static Str chain_text(Arena *arena, CertificateSet chain)
 {
@@ -298,9 +305,15 @@ static bool listen_api(Server *server, Error *err)
         admission_new(&(AdmissionSettings){ .certify = server->certify,
                                             .server = str_from_c(server->settings.node),
                                             .rpc_port = server_rpc_port(server) });
+    server->ssh_back =
+        ssh_back_new(&(SshBackSettings){ .at = server->certify.at,
+                                         .cluster = str_from_c(server->settings.cluster),
+                                         .directory = own_path(server, "").data,
+                                         .cas = server->certify.cas });
     server->api = api_new(&(ApiSettings){ .at = server->certify.at,
                                           .cluster = str_from_c(server->settings.cluster),
                                           .admission = server->admission,
+                                          .ssh_back = server->ssh_back,
                                           .cas = server->certify.cas,
                                           .names = server->api_names,
                                           .name_count = server->settings.name_count,
@@ -444,12 +457,6 @@ static bool open_certificates(Server *server, Error *err)
 
 /* --- Life ---------------------------------------------------------------------------------------- */
 
-static Str own_path(Server *server, const char *behind)
-{
-    return arena_format(&server->arena, "%s/" SERVER_DIRECTORY "%s", server->options.state_dir,
-                        behind);
-}
-
 /* By its path: the directory above is for root to read. */
 static bool read_files(Server *server, Error *err)
 {
@@ -477,6 +484,7 @@ static void server_free(Server *server)
 {
     api_free(server->api);
     admission_free(server->admission);
+    ssh_back_free(server->ssh_back);
     dispatch_free(server->dispatch);
     store_service_free(server->store_service);
     pki_service_free(server->pki_service);

@@ -72,8 +72,11 @@ static void read_body(Arena *arena, Str body)
     if (labels_body_read(arena, body, &changes, &count, &err)) {
         BUG_IF(count > body.len);
     }
-    if (approve_body_read(arena, body, &text, &err)) {
-        BUG_IF(text.len > body.len);
+    ApproveWish approve;
+    if (approve_body_read(arena, body, &approve, &err)) {
+        BUG_IF(approve.key.len > body.len);
+        BUG_IF(approve.key.len == 0 && (approve.trust.count > 0) == approve.trust.accept_new);
+        BUG_IF(approve.target.user[0] == '-' || approve.target.address.host[0] == '-');
     }
     if (value_body_read(arena, body, &text, &err)) {
         BUG_IF(text.len > body.len);

@@ -17,6 +17,7 @@ typedef struct Fixture {
     CaSet cas;
     Store *store;
     Admission *admission;
+    SshBack *ssh_back;
     Api *api;
     HttpServer *server;
     Address address;
@@ -58,9 +59,17 @@ static int set_up(void **state)
                                            .cas = &f->cas },
                               .server = STR("s1"),
                               .rpc_port = 1337 });
+    scratch_put(f->scratch, "ssh", "#!/bin/sh\n. ./answer\n");
+    chmod(scratch_place(f->scratch, "ssh"), 0755);
+    f->ssh_back = ssh_back_new(&(SshBackSettings){ .at = { f->world.loop, f->store, KEYS_PREFIX },
+                                                   .cluster = CLUSTER,
+                                                   .directory = f->scratch->path,
+                                                   .cas = &f->cas,
+                                                   .program = scratch_place(f->scratch, "ssh") });
     f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, KEYS_PREFIX },
                                      .cluster = CLUSTER,
                                      .admission = f->admission,
+                                     .ssh_back = f->ssh_back,
                                      .describe = describe,
                                      .context = f });
     HttpServerOptions options = http_server_defaults();
@@ -82,6 +91,7 @@ static int tear_down(void **state)
     http_call_free(f->call);
     http_server_free(f->server);
     admission_free(f->admission);
+    ssh_back_free(f->ssh_back);
     api_free(f->api);
     store_close(f->store);
     world_close(&f->world);
@@ -321,6 +331,74 @@ static void join(Fixture *f, const P256Private *key)
     f->caller = before;
 }
 
+#define HOST_KEY "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcX"
+
+/* What the machine says is the script "answer": it has the key of who asks. */
+static void a_machine_is_approved_over_ssh(void **state)
+{
+    Fixture *f = *state;
+    AUTO(P256Private) *key = NULL;
+    Error err;
+    Arena *arena = &f->scratch->arena;
+    assert_true(p256_private_make(&key, &err));
+    join(f, key);
+    expect(f, 202, "result", "pending");
+    ask(f, "GET", "/v1/nodes/web1", "");
+    const char *pin = arena_copy_c(arena, value_str(field(f, "waiting.key")));
+    scratch_put(f->scratch, "answer", "echo nothing");
+    ask(f, "POST", "/v1/nodes/web1/approve",
+        "{\"ssh\":{\"target\":\"web1\",\"host_keys\":[\"" HOST_KEY "\"]}}");
+    expect(f, 409, "code", "conflict");
+    scratch_put(f->scratch, "answer",
+                arena_format(arena,
+                             "echo '{\"format\":\"eden.join-answer/1\",\"result\":\"trusted\","
+                             "\"node\":\"web1\",\"key\":\"%s\"}'%c",
+                             pin, '\0')
+                    .data);
+    ask(f, "POST", "/v1/nodes/web1/approve",
+        "{\"ssh\":{\"target\":\"web1\",\"host_keys\":[\"" HOST_KEY "\"]}}");
+    expect(f, 200, "format", "eden.ssh-approval/1");
+    expect(f, 200, "key", pin);
+    expect(f, 200, "fingerprint", "SHA256:865cUsOZmfAiNo2lb6E2RDGMbFAIove1wmhVt1IK93w");
+    join(f, key);
+    expect(f, 200, "result", "admitted");
+}
+
+/* Nothing is run for them: the program that would be is not there to tell. */
+static void what_cannot_be_asked_over_ssh_is_refused(void **state)
+{
+    Fixture *f = *state;
+    static const char *const bodies[] = {
+        "{}",
+        "{\"key\":\"\"}",
+        "{\"ssh\":{}}",
+        "{\"ssh\":{\"target\":\"web1\"}}",
+        "{\"ssh\":{\"target\":\"web1\",\"host_keys\":[]}}",
+        "{\"ssh\":{\"target\":\"web1\",\"host_keys\":[7]}}",
+        "{\"ssh\":{\"target\":\"web1\",\"host_keys\":[\"ssh-ed25519 AAAA\"]}}",
+        "{\"ssh\":{\"target\":\"-oProxyCommand=id\",\"accept_new_host_key\":true}}",
+        "{\"ssh\":{\"target\":\"a\\nb\",\"accept_new_host_key\":true}}",
+        ("{\"ssh\":{\"target\":\"web1\",\"host_keys\":[\"" HOST_KEY "\"],"
+         "\"accept_new_host_key\":true}}"),
+        "{\"key\":\"00000000\",\"ssh\":{\"target\":\"web1\",\"accept_new_host_key\":true}}",
+    };
+    scratch_put(f->scratch, "answer", "touch visited");
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        ask(f, "POST", "/v1/nodes/web1/approve", bodies[i]);
+        expect(f, 400, "code", "invalid");
+    }
+    assert_int_not_equal(access(scratch_place(f->scratch, "visited"), F_OK), 0);
+}
+
+static void the_line_for_authorized_keys_is_shown(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "GET", "/v1/ssh-key", "");
+    expect(f, 200, "format", "eden.ssh-key/1");
+    assert_true(str_starts(value_str(field(f, "line")), STR("restrict,command=\"eden join")));
+    assert_true(str_starts(value_str(field(f, "sudo_line")), STR("restrict,command=\"sudo -n")));
+}
+
 static void a_machine_joins_is_labeled_and_removed(void **state)
 {
     Fixture *f = *state;
@@ -475,6 +553,9 @@ int main(void)
         ROW(health_is_told),
         ROW(tokens_are_made_listed_and_taken_back),
         ROW(a_machine_joins_is_labeled_and_removed),
+        ROW(a_machine_is_approved_over_ssh),
+        ROW(what_cannot_be_asked_over_ssh_is_refused),
+        ROW(the_line_for_authorized_keys_is_shown),
         ROW(who_asks_can_be_rejected),
         ROW(keys_are_shown_as_they_are),
         ROW(facts_are_shown_as_json_or_not_at_all),
