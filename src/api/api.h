@@ -5,8 +5,9 @@
 #pragma once
 
 #include "cluster/admission.h"
-#include "cluster/ca_set.h"
+#include "cluster/authority.h"
 #include "cluster/cluster_store.h"
+#include "cluster/own_certificates.h"
 #include "cluster/ssh_back.h"
 #include "net/http_server.h"
 #include "rpc/dispatch.h"
@@ -25,7 +26,10 @@ typedef struct ApiSettings {
     const CaSet *cas;     /* what stands there may change; NULL: nothing is told of them */
     const Str *names;     /* under which others reach this API: "eden1.example.org:1338" */
     uint32_t name_count;
-    SshBack *ssh_back;          /* NULL: nobody is asked over SSH */
+    SshBack *ssh_back;    /* NULL: nobody is asked over SSH */
+    Authority *authority; /* NULL, as the next two: nothing is told of certificates */
+    OwnCertificates *own;
+    const CertifySettings *certify;
     DispatchDescribe *describe; /* asked for every request */
     void *context;
 } ApiSettings;

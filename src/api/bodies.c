@@ -116,6 +116,68 @@ bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err)
     return true;
 }
 
+bool issue_body_read(Arena *arena, Str body, Str *name, Str *csr, Error *err)
+{
+    Value said, request;
+    const JsonField fields[] = { { "name", VALUE_STRING, false, &said },
+                                 { "csr", VALUE_STRING, false, &request } };
+    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+        return false;
+    }
+    *name = value_str(said);
+    *csr = value_str(request);
+    return true;
+}
+
+bool revoke_body_read(Arena *arena, Str body, Str *node, Str *serial, Error *err)
+{
+    Value name = value_string(STR_EMPTY), number = value_string(STR_EMPTY);
+    const JsonField fields[] = { { "node", VALUE_STRING, true, &name },
+                                 { "serial", VALUE_STRING, true, &number } };
+    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+        return false;
+    }
+    *node = value_str(name);
+    *serial = value_str(number);
+    return (node->len > 0) != (serial->len > 0) ||
+           error_set(err, ERROR_INVALID, "the body of the request: give 'node' or 'serial'");
+}
+
+bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err)
+{
+    Value which;
+    const JsonField fields[] = { { "certificate", VALUE_STRING, false, &which } };
+    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+        return false;
+    }
+    *out = str_eq_c(value_str(which), "serving") ? OWN_KIND_SERVING : OWN_KIND_NODE;
+    return *out == OWN_KIND_SERVING || str_eq_c(value_str(which), "server") ||
+           error_set(err, ERROR_INVALID, "'certificate' is \"serving\" or \"server\"");
+}
+
+bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error *err)
+{
+    static const char *const actions[] = {
+        [ROTATE_BEGIN] = "begin", [ROTATE_ABORT] = "abort", [ROTATE_WITHOUT] = "without"
+    };
+    Value action, name = value_string(STR_EMPTY);
+    const JsonField fields[] = { { "action", VALUE_STRING, false, &action },
+                                 { "node", VALUE_STRING, true, &name } };
+    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+        return false;
+    }
+    *node = value_str(name);
+    for (RotateWish wish = 0; wish < COUNT_OF(actions); wish++) {
+        if (str_eq_c(value_str(action), actions[wish]) &&
+            (node->len > 0) == (wish == ROTATE_WITHOUT)) {
+            *out = wish;
+            return true;
+        }
+    }
+    return error_set(err, ERROR_INVALID,
+                     "'action' is \"begin\", \"abort\", or \"without\" with a 'node'");
+}
+
 bool value_body_read(Arena *arena, Str body, Str *value, Error *err)
 {
     Value text = value_missing(), base64 = value_missing();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cluster/nodes.h"
+#include "cluster/own_certificates.h"
 #include "cluster/ssh_back.h"
 #include "cluster/tokens.h"
 
@@ -20,5 +21,19 @@ typedef struct ApproveWish {
 /* {"key":"sha256:..."} or {"ssh":{"target":"root@10.0.0.7:22","host_keys":["ssh-ed25519 AAAA..."]}};
  * in place of "host_keys" may be "accept_new_host_key":true. */
 MUST_CHECK bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err);
+/* {"name":"web1","csr":"-----BEGIN ..."} */
+MUST_CHECK bool issue_body_read(Arena *arena, Str body, Str *name, Str *csr, Error *err);
+/* {"node":"web1"} or {"serial":"4a..."}: the other one is empty. */
+MUST_CHECK bool revoke_body_read(Arena *arena, Str body, Str *node, Str *serial, Error *err);
+/* {"certificate":"serving"} or "server" */
+MUST_CHECK bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err);
+
+typedef enum RotateWish {
+    ROTATE_BEGIN,
+    ROTATE_ABORT,
+    ROTATE_WITHOUT, /* a node */
+} RotateWish;
+/* {"action":"begin"}, {"action":"abort"} or {"action":"without","node":"web1"} */
+MUST_CHECK bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error *err);
 /* {"value":"text"} or {"value_base64":"..."} */
 MUST_CHECK bool value_body_read(Arena *arena, Str body, Str *value, Error *err);

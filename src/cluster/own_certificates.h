@@ -27,7 +27,7 @@ typedef struct OwnOptions {
     const Str *names; /* of the API */
     uint32_t name_count;
     int64_t node_life_ms, serving_life_ms;        /* 0: as the CA has it */
-    void (*changed)(void *context, OwnKind kind); /* never from within a function of the owner's */
+    void (*changed)(void *context, OwnKind kind); /* also from within own_renew */
     void *context;
 } OwnOptions;
 

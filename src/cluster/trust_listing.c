@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "cluster/cluster_keys.h"
+#include "pki/revocation.h"
 
 typedef struct Reading {
     ClusterStore at;
@@ -51,6 +52,22 @@ static NodeTrust *node_of(Reading *reading, Str key)
     return find(reading, parts[key_part_count(kind) - 1]);
 }
 
+static bool mark_revoked(Reading *reading, const StoreOpReply *reply, Error *err)
+{
+    RevocationList list = { 0 };
+    Error why;
+    if (reply->kv_count > 0 && !revocation_read(&reading->arena, reply->kvs[0].value, &list, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < reading->count; i++) {
+        const NodeRecord *record = &reading->nodes[i].node->record;
+        reading->nodes[i].is_revoked =
+            strncmp(record->enrolment, record->serial, ENROLMENT_TEXT) != 0 ||
+            !revocation_check(&list, str_from_c(record->name), str_from_c(record->serial), &why);
+    }
+    return true;
+}
+
 static void reports_came(void *context, const StoreReply *reply, const Error *err)
 {
     Reading *reading = context;
@@ -73,7 +90,8 @@ static void reports_came(void *context, const StoreReply *reply, const Error *er
             node->is_left = true;
         }
     }
-    reading_end(reading, NULL);
+    Error failure;
+    reading_end(reading, mark_revoked(reading, &reply->ops[2], &failure) ? NULL : &failure);
 }
 
 /* The entries are borrowed for this call: what is kept of them is copied. */
@@ -100,6 +118,7 @@ static void nodes_came(void *context, const NodesListing *listing, const Error *
     StoreOp ops[] = {
         { .kind = STORE_RANGE, .key = reports, .end = store_prefix_end(arena, reports) },
         { .kind = STORE_RANGE, .key = left, .end = store_prefix_end(arena, left) },
+        { .kind = STORE_RANGE, .key = cluster_key_revocations(arena, prefix) },
     };
     StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
     if (!store_txn(reading->at.store, &txn, reports_came, reading, &failure)) {

@@ -8,7 +8,8 @@ typedef struct NodeTrust {
     const NodeEntry *node;
     bool has_report; /* it has said something, or was told when it joined: */
     TrustReport report;
-    bool is_left; /* the rotation of the CA does not wait for it */
+    bool is_left;    /* the rotation of the CA does not wait for it */
+    bool is_revoked; /* so is the certificate that it got last */
 } NodeTrust;
 
 typedef struct TrustListing {
@@ -18,5 +19,5 @@ typedef struct TrustListing {
 
 typedef void TrustListed(void *context, const TrustListing *listing, const Error *err);
 /* Calls `done` exactly once, as the functions of cluster/nodes.h do. A report that cannot be read is
- * none. */
+ * none; a list of revocations that cannot be read is ERROR_INVALID. */
 void trust_list(const ClusterStore *at, TrustListed *done, void *context);

@@ -6,6 +6,7 @@
 #include "cluster/node_record.h"
 #include "net/address.h"
 #include "pki/ca.h"
+#include "pki/trust_notice.h"
 #include "store/store.h"
 #include "sys/directory.h"
 #include "sys/loop.h"
@@ -18,6 +19,7 @@ typedef struct Work {
     Directory server, agent;
     Credential ca;
     NodeRecord node;
+    Str report; /* what the agent trusts */
 } Work;
 
 /* --- Certificates ---------------------------------------------------------------------------- */
@@ -79,6 +81,11 @@ static bool make_agent(Work *work, Error *err)
     }
     snprintf(node->serial, sizeof node->serial, "%s", certificate.serial);
     node->not_after_ms = certificate.not_after_ms;
+    TrustReport report;
+    Buf text = buf_make_in(&work->arena, BUF_UNLIMITED);
+    trust_report_make(&certificate, work->ca.chain, work->founding->now_ms, &report);
+    trust_report_print(&report, &text);
+    work->report = buf_str(&text);
     return directory_write(&work->agent, AGENT_BUNDLE,
                            certificate_pem(&work->arena, &work->ca.chain.items[0]), true, err) &&
            save_node_state(work, err);
@@ -146,8 +153,16 @@ static bool write_store(Work *work, Error *err)
     loop_run(loop);
     if (write.ok) {
         write.ok = false;
-        if (!store_put(store, cluster_key_node(arena, STORE_KEYS_PREFIX, name), buf_str(&record), 0,
-                       written, &write, err)) {
+        const StoreOp puts[] = {
+            { .kind = STORE_PUT,
+              .key = cluster_key_node(arena, STORE_KEYS_PREFIX, name),
+              .value = buf_str(&record) },
+            { .kind = STORE_PUT,
+              .key = cluster_key_trust_of(arena, STORE_KEYS_PREFIX, name),
+              .value = work->report },
+        };
+        StoreTxn txn = { .success = puts, .success_count = COUNT_OF(puts) };
+        if (!store_txn(store, &txn, written, &write, err)) {
             return false;
         }
         loop_run(loop);

@@ -49,7 +49,7 @@ struct Server {
     HttpServer *public_api, *local_api; /* by TLS, and by the Unix socket */
     const Listener *api_listener;
     ClockWatch clock;
-    Str *api_names;   /* where others reach it: "eden1.example.org:1338" */
+    Str *api_names;    /* where others reach it: "eden1.example.org:1338" */
     uint32_t stopping; /* when it closes: of its servers so many still have calls under way */
     LoopTask release;
     LoopRun *closed;
@@ -317,6 +317,9 @@ static bool listen_api(Server *server, Error *err)
                                           .cas = server->certify.cas,
                                           .names = server->api_names,
                                           .name_count = server->settings.name_count,
+                                          .authority = server->authority,
+                                          .own = server->own,
+                                          .certify = &server->certify,
                                           .describe = describe,
                                           .context = server });
     if (!listen_public(server, err)) {
@@ -337,8 +340,12 @@ static void roster_changed(void *context)
 /* Leases do not mind; certificates and tokens may be good no more, or not yet. */
 static void clock_jumped(void *context, int64_t by_ms)
 {
+    Server *server = context;
     log_warning("the clock of this server has jumped", LOG_INT("by_ms", by_ms));
-    roster_changed(context);
+    roster_changed(server);
+    if (server->rpc != NULL) {
+        own_certificates_look(server->own);
+    }
 }
 
 static void fail(Server *server, const Error *err)

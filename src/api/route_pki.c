@@ -1,0 +1,260 @@
+/* /v1/pki */
+#include "api/bodies.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/json_out.h"
+#include "cluster/revoke.h"
+#include "cluster/trust_listing.h"
+#include "pki/ca.h"
+
+/* --- As JSON --------------------------------------------------------------------------------- */
+
+static void put_pin(Buf *out, const char *name, const Pin *pin)
+{
+    char text[PIN_TEXT + 1];
+    pin_text(pin, text);
+    json_out_text(out, name, str_from_c(text));
+}
+
+static void put_waits(Buf *out, const Authority *authority)
+{
+    uint32_t count;
+    const RotationWait *waits = authority_waits(authority, &count);
+    json_out_open(out, "waits", '[');
+    for (uint32_t i = 0; i < count; i++) {
+        json_out_open(out, NULL, '{');
+        json_out_text(out, "node", waits[i].node);
+        json_out_text(out, "what", waits[i].what);
+        json_out_bool(out, "silent", waits[i].silent);
+        json_out_time(out, "seen", waits[i].seen_ms);
+        json_out_close(out, '}');
+    }
+    json_out_close(out, ']');
+}
+
+static void put_rotation(Buf *out, const Authority *authority)
+{
+    const Rotation *rotation = authority_rotation(authority);
+    bool steady = rotation->state == ROTATION_STEADY;
+    json_out_open(out, "rotation", '{');
+    json_out_text(out, "state", str_from_c(rotation_state_name(rotation->state)));
+    put_pin(out, "present", &rotation->present);
+    if (steady) {
+        json_out_null(out, "next");
+    } else {
+        put_pin(out, "next", &rotation->next);
+    }
+    /* A cluster whose CA was never rotated has had it from the beginning. */
+    if (rotation->since_ms == 0) {
+        json_out_null(out, "since");
+    } else {
+        json_out_time(out, "since", rotation->since_ms);
+    }
+    put_waits(out, authority);
+    json_out_close(out, '}');
+}
+
+static void put_cas(Buf *out, const Authority *authority)
+{
+    const CaSet *cas = authority_cas(authority);
+    const Pin *issuer = &cas->issuer->chain.items[0].pin;
+    json_out_open(out, "cas", '[');
+    for (uint32_t i = 0; i < cas->trusted.count; i++) {
+        const Certificate *one = &cas->trusted.items[i];
+        json_out_open(out, NULL, '{');
+        put_pin(out, "key", &one->pin);
+        json_out_text(out, "serial", str_from_c(one->serial));
+        json_out_time(out, "expires", one->not_after_ms);
+        json_out_bool(out, "signs", pin_equal(&one->pin, issuer));
+        json_out_close(out, '}');
+    }
+    json_out_close(out, ']');
+}
+
+static void put_issuer(Buf *out, const Certificate *certificate, CertificateSet cas)
+{
+    for (uint32_t i = 0; i < cas.count; i++) {
+        if (certificate_names_issuer(certificate, &cas.items[i].pin)) {
+            put_pin(out, "issuer", &cas.items[i].pin);
+            return;
+        }
+    }
+    json_out_null(out, "issuer");
+}
+
+static const char *state_name(RenewalState state)
+{
+    static const char *const names[] = { [RENEWAL_WAIT] = "good",
+                                         [RENEWAL_DUE] = "due",
+                                         [RENEWAL_EXPIRED] = "expired",
+                                         [RENEWAL_EARLY] = "early" };
+    return names[state];
+}
+
+static void put_own(Buf *out, const char *name, const ApiSettings *settings, OwnKind kind)
+{
+    const Certificate *own = &own_credential(settings->own, kind)->chain.items[0];
+    RenewalPlan plan = own_plan(settings->own, kind);
+    json_out_open(out, name, '{');
+    json_out_text(out, "serial", str_from_c(own->serial));
+    put_issuer(out, own, authority_cas(settings->authority)->trusted);
+    json_out_time(out, "expires", own->not_after_ms);
+    json_out_time(out, "renews", plan.at_ms);
+    json_out_text(out, "state", str_from_c(state_name(plan.state)));
+    json_out_close(out, '}');
+}
+
+/* Nodes renew their own certificates between two thirds and three quarters of their life: later,
+ * something keeps them from it. */
+static const char *node_state(const NodeTrust *one, int64_t life_ms, int64_t now_ms)
+{
+    const NodeRecord *record = &one->node->record;
+    return one->is_revoked                                ? "revoked"
+           : now_ms >= record->not_after_ms               ? "expired"
+           : now_ms >= record->not_after_ms - life_ms / 4 ? "due"
+                                                          : "good";
+}
+
+static void put_node(Buf *out, const NodeTrust *one, int64_t life_ms, int64_t now_ms)
+{
+    const NodeRecord *record = &one->node->record;
+    json_out_open(out, NULL, '{');
+    json_out_text(out, "name", str_from_c(record->name));
+    json_out_bool(out, "server", record->is_server);
+    json_out_bool(out, "alive", one->node->is_alive);
+    json_out_text(out, "serial", str_from_c(record->serial));
+    if (one->has_report && one->report.has_issuer) {
+        put_pin(out, "issuer", &one->report.issuer);
+    } else {
+        json_out_null(out, "issuer");
+    }
+    json_out_time(out, "expires", record->not_after_ms);
+    json_out_text(out, "state", str_from_c(node_state(one, life_ms, now_ms)));
+    json_out_bool(out, "left_behind", one->is_left);
+    json_out_close(out, '}');
+}
+
+static void listed(void *context, const TrustListing *listing, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    const ApiSettings *settings = call_settings(call);
+    int64_t now_ms = loop_wall_ms(settings->at.loop);
+    int64_t life_ms =
+        settings->certify->node_life_ms == 0 ? NODE_LIFE_MS : settings->certify->node_life_ms;
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.pki/1");
+    put_rotation(&json, settings->authority);
+    put_cas(&json, settings->authority);
+    put_own(&json, "serving", settings, OWN_KIND_SERVING);
+    put_own(&json, "server", settings, OWN_KIND_NODE);
+    json_out_open(&json, "nodes", '[');
+    for (uint32_t i = 0; i < listing->count; i++) {
+        put_node(&json, &listing->nodes[i], life_ms, now_ms);
+    }
+    json_out_close(&json, ']');
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+/* --- Handlers -------------------------------------------------------------------------------- */
+
+/* False: the call has ended. */
+static bool has_pki(ApiCall *call)
+{
+    const ApiSettings *settings = call_settings(call);
+    if (settings->authority == NULL || settings->own == NULL || settings->certify == NULL) {
+        call_refuse(call, 503, "this server has no CA at present");
+        return false;
+    }
+    return true;
+}
+
+void pki_get(ApiCall *call)
+{
+    if (has_pki(call)) {
+        trust_list(call_store(call), listed, call);
+    }
+}
+
+static void issued(void *context, const Certified *certified, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.certificate/1");
+    json_out_text(&json, "cluster", str_from_c(certified->own->identity.cluster));
+    json_out_text(&json, "name", str_from_c(certified->own->identity.node));
+    json_out_text(&json, "serial", str_from_c(certified->own->serial));
+    json_out_time(&json, "expires", certified->own->not_after_ms);
+    json_out_text(&json, "certificate", certified->certificate);
+    json_out_text(&json, "bundle", certified->bundle);
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+void pki_issue(ApiCall *call)
+{
+    Str name, csr;
+    Error err;
+    if (!has_pki(call)) {
+        return;
+    }
+    if (!issue_body_read(&call->arena, call_body(call), &name, &csr, &err)) {
+        call_fail(call, &err);
+        return;
+    }
+    certify_admit(call_settings(call)->certify, name, csr, issued, call);
+}
+
+void pki_revoke(ApiCall *call)
+{
+    Str node, serial;
+    Error err;
+    if (!revoke_body_read(&call->arena, call_body(call), &node, &serial, &err)) {
+        call_fail(call, &err);
+    } else if (node.len > 0) {
+        revoke_node(call_store(call), node, call_done, call);
+    } else {
+        revoke_serial(call_store(call), serial, call_done, call);
+    }
+}
+
+void pki_renew(ApiCall *call)
+{
+    OwnKind kind;
+    Error err;
+    if (!has_pki(call)) {
+        return;
+    }
+    if (!renew_body_read(&call->arena, call_body(call), &kind, &err) ||
+        !own_renew(call_settings(call)->own, kind, &err)) {
+        call_fail(call, &err);
+        return;
+    }
+    call_done(call, NULL);
+}
+
+void pki_rotate(ApiCall *call)
+{
+    RotateWish wish;
+    Str node;
+    Error err;
+    if (!has_pki(call)) {
+        return;
+    }
+    if (!rotate_body_read(&call->arena, call_body(call), &wish, &node, &err)) {
+        call_fail(call, &err);
+        return;
+    }
+    Authority *authority = call_settings(call)->authority;
+    switch (wish) {
+    case ROTATE_BEGIN: authority_begin(authority, call_done, call); break;
+    case ROTATE_ABORT: authority_turn_back(authority, call_done, call); break;
+    case ROTATE_WITHOUT: authority_leave(authority, node, call_done, call); break;
+    }
+}
