@@ -1,13 +1,10 @@
 #include "cli/cluster_client.h"
 
 #include "base/bug.h"
+#include "cluster/node_state.h"
 #include "lang/json.h"
 #include "net/http_client.h"
 #include "sys/directory.h"
-
-enum {
-    AGENT_FILE_MAX = 64 << 10 /* bytes */
-};
 
 /* --- One request ----------------------------------------------------------------------------- */
 
@@ -106,20 +103,15 @@ static Str known_servers(const Invocation *invocation)
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
     Arena *arena = invocation->arena;
     Str path = arena_format(arena, "%s/agent", invocation_text(invocation, "state-dir"));
-    Str text;
-    Value node;
+    NodeState node;
     Error err;
-    if (!directory_open(path.data, &agent, &err) ||
-        !directory_read(&agent, arena, "node.json", AGENT_FILE_MAX, &text, &err) ||
-        !json_parse_text(arena, text, NULL, &node, &err)) {
+    if (!directory_open(path.data, &agent, &err) || !node_state_load(&agent, arena, &node, &err)) {
         return STR_EMPTY;
     }
-    const List *servers = cluster_list(node, "servers");
     Buf names = buf_make_in(arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < servers->len; i++) {
+    for (uint32_t i = 0; i < node.server_count; i++) {
         Address address;
-        if (value_is_string(servers->items[i]) &&
-            address_parse(value_str(servers->items[i]), 0, &address, &err)) {
+        if (address_parse(node.servers[i].rpc, 0, &address, &err)) {
             buf_put_format(&names, "%s%s", names.len > 0 ? ", " : "", address.host);
         }
     }

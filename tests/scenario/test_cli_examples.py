@@ -19,12 +19,14 @@ FILES = {
     "site/variables/common.yaml": "network: {mtu: 9000}\n",
     "steps.yaml": "steps:\n- name: greet\n  test.changed:\n",
     "jobs/base.yaml": "- name: install\n",
+    "token": "",
 }
 # eden itself, which must leave this machine alone: what acts on one does so below another root.
 GUARD = """#!/bin/sh
 case "$1" in
 plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
     --config-dir "$HOME/etc" --progress none ;;
+join) exec {eden} help join ;;
 modules) exec {eden} "$@" --config-dir "$HOME/etc" ;;
 why | runs | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
 init) exec {eden} "$@" --state-dir "$HOME/state" --user root ;;

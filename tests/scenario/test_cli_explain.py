@@ -38,9 +38,9 @@ def test_a_name_of_several_kinds_is_explained_for_each(eden):
 
 
 def test_a_filter_is_explained_with_signature_example_and_result(eden):
-    text = eden("explain", "join").stdout
-    assert text.startswith("filter join(d='', attribute=none)\n")
-    entry = json.loads(eden("explain", "join", "-o", "json").stdout)[0]
+    text = eden("explain", "batch").stdout
+    assert text.startswith("filter batch(linecount, fill_with=none)\n")
+    entry = json.loads(eden("explain", "batch", "-o", "json").stdout)[0]
     assert entry["kind"] == "filter"
     assert entry["help"] in text
     for line in (entry["example"] + "\n" + entry["shows"]).splitlines():

@@ -201,7 +201,9 @@ static void no_server_is_told_with_where_the_servers_are(void **state)
     assert_true(str_starts(text, STR("error[E0810]: no server answers on this machine")));
     assert_true(str_find(text, STR("'eden serve' starts one"), 0) != STR_NOT_FOUND);
     scratch_put(f->scratch, "state/agent/node.json",
-                "{\"servers\":[\"eden1.example.org:1337\",\"10.0.0.7:1337\"]}");
+                "{\"format\":\"eden.agent/1\",\"cluster\":\"blue\",\"node\":\"web1\",\"servers\":["
+                "{\"node\":\"s1\",\"rpc\":\"eden1.example.org:1337\",\"api\":\"a:1\"},"
+                "{\"node\":\"s2\",\"rpc\":\"10.0.0.7:1337\",\"api\":\"a:1\"}]}");
     assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
     assert_true(str_find(buf_str(&f->err.buf),
                          STR("run it on a server: eden1.example.org, 10.0.0.7"),

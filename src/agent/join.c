@@ -1,0 +1,379 @@
+#include "agent/join.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/sm.h"
+#include "base/utc.h"
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "pki/credential.h"
+#include "pki/join_reply.h"
+#include "rpc/backoff.h"
+#include "sys/file_lock.h"
+
+#define LOCK_FILE "lock"
+
+struct NodeJoin {
+    NodeJoinOptions options;
+    Sm sm;
+    Token token;
+    Directory agent, directory; /* the second: what it keeps while it asks */
+    FileLock lock;
+    Joining joining;
+    Pin key;
+    TlsContext *tls;
+    HttpCall *call;
+    char nonce[JOIN_NONCE_TEXT + 1];
+    int64_t asked_ms; /* by the clock, as the request says */
+    LoopTimer timer;
+    uint32_t polls, failures; /* one after the other */
+    NodeJoinState told;       /* that it waits */
+    char why[JOIN_TEXT_MAX];
+};
+
+static const SmState states[] = {
+    [NODE_JOIN_ASKING] = { "asking", SM_TO(NODE_JOIN_PENDING) | SM_TO(NODE_JOIN_AWAY) |
+                                         SM_TO(NODE_JOIN_DONE) },
+    [NODE_JOIN_PENDING] = { "pending", SM_TO(NODE_JOIN_ASKING) },
+    [NODE_JOIN_AWAY] = { "away", SM_TO(NODE_JOIN_ASKING) },
+    [NODE_JOIN_DONE] = { "done", 0 },
+};
+static const SmTable table = { "join", states, COUNT_OF(states), NULL };
+
+/* --- The end --------------------------------------------------------------------------------- */
+
+static void finish(NodeJoin *join, const NodeState *state, const Error *err)
+{
+    sm_move(&join->sm, NODE_JOIN_DONE);
+    join->options.done(join->options.context, state, err);
+}
+
+/* --- Waiting --------------------------------------------------------------------------------- */
+
+static void wait_as(NodeJoin *join, NodeJoinState state, const char *why, int64_t delay_ms)
+{
+    bool is_news = join->told != state || strcmp(join->why, why) != 0;
+    join->told = state;
+    snprintf(join->why, sizeof join->why, "%s", why);
+    sm_move(&join->sm, state);
+    loop_timer_start(&join->timer, delay_ms);
+    if (is_news && join->options.waits != NULL) {
+        join->options.waits(join->options.context, &(NodeJoinWait){ .state = state,
+                                                                    .name = join->joining.name,
+                                                                    .key = join->key,
+                                                                    .why = join->why });
+    }
+}
+
+/* Soon at first, as somebody may sit there and approve it, then less often; by chance, so that many
+ * that were started at once do not come at once. */
+static void wait_pending(NodeJoin *join, const char *why)
+{
+    int64_t delay = JOIN_POLL_MS;
+    for (uint32_t i = 0; i < join->polls && delay < JOIN_POLL_MAX_MS; i++) {
+        delay *= 2;
+    }
+    delay = delay > JOIN_POLL_MAX_MS ? JOIN_POLL_MAX_MS : delay;
+    join->polls++;
+    join->failures = 0;
+    delay -= (int64_t)(loop_random(join->options.loop) % (uint64_t)(delay / 4 + 1));
+    wait_as(join, NODE_JOIN_PENDING, why, delay);
+}
+
+static void wait_away(NodeJoin *join, const char *why)
+{
+    join->failures++;
+    wait_as(join, NODE_JOIN_AWAY, why,
+            BACKOFF_FIRST_MS + backoff_ms(join->failures, loop_random(join->options.loop)));
+}
+
+/* --- The answer ------------------------------------------------------------------------------ */
+
+static JoinWish wish_of(const NodeJoin *join)
+{
+    return (JoinWish){ .name = str_from_c(join->joining.name),
+                       .ca = join->joining.ca,
+                       .token = join->options.token,
+                       .key = join->joining.key,
+                       .now_ms = join->asked_ms };
+}
+
+static Str bundle_text(Arena *arena, CertificateSet bundle)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < bundle.count; i++) {
+        buf_put(&text, certificate_pem(arena, &bundle.items[i]));
+    }
+    return buf_str(&text);
+}
+
+static void make_state(Arena *arena, const NodeJoin *join, const JoinReply *reply,
+                       const JoinGain *gain, NodeState *out)
+{
+    Address address = join->options.server;
+    Buf api = buf_make_in(arena, BUF_UNLIMITED), rpc = buf_make_in(arena, BUF_UNLIMITED);
+    NodeServer *server = ARENA_NEW(arena, NodeServer);
+    address_format(&address, &api);
+    address.port = reply->rpc_port;
+    address_format(&address, &rpc);
+    snprintf(server->node, sizeof server->node, "%s", reply->server);
+    server->api = buf_str(&api);
+    server->rpc = buf_str(&rpc);
+    *out = (NodeState){ .servers = server, .server_count = 1 };
+    snprintf(out->cluster, sizeof out->cluster, "%s", gain->identity.cluster);
+    snprintf(out->node, sizeof out->node, "%s", gain->identity.node);
+}
+
+/* What names the others comes last; what is needed to ask again goes after it. */
+static bool keep(NodeJoin *join, Arena *arena, const JoinGain *gain, const NodeState *state,
+                 Error *err)
+{
+    if (!credential_save(&join->agent, AGENT_CREDENTIAL, join->joining.key, gain->chain, err) ||
+        !directory_write(&join->agent, AGENT_BUNDLE, bundle_text(arena, gain->bundle), true, err) ||
+        !node_state_save(&join->agent, state, err)) {
+        return false;
+    }
+    joining_drop(&join->directory);
+    return true;
+}
+
+static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
+{
+    JoinWish wish = wish_of(join);
+    JoinGain gain;
+    NodeState state;
+    Error err = { 0 };
+    bool ok = join_reply_accept(arena, reply, &wish, join->nonce, &gain, &err);
+    if (ok) {
+        make_state(arena, join, reply, &gain, &state);
+        ok = keep(join, arena, &gain, &state, &err);
+    }
+    finish(join, ok ? &state : NULL, &err);
+}
+
+static void replied(NodeJoin *join, Arena *arena, Str body)
+{
+    JoinReply reply;
+    Error err;
+    if (!join_reply_read(arena, body, &reply, &err)) {
+        finish(join, NULL, &err);
+    } else if (reply.result == JOIN_ADMITTED) {
+        admitted(join, arena, &reply);
+    } else if (reply.result == JOIN_PENDING) {
+        wait_pending(join, reply.text);
+    } else {
+        error_set(&err, ERROR_DENIED, "the server refuses this machine: %s", reply.text);
+        finish(join, NULL, &err);
+    }
+}
+
+/* What the API says when it has no answer of ours: {"message":...}. */
+static Str message_of(Arena *arena, int status, Str body)
+{
+    Value value;
+    Error err;
+    const Value *message = NULL;
+    if (json_parse_text(arena, body, NULL, &value, &err) && value.kind == VALUE_MAP) {
+        message = value_get(value, STR("message"));
+    }
+    return message != NULL && value_is_string(*message)
+               ? value_str(*message)
+               : arena_format(arena, "it answers with status %d", status);
+}
+
+static void answered(NodeJoin *join, Arena *arena, const HttpAnswer *answer)
+{
+    int status = answer->head->status;
+    if (status == 200 || status == 202 || status == 403) {
+        replied(join, arena, answer->body);
+        return;
+    }
+    Str message = message_of(arena, status, answer->body);
+    Error err;
+    error_set(&err, ERROR_INVALID, "the server does not take the request: %" STR_FMT,
+              STR_ARG(message));
+    if (status >= 500 || status == 429) {
+        wait_away(join, err.text);
+    } else {
+        finish(join, NULL, &err);
+    }
+}
+
+/* A certificate of another time may be the fault of this machine's own clock, so that is shown. */
+static void distrusted(NodeJoin *join, Arena *arena, const Error *why)
+{
+    Str now = utc_text(arena, loop_wall_ms(join->options.loop));
+    Error err;
+    error_set(&err, ERROR_DENIED,
+              "%s is not the server of the pinned CA: %s (the clock of this "
+              "machine says %" STR_FMT ")",
+              join->joining.server, why->text, STR_ARG(now));
+    finish(join, NULL, &err);
+}
+
+static void call_done(void *context, const HttpAnswer *answer, const Error *err)
+{
+    NodeJoin *join = context;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (answer != NULL) {
+        answered(join, &arena, answer);
+    } else if (err->kind == ERROR_DENIED) {
+        distrusted(join, &arena, err);
+    } else {
+        wait_away(join, err->text);
+    }
+}
+
+/* --- Asking ---------------------------------------------------------------------------------- */
+
+static void ask(void *context)
+{
+    NodeJoin *join = context;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str message;
+    Error err;
+    if (join->sm.state != NODE_JOIN_ASKING) {
+        sm_move(&join->sm, NODE_JOIN_ASKING);
+    }
+    join->asked_ms = loop_wall_ms(join->options.loop);
+    JoinWish wish = wish_of(join);
+    if (!join_request_make(&arena, &wish, &message, join->nonce, &err)) {
+        finish(join, NULL, &err);
+        return;
+    }
+    http_call_free(TAKE(join->call));
+    join->call = http_call_new(&(HttpCallOptions){ .loop = join->options.loop,
+                                                   .address = join->options.server,
+                                                   .tls = join->tls,
+                                                   .tls_host = join->options.server.host,
+                                                   .method = "POST",
+                                                   .target = "/v1/join",
+                                                   .content_type = "application/json",
+                                                   .body = message,
+                                                   .answer_max = JOIN_REPLY_MAX,
+                                                   .timeout_ms = JOIN_ASK_MS,
+                                                   .done = call_done,
+                                                   .context = join });
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static bool open_directories(NodeJoin *join, Error *err)
+{
+    AUTO_CLEAR(Directory) state = { .descriptor = -1 };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str holder;
+    if (!directory_make(join->options.state_dir, &state, err) ||
+        !directory_make_child(&state, AGENT_DIRECTORY, &join->agent, err) ||
+        !directory_make_child(&join->agent, AGENT_JOINING, &join->directory, err)) {
+        return false;
+    }
+    if (!file_lock_take(&join->directory, LOCK_FILE, STR("eden join"), &arena, &join->lock, &holder,
+                        err)) {
+        return err->kind == ERROR_CONFLICT
+                   ? error_set(err, ERROR_CONFLICT, "another 'eden join' is under way here")
+                   : false;
+    }
+    return true;
+}
+
+static bool refuse_second(const NodeJoin *join, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    NodeState known;
+    if (node_state_load(&join->agent, &arena, &known, err)) {
+        return error_set(err, ERROR_CONFLICT,
+                         "this machine is node '%s' of cluster '%s' already; 'eden leave' takes it "
+                         "out",
+                         known.node, known.cluster);
+    }
+    return err->kind == ERROR_NOT_FOUND;
+}
+
+/* The key of a join for the same that did not come to its end, or a new one. */
+static bool prepare_key(NodeJoin *join, Error *err)
+{
+    const NodeJoinOptions *options = &join->options;
+    Joining *joining = &join->joining;
+    AUTO_CLEAR(Buf) server = buf_make(JOINING_SERVER_MAX);
+    address_format(&options->server, &server);
+    P256Public public;
+    Error why;
+    bool goes_on =
+        joining_load(&join->directory, joining, &why) && str_eq_c(options->name, joining->name) &&
+        str_eq_c(buf_str(&server), joining->server) && pin_equal(&options->ca, &joining->ca);
+    if (!goes_on) {
+        joining_clear(joining);
+        *joining = (Joining){ .ca = options->ca };
+        snprintf(joining->name, sizeof joining->name, "%" STR_FMT, STR_ARG(options->name));
+        snprintf(joining->server, sizeof joining->server, "%" STR_FMT, STR_ARG(buf_str(&server)));
+        if (!p256_private_make(&joining->key, err) ||
+            !joining_save(&join->directory, joining, err)) {
+            return false;
+        }
+    }
+    if (!p256_public_of(joining->key, &public, err)) {
+        return false;
+    }
+    p256_public_pin(&public, &join->key);
+    return true;
+}
+
+static bool prepare_tls(NodeJoin *join, Error *err)
+{
+    char pin[PIN_TEXT + 1];
+    pin_text(&join->options.ca, pin);
+    return tls_context_new(join->options.loop,
+                           &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
+                           &(TlsMaterial){ .ca_pin = str_from_c(pin) }, &join->tls, err);
+}
+
+bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err)
+{
+    if (!node_name_check(options->name, err)) {
+        return false;
+    }
+    NodeJoin *join = calloc(1, sizeof *join);
+    if (join == NULL) {
+        memory_exhausted(sizeof *join);
+    }
+    join->options = *options;
+    join->agent.descriptor = join->directory.descriptor = join->lock.descriptor = -1;
+    join->told = NODE_JOIN_ASKING;
+    if (options->token != NULL) {
+        join->token = *options->token;
+        join->options.token = &join->token;
+    }
+    sm_init(&join->sm, &table, join, "join", NODE_JOIN_ASKING);
+    loop_timer_init(&join->timer, options->loop, ask, join);
+    if (!open_directories(join, err) || !refuse_second(join, err) || !prepare_key(join, err) ||
+        !prepare_tls(join, err)) {
+        node_join_free(join);
+        return false;
+    }
+    loop_timer_start(&join->timer, 0);
+    *out = join;
+    return true;
+}
+
+void node_join_free(NodeJoin *join)
+{
+    if (join == NULL) {
+        return;
+    }
+    loop_timer_stop(&join->timer);
+    http_call_free(join->call);
+    tls_context_free(join->tls);
+    joining_clear(&join->joining);
+    token_clear(&join->token);
+    file_lock_release(&join->lock);
+    directory_close(&join->directory);
+    directory_close(&join->agent);
+    free(join);
+}

@@ -1,0 +1,30 @@
+/* What a machine keeps on disk that asks to become a node: its key, and what it asked for. With it a
+ * join that was killed, or that waits for somebody, goes on as the same machine.
+ *
+ * A directory below the agent's: key.pem, and wish.json ("eden.join-wish/1"). */
+#pragma once
+
+#include "net/address.h"
+#include "pki/join.h"
+#include "sys/directory.h"
+
+enum {
+    JOINING_SERVER_MAX = ADDRESS_HOST_MAX + 9 /* "[host]:65535" */
+};
+
+typedef struct Joining {
+    char name[NODE_NAME_MAX + 1];
+    char server[JOINING_SERVER_MAX + 1]; /* the address of its API, with the port */
+    Pin ca;                              /* the one that it is told to trust */
+    P256Private *key;
+} Joining;
+
+void joining_clear(Joining *joining); /* frees the key */
+DEFINE_AUTO_CLEAR(Joining, joining_clear)
+
+/* `directory` is that of joining alone. Durable when it returns. */
+MUST_CHECK bool joining_save(const Directory *directory, const Joining *joining, Error *err);
+/* Fails with ERROR_NOT_FOUND when nothing was asked for, ERROR_INVALID for what is damaged. */
+MUST_CHECK bool joining_load(const Directory *directory, Joining *out, Error *err);
+/* Takes both away; what is not there is fine. */
+void joining_drop(const Directory *directory);

@@ -1,0 +1,241 @@
+/* eden join: makes this machine a node of a cluster. */
+#include "agent/join.h"
+#include "base/ascii_case.h"
+#include "cli/cluster_client.h"
+#include "cli/output.h"
+#include "model/duration.h"
+#include "server/server_settings.h"
+#include "sys/file.h"
+#include "sys/machine.h"
+
+enum {
+    TOKEN_INPUT_MAX = 4096 /* bytes of standard input */
+};
+
+typedef struct Work {
+    Invocation *invocation;
+    Loop *loop;
+    NodeJoinOptions options;
+    Token token;
+    LoopTimer limit;
+    NodeJoinState wait; /* of the last that it told */
+    bool is_node;
+    Str cluster, server; /* once it is a node */
+    Error err;
+} Work;
+
+/* --- What is asked for ----------------------------------------------------------------------- */
+
+/* The host's, without its domain. */
+static Str own_name(Arena *arena)
+{
+    Str name = machine_host_name(arena);
+    name = arena_copy(arena, str_slice(name, 0, str_find(name, STR("."), 0)));
+    char *text = arena_copy_c(arena, name);
+    for (size_t i = 0; i < name.len; i++) {
+        text[i] = ascii_lower(text[i]);
+    }
+    return str_from(text, name.len);
+}
+
+static bool read_token(Work *work, const char *given, Error *err)
+{
+    Arena *arena = work->invocation->arena;
+    Str text = str_from_c(given);
+    if (strcmp(given, "-") == 0 && !file_read(arena, given, TOKEN_INPUT_MAX, &text, err)) {
+        return false;
+    }
+    if (!token_parse(str_trim(text), &work->token, err)) {
+        return error_wrap(err, "--token");
+    }
+    work->options.token = &work->token;
+    return true;
+}
+
+static bool read_wish(Work *work, Error *err)
+{
+    const Invocation *invocation = work->invocation;
+    const char *server = invocation_text(invocation, "server");
+    const char *token = invocation_text(invocation, "token");
+    const char *pin = invocation_text(invocation, "ca-pin");
+    const char *name = invocation_text(invocation, "name");
+    NodeJoinOptions *options = &work->options;
+    if (server == NULL || pin == NULL) {
+        return error_set(err, ERROR_INVALID,
+                         "needs --server and --ca-pin; 'eden tokens create' on a server prints the "
+                         "whole line");
+    }
+    if (!address_parse(str_from_c(server), PORT_API, &options->server, err)) {
+        return error_wrap(err, "--server");
+    }
+    if (options->server.kind == ADDRESS_UNIX) {
+        return error_set(err, ERROR_INVALID, "--server is a name or an IP address");
+    }
+    if (!pin_parse(str_from_c(pin), &options->ca, err)) {
+        return error_wrap(err, "--ca-pin");
+    }
+    options->name = name == NULL ? own_name(invocation->arena) : str_from_c(name);
+    if (!node_name_check(options->name, err)) {
+        return name == NULL ? error_wrap(err, "the name of this host makes none for a node, so "
+                                              "--name must give one")
+                            : error_wrap(err, "--name");
+    }
+    return token == NULL || read_token(work, token, err);
+}
+
+/* --- What happens ---------------------------------------------------------------------------- */
+
+static void waits(void *context, const NodeJoinWait *wait)
+{
+    Work *work = context;
+    Stream *to = work->invocation->err;
+    if (wait->state == NODE_JOIN_PENDING) {
+        char pin[PIN_TEXT + 1];
+        pin_text(&wait->key, pin);
+        stream_put_format(to,
+                          "waiting until somebody lets this machine in as '%s'; on a server run\n"
+                          "  eden nodes approve %s --key %s\n",
+                          wait->name, wait->name, pin);
+    } else {
+        stream_put_format(to, "no server yet: %s; trying again\n", wait->why);
+    }
+    (void)!stream_flush(to);
+    work->wait = wait->state;
+}
+
+static void done(void *context, const NodeState *state, const Error *err)
+{
+    Work *work = context;
+    work->is_node = state != NULL;
+    if (state != NULL) {
+        work->cluster = arena_copy(work->invocation->arena, str_from_c(state->cluster));
+        work->server = arena_copy(work->invocation->arena, state->servers[0].rpc);
+    } else {
+        work->err = *err;
+    }
+    loop_stop(work->loop);
+}
+
+static void expire(void *context)
+{
+    Work *work = context;
+    error_set(&work->err, ERROR_TIMEOUT,
+              "%s within --max-wait; the same command goes on with the same key",
+              work->wait == NODE_JOIN_PENDING ? "nobody has let this machine in"
+                                              : "no server has answered");
+    loop_stop(work->loop);
+}
+
+static int fail(const Work *work)
+{
+    Inputs inputs;
+    inputs_init(&inputs, work->invocation->arena);
+    problems_add(&inputs.problems, "E0830", NULL, 0, 0, "%s", work->err.text);
+    (void)inputs_report(&inputs, work->invocation);
+    return error_kind_exit_code(work->err.kind);
+}
+
+static int succeed(const Work *work)
+{
+    const Invocation *invocation = work->invocation;
+    Arena *arena = invocation->arena;
+    if (invocation_prints(invocation, "json")) {
+        Map *map = map_new(arena, 4);
+        map_set_str(arena, map, STR("format"), value_string(STR("eden.joined/1")));
+        map_set_str(arena, map, STR("cluster"), value_string(work->cluster));
+        map_set_str(arena, map, STR("node"), value_string(work->options.name));
+        map_set_str(arena, map, STR("server"), value_string(work->server));
+        return output_json(invocation, value_map(map));
+    }
+    stream_put_format(invocation->out,
+                      "this machine is node '%" STR_FMT "' of cluster '%" STR_FMT "'\n",
+                      STR_ARG(work->options.name), STR_ARG(work->cluster));
+    return EXIT_OK;
+}
+
+static int join_run(Invocation *invocation)
+{
+    AUTO(Loop) *loop = NULL;
+    Work work = { .invocation = invocation };
+    NodeJoin *join = NULL;
+    const char *limit = invocation_text(invocation, "max-wait");
+    int64_t limit_ms = 0;
+    Error err;
+    if (!read_wish(&work, &err)) {
+        return usage_error(invocation, "%s", err.text);
+    }
+    if (limit != NULL && !duration_parse(str_from_c(limit), &limit_ms)) {
+        return usage_error(invocation, "--max-wait: '%s' is no span of time, such as 10m", limit);
+    }
+    work.loop = loop = loop_new();
+    work.options.loop = loop;
+    work.options.state_dir = invocation_text(invocation, "state-dir");
+    work.options.waits = waits;
+    work.options.done = done;
+    work.options.context = &work;
+    loop_timer_init(&work.limit, loop, expire, &work);
+    if (node_join_new(&work.options, &join, &work.err)) {
+        if (limit != NULL) {
+            loop_timer_start(&work.limit, limit_ms);
+        }
+        loop_run(loop);
+        loop_timer_stop(&work.limit);
+        node_join_free(join);
+    }
+    token_clear(&work.token);
+    return work.is_node ? succeed(&work) : fail(&work);
+}
+
+static const Option options[] = {
+    { .name = "server",
+      .argument = "HOST[:PORT]",
+      .help = "a server of the cluster: its name or address, and the port of its API (1338)" },
+    { .name = "token",
+      .argument = "TOKEN",
+      .help = "lets this machine in at once; '-' reads it from standard input" },
+    { .name = "ca-pin",
+      .argument = "PIN",
+      .help = "the CA that vouches for the server: sha256: and 64 digits" },
+    { .name = "name",
+      .argument = "NAME",
+      .help = "what the node is called; else as the host, without its domain" },
+    { .name = "max-wait",
+      .argument = "DURATION",
+      .help = "give up after this long, with exit code 124; else it waits as long as it takes" },
+    STATE_DIR_OPTION,
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json",
+      .fallback = "text",
+      .help = "how to print what it has become" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden join --server eden1 --token - --ca-pin \"$PIN\" < token", "with a token from a file" },
+    { "eden join --server eden1 --ca-pin \"$PIN\" --name web1 --max-wait 1h",
+      "and be approved within an hour" },
+    { 0 },
+};
+
+const Command command_join = {
+    .name = "join",
+    .group = GROUP_CLUSTER,
+    .args = "",
+    .help = "Make this machine a node of a cluster.",
+    .text =
+        "On a server, 'eden tokens create' prints the whole line to run here: with the address\n"
+        "of the server, a token, and the pin of the cluster's CA. The token never leaves this\n"
+        "machine, and a server that the pinned CA does not vouch for is told nothing.\n"
+        "\n"
+        "Without a token, somebody has to approve the key that this machine made: the command\n"
+        "prints what to run on a server, and waits. When it is ended before that, the same\n"
+        "command goes on with the same key.\n"
+        "\n"
+        "What it gains lies below agent in --state-dir: key and certificate of the node, the\n"
+        "CAs to trust, and where the servers are. An agent that runs already goes on with it.",
+    .options = options,
+    .examples = examples,
+    .run = join_run,
+};

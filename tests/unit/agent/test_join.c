@@ -1,0 +1,358 @@
+/* A machine that joins a real server over TLS. */
+#include "agent/join.h"
+
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "net/world.h"
+#include "pki/credential.h"
+#include "server/founding.h"
+#include "server/server.h"
+
+typedef struct Fixture {
+    World world;
+    Scratch *scratch;
+    Arena *arena;
+    Server *server;
+    Pin ca;
+    NodeJoin *joiner;
+    bool is_done, is_node;
+    NodeState state;
+    Error err;
+    uint32_t waits;
+    NodeJoinWait wait;
+    char wait_name[NODE_NAME_MAX + 1], why[JOIN_TEXT_MAX];
+    HttpCall *http;
+    int http_status;
+    Str http_body;
+} Fixture;
+
+static void ready(void *context)
+{
+    Fixture *f = context;
+    loop_stop(f->world.loop);
+}
+
+static void failed(void *context, const Error *err)
+{
+    fail_msg("%s", err->text);
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    f->scratch = *state;
+    *state = f;
+    f->arena = &f->scratch->arena;
+    world_open(&f->world);
+    const Str names[] = { STR("127.0.0.1") };
+    const char *place = scratch_place(f->scratch, "server");
+    Founding founding = { .state_dir = place,
+                          .settings = { .cluster = "blue",
+                                        .node = "s1",
+                                        .rpc = STR("127.0.0.1:0"),
+                                        .api = STR("127.0.0.1:0"),
+                                        .names = names,
+                                        .name_count = 1 },
+                          .now_ms = loop_wall_ms(f->world.loop) };
+    Error err;
+    assert_true(cluster_found(&founding, &f->ca, &err));
+    ServerOptions options = { .loop = f->world.loop,
+                              .state_dir = place,
+                              .socket = scratch_place(f->scratch, "socket"),
+                              .ready = ready,
+                              .failed = failed,
+                              .context = f };
+    assert_true(server_open(&options, &f->server, &err));
+    world_run(&f->world);
+    return 0;
+}
+
+static void gone(void *context)
+{
+    Fixture *f = context;
+    f->server = NULL;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    *state = f->scratch;
+    node_join_free(f->joiner);
+    http_call_free(f->http);
+    server_close(f->server, 0, gone, f);
+    while (f->server != NULL) {
+        world_pass(&f->world, 1);
+    }
+    world_close(&f->world);
+    free(f);
+    return scratch_tear_down(state);
+}
+
+/* --- The operator ---------------------------------------------------------------------------- */
+
+static void http_done(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Fixture *f = context;
+    f->http_status = answer == NULL ? 0 : answer->head->status;
+    f->http_body = answer == NULL ? STR_EMPTY : arena_copy(f->arena, answer->body);
+}
+
+static Value operate(Fixture *f, const char *method, const char *target, Str body)
+{
+    HttpCallOptions options = { .loop = f->world.loop,
+                                .method = method,
+                                .target = target,
+                                .content_type = body.len > 0 ? "application/json" : NULL,
+                                .body = body,
+                                .answer_max = 1 << 20,
+                                .timeout_ms = 10000,
+                                .done = http_done,
+                                .context = f };
+    Value value;
+    Error err;
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &options.address, &err));
+    f->http_status = -1;
+    http_call_free(TAKE(f->http));
+    f->http = http_call_new(&options);
+    while (f->http_status == -1) {
+        world_pass(&f->world, 1);
+    }
+    assert_in_range(f->http_status, 200, 299);
+    assert_true(json_parse_text(f->arena, f->http_body, NULL, &value, &err));
+    return value;
+}
+
+static Token make_token(Fixture *f)
+{
+    Token token;
+    Error err;
+    Value made = operate(f, "POST", "/v1/tokens", STR("{\"uses\":1}"));
+    assert_true(token_parse(value_str(*value_get(made, STR("token"))), &token, &err));
+    return token;
+}
+
+/* --- The joiner ------------------------------------------------------------------------------ */
+
+static void waits(void *context, const NodeJoinWait *wait)
+{
+    Fixture *f = context;
+    f->waits++;
+    f->wait = *wait;
+    snprintf(f->wait_name, sizeof f->wait_name, "%s", wait->name);
+    snprintf(f->why, sizeof f->why, "%s", wait->why);
+    loop_stop(f->world.loop);
+}
+
+static void done(void *context, const NodeState *state, const Error *err)
+{
+    Fixture *f = context;
+    f->is_done = true;
+    f->is_node = state != NULL;
+    f->err = *err;
+    if (state != NULL) {
+        f->state = *state;
+    }
+    loop_stop(f->world.loop);
+}
+
+static bool start(Fixture *f, const char *place, const Token *token, const Pin *ca, Error *err)
+{
+    NodeJoinOptions options = {
+        .loop = f->world.loop,
+        .state_dir = scratch_place(f->scratch, place),
+        .server = { .kind = ADDRESS_IP, .port = server_api_port(f->server), .host = "127.0.0.1" },
+        .name = STR("web1"),
+        .ca = *ca,
+        .token = token,
+        .waits = waits,
+        .done = done,
+        .context = f
+    };
+    f->is_done = f->is_node = false;
+    f->waits = 0;
+    return node_join_new(&options, &f->joiner, err);
+}
+
+static void join(Fixture *f, const char *place, const Token *token, const Pin *ca)
+{
+    Error err;
+    if (!start(f, place, token, ca, &err)) {
+        fail_msg("%s", err.text);
+    }
+    while (!f->is_done) {
+        world_run(&f->world);
+    }
+    node_join_free(TAKE(f->joiner));
+}
+
+static void open_agent(Fixture *f, const char *place, Directory *out)
+{
+    Error err;
+    const char *path =
+        arena_format(f->arena, "%s/agent%c", scratch_place(f->scratch, place), 0).data;
+    assert_true(directory_open(path, out, &err));
+}
+
+/* --- Tests ----------------------------------------------------------------------------------- */
+
+static void with_a_token_it_is_a_node(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Token) token = make_token(f);
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    AUTO_CLEAR(Credential) node = { 0 };
+    NodeState known;
+    Certificate *bundle;
+    uint32_t count;
+    Str text;
+    Error err;
+    join(f, "web1", &token, &f->ca);
+    assert_true(f->is_node);
+    assert_int_equal(f->waits, 0);
+    open_agent(f, "web1", &agent);
+    assert_true(credential_load(&agent, AGENT_CREDENTIAL, f->arena, &node, &err));
+    assert_string_equal(node.chain.items[0].identity.node, "web1");
+    assert_true(directory_read(&agent, f->arena, AGENT_BUNDLE, 1 << 20, &text, &err));
+    assert_true(certificates_from_pem(f->arena, text, &bundle, &count, &err));
+    assert_true(pin_equal(&bundle[0].pin, &f->ca));
+    assert_true(node_state_load(&agent, f->arena, &known, &err));
+    assert_string_equal(known.cluster, "blue");
+    assert_string_equal(known.servers[0].node, "s1");
+    assert_true(str_eq(known.servers[0].rpc,
+                       arena_format(f->arena, "127.0.0.1:%u", server_rpc_port(f->server))));
+    /* Nothing is left of asking, and it is not done twice. */
+    Joining left;
+    AUTO_CLEAR(Directory) joining = { .descriptor = -1 };
+    assert_true(directory_open_child(&agent, AGENT_JOINING, &joining, &err));
+    assert_false(joining_load(&joining, &left, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_false(start(f, "web1", &token, &f->ca, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, "eden leave"));
+}
+
+static void a_server_of_another_ca_is_told_nothing(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Token) token = make_token(f);
+    Pin wrong = f->ca;
+    wrong.bytes[5] ^= 1;
+    join(f, "web1", &token, &wrong);
+    assert_false(f->is_node);
+    assert_int_equal(f->err.kind, ERROR_DENIED);
+    Value tokens = operate(f, "GET", "/v1/tokens", STR_EMPTY);
+    Value one = value_get(tokens, STR("tokens"))->list->items[0];
+    assert_int_equal(value_get(one, STR("uses"))->integer, 0);
+}
+
+static void a_token_that_is_used_up_is_refused(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Token) token = make_token(f);
+    join(f, "web1", &token, &f->ca);
+    assert_true(f->is_node);
+    join(f, "web2", &token, &f->ca);
+    assert_false(f->is_node);
+    assert_int_equal(f->err.kind, ERROR_DENIED);
+    assert_non_null(strstr(f->err.text, "used"));
+}
+
+static void without_a_token_somebody_approves_its_key(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    char pin[PIN_TEXT + 1];
+    assert_true(start(f, "web1", NULL, &f->ca, &err));
+    while (f->waits == 0) {
+        world_run(&f->world);
+    }
+    assert_int_equal(f->wait.state, NODE_JOIN_PENDING);
+    assert_string_equal(f->wait_name, "web1");
+    pin_text(&f->wait.key, pin);
+    operate(f, "POST", "/v1/nodes/web1/approve", arena_format(f->arena, "{\"key\":\"%s\"}", pin));
+    while (!f->is_done) {
+        world_run(&f->world);
+    }
+    assert_true(f->is_node);
+    assert_int_equal(f->waits, 1); /* it says so once */
+}
+
+/* Wherever it ends, the next one comes with the same key, and the token still does. */
+static void a_join_that_was_killed_goes_on(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Token) token = make_token(f);
+    Error err;
+    Pin first = { 0 };
+    for (int ms = 0; ms < 60 && !f->is_done; ms += 3) {
+        AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+        AUTO_CLEAR(Directory) joining = { .descriptor = -1 };
+        AUTO_CLEAR(Joining) kept = { 0 };
+        P256Public key;
+        Pin pin;
+        assert_true(start(f, "web1", &token, &f->ca, &err));
+        open_agent(f, "web1", &agent);
+        assert_true(directory_open_child(&agent, AGENT_JOINING, &joining, &err));
+        assert_true(joining_load(&joining, &kept, &err));
+        assert_true(p256_public_of(kept.key, &key, &err));
+        p256_public_pin(&key, &pin);
+        assert_true(ms == 0 || pin_equal(&pin, &first));
+        first = pin;
+        world_pass(&f->world, ms);
+        node_join_free(TAKE(f->joiner));
+    }
+    if (!f->is_done) {
+        join(f, "web1", &token, &f->ca);
+    }
+    assert_true(f->is_node);
+}
+
+static void two_at_a_time_do_not_join(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    assert_true(start(f, "web1", NULL, &f->ca, &err));
+    NodeJoin *first = f->joiner;
+    assert_false(start(f, "web1", NULL, &f->ca, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    f->joiner = first;
+}
+
+static void a_wish_for_something_else_gets_another_key(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    Pin other = f->ca;
+    other.bytes[0] ^= 1;
+    join(f, "web1", NULL, &other);
+    assert_int_equal(f->err.kind, ERROR_DENIED);
+    assert_true(start(f, "web1", NULL, &f->ca, &err));
+    while (f->waits == 0) {
+        world_run(&f->world);
+    }
+    Pin key = f->wait.key;
+    node_join_free(TAKE(f->joiner));
+    assert_true(start(f, "web1", NULL, &f->ca, &err));
+    while (f->waits == 0) {
+        world_run(&f->world);
+    }
+    assert_true(pin_equal(&key, &f->wait.key));
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(with_a_token_it_is_a_node),
+        ROW(a_server_of_another_ca_is_told_nothing),
+        ROW(a_token_that_is_used_up_is_refused),
+        ROW(without_a_token_somebody_approves_its_key),
+        ROW(a_join_that_was_killed_goes_on),
+        ROW(two_at_a_time_do_not_join),
+        ROW(a_wish_for_something_else_gets_another_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
