@@ -1,0 +1,535 @@
+/* Nodes and a real server on one loop, over TLS: certificates are renewed, taken back, and the CA is
+ * exchanged while connections stand. */
+#include "agent/trust.h"
+
+#include "cluster/node_state.h"
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "net/world.h"
+#include "pki/ca.h"
+#include "pki/csr.h"
+#include "pki/trust_notice.h"
+#include "rpc/access.h"
+#include "server/founding.h"
+#include "server/server.h"
+#include "service/pki_message.h"
+
+typedef struct Fixture Fixture;
+
+typedef struct Member {
+    Fixture *f;
+    const char *name;
+    Directory directory;
+    Trust *trust;
+    GrpcClient *client;
+    bool open, closed;
+    bool asked, answered;
+    Error err;
+    GrpcStatus status;
+    Str response;
+    Buf report; /* the last one */
+} Member;
+
+enum {
+    S1,
+    WEB1,
+    MEMBERS
+};
+
+struct Fixture {
+    World world;
+    Scratch *scratch;
+    Arena *arena;
+    Server *server;
+    bool ready;
+    HttpCall *http;
+    int status;
+    Str body;
+    Member members[MEMBERS];
+};
+
+/* --- The server ----------------------------------------------------------------------------------- */
+
+static void ready(void *context)
+{
+    Fixture *f = context;
+    f->ready = true;
+    loop_stop(f->world.loop);
+}
+
+static void failed(void *context, const Error *err)
+{
+    fail_msg("%s", err->text);
+}
+
+static void gone(void *context)
+{
+    Fixture *f = context;
+    f->server = NULL;
+}
+
+static void open_server(Fixture *f)
+{
+    Error err;
+    ServerOptions options = { .loop = f->world.loop,
+                              .state_dir = scratch_place(f->scratch, "state"),
+                              .socket = scratch_place(f->scratch, "socket"),
+                              .ready = ready,
+                              .failed = failed,
+                              .context = f };
+    f->ready = false;
+    if (!server_open(&options, &f->server, &err)) {
+        fail_msg("%s", err.text);
+    }
+    world_run(&f->world);
+    assert_true(f->ready);
+}
+
+static void http_done(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Fixture *f = context;
+    f->status = answer == NULL ? 0 : answer->head->status;
+    f->body = arena_copy(f->arena, answer == NULL ? str_from_c(err->text) : answer->body);
+    loop_stop(f->world.loop);
+}
+
+/* As an operator. */
+static Value ask(Fixture *f, const char *method, const char *target, Str body)
+{
+    HttpCallOptions options = { .loop = f->world.loop,
+                                .method = method,
+                                .target = target,
+                                .content_type = body.len > 0 ? "application/json" : NULL,
+                                .body = body,
+                                .answer_max = 1 << 20,
+                                .timeout_ms = 10000,
+                                .done = http_done,
+                                .context = f };
+    Value answer;
+    Error err;
+    http_call_free(TAKE(f->http));
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &options.address, &err));
+    f->http = http_call_new(&options);
+    world_run(&f->world);
+    if (!json_parse_text(f->arena, f->body, NULL, &answer, &err)) {
+        fail_msg("%s", err.text);
+    }
+    return answer;
+}
+
+static Str text_of(Value map, const char *key)
+{
+    const MapEntry *entry = map_find_str(map.map, str_from_c(key));
+    assert_non_null(entry);
+    return value_str(entry->value);
+}
+
+static Value map_of(Value map, const char *key)
+{
+    const MapEntry *entry = map_find_str(map.map, str_from_c(key));
+    assert_non_null(entry);
+    return entry->value;
+}
+
+static Str json_of(Fixture *f, Value value)
+{
+    Buf text = buf_make_in(f->arena, BUF_UNLIMITED);
+    Error err;
+    assert_true(json_print(&text, value, NULL, &err));
+    return buf_str(&text);
+}
+
+/* --- Members -------------------------------------------------------------------------------------- */
+
+static GrpcClient *client_of(void *context)
+{
+    const Member *member = context;
+    return member->open && !member->closed ? member->client : NULL;
+}
+
+static bool report_came(void *context, Str body, Error *err)
+{
+    Member *member = context;
+    buf_reset(&member->report);
+    buf_put(&member->report, body);
+    return true;
+}
+
+static void opened(void *context)
+{
+    Member *member = context;
+    member->open = true;
+    loop_stop(member->f->world.loop);
+}
+
+static void closed(void *context, const Error *why)
+{
+    Member *member = context;
+    member->closed = true;
+    loop_stop(member->f->world.loop);
+}
+
+static void connect_member(Member *member)
+{
+    static const Http2Header protocol[] = { { { PROTOCOL_HEADER, 13 }, { "1", 1 } } };
+    Fixture *f = member->f;
+    GrpcClientOptions options = grpc_client_defaults();
+    grpc_client_free(TAKE(member->client));
+    options.loop = f->world.loop;
+    options.address =
+        (Address){ .kind = ADDRESS_IP, .port = server_rpc_port(f->server), .host = "127.0.0.1" };
+    options.tls = trust_tls(member->trust);
+    options.metadata = protocol;
+    options.metadata_count = 1;
+    options.ready = opened;
+    options.closed = closed;
+    options.context = member;
+    member->open = member->closed = false;
+    member->client = grpc_client_new(&options);
+    world_run(&f->world);
+}
+
+static void open_member(Fixture *f, Member *member, const char *place)
+{
+    Error err;
+    if (member->directory.descriptor < 0) {
+        assert_true(directory_make(scratch_place(f->scratch, place), &member->directory, &err));
+    }
+    TrustOptions options = { .loop = f->world.loop,
+                             .directory = &member->directory,
+                             .client = client_of,
+                             .report = report_came,
+                             .context = member };
+    if (!trust_open(&options, &member->trust, &err)) {
+        fail_msg("%s", err.text);
+    }
+    connect_member(member);
+    assert_true(member->open);
+}
+
+/* As `eden pki issue` lets a machine in. */
+static void admit(Fixture *f, Member *member, const char *place)
+{
+    AUTO(P256Private) *key = NULL;
+    Map *wish = map_new(f->arena, 2);
+    Certificate *chain;
+    uint32_t count;
+    Str csr;
+    Error err;
+    assert_true(p256_private_make(&key, &err));
+    assert_true(csr_make(f->arena, key, &csr, &err));
+    map_set_str(f->arena, wish, STR("name"), value_string(str_from_c(member->name)));
+    map_set_str(f->arena, wish, STR("csr"), value_string(csr));
+    Value given = ask(f, "POST", "/v1/pki/issue", json_of(f, value_map(wish)));
+    assert_int_equal(f->status, 200);
+    assert_true(
+        certificates_from_pem(f->arena, text_of(given, "certificate"), &chain, &count, &err));
+    assert_true(directory_make(scratch_place(f->scratch, place), &member->directory, &err));
+    assert_true(credential_save(&member->directory, AGENT_CREDENTIAL, key,
+                                (CertificateSet){ chain, count }, &err));
+    assert_true(
+        directory_write(&member->directory, AGENT_BUNDLE, text_of(given, "bundle"), true, &err));
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    const Str names[] = { STR("localhost") };
+    Pin pin;
+    Error err;
+    f->scratch = *state;
+    f->arena = &f->scratch->arena;
+    *state = f;
+    world_open(&f->world);
+    Founding founding = { .state_dir = scratch_place(f->scratch, "state"),
+                          .settings = { .cluster = "blue",
+                                        .node = "s1",
+                                        .rpc = STR("127.0.0.1:0"),
+                                        .api = STR("127.0.0.1:0"),
+                                        .names = names,
+                                        .name_count = 1 },
+                          .now_ms = loop_wall_ms(f->world.loop) };
+    assert_true(cluster_found(&founding, &pin, &err));
+    for (int i = 0; i < MEMBERS; i++) {
+        f->members[i] = (Member){ .f = f,
+                                  .name = i == S1 ? "s1" : "web1",
+                                  .directory = { .descriptor = -1 },
+                                  .report = buf_make(TRUST_REPORT_MAX) };
+    }
+    open_server(f);
+    admit(f, &f->members[WEB1], "web1");
+    open_member(f, &f->members[S1], "state/agent");
+    open_member(f, &f->members[WEB1], "web1");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    *state = f->scratch;
+    for (int i = 0; i < MEMBERS; i++) {
+        Member *member = &f->members[i];
+        grpc_client_free(member->client);
+        world_pass(&f->world, 0);
+        trust_free(member->trust);
+        directory_close(&member->directory);
+        buf_clear(&member->report);
+    }
+    http_call_free(f->http);
+    server_close(f->server, 0, gone, f);
+    while (f->server != NULL) {
+        world_pass(&f->world, 1);
+    }
+    world_close(&f->world);
+    free(f);
+    return scratch_tear_down(state);
+}
+
+static void renewed(void *context, const Error *err)
+{
+    Member *member = context;
+    member->answered = true;
+    member->err = err == NULL ? (Error){ 0 } : *err;
+    loop_stop(member->f->world.loop);
+}
+
+static ErrorKind renew(Member *member)
+{
+    member->answered = false;
+    trust_renew(member->trust, renewed, member);
+    if (!member->answered) {
+        world_run(&member->f->world);
+    }
+    return member->err.kind;
+}
+
+static Str serial_on_disk(Member *member)
+{
+    AUTO_CLEAR(Credential) kept = { 0 };
+    Arena *arena = member->f->arena;
+    Error err;
+    assert_true(credential_load(&member->directory, AGENT_CREDENTIAL, arena, &kept, &err));
+    return arena_copy(arena, str_from_c(kept.chain.items[0].serial));
+}
+
+static Value node_in_list(Fixture *f, const char *name)
+{
+    Value pki = ask(f, "GET", "/v1/pki", STR_EMPTY);
+    const List *nodes = map_of(pki, "nodes").list;
+    for (uint32_t i = 0; i < nodes->len; i++) {
+        if (str_eq_c(text_of(nodes->items[i], "name"), name)) {
+            return nodes->items[i];
+        }
+    }
+    fail_msg("no node '%s'", name);
+    return value_missing();
+}
+
+/* --- Tests ---------------------------------------------------------------------------------------- */
+
+static void a_node_renews_by_the_connection_that_stands(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    Str first = serial_on_disk(web);
+    Pin key = trust_status(web->trust).certificate->pin;
+    assert_int_equal(renew(web), ERROR_NONE);
+    Str second = serial_on_disk(web);
+    assert_false(str_eq(first, second));
+    /* The same enrolment, another key; and the record knows. */
+    assert_true(str_eq(str_slice(first, 0, ENROLMENT_TEXT), str_slice(second, 0, ENROLMENT_TEXT)));
+    assert_false(pin_equal(&key, &trust_status(web->trust).certificate->pin));
+    assert_true(str_eq(text_of(node_in_list(f, "web1"), "serial"), second));
+    assert_false(web->closed);
+    assert_int_equal(renew(web), ERROR_NONE);
+    /* And the next connection shows the new one. */
+    connect_member(web);
+    assert_true(web->open);
+    TrustReport report;
+    Error err;
+    assert_true(trust_report_read(f->arena, buf_str(&web->report), &report, &err));
+    assert_true(str_eq(str_from_c(report.serial), serial_on_disk(web)));
+}
+
+static void without_a_connection_it_says_so(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    grpc_client_free(TAKE(web->client));
+    web->open = false;
+    assert_int_equal(renew(web), ERROR_UNAVAILABLE);
+}
+
+static void revoking_a_node_cuts_it_off(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    assert_int_equal(renew(web), ERROR_NONE); /* it has two now */
+    ask(f, "POST", "/v1/pki/revoke", STR("{\"node\":\"web1\"}"));
+    assert_int_equal(f->status, 200);
+    while (!web->closed) {
+        world_pass(&f->world, 1);
+    }
+    assert_false(f->members[S1].closed);
+    assert_str(text_of(node_in_list(f, "web1"), "state"), "revoked");
+    connect_member(web);
+    assert_true(!web->open || web->closed);
+    ask(f, "POST", "/v1/pki/revoke", STR("{\"node\":\"s1\"}"));
+    assert_int_equal(f->status, 409);
+    ask(f, "POST", "/v1/pki/revoke", STR("{\"node\":\"web2\"}"));
+    assert_int_equal(f->status, 404);
+}
+
+static void revoking_one_certificate_leaves_the_next(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    Str first = serial_on_disk(web);
+    assert_int_equal(renew(web), ERROR_NONE);
+    connect_member(web);
+    Str body = arena_format(f->arena, "{\"serial\":\"%" STR_FMT "\"}", STR_ARG(first));
+    ask(f, "POST", "/v1/pki/revoke", body);
+    assert_int_equal(f->status, 200);
+    assert_str(text_of(node_in_list(f, "web1"), "state"), "good");
+    world_pass(&f->world, 50);
+    assert_false(web->closed);
+    body = arena_format(f->arena, "{\"serial\":\"%" STR_FMT "\"}", STR_ARG(serial_on_disk(web)));
+    ask(f, "POST", "/v1/pki/revoke", body);
+    while (!web->closed) {
+        world_pass(&f->world, 1);
+    }
+    ask(f, "POST", "/v1/pki/revoke", STR("{\"serial\":\"4a0000000000000000000000000000aa\"}"));
+    assert_int_equal(f->status, 404);
+}
+
+static void a_name_is_issued_once(void **state)
+{
+    Fixture *f = *state;
+    AUTO(P256Private) *key = NULL;
+    Str csr;
+    Error err;
+    Map *wish = map_new(f->arena, 2);
+    assert_true(p256_private_make(&key, &err));
+    assert_true(csr_make(f->arena, key, &csr, &err));
+    map_set_str(f->arena, wish, STR("name"), value_string(STR("web1")));
+    map_set_str(f->arena, wish, STR("csr"), value_string(csr));
+    ask(f, "POST", "/v1/pki/issue", json_of(f, value_map(wish)));
+    assert_int_equal(f->status, 409);
+    map_set_str(f->arena, wish, STR("csr"), value_string(STR("none")));
+    ask(f, "POST", "/v1/pki/issue", json_of(f, value_map(wish)));
+    assert_int_equal(f->status, 400);
+}
+
+static void renew_answered(void *context, GrpcStatus status, Str text, Str response)
+{
+    Member *member = context;
+    member->status = status;
+    loop_stop(member->f->world.loop);
+}
+
+/* Whoever calls gets a certificate for its own name, whatever the request says. */
+static void nobody_renews_for_somebody_else(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    Error err;
+    assert_true(grpc_client_unary(web->client, method_rows[METHOD_PKI_RENEW].path,
+                                  STR("\x0a\x02s1\x12\x01x"), 10000, renew_answered, web, &err));
+    world_run(&f->world);
+    assert_int_equal(web->status, GRPC_PERMISSION_DENIED);
+    assert_true(grpc_client_unary(web->client, method_rows[METHOD_PKI_RENEW].path, STR("\x12\x01x"),
+                                  10000, renew_answered, web, &err));
+    world_run(&f->world);
+    assert_int_equal(web->status, GRPC_INVALID_ARGUMENT);
+}
+
+/* What a session would carry: the notice down, reports up. */
+static void carry(Fixture *f)
+{
+    for (int i = 0; i < MEMBERS; i++) {
+        Member *member = &f->members[i];
+        Value notice = ask(f, "GET", "/v1/store?key=/eden/objects/pki/trust", STR_EMPTY);
+        trust_notice(member->trust, text_of(notice, "value"));
+        world_pass(&f->world, 20);
+        Map *body = map_new(f->arena, 1);
+        map_set_str(f->arena, body, STR("value"), value_string(buf_str(&member->report)));
+        const char *target =
+            arena_format(f->arena, "/v1/store?key=/eden/trust/%s%c", member->name, '\0').data;
+        ask(f, "PUT", target, json_of(f, value_map(body)));
+        assert_int_equal(f->status, 200);
+    }
+}
+
+static Str rotation_state(Fixture *f)
+{
+    return text_of(map_of(ask(f, "GET", "/v1/pki", STR_EMPTY), "rotation"), "state");
+}
+
+static void the_ca_is_exchanged_while_all_stay_connected(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    Pin before = trust_status(web->trust).bundle.items[0].pin;
+    ask(f, "POST", "/v1/pki/rotate", STR("{\"action\":\"begin\"}"));
+    assert_int_equal(f->status, 200);
+    int rounds = 0;
+    do {
+        carry(f);
+        world_pass(&f->world, 100);
+        assert_true(rounds++ < 200);
+    } while (!str_eq_c(rotation_state(f), "steady"));
+    for (int i = 0; i < MEMBERS; i++) {
+        Member *member = &f->members[i];
+        TrustStatus status = trust_status(member->trust);
+        assert_false(member->closed);
+        assert_int_equal(status.bundle.count, 1);
+        assert_false(pin_equal(&status.bundle.items[0].pin, &before));
+        assert_true(certificate_names_issuer(status.certificate, &status.bundle.items[0].pin));
+        connect_member(member); /* both sides show certificates of the next CA */
+        assert_true(member->open);
+    }
+}
+
+static void what_is_no_notice_changes_nothing(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    Pin before = trust_status(web->trust).bundle.items[0].pin;
+    trust_notice(web->trust, STR("{}"));
+    trust_notice(web->trust, STR(""));
+    trust_notice(web->trust, STR("{\"format\":\"eden.trust/2\"}"));
+    assert_true(pin_equal(&before, &trust_status(web->trust).bundle.items[0].pin));
+}
+
+/* The answer comes when who asked is gone. */
+static void it_can_be_freed_while_it_asks(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    trust_renew(web->trust, renewed, web);
+    /* The client must not outlive the TLS that it uses before it stands; this one stands. */
+    trust_free(TAKE(web->trust));
+    world_pass(&f->world, 100);
+    assert_false(web->answered);
+    open_member(f, web, "web1");
+}
+
+#define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(a_node_renews_by_the_connection_that_stands),
+        ROW(without_a_connection_it_says_so),
+        ROW(revoking_a_node_cuts_it_off),
+        ROW(revoking_one_certificate_leaves_the_next),
+        ROW(a_name_is_issued_once),
+        ROW(nobody_renews_for_somebody_else),
+        ROW(the_ca_is_exchanged_while_all_stay_connected),
+        ROW(what_is_no_notice_changes_nothing),
+        ROW(it_can_be_freed_while_it_asks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
