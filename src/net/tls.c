@@ -59,7 +59,7 @@ static bool use_material(SSL_CTX *ssl, const TlsOptions *options, const TlsMater
         material->ca.len > INT32_MAX) {
         return error_set(err, ERROR_LIMIT, "certificates of this size are none");
     }
-    if (!public && material->ca_pin.len == 0 &&
+    if (!public && material->ca_pin.len == 0 && !material->ca_shown &&
         !each_certificate(material->ca, "CA bundle", use_ca, ssl, err)) {
         return false;
     }
@@ -134,7 +134,7 @@ static void set_up_protocol(TlsContext *context, SSL_CTX *ssl)
                                        SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
         SSL_CTX_sess_set_new_cb(ssl, keep_session);
         SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-        if (context->has_pin) {
+        if (context->has_pin || context->takes_shown) {
             SSL_CTX_set_cert_verify_callback(ssl, tls_pin_verify, context);
         }
     } else {
@@ -182,16 +182,19 @@ bool tls_context_reload(TlsContext *context, const TlsMaterial *material, Error 
     if (ssl == NULL) {
         return tls_error(err, ERROR_OS, "cannot make a TLS context");
     }
-    bool had_pin = context->has_pin;
+    bool had_pin = context->has_pin, took_shown = context->takes_shown;
     context->has_pin = has_pin;
+    context->takes_shown = material->ca_shown && context->options.role == TLS_CLIENT;
     if (!set_up(context, ssl, material, err)) {
         context->has_pin = had_pin;
+        context->takes_shown = took_shown;
         SSL_CTX_free(ssl);
         return false;
     }
     if (has_pin) {
         memcpy(context->pin, pin, sizeof pin);
     }
+    context->has_shown = false;
     SSL_CTX_free(context->ssl);
     context->ssl = ssl;
     tls_tickets_forget(context);

@@ -18,6 +18,7 @@ typedef struct TlsContext TlsContext;
 enum {
     TLS_SERIAL_MAX = 40,      /* hexadecimal digits of 20 bytes, the most that RFC 5280 allows */
     TLS_FINGERPRINT_HEX = 64, /* SHA-256 of the certificate */
+    TLS_PIN_TEXT = 7 + 64,    /* "sha256:" and its digits */
 };
 
 /* What the peer proved. Without a certificate everything is zero. */
@@ -50,6 +51,10 @@ typedef struct TlsMaterial {
     /* Instead of `ca`, for a client that has no CA yet: "sha256:" and the digest of the public key
      * (SubjectPublicKeyInfo) of the CA that the server's chain must hold and end in. */
     Str ca_pin;
+    /* Instead of both, for a client that was told of no CA: takes the one that the first server
+     * shows, at the end of its chain, and from then on no other. That says nothing of who it is: it
+     * must be vouched for in another way before anything is built upon it. */
+    bool ca_shown;
 } TlsMaterial;
 
 typedef struct TlsOptions {
@@ -63,6 +68,9 @@ MUST_CHECK bool tls_context_new(Loop *loop, const TlsOptions *options, const Tls
                                 TlsContext **out, Error *err);
 void tls_context_free(TlsContext *context); /* NULL is fine */
 DEFINE_AUTO(TlsContext, tls_context_free)
+
+/* The pin of the CA that was shown, with `ca_shown`. False: nobody has shown one yet. */
+MUST_CHECK bool tls_context_shown_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1]);
 
 /* For connections from now on. Sessions of before cannot be resumed, so that all are checked
  * against the new CAs. On failure everything stays as it was. */

@@ -37,6 +37,8 @@ struct TlsContext {
     SSL_CTX *ssl;
     BIO_METHOD *socket_method;
     bool has_pin;
+    bool takes_shown; /* the pin is that of the first CA that is shown; until then there is none: */
+    bool has_shown;
     uint8_t pin[TLS_PIN_BYTES];
     TlsTicketKey ticket_keys[2]; /* the current one, the one before */
     TlsKeptSession sessions[TLS_SESSIONS_KEPT];

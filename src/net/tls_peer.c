@@ -84,24 +84,41 @@ bool tls_pin_parse(Str text, uint8_t out[TLS_PIN_BYTES], Error *err)
            error_set(err, ERROR_INVALID, "a CA pin is \"sha256:\" and 64 hexadecimal digits");
 }
 
-static bool is_pinned(const TlsContext *context, const X509 *certificate)
+static bool pin_of(const X509 *certificate, uint8_t out[TLS_PIN_BYTES])
 {
     uint8_t digest[EVP_MAX_MD_SIZE], *der = NULL;
     unsigned digest_len = 0;
     int len = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
-    bool same = len > 0 &&
-                EVP_Digest(der, (size_t)len, digest, &digest_len, EVP_sha256(), NULL) == 1 &&
-                digest_len == TLS_PIN_BYTES && memcmp(digest, context->pin, TLS_PIN_BYTES) == 0;
+    bool ok = len > 0 &&
+              EVP_Digest(der, (size_t)len, digest, &digest_len, EVP_sha256(), NULL) == 1 &&
+              digest_len == TLS_PIN_BYTES;
+    if (ok) {
+        memcpy(out, digest, TLS_PIN_BYTES);
+    }
     OPENSSL_free(der);
-    return same;
+    return ok;
+}
+
+static bool is_pinned(const TlsContext *context, const X509 *certificate)
+{
+    uint8_t pin[TLS_PIN_BYTES];
+    return pin_of(certificate, pin) && memcmp(pin, context->pin, TLS_PIN_BYTES) == 0;
 }
 
 /* In place of OpenSSL's own: only CAs of the chain that have the pinned key are trusted, and the
  * rest is checked as ever. */
 int tls_pin_verify(X509_STORE_CTX *store, void *data)
 {
-    const TlsContext *context = data;
+    TlsContext *context = data;
     STACK_OF(X509) *shown = X509_STORE_CTX_get0_untrusted(store);
+    if (context->takes_shown && !context->has_shown) {
+        /* The last of one and the same chain is the CA; a lone certificate vouches for itself. */
+        int count = sk_X509_num(shown);
+        if (count < 2 || !pin_of(sk_X509_value(shown, count - 1), context->pin)) {
+            X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_UNTRUSTED);
+            return 0;
+        }
+    }
     STACK_OF(X509) *trusted = sk_X509_new_null();
     for (int i = 0; trusted != NULL && i < sk_X509_num(shown); i++) {
         X509 *one = sk_X509_value(shown, i);
@@ -119,5 +136,13 @@ int tls_pin_verify(X509_STORE_CTX *store, void *data)
         result = X509_verify_cert(store);
     }
     sk_X509_free(trusted);
+    context->has_shown = context->takes_shown && (context->has_shown || result > 0);
     return result > 0 ? 1 : 0;
+}
+
+bool tls_context_shown_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1])
+{
+    memcpy(out, "sha256:", 7);
+    put_hex(context->pin, TLS_PIN_BYTES, out + 7);
+    return context->has_shown;
 }

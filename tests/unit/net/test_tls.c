@@ -365,6 +365,49 @@ static void a_pinned_ca_is_enough(void **state)
     assert_false(tls_context_reload(f->client_tls, &material, &err));
 }
 
+static Str with_ca(Fixture *f, Str certificate, const TestCa *ca)
+{
+    return arena_format(f->arena, "%" STR_FMT "%" STR_FMT, STR_ARG(certificate), STR_ARG(ca->pem));
+}
+
+/* Whoever it is: but always the same. */
+static void who_knows_no_ca_takes_the_first_that_is_shown(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    char pin[TLS_PIN_TEXT + 1];
+    TlsMaterial material = { .certificate = f->client.pem, .key = f->client.key, .ca_shown = true };
+    assert_true(tls_context_reload(f->client_tls, &material, &err));
+    assert_false(try(f)); /* the server does not show its CA */
+    assert_false(tls_context_shown_ca(f->client_tls, pin));
+    /* One that did not sign the certificate is no CA of it. */
+    assert_true(
+        tls_context_reload(f->server_tls,
+                           &(TlsMaterial){ .certificate = with_ca(f, f->server.pem, &f->other_ca),
+                                           .key = f->server.key,
+                                           .ca = f->ca.pem },
+                           &err));
+    assert_false(try(f));
+    assert_false(tls_context_shown_ca(f->client_tls, pin));
+    assert_true(tls_context_reload(f->server_tls,
+                                   &(TlsMaterial){ .certificate = with_ca(f, f->server.pem, &f->ca),
+                                                   .key = f->server.key,
+                                                   .ca = f->ca.pem },
+                                   &err));
+    assert_true(try(f));
+    assert_true(tls_context_shown_ca(f->client_tls, pin));
+    assert_str(pin_of(f, &f->ca), pin);
+    TestCertificate other = make_certificate(f, &f->other_ca, "DNS:localhost,IP:127.0.0.1", 5);
+    assert_true(tls_context_reload(
+        f->server_tls,
+        &(TlsMaterial){
+            .certificate = with_ca(f, other.pem, &f->other_ca), .key = other.key, .ca = f->ca.pem },
+        &err));
+    assert_false(try(f));
+    assert_true(tls_context_shown_ca(f->client_tls, pin));
+    assert_str(pin_of(f, &f->ca), pin);
+}
+
 /* Not one handshake but a peer that says nothing, and one that says nonsense. */
 static void those_who_do_not_shake_hands_are_cut(void **state)
 {
@@ -419,6 +462,7 @@ int main(void)
         ROW(an_identity_is_the_only_name),
         ROW(a_client_can_want_a_host),
         ROW(a_pinned_ca_is_enough),
+        ROW(who_knows_no_ca_takes_the_first_that_is_shown),
         ROW(those_who_do_not_shake_hands_are_cut),
         ROW(an_open_connection_ends_in_order),
         ROW(a_context_that_is_freed_stays_for_its_connections),
