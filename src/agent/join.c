@@ -28,6 +28,7 @@ struct NodeJoin {
     char nonce[JOIN_NONCE_TEXT + 1];
     int64_t asked_ms; /* by the clock, as the request says */
     LoopTimer timer;
+    bool has_ca;              /* that it goes by: told, or shown */
     uint32_t polls, failures; /* one after the other */
     NodeJoinState told;       /* that it waits */
     char why[JOIN_TEXT_MAX];
@@ -52,6 +53,14 @@ static void finish(NodeJoin *join, const NodeState *state, const Error *err)
 
 /* --- Waiting --------------------------------------------------------------------------------- */
 
+/* The CA that nobody has vouched for yet. */
+static const Pin *claim_of(const NodeJoin *join)
+{
+    return join->has_ca && join->joining.is_claim && !joining_is_trusted(&join->directory)
+               ? &join->joining.ca
+               : NULL;
+}
+
 static void wait_as(NodeJoin *join, NodeJoinState state, const char *why, int64_t delay_ms)
 {
     bool is_news = join->told != state || strcmp(join->why, why) != 0;
@@ -63,6 +72,7 @@ static void wait_as(NodeJoin *join, NodeJoinState state, const char *why, int64_
         join->options.waits(join->options.context, &(NodeJoinWait){ .state = state,
                                                                     .name = join->joining.name,
                                                                     .key = join->key,
+                                                                    .claim = claim_of(join),
                                                                     .why = join->why });
     }
 }
@@ -145,6 +155,14 @@ static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
     JoinGain gain;
     NodeState state;
     Error err = { 0 };
+    if (claim_of(join) != NULL) {
+        error_set(&err, ERROR_DENIED,
+                  "the server lets this machine in, but nobody has vouched for its CA here; remove "
+                  "'%s' on the server, and be approved there with --ssh, or join with --ca-pin",
+                  join->joining.name);
+        finish(join, NULL, &err);
+        return;
+    }
     bool ok = join_reply_accept(arena, reply, &wish, join->nonce, &gain, &err);
     if (ok) {
         make_state(arena, join, reply, &gain, &state);
@@ -213,12 +231,16 @@ static void distrusted(NodeJoin *join, Arena *arena, const Error *why)
     finish(join, NULL, &err);
 }
 
+static void shown(NodeJoin *join);
+
 static void call_done(void *context, const HttpAnswer *answer, const Error *err)
 {
     NodeJoin *join = context;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (answer != NULL) {
+    if (answer != NULL && !join->has_ca) {
+        shown(join);
+    } else if (answer != NULL) {
         answered(join, &arena, answer);
     } else if (err->kind == ERROR_DENIED) {
         distrusted(join, &arena, err);
@@ -229,35 +251,72 @@ static void call_done(void *context, const HttpAnswer *answer, const Error *err)
 
 /* --- Asking ---------------------------------------------------------------------------------- */
 
-static void ask(void *context)
+static void call(NodeJoin *join, const char *method, const char *target, Str body)
 {
-    NodeJoin *join = context;
+    http_call_free(TAKE(join->call));
+    join->call =
+        http_call_new(&(HttpCallOptions){ .loop = join->options.loop,
+                                          .address = join->options.server,
+                                          .tls = join->tls,
+                                          .tls_host = join->options.server.host,
+                                          .method = method,
+                                          .target = target,
+                                          .content_type = body.len > 0 ? "application/json" : NULL,
+                                          .body = body,
+                                          .answer_max = JOIN_REPLY_MAX,
+                                          .timeout_ms = JOIN_ASK_MS,
+                                          .done = call_done,
+                                          .context = join });
+}
+
+static void ask(NodeJoin *join)
+{
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str message;
     Error err;
-    if (join->sm.state != NODE_JOIN_ASKING) {
-        sm_move(&join->sm, NODE_JOIN_ASKING);
-    }
     join->asked_ms = loop_wall_ms(join->options.loop);
     JoinWish wish = wish_of(join);
     if (!join_request_make(&arena, &wish, &message, join->nonce, &err)) {
         finish(join, NULL, &err);
         return;
     }
-    http_call_free(TAKE(join->call));
-    join->call = http_call_new(&(HttpCallOptions){ .loop = join->options.loop,
-                                                   .address = join->options.server,
-                                                   .tls = join->tls,
-                                                   .tls_host = join->options.server.host,
-                                                   .method = "POST",
-                                                   .target = "/v1/join",
-                                                   .content_type = "application/json",
-                                                   .body = message,
-                                                   .answer_max = JOIN_REPLY_MAX,
-                                                   .timeout_ms = JOIN_ASK_MS,
-                                                   .done = call_done,
-                                                   .context = join });
+    call(join, "POST", "/v1/join", message);
+}
+
+/* Any answer shows the CA; that one is what this machine asks with from now on. */
+static void shown(NodeJoin *join)
+{
+    char text[TLS_PIN_TEXT + 1];
+    Error err = { 0 };
+    if (!tls_context_shown_ca(join->tls, text)) {
+        error_set(&err, ERROR_DENIED, "%s does not show its CA", join->joining.server);
+    } else if (pin_parse(str_from_c(text), &join->joining.ca, &err) &&
+               joining_save(&join->directory, &join->joining, &err)) {
+        join->has_ca = true;
+        ask(join);
+        return;
+    }
+    finish(join, NULL, &err);
+}
+
+/* The next thing to do. Whose CA nobody has vouched for asks once, and then looks here only: when it
+ * asks again it is let in, and must know by whom. */
+static void go(void *context)
+{
+    NodeJoin *join = context;
+    if (join->sm.state == NODE_JOIN_PENDING && claim_of(join) != NULL) {
+        loop_timer_start(&join->timer, JOIN_POLL_MS);
+        return;
+    }
+    if (join->sm.state != NODE_JOIN_ASKING) {
+        sm_move(&join->sm, NODE_JOIN_ASKING);
+    }
+    if (join->has_ca) {
+        ask(join);
+    } else {
+        call(join, "GET", "/v1/health", STR_EMPTY);
+    }
 }
 
 /* --- Life ------------------------------------------------------------------------------------ */
@@ -307,14 +366,23 @@ static bool prepare_key(NodeJoin *join, Error *err)
     Error why;
     bool goes_on =
         joining_load(&join->directory, joining, &why) && str_eq_c(options->name, joining->name) &&
-        str_eq_c(buf_str(&server), joining->server) && pin_equal(&options->ca, &joining->ca);
+        str_eq_c(buf_str(&server), joining->server) &&
+        (options->knows_no_ca ? joining->is_claim : pin_equal(&options->ca, &joining->ca));
+    join->has_ca = goes_on || !options->knows_no_ca;
+    if (goes_on && joining->is_claim && !options->knows_no_ca) {
+        joining->is_claim = false; /* told of it by now */
+        if (!joining_save(&join->directory, joining, err)) {
+            return false;
+        }
+    }
     if (!goes_on) {
         joining_clear(joining);
-        *joining = (Joining){ .ca = options->ca };
+        joining_drop(&join->directory);
+        *joining = (Joining){ .ca = options->ca, .is_claim = options->knows_no_ca };
         snprintf(joining->name, sizeof joining->name, "%" STR_FMT, STR_ARG(options->name));
         snprintf(joining->server, sizeof joining->server, "%" STR_FMT, STR_ARG(buf_str(&server)));
         if (!p256_private_make(&joining->key, err) ||
-            !joining_save(&join->directory, joining, err)) {
+            (join->has_ca && !joining_save(&join->directory, joining, err))) {
             return false;
         }
     }
@@ -328,14 +396,17 @@ static bool prepare_key(NodeJoin *join, Error *err)
 static bool prepare_tls(NodeJoin *join, Error *err)
 {
     char pin[PIN_TEXT + 1];
-    pin_text(&join->options.ca, pin);
+    pin_text(&join->joining.ca, pin);
+    TlsMaterial material = { .ca_pin = join->has_ca ? str_from_c(pin) : STR_EMPTY,
+                             .ca_shown = !join->has_ca };
     return tls_context_new(join->options.loop,
-                           &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
-                           &(TlsMaterial){ .ca_pin = str_from_c(pin) }, &join->tls, err);
+                           &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" }, &material,
+                           &join->tls, err);
 }
 
 bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err)
 {
+    BUG_IF(options->knows_no_ca && options->token != NULL);
     if (!node_name_check(options->name, err)) {
         return false;
     }
@@ -351,7 +422,7 @@ bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err)
         join->options.token = &join->token;
     }
     sm_init(&join->sm, &table, join, "join", NODE_JOIN_ASKING);
-    loop_timer_init(&join->timer, options->loop, ask, join);
+    loop_timer_init(&join->timer, options->loop, go, join);
     if (!open_directories(join, err) || !refuse_second(join, err) || !prepare_key(join, err) ||
         !prepare_tls(join, err)) {
         node_join_free(join);

@@ -5,7 +5,9 @@
  *            -> away    -> asking ...     no server answers at present
  *            -> done
  *
- * The server must show that the pinned CA vouches for it under the name by which it is asked. What
+ * The server must show that the pinned CA vouches for it under the name by which it is asked. Without
+ * a pin, the CA that the server shows is a claim: with it this machine asks, once, and then it waits
+ * until a server has asked it over SSH (ssh_answer.h) and so vouched for that CA. What
  * it gains is on disk when `done` is called, and is nothing before all of it is: a joiner that is
  * killed at any moment is started again and goes on with the same key (joining.h). */
 #pragma once
@@ -33,6 +35,7 @@ typedef struct NodeJoinWait {
     NodeJoinState state; /* NODE_JOIN_PENDING or NODE_JOIN_AWAY */
     const char *name;    /* that it asks for */
     Pin key;             /* of its key: what has to be approved */
+    const Pin *claim;    /* the CA that the server has shown and nobody vouched for; else NULL */
     const char *why;     /* in the words of the server, or why there is none */
 } NodeJoinWait;
 
@@ -42,6 +45,7 @@ typedef struct NodeJoinOptions {
     Address server; /* of its API */
     Str name;       /* the one to have */
     Pin ca;
+    bool knows_no_ca;   /* `ca` is not looked at, and there is no token */
     const Token *token; /* copied; NULL: somebody has to approve it */
     /* It waits, and not for what it waited for last. May be NULL. */
     void (*waits)(void *context, const NodeJoinWait *wait);

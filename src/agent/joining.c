@@ -3,9 +3,10 @@
 #include "base/json_text.h"
 #include "pki/json_fields.h"
 
-#define KEY_FILE  "key.pem"
-#define WISH_FILE "wish.json"
-#define FORMAT    "eden.join-wish/1"
+#define KEY_FILE     "key.pem"
+#define WISH_FILE    "wish.json"
+#define TRUSTED_FILE "trusted.pem"
+#define FORMAT       "eden.join-wish/1"
 
 enum {
     WISH_MAX = 4096, /* bytes */
@@ -34,6 +35,7 @@ bool joining_save(const Directory *directory, const Joining *joining, Error *err
     put_text(&wish, "name", joining->name);
     put_text(&wish, "server", joining->server);
     put_text(&wish, "ca", ca);
+    buf_put_c(&wish, joining->is_claim ? ",\n  \"claim\": true" : "");
     buf_put_c(&wish, "\n}\n");
     return p256_private_text(joining->key, &key, err) &&
            directory_write(directory, KEY_FILE, str_from(key.text, key.len), true, err) &&
@@ -42,12 +44,11 @@ bool joining_save(const Directory *directory, const Joining *joining, Error *err
 
 static bool read_wish(Arena *arena, Str text, Joining *out, Error *err)
 {
-    Value object, said, name, server, ca;
+    Value object, said, name, server, ca, claim = value_bool(false);
     const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "name", VALUE_STRING, false, &name },
-        { "server", VALUE_STRING, false, &server },
-        { "ca", VALUE_STRING, false, &ca },
+        { "format", VALUE_STRING, false, &said },   { "name", VALUE_STRING, false, &name },
+        { "server", VALUE_STRING, false, &server }, { "ca", VALUE_STRING, false, &ca },
+        { "claim", VALUE_BOOL, true, &claim },
     };
     if (!json_object_read(arena, text, WISH_MAX, WISH_NODES, &object, err) ||
         !json_format_check(object, FORMAT, err) ||
@@ -55,6 +56,7 @@ static bool read_wish(Arena *arena, Str text, Joining *out, Error *err)
         !node_name_check(value_str(name), err) || !pin_parse(value_str(ca), &out->ca, err)) {
         return false;
     }
+    out->is_claim = claim.boolean;
     return (json_copy(name, out->name, sizeof out->name) &&
             json_copy(server, out->server, sizeof out->server)) ||
            error_set(err, ERROR_INVALID, "a text is too long");
@@ -94,4 +96,15 @@ void joining_drop(const Directory *directory)
     Error gone;
     (void)!directory_remove(directory, WISH_FILE, &gone);
     (void)!directory_remove(directory, KEY_FILE, &gone);
+    (void)!directory_remove(directory, TRUSTED_FILE, &gone);
+}
+
+bool joining_trust(const Directory *directory, Str bundle, Error *err)
+{
+    return directory_write(directory, TRUSTED_FILE, bundle, true, err);
+}
+
+bool joining_is_trusted(const Directory *directory)
+{
+    return directory_has(directory, TRUSTED_FILE);
 }

@@ -1,7 +1,8 @@
 /* What a machine keeps on disk that asks to become a node: its key, and what it asked for. With it a
  * join that was killed, or that waits for somebody, goes on as the same machine.
  *
- * A directory below the agent's: key.pem, and wish.json ("eden.join-wish/1"). */
+ * A directory below the agent's: key.pem, and wish.json ("eden.join-wish/1"). When a server has asked
+ * this machine over SSH (ssh_answer.h), the CAs that it vouched for are in trusted.pem. */
 #pragma once
 
 #include "net/address.h"
@@ -16,6 +17,7 @@ typedef struct Joining {
     char name[NODE_NAME_MAX + 1];
     char server[JOINING_SERVER_MAX + 1]; /* the address of its API, with the port */
     Pin ca;                              /* the one that it is told to trust */
+    bool is_claim; /* only shown by the server: nothing is taken from it before it is vouched for */
     P256Private *key;
 } Joining;
 
@@ -26,5 +28,9 @@ DEFINE_AUTO_CLEAR(Joining, joining_clear)
 MUST_CHECK bool joining_save(const Directory *directory, const Joining *joining, Error *err);
 /* Fails with ERROR_NOT_FOUND when nothing was asked for, ERROR_INVALID for what is damaged. */
 MUST_CHECK bool joining_load(const Directory *directory, Joining *out, Error *err);
-/* Takes both away; what is not there is fine. */
+/* Takes all of it away; what is not there is fine. */
 void joining_drop(const Directory *directory);
+
+/* Somebody who may log in here as root has vouched for these CAs, in PEM. Durable when it returns. */
+MUST_CHECK bool joining_trust(const Directory *directory, Str bundle, Error *err);
+bool joining_is_trusted(const Directory *directory);

@@ -1,5 +1,6 @@
 /* eden join: makes this machine a node of a cluster. */
 #include "agent/join.h"
+#include "agent/ssh_answer.h"
 #include "base/ascii_case.h"
 #include "cli/cluster_client.h"
 #include "cli/output.h"
@@ -9,7 +10,8 @@
 #include "sys/machine.h"
 
 enum {
-    TOKEN_INPUT_MAX = 4096 /* bytes of standard input */
+    TOKEN_INPUT_MAX = 4096, /* bytes of standard input */
+    HOST_KEY_MAX = 4096     /* bytes of its file */
 };
 
 typedef struct Work {
@@ -60,10 +62,10 @@ static bool read_wish(Work *work, Error *err)
     const char *pin = invocation_text(invocation, "ca-pin");
     const char *name = invocation_text(invocation, "name");
     NodeJoinOptions *options = &work->options;
-    if (server == NULL || pin == NULL) {
+    if (server == NULL || (pin == NULL && token != NULL)) {
         return error_set(err, ERROR_INVALID,
-                         "needs --server and --ca-pin; 'eden tokens create' on a server prints the "
-                         "whole line");
+                         "needs --server, and with a token --ca-pin; 'eden tokens create' on a "
+                         "server prints the whole line");
     }
     if (!address_parse(str_from_c(server), PORT_API, &options->server, err)) {
         return error_wrap(err, "--server");
@@ -71,7 +73,8 @@ static bool read_wish(Work *work, Error *err)
     if (options->server.kind == ADDRESS_UNIX) {
         return error_set(err, ERROR_INVALID, "--server is a name or an IP address");
     }
-    if (!pin_parse(str_from_c(pin), &options->ca, err)) {
+    options->knows_no_ca = pin == NULL;
+    if (pin != NULL && !pin_parse(str_from_c(pin), &options->ca, err)) {
         return error_wrap(err, "--ca-pin");
     }
     options->name = name == NULL ? own_name(invocation->arena) : str_from_c(name);
@@ -85,11 +88,41 @@ static bool read_wish(Work *work, Error *err)
 
 /* --- What happens ---------------------------------------------------------------------------- */
 
+/* As the line to approve it has it; in another place than usual it is for people to look up. */
+static Str own_host_key(Arena *arena)
+{
+    Str text, word, rest;
+    Error err;
+    if (!file_read(arena, "/etc/ssh/ssh_host_ed25519_key.pub", HOST_KEY_MAX, &text, &err) ||
+        !str_starts(text, STR("ssh-ed25519 "))) {
+        return STR("HOST-KEY");
+    }
+    rest = str_from_offset(text, 12);
+    return str_split_next(&rest, ' ', &word) ? str_slice(text, 0, 12 + str_trim(word).len)
+                                             : STR("HOST-KEY");
+}
+
+static void tell_claim(const Work *work, const NodeJoinWait *wait)
+{
+    char ca[PIN_TEXT + 1], key[PIN_TEXT + 1];
+    Arena *arena = work->invocation->arena;
+    pin_text(wait->claim, ca);
+    pin_text(&wait->key, key);
+    stream_put_format(work->invocation->err,
+                      "waiting until the server asks this machine over SSH, as '%s'; there run\n"
+                      "  eden nodes approve %s --ssh root@%" STR_FMT " --host-key '%" STR_FMT "'\n"
+                      "Its key is %s. Nobody has vouched yet for the CA that was shown, %s.\n",
+                      wait->name, wait->name, STR_ARG(machine_host_name(arena)),
+                      STR_ARG(own_host_key(arena)), key, ca);
+}
+
 static void waits(void *context, const NodeJoinWait *wait)
 {
     Work *work = context;
     Stream *to = work->invocation->err;
-    if (wait->state == NODE_JOIN_PENDING) {
+    if (wait->state == NODE_JOIN_PENDING && wait->claim != NULL) {
+        tell_claim(work, wait);
+    } else if (wait->state == NODE_JOIN_PENDING) {
         char pin[PIN_TEXT + 1];
         pin_text(&wait->key, pin);
         stream_put_format(to,
@@ -153,8 +186,27 @@ static int succeed(const Work *work)
     return EXIT_OK;
 }
 
+/* What a server asks that has logged in here comes in by standard input. */
+static int answer_run(Invocation *invocation)
+{
+    Work work = { .invocation = invocation };
+    Buf answer = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    JoinAnswerResult result;
+    Str question;
+    if (!file_read(invocation->arena, "-", JOIN_QUESTION_MAX, &question, &work.err) ||
+        !ssh_answer(invocation_text(invocation, "state-dir"), question, &result, &answer,
+                    &work.err)) {
+        return fail(&work);
+    }
+    stream_put_format(invocation->out, "%" STR_FMT "\n", STR_ARG(buf_str(&answer)));
+    return result == JOIN_ANSWER_TRUSTED ? EXIT_OK : EXIT_CONFLICT;
+}
+
 static int join_run(Invocation *invocation)
 {
+    if (invocation_flag(invocation, "answer")) {
+        return answer_run(invocation);
+    }
     AUTO(Loop) *loop = NULL;
     Work work = { .invocation = invocation };
     NodeJoin *join = NULL;
@@ -195,13 +247,16 @@ static const Option options[] = {
       .help = "lets this machine in at once; '-' reads it from standard input" },
     { .name = "ca-pin",
       .argument = "PIN",
-      .help = "the CA that vouches for the server: sha256: and 64 digits" },
+      .help = "the CA that vouches for the server: sha256: and 64 digits; without it a server has "
+              "to ask this machine over SSH" },
     { .name = "name",
       .argument = "NAME",
       .help = "what the node is called; else as the host, without its domain" },
     { .name = "max-wait",
       .argument = "DURATION",
       .help = "give up after this long, with exit code 124; else it waits as long as it takes" },
+    { .name = "answer",
+      .help = "for servers that ask over SSH: answer what stands on standard input, and end" },
     STATE_DIR_OPTION,
     { .name = "output",
       .letter = 'o',
@@ -216,6 +271,7 @@ static const Example examples[] = {
     { "eden join --server eden1 --token - --ca-pin \"$PIN\" < token", "with a token from a file" },
     { "eden join --server eden1 --ca-pin \"$PIN\" --name web1 --max-wait 1h",
       "and be approved within an hour" },
+    { "eden join --server eden1 --name web1", "and be asked by the server over SSH" },
     { 0 },
 };
 
@@ -232,6 +288,11 @@ const Command command_join = {
         "Without a token, somebody has to approve the key that this machine made: the command\n"
         "prints what to run on a server, and waits. When it is ended before that, the same\n"
         "command goes on with the same key.\n"
+        "\n"
+        "Without --ca-pin it does not know whom it asks. Then the server has to log in here over\n"
+        "SSH, which 'eden nodes approve --ssh' makes it do: it tells which CA is to be trusted, "
+        "and\n"
+        "hears which key this machine has made. Until then nothing is taken from the server.\n"
         "\n"
         "What it gains lies below agent in --state-dir: key and certificate of the node, the\n"
         "CAs to trust, and where the servers are. An agent that runs already goes on with it.",

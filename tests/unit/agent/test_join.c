@@ -1,6 +1,7 @@
 /* A machine that joins a real server over TLS. */
 #include "agent/join.h"
 
+#include "agent/ssh_answer.h"
 #include "lang/json.h"
 #include "net/http_client.h"
 #include "net/world.h"
@@ -20,6 +21,7 @@ typedef struct Fixture {
     Error err;
     uint32_t waits;
     NodeJoinWait wait;
+    Pin claim;
     char wait_name[NODE_NAME_MAX + 1], why[JOIN_TEXT_MAX];
     HttpCall *http;
     int http_status;
@@ -140,6 +142,7 @@ static void waits(void *context, const NodeJoinWait *wait)
     Fixture *f = context;
     f->waits++;
     f->wait = *wait;
+    f->claim = wait->claim == NULL ? (Pin){ { 0 } } : *wait->claim;
     snprintf(f->wait_name, sizeof f->wait_name, "%s", wait->name);
     snprintf(f->why, sizeof f->why, "%s", wait->why);
     loop_stop(f->world.loop);
@@ -164,7 +167,8 @@ static bool start(Fixture *f, const char *place, const Token *token, const Pin *
         .state_dir = scratch_place(f->scratch, place),
         .server = { .kind = ADDRESS_IP, .port = server_api_port(f->server), .host = "127.0.0.1" },
         .name = STR("web1"),
-        .ca = *ca,
+        .ca = ca == NULL ? (Pin){ { 0 } } : *ca,
+        .knows_no_ca = ca == NULL,
         .token = token,
         .waits = waits,
         .done = done,
@@ -341,6 +345,143 @@ static void a_wish_for_something_else_gets_another_key(void **state)
     assert_true(pin_equal(&key, &f->wait.key));
 }
 
+/* --- By SSH ---------------------------------------------------------------------------------- */
+
+/* Without being told of a CA, until it has asked. */
+static void start_claim(Fixture *f)
+{
+    Error err;
+    if (!start(f, "web1", NULL, NULL, &err)) {
+        fail_msg("%s", err.text);
+    }
+    while (f->waits == 0 && !f->is_done) {
+        world_run(&f->world);
+    }
+}
+
+static void approve_key(Fixture *f, const Pin *key)
+{
+    char pin[PIN_TEXT + 1];
+    pin_text(key, pin);
+    operate(f, "POST", "/v1/nodes/web1/approve", arena_format(f->arena, "{\"key\":\"%s\"}", pin));
+}
+
+/* What a server asks that has logged in, and what follows. */
+static JoinAnswer answer(Fixture *f, const char *node, const Pin *key, const char *ca_of)
+{
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    JoinQuestion question = { .cluster = "blue", .key = *key };
+    Buf text = buf_make_in(f->arena, BUF_UNLIMITED), out = buf_make_in(f->arena, BUF_UNLIMITED);
+    JoinAnswerResult result;
+    JoinAnswer read;
+    Error err;
+    snprintf(question.node, sizeof question.node, "%s", node);
+    open_agent(f, ca_of, &agent);
+    assert_true(directory_read(&agent, f->arena, AGENT_BUNDLE, 1 << 20, &question.bundle, &err));
+    join_question_print(&question, &text);
+    if (!ssh_answer(scratch_place(f->scratch, "web1"), buf_str(&text), &result, &out, &err)) {
+        fail_msg("%s", err.text);
+    }
+    assert_true(join_answer_read(f->arena, buf_str(&out), &read, &err));
+    assert_int_equal(read.result, result);
+    return read;
+}
+
+static void machine_that_knows_no_ca_waits_until_it_is_asked_over_ssh(void **state)
+{
+    Fixture *f = *state;
+    start_claim(f);
+    Pin key = f->wait.key;
+    assert_int_equal(f->wait.state, NODE_JOIN_PENDING);
+    assert_true(pin_equal(&f->claim, &f->ca));
+    Value node = operate(f, "GET", "/v1/nodes/web1", STR_EMPTY);
+    assert_int_equal(value_get(node, STR("waiting"))->kind, VALUE_MAP);
+    JoinAnswer told = answer(f, "web1", &key, "server");
+    assert_int_equal(told.result, JOIN_ANSWER_TRUSTED);
+    assert_true(pin_equal(&told.key, &key));
+    approve_key(f, &key);
+    while (!f->is_done) {
+        world_run(&f->world);
+    }
+    if (!f->is_node) {
+        fail_msg("%s", f->err.text);
+    }
+    /* Nothing of it is left. */
+    assert_int_equal(answer(f, "web1", &key, "server").result, JOIN_ANSWER_NOT_ASKED);
+}
+
+/* Who is let in by its key alone would take the CA of whoever stands between. */
+static void claimed_ca_is_not_taken_because_somebody_approved_the_key(void **state)
+{
+    Fixture *f = *state;
+    start_claim(f);
+    Pin key = f->wait.key;
+    approve_key(f, &key);
+    world_pass(&f->world, 3 * JOIN_POLL_MS);
+    assert_false(f->is_done); /* it does not even ask */
+    node_join_free(TAKE(f->joiner));
+    start_claim(f);
+    assert_true(f->is_done);
+    assert_false(f->is_node);
+    assert_int_equal(f->err.kind, ERROR_DENIED);
+    assert_non_null(strstr(f->err.text, "vouched"));
+}
+
+static void question_for_somebody_else_is_not_trusted(void **state)
+{
+    Fixture *f = *state;
+    start_claim(f);
+    Pin key = f->wait.key, other = key;
+    other.bytes[0] ^= 1;
+    assert_int_equal(answer(f, "web1", &other, "server").result, JOIN_ANSWER_OTHER_KEY);
+    assert_int_equal(answer(f, "web2", &key, "server").result, JOIN_ANSWER_OTHER_NAME);
+    /* Another cluster's CA. */
+    const Str names[] = { STR("127.0.0.1") };
+    Founding founding = { .state_dir = scratch_place(f->scratch, "other"),
+                          .settings = { .cluster = "blue",
+                                        .node = "s1",
+                                        .rpc = STR("127.0.0.1:0"),
+                                        .api = STR("127.0.0.1:0"),
+                                        .names = names,
+                                        .name_count = 1 },
+                          .now_ms = loop_wall_ms(f->world.loop) };
+    Error err;
+    Pin ca;
+    assert_true(cluster_found(&founding, &ca, &err));
+    JoinAnswer told = answer(f, "web1", &key, "other");
+    assert_int_equal(told.result, JOIN_ANSWER_OTHER_CA);
+    approve_key(f, &key);
+    world_pass(&f->world, 2 * JOIN_POLL_MS);
+    assert_false(f->is_done);
+}
+
+static void join_with_a_claim_goes_on_with_the_same_key(void **state)
+{
+    Fixture *f = *state;
+    start_claim(f);
+    Pin key = f->wait.key;
+    node_join_free(TAKE(f->joiner));
+    start_claim(f);
+    assert_true(pin_equal(&f->wait.key, &key));
+    assert_true(pin_equal(&f->claim, &f->ca));
+    node_join_free(TAKE(f->joiner));
+    /* Being told of that very CA is as good as being asked over SSH. */
+    approve_key(f, &key);
+    join(f, "web1", NULL, &f->ca);
+    assert_true(f->is_node);
+}
+
+static void what_is_no_question_is_answered_with_an_error(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Buf) out = buf_make(JOIN_ANSWER_MAX);
+    JoinAnswerResult result;
+    Error err;
+    assert_false(ssh_answer(scratch_place(f->scratch, "web1"), STR("hello"), &result, &out, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_int_equal(out.len, 0);
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -353,6 +494,11 @@ int main(void)
         ROW(a_join_that_was_killed_goes_on),
         ROW(two_at_a_time_do_not_join),
         ROW(a_wish_for_something_else_gets_another_key),
+        ROW(machine_that_knows_no_ca_waits_until_it_is_asked_over_ssh),
+        ROW(claimed_ca_is_not_taken_because_somebody_approved_the_key),
+        ROW(question_for_somebody_else_is_not_trusted),
+        ROW(join_with_a_claim_goes_on_with_the_same_key),
+        ROW(what_is_no_question_is_answered_with_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
