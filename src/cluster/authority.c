@@ -382,6 +382,15 @@ static RotationNode rotation_node(const Authority *authority, const NodeTrust *o
     return node;
 }
 
+/* Who has no certificate that is still believed is out already, and has nothing to lose. */
+static bool counts(const Authority *authority, const NodeTrust *one)
+{
+    const NodeRecord *record = &one->node->record;
+    bool is_out = one->is_left || one->is_revoked ||
+                  record->not_after_ms <= loop_wall_ms(authority->options.at.loop);
+    return record->is_server || !is_out;
+}
+
 static void keep_waits(Authority *authority, const RotationPlan *plan)
 {
     arena_reset(&authority->looked);
@@ -412,7 +421,7 @@ static void listed(void *context, const TrustListing *listing, const Error *err)
     uint32_t count = 0;
     RotationPlan plan;
     for (uint32_t i = 0; i < listing->count; i++) {
-        if (!listing->nodes[i].is_left) {
+        if (counts(authority, &listing->nodes[i])) {
             nodes[count++] = rotation_node(authority, &listing->nodes[i]);
         }
     }

@@ -8,6 +8,10 @@
 #include "pki/trust_notice.h"
 #include "scratch.h"
 
+enum {
+    LATER_MS = 3600 * 1000, /* until certificates of nodes expire */
+};
+
 typedef struct Fixture {
     Scratch *scratch;
     StoreWorld world;
@@ -95,7 +99,9 @@ static void put_value(Fixture *f, Str key, Str value)
 
 static void put_node(Fixture *f, const char *name, bool is_server)
 {
-    NodeRecord record = { .is_server = is_server, .labels = value_missing() };
+    NodeRecord record = { .is_server = is_server,
+                          .not_after_ms = loop_wall_ms(f->world.at.loop) + LATER_MS,
+                          .labels = value_missing() };
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
     node_record_print(&record, &text);
@@ -452,6 +458,18 @@ static void it_goes_on_without_a_node_that_is_left(void **state)
     expect_wait(f, ROTATION_DISTRIBUTE, "does not trust");
 }
 
+/* Nothing is kept from a node whose certificate is worth nothing any more. */
+static void it_does_not_wait_for_who_is_out(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", false);
+    begin(f);
+    expect_wait(f, ROTATION_DISTRIBUTE, "does not trust");
+    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + LATER_MS);
+    pass(f);
+    expect_state(f, ROTATION_STEADY);
+}
+
 static void there_is_one_rotation_at_a_time(void **state)
 {
     Fixture *f = *state;
@@ -496,6 +514,7 @@ int main(void)
         ROW(turning_back_before_anybody_has_one),
         ROW(turning_back_while_nodes_renew),
         ROW(it_goes_on_without_a_node_that_is_left),
+        ROW(it_does_not_wait_for_who_is_out),
         ROW(there_is_one_rotation_at_a_time),
         ROW(it_can_end_at_any_time),
     };
