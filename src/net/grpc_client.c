@@ -21,7 +21,7 @@ GrpcClientOptions grpc_client_defaults(void)
         .connection_max = 64 << 20,
     };
     /* Asks first, so that a server need not. */
-    options.http2.ping_after_ms = 20000;
+    options.http2.ping_after_ms = 25000;
     options.http2.connection_window = 1 << 20;
     return options;
 }

@@ -259,7 +259,9 @@ static void beat(void *context)
         finish(session, &why);
         return;
     }
-    loop_timer_start(&session->timer, SESSION_BEAT_MS);
+    /* Of thousands of sessions many beat at the same moment, so that the loop wakes up seldom. */
+    loop_timer_start(&session->timer,
+                     SESSION_BEAT_MS - loop_now_ms(session->options.loop) % SESSION_BEAT_STEP_MS);
     session->options.ops->beat(session->options.context);
 }
 

@@ -19,7 +19,8 @@ typedef struct SessionServer SessionServer;
 enum {
     SESSION_HELLO_MS = 15 * 1000,      /* for the node's hello */
     SESSION_LEASE_S = 15,              /* so long a node that was cut off counts as alive */
-    SESSION_BEAT_MS = 5 * 1000,        /* that often its lease is kept alive */
+    SESSION_BEAT_MS = 10 * 1000,       /* that often, at least, its lease is kept alive */
+    SESSION_BEAT_STEP_MS = 500,        /* at multiples of this */
     SESSION_RETRY_MS = 1000,           /* about so long until a write is tried again */
     SESSION_INBOX_BYTES = 1024 * 1024, /* that wait to be taken; one message more than that */
 };

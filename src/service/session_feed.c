@@ -15,7 +15,6 @@ typedef struct FeedRead {
 
 struct SessionFeed {
     SessionFeedOptions options;
-    Arena arena; /* of the range */
     bool telling;
     bool failed;
 
@@ -30,6 +29,7 @@ struct SessionFeed {
     bool reset_due;   /* as soon as that is */
     bool open;        /* a part of a revision was told, the rest follows */
     int64_t position; /* all up to here is told */
+    char range[];     /* its bytes; an arena of its own would cost more than all the rest */
 };
 
 static void read_page(SessionFeed *feed);
@@ -162,6 +162,7 @@ static void tell_page(SessionFeed *feed, const StoreReply *reply)
         buf_put_char(&feed->from, '\0');
     } else {
         feed->resetting = false;
+        buf_clear(&feed->from);
         feed->position = feed->pinned;
     }
     tell(feed, &(Changes){ .changes = changes,
@@ -233,16 +234,25 @@ static void retry_runs(void *context)
 
 /* --- What the owner says ----------------------------------------------------------------------- */
 
+static Str keep(char *place, Str text)
+{
+    if (text.len > 0) {
+        memcpy(place, text.data, text.len);
+    }
+    return str_from(place, text.len);
+}
+
 bool session_feed_new(const SessionFeedOptions *options, SessionFeed **out, Error *err)
 {
-    SessionFeed *feed = calloc(1, sizeof *feed);
+    SessionRange range = options->range;
+    size_t size = sizeof(SessionFeed) + range.key.len + range.end.len;
+    SessionFeed *feed = calloc(1, size);
     if (feed == NULL) {
-        memory_exhausted(sizeof *feed);
+        memory_exhausted(size);
     }
     feed->options = *options;
-    arena_init(&feed->arena, ARENA_UNLIMITED);
-    feed->options.range.key = arena_copy(&feed->arena, options->range.key);
-    feed->options.range.end = arena_copy(&feed->arena, options->range.end);
+    feed->options.range.key = keep(feed->range, range.key);
+    feed->options.range.end = keep(feed->range + range.key.len, range.end);
     feed->from = buf_make(STORE_KEY_MAX + 1);
     loop_timer_init(&feed->retry, options->loop, retry_runs, feed);
     feed->position = options->revision;
@@ -267,7 +277,6 @@ void session_feed_free(SessionFeed *feed)
     loop_timer_stop(&feed->retry);
     store_watch_cancel(feed->watch);
     buf_clear(&feed->from);
-    arena_clear(&feed->arena);
     free(feed);
 }
 

@@ -59,15 +59,24 @@ static void grow(Leases *leases)
 
 /* --- Their ends ------------------------------------------------------------------------------ */
 
+/* The timer goes on as it was started: most leases are kept alive many times before it runs, and
+ * then it sees how much time is left. */
 static void renew(Lease *lease)
 {
     lease->due_ms = loop_now_ms(lease->store->loop) + lease->ttl_s * 1000;
-    loop_timer_start(&lease->timer, lease->ttl_s * 1000);
+    if (!loop_timer_started(&lease->timer)) {
+        loop_timer_start(&lease->timer, lease->ttl_s * 1000);
+    }
 }
 
 static void expire(void *context)
 {
     Lease *lease = context;
+    int64_t left = lease->due_ms - loop_now_ms(lease->store->loop);
+    if (left > 0) {
+        loop_timer_start(&lease->timer, left);
+        return;
+    }
     lease->over = true;
     Job *job = job_new(JOB_REVOKE);
     job->lease = lease->id;

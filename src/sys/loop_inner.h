@@ -20,13 +20,20 @@ typedef struct LoopQueue {
     LoopTask *first, *last;
 } LoopQueue;
 
+/* When a timer is due stands here again: looking for the next one touches no timer. */
+typedef struct TimerEntry {
+    int64_t due_ms;
+    uint64_t order;
+    LoopTimer *timer;
+} TimerEntry;
+
 struct Loop {
     bool is_virtual;
     pthread_t thread;
     atomic_bool stopping;
 
-    /* A heap by due_ms and order; timers[i]->place is i + 1. */
-    LoopTimer **timers;
+    /* A heap by due_ms and order; timers[i].timer->place is i + 1. */
+    TimerEntry *timers;
     uint32_t timer_count, timer_cap;
     uint64_t timer_order; /* of the next one that is started */
 

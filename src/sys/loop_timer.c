@@ -1,48 +1,55 @@
-/* The timers of a loop: a binary heap of pointers in which each timer knows its place, so that
- * thousands that are started and stopped all the time cost a struct each and nothing more. */
+/* The timers of a loop: a heap with four children to a place, in which each timer knows its own, so
+ * that tens of thousands that are started and stopped all the time cost little more than a struct
+ * each. */
 #include <stdlib.h>
 
 #include "base/bug.h"
 #include "sys/loop_inner.h"
 
 enum {
-    TIMERS_FIRST = 16
+    TIMERS_FIRST = 16,
+    CHILDREN = 4,
 };
 
-static bool earlier(const LoopTimer *a, const LoopTimer *b)
+static bool earlier(const TimerEntry *a, const TimerEntry *b)
 {
     return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->order < b->order;
 }
 
-static void put_at(Loop *loop, uint32_t at, LoopTimer *timer)
+static void put_at(Loop *loop, uint32_t at, TimerEntry entry)
 {
-    loop->timers[at] = timer;
-    timer->place = at + 1;
+    loop->timers[at] = entry;
+    entry.timer->place = at + 1;
 }
 
-static void sift_up(Loop *loop, uint32_t at, LoopTimer *timer)
+static void sift_up(Loop *loop, uint32_t at, TimerEntry entry)
 {
-    while (at > 0 && earlier(timer, loop->timers[(at - 1) / 2])) {
-        put_at(loop, at, loop->timers[(at - 1) / 2]);
-        at = (at - 1) / 2;
+    while (at > 0 && earlier(&entry, &loop->timers[(at - 1) / CHILDREN])) {
+        put_at(loop, at, loop->timers[(at - 1) / CHILDREN]);
+        at = (at - 1) / CHILDREN;
     }
-    put_at(loop, at, timer);
+    put_at(loop, at, entry);
 }
 
-static void sift_down(Loop *loop, uint32_t at, LoopTimer *timer)
+static void sift_down(Loop *loop, uint32_t at, TimerEntry entry)
 {
-    for (uint32_t child = 2 * at + 1; child < loop->timer_count; child = 2 * at + 1) {
-        if (child + 1 < loop->timer_count &&
-            earlier(loop->timers[child + 1], loop->timers[child])) {
-            child++;
+    for (;;) {
+        uint32_t first = CHILDREN * at + 1, end = first + CHILDREN, best = first;
+        if (end > loop->timer_count) {
+            end = loop->timer_count;
         }
-        if (!earlier(loop->timers[child], timer)) {
+        for (uint32_t child = first + 1; child < end; child++) {
+            if (earlier(&loop->timers[child], &loop->timers[best])) {
+                best = child;
+            }
+        }
+        if (first >= end || !earlier(&loop->timers[best], &entry)) {
             break;
         }
-        put_at(loop, at, loop->timers[child]);
-        at = child;
+        put_at(loop, at, loop->timers[best]);
+        at = best;
     }
-    put_at(loop, at, timer);
+    put_at(loop, at, entry);
 }
 
 static void take_out(LoopTimer *timer)
@@ -50,11 +57,11 @@ static void take_out(LoopTimer *timer)
     Loop *loop = timer->loop;
     uint32_t at = timer->place - 1;
     timer->place = 0;
-    LoopTimer *last = loop->timers[--loop->timer_count];
-    if (last == timer) {
+    TimerEntry last = loop->timers[--loop->timer_count];
+    if (last.timer == timer) {
         return;
     }
-    if (at > 0 && earlier(last, loop->timers[(at - 1) / 2])) {
+    if (at > 0 && earlier(&last, &loop->timers[(at - 1) / CHILDREN])) {
         sift_up(loop, at, last);
     } else {
         sift_down(loop, at, last);
@@ -72,9 +79,9 @@ void loop_timer_start(LoopTimer *timer, int64_t delay_ms)
     loop_timer_stop(timer);
     if (loop->timer_count == loop->timer_cap) {
         uint32_t cap = loop->timer_cap == 0 ? TIMERS_FIRST : loop->timer_cap * 2;
-        LoopTimer **grown = reallocarray(loop->timers, cap, sizeof(LoopTimer *));
+        TimerEntry *grown = reallocarray(loop->timers, cap, sizeof(TimerEntry));
         if (grown == NULL) {
-            memory_exhausted((size_t)cap * sizeof(LoopTimer *));
+            memory_exhausted((size_t)cap * sizeof(TimerEntry));
         }
         loop->timers = grown;
         loop->timer_cap = cap;
@@ -84,7 +91,7 @@ void loop_timer_start(LoopTimer *timer, int64_t delay_ms)
     timer->due_ms = delay > INT64_MAX - 1 - now ? INT64_MAX - 1 : now + delay;
     timer->order = loop->timer_order++;
     int64_t before = loop_timers_due_ms(loop);
-    sift_up(loop, loop->timer_count++, timer);
+    sift_up(loop, loop->timer_count++, (TimerEntry){ timer->due_ms, timer->order, timer });
     if (timer->due_ms < before) {
         loop_timers_earlier(loop);
     }
@@ -100,7 +107,7 @@ void loop_timer_stop(LoopTimer *timer)
 
 int64_t loop_timers_due_ms(const Loop *loop)
 {
-    return loop->timer_count == 0 ? INT64_MAX : loop->timers[0]->due_ms;
+    return loop->timer_count == 0 ? INT64_MAX : loop->timers[0].due_ms;
 }
 
 bool loop_timers_run(Loop *loop, int64_t now_ms)
@@ -110,7 +117,7 @@ bool loop_timers_run(Loop *loop, int64_t now_ms)
     uint64_t limit = loop->timer_order;
     bool any = false;
     while (loop->timer_count > 0) {
-        LoopTimer *timer = loop->timers[0];
+        LoopTimer *timer = loop->timers[0].timer;
         if (timer->due_ms > now_ms || timer->order >= limit) {
             break;
         }
