@@ -1,0 +1,277 @@
+#!/usr/bin/python3
+"""Clients of a server that is killed again and again, and whether what they saw can be true.
+
+    tests/cluster/history.py [--kills 100] [--seed N] [--build build]
+
+store_clients.c writes and watches through gRPC and mutual TLS; `eden serve` is killed (-9) after a
+number of answers by chance, and started again. Then `check` reads the history of all that was
+called, answered and told: no acknowledged write is lost, revisions grow, compare-and-swap is
+exclusive, no read is stale, and every watch has seen every change once and in order, whoever was
+killed in between. When it fails, the seed and the history say how.
+"""
+
+import argparse
+import collections
+import pathlib
+import random
+import sys
+
+from cluster_server import ClusterServer
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAIR = ("/history/pair/0", "/history/pair/1")
+ANSWERS = 1500  # at most, between two kills
+
+
+class Wrong(Exception):
+    """What was seen cannot be true."""
+
+
+def demand(holds, *what):
+    if not holds:
+        raise Wrong(" ".join(str(word) for word in what))
+
+
+class Call:
+    def __init__(self, words):
+        self.kind, self.key = words[1], words[2]
+        self.number, self.expected, self.known = map(int, words[3:6])
+        self.state = "open"
+        self.revision = self.count = self.found = self.changed = None
+
+    def __repr__(self):
+        return f"{self.kind} {self.key} {self.number} ({self.state} {self.revision})"
+
+
+class Told:
+    """What one watcher was told since it came (again)."""
+
+    def __init__(self, start):
+        self.start, self.upto, self.events = start, start - 1, []
+
+
+class History:
+    def __init__(self, lines):
+        self.calls = {}
+        self.watchers = collections.defaultdict(list)
+        self.keys = {}
+        self.end = None
+        for line in lines:
+            kind, *words = line.split()
+            getattr(self, f"read_{kind}")(words)
+
+    def read_call(self, words):
+        self.calls[words[0]] = Call(words)
+
+    def read_ok(self, words):
+        call = self.calls[words[0]]
+        demand(call.state == "open", call, "is answered twice")
+        call.state = "ok"
+        call.revision, call.count, call.found, call.changed = map(int, words[1:])
+
+    def read_unknown(self, words):
+        self.calls[words[0]].state = "unknown"
+
+    def read_resume(self, words):
+        self.watchers[words[0]].append(Told(int(words[1])))
+
+    def read_event(self, words):
+        told = self.watchers[words[0]][-1]
+        told.events.append((int(words[1]), words[2], int(words[3])))
+
+    def read_told(self, words):
+        told = self.watchers[words[0]][-1]
+        demand(int(words[1]) >= told.upto, "watcher", words[0], "is told of the past")
+        told.upto = int(words[1])
+
+    def read_key(self, words):
+        self.keys[words[0]] = tuple(map(int, words[1:]))
+
+    def read_end(self, words):
+        self.end = int(words[0])
+
+    def log(self):
+        """All changes, as the first watcher was told of them over all its lives."""
+        log = []
+        upto = 0
+        for told in self.watchers["0"]:
+            demand(told.start <= upto + 1, "the first watcher left something out")
+            # What came of a revision before all of it was told comes again.
+            log += [event for event in told.events if event[0] <= told.upto]
+            upto = told.upto
+        demand(upto >= self.end, "the first watcher has not seen the end")
+        demand(log == sorted(log, key=lambda event: event[0]), "changes are told out of order")
+        demand(len({event[:2] for event in log}) == len(log), "a change is told twice")
+        return log
+
+
+def check_watchers(history, log):
+    """Each tells the same story, from where it came in to where it was cut off."""
+    for name, lives in history.watchers.items():
+        for told in lives:
+            whole = [event for event in told.events if event[0] <= told.upto]
+            wanted = [event for event in log if told.start <= event[0] <= told.upto]
+            demand(whole == wanted, "watcher", name, "from", told.start, "to", told.upto,
+                   "was told", len(whole), "changes, not", len(wanted))  # fmt: skip
+            rest = told.events[len(whole) :]
+            after = [event for event in log if event[0] > told.upto][: len(rest)]
+            demand(rest == after, "watcher", name, "was told what did not happen:", rest)
+
+
+def check_writes(history, log):
+    """Everything acknowledged is in the log, where it was said to be, and nothing that nobody
+    wrote. What has no answer is there once or not at all."""
+    numbers = {call.number: call for call in history.calls.values() if call.number}
+    deletes = {}
+    unknown = collections.Counter()
+    for call in history.calls.values():
+        demand(call.state != "open", call, "was never answered")
+        if call.kind == "delete" and call.state == "ok" and call.count:
+            demand((call.revision, call.key) not in deletes, "deleted twice at once:", call)
+            deletes[call.revision, call.key] = call
+        elif call.kind == "delete" and call.state == "unknown":
+            unknown[call.key] += 1
+    at = {}
+    seen = collections.Counter()
+    for revision, key, number in log:
+        at.setdefault(revision, {})[key] = number
+        seen[number] += number > 0
+        if number == 0:
+            if not deletes.pop((revision, key), None):
+                demand(unknown[key] > 0, "nobody deleted", key, "at", revision)
+                unknown[key] -= 1
+            continue
+        call = numbers.get(number)
+        demand(call is not None, "nobody wrote", number, "to", key)
+        demand(key in (PAIR if call.kind == "pair" else (call.key,)), call, "is at", key)
+        demand(call.state != "ok" or call.revision == revision, call, "is at", revision)
+    demand(not deletes, "an acknowledged delete is lost:", deletes)
+    for call in numbers.values():
+        times = 2 if call.kind == "pair" else 1
+        happened = call.state == "ok" and (call.kind != "swap" or call.count == 1)
+        if happened:
+            demand(seen[call.number] == times, "an acknowledged write is lost:", call)
+        elif call.state == "ok":
+            demand(seen[call.number] == 0, call, "happened, though it was refused")
+        else:
+            demand(seen[call.number] in (0, times), call, "happened in part or twice")
+    for revision, changes in at.items():
+        pair = [changes.get(key) for key in PAIR]
+        demand(pair[0] == pair[1], "half a transaction at", revision)
+        demand(len(changes) == (2 if pair[0] else 1), "two transactions have revision", revision)
+
+
+def check_revisions(history):
+    """Whoever calls after an answer was known gets a later revision; a read sees that much."""
+    for call in history.calls.values():
+        if call.state != "ok":
+            continue
+        changes = call.kind in ("put", "pair", "end") or call.count and call.kind != "get"
+        demand(call.revision >= call.known, call, "is older than what was known:", call.known)
+        demand(not changes or call.revision > call.known, call, "takes a used revision", call.known)
+
+
+def check_reads(history, log):
+    """Gets and swaps saw what was there at their revision, by a walk along the log."""
+    looks = [
+        call
+        for call in history.calls.values()
+        if call.kind in ("get", "swap") and call.state == "ok"
+    ]
+    # A swap that happened saw what was there just before it.
+    looks.sort(key=lambda call: call.revision - (call.kind == "swap" and call.count == 1))
+    state, position, swaps = {}, 0, 0
+    for call in looks:
+        swapped = call.kind == "swap" and call.count == 1
+        while position < len(log) and log[position][0] <= call.revision - swapped:
+            revision, key, number = log[position]
+            state[key] = (number, revision) if number else (0, 0)
+            position += 1
+        there = state.get(call.key, (0, 0))
+        if call.kind == "get":
+            demand((call.found, call.changed) == there, call, "saw", call.found, call.changed,
+                   "where was", there)  # fmt: skip
+        else:
+            demand((there[1] == call.expected) == swapped, call, "expected", call.expected,
+                   "where was", there)  # fmt: skip
+            swaps += swapped
+    # Also those whose answer was lost: each change of such a key follows the one it expected.
+    numbers = {call.number: call for call in history.calls.values() if call.kind == "swap"}
+    last = {}
+    for revision, key, number in log:
+        if number in numbers:
+            demand(numbers[number].expected == last.get(key, 0), numbers[number], "swapped",
+                   last.get(key))  # fmt: skip
+            last[key] = revision
+    return swaps
+
+
+def check_end(history, log):
+    """What is there is what the log says, with counts and revisions."""
+    keys = {}
+    for revision, key, number in log:
+        _, created, _, version = keys.pop(key, (0, revision, 0, 0))
+        if number:
+            keys[key] = (number, created, revision, version + 1)
+    demand(keys == history.keys, "the end is not what happened:", keys, history.keys)
+
+
+def check(lines):
+    """Raises Wrong, or tells what was seen."""
+    history = History(lines)
+    demand(history.end is not None, "the history has no end")
+    log = history.log()
+    check_watchers(history, log)
+    check_writes(history, log)
+    check_revisions(history)
+    swaps = check_reads(history, log)
+    check_end(history, log)
+    states = collections.Counter(call.state for call in history.calls.values())
+    resumed = sum(len(lives) for lives in history.watchers.values())
+    return {"calls": len(history.calls), "unknown": states["unknown"], "changes": len(log),
+            "swaps": swaps, "watches": resumed}  # fmt: skip
+
+
+def run(build, folder, kills, seed):
+    """Writes a history into the folder, and gives its path."""
+    chance = random.Random(seed)
+    path = folder / "history"
+    with ClusterServer(build, folder) as server:
+        clients = server.start_program(
+            build / "tests" / "cluster" / "store_clients", str(seed), path
+        )
+        for _ in range(kills):
+            answers = chance.randrange(1, ANSWERS)
+            # They go on while we read, so the moment is chance beyond the count, too.
+            while answers > 0:
+                dots = len(clients.stdout.read1(answers))
+                demand(dots > 0, "the clients gave up:", clients.poll())
+                answers -= dots
+            server.kill()
+            server.start()
+        clients.stdin.close()
+        while clients.stdout.read1(65536):
+            pass
+        demand(clients.wait() == 0, "the clients failed")
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    options = parser.parse_args()
+    folder = options.build / "history"
+    folder.mkdir(exist_ok=True)
+    try:
+        path = run(options.build, folder, options.kills, options.seed)
+        seen = check(path.open())
+    except Wrong as wrong:
+        sys.exit(f"seed {options.seed}: {wrong}; see {folder / 'history'}")
+    print(f"seed {options.seed}, {options.kills} kills:",
+          ", ".join(f"{count} {what}" for what, count in seen.items()))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
