@@ -10,6 +10,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 TARGET ?=
 COUNT ?= 100000
+KILLS ?= 100
 SEED ?= 1
 # CI says true; a compiler of tomorrow may warn of more than ours does.
 WERROR ?= false
@@ -54,7 +55,7 @@ check: ## what CI runs beside the tests: format, layers, clang's warnings, lint,
 	$(MESON_TEST) -C build-asan --no-suite unit --no-suite contract --no-suite fuzz-replay
 
 .PHONY: bench
-bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, Puppet and Ansible
+bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, Puppet, Ansible, etcd
 	@tools/install-packages build bench lab
 	@tools/setup-build build
 	bench/run
@@ -63,6 +64,14 @@ bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, P
 	bench/connections
 	$(NINJA) -C build bench/store_bench
 	build/bench/store_bench
+	bench/cluster
+
+.PHONY: history
+history: ## kill a server KILLS=100 times (SEED=1) and look whether its clients lost anything
+	@tools/install-packages build test
+	@tools/setup-build build
+	$(NINJA) -C build eden tests/cluster/store_clients
+	tests/cluster/history.py --kills $(KILLS) --seed $(SEED)
 
 .PHONY: docs
 docs: build ## write docs/reference from the rows of commands, filters, codes and so on
@@ -86,7 +95,7 @@ fuzz-min: ## move what fuzzing found into tests/fuzz/corpus, without the inputs 
 	tools/fuzz minimize $(TARGET)
 
 .PHONY: fuzz-report
-fuzz-report: ## line coverage of src/lang by the fuzz corpora; fails under 90 %
+fuzz-report: ## lines that the fuzz corpora reach; fails when of src/lang under 90 %
 	@tools/install-packages build check
 	tools/fuzz report
 
