@@ -3,8 +3,8 @@
 #include "base/bug.h"
 #include "cluster/node_state.h"
 #include "lang/json.h"
+#include "model/duration.h"
 #include "net/http_client.h"
-#include "sys/directory.h"
 
 /* --- One request ----------------------------------------------------------------------------- */
 
@@ -68,6 +68,13 @@ bool cluster_ask(const Invocation *invocation, const ClusterRequest *request, Va
                  bool *asked, Error *err)
 {
     Arena *arena = invocation->arena;
+    int64_t timeout_ms = request->timeout_ms;
+    *asked = false;
+    *answer = value_null();
+    if (timeout_ms == 0 &&
+        !duration_parse(str_from_c(invocation_text(invocation, "timeout")), &timeout_ms)) {
+        return error_set(err, ERROR_INVALID, "--timeout is a span of time as '5s' or '1m'");
+    }
     Str path = arena_format(arena, "%s/server/api.sock", invocation_text(invocation, "run-dir"));
     AUTO(Loop) *loop = loop_new();
     Waiting waiting = { .loop = loop, .arena = arena };
@@ -78,12 +85,10 @@ bool cluster_ask(const Invocation *invocation, const ClusterRequest *request, Va
         .content_type = request->body.len > 0 ? "application/json" : NULL,
         .body = request->body,
         .answer_max = request->answer_max > 0 ? request->answer_max : CLUSTER_ANSWER_MAX,
-        .timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : CLUSTER_TIMEOUT_MS,
+        .timeout_ms = timeout_ms,
         .done = done,
         .context = &waiting,
     };
-    *asked = false;
-    *answer = value_null();
     if (!address_unix(path, &options.address, err)) {
         return false;
     }
@@ -102,16 +107,16 @@ static Str known_servers(const Invocation *invocation)
 {
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
     Arena *arena = invocation->arena;
-    Str path = arena_format(arena, "%s/agent", invocation_text(invocation, "state-dir"));
-    NodeState node;
+    Str path = arena_format(arena, "%s/" AGENT_DIRECTORY, invocation_text(invocation, "state-dir"));
+    NodeState state;
     Error err;
-    if (!directory_open(path.data, &agent, &err) || !node_state_load(&agent, arena, &node, &err)) {
+    if (!directory_open(path.data, &agent, &err) || !node_state_load(&agent, arena, &state, &err)) {
         return STR_EMPTY;
     }
     Buf names = buf_make_in(arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < node.server_count; i++) {
+    for (uint32_t i = 0; i < state.server_count; i++) {
         Address address;
-        if (address_parse(node.servers[i].rpc, 0, &address, &err)) {
+        if (address_parse(state.servers[i].rpc, 0, &address, &err)) {
             buf_put_format(&names, "%s%s", names.len > 0 ? ", " : "", address.host);
         }
     }
@@ -141,6 +146,8 @@ int cluster_tell(Invocation *invocation, const Error *err, bool asked)
         problem->hint = STR("only root and members of the server's group may ask it");
     } else if (err->kind == ERROR_TIMEOUT) {
         problems_add(&inputs.problems, "E0813", NULL, 0, 0, "the server is silent: %s", err->text);
+    } else if (err->kind == ERROR_INVALID) {
+        return usage_error(invocation, "%s", err->text);
     } else {
         tell_no_server(invocation, &inputs.problems, err);
     }
@@ -211,6 +218,18 @@ int64_t cluster_int(Value map, const char *key)
 {
     const Value *value = find(map, key, VALUE_INT);
     return value != NULL ? value->integer : 0;
+}
+
+bool cluster_is_null(Value map, const char *key)
+{
+    const Value *value = map.kind == VALUE_MAP ? value_get(map, str_from_c(key)) : NULL;
+    return value == NULL || value->kind == VALUE_NULL;
+}
+
+Value cluster_map(Value map, const char *key)
+{
+    const Value *value = find(map, key, VALUE_MAP);
+    return value != NULL ? *value : value_null();
 }
 
 bool cluster_bool(Value map, const char *key)

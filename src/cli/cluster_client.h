@@ -16,11 +16,15 @@
         .fallback = "/var/lib/eden", .help = "where this machine keeps what is its own" \
     }
 /* Of every command that calls the server. */
-#define CLUSTER_OPTIONS RUN_DIR_OPTION, STATE_DIR_OPTION
+#define CLUSTER_OPTIONS                                           \
+    RUN_DIR_OPTION, STATE_DIR_OPTION,                             \
+    {                                                             \
+        .name = "timeout", .argument = "TIME", .fallback = "30s", \
+        .help = "how long to wait for an answer"                  \
+    }
 
 enum {
-    CLUSTER_ANSWER_MAX = 16 << 20, /* bytes, unless a request says otherwise */
-    CLUSTER_TIMEOUT_MS = 30 * 1000,
+    CLUSTER_ANSWER_MAX = 16 << 20 /* bytes, unless a request says otherwise */
 };
 
 typedef struct ClusterRequest {
@@ -28,7 +32,7 @@ typedef struct ClusterRequest {
     Str target;          /* "/v1/nodes/web1", see cluster_target */
     Str body;            /* JSON, see cluster_body; empty: none */
     uint64_t answer_max; /* bytes; 0: CLUSTER_ANSWER_MAX */
-    int64_t timeout_ms;  /* for all of it; 0: CLUSTER_TIMEOUT_MS */
+    int64_t timeout_ms;  /* for all of it; 0: as --timeout says */
 } ClusterRequest;
 
 /* EXIT_OK and what the server answered, in the invocation's arena; else what is wrong was told, to
@@ -58,3 +62,5 @@ Str cluster_text(Value map, const char *key);
 int64_t cluster_int(Value map, const char *key);
 bool cluster_bool(Value map, const char *key);
 const List *cluster_list(Value map, const char *key);
+Value cluster_map(Value map, const char *key);    /* null */
+bool cluster_is_null(Value map, const char *key); /* or not there */

@@ -34,7 +34,7 @@ const char *word_kind_name(WordKind kind)
     static const char *const names[] = {
         [WORD_TEXT] = "text",       [WORD_FILE] = "file",   [WORD_DIRECTORY] = "directory",
         [WORD_COMMAND] = "command", [WORD_TOPIC] = "topic", [WORD_SUBJECT] = "subject",
-        [WORD_FACT] = "fact",
+        [WORD_FACT] = "fact",       [WORD_NODE] = "node",   [WORD_TOKEN] = "token",
     };
     return names[kind];
 }

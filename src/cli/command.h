@@ -17,6 +17,8 @@ typedef enum WordKind {
     WORD_TOPIC,   /* the name of a command, or a topic of `eden help` */
     WORD_SUBJECT, /* what `eden explain` knows */
     WORD_FACT,    /* the name of a fact */
+    WORD_NODE,    /* the name of a node, which the server on this machine knows */
+    WORD_TOKEN,   /* the public half of a token, likewise */
 } WordKind;
 
 /* "file", "directory" ...: how the description of the commands names it. */

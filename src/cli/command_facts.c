@@ -1,4 +1,5 @@
-/* eden facts: what this machine is. */
+/* eden facts: what this machine is, or a node of the cluster. */
+#include "cli/cluster_client.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "facts/facts.h"
@@ -19,15 +20,16 @@ static bool choose(const Invocation *invocation, Map *all, Map **out)
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         const char *path = invocation->args[i];
         Str rest = str_from_c(path), part, name = fact_name(path);
-        const Value *value = &map_find_str(all, name)->value;
+        const MapEntry *entry = map_find_str(all, name);
+        const Value *value = entry == NULL ? NULL : &entry->value;
         (void)str_split_next(&rest, '.', &part);
         bool whole = part.len == strlen(path);
-        while (!whole && str_split_next(&rest, '.', &part)) {
+        while (!whole && value != NULL && str_split_next(&rest, '.', &part)) {
             value = value->kind == VALUE_MAP ? value_get(*value, part) : NULL;
-            if (value == NULL) {
-                usage_error(invocation, "there is no fact '%s'", path);
-                return false;
-            }
+        }
+        if (value == NULL) {
+            usage_error(invocation, "there is no fact '%s'", path);
+            return false;
         }
         map_set_str(invocation->arena, *out, whole ? name : str_from_c(path), *value);
     }
@@ -103,10 +105,60 @@ static int list_facts(const Invocation *invocation)
     return output_value(&inputs, invocation, OUTPUT_LINES, value_list(list));
 }
 
+static int print_chosen(Inputs *inputs, const Invocation *invocation, Map *all)
+{
+    Map *chosen;
+    if (!choose(invocation, all, &chosen)) {
+        return EXIT_USAGE;
+    }
+    if (!invocation_prints(invocation, "table")) {
+        return output_value(inputs, invocation, OUTPUT_LINES, value_map(chosen));
+    }
+    print_table(invocation, chosen);
+    return inputs_report(inputs, invocation);
+}
+
+/* As the node has told them last. */
+static int show_node(Invocation *invocation, const char *node)
+{
+    Inputs inputs;
+    Value detail;
+    Error err;
+    inputs_init(&inputs, invocation->arena);
+    int code =
+        cluster_call(invocation,
+                     &(ClusterRequest){ .method = "GET",
+                                        .target = cluster_target(invocation->arena, "/v1/nodes/",
+                                                                 str_from_c(node)) },
+                     &detail);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    Value sent = cluster_map(detail, "facts");
+    Str unreadable = cluster_text(detail, "facts_error");
+    if (sent.kind == VALUE_MAP) {
+        return print_chosen(&inputs, invocation, sent.map);
+    }
+    if (cluster_map(detail, "node").kind != VALUE_MAP) {
+        error_set(&err, ERROR_UNAVAILABLE, "'%s' asks to join, and has sent no facts yet", node);
+    } else if (unreadable.len > 0) {
+        error_set(&err, ERROR_INVALID, "the facts of '%s' cannot be read: %" STR_FMT, node,
+                  STR_ARG(unreadable));
+    } else {
+        error_set(&err, ERROR_UNAVAILABLE,
+                  "'%s' has never sent facts; does 'eden agent' run there?", node);
+    }
+    return cluster_tell(invocation, &err, true);
+}
+
 static int facts_run(Invocation *invocation)
 {
     if (invocation_flag(invocation, "list")) {
         return list_facts(invocation);
+    }
+    const char *node = invocation_text(invocation, "node");
+    if (node != NULL && invocation_flag(invocation, "root")) {
+        return usage_error(invocation, "--root is for this machine, and --node for another");
     }
     const Fact **wanted = ARENA_ARRAY(invocation->arena, const Fact *, invocation->arg_count);
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
@@ -117,6 +169,9 @@ static int facts_run(Invocation *invocation)
             (void)fact_suggest(name, &near);
             return usage_error_near(invocation, near, "there is no fact '%s'", invocation->args[i]);
         }
+    }
+    if (node != NULL) {
+        return show_node(invocation, node);
     }
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
@@ -129,15 +184,7 @@ static int facts_run(Invocation *invocation)
     Value collected =
         facts_collect(&world, invocation->arena, wanted, invocation->arg_count, &inputs.problems);
     fact_world_close(&world);
-    Map *chosen;
-    if (!choose(invocation, collected.map, &chosen)) {
-        return EXIT_USAGE;
-    }
-    if (!invocation_prints(invocation, "table")) {
-        return output_value(&inputs, invocation, OUTPUT_LINES, value_map(chosen));
-    }
-    print_table(invocation, chosen);
-    return inputs_report(&inputs, invocation);
+    return print_chosen(&inputs, invocation, collected.map);
 }
 
 static const Option options[] = {
@@ -153,6 +200,11 @@ static const Option options[] = {
       .choices = "table|json|yaml",
       .fallback = "table",
       .help = "how to print them" },
+    { .name = "node",
+      .argument = "NODE",
+      .word = WORD_NODE,
+      .help = "those of a node of the cluster, as it has sent them last" },
+    CLUSTER_OPTIONS,
     { 0 },
 };
 
@@ -161,6 +213,7 @@ static const Example examples[] = {
     { "eden facts os os_version -o yaml", "two of them" },
     { "eden facts memory.total", "a part of one" },
     { "eden facts interfaces -o json", "for another program" },
+    { "eden facts --node web1 os kernel", "two of another machine, asked on a server" },
     { 0 },
 };
 
@@ -171,7 +224,7 @@ const Command command_facts = {
     .args_min = 0,
     .args_max = UINT32_MAX,
     .word = WORD_FACT,
-    .help = "Show what this machine is.",
+    .help = "Show what this machine, or a node of the cluster, is.",
     .text =
         "Facts are what a site knows of the machine as 'server': name, operating system,\n"
         "processors, memory, disks, interfaces and so on. 'eden facts --list' tells what\n"
@@ -179,7 +232,9 @@ const Command command_facts = {
         "\n"
         "With --root, what belongs to an installed system (names, release, users, time zone) is\n"
         "read below DIR; what belongs to the running kernel is this machine's. A source that\n"
-        "cannot be read is a warning, and the fact is null.",
+        "cannot be read is a warning, and the fact is null.\n"
+        "\n"
+        "With --node, what a node of the cluster has sent is shown; run it on a server.",
     .options = options,
     .examples = examples,
     .run = facts_run,

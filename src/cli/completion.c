@@ -32,6 +32,15 @@ void completion_put_topics(Buf *out)
     }
 }
 
+const char *completion_live(WordKind word)
+{
+    switch (word) {
+    case WORD_NODE: return "command eden nodes list -o name --timeout 1s 2>/dev/null";
+    case WORD_TOKEN: return "command eden tokens list -o name --timeout 1s 2>/dev/null";
+    default: return NULL;
+    }
+}
+
 void completion_put_facts(Buf *out)
 {
     for (size_t i = 0; facts[i] != NULL; i++) {

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "cli/command.h"
 
 typedef struct Shell {
     const char *name;           /* NULL ends the table */
@@ -21,5 +22,8 @@ void completion_put_choices(const char *choices, Buf *out);
 /* The commands' names, or those and the topics', with spaces between them. */
 void completion_put_commands(Buf *out);
 void completion_put_topics(Buf *out);
+/* The command that prints the live names of this kind, or NULL for a kind that has none. It is quick
+ * and says nothing where no server runs. */
+const char *completion_live(WordKind word);
 /* The names of facts. */
 void completion_put_facts(Buf *out);

@@ -57,6 +57,10 @@ static void put_action(WordKind word, const char *choices, Buf *out)
     case WORD_SUBJECT:
         buf_put_c(out, "_eden_words \"$(command eden explain -o name 2>/dev/null)\" \"$word\"");
         return;
+    case WORD_NODE:
+    case WORD_TOKEN:
+        buf_put_format(out, "_eden_words \"$(%s)\" \"$word\"", completion_live(word));
+        return;
     }
 }
 

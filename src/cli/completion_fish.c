@@ -43,6 +43,8 @@ static void put_action(WordKind word, const char *choices, Buf *out)
         buf_put_char(out, '\'');
         return;
     case WORD_SUBJECT: buf_put_c(out, " -f -a '(command eden explain -o name)'"); return;
+    case WORD_NODE:
+    case WORD_TOKEN: buf_put_format(out, " -f -a '(%s)'", completion_live(word)); return;
     }
 }
 

@@ -36,6 +36,8 @@ static void put_action(const char *message, WordKind word, const char *choices, 
     case WORD_COMMAND: buf_put_c(out, "_eden_commands"); return;
     case WORD_TOPIC: buf_put_c(out, "_eden_topics"); return;
     case WORD_SUBJECT: buf_put_c(out, "_eden_subjects"); return;
+    case WORD_NODE: buf_put_c(out, "_eden_nodes"); return;
+    case WORD_TOKEN: buf_put_c(out, "_eden_tokens"); return;
     case WORD_FACT:
         buf_put_char(out, '(');
         completion_put_facts(out);
@@ -106,6 +108,15 @@ static void put_described(const char *name, const char *help, Buf *out)
     buf_put_c(out, "'\n");
 }
 
+static void put_live(const char *name, WordKind word, Buf *out)
+{
+    buf_put_format(out,
+                   "_eden_%s() {\n"
+                   "    local -a names=(${(f)\"$(%s)\"})\n"
+                   "    compadd -a names\n}\n\n",
+                   name, completion_live(word));
+}
+
 void completion_write_zsh(Buf *out)
 {
     buf_put_c(out,
@@ -122,11 +133,13 @@ void completion_write_zsh(Buf *out)
     for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
         put_described(topic->name, topic->help, out);
     }
+    buf_put_c(out, "    )\n    _describe -t topics topic described\n}\n\n"
+                   "_eden_subjects() {\n"
+                   "    local -a names=(${(f)\"$(command eden explain -o name 2>/dev/null)\"})\n"
+                   "    _describe -t subjects name names\n}\n\n");
+    put_live("nodes", WORD_NODE, out);
+    put_live("tokens", WORD_TOKEN, out);
     buf_put_c(out,
-              "    )\n    _describe -t topics topic described\n}\n\n"
-              "_eden_subjects() {\n"
-              "    local -a names=(${(f)\"$(command eden explain -o name 2>/dev/null)\"})\n"
-              "    _describe -t subjects name names\n}\n\n"
               "_eden() {\n"
               "    local curcontext=$curcontext state line\n"
               "    typeset -A opt_args\n"

@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 
+import cluster_world
 import pytest
 
 FILES = {
@@ -29,6 +30,7 @@ plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
 join) exec {eden} help join ;;
 modules) exec {eden} "$@" --config-dir "$HOME/etc" ;;
 why | runs | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
+tokens | nodes | get | put | delete | facts) exec {eden} "$@" --run-dir "$HOME/s1/run" ;;
 init) exec {eden} "$@" --state-dir "$HOME/state" --user root ;;
 *) exec {eden} "$@" ;;
 esac
@@ -81,6 +83,12 @@ def leave_a_module(eden_path, folder):
     (folder / "etc/trusted-keys/key.pub").write_bytes((folder / ".eden-key.pub").read_bytes())
 
 
+def asks_a_server(command):
+    """What is run on a server, with the words before the first option."""
+    words = command.split("| ")[-1].split()
+    return words[1] in ("tokens", "nodes", "get", "put", "delete") or "--node" in words
+
+
 def stays(command):
     return command.startswith("eden serve")
 
@@ -94,7 +102,7 @@ def test_the_example_of_a_daemon_works(cluster, command):
 
 
 @pytest.mark.parametrize("command", filter(lambda each: not stays(each.values[0]), examples()))
-def test_the_example_works(eden_path, tmp_path, command):
+def test_the_example_works(eden_path, tmp_path, command, request):
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -109,6 +117,10 @@ def test_the_example_works(eden_path, tmp_path, command):
         leave_a_record(eden_path, tmp_path)
     if command.startswith("eden modules") and "keygen" not in command:
         leave_a_module(eden_path, tmp_path)
+    if asks_a_server(command):
+        running = request.getfixturevalue("cluster")
+        running.start()
+        cluster_world.fill(running)
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=tmp_path,

@@ -5,6 +5,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
+#include "cluster/node_state.h"
 #include "net/http_server.h"
 #include "scratch.h"
 
@@ -197,13 +198,15 @@ static void no_server_is_told_with_where_the_servers_are(void **state)
     Value answer;
     f->given[0].value = scratch_place(f->scratch, "nowhere");
     assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
-    Str text = buf_str(&f->err.buf);
-    assert_true(str_starts(text, STR("error[E0810]: no server answers on this machine")));
-    assert_true(str_find(text, STR("'eden serve' starts one"), 0) != STR_NOT_FOUND);
-    scratch_put(f->scratch, "state/agent/node.json",
-                "{\"format\":\"eden.agent/1\",\"cluster\":\"blue\",\"node\":\"web1\",\"servers\":["
-                "{\"node\":\"s1\",\"rpc\":\"eden1.example.org:1337\",\"api\":\"a:1\"},"
-                "{\"node\":\"s2\",\"rpc\":\"10.0.0.7:1337\",\"api\":\"a:1\"}]}");
+    Str told = buf_str(&f->err.buf);
+    assert_true(str_starts(told, STR("error[E0810]: no server answers on this machine")));
+    assert_true(str_find(told, STR("'eden serve' starts one"), 0) != STR_NOT_FOUND);
+    NodeServer servers[] = { { "s1", STR("eden1.example.org:1337"), STR("eden1.example.org:1338") },
+                             { "s2", STR("10.0.0.7:1337"), STR("10.0.0.7:1338") } };
+    NodeState node = { "blue", "web1", servers, COUNT_OF(servers) };
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    node_state_print(&node, &text);
+    scratch_put(f->scratch, "state/agent/node.json", buf_c(&text));
     assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
     assert_true(str_find(buf_str(&f->err.buf),
                          STR("run it on a server: eden1.example.org, 10.0.0.7"),

@@ -1,0 +1,60 @@
+/* eden delete: takes keys out of the store. */
+#include "cli/key_value.h"
+
+static int delete_run(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    Str key = str_from_c(invocation->args[0]);
+    bool prefix = invocation_flag(invocation, "prefix");
+    Value answer;
+    if (key.len == 0) {
+        return usage_error(invocation, "which key is to be deleted?");
+    }
+    int code = cluster_call(
+        invocation,
+        &(ClusterRequest){
+            .method = "DELETE",
+            .target = cluster_target(arena, prefix ? "/v1/keys?prefix=" : "/v1/store?key=", key) },
+        &answer);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    long long count = prefix ? (long long)cluster_int(answer, "deleted") : 1;
+    return key_value_print_done(
+        invocation, answer,
+        arena_format(arena, "%lld key%s deleted", count, count == 1 ? " is" : "s are"));
+}
+
+static const Option options[] = {
+    { .name = "prefix", .help = "all keys that start with KEY" },
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json",
+      .fallback = "text",
+      .help = "how to print" },
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden delete /test/greeting", "one key" },
+    { "eden delete /test/ --prefix", "all below it" },
+    { 0 },
+};
+
+const Command command_delete = {
+    .name = "delete",
+    .group = GROUP_CLUSTER,
+    .args = "KEY",
+    .args_min = 1,
+    .args_max = 1,
+    .word = WORD_TEXT,
+    .help = "Delete keys of the store, for debugging.",
+    .text =
+        "A key that is not there is an error; with --prefix there may be none. Keys below /eden\n"
+        "are eden's own: a node is removed with 'eden nodes remove', not here.",
+    .options = options,
+    .examples = examples,
+    .run = delete_run,
+};

@@ -1,0 +1,182 @@
+/* eden get: what the store has under a key. */
+#include "cli/key_value.h"
+#include "cli/output.h"
+#include "cli/table.h"
+
+enum {
+    VALUE_SHOWN_MAX = 100 /* bytes of a value in a table */
+};
+
+static int bad_answer(Invocation *invocation)
+{
+    Error err;
+    error_set(&err, ERROR_OS, "the server's answer has no key or value");
+    return cluster_tell(invocation, &err, true);
+}
+
+/* --- One key --------------------------------------------------------------------------------- */
+
+static int get_one(Invocation *invocation, Str key)
+{
+    Arena *arena = invocation->arena;
+    Value answer;
+    Str value;
+    int code =
+        cluster_call(invocation,
+                     &(ClusterRequest){ .method = "GET",
+                                        .target = cluster_target(arena, "/v1/store?key=", key),
+                                        .answer_max = KEYS_ANSWER_MAX },
+                     &answer);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (invocation_prints(invocation, "json")) {
+        return output_json(invocation, answer);
+    }
+    if (!key_value_bytes(arena, answer, "value", &value)) {
+        return bad_answer(invocation);
+    }
+    stream_put(invocation->out, value);
+    if (!invocation_prints(invocation, "raw") && !str_ends(value, STR("\n"))) {
+        stream_put(invocation->out, STR("\n"));
+    }
+    return EXIT_OK;
+}
+
+/* --- All with a prefix ----------------------------------------------------------------------- */
+
+static Str page_target(const Invocation *invocation, Str prefix, Str next)
+{
+    Arena *arena = invocation->arena;
+    Buf target = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put_c(&target, "/v1/keys?limit=200");
+    if (prefix.len > 0) {
+        buf_put(&target, cluster_target(arena, "&prefix=", prefix));
+    }
+    if (next.len > 0) {
+        buf_put(&target, cluster_target(arena, "&continue=", next));
+    }
+    buf_put_c(&target, invocation_prints(invocation, "name") ? "&only=keys" : "");
+    return buf_str(&target);
+}
+
+static bool add_row(Table *table, Value entry)
+{
+    Str key, value;
+    if (!key_value_bytes(table->arena, entry, "key", &key) ||
+        !key_value_bytes(table->arena, entry, "value", &value)) {
+        return false;
+    }
+    table_add(table, key);
+    table_add(table, arena_format(table->arena, "%lld", (long long)cluster_int(entry, "version")));
+    table_add(table,
+              arena_format(table->arena, "%lld", (long long)cluster_int(entry, "mod_revision")));
+    table_add(table, value.len <= VALUE_SHOWN_MAX
+                         ? value
+                         : arena_format(table->arena, "%" STR_FMT "... (%zu bytes)",
+                                        STR_ARG(str_slice(value, 0, VALUE_SHOWN_MAX)), value.len));
+    return true;
+}
+
+static int print_table(Invocation *invocation, const List *values)
+{
+    static const char *const headings[] = { "KEY", "VERSION", "REVISION", "VALUE", NULL };
+    Table table;
+    table_init(&table, invocation->arena, headings);
+    for (uint32_t i = 0; i < values->len; i++) {
+        if (!add_row(&table, values->items[i])) {
+            return bad_answer(invocation);
+        }
+    }
+    table_print(&table, invocation->out);
+    return EXIT_OK;
+}
+
+static int print_names(Invocation *invocation, const List *values)
+{
+    for (uint32_t i = 0; i < values->len; i++) {
+        Str key;
+        if (!key_value_bytes(invocation->arena, values->items[i], "key", &key)) {
+            return bad_answer(invocation);
+        }
+        stream_put(invocation->out, key);
+        stream_put(invocation->out, STR("\n"));
+    }
+    return EXIT_OK;
+}
+
+static int get_all(Invocation *invocation, Str prefix)
+{
+    Arena *arena = invocation->arena;
+    List *values = list_new(arena, 0);
+    Value answer;
+    Str next = STR_EMPTY;
+    do {
+        int code = cluster_call(invocation,
+                                &(ClusterRequest){ .method = "GET",
+                                                   .target = page_target(invocation, prefix, next),
+                                                   .answer_max = KEYS_ANSWER_MAX },
+                                &answer);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        const List *more = cluster_list(answer, "values");
+        for (uint32_t i = 0; i < more->len; i++) {
+            list_push(arena, values, more->items[i]);
+        }
+        next = cluster_text(answer, "continue");
+    } while (next.len > 0);
+    if (invocation_prints(invocation, "json")) {
+        map_set_str(arena, answer.map, STR("values"), value_list(values));
+        map_remove(answer.map, value_string(STR("continue")));
+        return output_json(invocation, answer);
+    }
+    if (values->len == 0) {
+        stream_put_format(invocation->err, "no key starts with '%" STR_FMT "'\n", STR_ARG(prefix));
+        return EXIT_OK;
+    }
+    return invocation_prints(invocation, "name") ? print_names(invocation, values)
+                                                 : print_table(invocation, values);
+}
+
+static int get_run(Invocation *invocation)
+{
+    Str key = str_from_c(invocation->args[0]);
+    return invocation_flag(invocation, "prefix") ? get_all(invocation, key)
+                                                 : get_one(invocation, key);
+}
+
+static const Option options[] = {
+    { .name = "prefix", .help = "all keys that start with KEY, as a table; '' for all there are" },
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|raw|json|name",
+      .fallback = "text",
+      .help = "how to print; raw: the value to the byte, name: only the keys" },
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden get /eden/nodes/web1", "the record of a node" },
+    { "eden get /eden/nodes/ --prefix", "all keys below one" },
+    { "eden get '' --prefix -o name", "the names of all keys" },
+    { 0 },
+};
+
+const Command command_get = {
+    .name = "get",
+    .group = GROUP_CLUSTER,
+    .args = "KEY",
+    .args_min = 1,
+    .args_max = 1,
+    .word = WORD_TEXT,
+    .help = "Show what the store has under a key, for debugging.",
+    .text =
+        "The value is printed as it is, with a line end when it has none. With -o json it comes\n"
+        "with its revisions; bytes that are no UTF-8 are then given in base64.",
+    .options = options,
+    .examples = examples,
+    .run = get_run,
+};

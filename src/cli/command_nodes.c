@@ -1,0 +1,265 @@
+/* eden nodes: the members of the cluster, and the machines that ask to become one. */
+#include "cli/nodes_print.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+
+static int print_value(const Invocation *invocation, Value value)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    return output_value(&inputs, invocation, OUTPUT_LINES, value);
+}
+
+/* Whether `-o` asks for a value: JSON or YAML. */
+static bool wants_value(const Invocation *invocation)
+{
+    return invocation_prints(invocation, "json") || invocation_prints(invocation, "yaml");
+}
+
+static int call_node(Invocation *invocation, const char *method, Str name, const char *behind,
+                     Str body, Value *answer)
+{
+    return cluster_call(invocation,
+                        &(ClusterRequest){ .method = method,
+                                           .target = cluster_target_with(
+                                               invocation->arena, "/v1/nodes/", name, behind),
+                                           .body = body },
+                        answer);
+}
+
+/* --- Looking --------------------------------------------------------------------------------- */
+
+static int run_list(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    List *nodes, *waiting;
+    int code = nodes_fetch(invocation, &nodes, &waiting);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (invocation_prints(invocation, "name")) {
+        nodes_print_names(invocation, nodes, waiting);
+        return EXIT_OK;
+    }
+    if (!wants_value(invocation)) {
+        nodes_print_table(invocation, nodes, waiting);
+        return EXIT_OK;
+    }
+    Map *all = map_new(arena, 3);
+    map_set_str(arena, all, STR("format"), value_string(STR("eden.nodes/1")));
+    map_set_str(arena, all, STR("nodes"), value_list(nodes));
+    map_set_str(arena, all, STR("waiting"), value_list(waiting));
+    return print_value(invocation, value_map(all));
+}
+
+static int run_show(Invocation *invocation)
+{
+    Value detail;
+    Str name = str_from_c(invocation->args[1]);
+    int code = call_node(invocation, "GET", name, "", STR_EMPTY, &detail);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (wants_value(invocation)) {
+        return print_value(invocation, detail);
+    }
+    nodes_print_one(invocation, detail);
+    return EXIT_OK;
+}
+
+/* --- Changing -------------------------------------------------------------------------------- */
+
+/* "role=web" sets, "role-" unsets. */
+static bool read_labels(const Invocation *invocation, Map *labels)
+{
+    Arena *arena = invocation->arena;
+    for (uint32_t i = 2; i < invocation->arg_count; i++) {
+        Str word = str_from_c(invocation->args[i]);
+        size_t equals = str_find(word, STR("="), 0);
+        bool unset = equals == STR_NOT_FOUND && str_ends(word, STR("-"));
+        Str name = str_slice(word, 0, unset ? word.len - 1 : equals);
+        if ((equals == STR_NOT_FOUND && !unset) || name.len == 0) {
+            usage_error(invocation, "a label is NAME=VALUE, or NAME- to unset it; not '%s'",
+                        invocation->args[i]);
+            return false;
+        }
+        if (map_find_str(labels, name) != NULL) {
+            usage_error(invocation, "the label '%" STR_FMT "' is given twice", STR_ARG(name));
+            return false;
+        }
+        map_set_str(arena, labels, name,
+                    unset ? value_null() : value_string(str_from_offset(word, equals + 1)));
+    }
+    return true;
+}
+
+static int run_label(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    Map *labels = map_new(arena, 4), *body = map_new(arena, 1);
+    Str name = str_from_c(invocation->args[1]);
+    Value detail;
+    if (!read_labels(invocation, labels)) {
+        return EXIT_USAGE;
+    }
+    map_set_str(arena, body, STR("labels"), value_map(labels));
+    int code =
+        call_node(invocation, "PATCH", name, "", cluster_body(arena, value_map(body)), &detail);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (wants_value(invocation)) {
+        return print_value(invocation, detail);
+    }
+    Str text = nodes_labels_text(arena, cluster_map(detail, "node"));
+    stream_put_format(invocation->out, "%" STR_FMT ": %" STR_FMT "\n", STR_ARG(name),
+                      STR_ARG(text));
+    return EXIT_OK;
+}
+
+/* What is approved is a key. Without --key it is the one that asks now, which is shown; should
+ * another one ask in between, the server refuses. */
+static int find_key(Invocation *invocation, Str name, Str *key)
+{
+    const char *given = invocation_text(invocation, "key");
+    Value detail;
+    if (given != NULL) {
+        *key = str_from_c(given);
+        return EXIT_OK;
+    }
+    int code = call_node(invocation, "GET", name, "", STR_EMPTY, &detail);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    Value waiting = cluster_map(detail, "waiting");
+    if (waiting.kind != VALUE_MAP) {
+        Error err;
+        error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' is a node already, and does not ask",
+                  STR_ARG(name));
+        return cluster_tell(invocation, &err, true);
+    }
+    *key = cluster_text(waiting, "key");
+    return EXIT_OK;
+}
+
+static int run_approve(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    Str name = str_from_c(invocation->args[1]), key = STR_EMPTY;
+    Value detail;
+    int code = find_key(invocation, name, &key);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    Map *body = map_new(arena, 1);
+    map_set_str(arena, body, STR("key"), value_string(key));
+    code = call_node(invocation, "POST", name, "/approve", cluster_body(arena, value_map(body)),
+                     &detail);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (wants_value(invocation)) {
+        return print_value(invocation, detail);
+    }
+    Value waiting = cluster_map(detail, "waiting");
+    stream_put_format(
+        invocation->out,
+        "%" STR_FMT " is approved with key %" STR_FMT "; it is in when it asks the next time\n",
+        STR_ARG(name), STR_ARG(waiting.kind == VALUE_MAP ? cluster_text(waiting, "key") : key));
+    return EXIT_OK;
+}
+
+/* All that are named are tried; the last failure is the exit code. */
+static int change_each(Invocation *invocation, const char *method, const char *behind,
+                       const char *done)
+{
+    int worst = EXIT_OK;
+    for (uint32_t i = 1; i < invocation->arg_count; i++) {
+        Value answer;
+        Str name = str_from_c(invocation->args[i]);
+        int code = call_node(invocation, method, name, behind, STR_EMPTY, &answer);
+        if (code != EXIT_OK) {
+            worst = code;
+        } else if (wants_value(invocation)) {
+            print_value(invocation, answer);
+        } else {
+            stream_put_format(invocation->out, "%" STR_FMT " %s\n", STR_ARG(name), done);
+        }
+    }
+    return worst;
+}
+
+static int run_reject(Invocation *invocation)
+{
+    return change_each(invocation, "POST", "/reject", "is rejected; it may ask again");
+}
+
+static int run_remove(Invocation *invocation)
+{
+    return change_each(invocation, "DELETE", "",
+                       "is removed; its certificates are refused from now on");
+}
+
+static int nodes_run(Invocation *invocation)
+{
+    static const Verb verbs[] = {
+        { "list", "", 0, 0, run_list },
+        { "show", "NODE", 1, 1, run_show },
+        { "label", "NODE and NAME=VALUE or NAME-, one or more", 2, UINT32_MAX, run_label },
+        { "approve", "NODE", 1, 1, run_approve },
+        { "reject", "NODE...", 1, UINT32_MAX, run_reject },
+        { "remove", "NODE...", 1, UINT32_MAX, run_remove },
+        { 0 },
+    };
+    return verbs_run(invocation, verbs);
+}
+
+static const Option options[] = {
+    { .name = "key",
+      .argument = "PIN",
+      .help = "approve: only this key, by 8 digits of its pin or more; else the one that asks" },
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "table|wide|json|yaml|name",
+      .fallback = "table",
+      .help = "how to print" },
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden nodes list", "who is there, who is silent since when, and who asks to join" },
+    { "eden nodes list -o wide", "with keys, versions and certificates" },
+    { "eden nodes show web1", "all about one" },
+    { "eden nodes label web1 role=web rack=7 old-", "set two labels, unset one" },
+    { "eden nodes approve db1 --key sha256:3f2a77c0", "let in a machine that asks, by its key" },
+    { "eden nodes reject db2", "forget one that asks" },
+    { "eden nodes remove web2", "a node no more" },
+    { 0 },
+};
+
+const Command command_nodes = {
+    .name = "nodes",
+    .group = GROUP_CLUSTER,
+    .args = "list|show|label|approve|reject|remove [NODE...]",
+    .args_min = 1,
+    .args_max = UINT32_MAX,
+    .word = WORD_NODE,
+    .choices = "list|show|label|approve|reject|remove",
+    .help = "List, label, let in and remove nodes.",
+    .text =
+        "'list' shows members first, then machines that ask. A node is alive while it has a\n"
+        "session with a server; for one that is silent, SINCE is when it was heard of last.\n"
+        "\n"
+        "A machine that asks without a good token waits until it is approved. What is approved is\n"
+        "its key: compare the pin with what 'eden join' shows on the machine, and give it as\n"
+        "--key. 'reject' forgets a machine that asks. 'remove' takes a node out with its facts, "
+        "and\n"
+        "none of its certificates is believed from then on; the name can be given again.\n"
+        "\n"
+        "'label' sets NAME=VALUE and unsets NAME-, all or none of them.",
+    .options = options,
+    .examples = examples,
+    .run = nodes_run,
+};

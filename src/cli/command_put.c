@@ -1,0 +1,91 @@
+/* eden put: gives a key of the store a value. */
+#include "base/base64.h"
+#include "base/utf8.h"
+#include "cli/key_value.h"
+#include "store/store.h"
+#include "sys/file.h"
+
+static bool read_value(Invocation *invocation, Str *out, int *code)
+{
+    const char *given = invocation->arg_count > 1 ? invocation->args[1] : "-";
+    Error err;
+    if (strcmp(given, "-") != 0) {
+        *out = str_from_c(given);
+        return true;
+    }
+    if (file_read(invocation->arena, given, STORE_VALUE_MAX, out, &err)) {
+        return true;
+    }
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    inputs_add_file_error(&inputs, &err);
+    *code = inputs_report(&inputs, invocation);
+    return false;
+}
+
+static Str make_body(Arena *arena, Str value)
+{
+    Map *body = map_new(arena, 1);
+    if (utf8_is_valid(value)) {
+        map_set_str(arena, body, STR("value"), value_string(value));
+    } else {
+        Buf encoded = buf_make_in(arena, BUF_UNLIMITED);
+        base64_put(&encoded, value);
+        map_set_str(arena, body, STR("value_base64"), value_string(buf_str(&encoded)));
+    }
+    return cluster_body(arena, value_map(body));
+}
+
+static int put_run(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    Str key = str_from_c(invocation->args[0]), value;
+    Value answer;
+    int code;
+    if (!read_value(invocation, &value, &code)) {
+        return code;
+    }
+    code = cluster_call(invocation,
+                        &(ClusterRequest){ .method = "PUT",
+                                           .target = cluster_target(arena, "/v1/store?key=", key),
+                                           .body = make_body(arena, value) },
+                        &answer);
+    return code != EXIT_OK ? code
+                           : key_value_print_done(invocation, answer,
+                                                  arena_format(arena, "%" STR_FMT " has %zu bytes",
+                                                               STR_ARG(key), value.len));
+}
+
+static const Option options[] = {
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json",
+      .fallback = "text",
+      .help = "how to print" },
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden put /test/greeting hello", "a short value" },
+    { "date | eden put /test/date -", "from standard input" },
+    { 0 },
+};
+
+const Command command_put = {
+    .name = "put",
+    .group = GROUP_CLUSTER,
+    .args = "KEY [VALUE]",
+    .args_min = 1,
+    .args_max = 2,
+    .word = WORD_TEXT,
+    .help = "Give a key of the store a value, for debugging.",
+    .text =
+        "Without VALUE, or with '-', it is read from standard input, to the byte; it has at most\n"
+        "1.5 MB. Keys below /eden are eden's own: nothing checks what is put there, and what\n"
+        "depends on it breaks when it is wrong.",
+    .options = options,
+    .examples = examples,
+    .run = put_run,
+};

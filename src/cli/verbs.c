@@ -1,0 +1,17 @@
+#include "cli/verbs.h"
+
+#include "base/bug.h"
+
+int verbs_run(Invocation *invocation, const Verb *verbs)
+{
+    while (verbs->name != NULL && strcmp(verbs->name, invocation->args[0]) != 0) {
+        verbs++;
+    }
+    BUG_IF(verbs->name == NULL); /* the row lists the choices */
+    uint32_t count = invocation->arg_count - 1;
+    if (count < verbs->args_min || count > verbs->args_max) {
+        return usage_error(invocation, "'%s %s' takes %s", invocation->command->name, verbs->name,
+                           verbs->args[0] == '\0' ? "no argument" : verbs->args);
+    }
+    return verbs->run(invocation);
+}

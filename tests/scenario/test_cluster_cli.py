@@ -1,0 +1,273 @@
+"""Commands that ask the server of a cluster: real ones, against a server that runs."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from cluster_world import NODE_KEY, WAITING_KEY, fill, put
+from test_cli_completion import open_terminal
+
+JOIN_LINE = re.compile(r"eden join --server (\S+) --token ([a-z2-7]{8}\.[a-z2-7]+) "
+                       r"--ca-pin (sha256:[0-9a-f]{64})\n")
+
+
+@pytest.fixture
+def running(cluster):
+    cluster.start()
+    return cluster
+
+
+@pytest.fixture
+def filled(running):
+    fill(running)
+    return running
+
+
+def told(cluster, *args):
+    return json.loads(cluster.call(*args, "-o", "json").stdout)
+
+
+# --- tokens ---------------------------------------------------------------------------------------
+
+def test_a_token_comes_as_a_whole_line_to_join_with(running):
+    done = running.call("tokens", "create")
+    server, token, pin = JOIN_LINE.fullmatch(done.stdout).groups()
+    assert server == f"127.0.0.1:{running.api_port}"
+    assert pin == running.founded["ca_pin"]
+    assert done.stderr == ""
+    listed, = told(running, "tokens", "list")["tokens"]
+    assert listed["id"] == token.split(".")[0]
+    assert token not in running.call("tokens", "list", "-o", "yaml").stdout
+
+
+def test_a_token_has_the_life_uses_and_label_that_were_wished(running):
+    made = told(running, "tokens", "create", "--ttl", "2d", "--uses", "20", "--label", "rack 7")
+    assert (made["uses_max"], made["label"]) == (20, "rack 7")
+    assert made["join"].endswith(f"--token {made['token']} --ca-pin {made['ca_pin']}")
+    table = running.call("tokens", "list").stdout.splitlines()
+    assert table[0].split() == ["TOKEN", "STATE", "USES", "EXPIRES", "LABEL"]
+    assert re.fullmatch(made["id"] + r"\s+good\s+0 of 20\s+\S+Z\s+rack 7", table[1])
+
+
+@pytest.mark.parametrize("wish", [("--uses", "0"), ("--uses", "many"), ("--ttl", "soon")])
+def test_a_token_that_makes_no_sense_is_refused(running, wish):
+    done = running.call("tokens", "create", *wish, check=False)
+    assert done.returncode in (1, 64)
+    assert done.stderr != "" and done.stdout == ""
+    assert "there is no token" in running.call("tokens", "list").stderr
+
+
+def test_revoked_tokens_are_gone_and_one_wrong_name_stops_nothing(running):
+    first, second = (told(running, "tokens", "create")["token"] for _ in range(2))
+    done = running.call("tokens", "revoke", first, "aaaaaaaa", second.split(".")[0], check=False)
+    assert done.returncode == 1
+    assert done.stdout.count("is revoked") == 2
+    assert "aaaaaaaa" in done.stderr
+    assert told(running, "tokens", "list")["tokens"] == []
+
+
+# --- nodes ----------------------------------------------------------------------------------------
+
+def test_nodes_are_listed_with_who_is_silent_who_sent_no_facts_and_who_asks(filled):
+    text = filled.call("nodes", "list").stdout
+    rows = {line.split()[0]: line for line in text.splitlines() if line and "," not in line}
+    assert "silent" in rows["web1"] and "yes" in rows["web1"]
+    assert "silent" in rows["web2"] and "never sent" in rows["web2"]
+    assert "2027-01-15T08:00:00Z" in rows["web2"]
+    assert "asks" in rows["db1"]
+    assert text.endswith("\n3 nodes, 3 silent, 2 without facts; 2 ask to join: "
+                         "'eden nodes approve db1' lets it in\n")
+    assert filled.call("nodes", "list", "-o", "name").stdout.split() == [
+        "s1", "web1", "web2", "db1", "db2"]
+    wide = filled.call("nodes", "list", "-o", "wide").stdout
+    assert NODE_KEY in wide and WAITING_KEY in wide
+
+
+def test_a_node_is_shown_with_all_about_it(filled):
+    text = filled.call("nodes", "show", "web1").stdout
+    assert re.search(r"^NODE +web1$", text, re.M)
+    assert "'eden facts --node web1' shows them" in text
+    assert "silent, since when is not known" in text
+    text = filled.call("nodes", "show", "db1").stdout
+    assert WAITING_KEY in text and "'eden nodes approve db1' lets it in" in text
+    assert told(filled, "nodes", "show", "web1")["facts"]["os"] == "Debian"
+
+
+def test_a_misspelled_node_is_told_with_a_near_one(filled):
+    done = filled.call("nodes", "show", "wbe1", check=False)
+    assert done.returncode == 1
+    assert "there is no node 'wbe1'; did you mean 'web1'?" in done.stderr
+
+
+def test_labels_are_set_and_unset_all_or_none(filled):
+    assert filled.call("nodes", "label", "web1", "role=web", "rack=7").stdout == (
+        "web1: role=web, rack=7\n")
+    assert filled.call("nodes", "label", "web1", "rack-", "tier=a=b").stdout == (
+        "web1: role=web, tier=a=b\n")
+    done = filled.call("nodes", "label", "web1", "good=1", "b@d=1", check=False)
+    assert done.returncode == 1
+    assert filled.call("nodes", "label", "web1", "none-").stdout == "web1: role=web, tier=a=b\n"
+    for words in (["role"], ["a=1", "a=2"], ["=x"], ["-"]):
+        assert filled.call("nodes", "label", "web1", *words, check=False).returncode == 64
+
+
+def test_a_machine_is_approved_by_the_key_that_asks(filled):
+    done = filled.call("nodes", "approve", "db1", "--key", "sha256:00000000", check=False)
+    assert done.returncode == 5
+    assert f"approved with key {WAITING_KEY}" in filled.call(
+        "nodes", "approve", "db1", "--key", WAITING_KEY[:15]).stdout
+    assert "approved with key" in filled.call("nodes", "approve", "db2").stdout
+    assert all(one["approved"] for one in told(filled, "nodes", "list")["waiting"])
+    assert filled.call("nodes", "approve", "web1", check=False).returncode == 5
+
+
+def test_who_asks_is_rejected_and_a_node_removed(filled):
+    assert filled.call("nodes", "remove", "db1", check=False).returncode == 5
+    filled.call("nodes", "reject", "db1", "db2")
+    filled.call("nodes", "remove", "web1", "web2")
+    listed = told(filled, "nodes", "list")
+    assert ([node["name"] for node in listed["nodes"]], listed["waiting"]) == (["s1"], [])
+    assert filled.call("get", "/eden/facts/web1", check=False).returncode == 1
+
+
+# --- facts ----------------------------------------------------------------------------------------
+
+def test_facts_of_a_node_look_as_those_of_this_machine(filled):
+    assert filled.call("facts", "--node", "web1", "os", "memory.total").stdout.splitlines() == [
+        "FACT          VALUE", "os            Debian", "memory.total  1024"]
+    assert told(filled, "facts", "--node", "web1") == {
+        "os": "Debian", "kernel": "6.1.0", "memory": {"total": 1024}}
+    assert filled.call("facts", "--node", "web1", "memory.none", check=False).returncode == 64
+    assert filled.call("facts", "--node", "web1", "--root", "/", check=False).returncode == 64
+
+
+def test_a_node_that_never_sent_facts_is_told(filled):
+    for node, text in (("web2", "never sent facts"), ("db1", "asks to join")):
+        done = filled.call("facts", "--node", node, check=False)
+        assert done.returncode == 3
+        assert text in done.stderr
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+def test_a_value_comes_back_to_the_byte(running):
+    value = bytes(range(256)) * 40
+    subprocess.run([running.eden_path, "put", "/test/b", "-", "--run-dir", running.run],
+                   input=value, check=True, capture_output=True)
+    got = subprocess.run([running.eden_path, "get", "/test/b", "-o", "raw", "--run-dir",
+                          running.run], check=True, capture_output=True)
+    assert got.stdout == value
+    assert "value_base64" in told(running, "get", "/test/b")
+
+
+def test_a_text_comes_back_with_one_line_end(running):
+    running.call("put", "/test/a b&c", "grüße")
+    assert running.call("get", "/test/a b&c").stdout == "grüße\n"
+    assert told(running, "get", "/test/a b&c")["version"] == 1
+
+
+def test_more_keys_than_fit_into_one_page_are_all_there(running):
+    for number in range(12):
+        put(running, f"/page/{number:02}", "x" * 1500000)
+    names = running.call("get", "/page/", "--prefix", "-o", "name").stdout.split()
+    assert names == [f"/page/{number:02}" for number in range(12)]
+    table = running.call("get", "/page/", "--prefix").stdout
+    assert table.count("(1500002 bytes)") == 12
+    assert "12 keys are deleted" in running.call("delete", "/page/", "--prefix").stdout
+    assert "no key starts with '/page/'" in running.call("get", "/page/", "--prefix").stderr
+
+
+def test_what_is_not_there_is_an_error(running):
+    for words in (("get", "/nothing"), ("delete", "/nothing")):
+        done = running.call(*words, check=False)
+        assert done.returncode == 1
+        assert "there is no such key" in done.stderr
+    assert running.call("delete", "", "--prefix", check=False).returncode == 64
+
+
+# --- without a server ------------------------------------------------------------------------------
+
+def test_without_a_server_it_says_so_and_names_those_of_the_cluster(cluster):
+    done = cluster.call("nodes", "list", check=False)
+    assert done.returncode == 3
+    assert "error[E0810]" in done.stderr
+    assert "run it on a server: 127.0.0.1" in done.stderr
+    done = cluster.call("tokens", "create", "-o", "json", check=False)
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["problems"][0]["code"] == "E0810"
+    assert done.stderr == ""
+
+
+def test_on_a_machine_without_a_cluster_it_says_how_to_get_one(eden, tmp_path):
+    done = eden("nodes", "list", "--run-dir", tmp_path, "--state-dir", tmp_path)
+    assert done.returncode == 3
+    assert "'eden serve' starts one" in done.stderr
+
+
+def test_who_may_not_ask_is_told(filled):
+    if os.geteuid() != 0:
+        pytest.fail("only root can ask as somebody else")
+    for folder in [filled.folder, *filled.folder.parents][:3]:
+        folder.chmod(0o755)
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", filled.eden_path, "nodes",
+         "list", "--run-dir", filled.run, "--state-dir", filled.state],
+        capture_output=True, text=True)
+    assert done.returncode == 4, done.stderr
+
+
+# --- completion -----------------------------------------------------------------------------------
+
+LIVE = [
+    ("eden nodes show we", "nodes show web"),
+    ("eden nodes label web1", "nodes label web1"),
+    ("eden facts --node db2", "facts --node db2"),
+    ("eden tokens revoke 4", "tokens revoke 4l2ygazs"),
+    ("eden nodes appr", "nodes approve"),
+]
+
+
+def path_with_eden(cluster):
+    """A PATH on which `eden` asks this cluster."""
+    folder = cluster.folder / "bin"
+    folder.mkdir()
+    (folder / "eden").write_text(
+        f'#!/bin/sh\ncase "$1" in\ncompletion) exec {cluster.eden_path} "$@" ;;\n'
+        f'*) exec {cluster.eden_path} "$@" --run-dir {cluster.run} ;;\nesac\n')
+    (folder / "eden").chmod(0o755)
+    return f"{folder}:/usr/bin:/bin"
+
+
+@pytest.mark.parametrize("argv, setup", [
+    (["bash", "--norc", "--noprofile", "-i"], "source <(command eden completion bash)"),
+    (["zsh", "-f", "-i"],
+     "autoload -Uz compinit; compinit -u -D; source <(command eden completion zsh)"),
+], ids=["bash", "zsh"])
+def test_live_names_are_completed_on_a_terminal(filled, argv, setup):
+    terminal = open_terminal(argv, path_with_eden(filled), filled.folder, setup)
+    try:
+        for line, expected in LIVE:
+            assert terminal.complete(line).rstrip() == expected
+        filled.server.stop()
+        assert terminal.complete("eden nodes show we").rstrip() == "nodes show we"
+    finally:
+        terminal.close()
+
+
+def test_fish_completes_live_names(filled):
+    def offered(line):
+        done = subprocess.run(
+            ["fish", "--no-config", "-c", f"eden completion fish | source; complete -C '{line}'"],
+            capture_output=True, text=True, timeout=60, cwd=filled.folder,
+            env={"PATH": path, "HOME": str(filled.folder)})
+        assert done.returncode == 0, done.stderr
+        return [line.split("\t")[0] for line in done.stdout.splitlines()]
+
+    path = path_with_eden(filled)
+    assert offered("eden nodes show we") == ["web1", "web2"]
+    assert offered("eden tokens revoke ") == ["4l2ygazs"]
+    assert offered("eden facts --node db") == ["db1", "db2"]
+    filled.server.stop()
+    assert offered("eden nodes show we") == []
