@@ -1,0 +1,73 @@
+"""A real sshd on loopback, in a folder of its own: nothing of the machine's is read or changed."""
+
+import os
+import pathlib
+import socket
+import subprocess
+import time
+
+SSHD = "/usr/sbin/sshd"
+LIMIT = 30  # seconds for anything that is waited for
+
+
+def make_key(path):
+    """A new key; gives "type base64" of its public half."""
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
+    return " ".join(pathlib.Path(f"{path}.pub").read_text(encoding="ascii").split()[:2])
+
+
+def fingerprint(key):
+    done = subprocess.run(["ssh-keygen", "-l", "-f", "-"], input=key + "\n", capture_output=True,
+                          text=True, check=True)
+    return done.stdout.split()[1]
+
+
+class Sshd:
+    """`programs` are files that logging in finds first: name to text."""
+
+    def __init__(self, folder, programs):
+        folder.mkdir()
+        self.folder = folder
+        self.host_key = make_key(folder / "host_key")
+        self.authorized = folder / "authorized_keys"
+        self.authorized.write_text("", encoding="ascii")
+        (folder / "bin").mkdir()
+        for name, text in programs.items():
+            (folder / "bin" / name).write_text(text, encoding="utf-8")
+            (folder / "bin" / name).chmod(0o755)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        (folder / "config").write_text(
+            f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {folder}/host_key\n"
+            f"AuthorizedKeysFile {self.authorized}\nPidFile none\nUsePAM no\nStrictModes no\n"
+            "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\n"
+            f"SetEnv PATH={folder}/bin:/usr/bin:/bin\nLogLevel VERBOSE\n", encoding="utf-8")
+        self.process = None
+
+    def start(self):
+        command = [SSHD, "-D", "-e", "-f", self.folder / "config"]
+        if os.geteuid() == 0:
+            # As root it wants a folder /run/sshd: in a /run that only it has.
+            command = ["unshare", "--mount", "sh", "-c",
+                       'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"', "sh",
+                       *command]
+        with open(self.folder / "log", "wb") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log)
+        end = time.monotonic() + LIMIT
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return self
+            except OSError:
+                assert self.process.poll() is None, self.log()
+                assert time.monotonic() < end, self.log()
+                time.sleep(0.02)
+
+    def log(self):
+        return (self.folder / "log").read_text(encoding="utf-8", errors="replace")
+
+    def end(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()

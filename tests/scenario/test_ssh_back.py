@@ -1,0 +1,190 @@
+"""Joining over SSH with real programs: a server, a machine that asks, and its sshd."""
+
+import getpass
+import json
+import shlex
+import subprocess
+
+import pytest
+import sshd as ssh
+
+SUDO = '#!/bin/sh\ntest "$1" = -n && shift\nexec "$@"\n'
+
+
+@pytest.fixture
+def machine(cluster, tmp_path):
+    """What is to join: an sshd where eden is found, and a folder for its state."""
+    state = tmp_path / "web1"
+    eden = (f"#!/bin/sh\n{shlex.quote(cluster.eden_path)} \"$@\" --state-dir {state}\n")
+    sshd = ssh.Sshd(tmp_path / "sshd", {"eden": eden, "sudo": SUDO})
+    sshd.state = state
+    yield sshd.start()
+    sshd.end()
+
+
+def ask(cluster, target, body=None):
+    """Status and answer of the server, by its socket for commands."""
+    done = subprocess.run(
+        ["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", "-w", "\n%{http_code}",
+         *(["-d", json.dumps(body), "-H", "content-type: application/json"] if body else []),
+         f"http://eden{target}"], capture_output=True, text=True, check=True)
+    answer, status = done.stdout.rsplit("\n", 1)
+    return int(status), json.loads(answer)
+
+
+def approve(cluster, machine, **ssh_options):
+    target = f"{getpass.getuser()}@127.0.0.1:{machine.port}"
+    return ask(cluster, "/v1/nodes/web1/approve", {"ssh": {"target": target, **ssh_options}})
+
+
+def trust_server(cluster, machine):
+    """Puts the line that the server shows where the machine looks."""
+    line = "line" if getpass.getuser() == "root" else "sudo_line"
+    machine.authorized.write_text(ask(cluster, "/v1/ssh-key")[1][line] + "\n")
+
+
+def start_join(cluster, machine, *options):
+    """A machine that knows no CA asks, and waits."""
+    joiner = cluster.daemon("join", "--server", f"127.0.0.1:{cluster.api_port}", "--name", "web1",
+                            "--state-dir", machine.state, *options)
+    joiner.wait_for_log("eden nodes approve web1")
+    return joiner
+
+
+def is_member(cluster):
+    return ask(cluster, "/v1/nodes/web1")[1]["node"] is not None
+
+
+def test_a_machine_that_knows_nothing_joins_over_ssh(cluster, machine):
+    cluster.start()
+    trust_server(cluster, machine)
+    joiner = start_join(cluster, machine)
+    status, done = approve(cluster, machine, host_keys=[machine.host_key])
+    assert status == 200, done
+    assert done["fingerprint"] == ssh.fingerprint(machine.host_key)
+    assert joiner.process.wait(timeout=30) == 0
+    node = json.loads((machine.state / "agent/node.json").read_text())
+    assert (node["cluster"], node["node"]) == ("blue", "web1")
+    assert is_member(cluster)
+    # Only what is needed for that was done there, and the server keeps nothing of it.
+    assert not list((cluster.state / "server").glob("known_hosts*"))
+    key = cluster.state / "server/ssh_key"
+    assert key.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_key_of_the_server_can_do_nothing_else_there(cluster, machine):
+    cluster.start()
+    trust_server(cluster, machine)
+    known = machine.folder / "known"
+    known.write_text(f"[127.0.0.1]:{machine.port} {machine.host_key}\n")
+    done = subprocess.run(
+        ["ssh", "-F", "none", "-i", cluster.state / "server/ssh_key", "-o", "BatchMode=yes", "-o",
+         f"UserKnownHostsFile={known}", "-p", str(machine.port), "127.0.0.1", "touch", "/tmp/pwned"],
+        input="{}", capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "the question of the server" in done.stderr
+
+
+def test_a_wrong_host_key_is_refused_and_both_are_shown(cluster, machine, tmp_path):
+    cluster.start()
+    trust_server(cluster, machine)
+    start_join(cluster, machine)
+    other = ssh.make_key(tmp_path / "other")
+    status, done = approve(cluster, machine, host_keys=[other])
+    assert status == 403
+    assert ssh.fingerprint(other) in done["message"]
+    assert ssh.fingerprint(machine.host_key) in done["message"]
+    assert not is_member(cluster)
+    assert not (machine.state / "agent/joining/trusted.pem").exists()
+
+
+def test_a_host_key_of_another_kind_is_refused(cluster, machine):
+    cluster.start()
+    trust_server(cluster, machine)
+    start_join(cluster, machine)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", machine.folder / "ecdsa"],
+                   check=True)
+    other = (machine.folder / "ecdsa.pub").read_text().strip()
+    status, done = approve(cluster, machine, host_keys=[other])
+    assert status == 403, done
+    assert "of another kind" in done["message"]
+
+
+def test_a_new_host_key_is_accepted_when_that_is_said_and_told(cluster, machine):
+    cluster.start()
+    trust_server(cluster, machine)
+    joiner = start_join(cluster, machine)
+    status, done = approve(cluster, machine, accept_new_host_key=True)
+    assert status == 200, done
+    assert done["host_key"] == machine.host_key
+    assert done["fingerprint"] == ssh.fingerprint(machine.host_key)
+    assert joiner.process.wait(timeout=30) == 0
+
+
+def test_a_machine_that_does_not_let_the_server_in_is_told(cluster, machine):
+    cluster.start()
+    start_join(cluster, machine)
+    status, done = approve(cluster, machine, host_keys=[machine.host_key])
+    assert status == 403
+    assert "authorized_keys" in done["message"]
+
+
+def test_a_machine_without_eden_is_told(cluster, machine):
+    cluster.start()
+    trust_server(cluster, machine)
+    start_join(cluster, machine)
+    (machine.folder / "bin/eden").unlink()
+    status, done = approve(cluster, machine, host_keys=[machine.host_key])
+    assert status == 503
+    assert "there is no eden on 127.0.0.1" in done["message"]
+
+
+def test_somebody_else_who_asks_for_the_name_is_not_let_in(cluster, machine, tmp_path):
+    cluster.start()
+    trust_server(cluster, machine)
+    start_join(cluster, machine)
+    # Another machine asks for the same name, with a key of its own.
+    intruder = cluster.daemon("join", "--server", f"127.0.0.1:{cluster.api_port}", "--name", "web1",
+                              "--state-dir", tmp_path / "intruder")
+    intruder.wait_for_log("eden nodes approve web1")
+    status, done = approve(cluster, machine, host_keys=[machine.host_key])
+    assert status == 409
+    assert "somebody else asks" in done["message"]
+    assert not is_member(cluster)
+
+
+def test_a_machine_that_was_told_of_another_ca_refuses(cluster, machine):
+    cluster.start()
+    trust_server(cluster, machine)
+    start_join(cluster, machine)
+    # As if somebody between the two had shown another one.
+    wish = machine.state / "agent/joining/wish.json"
+    kept = json.loads(wish.read_text())
+    kept["ca"] = "sha256:" + "0" * 64
+    wish.write_text(json.dumps(kept))
+    status, done = approve(cluster, machine, host_keys=[machine.host_key])
+    assert status == 409
+    assert "another CA" in done["message"]
+    assert not (machine.state / "agent/joining/trusted.pem").exists()
+
+
+def test_a_machine_that_is_not_there_is_told(cluster, machine):
+    cluster.start()
+    start_join(cluster, machine)
+    machine.end()
+    status, done = approve(cluster, machine, host_keys=[machine.host_key])
+    assert status == 503
+    assert "refused" in done["message"]
+
+
+def test_nobody_joins_by_a_claim_alone(cluster, machine):
+    cluster.start()
+    joiner = start_join(cluster, machine)
+    key = ask(cluster, "/v1/nodes/web1")[1]["waiting"]["key"]
+    assert ask(cluster, "/v1/nodes/web1/approve", {"key": key})[0] == 200
+    joiner.end()
+    again = cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--name", "web1",
+                         "--state-dir", machine.state, check=False)
+    assert again.returncode == 4
+    assert "nobody has vouched for its CA" in again.stderr
+    assert not (machine.state / "agent/node.json").exists()
