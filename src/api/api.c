@@ -29,6 +29,7 @@ static const struct {
     { 400, "invalid" }, { 401, "unauthenticated" }, { 403, "denied" },      { 404, "not-found" },
     { 405, "method" },  { 409, "conflict" },        { 413, "too-large" },   { 415, "media-type" },
     { 429, "limit" },   { 500, "failed" },          { 503, "unavailable" }, { 504, "timeout" },
+    { 505, "version" },
 };
 
 int api_status_of(ErrorKind kind)
@@ -188,6 +189,40 @@ bool call_goes_on(ApiCall *call, const Error *err)
     return true;
 }
 
+bool call_begin(ApiCall *call, const char *content_type, const CallPieces *pieces)
+{
+    if (!http_request_takes_pieces(call->request)) {
+        call_refuse(call, 505, "this address answers HTTP/1.1 only");
+        return false;
+    }
+    http_request_begin(call->request, 200, content_type, pieces->drained, pieces->context);
+    if (str_eq_c(http_request_head(call->request)->method, "HEAD")) {
+        call_end(call);
+        return false;
+    }
+    call->pieces = *pieces;
+    return true;
+}
+
+void call_piece(ApiCall *call, Str piece)
+{
+    http_request_piece(call->request, piece);
+}
+
+void call_end(ApiCall *call)
+{
+    HttpRequest *request = call->request;
+    call_free(call);
+    http_request_end(request);
+}
+
+void call_break(ApiCall *call)
+{
+    HttpRequest *request = call->request;
+    call_free(call);
+    http_request_break(request);
+}
+
 void call_done(void *context, const Error *err)
 {
     ApiCall *call = context;
@@ -278,8 +313,13 @@ static void requested(void *context, HttpRequest *request)
 static void gone(void *context, HttpRequest *request)
 {
     ApiCall *call = http_request_data(request);
-    if (call != NULL) {
-        call->request = NULL;
+    if (call == NULL) {
+        return;
+    }
+    call->request = NULL;
+    if (call->pieces.gone != NULL) {
+        call->pieces.gone(call->pieces.context);
+        call_free(call);
     }
 }
 

@@ -22,6 +22,7 @@ enum {
 typedef struct ApiSettings {
     ClusterStore at;
     Str cluster;          /* its name */
+    Str store_id;         /* another one after a backup was restored */
     Admission *admission; /* NULL: nobody can join at present */
     const CaSet *cas;     /* what stands there may change; NULL: nothing is told of them */
     const Str *names;     /* under which others reach this API: "eden1.example.org:1338" */

@@ -6,6 +6,14 @@
 #include "api/routes.h"
 #include "base/buf.h"
 
+/* An answer in pieces. `drained` as of http_request_begin. `gone`: nobody takes it any more; the call
+ * ends when it returns, so whatever else would call back must be canceled there. */
+typedef struct CallPieces {
+    void (*drained)(void *context);
+    void (*gone)(void *context);
+    void *context;
+} CallPieces;
+
 struct ApiCall {
     Api *api;             /* NULL: it is gone */
     HttpRequest *request; /* NULL: so is the peer */
@@ -14,7 +22,8 @@ struct ApiCall {
     Arena arena;
     Str part; /* of the path */
     RouteQuery query;
-    bool joins; /* the admission deals with it, which may forget it */
+    CallPieces pieces; /* once its answer has begun */
+    bool joins;        /* the admission deals with it, which may forget it */
 };
 
 /* Only while it is wanted. */
@@ -37,6 +46,14 @@ void call_fail(ApiCall *call, const Error *err); /* with the status of its kind 
 void call_refuse(ApiCall *call, int status, const char *text);
 /* {"format":"eden.done/1"} or what went wrong: a ClusterDone, with the call as its context. */
 void call_done(void *context, const Error *err);
+
+/* Begins an answer in pieces. False: this peer takes none (HEAD, HTTP/1.0); it was answered, and the
+ * call has ended. */
+MUST_CHECK bool call_begin(ApiCall *call, const char *content_type, const CallPieces *pieces);
+void call_piece(ApiCall *call, Str piece);
+/* The answer is whole, or, with call_break, shall be known not to be; both end the call. */
+void call_end(ApiCall *call);
+void call_break(ApiCall *call);
 
 /* Of any kind but ERROR_NONE. */
 int api_status_of(ErrorKind kind);

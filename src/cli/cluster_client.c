@@ -15,6 +15,8 @@ typedef struct Waiting {
     int status;
     Str body;
     Error err;
+    const ClusterPieces *pieces; /* NULL: it comes as a whole */
+    bool enough;
 } Waiting;
 
 static void done(void *context, const HttpAnswer *answer, const Error *err)
@@ -28,6 +30,15 @@ static void done(void *context, const HttpAnswer *answer, const Error *err)
         waiting->err = *err;
     }
     loop_stop(waiting->loop);
+}
+
+static void piece(void *context, const Http1Head *head, Str bytes)
+{
+    Waiting *waiting = context;
+    if (!waiting->enough && !waiting->pieces->piece(waiting->pieces->context, bytes)) {
+        waiting->enough = true;
+        loop_stop(waiting->loop);
+    }
 }
 
 static const struct {
@@ -64,20 +75,20 @@ static bool read_answer(const Waiting *waiting, Value *answer, Error *err)
     return error_set(err, kind_of(waiting->status), "%" STR_FMT, STR_ARG(message));
 }
 
-bool cluster_ask(const Invocation *invocation, const ClusterRequest *request, Value *answer,
-                 bool *asked, Error *err)
+/* False: nobody has answered. */
+static bool exchange(const Invocation *invocation, const ClusterRequest *request, Waiting *waiting,
+                     Error *err)
 {
     Arena *arena = invocation->arena;
     int64_t timeout_ms = request->timeout_ms;
-    *asked = false;
-    *answer = value_null();
     if (timeout_ms == 0 &&
         !duration_parse(str_from_c(invocation_text(invocation, "timeout")), &timeout_ms)) {
         return error_set(err, ERROR_INVALID, "--timeout is a span of time as '5s' or '1m'");
     }
     Str path = arena_format(arena, "%s/server/api.sock", invocation_text(invocation, "run-dir"));
     AUTO(Loop) *loop = loop_new();
-    Waiting waiting = { .loop = loop, .arena = arena };
+    waiting->loop = loop;
+    waiting->arena = arena;
     HttpCallOptions options = {
         .loop = loop,
         .method = request->method,
@@ -87,17 +98,40 @@ bool cluster_ask(const Invocation *invocation, const ClusterRequest *request, Va
         .answer_max = request->answer_max > 0 ? request->answer_max : CLUSTER_ANSWER_MAX,
         .timeout_ms = timeout_ms,
         .done = done,
-        .context = &waiting,
+        .context = waiting,
     };
+    if (waiting->pieces != NULL) {
+        options.answer_max = UINT64_MAX;
+        options.piece = piece;
+        options.idle_timeout_ms = waiting->pieces->idle_timeout_ms;
+    }
     if (!address_unix(path, &options.address, err)) {
         return false;
     }
     HttpCall *call = http_call_new(&options);
     loop_run(loop);
     http_call_free(call);
-    *asked = waiting.answered;
-    *err = waiting.err;
-    return waiting.answered && read_answer(&waiting, answer, err);
+    *err = waiting->err;
+    return waiting->answered || waiting->enough;
+}
+
+bool cluster_ask(const Invocation *invocation, const ClusterRequest *request, Value *answer,
+                 bool *asked, Error *err)
+{
+    Waiting waiting = { 0 };
+    *answer = value_null();
+    *asked = exchange(invocation, request, &waiting, err);
+    return *asked && read_answer(&waiting, answer, err);
+}
+
+bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
+                    const ClusterPieces *pieces, bool *asked, Error *err)
+{
+    Waiting waiting = { .pieces = pieces };
+    Value refusal;
+    *asked = exchange(invocation, request, &waiting, err);
+    return *asked &&
+           (waiting.enough || waiting.status < 300 || read_answer(&waiting, &refusal, err));
 }
 
 /* --- What is wrong --------------------------------------------------------------------------- */

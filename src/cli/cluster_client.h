@@ -46,6 +46,19 @@ MUST_CHECK bool cluster_ask(const Invocation *invocation, const ClusterRequest *
                             Value *answer, bool *asked, Error *err);
 int cluster_tell(Invocation *invocation, const Error *err, bool asked);
 
+/* --- Answers in pieces ----------------------------------------------------------------------- */
+
+typedef struct ClusterPieces {
+    bool (*piece)(void *context, Str bytes); /* false: enough, nothing more is wanted */
+    void *context;
+    int64_t idle_timeout_ms; /* while nothing comes; `timeout_ms` is until the first byte */
+} ClusterPieces;
+
+/* Waits for all of it; whoever takes pieces makes the server wait meanwhile. True when the answer is
+ * whole, or when it was enough. */
+MUST_CHECK bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
+                               const ClusterPieces *pieces, bool *asked, Error *err);
+
 /* --- Requests -------------------------------------------------------------------------------- */
 
 /* A target with `part` behind it, encoded: "/v1/nodes/" and "web1", "/v1/store?key=" and "/a b". */

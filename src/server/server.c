@@ -312,6 +312,7 @@ static bool listen_api(Server *server, Error *err)
                                          .cas = server->certify.cas });
     server->api = api_new(&(ApiSettings){ .at = server->certify.at,
                                           .cluster = str_from_c(server->settings.cluster),
+                                          .store_id = str_from_c(server->settings.store_id),
                                           .admission = server->admission,
                                           .ssh_back = server->ssh_back,
                                           .cas = server->certify.cas,

@@ -2,9 +2,12 @@
 
 import json
 import os
+import select
 import shlex
+import signal
 import subprocess
 
+import asking
 import cluster_world
 import pytest
 
@@ -89,11 +92,30 @@ def asks_a_server(command):
     return words[1] in ("tokens", "nodes", "get", "put", "delete") or "--node" in words
 
 
+def watches(command):
+    return command.startswith("eden watch")
+
+
 def stays(command):
-    return command.startswith("eden serve")
+    return command.startswith(("eden serve", "eden watch"))
 
 
-@pytest.mark.parametrize("command", filter(lambda each: stays(each.values[0]), examples()))
+@pytest.mark.parametrize("command", filter(lambda each: watches(each.values[0]), examples()))
+def test_the_example_of_a_watch_works(cluster, command):
+    cluster.start()
+    process = asking.start(cluster, *shlex.split(command)[1:])
+    labels = 0
+    while not select.select([process.stdout], [], [], 0.1)[0]:
+        labels += 1
+        asking.ask(cluster, "PATCH", "/v1/nodes/s1", {"labels": {"changed": str(labels)}})
+    assert "/eden/nodes/s1" in asking.next_line(process.stdout)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize("command", filter(
+    lambda each: stays(each.values[0]) and not watches(each.values[0]), examples()))
 def test_the_example_of_a_daemon_works(cluster, command):
     words = shlex.split(command)[1:]
     daemon = cluster.daemon(*words, "--state-dir", cluster.state, "--run-dir", cluster.run)

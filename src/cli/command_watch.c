@@ -1,0 +1,278 @@
+/* eden watch: changes of the store as they happen. */
+#include "base/base64.h"
+#include "base/visible.h"
+#include "cli/cluster_client.h"
+#include "cli/watch_position.h"
+#include "lang/json.h"
+#include "rpc/backoff.h"
+#include "sys/clock.h"
+
+enum {
+    LINE_LONGEST = 64 << 20,    /* bytes: two values, with every byte of them escaped */
+    SILENCE_MS = 3 * 60 * 1000, /* a server with no news tells so every minute */
+    FAILURES_MAX = 5,           /* so that nobody waits half a minute for a server that is back */
+};
+
+typedef struct Watching {
+    Invocation *invocation;
+    WatchPosition position;
+    Str store; /* which one it is, once it stood */
+    Buf line;
+    bool stood;    /* ever */
+    bool stands;   /* now */
+    bool was_away; /* the server, since it stood last */
+    bool over;     /* nothing more is wanted */
+    int code;      /* then the exit code */
+    bool json, previous;
+} Watching;
+
+/* --- What comes ------------------------------------------------------------------------------ */
+
+static int tell_end(Watching *watching, const char *why, const char *hint)
+{
+    Inputs inputs;
+    inputs_init(&inputs, watching->invocation->arena);
+    Problem *problem = problems_add(&inputs.problems, "E0870", NULL, 0, 0, "%s", why);
+    problem->hint = str_from_c(hint);
+    return inputs_report(&inputs, watching->invocation);
+}
+
+static void finish(Watching *watching, const char *why, const char *hint)
+{
+    watching->over = true;
+    watching->code = tell_end(watching, why, hint);
+}
+
+/* A text, or bytes of which those that are no text are shown as escapes. */
+static Str bytes_of(Arena *arena, Value map, const char *name)
+{
+    Str encoded = cluster_text(map, arena_format(arena, "%s_base64", name).data), bytes;
+    if (encoded.len > 0 && base64_decode(arena, encoded, &bytes)) {
+        return bytes;
+    }
+    return cluster_text(map, name);
+}
+
+static void print_event(Watching *watching, Arena *arena, Value event, Str line)
+{
+    Stream *out = watching->invocation->out;
+    if (watching->json) {
+        stream_put(out, line);
+        stream_put(out, STR("\n"));
+        return;
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    Str kind = cluster_text(event, "event");
+    buf_put_format(&text, "%lld %" STR_FMT " ", (long long)cluster_int(event, "revision"),
+                   STR_ARG(kind));
+    visible_put(&text, bytes_of(arena, event, "key"));
+    if (str_eq_c(kind, "put")) {
+        buf_put_char(&text, ' ');
+        visible_put(&text, bytes_of(arena, event, "value"));
+    }
+    const Value *previous = value_get(event, STR("previous"));
+    if (previous != NULL && previous->kind == VALUE_MAP) {
+        buf_put_c(&text, "\n    was ");
+        visible_put(&text, bytes_of(arena, *previous, "value"));
+    }
+    buf_put_char(&text, '\n');
+    stream_put(out, buf_str(&text));
+}
+
+static void start(Watching *watching, Value event)
+{
+    Str store = cluster_text(event, "store");
+    if (watching->stood && !str_eq(store, watching->store)) {
+        finish(watching, "the store is another one: a backup was restored meanwhile",
+               "read the keys anew, then watch from there");
+        return;
+    }
+    if (!watching->stood) {
+        watching->store = arena_copy(watching->invocation->arena, store);
+    }
+    watch_position_start(&watching->position, cluster_int(event, "revision"));
+    watching->stood = watching->stands = true;
+    if (watching->was_away) {
+        watching->was_away = false;
+        stream_put_format(watching->invocation->err,
+                          "the server is back; going on from revision %lld\n",
+                          (long long)watching->position.from);
+        stream_flush(watching->invocation->err);
+    }
+}
+
+static void handle(Watching *watching, Arena *arena, Str line)
+{
+    Value event;
+    Error err;
+    if (!json_parse_text(arena, line, NULL, &event, &err)) {
+        finish(watching, "the server says something that is no event", "is it of this version?");
+        return;
+    }
+    Str kind = cluster_text(event, "event");
+    int64_t revision = cluster_int(event, "revision");
+    if (str_eq_c(kind, "start")) {
+        start(watching, event);
+    } else if (str_eq_c(kind, "progress")) {
+        watch_position_progress(&watching->position, revision);
+    } else if (str_eq_c(kind, "put") || str_eq_c(kind, "delete")) {
+        if (watch_position_take(&watching->position, revision)) {
+            print_event(watching, arena, event, line);
+        }
+    } else if (str_eq_c(kind, "resync")) {
+        if (watching->json) {
+            print_event(watching, arena, event, line);
+        }
+        Str why = arena_format(
+            arena, "changes from revision %lld on are not kept any more (compacted up to %lld)",
+            (long long)watching->position.from, (long long)cluster_int(event, "compacted"));
+        finish(watching, why.data, "read the keys anew, then watch from there");
+    } else if (str_eq_c(kind, "error")) {
+        Str why = arena_format(arena, "the server cannot go on: %" STR_FMT,
+                               STR_ARG(cluster_text(event, "message")));
+        finish(watching, why.data, "'eden doctor' on the server tells more");
+    }
+}
+
+/* Lines of a piece, the first of which may have begun in an earlier one. */
+static bool take(void *context, Str bytes)
+{
+    Watching *watching = context;
+    while (bytes.len > 0 && !watching->over) {
+        size_t end = str_find(bytes, STR("\n"), 0);
+        buf_put(&watching->line, str_slice(bytes, 0, end));
+        if (watching->line.overflow) {
+            finish(watching, "the server sends a line without end", "is it of this version?");
+            break;
+        }
+        if (end == STR_NOT_FOUND) {
+            break;
+        }
+        AUTO_CLEAR(Arena) arena;
+        arena_init(&arena, ARENA_UNLIMITED);
+        handle(watching, &arena, buf_str(&watching->line));
+        buf_reset(&watching->line);
+        bytes = str_from_offset(bytes, end + 1);
+    }
+    if (!stream_flush(watching->invocation->out)) {
+        watching->over = true;
+        watching->code = EXIT_FAILED;
+    }
+    return !watching->over;
+}
+
+/* --- Asking ---------------------------------------------------------------------------------- */
+
+static Str target(const Watching *watching)
+{
+    const Invocation *invocation = watching->invocation;
+    Arena *arena = invocation->arena;
+    Buf behind = buf_make_in(arena, BUF_UNLIMITED);
+    if (watching->position.from > 0) {
+        buf_put_format(&behind, "&from=%lld", (long long)watching->position.from);
+    }
+    buf_put_c(&behind, watching->previous ? "&previous=true" : "");
+    return cluster_target_with(
+        arena, invocation_flag(invocation, "prefix") ? "/v1/watch?prefix=" : "/v1/watch?key=",
+        str_from_c(invocation->args[0]), buf_c(&behind));
+}
+
+/* A server that restarts is away for a moment, or says that it cannot yet. */
+static bool may_come_back(const Watching *watching, bool asked, const Error *err)
+{
+    return watching->stood && (!asked || err->kind == ERROR_UNAVAILABLE || err->kind == ERROR_NONE);
+}
+
+static void tell_away(Watching *watching, const Error *err)
+{
+    if (!watching->was_away) {
+        watching->was_away = true;
+        stream_put_format(watching->invocation->err, "the server is gone (%s); trying again\n",
+                          err->kind == ERROR_NONE ? "it has ended the watch" : err->text);
+        stream_flush(watching->invocation->err);
+    }
+}
+
+static int follow(Watching *watching)
+{
+    ClusterPieces pieces = { take, watching, SILENCE_MS };
+    uint32_t failures = 0;
+    for (;;) {
+        ClusterRequest request = { .method = "GET", .target = target(watching) };
+        Error err = { 0 };
+        bool asked;
+        watching->stands = false;
+        buf_reset(&watching->line);
+        bool ok = cluster_stream(watching->invocation, &request, &pieces, &asked, &err);
+        if (watching->over) {
+            return watching->code;
+        }
+        if (!may_come_back(watching, asked, &err)) {
+            return ok ? tell_end(watching, "the server has ended the watch", "")
+                      : cluster_tell(watching->invocation, &err, asked);
+        }
+        tell_away(watching, &err);
+        failures = watching->stands ? 1 : failures + (failures < FAILURES_MAX);
+        clock_sleep_ms(backoff_ms(failures, random_seed()), NULL);
+    }
+}
+
+static int watch_run(Invocation *invocation)
+{
+    Watching watching = { .invocation = invocation,
+                          .line = buf_make(LINE_LONGEST),
+                          .json = invocation_prints(invocation, "json"),
+                          .previous = invocation_flag(invocation, "previous") };
+    const char *from = invocation_text(invocation, "from");
+    if (invocation->args[0][0] == '\0') {
+        return usage_error(invocation, "a key is not empty");
+    }
+    if (from != NULL &&
+        (!str_to_i64(str_from_c(from), &watching.position.from) || watching.position.from < 1)) {
+        return usage_error(invocation, "--from is a revision, a number from 1 on");
+    }
+    int code = follow(&watching);
+    buf_clear(&watching.line);
+    return code;
+}
+
+static const Option options[] = {
+    { .name = "prefix", .help = "all keys that start with KEY" },
+    { .name = "from", .argument = "REVISION", .help = "begin with this one instead of the next" },
+    { .name = "previous", .help = "tell what was there before, too" },
+    CLUSTER_OPTIONS,
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json",
+      .fallback = "text",
+      .help = "how to print; json is a line per change" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden watch /eden/nodes/ --prefix", "nodes as they come, change and go" },
+    { "eden watch /eden/nodes/ --prefix --from 1 -o json",
+      "all that is kept, for another program" },
+    { 0 },
+};
+
+const Command command_watch = {
+    .name = "watch",
+    .group = GROUP_CLUSTER,
+    .args = "KEY",
+    .args_min = 1,
+    .args_max = 1,
+    .help = "Tell of changes to keys of the store.",
+    .text =
+        "Prints a line for every change, with its revision, until Ctrl-C ends it. When the server\n"
+        "restarts, it goes on where it was: no change is missed, none told twice, and standard\n"
+        "error says that it happened. Changes that are too old are not kept; then, or when a "
+        "backup\n"
+        "was restored, it ends with exit code 1 and says so, never with a gap.\n\n"
+        "Bytes that are no text are shown as escapes; with -o json a line has key_base64 or\n"
+        "value_base64 then.",
+    .options = options,
+    .examples = examples,
+    .run = watch_run,
+};

@@ -1,0 +1,76 @@
+"""Asking a server by its Unix socket, and reading what processes write."""
+
+import http.client
+import json
+import os
+import select
+import socket
+import subprocess
+import time
+import urllib.parse
+
+import daemons
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=daemons.LIMIT)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(daemons.LIMIT)
+        self.sock.connect(self.path)
+
+
+def ask(cluster, method, target, body=None):
+    """Status and JSON of the answer."""
+    connection = UnixConnection(cluster.run / "server/api.sock")
+    headers = {} if body is None else {"Content-Type": "application/json"}
+    text = None if body is None else json.dumps(body)
+    try:
+        connection.request(method, target, text, headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()
+
+
+def put(cluster, key, value):
+    """Gives the revision."""
+    status, answer = ask(cluster, "PUT", "/v1/store?key=" + urllib.parse.quote(key, safe=""),
+                         {"value": value})
+    assert status == 200, answer
+    return answer["revision"]
+
+
+def get(cluster, key):
+    status, answer = ask(cluster, "GET", "/v1/store?key=" + urllib.parse.quote(key, safe=""))
+    return answer["value"] if status == 200 else None
+
+
+def start(cluster, *args):
+    """A command that asks the server and goes on by itself."""
+    return subprocess.Popen(
+        [cluster.eden_path, *map(str, args), "--run-dir", cluster.run, "--state-dir",
+         cluster.state], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, cwd=cluster.folder, env=daemons.environment())
+
+
+def next_line(stream):
+    """The next line that a process writes; nobody else may read from it."""
+    line = b""
+    while not line.endswith(b"\n"):
+        assert select.select([stream], [], [], daemons.LIMIT)[0], f"nothing came behind {line}"
+        byte = os.read(stream.fileno(), 1)
+        assert byte, f"it has ended behind {line}"
+        line += byte
+    return line.decode()
+
+
+def wait_until(condition, what):
+    """Until the condition holds, which it does by itself."""
+    end = time.monotonic() + daemons.LIMIT
+    while not condition():
+        assert time.monotonic() < end, f"this never came: {what}"
+        time.sleep(0.02)

@@ -1,0 +1,116 @@
+"""`eden watch`: every change once and in order, whatever happens to the server meanwhile."""
+
+import json
+import signal
+import threading
+
+import pytest
+
+from asking import ask, next_line, put, start, wait_until
+
+
+@pytest.fixture
+def cluster(cluster):
+    cluster.start()
+    return cluster
+
+
+def watch(cluster, *args):
+    return start(cluster, "watch", *args, "-o", "json")
+
+
+def end(process):
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    return out, err
+
+
+def test_changes_are_told_as_they_happen(cluster):
+    first = put(cluster, "/t/before", "x")
+    process = watch(cluster, "/t/", "--prefix", "--from", first, "--previous")
+    assert json.loads(next_line(process.stdout))["value"] == "x"
+    put(cluster, "/t/a", "1")
+    put(cluster, "/other", "not this")
+    put(cluster, "/t/a", "2")
+    events = [json.loads(next_line(process.stdout)) for _ in range(2)]
+    assert [event["value"] for event in events] == ["1", "2"]
+    assert events[0]["previous"] is None and events[1]["previous"]["value"] == "1"
+    assert events[1]["revision"] == first + 3
+    end(process)
+
+
+def test_text_shows_what_cannot_be_seen(cluster):
+    revision = put(cluster, "/t/a", "one\nline\x1b[31m")
+    process = start(cluster, "watch", "/t/a", "--from", revision)
+    assert next_line(process.stdout) == f"{revision} put /t/a one\\nline\\x1b[31m\n"
+    assert ask(cluster, "DELETE", "/v1/store?key=/t/a")[0] == 200
+    assert next_line(process.stdout) == f"{revision + 1} delete /t/a\n"
+    end(process)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_restart_of_the_server_leaves_no_gap_and_nothing_twice(cluster, number):
+    process = watch(cluster, "/t/", "--prefix", "--from", 1)
+    told, lines = [], []
+
+    def read():
+        for line in process.stdout:
+            lines.append(json.loads(line))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for restart in range(4):
+        for i in range(25):
+            told.append(put(cluster, f"/t/{i}", str(restart)))
+        cluster.server.process.send_signal(number)
+        cluster.server.process.wait(60)
+        cluster.start()
+    wait_until(lambda: len(lines) >= len(told), "all changes")
+    process.send_signal(signal.SIGINT)
+    reader.join(60)
+    err = process.stderr.read()
+    assert process.wait(60) == 130
+    assert [line["revision"] for line in lines] == told
+    assert "the server is gone" in err and "the server is back; going on from revision" in err
+
+
+def test_what_was_written_while_it_was_away_comes_too(cluster):
+    """The restarted server has news before the watcher is back."""
+    process = watch(cluster, "/t/", "--prefix", "--from", 1)
+    put(cluster, "/t/a", "1")
+    next_line(process.stdout)
+    process.send_signal(signal.SIGSTOP)
+    cluster.server.stop()
+    cluster.start()
+    put(cluster, "/t/a", "2")
+    process.send_signal(signal.SIGCONT)
+    assert json.loads(next_line(process.stdout))["value"] == "2"
+    end(process)
+
+
+def test_a_server_that_was_never_there_is_told(cluster):
+    cluster.server.stop()
+    done = cluster.call("watch", "/t/a", check=False)
+    assert done.returncode == 3 and "E0810" in done.stderr
+
+
+def test_changes_that_are_not_kept_are_told_as_that(cluster):
+    done = cluster.call("watch", "/t/a", "--from", "1000000", "-o", "json", check=False)
+    assert done.returncode == 1
+    line = json.loads(done.stdout.splitlines()[0])
+    assert line["event"] == "resync"
+    assert "E0870" in done.stdout
+
+
+def test_a_reader_that_goes_away_ends_it(cluster):
+    process = watch(cluster, "/t/", "--prefix", "--from", 1)
+    process.stdout.close()
+    put(cluster, "/t/a", "1")
+    assert process.wait(60) == 1
+
+
+@pytest.mark.parametrize("words", [["watch"], ["watch", ""], ["watch", "a", "--from", "0"],
+                                   ["watch", "a", "--from", "x"], ["watch", "a", "b"]])
+def test_wrong_words_are_a_usage_error(eden, words):
+    assert eden(*words).returncode == 64

@@ -1,0 +1,380 @@
+/* GET /v1/watch, as its users see it. */
+#include "api/api.h"
+#include "api/routes.h"
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "net/world.h"
+
+enum {
+    LINES_MAX = 4096
+};
+
+typedef struct Fixture {
+    World world;
+    Scratch *scratch;
+    Store *store;
+    Api *api;
+    HttpServer *server;
+    Address address;
+    HttpCall *call;
+    Buf text;               /* of a line that is not whole yet */
+    Value lines[LINES_MAX]; /* in the arena */
+    uint32_t count;
+    bool over, pauses;
+    int status; /* 0: it was broken off */
+    Str refusal;
+    int64_t revision; /* of the last write */
+} Fixture;
+
+static void describe(void *context, const Peer *peer, Caller *out)
+{
+    *out = (Caller){ .is_local = true, .is_operator = true };
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    const Listener *listener;
+    Error err;
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    f->text = buf_make(BUF_UNLIMITED);
+    f->store = store_open_memory(f->world.loop, &(StoreSettings){ .progress_ms = 50 });
+    f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, STR("/eden") },
+                                     .cluster = STR("blue"),
+                                     .store_id = STR("store-1"),
+                                     .describe = describe,
+                                     .context = f });
+    HttpServerOptions options = http_server_defaults();
+    options.loop = f->world.loop;
+    api_serve(f->api, &options);
+    f->server = http_server_new(&options);
+    ListenerOptions listening = listener_defaults();
+    listening.loop = f->world.loop;
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
+    assert_true(http_server_listen(f->server, &listening, &f->address, &listener, &err));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    http_call_free(f->call);
+    http_server_free(f->server);
+    api_free(f->api);
+    store_close(f->store);
+    world_close(&f->world);
+    buf_clear(&f->text);
+    *state = f->scratch;
+    free(f);
+    return scratch_tear_down(state);
+}
+
+/* --- The store ------------------------------------------------------------------------------- */
+
+static void written(void *context, const StoreReply *reply, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    f->revision = reply->revision;
+    loop_stop(f->world.loop);
+}
+
+static void put(Fixture *f, const char *key, Str value)
+{
+    Error err;
+    assert_true(store_put(f->store, str_from_c(key), value, 0, written, f, &err));
+    world_run(&f->world);
+}
+
+static void remove_key(Fixture *f, const char *key)
+{
+    Error err;
+    assert_true(store_delete(f->store, str_from_c(key), written, f, &err));
+    world_run(&f->world);
+}
+
+/* --- The watch ------------------------------------------------------------------------------- */
+
+static void piece(void *context, const Http1Head *head, Str bytes)
+{
+    Fixture *f = context;
+    assert_str(*http1_find(head, "Content-Type"), "application/jsonl");
+    while (bytes.len > 0) {
+        size_t end = str_find(bytes, STR("\n"), 0);
+        buf_put(&f->text, str_slice(bytes, 0, end));
+        if (end == STR_NOT_FOUND) {
+            break;
+        }
+        Error err;
+        assert_true(f->count < LINES_MAX);
+        assert_true(json_parse_text(&f->scratch->arena,
+                                    arena_copy(&f->scratch->arena, buf_str(&f->text)), NULL,
+                                    &f->lines[f->count++], &err));
+        buf_reset(&f->text);
+        bytes = str_from_offset(bytes, end + 1);
+    }
+    if (f->pauses) {
+        http_call_pause(f->call);
+    }
+}
+
+static void done(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Fixture *f = context;
+    f->over = true;
+    f->status = answer == NULL ? 0 : answer->head->status;
+    f->refusal = answer == NULL ? STR_EMPTY : arena_copy(&f->scratch->arena, answer->body);
+    loop_stop(f->world.loop);
+}
+
+static void start(Fixture *f, const char *method, const char *target)
+{
+    HttpCallOptions options = { .loop = f->world.loop,
+                                .address = f->address,
+                                .method = method,
+                                .target = target,
+                                .answer_max = UINT64_MAX,
+                                .timeout_ms = 10000,
+                                .piece = piece,
+                                .idle_timeout_ms = 10000,
+                                .done = done,
+                                .context = f };
+    http_call_free(f->call);
+    f->count = 0;
+    f->over = false;
+    f->call = http_call_new(&options);
+}
+
+static const char *text_of(Fixture *f, Value map, const char *name)
+{
+    const Value *value = value_get(map, str_from_c(name));
+    return value == NULL || !value_is_string(*value)
+               ? ""
+               : arena_copy_c(&f->scratch->arena, value_str(*value));
+}
+
+static int64_t number_of(Value map, const char *name)
+{
+    const Value *value = value_get(map, str_from_c(name));
+    assert_true(value != NULL && value->kind == VALUE_INT);
+    return value->integer;
+}
+
+/* The next line that is no progress. */
+static Value next(Fixture *f, uint32_t *at)
+{
+    for (;;) {
+        while (*at >= f->count) {
+            assert_false(f->over);
+            world_pass(&f->world, 1);
+        }
+        Value line = f->lines[(*at)++];
+        assert_string_equal(text_of(f, line, "format"), "eden.event/1");
+        if (strcmp(text_of(f, line, "event"), "progress") != 0) {
+            return line;
+        }
+    }
+}
+
+static void until_progress(Fixture *f)
+{
+    for (uint32_t at = 0;; at++) {
+        while (at >= f->count) {
+            world_pass(&f->world, 1);
+        }
+        if (strcmp(text_of(f, f->lines[at], "event"), "progress") == 0) {
+            return;
+        }
+    }
+}
+
+static void changes_come_as_they_happen(void **state)
+{
+    Fixture *f = *state;
+    uint32_t at = 0;
+    put(f, "/a/before", STR("x"));
+    int64_t before = f->revision;
+    start(f, "GET", "/v1/watch?prefix=/a/");
+    Value line = next(f, &at);
+    assert_string_equal(text_of(f, line, "event"), "start");
+    assert_string_equal(text_of(f, line, "store"), "store-1");
+    assert_int_equal(number_of(line, "revision"), before);
+    put(f, "/a/1", STR("one"));
+    put(f, "/b/1", STR("not this"));
+    put(f, "/a/1", STR("\xff\x00\x01"));
+    remove_key(f, "/a/1");
+    line = next(f, &at);
+    assert_string_equal(text_of(f, line, "event"), "put");
+    assert_string_equal(text_of(f, line, "key"), "/a/1");
+    assert_string_equal(text_of(f, line, "value"), "one");
+    assert_int_equal(number_of(line, "revision"), before + 1);
+    assert_int_equal(number_of(line, "version"), 1);
+    assert_null(value_get(line, STR("previous")));
+    line = next(f, &at);
+    assert_string_equal(text_of(f, line, "value_base64"), "/wAB");
+    assert_int_equal(number_of(line, "revision"), before + 3);
+    line = next(f, &at);
+    assert_string_equal(text_of(f, line, "event"), "delete");
+    assert_int_equal(number_of(line, "revision"), before + 4);
+}
+
+static void what_was_there_is_told_on_wish(void **state)
+{
+    Fixture *f = *state;
+    uint32_t at = 0;
+    start(f, "GET", "/v1/watch?key=/a&previous=true");
+    (void)next(f, &at);
+    put(f, "/a", STR("1"));
+    put(f, "/a", STR("2"));
+    Value line = next(f, &at);
+    assert_int_equal(value_get(line, STR("previous"))->kind, VALUE_NULL);
+    line = next(f, &at);
+    assert_string_equal(text_of(f, *value_get(line, STR("previous")), "value"), "1");
+}
+
+static void it_begins_where_it_is_told_to(void **state)
+{
+    Fixture *f = *state;
+    uint32_t at = 0;
+    put(f, "/a", STR("1"));
+    int64_t first = f->revision;
+    put(f, "/a", STR("2"));
+    put(f, "/a", STR("3"));
+    start(
+        f, "GET",
+        arena_format(&f->scratch->arena, "/v1/watch?key=/a&from=%lld", (long long)first + 1).data);
+    assert_int_equal(number_of(next(f, &at), "revision"), first);
+    assert_string_equal(text_of(f, next(f, &at), "value"), "2");
+    assert_string_equal(text_of(f, next(f, &at), "value"), "3");
+    until_progress(f);
+    put(f, "/a", STR("4"));
+    assert_string_equal(text_of(f, next(f, &at), "value"), "4");
+}
+
+static void what_is_compacted_is_told_as_that(void **state)
+{
+    Fixture *f = *state;
+    uint32_t at = 0;
+    Error err;
+    put(f, "/a", STR("1"));
+    put(f, "/a", STR("2"));
+    assert_true(store_compact(f->store, f->revision, written, f, &err));
+    world_run(&f->world);
+    start(f, "GET", "/v1/watch?key=/a&from=1");
+    (void)next(f, &at);
+    Value line = next(f, &at);
+    assert_string_equal(text_of(f, line, "event"), "resync");
+    assert_int_equal(number_of(line, "compacted"), f->revision);
+    while (!f->over) {
+        world_run(&f->world);
+    }
+    assert_int_equal(f->status, 200);
+}
+
+static void who_watched_a_newer_store_is_told(void **state)
+{
+    Fixture *f = *state;
+    uint32_t at = 0;
+    start(f, "GET", "/v1/watch?key=/a&from=1000");
+    (void)next(f, &at);
+    assert_string_equal(text_of(f, next(f, &at), "event"), "resync");
+}
+
+static void no_news_is_told_too(void **state)
+{
+    Fixture *f = *state;
+    start(f, "GET", "/v1/watch?key=/a");
+    until_progress(f);
+    assert_true(f->count >= 2);
+}
+
+static void a_slow_reader_misses_nothing(void **state)
+{
+    Fixture *f = *state;
+    static char value[200 << 10];
+    uint32_t at = 0;
+    memset(value, 'v', sizeof value);
+    f->pauses = true;
+    start(f, "GET", "/v1/watch?key=/a");
+    while (f->count == 0) {
+        world_pass(&f->world, 1);
+    }
+    for (int i = 0; i < 40; i++) {
+        put(f, "/a", str_from(value, sizeof value));
+    }
+    assert_true(f->count < 10);
+    f->pauses = false;
+    http_call_resume(f->call);
+    int64_t revision = number_of(next(f, &at), "revision");
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(number_of(next(f, &at), "revision"), ++revision);
+    }
+}
+
+static void who_leaves_leaves_no_watch(void **state)
+{
+    Fixture *f = *state;
+    start(f, "GET", "/v1/watch?key=/a");
+    until_progress(f);
+    assert_int_equal(store_status(f->store).watches, 1);
+    http_call_free(TAKE(f->call));
+    while (store_status(f->store).watches > 0) {
+        world_pass(&f->world, 1);
+    }
+}
+
+static void a_server_that_ends_breaks_it_off(void **state)
+{
+    Fixture *f = *state;
+    start(f, "GET", "/v1/watch?key=/a");
+    until_progress(f);
+    http_server_free(TAKE(f->server));
+    assert_int_equal(store_status(f->store).watches, 0);
+    while (!f->over) {
+        world_run(&f->world);
+    }
+    assert_int_equal(f->status, 0);
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+    Fixture *f = *state;
+    static const char *const targets[] = {
+        "/v1/watch",
+        "/v1/watch?key=/a&prefix=/a",
+        "/v1/watch?key=/a&from=0",
+        "/v1/watch?key=/a&from=-1",
+        "/v1/watch?key=/a&from=x",
+        "/v1/watch?key=/a&from=99999999999999999999",
+        "/v1/watch?key=/a&previous=1",
+        "/v1/watch?key=/a&other=1",
+    };
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        start(f, "GET", targets[i]);
+        world_run(&f->world);
+        if (f->status != 400) {
+            fail_msg("%s: %d", targets[i], f->status);
+        }
+        assert_int_equal(f->count, 0);
+        assert_true(str_find(f->refusal, STR("eden.error/1"), 0) != STR_NOT_FOUND);
+    }
+    assert_int_equal(store_status(f->store).watches, 0);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(changes_come_as_they_happen),       ROW(what_was_there_is_told_on_wish),
+        ROW(it_begins_where_it_is_told_to),     ROW(what_is_compacted_is_told_as_that),
+        ROW(who_watched_a_newer_store_is_told), ROW(no_news_is_told_too),
+        ROW(a_slow_reader_misses_nothing),      ROW(who_leaves_leaves_no_watch),
+        ROW(a_server_that_ends_breaks_it_off),  ROW(what_makes_no_sense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+#include "cli/watch_position.h"
+
+#include "unit.h"
+
+static void it_begins_where_the_server_says(void **state)
+{
+    WatchPosition position = { 0 };
+    watch_position_start(&position, 41);
+    assert_int_equal(position.from, 42);
+    assert_true(watch_position_take(&position, 45));
+    assert_int_equal(position.from, 45);
+}
+
+static void what_was_asked_for_stays(void **state)
+{
+    WatchPosition position = { .from = 7 };
+    watch_position_start(&position, 6);
+    assert_int_equal(position.from, 7);
+    assert_true(watch_position_take(&position, 7));
+    assert_true(watch_position_take(&position, 7));
+}
+
+/* The server went away in the middle of a revision: what was told of it comes again. */
+static void a_revision_goes_on_in_the_middle(void **state)
+{
+    WatchPosition position = { .from = 1 };
+    watch_position_start(&position, 0);
+    assert_true(watch_position_take(&position, 5));
+    assert_true(watch_position_take(&position, 9));
+    assert_true(watch_position_take(&position, 9));
+    assert_int_equal(position.from, 9);
+    watch_position_start(&position, 8);
+    assert_false(watch_position_take(&position, 9));
+    assert_false(watch_position_take(&position, 9));
+    assert_true(watch_position_take(&position, 9));
+    assert_true(watch_position_take(&position, 10));
+    /* And again, at another place. */
+    watch_position_start(&position, 9);
+    assert_false(watch_position_take(&position, 10));
+    assert_true(watch_position_take(&position, 11));
+}
+
+/* Away twice before anything new came. */
+static void being_away_again_changes_nothing(void **state)
+{
+    WatchPosition position = { .from = 1 };
+    watch_position_start(&position, 0);
+    assert_true(watch_position_take(&position, 5));
+    assert_true(watch_position_take(&position, 5));
+    watch_position_start(&position, 4);
+    assert_false(watch_position_take(&position, 5));
+    watch_position_start(&position, 4);
+    assert_false(watch_position_take(&position, 5));
+    assert_false(watch_position_take(&position, 5));
+    assert_true(watch_position_take(&position, 5));
+}
+
+static void progress_leaves_nothing_to_come_again(void **state)
+{
+    WatchPosition position = { .from = 1 };
+    watch_position_start(&position, 0);
+    assert_true(watch_position_take(&position, 5));
+    watch_position_progress(&position, 20);
+    assert_int_equal(position.from, 21);
+    watch_position_start(&position, 20);
+    assert_true(watch_position_take(&position, 21));
+    watch_position_progress(&position, 21);
+    watch_position_start(&position, 21);
+    assert_true(watch_position_take(&position, 22));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_begins_where_the_server_says),
+        cmocka_unit_test(what_was_asked_for_stays),
+        cmocka_unit_test(a_revision_goes_on_in_the_middle),
+        cmocka_unit_test(being_away_again_changes_nothing),
+        cmocka_unit_test(progress_leaves_nothing_to_come_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
