@@ -85,7 +85,8 @@ static bool exchange(const Invocation *invocation, const ClusterRequest *request
         !duration_parse(str_from_c(invocation_text(invocation, "timeout")), &timeout_ms)) {
         return error_set(err, ERROR_INVALID, "--timeout is a span of time as '5s' or '1m'");
     }
-    Str path = arena_format(arena, "%s/server/api.sock", invocation_text(invocation, "run-dir"));
+    Str path = arena_format(arena, "%s/%s", invocation_text(invocation, "run-dir"),
+                            request->socket == NULL ? "server/api.sock" : request->socket);
     AUTO(Loop) *loop = loop_new();
     waiting->loop = loop;
     waiting->arena = arena;

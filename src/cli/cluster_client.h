@@ -33,6 +33,7 @@ typedef struct ClusterRequest {
     Str body;            /* JSON, see cluster_body; empty: none */
     uint64_t answer_max; /* bytes; 0: CLUSTER_ANSWER_MAX */
     int64_t timeout_ms;  /* for all of it; 0: as --timeout says */
+    const char *socket;  /* below the run directory; NULL: that of the server */
 } ClusterRequest;
 
 /* EXIT_OK and what the server answered, in the invocation's arena; else what is wrong was told, to

@@ -33,7 +33,7 @@ plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
 join) exec {eden} help join ;;
 modules) exec {eden} "$@" --config-dir "$HOME/etc" ;;
 why | runs | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
-tokens | nodes | get | put | delete | facts) exec {eden} "$@" --run-dir "$HOME/s1/run" ;;
+tokens | nodes | pki | get | put | delete | facts) exec {eden} "$@" --run-dir "$HOME/s1/run" ;;
 init) exec {eden} "$@" --state-dir "$HOME/state" --user root ;;
 *) exec {eden} "$@" ;;
 esac
@@ -86,10 +86,17 @@ def leave_a_module(eden_path, folder):
     (folder / "etc/trusted-keys/key.pub").write_bytes((folder / ".eden-key.pub").read_bytes())
 
 
+def leave_a_request(folder):
+    """For a certificate of a machine, as openssl makes it."""
+    subprocess.run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "web3.key", "-subj",
+                    "/CN=web3", "-out", folder / "web3.csr"], capture_output=True, check=True)
+
+
 def asks_a_server(command):
     """What is run on a server, with the words before the first option."""
     words = command.split("| ")[-1].split()
-    return words[1] in ("tokens", "nodes", "get", "put", "delete") or "--node" in words
+    return words[1] in ("tokens", "nodes", "pki", "get", "put", "delete") or "--node" in words
 
 
 def watches(command):
@@ -139,6 +146,8 @@ def test_the_example_works(eden_path, tmp_path, command, request):
         leave_a_record(eden_path, tmp_path)
     if command.startswith("eden modules") and "keygen" not in command:
         leave_a_module(eden_path, tmp_path)
+    if ".csr" in command:
+        leave_a_request(tmp_path)
     if asks_a_server(command):
         running = request.getfixturevalue("cluster")
         running.start()

@@ -1,0 +1,419 @@
+/* eden pki: CAs and certificates of the cluster. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/hex.h"
+#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "pki/ca.h"
+#include "pki/csr.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+
+enum {
+    POLL_MS = 500,
+    PIN_SHOWN = 7 + 12, /* "sha256:" and so many digits are enough to tell CAs apart */
+};
+
+static int ask_server(Invocation *invocation, const char *method, const char *target, Map *body,
+                      Value *answer)
+{
+    Arena *arena = invocation->arena;
+    Str text = body == NULL ? STR_EMPTY : cluster_body(arena, value_map(body));
+    ClusterRequest request = { .method = method, .target = str_from_c(target), .body = text };
+    return cluster_call(invocation, &request, answer);
+}
+
+static Map *body_of(Arena *arena, const char *name, const char *value)
+{
+    Map *body = map_new(arena, 2);
+    map_set_str(arena, body, str_from_c(name), value_string(str_from_c(value)));
+    return body;
+}
+
+static int print_value(const Invocation *invocation, Value value)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    return output_value(&inputs, invocation, OUTPUT_LINES, value);
+}
+
+/* To people in words, to others as it was answered. */
+PRINTF_LIKE(3, 4)
+static int tell_done(const Invocation *invocation, Value answer, const char *format, ...)
+{
+    if (!invocation_prints(invocation, "table")) {
+        return print_value(invocation, answer);
+    }
+    va_list args;
+    va_start(args, format);
+    char text[512];
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    stream_put_format(invocation->out, "%s\n", text);
+    return EXIT_OK;
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static Value part(Value map, const char *key)
+{
+    const Value *found = map.kind == VALUE_MAP ? value_get(map, str_from_c(key)) : NULL;
+    return found == NULL ? value_null() : *found;
+}
+
+static Str short_pin(Value map, const char *key)
+{
+    Str pin = cluster_text(map, key);
+    return pin.len == 0 ? STR("-") : str_slice(pin, 0, PIN_SHOWN);
+}
+
+static void add_row(Table *table, const char *kind, Str name, Value certificate)
+{
+    Str state = cluster_text(certificate, "state");
+    table_add(table, str_from_c(kind));
+    table_add(table, name);
+    table_add(table, state.len > 0                        ? state
+                     : cluster_bool(certificate, "signs") ? STR("signs")
+                                                          : STR("trusted"));
+    table_add(table, cluster_text(certificate, "serial"));
+    table_add(table, short_pin(certificate, "issuer"));
+    table_add(table, cluster_text(certificate, "expires"));
+}
+
+static void print_rotation(const Invocation *invocation, Value pki)
+{
+    Value rotation = part(pki, "rotation");
+    const List *waits = cluster_list(rotation, "waits");
+    Stream *out = invocation->out;
+    if (str_eq_c(cluster_text(rotation, "state"), "steady")) {
+        return;
+    }
+    Str state = cluster_text(rotation, "state"), since = cluster_text(rotation, "since");
+    Str from = short_pin(rotation, "present"), to = short_pin(rotation, "next");
+    stream_put_format(out,
+                      "\nThe CA is being exchanged, from %" STR_FMT " to %" STR_FMT ": %" STR_FMT
+                      " since %" STR_FMT ".\n",
+                      STR_ARG(from), STR_ARG(to), STR_ARG(state), STR_ARG(since));
+    for (uint32_t i = 0; i < waits->len; i++) {
+        Str node = cluster_text(waits->items[i], "node");
+        Str what = cluster_text(waits->items[i], "what");
+        Str seen = cluster_text(waits->items[i], "seen");
+        stream_put_format(out, "  waits for %" STR_FMT ": %" STR_FMT, STR_ARG(node), STR_ARG(what));
+        if (cluster_bool(waits->items[i], "silent")) {
+            stream_put_format(out, " (silent; last heard %" STR_FMT ")", STR_ARG(seen));
+        }
+        stream_put(out, STR("\n"));
+    }
+}
+
+static void print_table(const Invocation *invocation, Value pki)
+{
+    static const char *const headings[] = { "KIND",   "NAME",    "STATE", "SERIAL",
+                                            "ISSUER", "EXPIRES", NULL };
+    const List *cas = cluster_list(pki, "cas"), *nodes = cluster_list(pki, "nodes");
+    Table table;
+    table_init(&table, invocation->arena, headings);
+    for (uint32_t i = 0; i < cas->len; i++) {
+        add_row(&table, "ca", short_pin(cas->items[i], "key"), cas->items[i]);
+    }
+    add_row(&table, "serving", STR("API"), part(pki, "serving"));
+    add_row(&table, "server", STR("port 1337"), part(pki, "server"));
+    for (uint32_t i = 0; i < nodes->len; i++) {
+        add_row(&table, "node", cluster_text(nodes->items[i], "name"), nodes->items[i]);
+    }
+    table_print(&table, invocation->out);
+    print_rotation(invocation, pki);
+}
+
+static int run_list(Invocation *invocation)
+{
+    Value pki;
+    int code = ask_server(invocation, "GET", "/v1/pki", NULL, &pki);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (!invocation_prints(invocation, "table")) {
+        return print_value(invocation, pki);
+    }
+    print_table(invocation, pki);
+    return EXIT_OK;
+}
+
+/* --- issue ----------------------------------------------------------------------------------- */
+
+static int run_issue(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    const char *csr = invocation_text(invocation, "csr"), *out = invocation_text(invocation, "out");
+    Value made;
+    Str text;
+    Error err;
+    if (csr == NULL) {
+        return usage_error(invocation, "issue needs --csr FILE, a request for a certificate");
+    }
+    if (!file_read(arena, csr, CSR_MAX, &text, &err)) {
+        return daemon_command_fail(invocation, "E0841", &err);
+    }
+    Map *body = body_of(arena, "name", invocation->args[1]);
+    map_set_str(arena, body, STR("csr"), value_string(text));
+    int code = ask_server(invocation, "POST", "/v1/pki/issue", body, &made);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    Str certificate = cluster_text(made, "certificate"), bundle = cluster_text(made, "bundle");
+    if (out != NULL) {
+        Str both =
+            arena_format(arena, "%" STR_FMT "%" STR_FMT, STR_ARG(certificate), STR_ARG(bundle));
+        if (!file_write_atomic(out, both, &err)) {
+            return daemon_command_fail(invocation, "E0841", &err);
+        }
+        Str serial = cluster_text(made, "serial"), expires = cluster_text(made, "expires");
+        return tell_done(invocation, made,
+                         "%s is a node; its certificate %" STR_FMT ", good until %" STR_FMT
+                         ", and the CAs to trust are in %s",
+                         invocation->args[1], STR_ARG(serial), STR_ARG(expires), out);
+    }
+    if (!invocation_prints(invocation, "table")) {
+        return print_value(invocation, made);
+    }
+    stream_put(invocation->out, certificate);
+    stream_put(invocation->out, bundle);
+    return EXIT_OK;
+}
+
+/* --- renew ----------------------------------------------------------------------------------- */
+
+static int renew_at_server(Invocation *invocation, const char *which)
+{
+    Value answer;
+    Map *body = body_of(invocation->arena, "certificate", which);
+    int code = ask_server(invocation, "POST", "/v1/pki/renew", body, &answer);
+    return code != EXIT_OK
+               ? code
+               : tell_done(invocation, answer, "the server has a new certificate (%s)", which);
+}
+
+static int renew_at_agent(Invocation *invocation)
+{
+    ClusterRequest request = { .method = "POST",
+                               .target = STR("/v1/agent/renew"),
+                               .socket = "agent.sock" };
+    Value answer;
+    bool asked;
+    Error err;
+    if (!cluster_ask(invocation, &request, &answer, &asked, &err)) {
+        return asked ? cluster_tell(invocation, &err, asked)
+                     : daemon_command_fail(invocation, "E0840", &err);
+    }
+    return tell_done(invocation, answer, "this machine has a new certificate");
+}
+
+static int run_renew(Invocation *invocation)
+{
+    bool serving = invocation_flag(invocation, "serving");
+    bool server = invocation_flag(invocation, "server");
+    int code = EXIT_OK;
+    if (!serving && !server) {
+        return renew_at_agent(invocation);
+    }
+    if (serving) {
+        code = renew_at_server(invocation, "serving");
+    }
+    return code == EXIT_OK && server ? renew_at_server(invocation, "server") : code;
+}
+
+/* --- revoke ---------------------------------------------------------------------------------- */
+
+static bool is_serial(Str text)
+{
+    return text.len == SERIAL_OURS && hex_is(text);
+}
+
+/* All of them are tried. */
+static int run_revoke(Invocation *invocation)
+{
+    int worst = EXIT_OK;
+    for (uint32_t i = 1; i < invocation->arg_count; i++) {
+        const char *what = invocation->args[i];
+        bool serial = is_serial(str_from_c(what));
+        Value answer;
+        int code =
+            ask_server(invocation, "POST", "/v1/pki/revoke",
+                       body_of(invocation->arena, serial ? "serial" : "node", what), &answer);
+        if (code == EXIT_OK) {
+            code = tell_done(invocation, answer,
+                             serial ? "the certificate %s is revoked"
+                                    : "all certificates of %s are revoked",
+                             what);
+        }
+        worst = code == EXIT_OK ? worst : code;
+    }
+    return worst;
+}
+
+/* --- rotate ---------------------------------------------------------------------------------- */
+
+/* Whom it waits for is told again whenever that changes. */
+static int wait_for_end(Invocation *invocation, Value *pki)
+{
+    Str before = STR_EMPTY;
+    for (;;) {
+        int code = ask_server(invocation, "GET", "/v1/pki", NULL, pki);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        Value rotation = part(*pki, "rotation");
+        Str state = cluster_text(rotation, "state");
+        const List *waits = cluster_list(rotation, "waits");
+        if (str_eq_c(state, "steady")) {
+            return EXIT_OK;
+        }
+        Str first = waits->len > 0 ? cluster_text(waits->items[0], "node") : STR_EMPTY;
+        Str now = arena_format(invocation->arena, "%" STR_FMT "%s%" STR_FMT "%s", STR_ARG(state),
+                               first.len > 0 ? ", waits for " : "", STR_ARG(first),
+                               waits->len > 1 ? " and others" : "");
+        if (!str_eq(now, before)) {
+            stream_put_format(invocation->err, "%" STR_FMT "\n", STR_ARG(now));
+            (void)stream_flush(invocation->err);
+            before = now;
+        }
+        (void)clock_sleep_ms(POLL_MS, NULL);
+    }
+}
+
+static int print_state(Invocation *invocation)
+{
+    Value pki;
+    int code = ask_server(invocation, "GET", "/v1/pki", NULL, &pki);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    Value rotation = part(pki, "rotation");
+    if (!invocation_prints(invocation, "table")) {
+        return print_value(invocation, rotation);
+    }
+    if (str_eq_c(cluster_text(rotation, "state"), "steady")) {
+        Str pin = cluster_text(rotation, "present");
+        stream_put_format(invocation->out, "steady: the CA is %" STR_FMT "\n", STR_ARG(pin));
+    } else {
+        print_rotation(invocation, pki);
+    }
+    return EXIT_OK;
+}
+
+/* One of the ways to go on with one that is under way. */
+static int change_rotation(Invocation *invocation, const char *action, const char *node)
+{
+    Map *body = body_of(invocation->arena, "action", action);
+    Value answer;
+    if (node != NULL) {
+        map_set_str(invocation->arena, body, STR("node"), value_string(str_from_c(node)));
+    }
+    return ask_server(invocation, "POST", "/v1/pki/rotate", body, &answer);
+}
+
+static int run_rotate(Invocation *invocation)
+{
+    const char *without = invocation_text(invocation, "without");
+    bool status = invocation_flag(invocation, "status"),
+         abort = invocation_flag(invocation, "abort");
+    Value pki;
+    if (status + abort + (without != NULL) > 1) {
+        return usage_error(invocation, "--status, --abort and --without exclude each other");
+    }
+    int code = status            ? EXIT_OK
+               : abort           ? change_rotation(invocation, "abort", NULL)
+               : without != NULL ? change_rotation(invocation, "without", without)
+                                 : change_rotation(invocation, "begin", NULL);
+    if (code == EXIT_OK && invocation_flag(invocation, "wait")) {
+        code = wait_for_end(invocation, &pki);
+    }
+    return code == EXIT_OK ? print_state(invocation) : code;
+}
+
+static int pki_run(Invocation *invocation)
+{
+    static const Verb verbs[] = {
+        { "list", "", 0, 0, run_list },
+        { "issue", "NAME", 1, 1, run_issue },
+        { "renew", "", 0, 0, run_renew },
+        { "revoke", "NODE|SERIAL...", 1, UINT32_MAX, run_revoke },
+        { "rotate", "", 0, 0, run_rotate },
+        { 0 },
+    };
+    return verbs_run(invocation, verbs);
+}
+
+static const Option options[] = {
+    { .name = "csr",
+      .argument = "FILE",
+      .word = WORD_FILE,
+      .help = "issue: the request for a certificate, in PEM; '-' is standard input" },
+    { .name = "out",
+      .argument = "FILE",
+      .word = WORD_FILE,
+      .help = "issue: put certificate and CAs there; else they are printed" },
+    { .name = "serving", .help = "renew: the certificate of the API" },
+    { .name = "server", .help = "renew: the certificate of the server for nodes" },
+    { .name = "status", .help = "rotate: only tell how far it is" },
+    { .name = "wait", .help = "rotate: until it has ended; tell for whom it waits" },
+    { .name = "without",
+      .argument = "NODE",
+      .word = WORD_NODE,
+      .help = "rotate: do not wait for this node, which is out when it comes again" },
+    { .name = "abort", .help = "rotate: go back to the CA of before" },
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "table|json|yaml",
+      .fallback = "table",
+      .help = "how to print" },
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden pki list", "every certificate, when it expires, and what is under way" },
+    { "eden pki revoke web2", "the node is cut off at once, and stays out" },
+    { "eden pki renew --serving", "a new certificate for the API, now" },
+    { "eden pki issue web3 --csr web3.csr --out web3.pem",
+      "let a machine in that cannot reach the server yet" },
+    { "eden pki rotate", "exchange the CA while everybody stays connected" },
+    { "eden pki rotate --status", "how far that is, and for whom it waits" },
+    { 0 },
+};
+
+const Command command_pki = {
+    .name = "pki",
+    .group = GROUP_CLUSTER,
+    .args = "list|issue|renew|revoke|rotate [NODE...]",
+    .args_min = 1,
+    .args_max = UINT32_MAX,
+    .word = WORD_NODE,
+    .choices = "list|issue|renew|revoke|rotate",
+    .help = "Show, renew and take back certificates; exchange the CA.",
+    .text =
+        "Certificates renew themselves at two thirds of their life: nodes live 30 days, the API\n"
+        "90. 'list' shows all of them; one that is 'due' should have been renewed by now.\n"
+        "\n"
+        "'renew' does it at once: for the agent of this machine, or with --serving and --server\n"
+        "for the server. 'revoke NODE' takes back all that a node ever got, 'revoke SERIAL' one\n"
+        "certificate; whoever shows it is cut off within a second. To be let in again, the node "
+        "is\n"
+        "removed ('eden nodes remove') and joins anew.\n"
+        "\n"
+        "'issue' admits a machine by its request for a certificate: make key and request there\n"
+        "with openssl on the curve P-256, and bring back what is printed.\n"
+        "\n"
+        "'rotate' makes the next CA and exchanges it step by step: all nodes trust both, the next\n"
+        "one signs, all certificates are renewed, the old one is dropped. It goes on by itself,\n"
+        "also after the server was killed, and waits for nodes that are silent: wake them, remove\n"
+        "them, or go on with --without. --abort goes back, until the old CA is being dropped.",
+    .options = options,
+    .examples = examples,
+    .run = pki_run,
+};

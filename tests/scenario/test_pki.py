@@ -1,0 +1,290 @@
+"""Certificates of a cluster of real processes: renewed, taken back, and the CA exchanged, with a
+server that is killed in every state. What is on the disk is checked by openssl(1)."""
+
+import json
+import re
+import socket
+import ssl
+import subprocess
+import time
+
+import daemons
+import pytest
+
+
+def wait_until(what, limit=daemons.LIMIT):
+    """Until it gives something; gives that."""
+    end = time.monotonic() + limit
+    while not (got := what()):
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+    return got
+
+
+def ask(cluster, target, method="GET", body=None):
+    """By the socket for commands; None when nobody answers."""
+    done = subprocess.run(
+        ["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", "-X", method,
+         *(["-d", json.dumps(body), "-H", "content-type: application/json"] if body else []),
+         f"http://eden{target}"], capture_output=True, text=True)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def pki(cluster):
+    return ask(cluster, "/v1/pki")
+
+
+def rotation(cluster):
+    return pki(cluster)["rotation"]
+
+
+def openssl(*args, text=None):
+    done = subprocess.run(["openssl", *map(str, args)], capture_output=True, text=True, input=text)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def blocks(text, kind="CERTIFICATE"):
+    return re.findall(f"-----BEGIN {kind}-----.*?-----END {kind}-----\n", text, re.S)
+
+
+def serial(path):
+    return openssl("x509", "-noout", "-serial", text=blocks(path.read_text())[0]).split("=")[1]
+
+
+def verify(cas, path):
+    """openssl takes the certificate for good, below these CAs."""
+    (path.parent / "only.crt").write_text(blocks(path.read_text())[0])
+    (path.parent / "cas.crt").write_text("".join(cas))
+    assert openssl("verify", "-x509_strict", "-CAfile", path.parent / "cas.crt",
+                   path.parent / "only.crt").endswith("OK\n")
+
+
+def request_of(folder, name):
+    openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            "-keyout", folder / f"{name}.key", "-subj", "/CN=somebody else", "-out",
+            folder / f"{name}.csr")
+    return folder / f"{name}.csr"
+
+
+def set_life(cluster, **lives):
+    path = cluster.state / "server/server.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **lives}))
+
+
+def report(cluster, node, trusted, issuer):
+    """What the agent of the node would say."""
+    value = {"format": "eden.trust-report/1", "issuer": issuer, "serial": "", "not_after_ms": 0,
+             "time_ms": 0, "trusted": trusted}
+    ask(cluster, f"/v1/store?key=/eden/trust/{node}", "PUT", {"value": json.dumps(value)})
+
+
+def waits_in(cluster, state, *nodes):
+    """Until the rotation is in the state and waits for these alone."""
+    def look():
+        now = rotation(cluster)
+        return now["state"] == state and {wait["node"] for wait in now["waits"]} == set(nodes)
+    wait_until(look)
+
+
+def restart(cluster):
+    cluster.server.kill()
+    cluster.start()
+
+
+def test_a_rotation_goes_on_after_a_kill_in_every_state(cluster):
+    cluster.start()
+    before = rotation(cluster)["present"]
+    cluster.call("pki", "issue", "web1", "--csr", request_of(cluster.folder, "web1"), "--out",
+                 cluster.folder / "web1.pem")
+    cluster.call("pki", "rotate")
+    restart(cluster)
+    waits_in(cluster, "distribute", "s1", "web1")
+    after = rotation(cluster)["next"]
+    restart(cluster)
+    waits_in(cluster, "distribute", "s1", "web1")
+    assert rotation(cluster)["next"] == after
+    for node in ("s1", "web1"):
+        report(cluster, node, [before, after], before)
+    waits_in(cluster, "issue", "s1", "web1")
+    restart(cluster)
+    waits_in(cluster, "issue", "s1", "web1")
+    for node in ("s1", "web1"):
+        report(cluster, node, [before, after], after)
+    waits_in(cluster, "retire", "s1", "web1")
+    restart(cluster)
+    waits_in(cluster, "retire", "s1", "web1")
+    for node in ("s1", "web1"):
+        report(cluster, node, [after], after)
+    waits_in(cluster, "steady")
+    assert rotation(cluster)["present"] == after
+    restart(cluster)
+    assert [ca["key"] for ca in pki(cluster)["cas"]] == [after]
+    assert not (cluster.state / "server/ca-next.pem").exists()
+    ca = blocks((cluster.state / "server/ca.pem").read_text())
+    verify(ca, cluster.state / "server/serving.pem")
+    verify(ca, cluster.state / "server/node.pem")
+
+
+def test_killed_while_it_writes_the_files_of_a_rotation_it_ends_with_one_ca(cluster):
+    """At some moment of each step, as chance has it."""
+    cluster.start()
+    report(cluster, "s1", [], "")
+    ask(cluster, "/v1/store?key=/eden/trust/s1", "DELETE")  # as if there were no agent
+    for moment in range(12):
+        before = rotation(cluster)["present"]
+        cluster.call("pki", "rotate")
+        end = time.monotonic() + moment * 0.1
+        while time.monotonic() < end and rotation(cluster)["state"] != "steady":
+            pass
+        restart(cluster)
+        waits_in(cluster, "steady")
+        now = pki(cluster)
+        assert now["rotation"]["present"] != before
+        assert len(now["cas"]) == 1
+        ca = blocks((cluster.state / "server/ca.pem").read_text())
+        assert len(ca) == 1
+        verify(ca, cluster.state / "server/serving.pem")
+        verify(ca, cluster.state / "server/node.pem")
+
+
+def join(cluster, name, pin, check=True):
+    made = ask(cluster, "/v1/tokens", "POST", {"uses": 1})
+    return cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--token",
+                        made["token"], "--ca-pin", pin, "--name", name, "--max-wait", "20s",
+                        "--state-dir", cluster.folder / name, check=check)
+
+
+def test_machines_join_in_every_state_of_a_rotation(cluster):
+    """With the pin of the CA that was there when the line was printed, also the next one's."""
+    cluster.start()
+    before = rotation(cluster)["present"]
+    join(cluster, "steady", before)
+    cluster.call("pki", "rotate")
+    waits_in(cluster, "distribute", "s1", "steady")
+    after = rotation(cluster)["next"]
+    join(cluster, "distribute", before)
+    # What it was given then is enough: nobody waits for it.
+    for node in ("s1", "steady"):
+        report(cluster, node, [before, after], before)
+    waits_in(cluster, "issue", "s1", "steady", "distribute")
+    join(cluster, "old-pin", before)
+    join(cluster, "new-pin", after)
+    both = blocks((cluster.folder / "old-pin/agent/ca.pem").read_text())
+    assert len(both) == 2
+    verify(both, cluster.folder / "old-pin/agent/node.pem")
+    verify(both, cluster.folder / "distribute/agent/node.pem")
+    for node in ("s1", "steady", "distribute"):
+        report(cluster, node, [before, after], after)
+    waits_in(cluster, "retire", "s1", "steady", "distribute", "old-pin", "new-pin")
+    join(cluster, "retire", after)
+    refused = join(cluster, "too-late", before, check=False)
+    assert refused.returncode != 0
+    assert not (cluster.folder / "too-late/agent/node.json").exists()
+
+
+def test_a_rotation_can_be_called_off_and_left_behind(cluster):
+    cluster.start()
+    before = rotation(cluster)["present"]
+    cluster.call("pki", "issue", "web1", "--csr", request_of(cluster.folder, "web1"))
+    cluster.call("pki", "rotate")
+    waits_in(cluster, "distribute", "s1", "web1")
+    assert cluster.call("pki", "rotate", check=False).returncode == 5
+    cluster.call("pki", "rotate", "--abort")
+    assert rotation(cluster) == {**rotation(cluster), "state": "steady", "present": before}
+    cluster.call("pki", "rotate")
+    waits_in(cluster, "distribute", "s1", "web1")
+    report(cluster, "s1", [before, rotation(cluster)["next"]], before)
+    waits_in(cluster, "distribute", "web1")
+    told = cluster.call("pki", "rotate", "--status").stdout
+    assert "waits for web1: it does not trust the next CA yet (silent" in told
+    cluster.call("pki", "rotate", "--without", "web1")
+    waits_in(cluster, "issue", "s1")
+    assert cluster.call("pki", "rotate", "--without", "s1", check=False).returncode == 5
+
+
+def test_the_server_renews_its_own_certificates(cluster):
+    """Two thirds of twelve seconds are soon over; who is connected stays so."""
+    set_life(cluster, node_life_s=12, serving_life_s=12)
+    server = cluster.start()
+    cluster.call("pki", "renew", "--serving", "--server")
+    first = {name: serial(cluster.state / f"server/{name}.pem") for name in ("node", "serving")}
+    context = ssl.create_default_context(cadata=blocks(
+        (cluster.state / "server/ca.pem").read_text())[0])
+    context.set_alpn_protocols(["http/1.1"])
+    with context.wrap_socket(socket.create_connection(("127.0.0.1", cluster.api_port)),
+                             server_hostname="127.0.0.1") as standing:
+        for name, before in first.items():
+            wait_until(lambda: serial(cluster.state / f"server/{name}.pem") != before)
+        standing.sendall(b"GET /v1/health HTTP/1.1\r\nHost: eden\r\n\r\n")
+        assert b" 200 " in standing.recv(4096)
+    ca = blocks((cluster.state / "server/ca.pem").read_text())
+    for name in first:
+        verify(ca, cluster.state / f"server/{name}.pem")
+    # New connections are shown the new one.
+    wait_until(lambda: serial(cluster.state / "server/serving.pem") == openssl(
+        "x509", "-noout", "-serial", text=openssl(
+            "s_client", "-connect", f"127.0.0.1:{cluster.api_port}", "-alpn", "http/1.1",
+            text="")).split("=")[1])
+    assert server.process.poll() is None
+
+
+def test_what_is_issued_is_for_the_approved_name_only(cluster):
+    cluster.start()
+    out = cluster.folder / "web1.pem"
+    cluster.call("pki", "issue", "web1", "--csr", request_of(cluster.folder, "web1"), "--out", out)
+    text = openssl("x509", "-noout", "-text", text=blocks(out.read_text())[0])
+    assert re.search(r"X509v3 Subject Alternative Name: ?(critical)?\s+URI:eden://blue/node/web1\n",
+                     text)
+    assert "somebody else" not in text
+    verify(blocks(out.read_text())[1:], out)
+    again = cluster.call("pki", "issue", "web1", "--csr", cluster.folder / "web1.csr", check=False)
+    assert again.returncode == 5
+    missing = cluster.call("pki", "issue", "web2", "--csr", cluster.folder / "none", check=False)
+    assert "E0841" in missing.stderr
+    assert [node["name"] for node in pki(cluster)["nodes"]] == ["s1", "web1"]
+
+
+def connects(cluster, certificate, key):
+    """Whether port 1337 lets in who shows this; TLS 1.3 tells a client only when it reads."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.load_verify_locations(cadata=blocks((cluster.state / "server/ca.pem").read_text())[0])
+    context.load_cert_chain(certificate, key)
+    context.set_alpn_protocols(["h2"])
+    try:
+        with context.wrap_socket(socket.create_connection(("127.0.0.1", cluster.rpc_port))) as peer:
+            peer.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+            return peer.recv(9) != b""
+    except (ssl.SSLError, ConnectionError):
+        return False
+
+
+@pytest.mark.parametrize("by", ["node", "serial", "remove"])
+def test_who_is_taken_back_is_out(cluster, by):
+    cluster.start()
+    out = cluster.folder / "web1.pem"
+    cluster.call("pki", "issue", "web1", "--csr", request_of(cluster.folder, "web1"), "--out", out)
+    shown = cluster.folder / "shown.pem"
+    shown.write_text(blocks(out.read_text())[0])
+    assert connects(cluster, shown, cluster.folder / "web1.key")
+    number = serial(out).strip().lower()
+    if by == "remove":
+        ask(cluster, "/v1/nodes/web1", "DELETE")
+    else:
+        cluster.call("pki", "revoke", "web1" if by == "node" else number)
+        node = next(each for each in pki(cluster)["nodes"] if each["name"] == "web1")
+        assert node["state"] == "revoked"
+    wait_until(lambda: not connects(cluster, shown, cluster.folder / "web1.key"))
+    restart(cluster)
+    assert not connects(cluster, shown, cluster.folder / "web1.key")
+
+
+def test_the_list_is_a_table_or_json(cluster):
+    cluster.start()
+    table = cluster.call("pki", "list").stdout.splitlines()
+    assert table[0].split() == ["KIND", "NAME", "STATE", "SERIAL", "ISSUER", "EXPIRES"]
+    assert [line.split()[0] for line in table[1:]] == ["ca", "serving", "server", "node"]
+    assert json.loads(cluster.call("pki", "list", "-o", "json").stdout)["format"] == "eden.pki/1"
+    none = cluster.eden("pki", "list", "--run-dir", cluster.folder / "none", check=False)
+    assert none.returncode == 3
