@@ -11,6 +11,7 @@
 #include "cluster/ssh_back.h"
 #include "net/http_server.h"
 #include "rpc/dispatch.h"
+#include "rpc/session_ping.h"
 
 typedef struct Api Api;
 
@@ -31,6 +32,8 @@ typedef struct ApiSettings {
     Authority *authority; /* NULL, as the next two: nothing is told of certificates */
     OwnCertificates *own;
     const CertifySettings *certify;
+    /* Asks a node whether it answers, as session_service_ping does; NULL: nobody can. */
+    void (*ping)(void *context, Str node, SessionPinged *done, void *done_context);
     DispatchDescribe *describe; /* asked for every request */
     void *context;
 } ApiSettings;

@@ -4,6 +4,7 @@
 #include "api/handlers.h"
 #include "api/json_out.h"
 #include "api/ssh_approve.h"
+#include "base/utc.h"
 #include "cluster/nodes.h"
 #include "lang/json.h"
 
@@ -200,4 +201,59 @@ void node_approve(ApiCall *call)
 void node_reject(ApiCall *call)
 {
     nodes_reject(call_store(call), call->part, call_done, call);
+}
+
+/* --- Asking ---------------------------------------------------------------------------------- */
+
+static void pinged(void *context, const SessionPing *ping, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.ping/1");
+    json_out_text(&json, "node", call->part);
+    json_out_int(&json, "round_trip_ms", ping->round_trip_ms);
+    json_out_time(&json, "node_time", ping->node_ms);
+    json_out_int(&json, "clock_ahead_ms",
+                 ping->node_ms + ping->round_trip_ms / 2 - ping->server_ms);
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+static void refuse_silent(ApiCall *call, const NodeEntry *node)
+{
+    Error err;
+    if (node->since_ms != 0) {
+        error_set(&err, ERROR_UNAVAILABLE, "'%s' is silent since %" STR_FMT, node->record.name,
+                  STR_ARG(utc_text(&call->arena, node->since_ms)));
+    } else {
+        error_set(&err, ERROR_UNAVAILABLE, "'%s' is silent, and it is not known since when",
+                  node->record.name);
+    }
+    call_fail(call, &err);
+}
+
+static void looked_up(void *context, const NodeView *view, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    const ApiSettings *settings = call_settings(call);
+    if (!view->is_member) {
+        call_refuse(call, 409, "it is no member yet, and has no session");
+    } else if (!view->node.is_alive) {
+        refuse_silent(call, &view->node);
+    } else if (settings->ping == NULL) {
+        call_refuse(call, 503, "this server has no sessions");
+    } else {
+        settings->ping(settings->context, call->part, pinged, call);
+    }
+}
+
+void node_ping(ApiCall *call)
+{
+    nodes_show(call_store(call), call->part, looked_up, call);
 }

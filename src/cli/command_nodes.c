@@ -1,4 +1,6 @@
 /* eden nodes: the members of the cluster, and the machines that ask to become one. */
+#include <stdlib.h>
+
 #include "cli/nodes_print.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
@@ -200,6 +202,45 @@ static int run_remove(Invocation *invocation)
                        "is removed; its certificates are refused from now on");
 }
 
+/* --- Asking ---------------------------------------------------------------------------------- */
+
+static void print_ping(const Invocation *invocation, Str name, Value answer)
+{
+    int64_t trip = cluster_int(answer, "round_trip_ms"),
+            ahead = cluster_int(answer, "clock_ahead_ms");
+    stream_put_format(invocation->out, "%" STR_FMT " answers after ", STR_ARG(name));
+    if (trip == 0) {
+        stream_put(invocation->out, STR("less than 1 ms"));
+    } else {
+        stream_put_format(invocation->out, "%lld ms", (long long)trip);
+    }
+    stream_put_format(invocation->out, "; its clock says %" STR_FMT,
+                      STR_ARG(cluster_text(answer, "node_time")));
+    if (llabs(ahead) > 1000) {
+        stream_put_format(invocation->out, ", %.1f s %s", (double)llabs(ahead) / 1000,
+                          ahead > 0 ? "ahead" : "behind");
+    }
+    stream_put(invocation->out, STR("\n"));
+}
+
+static int run_ping(Invocation *invocation)
+{
+    int worst = EXIT_OK;
+    for (uint32_t i = 1; i < invocation->arg_count; i++) {
+        Value answer;
+        Str name = str_from_c(invocation->args[i]);
+        int code = call_node(invocation, "POST", name, "/ping", STR_EMPTY, &answer);
+        if (code != EXIT_OK) {
+            worst = code;
+        } else if (wants_value(invocation)) {
+            print_value(invocation, answer);
+        } else {
+            print_ping(invocation, name, answer);
+        }
+    }
+    return worst;
+}
+
 static int nodes_run(Invocation *invocation)
 {
     static const Verb verbs[] = {
@@ -209,6 +250,7 @@ static int nodes_run(Invocation *invocation)
         { "approve", "NODE", 1, 1, run_approve },
         { "reject", "NODE...", 1, UINT32_MAX, run_reject },
         { "remove", "NODE...", 1, UINT32_MAX, run_remove },
+        { "ping", "NODE...", 1, UINT32_MAX, run_ping },
         { 0 },
     };
     return verbs_run(invocation, verbs);
@@ -236,17 +278,18 @@ static const Example examples[] = {
     { "eden nodes approve db1 --key sha256:3f2a77c0", "let in a machine that asks, by its key" },
     { "eden nodes reject db2", "forget one that asks" },
     { "eden nodes remove web2", "a node no more" },
+    { "eden nodes ping web1", "whether it answers, how fast, and what its clock says" },
     { 0 },
 };
 
 const Command command_nodes = {
     .name = "nodes",
     .group = GROUP_CLUSTER,
-    .args = "list|show|label|approve|reject|remove [NODE...]",
+    .args = "list|show|label|approve|reject|remove|ping [NODE...]",
     .args_min = 1,
     .args_max = UINT32_MAX,
     .word = WORD_NODE,
-    .choices = "list|show|label|approve|reject|remove",
+    .choices = "list|show|label|approve|reject|remove|ping",
     .help = "List, label, let in and remove nodes.",
     .text =
         "'list' shows members first, then machines that ask. A node is alive while it has a\n"
@@ -257,6 +300,9 @@ const Command command_nodes = {
         "--key. 'reject' forgets a machine that asks. 'remove' takes a node out with its facts, "
         "and\n"
         "none of its certificates is believed from then on; the name can be given again.\n"
+        "\n"
+        "'ping' asks a node through its session: how long the answer takes, and what its clock\n"
+        "says. A silent node is told with since when, and the exit code is 3.\n"
         "\n"
         "'label' sets NAME=VALUE and unsets NAME-, all or none of them.",
     .options = options,

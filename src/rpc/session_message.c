@@ -64,6 +64,7 @@ void node_message_encode(const NodeMessage *message, Buf *out)
     Eden__V1__NodeHello hello = EDEN__V1__NODE_HELLO__INIT;
     Eden__V1__Records records = EDEN__V1__RECORDS__INIT;
     Eden__V1__Taken taken = EDEN__V1__TAKEN__INIT;
+    Eden__V1__Pong pong = EDEN__V1__PONG__INIT;
     switch (message->kind) {
     case NODE_HELLO:
         hello_out(&arena, &message->hello, &hello);
@@ -80,6 +81,12 @@ void node_message_encode(const NodeMessage *message, Buf *out)
         taken.revision = message->taken.revision;
         wire.of_case = EDEN__V1__NODE_MESSAGE__OF_TAKEN;
         wire.taken = &taken;
+        break;
+    case NODE_PONG:
+        pong.id = message->pong.id;
+        pong.wall_ms = message->pong.wall_ms;
+        wire.of_case = EDEN__V1__NODE_MESSAGE__OF_PONG;
+        wire.pong = &pong;
         break;
     }
     wire_pack(&wire.base, out);
@@ -127,6 +134,7 @@ void server_message_encode(const ServerMessage *message, Buf *out)
     Eden__V1__ServerHello hello = EDEN__V1__SERVER_HELLO__INIT;
     Eden__V1__Ack ack = EDEN__V1__ACK__INIT;
     Eden__V1__Changes changes = EDEN__V1__CHANGES__INIT;
+    Eden__V1__Ping ping = EDEN__V1__PING__INIT;
     switch (message->kind) {
     case SERVER_HELLO:
         hello.protocol = message->hello.protocol;
@@ -146,6 +154,11 @@ void server_message_encode(const ServerMessage *message, Buf *out)
         changes_out(&arena, &message->changes, &changes);
         wire.of_case = EDEN__V1__SERVER_MESSAGE__OF_CHANGES;
         wire.changes = &changes;
+        break;
+    case SERVER_PING:
+        ping.id = message->ping.id;
+        wire.of_case = EDEN__V1__SERVER_MESSAGE__OF_PING;
+        wire.ping = &ping;
         break;
     }
     wire_pack(&wire.base, out);
@@ -287,6 +300,10 @@ bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, Error *err)
     case EDEN__V1__NODE_MESSAGE__OF_TAKEN:
         out->kind = NODE_TAKEN;
         return taken_in(wire->taken, &out->taken, err);
+    case EDEN__V1__NODE_MESSAGE__OF_PONG:
+        out->kind = NODE_PONG;
+        out->pong = (Pong){ wire->pong->id, wire->pong->wall_ms };
+        return true;
     default: return error_set(err, ERROR_INVALID, "a message of no kind");
     }
 }
@@ -369,6 +386,10 @@ bool server_message_decode(Arena *arena, Str bytes, ServerMessage *out, Error *e
     case EDEN__V1__SERVER_MESSAGE__OF_CHANGES:
         out->kind = SERVER_CHANGES;
         return changes_in(arena, wire->changes, &out->changes, err);
+    case EDEN__V1__SERVER_MESSAGE__OF_PING:
+        out->kind = SERVER_PING;
+        out->ping = (Ping){ wire->ping->id };
+        return true;
     default: return error_set(err, ERROR_INVALID, "a message of no kind");
     }
 }

@@ -74,10 +74,16 @@ typedef struct Taken {
     int64_t revision;
 } Taken;
 
+typedef struct Pong {
+    uint64_t id; /* of the ping */
+    int64_t wall_ms;
+} Pong;
+
 typedef enum NodeMessageKind {
     NODE_HELLO,
     NODE_RECORDS,
     NODE_TAKEN,
+    NODE_PONG,
 } NodeMessageKind;
 
 typedef struct NodeMessage {
@@ -89,6 +95,7 @@ typedef struct NodeMessage {
             uint32_t record_count;
         };
         Taken taken;
+        Pong pong;
     };
 } NodeMessage;
 
@@ -135,10 +142,15 @@ typedef struct Changes {
     bool complete;
 } Changes;
 
+typedef struct Ping {
+    uint64_t id;
+} Ping;
+
 typedef enum ServerMessageKind {
     SERVER_HELLO,
     SERVER_ACK,
     SERVER_CHANGES,
+    SERVER_PING,
 } ServerMessageKind;
 
 typedef struct ServerMessage {
@@ -147,6 +159,7 @@ typedef struct ServerMessage {
         ServerHello hello;
         Ack ack;
         Changes changes;
+        Ping ping;
     };
 } ServerMessage;
 

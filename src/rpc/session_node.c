@@ -29,6 +29,8 @@ struct SessionNode {
     int64_t until_ms;
     Error why;
     uint64_t tickets; /* given */
+    uint64_t ping;    /* the one that is to be answered */
+    bool pong_due;
     NodeWatch watches[SESSION_WATCHES_MAX];
     Arena arena; /* of the message that is being read */
 };
@@ -155,6 +157,12 @@ static void send_records(SessionNode *session)
 
 static void pump(SessionNode *session)
 {
+    if (session->pong_due && can_send(session)) {
+        session->pong_due = false;
+        send_message(session, &(NodeMessage){
+                                  .kind = NODE_PONG,
+                                  .pong = { session->ping, loop_wall_ms(session->options.loop) } });
+    }
     for (uint32_t i = 0; i < session->options.watch_count && can_send(session); i++) {
         NodeWatch *watch = &session->watches[i];
         if (watch->taken_due) {
@@ -171,6 +179,7 @@ static void pump(SessionNode *session)
 static void say_hello(SessionNode *session)
 {
     NodeMessage message = { .kind = NODE_HELLO };
+    session->pong_due = false;
     NodeHello *hello = &message.hello;
     hello->protocol = SESSION_PROTOCOL;
     hello->node = str_from_c(session->name);
@@ -294,6 +303,17 @@ static bool changed(SessionNode *session, const Changes *changes, Error *err)
     return true;
 }
 
+static bool pinged(SessionNode *session, const Ping *ping, Error *err)
+{
+    if (session->pong_due) {
+        return error_set(err, ERROR_INVALID, "a ping before the last one was answered");
+    }
+    session->ping = ping->id;
+    session->pong_due = true;
+    pump(session);
+    return true;
+}
+
 static bool received(SessionNode *session, Str bytes, Error *err)
 {
     ServerMessage message;
@@ -307,6 +327,7 @@ static bool received(SessionNode *session, Str bytes, Error *err)
     switch (message.kind) {
     case SERVER_HELLO: return greeted(session, &message.hello, err);
     case SERVER_ACK: return acknowledged(session, &message.ack, err);
+    case SERVER_PING: return pinged(session, &message.ping, err);
     default: return changed(session, &message.changes, err);
     }
 }

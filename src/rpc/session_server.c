@@ -53,6 +53,10 @@ struct SessionServer {
     size_t inbox_bytes;
     bool paused;
     Buf ack; /* a message for which there was no room */
+    Buf ping;
+    uint64_t pings; /* the last one */
+    bool pinging;   /* it is not answered */
+    int64_t ping_ms;
     ServerWatch *watches;
     uint32_t watch_count;
 };
@@ -99,6 +103,7 @@ static void end(SessionServer *session)
     arena_clear(&session->hello_arena);
     session->hello = NULL;
     buf_clear(&session->ack);
+    buf_clear(&session->ping);
 }
 
 static void finish(SessionServer *session, const Error *why)
@@ -406,6 +411,20 @@ static bool taken_came(SessionServer *session, const Taken *taken, Error *err)
     return true;
 }
 
+static bool pong_came(SessionServer *session, const Pong *pong, Error *err)
+{
+    if (!session->pinging || session->ping.len > 0 || pong->id != session->pings) {
+        return error_set(err, ERROR_INVALID, "an answer to a ping that was not sent");
+    }
+    Loop *loop = session->options.loop;
+    SessionPing ping = { loop_now_ms(loop) - session->ping_ms, pong->wall_ms, loop_wall_ms(loop) };
+    session->pinging = false;
+    if (session->options.ops->ponged != NULL) {
+        session->options.ops->ponged(session->options.context, &ping);
+    }
+    return true;
+}
+
 static bool message_came(SessionServer *session, Str bytes, Error *err)
 {
     Inbox *inbox = calloc(1, sizeof *inbox);
@@ -425,6 +444,8 @@ static bool message_came(SessionServer *session, Str bytes, Error *err)
         ok = error_set(err, ERROR_INVALID, "another hello");
     } else if (ok && message.kind == NODE_TAKEN) {
         ok = taken_came(session, &message.taken, err);
+    } else if (ok && message.kind == NODE_PONG) {
+        ok = pong_came(session, &message.pong, err);
     }
     arena_clear(&inbox->arena);
     free(inbox);
@@ -492,6 +513,7 @@ void session_server_writable(SessionServer *session)
     if (session->sm.state != SERVER_LIVE) {
         return;
     }
+    send_kept(session, &session->ping);
     send_kept(session, &session->ack);
     for (uint32_t i = 0; i < session->watch_count; i++) {
         send_kept(session, &session->watches[i].unsent);
@@ -517,6 +539,18 @@ void session_server_changes(SessionServer *session, const Changes *changes)
     watch->revision = changes->revision;
     send_or_keep(session, &(ServerMessage){ .kind = SERVER_CHANGES, .changes = *changes },
                  &watch->unsent);
+}
+
+void session_server_ping(SessionServer *session)
+{
+    if (session->sm.state != SERVER_LIVE || session->pinging) {
+        return;
+    }
+    session->pinging = true;
+    session->pings++;
+    session->ping_ms = loop_now_ms(session->options.loop);
+    send_or_keep(session, &(ServerMessage){ .kind = SERVER_PING, .ping = { session->pings } },
+                 &session->ping);
 }
 
 bool session_server_is_live(const SessionServer *session)

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "rpc/session_message.h"
+#include "rpc/session_ping.h"
 #include "sys/loop.h"
 
 typedef struct SessionServer SessionServer;
@@ -59,6 +60,9 @@ typedef struct SessionServerOps {
     /* The node has dealt with the last ones: the next may come. */
     void (*taken)(void *context, uint32_t watch, int64_t revision);
     void (*unwatch)(void *context, uint32_t watch);
+
+    /* The node has answered a ping. May be NULL when there are none. */
+    void (*ponged)(void *context, const SessionPing *ping);
 } SessionServerOps;
 
 typedef struct SessionServerOptions {
@@ -91,6 +95,10 @@ void session_server_applied(SessionServer *session, const Refusal *refusals, uin
                             const Error *err);
 /* Changes of a watch, of which none may be on their way: after `watch` or `taken` only. */
 void session_server_changes(SessionServer *session, const Changes *changes);
+
+/* Asks the node for an answer: `ponged` follows when it comes. Nothing happens while one is on its
+ * way, and when the session is not live. */
+void session_server_ping(SessionServer *session);
 
 bool session_server_is_live(const SessionServer *session);
 bool session_server_is_over(const SessionServer *session);

@@ -297,6 +297,12 @@ static void name_api(Server *server)
     }
 }
 
+static void ping(void *context, Str node, SessionPinged *done, void *done_context)
+{
+    const Server *server = context;
+    session_service_ping(server->sessions, node, done, done_context);
+}
+
 static bool listen_api(Server *server, Error *err)
 {
     server->api_names = ARENA_ARRAY(&server->arena, Str, server->settings.name_count);
@@ -321,6 +327,7 @@ static bool listen_api(Server *server, Error *err)
                                           .authority = server->authority,
                                           .own = server->own,
                                           .certify = &server->certify,
+                                          .ping = ping,
                                           .describe = describe,
                                           .context = server });
     if (!listen_public(server, err)) {

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "service/ping_waits.h"
 #include "service/presence.h"
 #include "service/session_feed.h"
 #include "service/session_records.h"
@@ -45,6 +46,7 @@ struct Session {
     LoopTask unasked; /* the store did not even take the request: */
     Error unasked_why;
     SessionFeed *feeds[SESSION_WATCHES_MAX];
+    PingWaits pings;
 };
 
 /* Also from within the machine, which goes when the call has ended. */
@@ -307,6 +309,39 @@ static void session_unwatch(void *context, uint32_t watch)
     session->feeds[watch] = NULL;
 }
 
+/* --- Pings ----------------------------------------------------------------------------------- */
+
+static void session_ponged(void *context, const SessionPing *ping)
+{
+    Session *session = context;
+    ping_waits_answer(&session->pings, ping);
+}
+
+static Session *find_live(const SessionService *service, Str node)
+{
+    Session *session = service->sessions;
+    while (session != NULL && (session->ending || !str_eq_c(node, session->node) ||
+                               !session_server_is_live(session->machine))) {
+        session = session->next;
+    }
+    return session;
+}
+
+/* Who asks while a ping is on its way gets the answer to that one. */
+void session_service_ping(SessionService *service, Str node, SessionPinged *done, void *context)
+{
+    Session *session = find_live(service, node);
+    Error err;
+    if (session == NULL) {
+        error_set(&err, ERROR_UNAVAILABLE, "'%" STR_FMT "' has no session with this server",
+                  STR_ARG(node));
+        done(context, NULL, &err);
+        return;
+    }
+    ping_waits_add(&session->pings, service->options.loop, done, context);
+    session_server_ping(session->machine);
+}
+
 /* --- The call -------------------------------------------------------------------------------- */
 
 static bool session_can_send(void *context)
@@ -355,6 +390,7 @@ static const SessionServerOps session_ops = {
     .watch = session_watch,
     .taken = session_taken,
     .unwatch = session_unwatch,
+    .ponged = session_ponged,
 };
 
 static bool identify(const SessionService *service, const Peer *peer, Identity *out, Error *err)
@@ -437,7 +473,10 @@ static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
     if (session == NULL) {
         return;
     }
+    Error why;
     session->ending = true;
+    error_set(&why, ERROR_UNAVAILABLE, "the session of the node has ended");
+    ping_waits_fail(&session->pings, &why);
     session_server_free(session->machine); /* ends its watches */
     if (session->seat != NULL) {
         presence_leave(session->seat);

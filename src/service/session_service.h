@@ -13,6 +13,7 @@
 #pragma once
 
 #include "rpc/dispatch.h"
+#include "rpc/session_ping.h"
 #include "store/store.h"
 
 typedef struct SessionService SessionService;
@@ -38,6 +39,10 @@ DEFINE_AUTO(SessionService, session_service_free)
 
 /* For dispatch_new. */
 MethodBinding session_service_binding(SessionService *service);
+
+/* Asks the node whether it answers. `done` is called once, also within: ERROR_UNAVAILABLE when it has
+ * no session here or that ends, ERROR_TIMEOUT. */
+void session_service_ping(SessionService *service, Str node, SessionPinged *done, void *context);
 
 typedef struct SessionServiceCounts {
     uint32_t sessions; /* now, also those that are about to end */

@@ -22,6 +22,7 @@ typedef struct Fixture {
     HttpServer *server;
     Address address;
     Caller caller; /* who calls, whoever it is */
+    bool is_deaf;  /* pings are not answered */
     bool stops;    /* the loop, as soon as a request is there */
     HttpCall *call;
     int status;
@@ -29,6 +30,8 @@ typedef struct Fixture {
     Str body; /* of the last answer */
     Value json;
 } Fixture;
+
+static const Str api_name = { "eden1.example.org:1338", 22 };
 
 static void describe(void *context, const Peer *peer, Caller *out)
 {
@@ -38,6 +41,18 @@ static void describe(void *context, const Peer *peer, Caller *out)
     if (f->stops) {
         loop_stop(f->world.loop);
     }
+}
+
+static void ping(void *context, Str node, SessionPinged *done, void *done_context)
+{
+    SessionPing answer = { .round_trip_ms = 4,
+                           .node_ms = 1800000001498,
+                           .server_ms = 1800000000000 };
+    Error err;
+    assert_str(node, "web1");
+    error_set(&err, ERROR_TIMEOUT, "no answer came");
+    bool answers = !((Fixture *)context)->is_deaf;
+    done(done_context, answers ? &answer : NULL, answers ? NULL : &err);
 }
 
 static int set_up(void **state)
@@ -70,6 +85,10 @@ static int set_up(void **state)
                                      .cluster = CLUSTER,
                                      .admission = f->admission,
                                      .ssh_back = f->ssh_back,
+                                     .cas = &f->cas,
+                                     .names = &api_name,
+                                     .name_count = 1,
+                                     .ping = ping,
                                      .describe = describe,
                                      .context = f });
     HttpServerOptions options = http_server_defaults();
@@ -500,16 +519,89 @@ static void facts_are_shown_as_json_or_not_at_all(void **state)
     p256_private_free(key);
 }
 
+static void a_node_is_asked_when_it_is_alive(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key;
+    Error err;
+    assert_true(p256_private_make(&key, &err));
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 404, "code", "not-found");
+    join(f, key);
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 409, "code", "conflict");
+    ask(f, "GET", "/v1/nodes", "");
+    char body[200];
+    snprintf(body, sizeof body, "{\"key\":\"%.*s\"}", PIN_TEXT,
+             value_str(field(f, "waiting.0.key")).data);
+    ask(f, "POST", "/v1/nodes/web1/approve", body);
+    join(f, key);
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 503, "message", "'web1' is silent, and it is not known since when");
+    ask(f, "PUT", "/v1/store?key=/eden/nodes/web1/silent",
+        "{\"value\":\"{\\\"since_ms\\\":1800000000000}\"}");
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 503, "message", "'web1' is silent since 2027-01-15T08:00:00Z");
+    ask(f, "PUT", "/v1/store?key=/eden/nodes/web1/alive", "{\"value\":\"{}\"}");
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 200, "format", "eden.ping/1");
+    assert_int_equal(field(f, "round_trip_ms").integer, 4);
+    assert_int_equal(field(f, "clock_ahead_ms").integer, 1500);
+    assert_str(value_str(field(f, "node_time")), "2027-01-15T08:00:01Z");
+    f->is_deaf = true;
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 504, "code", "timeout");
+    p256_private_free(key);
+}
+
+static void keys_come_page_by_page(void **state)
+{
+    Fixture *f = *state;
+    for (size_t i = 0; i < 5; i++) {
+        char target[64];
+        snprintf(target, sizeof target, "/v1/store?key=/p/%zu", i);
+        ask(f, "PUT", target, "{\"value\":\"v\"}");
+    }
+    ask(f, "GET", "/v1/keys?prefix=/p/&limit=2&only=keys", "");
+    assert_int_equal(field(f, "values").list->len, 2);
+    assert_null(value_get(field(f, "values").list->items[0], STR("value")));
+    Str next = value_str(field(f, "continue"));
+    Str target =
+        arena_format(&f->scratch->arena, "/v1/keys?prefix=/p/&continue=%" STR_FMT, STR_ARG(next));
+    ask(f, "GET", target.data, "");
+    assert_int_equal(field(f, "values").list->len, 3);
+    assert_str(value_str(*value_get(field(f, "values").list->items[0], STR("key"))), "/p/2");
+    assert_int_equal(field(f, "continue").kind, VALUE_NULL);
+    ask(f, "GET", "/v1/keys?prefix=/q/&continue=L3AvMQ==", "");
+    expect(f, 400, "code", "invalid");
+    ask(f, "GET", "/v1/keys?only=values", "");
+    expect(f, 400, "code", "invalid");
+    ask(f, "GET", "/v1/keys?limit=1001", "");
+    expect(f, 400, "message", "'limit' is a number from 1 to 1000");
+    ask(f, "DELETE", "/v1/keys?prefix=/p/", "");
+    assert_int_equal(field(f, "deleted").integer, 5);
+    ask(f, "GET", "/v1/keys", "");
+    assert_int_equal(field(f, "values").list->len, 0);
+}
+
+static void a_token_comes_with_the_way_in(void **state)
+{
+    Fixture *f = *state;
+    char pin[PIN_TEXT + 1];
+    ask(f, "POST", "/v1/tokens", "");
+    pin_text(&f->ca.chain.items[0].pin, pin);
+    expect(f, 201, "ca_pin", pin);
+    assert_str(value_str(field(f, "servers").list->items[0]), "eden1.example.org:1338");
+}
+
 /* --- Ends ------------------------------------------------------------------------------------ */
 
 /* Whatever is under way when everything ends, ends without a trace; in the order that api.h wants. */
 static void requests_under_way_end_with_the_server(void **state)
 {
     static const char *const requests[][2] = {
-        { "GET", "/v1/nodes" },
-        { "GET", "/v1/nodes/web1" },
-        { "POST", "/v1/tokens" },
-        { "DELETE", "/v1/nodes/web1" },
+        { "GET", "/v1/nodes" },         { "GET", "/v1/nodes/web1" },       { "POST", "/v1/tokens" },
+        { "DELETE", "/v1/nodes/web1" }, { "POST", "/v1/nodes/web1/ping" },
     };
     for (size_t i = 0; i < COUNT_OF(requests); i++) {
         Fixture *f = *state;
@@ -559,6 +651,9 @@ int main(void)
         ROW(who_asks_can_be_rejected),
         ROW(keys_are_shown_as_they_are),
         ROW(facts_are_shown_as_json_or_not_at_all),
+        ROW(a_node_is_asked_when_it_is_alive),
+        ROW(keys_come_page_by_page),
+        ROW(a_token_comes_with_the_way_in),
         ROW(requests_under_way_end_with_the_server),
         ROW(joins_under_way_end_with_the_server),
     };

@@ -133,6 +133,15 @@ static void test_server_messages(void **state)
     in.hello.store = STR_EMPTY;
     assert_false(server_round(&arena, &in, &out, &err));
 
+    in = (ServerMessage){ .kind = SERVER_PING, .ping = { UINT64_MAX } };
+    assert_true(server_round(&arena, &in, &out, &err));
+    assert_int_equal(out.kind, SERVER_PING);
+    assert_true(out.ping.id == UINT64_MAX);
+    NodeMessage answer, pong = { .kind = NODE_PONG, .pong = { 7, -1 } };
+    assert_true(node_round(&arena, &pong, &answer, &err));
+    assert_int_equal(answer.kind, NODE_PONG);
+    assert_true(answer.pong.id == 7 && answer.pong.wall_ms == -1);
+
     Refusal refusal = { 4, STR("no") };
     in = (ServerMessage){ .kind = SERVER_ACK, .ack = { 4, &refusal, 1 } };
     assert_true(server_round(&arena, &in, &out, &err));

@@ -14,6 +14,7 @@ typedef struct Owner {
     uint32_t connects, disconnects, sent, server, batches, skews, restarts;
     uint64_t ticket;
     WatchPosition position;
+    bool full; /* nothing can be sent */
 } Owner;
 
 static void connect_to(void *context, uint32_t server)
@@ -30,7 +31,7 @@ static void disconnect(void *context)
 
 static bool can_send(void *context)
 {
-    return true;
+    return !((Owner *)context)->full;
 }
 
 static void send_message(void *context, Str message)
@@ -174,6 +175,26 @@ static void test_sends_what_the_server_has_not(void **state)
     assert_int_equal(owner->skews, loop_wall_ms(owner->loop) > SESSION_SKEW_MS ? 1 : 0);
 }
 
+static void test_a_ping_is_answered_when_there_is_room(void **state)
+{
+    Owner *owner = *state;
+    hello(owner, 1, 3, STR("s1"));
+    say(owner, &(ServerMessage){ .kind = SERVER_PING, .ping = { 7 } });
+    assert_int_equal(owner->last.kind, NODE_PONG);
+    assert_int_equal(owner->last.pong.id, 7);
+    assert_int_equal(owner->last.pong.wall_ms, loop_wall_ms(owner->loop));
+    owner->full = true;
+    say(owner, &(ServerMessage){ .kind = SERVER_PING, .ping = { 8 } });
+    assert_int_equal(owner->last.pong.id, 7);
+    owner->full = false;
+    session_node_writable(owner->session);
+    assert_int_equal(owner->last.pong.id, 8);
+    owner->full = true;
+    say(owner, &(ServerMessage){ .kind = SERVER_PING, .ping = { 9 } });
+    say(owner, &(ServerMessage){ .kind = SERVER_PING, .ping = { 10 } });
+    assert_failed(owner, "a ping before the last one was answered");
+}
+
 static void test_waits_longer_and_goes_on_to_the_next_server(void **state)
 {
     Owner *owner = *state;
@@ -290,6 +311,7 @@ int main(void)
         TEST(test_changes_follow_one_another),
         TEST(test_changes_before_others_are_taken),
         TEST(test_unknown_store_must_begin_anew),
+        TEST(test_a_ping_is_answered_when_there_is_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,8 @@ typedef struct Owner {
     uint32_t count;
     int64_t watch_from;
     bool watch_reset;
+    SessionPing ping;
+    uint32_t pongs;
 } Owner;
 
 static bool can_send(void *context)
@@ -99,9 +101,16 @@ static void unwatch(void *context, uint32_t number)
     ((Owner *)context)->unwatches++;
 }
 
-static const SessionServerOps ops = { can_send, send_message, pause_stream, resume_stream,
-                                      finish,   greeted,      load,         apply,
-                                      beat,     watch,        taken,        unwatch };
+static void ponged(void *context, const SessionPing *ping)
+{
+    Owner *owner = context;
+    owner->pongs++;
+    owner->ping = *ping;
+}
+
+static const SessionServerOps ops = { can_send, send_message, pause_stream, resume_stream, finish,
+                                      greeted,  load,         apply,        beat,          watch,
+                                      taken,    unwatch,      ponged };
 
 static int set_up(void **state)
 {
@@ -326,6 +335,43 @@ static void test_slow_node_gets_acks_and_changes_later(void **state)
     session_server_applied(owner->session, NULL, 0, NULL);
 }
 
+static void test_node_is_asked_and_answers(void **state)
+{
+    Owner *owner = *state;
+    session_server_ping(owner->session); /* not before it is live */
+    go_live(owner, (SessionCursor){ 0 });
+    uint32_t sent = owner->sent;
+    session_server_ping(owner->session);
+    session_server_ping(owner->session); /* one at a time */
+    assert_int_equal(owner->sent, sent + 1);
+    assert_int_equal(owner->last.kind, SERVER_PING);
+    loop_run_virtual_until(owner->loop, loop_now_ms(owner->loop) + 40);
+    say(owner, &(NodeMessage){ .kind = NODE_PONG, .pong = { owner->last.ping.id, 1234 } });
+    assert_int_equal(owner->pongs, 1);
+    assert_int_equal(owner->ping.round_trip_ms, 40);
+    assert_int_equal(owner->ping.node_ms, 1234);
+    assert_int_equal(owner->ping.server_ms, loop_wall_ms(owner->loop));
+    uint64_t first = owner->last.ping.id;
+    owner->full = true;
+    session_server_ping(owner->session);
+    owner->full = false;
+    session_server_writable(owner->session);
+    assert_true(owner->last.ping.id != first);
+    /* The first answer does not do for the second ping. */
+    say(owner, &(NodeMessage){ .kind = NODE_PONG, .pong = { first, 1234 } });
+    assert_int_equal(owner->finished, 1);
+    assert_int_equal(owner->why.kind, ERROR_INVALID);
+    assert_int_equal(owner->pongs, 1);
+}
+
+static void test_answer_that_nobody_asked_for_ends_it(void **state)
+{
+    Owner *owner = *state;
+    go_live(owner, (SessionCursor){ 0 });
+    say(owner, &(NodeMessage){ .kind = NODE_PONG, .pong = { 0, 1234 } });
+    assert_int_equal(owner->why.kind, ERROR_INVALID);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -343,6 +389,8 @@ int main(void)
         TEST(test_full_disk_is_tried_again),
         TEST(test_fast_node_is_paused),
         TEST(test_slow_node_gets_acks_and_changes_later),
+        TEST(test_node_is_asked_and_answers),
+        TEST(test_answer_that_nobody_asked_for_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ typedef struct Node {
     uint32_t refusals;
     Changes changes;
     uint32_t change_messages, change_total;
+    uint64_t ping; /* the last one; 0: none came */
     GrpcStatus status;
 } Node;
 
@@ -182,6 +183,7 @@ static void node_message(GrpcCall *call, Str message)
         node->change_messages++;
         node->change_total += value.changes.change_count;
         break;
+    case SERVER_PING: node->ping = value.ping.id; break;
     }
     loop_stop(node->f->world.loop);
 }
@@ -547,6 +549,67 @@ static void test_a_damaged_mark_is_an_error(void **state)
     node_close(&node);
 }
 
+typedef struct Asker {
+    Fixture *f;
+    uint32_t answers;
+    SessionPing ping;
+    ErrorKind kind;
+} Asker;
+
+static void pinged(void *context, const SessionPing *ping, const Error *err)
+{
+    Asker *asker = context;
+    asker->answers++;
+    asker->kind = err == NULL ? ERROR_NONE : err->kind;
+    if (err == NULL) {
+        asker->ping = *ping;
+    }
+    loop_stop(asker->f->world.loop);
+}
+
+static void ask_node(Asker *asker, const char *node)
+{
+    session_service_ping(asker->f->service, str_from_c(node), pinged, asker);
+}
+
+static void test_a_ping_is_answered_by_the_node_for_all_who_ask(void **state)
+{
+    Fixture *f = *state;
+    Asker first = { f }, second = { f }, stranger = { f };
+    Node node;
+    open_live(f, &node);
+    ask_node(&stranger, "web9");
+    assert_int_equal(stranger.kind, ERROR_UNAVAILABLE);
+    ask_node(&first, "web1");
+    ask_node(&second, "web1");
+    while (node.ping == 0) {
+        world_run(&f->world);
+    }
+    assert_int_equal(first.answers + second.answers, 0);
+    say(&node, &(NodeMessage){ .kind = NODE_PONG, .pong = { node.ping, 99 } });
+    while (first.answers == 0 || second.answers == 0) {
+        world_run(&f->world);
+    }
+    assert_int_equal(first.kind, ERROR_NONE);
+    assert_int_equal(first.ping.node_ms, 99);
+    assert_int_equal(second.ping.node_ms, 99);
+    node_close(&node);
+}
+
+static void test_who_asks_a_node_that_leaves_is_told(void **state)
+{
+    Fixture *f = *state;
+    Asker asker = { f };
+    Node node;
+    open_live(f, &node);
+    ask_node(&asker, "web1");
+    node_close(&node);
+    while (asker.answers == 0) {
+        world_run(&f->world);
+    }
+    assert_int_equal(asker.kind, ERROR_UNAVAILABLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -566,6 +629,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_dropped_node_leaves_nothing_behind, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_damaged_mark_is_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_ping_is_answered_by_the_node_for_all_who_ask, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_who_asks_a_node_that_leaves_is_told, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,75 @@
+#include "service/ping_waits.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+
+struct PingWait {
+    PingWait *next;
+    PingWaits *waits;
+    LoopTimer timer;
+    SessionPinged *done;
+    void *context;
+};
+
+static void end(PingWait *wait, const SessionPing *ping, const Error *err)
+{
+    loop_timer_stop(&wait->timer);
+    wait->done(wait->context, ping, err);
+    free(wait);
+}
+
+static void expire(void *context)
+{
+    PingWait *wait = context;
+    PingWait **at = &wait->waits->first;
+    Error err;
+    while (*at != wait) {
+        at = &(*at)->next;
+    }
+    *at = wait->next;
+    error_set(&err, ERROR_TIMEOUT, "the node has a session, but no answer came within %d s",
+              PING_MS / 1000);
+    end(wait, NULL, &err);
+}
+
+void ping_waits_add(PingWaits *waits, Loop *loop, SessionPinged *done, void *context)
+{
+    PingWait *wait = calloc(1, sizeof *wait);
+    if (wait == NULL) {
+        memory_exhausted(sizeof *wait);
+    }
+    wait->next = waits->first;
+    wait->waits = waits;
+    wait->done = done;
+    wait->context = context;
+    waits->first = wait;
+    loop_timer_init(&wait->timer, loop, expire, wait);
+    loop_timer_start(&wait->timer, PING_MS);
+}
+
+bool ping_waits_any(const PingWaits *waits)
+{
+    return waits->first != NULL;
+}
+
+static void end_all(PingWaits *waits, const SessionPing *ping, const Error *err)
+{
+    PingWait *wait = waits->first;
+    waits->first = NULL;
+    while (wait != NULL) {
+        PingWait *next = wait->next;
+        end(wait, ping, err);
+        wait = next;
+    }
+}
+
+void ping_waits_answer(PingWaits *waits, const SessionPing *ping)
+{
+    end_all(waits, ping, NULL);
+}
+
+void ping_waits_fail(PingWaits *waits, const Error *err)
+{
+    end_all(waits, NULL, err);
+}
