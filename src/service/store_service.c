@@ -297,9 +297,9 @@ static void watch_told(void *context, const StoreBatch *batch)
         grpc_call_fail(watch->call, batch->err);
         return;
     }
-    /* While one waits, the store has notes only that there is nothing new, or says that all must be
-     * read anew, with that one. */
-    if (watch->unsent.len > 0 && !batch->resync) {
+    /* While changes wait, the store has notes only that there is nothing new, or says that all must
+     * be read anew, with those. A note that waits itself gives way to whatever comes. */
+    if (watch->unsent.len > 0 && watch->is_owed && !batch->resync) {
         return;
     }
     buf_clear(&watch->unsent);

@@ -279,6 +279,29 @@ static void test_slow_watch_goes_on_where_it_was(void **state)
     grpc_call_cancel(f->watch);
 }
 
+/* What fills the call's queue is followed by the word that nothing is left, which has to wait; then
+ * something changes. */
+static void test_changes_are_told_behind_a_word_that_waits(void **state)
+{
+    Fixture *f = *state;
+    static char large[100 * 1000];
+    memset(large, 'x', sizeof large);
+    int64_t first = put(f, STR("a"), STR("1")).revision;
+    for (int i = 0; i < 5; i++) {
+        put(f, STR("a"), str_from(large, sizeof large));
+    }
+    start_watch(f, first);
+    grpc_call_pause(f->watch);
+    put(f, STR("x"), STR("y")); /* not in vain: the watch stands when it is answered */
+    put(f, STR("a"), STR("2"));
+    put(f, STR("a"), STR("3"));
+    assert_int_equal(f->events, 0);
+    grpc_call_resume(f->watch);
+    wait_events(f, 9);
+    assert_str(f->last.kv.value, "3");
+    grpc_call_cancel(f->watch);
+}
+
 static void test_compacted_watch_is_told_to_read_anew(void **state)
 {
     Fixture *f = *state;
@@ -348,6 +371,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_leases, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_watch_tells_all_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_slow_watch_goes_on_where_it_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_changes_are_told_behind_a_word_that_waits, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_compacted_watch_is_told_to_read_anew, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_status, set_up, tear_down),
