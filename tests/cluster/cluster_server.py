@@ -1,10 +1,13 @@
 """A server of a cluster as a process of its own: `eden init`, `eden serve`, and how to reach it."""
 
+import http.client
+import json
 import os
 import pathlib
 import re
 import signal
 import socket
+import ssl
 import subprocess
 
 BLOCK = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----\n", re.S)
@@ -16,9 +19,28 @@ def free_port():
         return taken.getsockname()[1]
 
 
+def split_pem(source, certificate, key=None):
+    """Key and certificate of one file in files of their own, as foreign programs want them."""
+    blocks = {found[1]: found[0] for found in BLOCK.finditer(source.read_text())}
+    certificate.write_text(blocks["CERTIFICATE"])
+    if key is not None:
+        key.write_text(blocks["PRIVATE KEY"])
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
 class ClusterServer:
-    """Founded in `folder` and started. `before` stands before the command, such as a user's name
-    space; it must end in an exec, so that the process is the server."""
+    """Founded in `folder`, and started when it is entered. `before` stands before the command; it
+    ends in an exec, so that the process is the server. `settings` go into server.json."""
 
     def __init__(self, build, folder, settings=None, before=()):
         self.eden = pathlib.Path(build) / "eden"
@@ -29,26 +51,24 @@ class ClusterServer:
         self.before = list(before)
         self.process = None
         self.log = open(self.folder / "server.log", "a")
-        self.call("init", "--state-dir", self.state, "--cluster", "blue", "--name", "s1",
-                  "--address", "localhost", "--address", "127.0.0.1", "--user", "root",
-                  "--rpc", f"127.0.0.1:{self.rpc_port}", "--api", f"127.0.0.1:{self.api_port}")  # fmt: skip
-        self.split_certificate()
+        founded = self.call(
+            "init", "--state-dir", self.state, "--cluster", "blue", "--name", "s1",
+            "--address", "localhost", "--address", "127.0.0.1", "--user", "root", "-o", "json",
+            "--rpc", f"127.0.0.1:{self.rpc_port}", "--api", f"127.0.0.1:{self.api_port}",
+        )  # fmt: skip
+        self.pin = json.loads(founded)["ca_pin"]
+        path = self.state / "server" / "server.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **(settings or {})}))
+        # The server's own identity.
+        self.certificate, self.key = self.folder / "node.crt", self.folder / "node.key"
+        self.ca = self.folder / "ca.crt"
+        split_pem(self.state / "server" / "node.pem", self.certificate, self.key)
+        split_pem(self.state / "server" / "ca.pem", self.ca)
 
     def call(self, *args):
         done = subprocess.run([self.eden, *map(str, args)], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
-
-    def split_certificate(self):
-        """The server's own identity, in files as foreign programs want them."""
-        text = (self.state / "server" / "node.pem").read_text()
-        blocks = {found[1]: found[0] for found in BLOCK.finditer(text)}
-        self.certificate, self.key = self.folder / "node.crt", self.folder / "node.key"
-        self.certificate.write_text(blocks["CERTIFICATE"])
-        self.key.write_text(blocks["PRIVATE KEY"])
-        self.ca = self.folder / "ca.crt"
-        text = (self.state / "server" / "ca.pem").read_text()
-        self.ca.write_text({found[1]: found[0] for found in BLOCK.finditer(text)}["CERTIFICATE"])
 
     def start(self, ready=False):
         """`ready`: waits until it listens."""
@@ -80,6 +100,51 @@ class ClusterServer:
         """Bytes that are resident."""
         pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGESIZE")
+
+    def api(self, method, target, body=None):
+        """A request of an operator: status and answer."""
+        connection = UnixConnection(self.socket)
+        connection.request(method, target, body=body and json.dumps(body),
+                           headers={"Content-Type": "application/json"} if body else {})  # fmt: skip
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        return answer.status, json.loads(text) if text else None
+
+    def join(self, name):
+        """Another node: paths of its certificate and key."""
+        status, made = self.api("POST", "/v1/tokens", {"label": name})
+        assert status == 201, made
+        state = self.folder / name
+        self.call("join", "--state-dir", state, "--server", f"localhost:{self.api_port}",
+                  "--token", made["token"], "--ca-pin", self.pin, "--name", name)  # fmt: skip
+        files = self.folder / f"{name}.crt", self.folder / f"{name}.key"
+        split_pem(state / "agent" / "node.pem", *files)
+        return files
+
+    def connect_raw(self, port=None):
+        return socket.create_connection(("127.0.0.1", port or self.rpc_port), timeout=60)
+
+    def connect(self):
+        """To the port for nodes, as the server's own node; before anything is said on it."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(self.ca)
+        context.load_cert_chain(self.certificate, self.key)
+        context.set_alpn_protocols(["h2"])
+        return context.wrap_socket(self.connect_raw())
+
+    def connect_api(self):
+        """To the port for everybody."""
+        context = ssl.create_default_context(cafile=self.ca)
+        context.set_alpn_protocols(["http/1.1"])
+        return context.wrap_socket(self.connect_raw(self.api_port), server_hostname="localhost")
+
+    def connect_unix(self):
+        plain = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        plain.settimeout(60)
+        plain.connect(str(self.socket))
+        return plain
 
     def start_program(self, program, *args):
         """A program that takes the port first and the certificates last."""

@@ -14,6 +14,7 @@ import argparse
 import collections
 import pathlib
 import random
+import shutil
 import sys
 
 from cluster_server import ClusterServer
@@ -263,7 +264,8 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     options = parser.parse_args()
     folder = options.build / "history"
-    folder.mkdir(exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     try:
         path = run(options.build, folder, options.kills, options.seed)
         seen = check(path.open())

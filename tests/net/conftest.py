@@ -1,16 +1,15 @@
 """A gRPC server of ours (echo_server.c), certificates, and the npm packages of a foreign client."""
 
-import filecmp
 import json
 import os
 import pathlib
 import resource
-import shutil
 import signal
 import socket
 import ssl
 import subprocess
 
+import npm
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -135,20 +134,7 @@ def start_server(certificates, tmp_path):
 
 @pytest.fixture(scope="session")
 def node_modules():
-    """What package-lock.json names, installed below the build folder when it is not there yet."""
-    folder = BUILD / "npm"
-    stamp = folder / "installed.json"
-    lock = HERE / "package-lock.json"
-    if not (stamp.exists() and filecmp.cmp(lock, stamp, shallow=False)):
-        assert shutil.which("npm"), "npm is not installed; see tools/install-packages"
-        folder.mkdir(exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, folder / name)
-        done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-                              cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        shutil.copy(lock, stamp)
-    return str(folder / "node_modules")
+    return npm.node_modules(BUILD)
 
 
 @pytest.fixture
