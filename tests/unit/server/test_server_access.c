@@ -1,0 +1,509 @@
+/* Who gets what of a server, over real TLS. Tests are named after what they show: docs/security.md
+ * refers to them. */
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+#include <openssl/pem.h>
+
+#include "server_world.h"
+
+/* --- Every method, whoever calls ------------------------------------------------------------------ */
+
+/* Asks for it once, on a connection of its own. */
+static GrpcStatus call_as(Fixture *f, const TlsMaterial *material, int method, Str message)
+{
+    use_material(f, material);
+    return ask(f, method_rows[method].path, message);
+}
+
+static void expect_none(Fixture *f, const char *who, const TlsMaterial *material)
+{
+    for (int method = 0; method < METHOD_COUNT; method++) {
+        GrpcStatus status = call_as(f, material, method, STR_EMPTY);
+        if (status != GRPC_UNAVAILABLE) {
+            fail_msg("%s calls %s: status %d", who, method_rows[method].path, status);
+        }
+    }
+}
+
+static TlsMaterial material_of(Fixture *f, Shown shown)
+{
+    Str serial;
+    return make_material(f, shown, &serial);
+}
+
+/* Rows of methods.def are covered as they come: no certificate, one of a foreign CA, expired, of
+ * somebody unknown, of another cluster, of an older enrolment. None gets past the handshake. */
+static void every_method_is_closed_to_strangers(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Credential) foreign = { 0 };
+    AUTO_CLEAR(Credential) green = { 0 };
+    Error err;
+    assert_true(ca_make(f->arena, STR("blue"), loop_wall_ms(f->world.loop), &foreign, &err));
+    assert_true(ca_make(f->arena, STR("green"), loop_wall_ms(f->world.loop), &green, &err));
+    put_node(f, "web1", ENROLMENT);
+    const struct {
+        const char *who;
+        Shown shown;
+    } callers[] = {
+        { "nobody", { 0 } },
+        { "a node of a foreign CA", { &foreign, "blue", "web1", ENROLMENT, 0, 0 } },
+        { "a server of a foreign CA", { &foreign, "blue", "s1", ENROLMENT, 0, 0 } },
+        { "one that has expired", { &f->ca, "blue", "web1", ENROLMENT, -3600000, 600000 } },
+        { "one that is not yet good", { &f->ca, "blue", "web1", ENROLMENT, 3600000, 600000 } },
+        { "somebody unknown", { &f->ca, "blue", "web2", ENROLMENT, 0, 0 } },
+        { "a node of another cluster", { &green, "green", "web1", ENROLMENT, 0, 0 } },
+        { "one of an older enrolment", { &f->ca, "blue", "web1", OTHER, 0, 0 } },
+    };
+    for (size_t i = 0; i < COUNT_OF(callers); i++) {
+        TlsMaterial material = material_of(f, callers[i].shown);
+        expect_none(f, callers[i].who, &material);
+    }
+}
+
+static void every_method_is_closed_to_who_is_revoked(void **state)
+{
+    Fixture *f = *state;
+    Str serial;
+    put_node(f, "web1", ENROLMENT);
+    TlsMaterial material =
+        make_material(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 }, &serial);
+    /* It would get in, */
+    assert_int_equal(call_as(f, &material, METHOD_STORE_STATUS, STR_EMPTY), GRPC_PERMISSION_DENIED);
+    connect_server(f);
+    revoke_serial(f, serial);
+    expect_none(f, "one that is revoked", &material);
+}
+
+static void every_method_is_closed_to_the_wrong_role(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", ENROLMENT);
+    TlsMaterial node = material_of(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 });
+    for (int method = 0; method < METHOD_COUNT; method++) {
+        const MethodRow *row = &method_rows[method];
+        if ((row->callers & (CALLER_NODE | CALLER_SELF)) == 0 &&
+            call_as(f, &node, method, STR_EMPTY) != GRPC_PERMISSION_DENIED) {
+            fail_msg("a node calls %s: status %d", row->path, f->status);
+        }
+    }
+    use_material(f, &node);
+    assert_int_equal(ask(f, "/eden.v1.Store/Nothing", STR_EMPTY), GRPC_UNIMPLEMENTED);
+}
+
+static Str hello_of(Fixture *f, Str node, uint32_t version)
+{
+    Buf hello = buf_make_in(f->arena, BUF_UNLIMITED);
+    node_message_encode(&(NodeMessage){ .kind = NODE_HELLO,
+                                        .hello = { .protocol = version,
+                                                   .node = node,
+                                                   .boot_id = STR("b"),
+                                                   .version = STR("1"),
+                                                   .wall_ms = loop_wall_ms(f->world.loop),
+                                                   .epoch = 1 } },
+                        &hello);
+    return buf_str(&hello);
+}
+
+/* A stream that begins with this message ends so. */
+static GrpcStatus greet(Fixture *f, Str message)
+{
+    Stream stream = { 0 };
+    Error err;
+    assert_true(grpc_call_send(open_stream(f, METHOD_SESSION, &stream), message, &err));
+    while (!stream.ended && stream.messages == 0) {
+        world_pass(&f->world, 1);
+    }
+    GrpcStatus status = stream.ended ? stream.status : GRPC_OK;
+    grpc_client_free(TAKE(f->client));
+    return status;
+}
+
+/* CVE-2024-38822, CVE-2013-2275: whatever a message says of who sends it. */
+static void identity_is_taken_from_the_certificate_alone(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", ENROLMENT);
+    put_node(f, "web2", OTHER);
+    TlsMaterial node = material_of(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 });
+    for (int method = 0; method < METHOD_COUNT; method++) {
+        const MethodRow *row = &method_rows[method];
+        GrpcStatus status;
+        if (method == METHOD_SESSION) {
+            use_material(f, &node);
+            status = greet(f, hello_of(f, STR("web2"), SESSION_PROTOCOL));
+        } else {
+            /* The first field of a message is the name of the node that it is about. */
+            status = call_as(f, &node, method, STR("\x0a\x04web2"));
+        }
+        if (status != GRPC_PERMISSION_DENIED) {
+            fail_msg("web1 calls %s as web2: status %d", row->path, status);
+        }
+    }
+    use_material(f, &node);
+    assert_int_equal(greet(f, hello_of(f, STR("web1"), SESSION_PROTOCOL)), GRPC_OK);
+}
+
+/* --- Certificates --------------------------------------------------------------------------------- */
+
+/* The key that it shows is that of the certificate, the one that it has is another. */
+static Str forged_key(Fixture *f, Str shown, Str own)
+{
+    EVP_PKEY *keys[2];
+    const Str texts[] = { shown, own };
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        BIO *bio = BIO_new_mem_buf(texts[i].data, (int)texts[i].len);
+        keys[i] = PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL);
+        assert_non_null(keys[i]);
+        BIO_free(bio);
+    }
+    unsigned char point[P256_PUBLIC_BYTES];
+    size_t len;
+    BIGNUM *secret = NULL;
+    assert_int_equal(EVP_PKEY_get_octet_string_param(keys[0], OSSL_PKEY_PARAM_PUB_KEY, point,
+                                                     sizeof point, &len),
+                     1);
+    assert_int_equal(EVP_PKEY_get_bn_param(keys[1], OSSL_PKEY_PARAM_PRIV_KEY, &secret), 1);
+    OSSL_PARAM_BLD *parts = OSSL_PARAM_BLD_new();
+    OSSL_PARAM_BLD_push_utf8_string(parts, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0);
+    OSSL_PARAM_BLD_push_octet_string(parts, OSSL_PKEY_PARAM_PUB_KEY, point, len);
+    OSSL_PARAM_BLD_push_BN(parts, OSSL_PKEY_PARAM_PRIV_KEY, secret);
+    OSSL_PARAM *params = OSSL_PARAM_BLD_to_param(parts);
+    EVP_PKEY_CTX *maker = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+    EVP_PKEY *forged = NULL;
+    assert_int_equal(EVP_PKEY_fromdata_init(maker), 1);
+    assert_int_equal(EVP_PKEY_fromdata(maker, &forged, EVP_PKEY_KEYPAIR, params), 1);
+    BIO *out = BIO_new(BIO_s_mem());
+    char *data;
+    assert_int_equal(PEM_write_bio_PrivateKey(out, forged, NULL, NULL, 0, NULL, NULL), 1);
+    long size = BIO_get_mem_data(out, &data);
+    Str text = arena_copy(f->arena, str_from(data, (size_t)size));
+    BIO_free(out);
+    EVP_PKEY_free(forged);
+    EVP_PKEY_CTX_free(maker);
+    OSSL_PARAM_free(params);
+    OSSL_PARAM_BLD_free(parts);
+    BN_free(secret);
+    EVP_PKEY_free(keys[0]);
+    EVP_PKEY_free(keys[1]);
+    return text;
+}
+
+/* CVE-2024-38825: everybody may have seen a certificate. */
+static void certificate_without_its_key_opens_nothing(void **state)
+{
+    Fixture *f = *state;
+    const Shown shown = { &f->ca, "blue", "web1", ENROLMENT, 0, 0 };
+    put_node(f, "web1", ENROLMENT);
+    TlsMaterial node = material_of(f, shown), other = material_of(f, shown);
+    assert_int_equal(call_as(f, &node, METHOD_STORE_STATUS, STR_EMPTY), GRPC_PERMISSION_DENIED);
+    TlsMaterial forged = node;
+    forged.key = forged_key(f, node.key, other.key);
+    expect_none(f, "one without its key", &forged);
+}
+
+static TlsMaterial credential_of(Fixture *f, const char *name)
+{
+    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    AUTO_CLEAR(Credential) credential = { 0 };
+    KeyText text = { 0 };
+    Error err;
+    assert_true(directory_open(scratch_place(f->scratch, "state/server"), &own, &err));
+    assert_true(credential_load(&own, name, f->arena, &credential, &err));
+    assert_true(p256_private_text(credential.key, &text, &err));
+    return (TlsMaterial){ .certificate = certificate_pem(f->arena, &credential.chain.items[0]),
+                          .key = arena_copy(f->arena, str_from(text.text, text.len)),
+                          .ca = certificate_pem(f->arena, &f->ca.chain.items[0]) };
+}
+
+/* CVE-2021-37219: what the same CA has signed for something else. */
+static void certificates_of_other_kinds_do_not_open_the_port_of_nodes(void **state)
+{
+    Fixture *f = *state;
+    TlsMaterial serving = credential_of(f, SERVER_SERVING), ca = credential_of(f, SERVER_CA);
+    expect_none(f, "the certificate of the API", &serving);
+    expect_none(f, "the CA itself", &ca);
+}
+
+/* CVE-2021-3144, CVE-2022-22967: also on a connection that stands. */
+static void certificate_that_expires_meanwhile_opens_nothing_more(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", ENROLMENT);
+    /* It began a minute ago, and lives three seconds from now. */
+    TlsMaterial node = material_of(
+        f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, -PKI_MINUTE_MS, PKI_MINUTE_MS + 3000 });
+    use_material(f, &node);
+    assert_int_equal(ask_status(f), GRPC_PERMISSION_DENIED); /* it is in */
+    assert_int_equal(ask(f, method_rows[METHOD_PKI_RENEW].path, STR_EMPTY), GRPC_INVALID_ARGUMENT);
+    while (ask(f, method_rows[METHOD_PKI_RENEW].path, STR_EMPTY) == GRPC_INVALID_ARGUMENT) {
+        world_pass(&f->world, 20);
+    }
+    assert_true(f->status == GRPC_PERMISSION_DENIED || f->status == GRPC_UNAVAILABLE);
+    assert_int_equal(call_as(f, &node, METHOD_PKI_RENEW, STR_EMPTY), GRPC_UNAVAILABLE);
+}
+
+/* --- Versions ------------------------------------------------------------------------------------- */
+
+/* CVE-2025-62349: there is one version, and nothing to be talked down to. */
+static void older_protocols_are_refused(void **state)
+{
+    Fixture *f = *state;
+    static const char *const versions[] = { "", "0", "1.0", "01x", "-1", "99999999999" };
+    TlsMaterial own = credential_of(f, SERVER_NODE);
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
+        f->protocol.value = str_from_c(versions[i]);
+        for (int method = 0; method < METHOD_COUNT; method++) {
+            GrpcStatus status = call_as(f, &own, method, STR_EMPTY);
+            if (status != GRPC_FAILED_PRECONDITION) {
+                fail_msg("%s with protocol '%s': status %d", method_rows[method].path, versions[i],
+                         status);
+            }
+        }
+    }
+    f->protocol.value = STR("1");
+    use_material(f, &own);
+    GrpcStatus status = greet(f, hello_of(f, STR("s1"), 0));
+    assert_true(status != GRPC_OK && status != GRPC_UNAVAILABLE);
+    /* And of joining. */
+    const Pin *pin = &f->ca.chain.items[0].pin;
+    assert_int_equal(request(f, pin, "POST", "/v1/join", STR("{\"format\":\"eden.join/0\"}")), 400);
+    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "only 'eden.join/1' is spoken"));
+}
+
+/* --- Joining -------------------------------------------------------------------------------------- */
+
+typedef struct Joiner {
+    P256Private *key;
+    Token token;
+    JoinWish wish;
+    char nonce[JOIN_NONCE_TEXT + 1];
+    Str message;
+} Joiner;
+
+/* A machine that is about to ask for the name "web1". */
+static Joiner make_joiner(Fixture *f, bool with_token)
+{
+    Joiner joiner = { 0 };
+    Error err;
+    if (with_token) {
+        make_token(f, &joiner.token);
+    }
+    assert_true(p256_private_make(&joiner.key, &err));
+    joiner.wish = (JoinWish){ .name = STR("web1"),
+                              .ca = f->ca.chain.items[0].pin,
+                              .key = joiner.key,
+                              .now_ms = loop_wall_ms(f->world.loop) };
+    return joiner;
+}
+
+static int post_join(Fixture *f, Joiner *joiner)
+{
+    Error err;
+    joiner->wish.token = joiner->token.id[0] == '\0' ? NULL : &joiner->token;
+    assert_true(join_request_make(f->arena, &joiner->wish, &joiner->message, joiner->nonce, &err));
+    return request(f, &joiner->wish.ca, "POST", "/v1/join", joiner->message);
+}
+
+/* What it has then, for being let in. */
+static TlsMaterial gain_of(Fixture *f, const Joiner *joiner)
+{
+    JoinReply reply;
+    JoinGain gain;
+    KeyText text = { 0 };
+    Error err;
+    assert_true(join_reply_read(f->arena, f->response, &reply, &err));
+    if (!join_reply_accept(f->arena, &reply, &joiner->wish, joiner->nonce, &gain, &err)) {
+        fail_msg("%s", err.text);
+    }
+    assert_true(p256_private_text(joiner->key, &text, &err));
+    return (TlsMaterial){ .certificate = certificate_pem(f->arena, &gain.chain.items[0]),
+                          .key = arena_copy(f->arena, str_from(text.text, text.len)),
+                          .ca = certificate_pem(f->arena, &gain.bundle.items[0]) };
+}
+
+static void joiner_clear(Joiner *joiner)
+{
+    p256_private_free(joiner->key);
+    token_clear(&joiner->token);
+}
+
+/* From a token to a node that is let in. */
+static void a_machine_with_a_token_becomes_a_node(void **state)
+{
+    Fixture *f = *state;
+    Joiner joiner = make_joiner(f, true);
+    assert_int_equal(post_join(f, &joiner), 200);
+    TlsMaterial node = gain_of(f, &joiner);
+    assert_int_equal(call_as(f, &node, METHOD_STORE_STATUS, STR_EMPTY), GRPC_PERMISSION_DENIED);
+    grpc_client_free(TAKE(f->client));
+    assert_int_equal(request(f, NULL, "GET", "/v1/nodes", STR_EMPTY), 200);
+    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "\"web1\""));
+    joiner_clear(&joiner);
+}
+
+/* CVE-2024-38823: somebody has kept what a machine sent. */
+static void recorded_join_is_refused_when_it_comes_again(void **state)
+{
+    Fixture *f = *state;
+    Joiner joiner = make_joiner(f, true);
+    const Pin *pin = &joiner.wish.ca;
+    assert_int_equal(post_join(f, &joiner), 200);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(request(f, pin, "POST", "/v1/join", joiner.message), 403);
+        assert_str(value_str(*value_get(answer(f), STR("reason"))), "replay");
+    }
+    /* Nor after the node is gone, whose name would be free. */
+    assert_int_equal(request(f, NULL, "DELETE", "/v1/nodes/web1", STR_EMPTY), 200);
+    assert_int_equal(request(f, pin, "POST", "/v1/join", joiner.message), 403);
+    assert_int_equal(request(f, NULL, "GET", "/v1/nodes/web1", STR_EMPTY), 404);
+    joiner_clear(&joiner);
+}
+
+/* CVE-2025-22241, and what naive signing does: however often it asks. */
+static void join_without_token_or_approval_stays_pending(void **state)
+{
+    Fixture *f = *state;
+    Joiner joiner = make_joiner(f, false);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(post_join(f, &joiner), 202);
+        assert_str(value_str(*value_get(answer(f), STR("result"))), "pending");
+        assert_null(value_get(answer(f), STR("certificate")));
+    }
+    /* What was approved is another key. */
+    Joiner other = make_joiner(f, false);
+    assert_int_equal(request(f, NULL, "GET", "/v1/nodes/web1", STR_EMPTY), 200);
+    Str key = value_str(*value_get(*value_get(answer(f), STR("waiting")), STR("key")));
+    assert_int_equal(request(f, NULL, "POST", "/v1/nodes/web1/approve",
+                             arena_format(f->arena, "{\"key\":\"%" STR_FMT "\"}", STR_ARG(key))),
+                     200);
+    assert_int_equal(post_join(f, &other), 202);
+    joiner_clear(&joiner);
+    joiner_clear(&other);
+}
+
+static Value shown_node(Fixture *f)
+{
+    assert_int_equal(request(f, NULL, "GET", "/v1/nodes/web1", STR_EMPTY), 200);
+    return answer(f);
+}
+
+/* CVE-2016-9639: what the first one of the name had, the second has not; and the first has nothing
+ * any more. */
+static void reused_name_inherits_nothing(void **state)
+{
+    Fixture *f = *state;
+    Joiner first = make_joiner(f, true), second = make_joiner(f, true);
+    assert_int_equal(post_join(f, &first), 200);
+    TlsMaterial old = gain_of(f, &first);
+    assert_int_equal(
+        request(f, NULL, "PATCH", "/v1/nodes/web1", STR("{\"labels\":{\"role\":\"vault\"}}")), 200);
+    connect_server(f);
+    Str order = cluster_key_orders(f->arena, STORE_KEYS_PREFIX, STR("web1"));
+    order = arena_join(f->arena, order, STR("1"), STR_EMPTY);
+    put(f, cluster_key_facts(f->arena, STORE_KEYS_PREFIX, STR("web1")), STR("{\"secret\":1}"));
+    put(f, order, STR("secret"));
+    grpc_client_free(TAKE(f->client));
+    assert_int_equal(request(f, NULL, "DELETE", "/v1/nodes/web1", STR_EMPTY), 200);
+    expect_none(f, "a removed node", &old);
+    grpc_client_free(TAKE(f->client));
+    assert_int_equal(post_join(f, &second), 200);
+    TlsMaterial own = gain_of(f, &second);
+    Value shown = shown_node(f);
+    assert_int_equal(value_get(*value_get(shown, STR("node")), STR("labels"))->map->len, 0);
+    assert_int_equal(value_get(shown, STR("facts"))->kind, VALUE_NULL);
+    Str target = arena_join(f->arena, STR("/v1/store?key="), order, STR_EMPTY);
+    assert_int_equal(request(f, NULL, "GET", arena_copy_c(f->arena, target), STR_EMPTY), 404);
+    assert_int_equal(call_as(f, &own, METHOD_STORE_STATUS, STR_EMPTY), GRPC_PERMISSION_DENIED);
+    expect_none(f, "who had the name before", &old);
+    joiner_clear(&first);
+    joiner_clear(&second);
+}
+
+/* --- Being put out -------------------------------------------------------------------------------- */
+
+/* It says so itself: an open connection of somebody who is no longer believed. */
+static void who_is_revoked_is_cut_off(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", ENROLMENT);
+    Str serial = connect_as(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 });
+    assert_int_equal(ask_status(f), GRPC_PERMISSION_DENIED); /* it is in */
+    GrpcClient *web = TAKE(f->client);
+    TlsContext *web_tls = TAKE(f->tls);
+    connect_server(f);
+    f->closed = false;
+    revoke_serial(f, serial);
+    while (!f->closed) {
+        world_pass(&f->world, 1);
+    }
+    assert_false(grpc_client_is_open(web));
+    assert_true(grpc_client_is_open(f->client));
+    grpc_client_free(web);
+    tls_context_free(web_tls);
+}
+
+static void who_is_removed_is_cut_off(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", ENROLMENT);
+    connect_as(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 });
+    assert_int_equal(ask_status(f), GRPC_PERMISSION_DENIED);
+    GrpcClient *web = TAKE(f->client);
+    TlsContext *web_tls = TAKE(f->tls);
+    connect_server(f);
+    f->closed = false;
+    StoreOp op = { .kind = STORE_DELETE,
+                   .key = cluster_key_node(f->arena, STORE_KEYS_PREFIX, STR("web1")) };
+    Buf request = buf_make_in(f->arena, BUF_UNLIMITED);
+    txn_request_encode(&(StoreTxn){ .success = &op, .success_count = 1 }, &request);
+    assert_int_equal(ask(f, method_rows[METHOD_STORE_TXN].path, buf_str(&request)), GRPC_OK);
+    while (!f->closed) {
+        world_pass(&f->world, 1);
+    }
+    assert_false(grpc_client_is_open(web));
+    grpc_client_free(web);
+    tls_context_free(web_tls);
+}
+
+static void a_server_of_another_ca_is_not_asked(void **state)
+{
+    Fixture *f = *state;
+    Pin wrong = f->ca.chain.items[0].pin;
+    wrong.bytes[0] ^= 1;
+    assert_int_equal(request(f, &wrong, "GET", "/v1/health", STR_EMPTY), 0);
+    assert_int_equal(request(f, &f->ca.chain.items[0].pin, "GET", "/v1/health", STR_EMPTY), 200);
+}
+
+static void strangers_get_no_more_than_joining(void **state)
+{
+    Fixture *f = *state;
+    const Pin *pin = &f->ca.chain.items[0].pin;
+    assert_int_equal(request(f, pin, "GET", "/v1/nodes", STR_EMPTY), 401);
+    assert_int_equal(request(f, pin, "POST", "/v1/tokens", STR("{}")), 401);
+    assert_int_equal(request(f, pin, "GET", "/v1/store?key=a", STR_EMPTY), 401);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(every_method_is_closed_to_strangers),
+        ROW(every_method_is_closed_to_who_is_revoked),
+        ROW(every_method_is_closed_to_the_wrong_role),
+        ROW(identity_is_taken_from_the_certificate_alone),
+        ROW(certificate_without_its_key_opens_nothing),
+        ROW(certificates_of_other_kinds_do_not_open_the_port_of_nodes),
+        ROW(certificate_that_expires_meanwhile_opens_nothing_more),
+        ROW(older_protocols_are_refused),
+        ROW(a_machine_with_a_token_becomes_a_node),
+        ROW(recorded_join_is_refused_when_it_comes_again),
+        ROW(join_without_token_or_approval_stays_pending),
+        ROW(reused_name_inherits_nothing),
+        ROW(who_is_revoked_is_cut_off),
+        ROW(who_is_removed_is_cut_off),
+        ROW(a_server_of_another_ca_is_not_asked),
+        ROW(strangers_get_no_more_than_joining),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
