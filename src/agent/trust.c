@@ -310,6 +310,11 @@ static void timer_runs(void *context)
     look(context);
 }
 
+void trust_repeat(Trust *trust)
+{
+    report_soon(trust);
+}
+
 void trust_connected(Trust *trust)
 {
     loop_timer_start(&trust->timer, 0);

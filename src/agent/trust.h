@@ -49,6 +49,10 @@ void trust_notice(Trust *trust, Str value);
 /* A connection stands: what waited for one goes on. */
 void trust_connected(Trust *trust);
 
+/* The server knows nothing of this node's trust any more, as after a backup was restored: it is
+ * reported again. */
+void trust_repeat(Trust *trust);
+
 typedef void TrustDone(void *context, const Error *err);
 /* Renews at once, whatever the age. `done` is called once, unless the trust is freed before.
  * ERROR_UNAVAILABLE without a connection, ERROR_CONFLICT while it is being done. */

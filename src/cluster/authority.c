@@ -16,24 +16,23 @@ enum {
     RENEW_MAX_MS = 600000, /* but all of them within this time */
 };
 
-/* A file, and what it held when it was read. */
-typedef struct CaFile {
-    const char *name;
-    Credential credential; /* without a key: there is no such file */
-} CaFile;
-
 enum {
     FILE_CA,
     FILE_NEXT,
     FILE_COUNT
 };
 
+/* What the files held when they were read, and what follows from that. */
+typedef struct CaFiles {
+    Arena arena;
+    Credential items[FILE_COUNT]; /* without a key: there is no such file */
+} CaFiles;
+
 struct Authority {
     AuthorityOptions options;
     Arena keys;
     Str rotation_key, trust_key;
-    Arena loaded; /* of what was read from files, and the set */
-    CaFile files[FILE_COUNT];
+    CaFiles *files;
     Rotation rotation;
     CaSet set;
     CertificateSet chain;
@@ -56,33 +55,41 @@ typedef struct Move {
 
 /* --- Files ----------------------------------------------------------------------------------- */
 
-static void drop_files(Authority *authority)
+static void ca_files_free(CaFiles *files)
 {
-    for (int i = 0; i < FILE_COUNT; i++) {
-        credential_clear(&authority->files[i].credential);
-        authority->files[i].credential = (Credential){ 0 };
+    if (files == NULL) {
+        return;
     }
-    arena_reset(&authority->loaded);
-}
-
-static bool read_files(Authority *authority, Error *err)
-{
-    const Directory *directory = authority->options.directory;
-    drop_files(authority);
     for (int i = 0; i < FILE_COUNT; i++) {
-        CaFile *file = &authority->files[i];
-        if ((i == FILE_CA || directory_has(directory, file->name)) &&
-            !credential_load(directory, file->name, &authority->loaded, &file->credential, err)) {
+        credential_clear(&files->items[i]);
+    }
+    arena_clear(&files->arena);
+    free(files);
+}
+DEFINE_AUTO(CaFiles, ca_files_free)
+
+static bool read_files(const Directory *directory, CaFiles **out, Error *err)
+{
+    static const char *const names[FILE_COUNT] = { AUTHORITY_CA, AUTHORITY_CA_NEXT };
+    AUTO(CaFiles) *files = calloc(1, sizeof *files);
+    if (files == NULL) {
+        memory_exhausted(sizeof *files);
+    }
+    arena_init(&files->arena, ARENA_UNLIMITED);
+    for (int i = 0; i < FILE_COUNT; i++) {
+        if ((i == FILE_CA || directory_has(directory, names[i])) &&
+            !credential_load(directory, names[i], &files->arena, &files->items[i], err)) {
             return false;
         }
     }
+    *out = TAKE(files);
     return true;
 }
 
-static const Credential *find_ca(const Authority *authority, const Pin *pin)
+static const Credential *find_ca(const CaFiles *files, const Pin *pin)
 {
     for (int i = 0; i < FILE_COUNT; i++) {
-        const Credential *one = &authority->files[i].credential;
+        const Credential *one = &files->items[i];
         if (one->key != NULL && pin_equal(&one->chain.items[0].pin, pin)) {
             return one;
         }
@@ -94,81 +101,104 @@ static const Credential *find_ca(const Authority *authority, const Pin *pin)
 static bool tidy_files(Authority *authority, Error *err)
 {
     const Directory *directory = authority->options.directory;
-    const Credential *only = find_ca(authority, &authority->rotation.present);
+    const CaFiles *files = authority->files;
+    const Credential *only = find_ca(files, &authority->rotation.present);
     if (authority->rotation.state != ROTATION_STEADY || only == NULL ||
-        authority->files[FILE_NEXT].credential.key == NULL) {
+        files->items[FILE_NEXT].key == NULL) {
         return true;
     }
-    if (only != &authority->files[FILE_CA].credential &&
+    if (only != &files->items[FILE_CA] &&
         !credential_save(directory, AUTHORITY_CA, only->key,
                          (CertificateSet){ only->chain.items, 1 }, err)) {
         return false;
     }
-    return directory_remove(directory, AUTHORITY_CA_NEXT, err);
+    return !directory_has(directory, AUTHORITY_CA_NEXT) ||
+           directory_remove(directory, AUTHORITY_CA_NEXT, err);
+}
+
+/* One that cannot be tidied up now works as it is; the next rotation or start does it first. */
+static void tidy(Authority *authority)
+{
+    Error err;
+    if (!tidy_files(authority, &err)) {
+        log_warning("the files of the CA cannot be put in order", LOG_C("error", err.text));
+    }
 }
 
 /* --- What holds ------------------------------------------------------------------------------ */
 
 /* The CAs that are trusted in a state, the one that signs first. */
-static CertificateSet trusted_in(const Authority *authority, Arena *arena, const Rotation *rotation)
+static CertificateSet trusted_in(const CaFiles *files, Arena *arena, const Rotation *rotation)
 {
     Certificate *items = ARENA_ARRAY(arena, Certificate, 2);
     CertificateSet set = { items, 0 };
     const Pin *issuer = rotation_issuer(rotation);
     const Pin *other = issuer == &rotation->present ? &rotation->next : &rotation->present;
     bool both = rotation_trusts_present(rotation) && rotation_trusts_next(rotation);
-    items[set.count++] = find_ca(authority, issuer)->chain.items[0];
+    items[set.count++] = find_ca(files, issuer)->chain.items[0];
     if (both) {
-        items[set.count++] = find_ca(authority, other)->chain.items[0];
+        items[set.count++] = find_ca(files, other)->chain.items[0];
     }
     return set;
 }
 
-static bool has_files_for(const Authority *authority, const Rotation *rotation)
+static bool has_files_for(const CaFiles *files, const Rotation *rotation)
 {
-    return (!rotation_trusts_present(rotation) || find_ca(authority, &rotation->present) != NULL) &&
-           (!rotation_trusts_next(rotation) || find_ca(authority, &rotation->next) != NULL);
+    return (!rotation_trusts_present(rotation) || find_ca(files, &rotation->present) != NULL) &&
+           (!rotation_trusts_next(rotation) || find_ca(files, &rotation->next) != NULL);
 }
 
-static bool make_chain(Authority *authority, Error *err)
-{
-    const Rotation *rotation = &authority->rotation;
-    CertificateSet trusted = authority->set.trusted;
-    authority->chain = (CertificateSet){ trusted.items, 1 };
-    if (rotation->state != ROTATION_ISSUE) {
-        return true;
-    }
-    Certificate *items = ARENA_ARRAY(&authority->loaded, Certificate, 2);
-    items[1] = trusted.items[1];
-    if (!ca_cross_sign(&authority->loaded, find_ca(authority, &rotation->present),
-                       &trusted.items[0], loop_wall_ms(authority->options.at.loop), &items[0],
-                       err)) {
-        return false;
-    }
-    authority->chain = (CertificateSet){ items, 2 };
-    return true;
-}
-
-/* Reads the files and makes the set of what the state says. */
-static bool settle(Authority *authority, Error *err)
+static bool check_files(const Authority *authority, const CaFiles *files, Error *err)
 {
     const Rotation *rotation = &authority->rotation;
     char present[PIN_TEXT + 1];
-    if (!read_files(authority, err)) {
+    if (has_files_for(files, rotation)) {
+        return true;
+    }
+    pin_text(&rotation->present, present);
+    return error_set(err, ERROR_NOT_FOUND,
+                     "%s: the store says that the CA is %s (%s), and the key of that one, or of "
+                     "the next one, is not here; restore " AUTHORITY_CA " and " AUTHORITY_CA_NEXT
+                     " from the same backup as the store",
+                     authority->options.directory->path, present,
+                     rotation_state_name(rotation->state));
+}
+
+/* While the next CA signs, who knows only the present one is shown the way from one to the other. */
+static bool make_chain(const Authority *authority, CaFiles *files, CertificateSet trusted,
+                       CertificateSet *out, Error *err)
+{
+    const Rotation *rotation = &authority->rotation;
+    *out = (CertificateSet){ trusted.items, 1 };
+    if (rotation->state != ROTATION_ISSUE) {
+        return true;
+    }
+    Certificate *items = ARENA_ARRAY(&files->arena, Certificate, 2);
+    items[1] = trusted.items[1];
+    *out = (CertificateSet){ items, 2 };
+    return ca_cross_sign(&files->arena, find_ca(files, &rotation->present), &trusted.items[0],
+                         loop_wall_ms(authority->options.at.loop), &items[0], err);
+}
+
+/* Reads the files and makes of them what the state says; on failure all stays as it was. */
+static bool settle(Authority *authority, Error *err)
+{
+    const Rotation *rotation = &authority->rotation;
+    AUTO(CaFiles) *files = NULL;
+    CertificateSet chain;
+    if (!read_files(authority->options.directory, &files, err) ||
+        !check_files(authority, files, err)) {
         return false;
     }
-    if (!has_files_for(authority, rotation)) {
-        pin_text(&rotation->present, present);
-        return error_set(
-            err, ERROR_NOT_FOUND,
-            "%s: the store says that the CA is %s (%s), and the key of that one, or of "
-            "the next one, is not here; restore " AUTHORITY_CA " and " AUTHORITY_CA_NEXT
-            " from the same backup as the store",
-            authority->options.directory->path, present, rotation_state_name(rotation->state));
+    CertificateSet trusted = trusted_in(files, &files->arena, rotation);
+    if (!make_chain(authority, files, trusted, &chain, err)) {
+        return false;
     }
-    authority->set.issuer = find_ca(authority, rotation_issuer(rotation));
-    authority->set.trusted = trusted_in(authority, &authority->loaded, rotation);
-    return make_chain(authority, err);
+    ca_files_free(authority->files);
+    authority->files = TAKE(files);
+    authority->set = (CaSet){ find_ca(authority->files, rotation_issuer(rotation)), trusted };
+    authority->chain = chain;
+    return true;
 }
 
 /* --- What nodes are told --------------------------------------------------------------------- */
@@ -177,7 +207,7 @@ static Str notice_text(const Authority *authority, Arena *arena, const Rotation 
 {
     int64_t spread_ms = (int64_t)authority->node_count * RENEW_NODE_MS;
     Buf pem = buf_make_in(arena, BUF_UNLIMITED), text = buf_make_in(arena, BUF_UNLIMITED);
-    CertificateSet trusted = trusted_in(authority, arena, rotation);
+    CertificateSet trusted = trusted_in(authority->files, arena, rotation);
     for (uint32_t i = 0; i < trusted.count; i++) {
         buf_put(&pem, certificate_pem(arena, &trusted.items[i]));
     }
@@ -204,9 +234,8 @@ static bool says_the_same(Arena *arena, Str stored, Str wanted)
 
 static void authority_destroy(Authority *authority)
 {
-    drop_files(authority);
+    ca_files_free(authority->files);
     arena_clear(&authority->keys);
-    arena_clear(&authority->loaded);
     arena_clear(&authority->looked);
     free(authority);
 }
@@ -280,7 +309,8 @@ static void take_over(Authority *authority, const Move *move)
     authority->wait_count = 0;
     log_info("the rotation of the CA goes on", LOG_C("from", rotation_state_name(move->from.state)),
              LOG_C("to", rotation_state_name(move->to.state)));
-    if (!tidy_files(authority, &err) || !settle(authority, &err)) {
+    tidy(authority);
+    if (!settle(authority, &err)) {
         authority->options.events.failed(authority->options.events.context, &err);
         return;
     }
@@ -468,7 +498,8 @@ static bool make_next(Authority *authority, Rotation *out, Error *err)
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(Credential) next = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
-    return ca_make(&arena, options->cluster, now_ms, &next, err) &&
+    /* What would be written over may be the CA that signs, if ca.pem could not be written. */
+    return tidy_files(authority, err) && ca_make(&arena, options->cluster, now_ms, &next, err) &&
            rotation_begin(&authority->rotation, &next.chain.items[0].pin, now_ms, out, err) &&
            credential_save(options->directory, AUTHORITY_CA_NEXT, next.key, next.chain, err) &&
            settle(authority, err);
@@ -571,7 +602,7 @@ static bool decide_start(void *context, Change *change, Error *err)
 {
     Move *move = context;
     Authority *authority = move->authority;
-    Rotation stored = rotation_steady(&authority->files[FILE_CA].credential.chain.items[0].pin, 0);
+    Rotation stored = rotation_steady(&authority->files->items[FILE_CA].chain.items[0].pin, 0);
     if (authority->freed) {
         return error_set(err, ERROR_UNAVAILABLE, "the server ends");
     }
@@ -581,7 +612,7 @@ static bool decide_start(void *context, Change *change, Error *err)
     }
     move->from = move->to = stored;
     bool unused = stored.state == ROTATION_PREPARE || stored.state == ROTATION_DISTRIBUTE;
-    if (unused && !has_files_for(authority, &stored)) {
+    if (unused && !has_files_for(authority->files, &stored)) {
         /* Nobody has a certificate of it: a rotation can begin anew with another. */
         log_warning("the next CA is lost; the rotation is taken back");
         if (!rotation_turn_back(&stored, loop_wall_ms(authority->options.at.loop), &move->to,
@@ -604,8 +635,9 @@ static void started(void *context, Change *change, const Error *err)
     if (!goes_on(authority)) {
         return;
     }
-    if (err == NULL && (!tidy_files(authority, &failure) || !settle(authority, &failure))) {
-        err = &failure;
+    if (err == NULL) {
+        tidy(authority);
+        err = settle(authority, &failure) ? NULL : &failure;
     }
     if (err != NULL) {
         events->failed(events->context, err);
@@ -622,15 +654,12 @@ bool authority_open(const AuthorityOptions *options, Authority **out, Error *err
         memory_exhausted(sizeof *authority);
     }
     authority->options = *options;
-    authority->files[FILE_CA].name = AUTHORITY_CA;
-    authority->files[FILE_NEXT].name = AUTHORITY_CA_NEXT;
     arena_init(&authority->keys, ARENA_UNLIMITED);
-    arena_init(&authority->loaded, ARENA_UNLIMITED);
     arena_init(&authority->looked, ARENA_UNLIMITED);
     loop_timer_init(&authority->look, options->at.loop, look_runs, authority);
     authority->rotation_key = cluster_key_rotation(&authority->keys, options->at.prefix);
     authority->trust_key = cluster_key_trust(&authority->keys, options->at.prefix);
-    if (!read_files(authority, err)) {
+    if (!read_files(options->directory, &authority->files, err)) {
         authority_destroy(authority);
         return false;
     }
