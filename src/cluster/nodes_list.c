@@ -253,7 +253,9 @@ static bool take_nodes(Listing *listing, const StoreOpReply *range)
         NodeEntry *entry = &listing->nodes[listing->count];
         Error bad;
         *entry = (NodeEntry){ 0 };
-        if (!node_record_read(&listing->arena, kv->value, &entry->record, &bad)) {
+        /* Labels borrow from the text, and the answer is gone when the details come. */
+        if (!node_record_read(&listing->arena, arena_copy(&listing->arena, kv->value),
+                              &entry->record, &bad)) {
             read_failed(listing, kv, &bad);
             return false;
         }

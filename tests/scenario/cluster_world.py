@@ -1,8 +1,11 @@
 """What a cluster has in it for tests and examples: nodes, machines that ask, tokens, as records of
 its store."""
 
+import http.client
 import json
+import socket
 import subprocess
+import threading
 
 NODE_KEY = "sha256:" + "9a" * 32
 WAITING_KEY = "sha256:3f2a77c0" + "55" * 28
@@ -38,3 +41,47 @@ def fill(cluster):
         {**get(cluster, f"/eden/objects/token/{token}"), "id": "4l2ygazs"})
     cluster.call("tokens", "revoke", token)
     put(cluster, "/test/greeting", "hello")
+
+
+class LocalConnection(http.client.HTTPConnection):
+    """To the server's socket; for tests that ask more often than a process each would allow."""
+
+    def __init__(self, cluster):
+        super().__init__("eden")
+        self.path = str(cluster.run / "server/api.sock")
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
+
+    def put(self, key, value):
+        self.request("PUT", f"/v1/store?key={key}", json.dumps({"value": json.dumps(value)}),
+                     {"Content-Type": "application/json"})
+        answer = self.getresponse()
+        text = answer.read()
+        assert answer.status == 200, text
+
+
+def add_nodes(cluster, count, at_once=32):
+    """node-00000 and so on."""
+    own = get(cluster, "/eden/nodes/s1")
+    failures = []
+
+    def work(first):
+        try:
+            connection = LocalConnection(cluster)
+            for number in range(first, count, at_once):
+                name = f"node-{number:05}"
+                connection.put(f"/eden/nodes/{name}",
+                               {**own, "name": name, "enrolment": f"{number + 1:016x}",
+                                "server": False, "labels": {"rack": str(number % 40)}})
+            connection.close()
+        except Exception as failure:  # a thread has nobody to tell
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(at_once)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []

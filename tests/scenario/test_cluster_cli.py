@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from cluster_world import NODE_KEY, WAITING_KEY, fill, put
+from cluster_world import NODE_KEY, WAITING_KEY, add_nodes, fill, put
 from test_cli_completion import open_terminal
 
 JOIN_LINE = re.compile(r"eden join --server (\S+) --token ([a-z2-7]{8}\.[a-z2-7]+) "
@@ -83,6 +83,16 @@ def test_nodes_are_listed_with_who_is_silent_who_sent_no_facts_and_who_asks(fill
         "s1", "web1", "web2", "db1", "db2"]
     wide = filled.call("nodes", "list", "-o", "wide").stdout
     assert NODE_KEY in wide and WAITING_KEY in wide
+
+
+def test_ten_thousand_nodes_are_listed(running):
+    add_nodes(running, 10000)
+    names = running.call("nodes", "list", "-o", "name").stdout.split()
+    assert names == [f"node-{number:05}" for number in range(10000)] + ["s1"]
+    nodes = told(running, "nodes", "list")["nodes"]
+    assert nodes[9999]["labels"] == {"rack": "39"}
+    assert running.call("nodes", "list").stdout.endswith(
+        "\n10001 nodes, 10001 silent, 10001 without facts\n")
 
 
 def test_a_node_is_shown_with_all_about_it(filled):

@@ -76,6 +76,9 @@ static void listed(void *context, const NodesListing *listing, const Error *err)
         NodeEntry *nodes = ARENA_ARRAY(arena, NodeEntry, listing->node_count);
         JoiningRecord *waiting = ARENA_ARRAY(arena, JoiningRecord, listing->waiting_count);
         memcpy(nodes, listing->nodes, listing->node_count * sizeof *nodes);
+        for (uint32_t i = 0; i < listing->node_count; i++) {
+            nodes[i].record.labels = value_copy(arena, nodes[i].record.labels);
+        }
         memcpy(waiting, listing->waiting, listing->waiting_count * sizeof *waiting);
         f->listing = (NodesListing){ nodes, listing->node_count, waiting, listing->waiting_count,
                                      arena_copy(arena, listing->next) };
@@ -145,6 +148,9 @@ static void pages_follow_one_another(void **state)
     }
     put_joining(f, "db1", 200);
     put_joining(f, "db2", 201);
+    LabelChange label = { .name = STR("rack"), .value = STR("seven") };
+    nodes_label(&f->world.at, STR("node-064-b"), &label, 1, world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
     static const uint32_t limits[] = { 1, 2, 7, 129, 130, 131, 132, 1000 };
     for (size_t k = 0; k < COUNT_OF(limits); k++) {
         uint32_t nodes = 0, waiting = 0, alive = 0;
@@ -157,6 +163,10 @@ static void pages_follow_one_another(void **state)
                 assert_string_equal(f->listing.nodes[i].record.name, name);
                 assert_int_equal(f->listing.nodes[i].is_alive, nodes % 3 == 0);
                 alive += f->listing.nodes[i].is_alive;
+                if (nodes == 129) {
+                    Value labels = f->listing.nodes[i].record.labels;
+                    assert_str(value_str(*value_get(labels, STR("rack"))), "seven");
+                }
             }
             assert_true(f->listing.waiting_count == 0 || nodes == 130);
             assert_true(f->listing.node_count + f->listing.waiting_count <= limits[k]);
