@@ -1,5 +1,6 @@
 #include "agent/session_link.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -11,8 +12,9 @@ struct SessionLink {
     LinkServer *servers;
     uint32_t server_count;
     SessionNode *machine;
-    GrpcClient *client; /* NULL: there is no connection */
-    GrpcCall *call;     /* NULL: it does not stand yet */
+    GrpcClient *client;                      /* NULL: there is no connection */
+    GrpcCall *call;                          /* NULL: it does not stand yet */
+    char why[sizeof(((Error *)NULL)->text)]; /* there is none, as the log has it; "": there is */
 };
 
 static const Http2Header metadata[] = { { { PROTOCOL_HEADER, sizeof PROTOCOL_HEADER - 1 },
@@ -142,11 +144,16 @@ static void changes_came(void *context, const Changes *changes, Str store, uint6
 
 static void moved(void *context, SessionNodeState state)
 {
-    const SessionLink *link = context;
+    SessionLink *link = context;
     if (state == SESSION_WAITING) {
         SessionNodeStatus status = session_node_status(link->machine);
-        log_info("no session, trying the next server", LOG_C("why", status.why->text),
-                 LOG_INT("in_ms", status.until_ms - loop_now_ms(link->options.loop)));
+        bool is_news = strcmp(status.why->text, link->why) != 0;
+        snprintf(link->why, sizeof link->why, "%s", status.why->text);
+        LOG_AT(is_news ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "no session, trying the next server",
+               LOG_C("why", link->why),
+               LOG_INT("in_ms", status.until_ms - loop_now_ms(link->options.loop)));
+    } else if (state == SESSION_LIVE) {
+        link->why[0] = '\0';
     }
     if (link->options.ops->moved != NULL) {
         link->options.ops->moved(link->options.context, state);

@@ -247,8 +247,7 @@ static const Option options[] = {
       .help = "lets this machine in at once; '-' reads it from standard input" },
     { .name = "ca-pin",
       .argument = "PIN",
-      .help = "the CA that vouches for the server: sha256: and 64 digits; without it a server has "
-              "to ask this machine over SSH" },
+      .help = "the CA to trust: sha256: and 64 digits; else a server has to ask over SSH" },
     { .name = "name",
       .argument = "NAME",
       .help = "what the node is called; else as the host, without its domain" },

@@ -278,7 +278,7 @@ static bool listen_local(Server *server, Error *err)
     listening.loop = server->options.loop;
     listening.mode = 0660;
     server->local_api = make_http(server, API_LOCAL_BODY_MAX);
-    return address_parse(str_from_c(server->options.socket), 0, &address, err) &&
+    return address_unix(str_from_c(server->options.socket), &address, err) &&
            http_server_listen(server->local_api, &listening, &address, &listener, err);
 }
 

@@ -1,6 +1,7 @@
 #include "sys/machine.h"
 
 #include <limits.h>
+#include <malloc.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -33,4 +34,9 @@ bool machine_own_program(Arena *arena, Str *out, Error *err)
     *out = arena_copy(arena,
                       str_ends(found, gone) ? str_slice(found, 0, found.len - gone.len) : found);
     return true;
+}
+
+void machine_return_memory(void)
+{
+    (void)malloc_trim(0);
 }

@@ -89,6 +89,11 @@ bool privileges_are_root(void)
     return geteuid() == 0;
 }
 
+uid_t privileges_user(void)
+{
+    return geteuid();
+}
+
 bool privileges_end_with_parent(pid_t parent)
 {
     return prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) == 0 && getppid() == parent;

@@ -15,6 +15,7 @@ MUST_CHECK bool privileges_lend(uid_t user, gid_t group, Error *err);
 void privileges_return(void);
 
 bool privileges_are_root(void);
+uid_t privileges_user(void); /* as whom it acts */
 /* Whether the process ends, by SIGTERM, with its parent, which must be `parent`. To be asked after
  * privileges_drop, which forgets it. False when that one has ended already. */
 MUST_CHECK bool privileges_end_with_parent(pid_t parent);

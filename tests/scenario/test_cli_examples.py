@@ -23,7 +23,6 @@ FILES = {
     "site/variables/common.yaml": "network: {mtu: 9000}\n",
     "steps.yaml": "steps:\n- name: greet\n  test.changed:\n",
     "jobs/base.yaml": "- name: install\n",
-    "token": "",
 }
 # eden itself, which must leave this machine alone: what acts on one does so below another root.
 GUARD = """#!/bin/sh
@@ -31,7 +30,6 @@ test "$1 $2" != "nodes ping" || exec {eden} help nodes
 case "$1" in
 plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
     --config-dir "$HOME/etc" --progress none ;;
-join) exec {eden} help join ;;
 modules) exec {eden} "$@" --config-dir "$HOME/etc" ;;
 why | runs | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
 tokens | nodes | pki | get | put | delete | facts) exec {eden} "$@" --run-dir "$HOME/s1/run" ;;
@@ -105,7 +103,34 @@ def watches(command):
 
 
 def stays(command):
-    return command.startswith(("eden serve", "eden watch"))
+    return command.startswith(("eden serve", "eden agent", "eden watch"))
+
+
+def joins(command):
+    return command.startswith("eden join")
+
+
+@pytest.mark.parametrize("command", filter(lambda each: joins(each.values[0]), examples()))
+def test_the_example_of_joining_works(cluster, eden_path, command):
+    cluster.start()
+    token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["token"]
+    words = [{"eden1": f"127.0.0.1:{cluster.api_port}", "$PIN": cluster.founded["ca_pin"]}.get(
+        word, word) for word in shlex.split(command.split(" <")[0])[1:]]
+    process = subprocess.Popen([eden_path, *words, "--state-dir", cluster.folder / "web1"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    if "--token" not in words:
+        assert "as 'web1'" in process.stderr.readline()
+    if "--ca-pin" not in words:  # whom to trust is told by SSH
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 130
+        return
+    if "--token" not in words:
+        cluster.call("nodes", "approve", "web1")
+    out, _ = process.communicate(token if "--token" in words else None, timeout=60)
+    assert process.returncode == 0
+    assert "of cluster 'blue'" in out
 
 
 @pytest.mark.parametrize("command", filter(lambda each: watches(each.values[0]), examples()))
@@ -131,7 +156,8 @@ def test_the_example_of_a_daemon_works(cluster, command):
     assert daemon.stop() == 0
 
 
-@pytest.mark.parametrize("command", filter(lambda each: not stays(each.values[0]), examples()))
+@pytest.mark.parametrize("command", filter(
+    lambda each: not stays(each.values[0]) and not joins(each.values[0]), examples()))
 def test_the_example_works(eden_path, tmp_path, command, request):
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

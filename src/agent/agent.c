@@ -1,0 +1,253 @@
+#include "agent/agent.h"
+
+#include <stdlib.h>
+
+#include "agent/agent_inner.h"
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/utc.h"
+#include "sys/process.h"
+
+#define SERVER_PLACE    "server" /* below the state directory */
+#define SERVER_SETTINGS "server.json"
+
+static void told(Agent *agent)
+{
+    if (agent->options.changed != NULL) {
+        agent->options.changed(agent->options.context);
+    }
+}
+
+/* --- Being a node ---------------------------------------------------------------------------- */
+
+static void membership_changed(void *context)
+{
+    told(context);
+}
+
+static void end_membership(Agent *agent, const Error *why)
+{
+    log_info("this machine is no longer the node that it was", LOG_C("why", why->text));
+    local_api_no_node(agent->api);
+    membership_close(TAKE(agent->membership));
+    agent->why = *why;
+}
+
+static void begin_membership(Agent *agent)
+{
+    MembershipOptions options = { .loop = agent->options.loop,
+                                  .directory = &agent->directory,
+                                  .root = agent->options.root,
+                                  .changed = membership_changed,
+                                  .context = agent };
+    if (membership_open(&options, &agent->membership, &agent->why)) {
+        AUTO_CLEAR(Arena) arena;
+        arena_init(&arena, ARENA_UNLIMITED);
+        MembershipStatus status;
+        membership_status(agent->membership, &arena, &status);
+        log_info("this machine is a node", LOG_C("node", status.state->node),
+                 LOG_C("cluster", status.state->cluster));
+    } else if (agent->why.kind == ERROR_NOT_FOUND) {
+        log_info("this machine is no node yet; 'eden join' makes it one");
+    } else {
+        log_error("this machine cannot act as a node", LOG_C("why", agent->why.text));
+        loop_timer_start(&agent->settle, AGENT_RETRY_MS);
+    }
+}
+
+static void look_at_membership(Agent *agent)
+{
+    Error err;
+    if (agent->membership != NULL && !membership_reload(agent->membership, &err)) {
+        if (err.kind == ERROR_NOT_FOUND || err.kind == ERROR_CONFLICT) {
+            end_membership(agent, &err);
+        } else {
+            log_error("the files of this node cannot be read", LOG_C("why", err.text));
+        }
+    }
+    if (agent->membership == NULL) {
+        begin_membership(agent);
+    }
+}
+
+/* --- What changes ---------------------------------------------------------------------------- */
+
+static void look_soon(Agent *agent)
+{
+    loop_timer_start(&agent->settle, AGENT_SETTLE_MS);
+}
+
+static void own_file_changed(void *context, const char *name)
+{
+    if (name == NULL || strcmp(name, AGENT_STATE) == 0) {
+        look_soon(context);
+    }
+}
+
+static void state_changed(void *context, const char *name)
+{
+    if (name == NULL || strcmp(name, SERVER_PLACE) == 0) {
+        look_soon(context);
+    }
+}
+
+static void server_file_changed(void *context, const char *name)
+{
+    if (name == NULL || strcmp(name, SERVER_SETTINGS) == 0) {
+        look_soon(context);
+    }
+}
+
+static void config_changed(void *context, const char *name)
+{
+    look_soon(context);
+}
+
+/* A directory that is not there is watched when it has come. */
+static void watch_files(Agent *agent)
+{
+    const AgentOptions *options = &agent->options;
+    Loop *loop = options->loop;
+    Error err;
+    if (agent->state_files == NULL && !path_watch_new(loop, options->state_dir, state_changed,
+                                                      agent, &agent->state_files, &err)) {
+        log_warning("the state directory is not watched", LOG_C("why", err.text));
+    }
+    if (agent->own_files == NULL &&
+        !path_watch_new(loop, agent->own_path, own_file_changed, agent, &agent->own_files, &err)) {
+        log_warning("the agent's directory is not watched", LOG_C("why", err.text));
+    }
+    if (agent->server_files == NULL) {
+        (void)!path_watch_new(loop, agent->server_path, server_file_changed, agent,
+                              &agent->server_files, &err);
+    }
+    if (agent->config_files == NULL) {
+        (void)!path_watch_new(loop, options->config_dir, config_changed, agent,
+                              &agent->config_files, &err);
+    }
+}
+
+static void look(void *context)
+{
+    Agent *agent = context;
+    watch_files(agent);
+    server_keeper_look(agent->keeper);
+    look_at_membership(agent);
+    told(agent);
+}
+
+void agent_reload(Agent *agent)
+{
+    look_soon(agent);
+    if (agent->membership != NULL) {
+        membership_look(agent->membership);
+    }
+}
+
+static void clock_jumped(void *context, int64_t by_ms)
+{
+    const Agent *agent = context;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    int64_t now_ms = loop_wall_ms(agent->options.loop);
+    log_warning("the clock of this machine has jumped", LOG_INT("by_ms", by_ms),
+                LOG_STR("from", utc_text(&arena, now_ms - by_ms)),
+                LOG_STR("to", utc_text(&arena, now_ms)));
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static bool take_place(Agent *agent, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Directory) run = { .descriptor = -1 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    const AgentOptions *options = &agent->options;
+    Str holder = arena_format(&arena, "%lld", (long long)process_own_number()), found;
+    if (!directory_make(options->state_dir, &agent->state, err) ||
+        !directory_make_child(&agent->state, AGENT_DIRECTORY, &agent->directory, err)) {
+        return false;
+    }
+    if (!file_lock_take(&agent->directory, AGENT_LOCK, holder, &arena, &agent->lock, &found, err)) {
+        return err->kind == ERROR_CONFLICT
+                   ? error_set(err, ERROR_CONFLICT,
+                               "an agent runs already on %s (pid %" STR_FMT ")", options->state_dir,
+                               STR_ARG(found))
+                   : false;
+    }
+    return directory_make(options->run_dir, &run, err) && directory_set_mode(&run, 0755, err);
+}
+
+static void free_agent(Agent *agent)
+{
+    loop_timer_stop(&agent->settle);
+    clock_watch_stop(&agent->clock);
+    path_watch_free(agent->state_files);
+    path_watch_free(agent->own_files);
+    path_watch_free(agent->server_files);
+    path_watch_free(agent->config_files);
+    local_api_close(agent->api);
+    membership_close(agent->membership);
+    server_keeper_free(agent->keeper);
+    file_lock_release(&agent->lock);
+    directory_close(&agent->directory);
+    directory_close(&agent->state);
+    arena_clear(&agent->arena);
+    free(agent);
+}
+
+static const char *path_in(Agent *agent, const char *directory, const char *name)
+{
+    return arena_copy_c(&agent->arena, arena_format(&agent->arena, "%s/%s", directory, name));
+}
+
+bool agent_open(const AgentOptions *options, Agent **out, Error *err)
+{
+    Agent *agent = calloc(1, sizeof *agent);
+    if (agent == NULL) {
+        memory_exhausted(sizeof *agent);
+    }
+    agent->options = *options;
+    agent->started_ms = loop_wall_ms(options->loop);
+    agent->state.descriptor = agent->directory.descriptor = agent->lock.descriptor = -1;
+    arena_init(&agent->arena, ARENA_UNLIMITED);
+    agent->own_path = path_in(agent, options->state_dir, AGENT_DIRECTORY);
+    agent->server_path = path_in(agent, options->state_dir, SERVER_PLACE);
+    loop_timer_init(&agent->settle, options->loop, look, agent);
+    clock_watch_init(&agent->clock, options->loop, clock_jumped, agent);
+    if (!take_place(agent, err) ||
+        !local_api_open(agent, path_in(agent, options->run_dir, AGENT_SOCKET), &agent->api, err)) {
+        free_agent(agent);
+        return false;
+    }
+    agent->keeper = server_keeper_new(&(ServerKeeperOptions){ .loop = options->loop,
+                                                              .state_dir = options->state_dir,
+                                                              .run_dir = options->run_dir,
+                                                              .log_level = options->log_level,
+                                                              .log_format = options->log_format });
+    watch_files(agent);
+    server_keeper_look(agent->keeper);
+    begin_membership(agent);
+    *out = agent;
+    return true;
+}
+
+static void server_stopped(void *context)
+{
+    Agent *agent = context;
+    LoopRun *closed = agent->closed;
+    void *closed_context = agent->closed_context;
+    free_agent(agent);
+    closed(closed_context);
+}
+
+/* The session first: a server that stops in order knows that this node is gone. */
+void agent_close(Agent *agent, LoopRun *closed, void *context)
+{
+    agent->closed = closed;
+    agent->closed_context = context;
+    loop_timer_stop(&agent->settle);
+    local_api_close(TAKE(agent->api));
+    membership_close(TAKE(agent->membership));
+    server_keeper_stop(agent->keeper, server_stopped, agent);
+}

@@ -1,0 +1,31 @@
+/* What the files of the agent share; nobody else's. */
+#pragma once
+
+#include "agent/agent.h"
+#include "agent/local_api.h"
+#include "agent/membership.h"
+#include "agent/server_keeper.h"
+#include "sys/clock_watch.h"
+#include "sys/file_lock.h"
+#include "sys/path_watch.h"
+
+struct Agent {
+    AgentOptions options;
+    Arena arena; /* texts that live as long as the agent */
+    int64_t started_ms;
+    Directory state, directory; /* the second: the agent's own */
+    FileLock lock;
+    const char *own_path, *server_path;
+    PathWatch *state_files, *own_files, *server_files, *config_files; /* each may be NULL */
+    LoopTimer settle; /* until files are looked at */
+    ClockWatch clock;
+    ServerKeeper *keeper;
+    LocalApi *api;
+    Membership *membership; /* NULL: this machine is no node */
+    Error why;              /* it is none; ERROR_NOT_FOUND: nobody has made it one */
+    LoopRun *closed;
+    void *closed_context;
+};
+
+/* "eden.agent-status/1" */
+void agent_status_print(const Agent *agent, Buf *out);

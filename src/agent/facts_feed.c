@@ -1,0 +1,213 @@
+#include "agent/facts_feed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "facts/facts.h"
+#include "lang/json.h"
+#include "rpc/session_message.h"
+#include "sys/machine.h"
+#include "sys/network_watch.h"
+#include "sys/path_watch.h"
+#include "sys/sha256.h"
+#include "sys/worker.h"
+
+#define TOLD_FILE "facts-told" /* the digest of what was told */
+
+struct FactsFeed {
+    FactsFeedOptions options;
+    LoopTimer timer; /* until the next look */
+    PathWatch *files;
+    NetworkWatch *network;
+    char told[SHA256_HEX + 1]; /* "": nothing, or nobody knows */
+    char sent[SHA256_HEX + 1]; /* what was handed on and is not stored yet; "": nothing */
+    uint64_t sequence;         /* of that */
+    FactsFeedStatus status;
+
+    /* One look; the other thread's from waking it until `gathered` runs. */
+    Worker *worker; /* NULL: none goes on */
+    LoopTask gathered;
+    Buf facts;
+    char digest[SHA256_HEX + 1];
+    bool is_complete;
+    Error why; /* of one that is not */
+    bool again;
+};
+
+/* --- The other thread ------------------------------------------------------------------------ */
+
+static bool gather(FactsFeed *feed, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(FactWorld) world = { .root = { .descriptor = -1 }, .kernel = { .descriptor = -1 } };
+    Problems unheard; /* what cannot be read is null, and shows so */
+    arena_init(&arena, ARENA_UNLIMITED);
+    problems_init(&unheard, &arena);
+    if (!fact_world_open(feed->options.root, &world, err)) {
+        return false;
+    }
+    Value all = facts_collect(&world, &arena, NULL, 0, &unheard);
+    return json_print(&feed->facts, all, NULL, err);
+}
+
+static void work(void *context)
+{
+    FactsFeed *feed = context;
+    feed->is_complete = gather(feed, &feed->why);
+    sha256_hex(buf_str(&feed->facts), feed->digest);
+    loop_post(feed->options.loop, &feed->gathered);
+}
+
+/* --- Telling --------------------------------------------------------------------------------- */
+
+static void tell(FactsFeed *feed)
+{
+    Error err;
+    if (strcmp(feed->digest, feed->sent) == 0 ||
+        (feed->sent[0] == '\0' && strcmp(feed->digest, feed->told) == 0)) {
+        return;
+    }
+    if (!feed->options.send(feed->options.context, buf_str(&feed->facts), &feed->sequence, &err)) {
+        log_warning("facts cannot be told at present", LOG_C("why", err.text));
+        return;
+    }
+    memcpy(feed->sent, feed->digest, sizeof feed->sent);
+    feed->status.told_ms = loop_wall_ms(feed->options.loop);
+    log_info("facts of this machine are told", LOG_INT("bytes", (int64_t)feed->facts.len));
+}
+
+static void gathered_runs(void *context)
+{
+    FactsFeed *feed = context;
+    worker_free(TAKE(feed->worker));
+    feed->status.looked_ms = loop_wall_ms(feed->options.loop);
+    if (feed->is_complete) {
+        tell(feed);
+    } else {
+        log_warning("facts cannot be gathered", LOG_C("why", feed->why.text));
+    }
+    buf_clear(&feed->facts);
+    machine_return_memory();
+    loop_timer_start(&feed->timer, feed->again ? FACTS_SETTLE_MS : FACTS_LOOK_MS);
+    feed->again = false;
+}
+
+static void look_now(void *context)
+{
+    FactsFeed *feed = context;
+    feed->facts = buf_make(SESSION_RECORD_MAX);
+    feed->worker = worker_new(work, feed);
+    worker_wake(feed->worker);
+}
+
+void facts_feed_look(FactsFeed *feed)
+{
+    if (feed->worker != NULL) {
+        feed->again = true; /* it may have passed there already */
+    } else if (!loop_timer_started(&feed->timer) ||
+               feed->timer.due_ms > loop_now_ms(feed->options.loop) + FACTS_SETTLE_MS) {
+        loop_timer_start(&feed->timer, FACTS_SETTLE_MS);
+    }
+}
+
+void facts_feed_repeat(FactsFeed *feed)
+{
+    feed->told[0] = feed->sent[0] = '\0';
+    facts_feed_look(feed);
+}
+
+void facts_feed_stored(FactsFeed *feed, uint64_t sequence)
+{
+    Error err;
+    if (feed->sent[0] == '\0' || sequence < feed->sequence) {
+        return;
+    }
+    memcpy(feed->told, feed->sent, sizeof feed->told);
+    feed->sent[0] = '\0';
+    if (!directory_write(feed->options.directory, TOLD_FILE, str_from_c(feed->told), false, &err)) {
+        log_warning("facts are told again after a restart", LOG_C("why", err.text));
+    }
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+/* The files of /etc that facts come from. */
+static void file_changed(void *context, const char *name)
+{
+    static const char *const names[] = { "hostname",  "hosts",    "machine-id", "os-release",
+                                         "localtime", "timezone", "passwd",     "group" };
+    bool is_source = name == NULL;
+    for (size_t i = 0; !is_source && i < COUNT_OF(names); i++) {
+        is_source = strcmp(name, names[i]) == 0;
+    }
+    if (is_source) {
+        facts_feed_look(context);
+    }
+}
+
+static void network_changed(void *context)
+{
+    facts_feed_look(context);
+}
+
+static void watch_sources(FactsFeed *feed)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Error err;
+    const char *etc = arena_copy_c(&arena, arena_format(&arena, "%s/etc", feed->options.root));
+    if (!path_watch_new(feed->options.loop, etc, file_changed, feed, &feed->files, &err)) {
+        log_warning("files of facts are not watched", LOG_C("why", err.text));
+    }
+    if (!network_watch_new(feed->options.loop, network_changed, feed, &feed->network, &err)) {
+        log_warning("the network is not watched", LOG_C("why", err.text));
+    }
+}
+
+static void read_told(FactsFeed *feed)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str text;
+    Error err;
+    if (directory_read(feed->options.directory, &arena, TOLD_FILE, SHA256_HEX, &text, &err) &&
+        text.len == SHA256_HEX) {
+        memcpy(feed->told, text.data, SHA256_HEX);
+    }
+}
+
+FactsFeed *facts_feed_new(const FactsFeedOptions *options)
+{
+    FactsFeed *feed = calloc(1, sizeof *feed);
+    if (feed == NULL) {
+        memory_exhausted(sizeof *feed);
+    }
+    feed->options = *options;
+    loop_timer_init(&feed->timer, options->loop, look_now, feed);
+    loop_task_init(&feed->gathered, gathered_runs, feed);
+    read_told(feed);
+    watch_sources(feed);
+    loop_timer_start(&feed->timer, 0);
+    return feed;
+}
+
+void facts_feed_free(FactsFeed *feed)
+{
+    if (feed == NULL) {
+        return;
+    }
+    loop_timer_stop(&feed->timer);
+    worker_free(feed->worker);
+    loop_task_stop(feed->options.loop, &feed->gathered);
+    path_watch_free(feed->files);
+    network_watch_free(feed->network);
+    buf_clear(&feed->facts);
+    free(feed);
+}
+
+FactsFeedStatus facts_feed_status(const FactsFeed *feed)
+{
+    return feed->status;
+}

@@ -1,0 +1,184 @@
+#include "agent/local_api.h"
+
+#include <stdlib.h>
+
+#include "agent/agent_inner.h"
+#include "api/json_out.h"
+#include "base/bug.h"
+#include "net/http_server.h"
+#include "sys/privilege.h"
+
+enum {
+    CONNECTIONS_MAX = 64,
+    ANSWER_MAX = 1 << 20, /* bytes */
+};
+
+struct LocalApi {
+    Agent *agent;
+    HttpServer *server;
+    HttpRequest *renewing; /* the one that waits for a certificate */
+};
+
+typedef void LocalRun(LocalApi *api, HttpRequest *request);
+
+/* --- Answers --------------------------------------------------------------------------------- */
+
+static void answer(HttpRequest *request, int status, Str json)
+{
+    http_request_answer(request, status, "application/json", json);
+}
+
+static void refuse(HttpRequest *request, int status, const char *code, const char *text)
+{
+    AUTO_CLEAR(Buf) json = buf_make(ANSWER_MAX);
+    json_out_start(&json, "eden.error/1");
+    json_out_text(&json, "code", str_from_c(code));
+    json_out_text(&json, "message", str_from_c(text));
+    json_out_close(&json, '}');
+    answer(request, status, buf_str(&json));
+}
+
+static void answer_done(HttpRequest *request)
+{
+    AUTO_CLEAR(Buf) json = buf_make(ANSWER_MAX);
+    json_out_start(&json, "eden.done/1");
+    json_out_close(&json, '}');
+    answer(request, 200, buf_str(&json));
+}
+
+/* --- Requests -------------------------------------------------------------------------------- */
+
+static void show(LocalApi *api, HttpRequest *request)
+{
+    AUTO_CLEAR(Buf) json = buf_make(ANSWER_MAX);
+    agent_status_print(api->agent, &json);
+    answer(request, 200, buf_str(&json));
+}
+
+static void reload(LocalApi *api, HttpRequest *request)
+{
+    agent_reload(api->agent);
+    answer_done(request);
+}
+
+static void renewed(void *context, const Error *err)
+{
+    LocalApi *api = context;
+    HttpRequest *request = TAKE(api->renewing);
+    if (request == NULL) {
+        return;
+    }
+    if (err == NULL) {
+        answer_done(request);
+    } else {
+        bool is_busy = err->kind == ERROR_CONFLICT;
+        refuse(request, is_busy ? 409 : 503, is_busy ? "conflict" : "unavailable", err->text);
+    }
+}
+
+static void renew(LocalApi *api, HttpRequest *request)
+{
+    if (api->agent->membership == NULL) {
+        refuse(request, 409, "conflict", "this machine is no node of a cluster");
+        return;
+    }
+    if (api->renewing != NULL) {
+        refuse(request, 409, "conflict", "it is being done");
+        return;
+    }
+    api->renewing = request;
+    trust_renew(membership_trust(api->agent->membership), renewed, api);
+}
+
+static void gone(void *context, HttpRequest *request)
+{
+    LocalApi *api = context;
+    if (api->renewing == request) {
+        api->renewing = NULL;
+    }
+}
+
+/* --- Routes ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *method, *path;
+    LocalRun *run;
+} routes[] = {
+    { "GET", "/v1/agent", show },
+    { "POST", "/v1/agent/renew", renew },
+    { "POST", "/v1/agent/reload", reload },
+};
+
+static bool may_ask(const Peer *peer)
+{
+    return peer->is_local && (peer->uid == 0 || peer->uid == privileges_user());
+}
+
+static void requested(void *context, HttpRequest *request)
+{
+    LocalApi *api = context;
+    const Http1Head *head = http_request_head(request);
+    bool has_path = false;
+    if (!may_ask(http_request_peer(request))) {
+        refuse(request, 403, "denied", "only root may ask the agent");
+        return;
+    }
+    for (size_t i = 0; i < COUNT_OF(routes); i++) {
+        if (!str_eq_c(head->path, routes[i].path)) {
+            continue;
+        }
+        has_path = true;
+        if (str_eq_c(head->method, routes[i].method)) {
+            routes[i].run(api, request);
+            return;
+        }
+    }
+    refuse(request, has_path ? 405 : 404, "not found", "the agent has no such address");
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+bool local_api_open(Agent *agent, const char *path, LocalApi **out, Error *err)
+{
+    HttpServerOptions options = http_server_defaults();
+    ListenerOptions listening = listener_defaults();
+    const Listener *listener;
+    Address address;
+    if (!address_unix(str_from_c(path), &address, err)) {
+        return false;
+    }
+    LocalApi *api = calloc(1, sizeof *api);
+    if (api == NULL) {
+        memory_exhausted(sizeof *api);
+    }
+    api->agent = agent;
+    options.loop = listening.loop = agent->options.loop;
+    options.body_max = 4096;
+    options.requested = requested;
+    options.gone = gone;
+    options.context = api;
+    listening.connections_max = CONNECTIONS_MAX;
+    api->server = http_server_new(&options);
+    if (!http_server_listen(api->server, &listening, &address, &listener, err)) {
+        local_api_close(api);
+        return false;
+    }
+    *out = api;
+    return true;
+}
+
+void local_api_close(LocalApi *api)
+{
+    if (api == NULL) {
+        return;
+    }
+    http_server_free(api->server);
+    free(api);
+}
+
+void local_api_no_node(LocalApi *api)
+{
+    if (api->renewing != NULL) {
+        refuse(TAKE(api->renewing), 503, "unavailable", "this machine is no node any more");
+    }
+}

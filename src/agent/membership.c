@@ -1,0 +1,422 @@
+#include "agent/membership.h"
+
+#include <stdlib.h>
+
+#include "agent/watched.h"
+#include "base/bug.h"
+#include "base/log.h"
+#include "cluster/node_record.h"
+#include "facts/facts.h"
+
+#define ENROLMENT_FILE "enrolment" /* of which the others are */
+
+enum {
+    WATCH_NODE,
+    WATCH_TRUST,
+    WATCH_COUNT,
+    FILES_MAX = 1000, /* that belong to an enrolment */
+};
+
+static const char *const watch_names[WATCH_COUNT] = {
+    [WATCH_NODE] = "node", [WATCH_TRUST] = TRUST_WATCH
+};
+
+struct Membership {
+    MembershipOptions options;
+    Arena arena; /* of the state */
+    NodeState state;
+    Str boot_id;
+    Directory spool_directory;
+    Spool *spool;
+    Trust *trust;
+    Watched *node;
+    SessionLink *link;
+    FactsFeed *facts;
+    int64_t session_since_ms;
+};
+
+static void told(Membership *membership)
+{
+    if (membership->options.changed != NULL) {
+        membership->options.changed(membership->options.context);
+    }
+}
+
+/* --- What goes up ---------------------------------------------------------------------------- */
+
+static void stored(void *context)
+{
+    Membership *membership = context;
+    session_link_wake(membership->link);
+    facts_feed_stored(membership->facts, outbox_last_sequence(spool_outbox(membership->spool)));
+}
+
+static void room(void *context)
+{
+    Membership *membership = context;
+    facts_feed_look(membership->facts);
+}
+
+static bool send_facts(void *context, Str body, uint64_t *sequence, Error *err)
+{
+    const Membership *membership = context;
+    return outbox_add(spool_outbox(membership->spool), RECORD_FACTS, STR_EMPTY, body, sequence,
+                      err);
+}
+
+static bool report_trust(void *context, Str body, Error *err)
+{
+    const Membership *membership = context;
+    uint64_t sequence;
+    return outbox_add(spool_outbox(membership->spool), RECORD_STATUS, STR(TRUST_RECORD), body,
+                      &sequence, err);
+}
+
+/* --- What comes down ------------------------------------------------------------------------- */
+
+static WatchPosition position(void *context, uint32_t watch)
+{
+    const Membership *membership = context;
+    return watch == WATCH_NODE ? watched_position(membership->node) : (WatchPosition){ 0 };
+}
+
+static void node_kept(void *context, uint64_t ticket)
+{
+    Membership *membership = context;
+    session_link_taken(membership->link, WATCH_NODE, ticket);
+    told(membership);
+}
+
+static void changes_came(void *context, const Changes *changes, Str store, uint64_t ticket)
+{
+    Membership *membership = context;
+    if (changes->watch == WATCH_NODE) {
+        Str known = watched_kept(membership->node).store;
+        if (known.len > 0 && !str_eq(known, store)) {
+            log_info("the store of the cluster is another one, facts are told again");
+            facts_feed_repeat(membership->facts);
+        }
+        watched_take(membership->node, changes, store, ticket);
+        return;
+    }
+    for (uint32_t i = 0; i < changes->change_count; i++) {
+        if (!changes->changes[i].deleted) {
+            trust_notice(membership->trust, changes->changes[i].value);
+        }
+    }
+    session_link_taken(membership->link, changes->watch, ticket);
+}
+
+/* The one of the session. */
+static const NodeServer *membership_server(const Membership *membership)
+{
+    uint32_t index = session_link_status(membership->link).server;
+    return &membership->state.servers[index < membership->state.server_count ? index : 0];
+}
+
+static void moved(void *context, SessionNodeState state)
+{
+    Membership *membership = context;
+    membership->session_since_ms = loop_wall_ms(membership->options.loop);
+    if (state == SESSION_LIVE) {
+        const NodeServer *server = membership_server(membership);
+        log_info("a session stands", LOG_C("server", server->node), LOG_STR("at", server->rpc));
+        trust_connected(membership->trust);
+    }
+    told(membership);
+}
+
+static const SessionLinkOps link_ops = { .position = position,
+                                         .changes = changes_came,
+                                         .moved = moved };
+
+/* --- Servers --------------------------------------------------------------------------------- */
+
+/* Every node has a certificate of the cluster's CA. Only those that are known to be servers are
+ * talked to as such. */
+static bool verify_server(void *context, const TlsPeer *peer, Error *err)
+{
+    const Membership *membership = context;
+    const NodeState *state = &membership->state;
+    if (!peer->has_identity || strcmp(peer->identity.cluster, state->cluster) != 0) {
+        return error_set(err, ERROR_DENIED, "it is of another cluster");
+    }
+    for (uint32_t i = 0; i < state->server_count; i++) {
+        if (strcmp(state->servers[i].node, peer->identity.node) == 0) {
+            return true;
+        }
+    }
+    return error_set(err, ERROR_DENIED, "'%s' is a node of this cluster, but no server of it",
+                     peer->identity.node);
+}
+
+static bool make_servers(Arena *arena, const NodeState *state, LinkServer **out, Error *err)
+{
+    *out = ARENA_ARRAY(arena, LinkServer, state->server_count);
+    for (uint32_t i = 0; i < state->server_count; i++) {
+        (*out)[i] = (LinkServer){ 0 };
+        if (!address_parse(state->servers[i].rpc, 0, &(*out)[i].address, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Files of an enrolment ------------------------------------------------------------------- */
+
+static bool drop_files(const Directory *directory, const char *prefix, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    DirectoryEntry *entries;
+    uint32_t count;
+    if (!directory_list(directory, &arena, FILES_MAX, &entries, &count, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (str_starts(entries[i].name, str_from_c(prefix)) &&
+            !directory_remove(directory, entries[i].name.data, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static Str read_enrolment(Arena *arena, const Directory *directory)
+{
+    Str text;
+    Error err;
+    return directory_read(directory, arena, ENROLMENT_FILE, ENROLMENT_TEXT, &text, &err)
+               ? text
+               : STR_EMPTY;
+}
+
+/* What lies there of an earlier enrolment is of somebody else. */
+static bool claim_files(Membership *membership, const Certificate *own, Error *err)
+{
+    const Directory *directory = membership->options.directory;
+    if (!directory_make_child(directory, AGENT_SPOOL, &membership->spool_directory, err)) {
+        return false;
+    }
+    if (str_eq_c(read_enrolment(&membership->arena, directory), own->enrolment)) {
+        return true;
+    }
+    return drop_files(&membership->spool_directory, "", err) &&
+           drop_files(directory, "watched-", err) && drop_files(directory, "facts-", err) &&
+           directory_write(directory, ENROLMENT_FILE, str_from_c(own->enrolment), true, err);
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+/* Tells this boot from others; empty when it is not known. */
+static Str read_boot_id(Arena *arena)
+{
+    AUTO_CLEAR(FactWorld) world = { .root = { .descriptor = -1 }, .kernel = { .descriptor = -1 } };
+    Problems unheard;
+    Error err;
+    problems_init(&unheard, arena);
+    if (!fact_world_open("/", &world, &err)) {
+        return STR_EMPTY;
+    }
+    Value id = fact_collect(fact_find(STR("boot_id")), &world, arena, &unheard);
+    return id.kind == VALUE_STRING ? arena_copy(arena, value_str(id)) : STR_EMPTY;
+}
+
+static GrpcClient *client_of(void *context)
+{
+    const Membership *membership = context;
+    return membership->link == NULL ? NULL : session_link_client(membership->link);
+}
+
+static bool open_trust(Membership *membership, Error *err)
+{
+    const MembershipOptions *options = &membership->options;
+    TrustOptions trust = { .loop = options->loop,
+                           .directory = options->directory,
+                           .verify = verify_server,
+                           .verify_context = membership,
+                           .client = client_of,
+                           .report = report_trust,
+                           .context = membership };
+    if (!trust_open(&trust, &membership->trust, err)) {
+        return false;
+    }
+    const Certificate *own = trust_status(membership->trust).certificate;
+    if (strcmp(own->identity.cluster, membership->state.cluster) != 0 ||
+        strcmp(own->identity.node, membership->state.node) != 0) {
+        return error_set(err, ERROR_INVALID,
+                         "the certificate is of node '%s' of cluster '%s', and " AGENT_STATE
+                         " of node '%s' of '%s'",
+                         own->identity.node, own->identity.cluster, membership->state.node,
+                         membership->state.cluster);
+    }
+    return claim_files(membership, own, err);
+}
+
+static bool open_spool(Membership *membership, Error *err)
+{
+    return spool_open(&(SpoolOptions){ .loop = membership->options.loop,
+                                       .directory = &membership->spool_directory,
+                                       .stored = stored,
+                                       .room = room,
+                                       .context = membership },
+                      &membership->spool, err);
+}
+
+static void open_session(Membership *membership, const LinkServer *servers)
+{
+    const MembershipOptions *options = &membership->options;
+    membership->node = watched_open(&(WatchedOptions){ .loop = options->loop,
+                                                       .directory = options->directory,
+                                                       .name = watch_names[WATCH_NODE],
+                                                       .kept = node_kept,
+                                                       .context = membership });
+    membership->link = session_link_new(&(SessionLinkOptions){
+        .loop = options->loop,
+        .ops = &link_ops,
+        .context = membership,
+        .outbox = spool_outbox(membership->spool),
+        .tls = trust_tls(membership->trust),
+        .node = str_from_c(membership->state.node),
+        .boot_id = membership->boot_id,
+        .version = STR(EDEN_VERSION),
+        .watches = watch_names,
+        .watch_count = WATCH_COUNT,
+        .servers = servers,
+        .server_count = membership->state.server_count,
+    });
+    membership->facts = facts_feed_new(&(FactsFeedOptions){ .loop = options->loop,
+                                                            .root = options->root,
+                                                            .directory = options->directory,
+                                                            .send = send_facts,
+                                                            .context = membership });
+}
+
+bool membership_open(const MembershipOptions *options, Membership **out, Error *err)
+{
+    Membership *membership = calloc(1, sizeof *membership);
+    if (membership == NULL) {
+        memory_exhausted(sizeof *membership);
+    }
+    membership->options = *options;
+    membership->spool_directory.descriptor = -1;
+    membership->session_since_ms = loop_wall_ms(options->loop);
+    arena_init(&membership->arena, ARENA_UNLIMITED);
+    LinkServer *servers;
+    if (!node_state_load(options->directory, &membership->arena, &membership->state, err) ||
+        !make_servers(&membership->arena, &membership->state, &servers, err) ||
+        !open_trust(membership, err) || !open_spool(membership, err)) {
+        membership_close(membership);
+        return false;
+    }
+    membership->boot_id = read_boot_id(&membership->arena);
+    open_session(membership, servers);
+    session_link_start(membership->link);
+    *out = membership;
+    return true;
+}
+
+/* The spool last: what the others have to tell until they end is kept. */
+void membership_close(Membership *membership)
+{
+    if (membership == NULL) {
+        return;
+    }
+    facts_feed_free(membership->facts);
+    session_link_free(membership->link);
+    trust_free(membership->trust);
+    watched_free(membership->node);
+    spool_close(membership->spool);
+    directory_close(&membership->spool_directory);
+    arena_clear(&membership->arena);
+    free(membership);
+}
+
+static bool check_same(const Membership *membership, const NodeState *state, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Credential) shown = { 0 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    const Certificate *own = trust_status(membership->trust).certificate;
+    if (strcmp(state->cluster, membership->state.cluster) != 0 ||
+        strcmp(state->node, membership->state.node) != 0) {
+        return error_set(err, ERROR_CONFLICT, "this machine is another node now");
+    }
+    if (!credential_load(membership->options.directory, AGENT_CREDENTIAL, &arena, &shown, err)) {
+        return false;
+    }
+    return strcmp(shown.chain.items[0].enrolment, own->enrolment) == 0 ||
+           error_set(err, ERROR_CONFLICT, "this machine has joined anew");
+}
+
+static bool is_same_list(const NodeState *a, const NodeState *b)
+{
+    AUTO_CLEAR(Buf) first = buf_make(BUF_UNLIMITED);
+    AUTO_CLEAR(Buf) second = buf_make(BUF_UNLIMITED);
+    node_state_print(a, &first);
+    node_state_print(b, &second);
+    return str_eq(buf_str(&first), buf_str(&second));
+}
+
+bool membership_reload(Membership *membership, Error *err)
+{
+    Arena arena; /* becomes that of the membership */
+    arena_init(&arena, ARENA_UNLIMITED);
+    NodeState state;
+    LinkServer *servers;
+    if (!node_state_load(membership->options.directory, &arena, &state, err) ||
+        !check_same(membership, &state, err) || !make_servers(&arena, &state, &servers, err)) {
+        arena_clear(&arena);
+        return false;
+    }
+    if (is_same_list(&state, &membership->state)) {
+        arena_clear(&arena);
+        return true;
+    }
+    membership->boot_id = arena_copy(&arena, membership->boot_id);
+    arena_clear(&membership->arena);
+    membership->arena = arena;
+    membership->state = state;
+    session_link_set_servers(membership->link, servers, state.server_count);
+    log_info("the list of servers is another one", LOG_INT("servers", state.server_count));
+    return true;
+}
+
+void membership_look(Membership *membership)
+{
+    facts_feed_look(membership->facts);
+}
+
+/* --- For people ------------------------------------------------------------------------------ */
+
+static Value read_labels(const Membership *membership, Arena *arena)
+{
+    const Str *text = watched_value(membership->node, STR_EMPTY);
+    NodeRecord record;
+    Error err;
+    return text != NULL && node_record_read(arena, *text, &record, &err) ? record.labels
+                                                                         : value_missing();
+}
+
+void membership_status(const Membership *membership, Arena *arena, MembershipStatus *out)
+{
+    *out = (MembershipStatus){ .state = &membership->state,
+                               .boot_id = membership->boot_id,
+                               .session = session_link_status(membership->link),
+                               .server = membership_server(membership),
+                               .session_since_ms = membership->session_since_ms,
+                               .outbox = outbox_counts(spool_outbox(membership->spool)),
+                               .spool = spool_status(membership->spool),
+                               .trust = trust_status(membership->trust),
+                               .facts = facts_feed_status(membership->facts),
+                               .node = watched_kept(membership->node),
+                               .labels = read_labels(membership, arena) };
+    if (out->session.state == SESSION_WAITING) {
+        out->next_try_ms = out->session.until_ms - loop_now_ms(membership->options.loop);
+    }
+}
+
+Trust *membership_trust(Membership *membership)
+{
+    return membership->trust;
+}

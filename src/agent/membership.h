@@ -1,0 +1,56 @@
+/* What a machine has and does because it is a node: its session with the servers, what it has to
+ * tell, what it was told, its certificate. It is there while node.json is (cluster/node_state.h).
+ * Loop thread.
+ *
+ * Files that belong to it lie in the agent's directory and carry the enrolment that they are of: a
+ * machine that joins anew, also under the same name, starts with none of them. */
+#pragma once
+
+#include "agent/facts_feed.h"
+#include "agent/session_link.h"
+#include "agent/spool.h"
+#include "agent/trust.h"
+#include "cluster/node_state.h"
+#include "lang/value.h"
+
+typedef struct Membership Membership;
+
+typedef struct MembershipOptions {
+    Loop *loop;
+    const Directory *directory; /* of the agent; borrowed, as all here */
+    const char *root;           /* whose facts are told: "/" */
+    /* What it says of itself is another; may be NULL. Not from within a function of its owner. */
+    void (*changed)(void *context);
+    void *context;
+} MembershipOptions;
+
+/* Starts the session. Fails with ERROR_NOT_FOUND when this machine is no node, and as reading its
+ * files does. */
+MUST_CHECK bool membership_open(const MembershipOptions *options, Membership **out, Error *err);
+/* The session ends; what is to be told is written. NULL is fine. */
+void membership_close(Membership *membership);
+DEFINE_AUTO(Membership, membership_close)
+
+/* node.json may be another one: the list of servers is taken from it. Fails with ERROR_NOT_FOUND when
+ * it is gone, ERROR_CONFLICT when it is of another node, cluster or enrolment: then this membership
+ * is over. Another failure means that it cannot be read, and nothing has changed. */
+MUST_CHECK bool membership_reload(Membership *membership, Error *err);
+/* The machine may have changed. */
+void membership_look(Membership *membership);
+
+typedef struct MembershipStatus {
+    const NodeState *state;
+    Str boot_id;
+    SessionNodeStatus session;
+    const NodeServer *server; /* of the session, or the one that it tries */
+    int64_t session_since_ms; /* since 1970, of the session's state */
+    int64_t next_try_ms;      /* from now, while it waits */
+    OutboxCounts outbox;
+    SpoolStatus spool;
+    TrustStatus trust;
+    FactsFeedStatus facts;
+    WatchPosition node; /* how far the watch of its own record is */
+    Value labels;       /* a map, or missing; in the arena given */
+} MembershipStatus;
+void membership_status(const Membership *membership, Arena *arena, MembershipStatus *out);
+Trust *membership_trust(Membership *membership);

@@ -1,0 +1,199 @@
+#include "agent/server_keeper.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/sm.h"
+#include "rpc/backoff.h"
+#include "sys/directory.h"
+#include "sys/process.h"
+
+#define SERVER_PLACE    "server" /* below the state directory, as server/founding.h has it */
+#define SERVER_SETTINGS "server.json"
+
+struct ServerKeeper {
+    ServerKeeperOptions options;
+    Sm sm;
+    Child *child;
+    LoopTimer timer;
+    int64_t since_ms, started_ms; /* the second: by the loop */
+    uint32_t ends, failures;      /* the second: one after the other */
+    char why[128];
+    LoopRun *stopped;
+    void *context;
+};
+
+static const SmState states[] = {
+    [KEEPER_ABSENT] = { "absent",
+                        SM_TO(KEEPER_RUNNING) | SM_TO(KEEPER_WAITING) | SM_TO(KEEPER_STOPPED) },
+    [KEEPER_RUNNING] = { "running", SM_TO(KEEPER_WAITING) | SM_TO(KEEPER_STOPPING) },
+    [KEEPER_WAITING] = { "waiting", SM_TO(KEEPER_RUNNING) | SM_TO(KEEPER_ABSENT) |
+                                        SM_TO(KEEPER_WAITING) | SM_TO(KEEPER_STOPPED) },
+    [KEEPER_STOPPING] = { "stopping", SM_TO(KEEPER_STOPPED) },
+    [KEEPER_STOPPED] = { "stopped", 0 },
+};
+static const SmTable table = { "server keeper", states, COUNT_OF(states), NULL };
+
+const char *keeper_state_name(KeeperState state)
+{
+    return states[state].name;
+}
+
+static void move(ServerKeeper *keeper, KeeperState state)
+{
+    keeper->since_ms = loop_wall_ms(keeper->options.loop);
+    sm_move(&keeper->sm, state);
+}
+
+static bool has_server(const ServerKeeper *keeper)
+{
+    AUTO_CLEAR(Directory) state = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) server = { .descriptor = -1 };
+    Error err;
+    return directory_open(keeper->options.state_dir, &state, &err) &&
+           directory_open_child(&state, SERVER_PLACE, &server, &err) &&
+           directory_has(&server, SERVER_SETTINGS);
+}
+
+static void wait(ServerKeeper *keeper)
+{
+    const ServerKeeperOptions *options = &keeper->options;
+    keeper->failures++;
+    int64_t delay = KEEPER_WAIT_MS + backoff_ms(keeper->failures, loop_random(options->loop));
+    move(keeper, KEEPER_WAITING);
+    loop_timer_start(&keeper->timer, delay);
+    log_warning("the server has ended, and is started again", LOG_C("why", keeper->why),
+                LOG_INT("in_ms", delay));
+}
+
+static void note_end(ServerKeeper *keeper, ChildEnd end)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (end.by_signal) {
+        snprintf(keeper->why, sizeof keeper->why, "it was ended by %" STR_FMT,
+                 STR_ARG(process_signal_name(&arena, end.number)));
+    } else {
+        snprintf(keeper->why, sizeof keeper->why, "it exited with %d", end.number);
+    }
+}
+
+static void ended(void *context, ChildEnd end)
+{
+    ServerKeeper *keeper = context;
+    bool was_asked = keeper->sm.state == KEEPER_STOPPING;
+    child_free(TAKE(keeper->child));
+    note_end(keeper, end);
+    loop_timer_stop(&keeper->timer);
+    if (was_asked) {
+        log_info("the server has stopped", LOG_C("how", keeper->why));
+        move(keeper, KEEPER_STOPPED);
+        keeper->stopped(keeper->context);
+        return;
+    }
+    keeper->ends++;
+    if (loop_now_ms(keeper->options.loop) - keeper->started_ms >= KEEPER_GOOD_MS) {
+        keeper->failures = 0;
+    }
+    wait(keeper);
+}
+
+static void start(ServerKeeper *keeper)
+{
+    const ServerKeeperOptions *options = &keeper->options;
+    char parent[24];
+    snprintf(parent, sizeof parent, "%lld", (long long)process_own_number());
+    const char *const argv[] = {
+        "eden",   "serve", "--state-dir", options->state_dir, "--run-dir",    options->run_dir,
+        "--with", parent,  "--log-level", options->log_level, "--log-format", options->log_format,
+        NULL
+    };
+    ChildOptions child = { .loop = options->loop,
+                           .program =
+                               options->program == NULL ? CHILD_SAME_PROGRAM : options->program,
+                           .argv = argv,
+                           .ended = ended,
+                           .context = keeper };
+    Error err;
+    if (!child_start(&child, &keeper->child, &err)) {
+        snprintf(keeper->why, sizeof keeper->why, "%.100s", err.text);
+        wait(keeper);
+        return;
+    }
+    keeper->started_ms = loop_now_ms(options->loop);
+    move(keeper, KEEPER_RUNNING);
+    log_info("the server is started", LOG_INT("pid", child_number(keeper->child)));
+}
+
+/* --- What the owner says --------------------------------------------------------------------- */
+
+static void timer_runs(void *context)
+{
+    ServerKeeper *keeper = context;
+    if (keeper->sm.state == KEEPER_STOPPING) {
+        log_warning("the server does not stop, and is killed");
+        child_kill(keeper->child);
+    } else if (keeper->sm.state == KEEPER_STOPPED) {
+        keeper->stopped(keeper->context);
+    } else if (has_server(keeper)) {
+        start(keeper);
+    } else {
+        move(keeper, KEEPER_ABSENT);
+    }
+}
+
+ServerKeeper *server_keeper_new(const ServerKeeperOptions *options)
+{
+    ServerKeeper *keeper = calloc(1, sizeof *keeper);
+    if (keeper == NULL) {
+        memory_exhausted(sizeof *keeper);
+    }
+    keeper->options = *options;
+    keeper->since_ms = loop_wall_ms(options->loop);
+    sm_init(&keeper->sm, &table, keeper, "server", KEEPER_ABSENT);
+    loop_timer_init(&keeper->timer, options->loop, timer_runs, keeper);
+    return keeper;
+}
+
+void server_keeper_free(ServerKeeper *keeper)
+{
+    if (keeper == NULL) {
+        return;
+    }
+    loop_timer_stop(&keeper->timer);
+    child_free(keeper->child);
+    free(keeper);
+}
+
+void server_keeper_look(ServerKeeper *keeper)
+{
+    if (keeper->sm.state == KEEPER_ABSENT && has_server(keeper)) {
+        start(keeper);
+    }
+}
+
+void server_keeper_stop(ServerKeeper *keeper, LoopRun *stopped, void *context)
+{
+    keeper->stopped = stopped;
+    keeper->context = context;
+    loop_timer_stop(&keeper->timer);
+    if (keeper->child == NULL) {
+        move(keeper, KEEPER_STOPPED);
+        loop_timer_start(&keeper->timer, 0);
+        return;
+    }
+    move(keeper, KEEPER_STOPPING);
+    child_ask_to_end(keeper->child);
+    loop_timer_start(&keeper->timer, KEEPER_GRACE_MS);
+}
+
+KeeperStatus server_keeper_status(const ServerKeeper *keeper)
+{
+    return (KeeperStatus){ .state = (KeeperState)keeper->sm.state,
+                           .number = keeper->child == NULL ? 0 : child_number(keeper->child),
+                           .since_ms = keeper->since_ms,
+                           .ends = keeper->ends,
+                           .why = keeper->why };
+}

@@ -1,0 +1,59 @@
+/* Keeps the server of this machine running, where there is one: `eden serve` as a child of the
+ * agent, started again when it ends, never twice, and stopped in order. Loop thread.
+ *
+ *     absent -> running -> waiting -> running ...
+ *                  |          |
+ *                  v          v
+ *               stopping -> stopped
+ *
+ * There is one where `eden init` has left its settings. The child ends with the agent, however that
+ * ends; one that an agent left which was killed holds the store until it has ended, and meanwhile
+ * the new one tries again. */
+#pragma once
+
+#include "sys/child.h"
+#include "sys/loop.h"
+
+typedef struct ServerKeeper ServerKeeper;
+
+enum {
+    KEEPER_GRACE_MS = 15 * 1000, /* to stop in order; then it is killed */
+    KEEPER_GOOD_MS = 60 * 1000,  /* so long running makes earlier ends forgotten */
+    KEEPER_WAIT_MS = 500,        /* at least, before it is started again */
+};
+
+typedef enum KeeperState {
+    KEEPER_ABSENT,
+    KEEPER_RUNNING,
+    KEEPER_WAITING,
+    KEEPER_STOPPING,
+    KEEPER_STOPPED,
+} KeeperState;
+const char *keeper_state_name(KeeperState state);
+
+typedef struct ServerKeeperOptions {
+    Loop *loop;
+    const char *state_dir, *run_dir; /* borrowed, as all texts here */
+    const char *program;             /* NULL: this process's own */
+    const char *log_level, *log_format;
+} ServerKeeperOptions;
+
+/* Does nothing before server_keeper_look. */
+ServerKeeper *server_keeper_new(const ServerKeeperOptions *options);
+/* Kills a child that runs. NULL is fine. */
+void server_keeper_free(ServerKeeper *keeper);
+DEFINE_AUTO(ServerKeeper, server_keeper_free)
+
+/* Whether there is a server may have changed. */
+void server_keeper_look(ServerKeeper *keeper);
+/* For good; `stopped` is called once, in a later turn. */
+void server_keeper_stop(ServerKeeper *keeper, LoopRun *stopped, void *context);
+
+typedef struct KeeperStatus {
+    KeeperState state;
+    pid_t number;     /* while it runs; else 0 */
+    int64_t since_ms; /* since 1970, of the state */
+    uint32_t ends;    /* how often it has ended by itself */
+    const char *why;  /* it ended the last time; "" when it never did */
+} KeeperStatus;
+KeeperStatus server_keeper_status(const ServerKeeper *keeper);

@@ -1,0 +1,133 @@
+/* eden agent: the daemon of every machine, in the foreground. */
+#include "agent/agent.h"
+#include "base/log.h"
+#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
+#include "sys/daemon.h"
+
+typedef struct Work {
+    Loop *loop;
+    Daemon *daemon;
+    Agent *agent; /* NULL: it is closed */
+    bool closing;
+    Buf line; /* as systemd was told last */
+} Work;
+
+static void closed(void *context)
+{
+    Work *work = context;
+    work->agent = NULL;
+    loop_stop(work->loop);
+}
+
+static void asked_to_stop(void *context)
+{
+    Work *work = context;
+    if (!work->closing) {
+        work->closing = true;
+        log_info("the agent stops");
+        daemon_stopping(work->daemon);
+        agent_close(work->agent, closed, work);
+    }
+}
+
+static void asked_to_reload(void *context)
+{
+    Work *work = context;
+    if (!work->closing) {
+        log_info("the agent looks at its files again");
+        daemon_reloading(work->daemon);
+        agent_reload(work->agent);
+        daemon_ready(work->daemon);
+    }
+}
+
+static void tell_status(Work *work)
+{
+    AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
+    agent_line(work->agent, &line);
+    if (!str_eq(buf_str(&line), buf_str(&work->line))) {
+        buf_reset(&work->line);
+        buf_put(&work->line, buf_str(&line));
+        daemon_status(work->daemon, "%s", buf_c(&work->line));
+    }
+}
+
+static void changed(void *context)
+{
+    Work *work = context;
+    if (work->agent != NULL && work->daemon != NULL && !work->closing) {
+        tell_status(work);
+    }
+}
+
+static int agent_run(Invocation *invocation)
+{
+    AUTO(Loop) *loop = NULL;
+    Error err;
+    daemon_command_log(invocation);
+    loop = loop_new();
+    Work work = { .loop = loop, .line = buf_make(BUF_UNLIMITED) };
+    AgentOptions options = {
+        .loop = loop,
+        .state_dir = invocation_text(invocation, "state-dir"),
+        .run_dir = invocation_text(invocation, "run-dir"),
+        .config_dir = invocation_text(invocation, "config-dir"),
+        .root = "/",
+        .log_level = invocation_text(invocation, "log-level"),
+        .log_format = invocation_text(invocation, "log-format"),
+        .changed = changed,
+        .context = &work,
+    };
+    if (!agent_open(&options, &work.agent, &err)) {
+        return daemon_command_fail(invocation, "E0831", &err);
+    }
+    work.daemon = daemon_new(
+        loop,
+        &(DaemonEvents){ .stop = asked_to_stop, .reload = asked_to_reload, .context = &work });
+    tell_status(&work);
+    daemon_ready(work.daemon);
+    while (work.agent != NULL) {
+        loop_run(loop);
+    }
+    daemon_free(work.daemon);
+    buf_clear(&work.line);
+    return EXIT_OK;
+}
+
+static const Option options[] = {
+    STATE_DIR_OPTION,
+    RUN_DIR_OPTION,
+    { .name = "config-dir",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .fallback = "/etc/eden",
+      .help = "where this machine is told who it is" },
+    LOG_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden agent", "until it is asked to stop" },
+    { 0 },
+};
+
+const Command command_agent = {
+    .name = "agent",
+    .group = GROUP_CLUSTER,
+    .args = "",
+    .help = "Run the daemon of this machine.",
+    .text =
+        "Holds a session with a server of the cluster: tells the facts of this machine when they\n"
+        "change, keeps what it has to tell until a server has it, renews its certificate, and\n"
+        "tries the servers one after the other when there is none. Where 'eden init' was run it\n"
+        "starts 'eden serve' and keeps it running. On a machine that is no node yet it waits\n"
+        "for 'eden join'.\n"
+        "\n"
+        "It runs as root and listens on agent.sock in --run-dir, for root alone. SIGHUP makes it\n"
+        "look at its files and facts again, SIGTERM or Ctrl-C stop it in order, with the server\n"
+        "that it has started. Nothing that was to be told is lost by stopping or killing it.",
+    .options = options,
+    .examples = examples,
+    .run = agent_run,
+};
