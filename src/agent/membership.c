@@ -93,8 +93,9 @@ static void changes_came(void *context, const Changes *changes, Str store, uint6
     if (changes->watch == WATCH_NODE) {
         Str known = watched_kept(membership->node).store;
         if (known.len > 0 && !str_eq(known, store)) {
-            log_info("the store of the cluster is another one, facts are told again");
+            log_info("the store of the cluster is another one, it is told everything again");
             facts_feed_repeat(membership->facts);
+            trust_repeat(membership->trust);
         }
         watched_take(membership->node, changes, store, ticket);
         return;

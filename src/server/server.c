@@ -103,7 +103,13 @@ static bool check_peer(const Server *server, const TlsPeer *peer, bool stands,
 static bool verify(void *context, const TlsPeer *peer, Error *err)
 {
     const RosterNode *node;
-    return check_peer(context, peer, false, &node, err);
+    if (check_peer(context, peer, false, &node, err)) {
+        return true;
+    }
+    /* Of the cluster's CA, and out all the same: that is worth a line. */
+    log_info("a node is refused", LOG_C("node", peer->identity.node), LOG_C("serial", peer->serial),
+             LOG_C("why", err->text));
+    return false;
 }
 
 /* Root, the user that this server runs as, and whoever is in its group. */
@@ -135,7 +141,11 @@ static bool is_out(void *context, const Peer *peer)
 {
     const RosterNode *node;
     Error err;
-    return !peer->is_local && !check_peer(context, &peer->tls, true, &node, &err);
+    if (peer->is_local || check_peer(context, &peer->tls, true, &node, &err)) {
+        return false;
+    }
+    log_info("a node is cut off", LOG_C("node", peer->tls.identity.node), LOG_C("why", err.text));
+    return true;
 }
 
 /* --- Listening ---------------------------------------------------------------------------------- */

@@ -3,6 +3,8 @@ server that is killed in every state. What is on the disk is checked by openssl(
 
 import json
 import re
+import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -131,10 +133,10 @@ def test_killed_while_it_writes_the_files_of_a_rotation_it_ends_with_one_ca(clus
     cluster.start()
     report(cluster, "s1", [], "")
     ask(cluster, "/v1/store?key=/eden/trust/s1", "DELETE")  # as if there were no agent
-    for moment in range(12):
+    for moment in range(8):
         before = rotation(cluster)["present"]
         cluster.call("pki", "rotate")
-        end = time.monotonic() + moment * 0.1
+        end = time.monotonic() + moment * 0.15
         while time.monotonic() < end and rotation(cluster)["state"] != "steady":
             pass
         restart(cluster)
@@ -288,3 +290,184 @@ def test_the_list_is_a_table_or_json(cluster):
     assert json.loads(cluster.call("pki", "list", "-o", "json").stdout)["format"] == "eden.pki/1"
     none = cluster.eden("pki", "list", "--run-dir", cluster.folder / "none", check=False)
     assert none.returncode == 3
+
+
+# --- With agents ------------------------------------------------------------------------------------
+
+
+class Agent:
+    """The daemon of a node, with a state of its own; it starts no server."""
+
+    def __init__(self, cluster, name):
+        self.cluster = cluster
+        self.name = name
+        self.state = cluster.folder / f"{name}-state"
+        self.run = cluster.folder / f"{name}-run"
+        self.daemon = None
+
+    def start(self):
+        self.daemon = self.cluster.daemon("agent", "--state-dir", self.state, "--run-dir",
+                                          self.run, "--config-dir", self.state)
+        self.daemon.wait_for_log("a session stands")
+        return self
+
+    def count(self, text):
+        return sum(text in line for line in self.daemon.log)
+
+    def verify(self):
+        verify(blocks((self.state / "agent/ca.pem").read_text()), self.state / "agent/node.pem")
+
+    def serial(self):
+        return serial(self.state / "agent/node.pem")
+
+
+def joined(cluster, name):
+    agent = Agent(cluster, name)
+    made = ask(cluster, "/v1/tokens", "POST", {"uses": 1})
+    cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--token", made["token"],
+                 "--ca-pin", made["ca_pin"], "--name", name, "--max-wait", "20s", "--state-dir",
+                 agent.state)
+    return agent.start()
+
+
+def own_agent(cluster):
+    """The one of the server's machine."""
+    agent = Agent(cluster, "s1")
+    shutil.copytree(cluster.state / "agent", agent.state / "agent")
+    return agent.start()
+
+
+def alive(cluster, *names):
+    """Until these nodes, and no others, have a session."""
+    wait_until(lambda: {node["name"] for node in pki(cluster)["nodes"] if node["alive"]}
+               == set(names))
+
+
+def test_the_ca_is_exchanged_while_all_stay_connected(cluster):
+    cluster.start()
+    agents = [own_agent(cluster), joined(cluster, "web1"), joined(cluster, "web2")]
+    before = rotation(cluster)["present"]
+    serials = [agent.serial() for agent in agents]
+    done = cluster.call("pki", "rotate", "--wait")
+    assert "steady" in done.stdout
+    after = rotation(cluster)["present"]
+    assert after != before
+    for agent, first in zip(agents, serials):
+        assert agent.count("a session stands") == 1
+        assert agent.serial() != first
+        assert len(blocks((agent.state / "agent/ca.pem").read_text())) == 1
+        agent.verify()
+    alive(cluster, "s1", "web1", "web2")
+    assert {node["issuer"] for node in pki(cluster)["nodes"]} == {after}
+    # And whoever connects anew is let in by the new one.
+    restart(cluster)
+    for agent in agents:
+        wait_until(lambda: agent.count("a session stands") == 2)
+
+
+def test_agents_go_through_a_rotation_with_a_server_that_is_killed_in_every_state(cluster):
+    cluster.start()
+    agents = [own_agent(cluster), joined(cluster, "web1")]
+    before = rotation(cluster)["present"]
+    # It keeps the rotation in every state until we have seen enough of that.
+    cluster.call("pki", "issue", "slow", "--csr", request_of(cluster.folder, "slow"))
+    cluster.call("pki", "rotate")
+    restart(cluster)
+    waits_in(cluster, "distribute", "slow")
+    after = rotation(cluster)["next"]
+    restart(cluster)
+    report(cluster, "slow", [before, after], before)
+    waits_in(cluster, "issue", "slow")
+    for agent in agents:
+        agent.verify()
+    restart(cluster)
+    waits_in(cluster, "issue", "slow")
+    alive(cluster, "s1", "web1")
+    agents.append(joined(cluster, "late"))
+    report(cluster, "slow", [before, after], after)
+    waits_in(cluster, "retire", "slow")
+    restart(cluster)
+    report(cluster, "slow", [after], after)
+    waits_in(cluster, "steady")
+    restart(cluster)
+    alive(cluster, "s1", "web1", "late")
+    for agent in agents:
+        agent.verify()
+        assert agent.daemon.process.poll() is None
+    assert {node["issuer"] for node in pki(cluster)["nodes"]} == {after}
+
+
+def test_nodes_renew_themselves_and_their_sessions_stay(cluster):
+    """Certificates of twelve seconds: the third outlives the first."""
+    set_life(cluster, node_life_s=12)
+    cluster.start()
+    agent = joined(cluster, "web1")
+    seen = {agent.serial()}
+
+    def renewed():
+        seen.add(agent.serial())
+        return len(seen) == 3
+    wait_until(renewed)
+    assert agent.count("a session stands") == 1
+    alive(cluster, "web1")
+    agent.verify()
+    # One enrolment, and the record knows the last one.
+    assert len({each[:16] for each in seen}) == 1
+    wait_until(lambda: next(node for node in pki(cluster)["nodes"] if node["name"] == "web1")
+               ["serial"] == agent.serial().strip().lower())
+
+
+def test_a_node_renews_at_once_when_it_is_asked_to(cluster):
+    cluster.start()
+    agent = joined(cluster, "web1")
+    before = agent.serial()
+    done = cluster.eden("pki", "renew", "--run-dir", agent.run)
+    assert "new certificate" in done.stdout
+    assert agent.serial() != before
+    assert agent.count("a session stands") == 1
+    agent.daemon.stop()
+    off = cluster.eden("pki", "renew", "--run-dir", agent.run, check=False)
+    assert off.returncode == 3
+    assert "E0840" in off.stderr
+
+
+def test_revoking_ends_a_session_that_stands(cluster):
+    cluster.start()
+    agents = [joined(cluster, "web1"), joined(cluster, "web2")]
+    alive(cluster, "web1", "web2")
+    cluster.call("pki", "revoke", "web1")
+    agents[0].daemon.wait_for_log("no session")
+    for text in ("a node is cut off node=web1", "a node is refused node=web1"):
+        cluster.server.wait_for_log(text)
+    assert [agent.count("a session stands") for agent in agents] == [1, 1]
+    assert agents[1].count("no session") == 0
+
+
+def test_a_node_that_slept_past_its_certificate_is_out(cluster):
+    """Stopped for longer than its certificate lives, it cannot renew any more; others go on."""
+    set_life(cluster, node_life_s=10)
+    cluster.start()
+    agent, other = joined(cluster, "web1"), joined(cluster, "web2")
+    agent.daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        text = blocks((agent.state / "agent/node.pem").read_text())[0]
+        wait_until(lambda: subprocess.run(["openssl", "x509", "-noout", "-checkend", "0"],
+                                          input=text, text=True, capture_output=True).returncode)
+    finally:
+        agent.daemon.process.send_signal(signal.SIGCONT)
+    before = agent.serial()
+    agent.daemon.wait_for_log("no session")
+    assert next(node for node in pki(cluster)["nodes"] if node["name"] == "web1")["state"] \
+        == "expired"
+    assert not connects(cluster, *split(agent))
+    assert agent.serial() == before
+    assert other.count("a session stands") == 1
+
+
+def split(agent):
+    """Certificate and key of a node as files of their own."""
+    text = (agent.state / "agent/node.pem").read_text()
+    shown, key = agent.state / "shown.crt", agent.state / "shown.key"
+    shown.write_text(blocks(text)[0])
+    key.write_text(blocks(text, "PRIVATE KEY")[0])
+    return shown, key
