@@ -22,11 +22,13 @@ enum {
 
 typedef struct ApiSettings {
     ClusterStore at;
-    Str cluster;          /* its name */
-    Str store_id;         /* another one after a backup was restored */
-    Admission *admission; /* NULL: nobody can join at present */
-    const CaSet *cas;     /* what stands there may change; NULL: nothing is told of them */
-    const Str *names;     /* under which others reach this API: "eden1.example.org:1338" */
+    Str cluster;           /* its name */
+    Str node;              /* the one that this server is */
+    Str store_id;          /* another one after a backup was restored */
+    const char *directory; /* of the server's own files; NULL: none */
+    Admission *admission;  /* NULL: nobody can join at present */
+    const CaSet *cas;      /* what stands there may change; NULL: nothing is told of them */
+    const Str *names;      /* under which others reach this API: "eden1.example.org:1338" */
     uint32_t name_count;
     SshBack *ssh_back;    /* NULL: nobody is asked over SSH */
     Authority *authority; /* NULL, as the next two: nothing is told of certificates */

@@ -3,14 +3,12 @@
 #include "base/vec.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
+#include "cli/founding_user.h"
 #include "cli/output.h"
 #include "pki/ca.h"
-#include "server/founding.h"
 #include "sys/clock.h"
 #include "sys/machine.h"
-#include "sys/name_service.h"
 #include "sys/network.h"
-#include "sys/privilege.h"
 
 typedef VEC(Str) Names;
 
@@ -68,33 +66,6 @@ static void find_names(Arena *arena, Names *names)
     add_name(arena, names, STR("127.0.0.1"));
 }
 
-static bool find_user(Arena *arena, const char *name, Founding *founding, Error *err)
-{
-    Str line, fields[4];
-    uint64_t user, group;
-    if (!privileges_are_root()) {
-        return true; /* it runs as who founds it */
-    }
-    if (!name_service_ask(arena, "passwd", str_from_c(name), &line, err)) {
-        return error_set(err, ERROR_NOT_FOUND,
-                         "there is no user '%s' for the server to run as; 'useradd --system %s' "
-                         "makes one, or --user names another",
-                         name, name);
-    }
-    uint32_t count = 0;
-    while (count < COUNT_OF(fields) && str_split_next(&line, ':', &fields[count])) {
-        count++;
-    }
-    if (count < COUNT_OF(fields) || !str_to_u64(fields[2], &user) ||
-        !str_to_u64(fields[3], &group) || user >= UINT32_MAX || group >= UINT32_MAX) {
-        return error_set(err, ERROR_INVALID, "the entry of the user '%s' cannot be read", name);
-    }
-    founding->has_user = user != 0;
-    founding->user = (uid_t)user;
-    founding->group = (gid_t)group;
-    return true;
-}
-
 static bool choose(const Invocation *invocation, Names *names, Founding *out, Error *err)
 {
     Arena *arena = invocation->arena;
@@ -126,7 +97,7 @@ static bool choose(const Invocation *invocation, Names *names, Founding *out, Er
     settings->api = str_from_c(invocation_text(invocation, "api"));
     out->state_dir = invocation_text(invocation, "state-dir");
     out->now_ms = clock_now_ms();
-    return find_user(arena, invocation_text(invocation, "user"), out, err);
+    return founding_user_find(arena, invocation_text(invocation, "user"), out, err);
 }
 
 /* --- What is told ------------------------------------------------------------------------------ */
@@ -200,10 +171,7 @@ static const Option options[] = {
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1338",
       .help = "where to listen for those who join" },
-    { .name = "user",
-      .argument = "NAME",
-      .fallback = "eden",
-      .help = "as whom the server runs when root starts it" },
+    FOUNDING_USER_OPTION,
     STATE_DIR_OPTION,
     { .name = "output",
       .letter = 'o',

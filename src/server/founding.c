@@ -1,4 +1,4 @@
-#include "server/founding.h"
+#include "server/founding_inner.h"
 
 #include <stdio.h>
 
@@ -11,16 +11,6 @@
 #include "sys/directory.h"
 #include "sys/loop.h"
 #include "sys/privilege.h"
-
-typedef struct Work {
-    const Founding *founding;
-    ServerSettings settings;
-    Arena arena;
-    Directory server, agent;
-    Credential ca;
-    NodeRecord node;
-    Str report; /* what the agent trusts */
-} Work;
 
 /* --- Certificates ---------------------------------------------------------------------------- */
 
@@ -72,7 +62,7 @@ static bool save_node_state(Work *work, Error *err)
            node_state_save(&work->agent, &state, err);
 }
 
-static bool make_agent(Work *work, Error *err)
+bool work_make_agent(Work *work, Error *err)
 {
     Certificate certificate;
     NodeRecord *node = &work->node;
@@ -86,8 +76,10 @@ static bool make_agent(Work *work, Error *err)
     trust_report_make(&certificate, work->ca.chain, work->founding->now_ms, &report);
     trust_report_print(&report, &text);
     work->report = buf_str(&text);
-    return directory_write(&work->agent, AGENT_BUNDLE,
-                           certificate_pem(&work->arena, &work->ca.chain.items[0]), true, err) &&
+    Buf bundle = buf_make_in(&work->arena, BUF_UNLIMITED);
+    buf_put(&bundle, certificate_pem(&work->arena, &work->ca.chain.items[0]));
+    buf_put(&bundle, work->others);
+    return directory_write(&work->agent, AGENT_BUNDLE, buf_str(&bundle), true, err) &&
            save_node_state(work, err);
 }
 
@@ -105,12 +97,11 @@ static bool make_serving(Work *work, Error *err)
                            err);
 }
 
-static bool make_server(Work *work, Error *err)
+bool work_make_server(Work *work, Error *err)
 {
     Certificate certificate;
     Pin pin;
-    return credential_save(&work->server, SERVER_CA, work->ca.key, work->ca.chain, err) &&
-           make_node(work, &work->server, SERVER_NODE, &certificate, &pin, err) &&
+    return make_node(work, &work->server, SERVER_NODE, &certificate, &pin, err) &&
            make_serving(work, err);
 }
 
@@ -130,8 +121,19 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     loop_stop(write->loop);
 }
 
-/* What an earlier founding left there is of no cluster. */
-static bool write_store(Work *work, Error *err)
+static bool apply(Store *store, Loop *loop, const StoreOp *ops, uint32_t count, Error *err)
+{
+    Write write = { .loop = loop };
+    StoreTxn txn = { .success = ops, .success_count = count };
+    if (!store_txn(store, &txn, written, &write, err)) {
+        return false;
+    }
+    loop_run(loop);
+    *err = write.err;
+    return write.ok;
+}
+
+bool work_write_store(Work *work, bool keep, Error *err)
 {
     AUTO(Loop) *loop = loop_new();
     AUTO(Store) *store = NULL;
@@ -142,48 +144,34 @@ static bool write_store(Work *work, Error *err)
     Str all = STORE_KEYS_PREFIX, name = str_from_c(work->node.name);
     Buf record = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(&work->node, &record);
-    if (!store_open_sqlite(loop, path, NULL, &store, err)) {
-        return false;
-    }
-    Write write = { .loop = loop };
-    StoreOp clear = { .kind = STORE_DELETE, .key = all, .end = store_prefix_end(arena, all) };
-    if (!store_op(store, &clear, written, &write, err)) {
-        return false;
-    }
-    loop_run(loop);
-    if (write.ok) {
-        write.ok = false;
-        const StoreOp puts[] = {
-            { .kind = STORE_PUT,
-              .key = cluster_key_node(arena, STORE_KEYS_PREFIX, name),
-              .value = buf_str(&record) },
-            { .kind = STORE_PUT,
-              .key = cluster_key_trust_of(arena, STORE_KEYS_PREFIX, name),
-              .value = work->report },
-        };
-        StoreTxn txn = { .success = puts, .success_count = COUNT_OF(puts) };
-        if (!store_txn(store, &txn, written, &write, err)) {
-            return false;
-        }
-        loop_run(loop);
-    }
-    *err = write.err;
-    return write.ok;
+    /* What an earlier founding left there is of no cluster. */
+    const StoreOp clear = { .kind = STORE_DELETE, .key = all, .end = store_prefix_end(arena, all) };
+    const StoreOp puts[] = {
+        { .kind = STORE_PUT,
+          .key = cluster_key_node(arena, STORE_KEYS_PREFIX, name),
+          .value = buf_str(&record) },
+        { .kind = STORE_PUT,
+          .key = cluster_key_trust_of(arena, STORE_KEYS_PREFIX, name),
+          .value = work->report },
+    };
+    return store_open_sqlite(loop, path, NULL, &store, err) &&
+           (keep || apply(store, loop, &clear, 1, err)) &&
+           apply(store, loop, puts, COUNT_OF(puts), err);
 }
 
 /* --- All of it ------------------------------------------------------------------------------- */
 
 /* What is the server's, done as the user that it is going to run as. */
-static bool as_server(Work *work, bool (*act)(Work *work, Error *err), Error *err)
+bool work_as_server(Work *work, WorkStep *step, Error *err)
 {
     const Founding *founding = work->founding;
     if (!founding->has_user) {
-        return act(work, err);
+        return step(work, err);
     }
     if (!privileges_lend(founding->user, founding->group, err)) {
         return false;
     }
-    bool ok = act(work, err);
+    bool ok = step(work, err);
     privileges_return();
     return ok;
 }
@@ -216,7 +204,7 @@ static bool refuse_second(const Work *work, Error *err)
     return true;
 }
 
-static bool begin(Work *work, Error *err)
+bool work_begin(Work *work, Error *err)
 {
     NodeRecord *node = &work->node;
     *node = (NodeRecord){ .is_server = true,
@@ -225,34 +213,61 @@ static bool begin(Work *work, Error *err)
     snprintf(node->name, sizeof node->name, "%s", work->settings.node);
     _Static_assert((int)CLUSTER_ID_TEXT <= (int)STORE_ID_MAX,
                    "an id of a cluster is good for a store");
-    return enrolment_make(node->enrolment, err) && cluster_id_make(work->settings.store_id, err) &&
-           ca_make(&work->arena, str_from_c(work->settings.cluster), work->founding->now_ms,
-                   &work->ca, err);
+    return enrolment_make(node->enrolment, err) && cluster_id_make(work->settings.store_id, err);
 }
 
-static bool write_settings(Work *work, Error *err)
+bool work_write_settings(Work *work, Error *err)
 {
     Buf text = buf_make_in(&work->arena, BUF_UNLIMITED);
     server_settings_print(&work->settings, &text);
     return directory_write(&work->server, SERVER_SETTINGS_FILE, buf_str(&text), true, err);
 }
 
+void work_init(Work *work, const Founding *founding)
+{
+    *work = (Work){ .founding = founding,
+                    .settings = founding->settings,
+                    .server = { .descriptor = -1 },
+                    .agent = { .descriptor = -1 } };
+    arena_init(&work->arena, ARENA_UNLIMITED);
+}
+
+void work_clear(Work *work)
+{
+    credential_clear(&work->ca);
+    directory_close(&work->server);
+    directory_close(&work->agent);
+    arena_clear(&work->arena);
+}
+
+bool work_open(Work *work, Error *err)
+{
+    return open_directories(work, err) && refuse_second(work, err);
+}
+
+static bool make_ca(Work *work, Error *err)
+{
+    return ca_make(&work->arena, str_from_c(work->settings.cluster), work->founding->now_ms,
+                   &work->ca, err) &&
+           credential_save(&work->server, SERVER_CA, work->ca.key, work->ca.chain, err);
+}
+
+static bool write_new_store(Work *work, Error *err)
+{
+    return work_write_store(work, false, err);
+}
+
 bool cluster_found(const Founding *founding, Pin *ca, Error *err)
 {
-    Work work = { .founding = founding,
-                  .settings = founding->settings,
-                  .server = { .descriptor = -1 },
-                  .agent = { .descriptor = -1 } };
-    arena_init(&work.arena, ARENA_UNLIMITED);
-    bool ok = open_directories(&work, err) && refuse_second(&work, err) && begin(&work, err) &&
-              as_server(&work, make_server, err) && make_agent(&work, err) &&
-              as_server(&work, write_store, err) && as_server(&work, write_settings, err);
+    Work work;
+    work_init(&work, founding);
+    bool ok = work_open(&work, err) && work_begin(&work, err) &&
+              work_as_server(&work, make_ca, err) && work_as_server(&work, work_make_server, err) &&
+              work_make_agent(&work, err) && work_as_server(&work, write_new_store, err) &&
+              work_as_server(&work, work_write_settings, err);
     if (ok) {
         *ca = work.ca.chain.items[0].pin;
     }
-    credential_clear(&work.ca);
-    directory_close(&work.server);
-    directory_close(&work.agent);
-    arena_clear(&work.arena);
+    work_clear(&work);
     return ok;
 }

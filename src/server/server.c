@@ -328,7 +328,9 @@ static bool listen_api(Server *server, Error *err)
                                          .cas = server->certify.cas });
     server->api = api_new(&(ApiSettings){ .at = server->certify.at,
                                           .cluster = str_from_c(server->settings.cluster),
+                                          .node = str_from_c(server->settings.node),
                                           .store_id = str_from_c(server->settings.store_id),
+                                          .directory = own_path(server, "").data,
                                           .admission = server->admission,
                                           .ssh_back = server->ssh_back,
                                           .cas = server->certify.cas,
@@ -501,7 +503,11 @@ static bool read_files(Server *server, Error *err)
 static bool open_store(Server *server, Error *err)
 {
     const char *path = own_path(server, "/" SERVER_STORE).data;
-    return store_open_sqlite(server->options.loop, path, NULL, &server->store, err);
+    if (!store_open_sqlite(server->options.loop, path, NULL, &server->store, err)) {
+        return false;
+    }
+    directory_drop_drafts(&server->directory); /* nobody else is here now */
+    return true;
 }
 
 /* When no call is under way any more. */

@@ -16,6 +16,7 @@
 #include "sys/file_error.h"
 
 enum {
+    REMOVE_DEPTH = 8, /* directories in directories; ours have two */
     NAME_BYTES = 300,
     NAME_TRIES = 16,
     READ_PIECE = 16 << 10,
@@ -277,6 +278,45 @@ bool directory_remove(const Directory *directory, const char *name, Error *err)
 {
     return unlinkat(directory->descriptor, name, 0) == 0 ||
            directory_error(err, errno, directory, name);
+}
+
+static void remove_below(int parent, const char *name, unsigned depth)
+{
+    int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *stream = descriptor < 0 ? NULL : fdopendir(descriptor);
+    if (stream == NULL) {
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        return;
+    }
+    const struct dirent *entry;
+    while ((entry = readdir(stream)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        if (unlinkat(descriptor, entry->d_name, 0) != 0 && depth > 0) {
+            remove_below(descriptor, entry->d_name, depth - 1);
+        }
+    }
+    closedir(stream);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void directory_remove_child(const Directory *directory, const char *name)
+{
+    remove_below(directory->descriptor, name, REMOVE_DEPTH);
+}
+
+bool directory_move(const Directory *directory, const char *name, const Directory *to,
+                    const char *new_name, Error *err)
+{
+    if (renameat(directory->descriptor, name, to->descriptor, new_name) != 0) {
+        return directory_error(err, errno, directory, name);
+    }
+    (void)!fsync(to->descriptor);
+    (void)!fsync(directory->descriptor);
+    return true;
 }
 
 void directory_drop_drafts(const Directory *directory)

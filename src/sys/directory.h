@@ -42,6 +42,13 @@ MUST_CHECK bool directory_read_private(const Directory *directory, const char *n
 MUST_CHECK bool directory_write(const Directory *directory, const char *name, Str text, bool sync,
                                 Error *err);
 MUST_CHECK bool directory_remove(const Directory *directory, const char *name, Error *err);
+/* A directory in it, with all that is in that; as well as can be, and links are not followed. Fine
+ * when it is not there. */
+void directory_remove_child(const Directory *directory, const char *name);
+/* A file or directory gets another name in another directory of the same file system, at one
+ * moment. */
+MUST_CHECK bool directory_move(const Directory *directory, const char *name, const Directory *to,
+                               const char *new_name, Error *err);
 /* Takes away what writers left that were killed. Nobody may be writing there. */
 void directory_drop_drafts(const Directory *directory);
 /* Bytes of the whole file system that it is on; INT64_MAX when that cannot be told. */

@@ -110,6 +110,23 @@ def joins(command):
     return command.startswith("eden join")
 
 
+def backs_up(command):
+    return command.startswith("eden backup")
+
+
+@pytest.mark.parametrize("command", filter(lambda each: backs_up(each.values[0]), examples()))
+def test_the_example_of_a_backup_works(cluster, command):
+    cluster.start()
+    words = shlex.split(command)[1:]
+    if "create" not in words:
+        cluster.call("backup", "create", "blue.backup")
+    if "restore" in words:
+        words += ["--state-dir", cluster.folder / "fresh", "--user", "root"]
+    else:
+        words += ["--run-dir", cluster.run, "--scratch", cluster.folder]
+    assert "blue" in cluster.eden(*words).stdout
+
+
 @pytest.mark.parametrize("command", filter(lambda each: joins(each.values[0]), examples()))
 def test_the_example_of_joining_works(cluster, eden_path, command):
     cluster.start()
@@ -157,7 +174,7 @@ def test_the_example_of_a_daemon_works(cluster, command):
 
 
 @pytest.mark.parametrize("command", filter(
-    lambda each: not stays(each.values[0]) and not joins(each.values[0]), examples()))
+    lambda each: not any(has(each.values[0]) for has in (stays, joins, backs_up)), examples()))
 def test_the_example_works(eden_path, tmp_path, command, request):
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,7 @@
 #include "sys/directory.h"
 
+#include <unistd.h>
+
 #include "scratch.h"
 
 static void directories_are_made_with_their_parents_for_the_owner_alone(void **state)
@@ -107,11 +109,52 @@ static void a_second_name_stays_with_the_old_content(void **state)
     assert_int_equal(count, 1);
 }
 
+static void a_directory_goes_with_all_that_is_in_it_and_no_more(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) top = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) a = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) b = { .descriptor = -1 };
+    Error err;
+    assert_true(directory_open(scratch->path, &top, &err));
+    assert_true(directory_make_child(&top, "a", &a, &err));
+    assert_true(directory_make_child(&a, "b", &b, &err));
+    assert_true(directory_write(&b, "file", STR("x"), false, &err));
+    assert_true(directory_write(&top, "kept", STR("x"), false, &err));
+    assert_int_equal(symlinkat("../kept", a.descriptor, "link"), 0);
+    assert_int_equal(symlinkat("..", a.descriptor, "up"), 0);
+    directory_remove_child(&top, "a");
+    assert_false(directory_has(&top, "a"));
+    assert_true(directory_has(&top, "kept"));
+    directory_remove_child(&top, "a");
+    directory_remove_child(&top, "kept");
+    assert_true(directory_has(&top, "kept"));
+}
+
+static void what_is_moved_is_in_one_place(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) top = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) a = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) b = { .descriptor = -1 };
+    Error err;
+    assert_true(directory_open(scratch->path, &top, &err));
+    assert_true(directory_make_child(&top, "a", &a, &err));
+    assert_true(directory_make_child(&a, "b", &b, &err));
+    assert_true(directory_move(&a, "b", &top, "c", &err));
+    assert_true(directory_has(&top, "c"));
+    assert_false(directory_has(&a, "b"));
+    assert_false(directory_move(&a, "b", &top, "d", &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+}
+
 #define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(a_directory_goes_with_all_that_is_in_it_and_no_more),
+        SCRATCH_TEST(what_is_moved_is_in_one_place),
         SCRATCH_TEST(directories_are_made_with_their_parents_for_the_owner_alone),
         SCRATCH_TEST(files_are_replaced_whole_and_for_the_owner_alone),
         SCRATCH_TEST(secrets_are_read_only_where_nobody_else_can),

@@ -1,0 +1,137 @@
+#include "cli/backup_print.h"
+
+#include "base/utc.h"
+#include "cli/output.h"
+
+static void set_text(Arena *arena, Map *map, const char *name, const char *text)
+{
+    map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, str_from_c(text))));
+}
+
+static void set_int(Arena *arena, Map *map, const char *name, int64_t number)
+{
+    map_set_str(arena, map, str_from_c(name), value_int(number));
+}
+
+static int64_t size_of(const BackupManifest *manifest)
+{
+    int64_t size = 0;
+    for (uint32_t i = 0; i < BACKUP_PART_COUNT; i++) {
+        size += manifest->parts[i].is_there ? manifest->parts[i].size : 0;
+    }
+    return size;
+}
+
+static void set_manifest(Arena *arena, Map *map, const BackupManifest *manifest)
+{
+    List *parts = list_new(arena, BACKUP_PART_COUNT);
+    for (uint32_t i = 0; i < BACKUP_PART_COUNT; i++) {
+        if (manifest->parts[i].is_there) {
+            Map *part = map_new(arena, 3);
+            set_text(arena, part, "name", backup_part_name((BackupPartKind)i));
+            set_int(arena, part, "size", manifest->parts[i].size);
+            set_text(arena, part, "digest", manifest->parts[i].digest);
+            list_push(arena, parts, value_map(part));
+        }
+    }
+    set_text(arena, map, "cluster", manifest->cluster);
+    set_text(arena, map, "node", manifest->node);
+    set_text(arena, map, "store", manifest->store_id);
+    set_text(arena, map, "version", manifest->version);
+    map_set_str(arena, map, STR("time"), value_string(utc_text(arena, manifest->time_ms)));
+    set_int(arena, map, "revision", manifest->revision);
+    map_set_str(arena, map, STR("parts"), value_list(parts));
+}
+
+static void put_manifest(const Invocation *invocation, const BackupManifest *manifest)
+{
+    Stream *out = invocation->out;
+    Str time = utc_text(invocation->arena, manifest->time_ms);
+    stream_put_format(out, "  cluster     %s, by its server '%s'\n", manifest->cluster,
+                      manifest->node);
+    stream_put_format(out, "  made        %" STR_FMT ", by eden %s\n", STR_ARG(time),
+                      manifest->version);
+    stream_put_format(out, "  store       revision %lld\n", (long long)manifest->revision);
+    stream_put_format(out, "  size        %lld bytes\n", (long long)size_of(manifest));
+}
+
+int backup_print_created(const Invocation *invocation, const char *path,
+                         const BackupManifest *manifest)
+{
+    if (invocation_prints(invocation, "json")) {
+        Arena *arena = invocation->arena;
+        Map *map = map_new(arena, 10);
+        set_text(arena, map, "format", "eden.backup-created/1");
+        set_text(arena, map, "file", path);
+        set_manifest(arena, map, manifest);
+        return output_json(invocation, value_map(map));
+    }
+    stream_put_format(invocation->out, "The backup is in %s.\n", path);
+    put_manifest(invocation, manifest);
+    stream_put_format(invocation->out,
+                      "\nIt holds the key of the CA: whoever has it can become this cluster. Keep "
+                      "it as safe\nas the server, and try it with 'eden backup verify'.\n");
+    return EXIT_OK;
+}
+
+int backup_print_verified(const Invocation *invocation, const char *path,
+                          const BackupContent *content)
+{
+    char pin[PIN_TEXT + 1];
+    pin_text(&content->ca, pin);
+    if (invocation_prints(invocation, "json")) {
+        Arena *arena = invocation->arena;
+        Map *map = map_new(arena, 14);
+        set_text(arena, map, "format", "eden.backup-verified/1");
+        set_text(arena, map, "file", path);
+        set_manifest(arena, map, &content->manifest);
+        set_text(arena, map, "ca_pin", pin);
+        set_int(arena, map, "keys", content->keys);
+        set_int(arena, map, "nodes", content->nodes);
+        set_int(arena, map, "tokens", content->tokens);
+        return output_json(invocation, value_map(map));
+    }
+    stream_put_format(invocation->out, "The backup %s is whole.\n", path);
+    put_manifest(invocation, &content->manifest);
+    stream_put_format(invocation->out, "  CA          %s\n", pin);
+    stream_put_format(invocation->out, "  holds       %lld keys, %lld nodes, %lld tokens\n",
+                      (long long)content->keys, (long long)content->nodes,
+                      (long long)content->tokens);
+    return EXIT_OK;
+}
+
+int backup_print_restored(const Invocation *invocation, const Restored *restored)
+{
+    const BackupContent *content = &restored->content;
+    const ServerSettings *settings = &restored->settings;
+    if (invocation_prints(invocation, "json")) {
+        Arena *arena = invocation->arena;
+        Map *map = map_new(arena, 8);
+        set_text(arena, map, "format", "eden.backup-restored/1");
+        set_text(arena, map, "cluster", settings->cluster);
+        set_text(arena, map, "node", settings->node);
+        set_text(arena, map, "store", settings->store_id);
+        set_int(arena, map, "revision", content->manifest.revision);
+        set_int(arena, map, "keys", content->keys);
+        set_int(arena, map, "nodes", content->nodes);
+        return output_json(invocation, value_map(map));
+    }
+    stream_put_format(invocation->out,
+                      "The cluster '%s' is restored; this machine is its server '%s'.\n",
+                      settings->cluster, settings->node);
+    put_manifest(invocation, &content->manifest);
+    stream_put_format(invocation->out, "  holds       %lld keys, %lld nodes, %lld tokens\n\n",
+                      (long long)content->keys, (long long)content->nodes,
+                      (long long)content->tokens);
+    if (strcmp(settings->node, content->settings.node) != 0) {
+        stream_put_format(
+            invocation->out,
+            "Nodes know their server as '%s' and do not trust another name: they have "
+            "to join again.\n",
+            content->settings.node);
+    }
+    stream_put_format(invocation->out,
+                      "The old server must not run any more. Next: 'systemctl enable --now eden' "
+                      "(or 'eden agent')\nstarts this one.\n");
+    return EXIT_OK;
+}

@@ -1,0 +1,14 @@
+/* What `eden backup` tells, for people and as JSON. Each returns the exit code. */
+#pragma once
+
+#include "cli/invocation.h"
+#include "server/restoring.h"
+
+/* "eden.backup-created/1" */
+int backup_print_created(const Invocation *invocation, const char *path,
+                         const BackupManifest *manifest);
+/* "eden.backup-verified/1" */
+int backup_print_verified(const Invocation *invocation, const char *path,
+                          const BackupContent *content);
+/* "eden.backup-restored/1" */
+int backup_print_restored(const Invocation *invocation, const Restored *restored);

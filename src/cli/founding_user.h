@@ -1,0 +1,15 @@
+/* As whom a server is going to run, of those commands that set one up. */
+#pragma once
+
+#include "cli/command.h"
+#include "server/founding.h"
+
+#define FOUNDING_USER_OPTION                                    \
+    {                                                           \
+        .name = "user", .argument = "NAME", .fallback = "eden", \
+        .help = "as whom the server runs when root starts it"   \
+    }
+
+/* Looked up when root asks; else the server runs as who does. Fails with ERROR_NOT_FOUND and what to
+ * do about it. */
+MUST_CHECK bool founding_user_find(Arena *arena, const char *name, Founding *founding, Error *err);

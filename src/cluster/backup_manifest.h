@@ -1,0 +1,74 @@
+/* What a backup says of itself. Pure.
+ *
+ * A backup is one file:
+ *
+ *     eden.backup/1 LENGTH DIGEST     one line: of the manifest, as 8 digits and as SHA-256
+ *     {"format":"eden.backup/1",...}  the manifest: whose it is, and size and digest of each part
+ *     the parts, one behind the other, and nothing else
+ *
+ * So every byte of it is under some digest, and it can be written and read in one go. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/identity.h"
+#include "sys/sha256.h"
+
+#define BACKUP_FORMAT "eden.backup/1"
+
+enum {
+    BACKUP_LINE = 88,               /* bytes of the first line */
+    BACKUP_MANIFEST_MAX = 16 << 10, /* bytes */
+    BACKUP_VERSION_MAX = 63,
+    BACKUP_STORE_ID_MAX = 63,
+};
+
+/* X(constant, name, whether it must be there, most bytes); in the order of the file, the large one
+ * last. */
+#define BACKUP_PARTS(X)                                  \
+    X(BACKUP_SETTINGS, "server.json", true, 64 << 10)    \
+    X(BACKUP_CA, "ca.pem", true, 64 << 10)               \
+    X(BACKUP_CA_NEXT, "ca-next.pem", false, 64 << 10)    \
+    X(BACKUP_SSH_KEY, "ssh_key", false, 64 << 10)        \
+    X(BACKUP_SSH_PUBLIC, "ssh_key.pub", false, 64 << 10) \
+    X(BACKUP_STORE, "store.db", true, (int64_t)1 << 40)
+
+typedef enum BackupPartKind {
+#define BACKUP_PART_CONSTANT(constant, name, needed, max) constant,
+    BACKUP_PARTS(BACKUP_PART_CONSTANT)
+#undef BACKUP_PART_CONSTANT
+    BACKUP_PART_COUNT
+} BackupPartKind;
+
+const char *backup_part_name(BackupPartKind kind);
+bool backup_part_is_needed(BackupPartKind kind);
+
+typedef struct BackupPart {
+    bool is_there;
+    int64_t size;
+    char digest[SHA256_HEX + 1];
+} BackupPart;
+
+typedef struct BackupManifest {
+    char cluster[CLUSTER_NAME_MAX + 1];
+    char node[NODE_NAME_MAX + 1]; /* the server that made it */
+    char store_id[BACKUP_STORE_ID_MAX + 1];
+    char version[BACKUP_VERSION_MAX + 1]; /* of eden */
+    int64_t time_ms;
+    int64_t revision; /* of the store */
+    BackupPart parts[BACKUP_PART_COUNT];
+} BackupManifest;
+
+/* The first line and the manifest. */
+void backup_head_print(const BackupManifest *manifest, Buf *out);
+
+typedef struct BackupLine {
+    size_t length;
+    char digest[SHA256_HEX + 1];
+} BackupLine;
+
+/* Of BACKUP_LINE bytes, or fewer when there are no more. Fails with ERROR_INVALID for what is no
+ * backup, or one of another version. */
+MUST_CHECK bool backup_line_read(Str line, BackupLine *out, Error *err);
+/* Fails with ERROR_INVALID or ERROR_LIMIT, naming what is wrong. */
+MUST_CHECK bool backup_manifest_read(Arena *arena, Str text, BackupManifest *out, Error *err);

@@ -1,0 +1,166 @@
+#include "cluster/backup_reader.h"
+
+#include "base/bug.h"
+
+enum {
+    STATE_LINE,
+    STATE_MANIFEST,
+    STATE_PART,
+    STATE_OVER,
+    STATE_FAILED,
+};
+
+void backup_reader_init(BackupReader *reader, const BackupSink *sink)
+{
+    *reader = (BackupReader){ .sink = *sink, .head = buf_make(BACKUP_MANIFEST_MAX) };
+    arena_init(&reader->arena, ARENA_UNLIMITED);
+}
+
+void backup_reader_clear(BackupReader *reader)
+{
+    arena_clear(&reader->arena);
+    buf_clear(&reader->head);
+}
+
+/* Gathers up to `wanted` bytes; whether they are all there. */
+static bool gather(BackupReader *reader, Str *bytes, size_t wanted)
+{
+    size_t missing = wanted - reader->head.len;
+    size_t count = bytes->len < missing ? bytes->len : missing;
+    buf_put(&reader->head, str_slice(*bytes, 0, count));
+    *bytes = str_from_offset(*bytes, count);
+    reader->taken += count;
+    return count == missing;
+}
+
+static void begin_part(BackupReader *reader)
+{
+    while (reader->part < BACKUP_PART_COUNT && !reader->manifest.parts[reader->part].is_there) {
+        reader->part++;
+    }
+    if (reader->part == BACKUP_PART_COUNT) {
+        reader->state = STATE_OVER;
+        return;
+    }
+    reader->state = STATE_PART;
+    reader->part_start = reader->taken;
+    reader->left = reader->manifest.parts[reader->part].size;
+    sha256_start(&reader->sha);
+}
+
+static bool end_part(BackupReader *reader, Error *err)
+{
+    char digest[SHA256_HEX + 1];
+    const BackupPart *part = &reader->manifest.parts[reader->part];
+    sha256_finish(&reader->sha, digest);
+    if (!str_eq_c(str_from_c(digest), part->digest)) {
+        return error_set(err, ERROR_INVALID,
+                         "damaged: the part '%s', bytes %llu to %llu of the file, is not what was "
+                         "written",
+                         backup_part_name((BackupPartKind)reader->part),
+                         (unsigned long long)reader->part_start,
+                         (unsigned long long)(reader->taken));
+    }
+    reader->part++;
+    begin_part(reader);
+    return true;
+}
+
+static bool take_manifest(BackupReader *reader, Error *err)
+{
+    char digest[SHA256_HEX + 1];
+    Str text = buf_str(&reader->head);
+    sha256_hex(text, digest);
+    if (!str_eq_c(str_from_c(digest), reader->line.digest)) {
+        return error_set(err, ERROR_INVALID,
+                         "damaged: the manifest, bytes %d to %llu of the file, is not what was "
+                         "written",
+                         BACKUP_LINE, (unsigned long long)reader->taken);
+    }
+    if (!backup_manifest_read(&reader->arena, text, &reader->manifest, err) ||
+        !reader->sink.manifest(reader->sink.context, &reader->manifest, err)) {
+        return false;
+    }
+    buf_clear(&reader->head);
+    begin_part(reader);
+    return true;
+}
+
+static bool take_line(BackupReader *reader, Error *err)
+{
+    if (!backup_line_read(buf_str(&reader->head), &reader->line, err)) {
+        return false;
+    }
+    buf_reset(&reader->head);
+    reader->state = STATE_MANIFEST;
+    return true;
+}
+
+static bool take_part(BackupReader *reader, Str *bytes, Error *err)
+{
+    size_t count = bytes->len < (uint64_t)reader->left ? bytes->len : (size_t)reader->left;
+    Str piece = str_slice(*bytes, 0, count);
+    *bytes = str_from_offset(*bytes, count);
+    reader->taken += count;
+    reader->left -= (int64_t)count;
+    if (count > 0) {
+        sha256_add(&reader->sha, piece);
+        if (!reader->sink.piece(reader->sink.context, (BackupPartKind)reader->part, piece, err)) {
+            return false;
+        }
+    }
+    return reader->left > 0 || end_part(reader, err);
+}
+
+static bool take_some(BackupReader *reader, Str *bytes, Error *err)
+{
+    switch (reader->state) {
+    case STATE_LINE: return !gather(reader, bytes, BACKUP_LINE) || take_line(reader, err);
+    case STATE_MANIFEST:
+        return !gather(reader, bytes, reader->line.length) || take_manifest(reader, err);
+    case STATE_PART: return take_part(reader, bytes, err);
+    case STATE_OVER:
+        return error_set(err, ERROR_INVALID, "damaged: something stands behind byte %llu, its end",
+                         (unsigned long long)reader->taken);
+    default: BUG("a backup that failed is read on");
+    }
+}
+
+bool backup_reader_take(BackupReader *reader, Str bytes, Error *err)
+{
+    while (bytes.len > 0) {
+        if (!take_some(reader, &bytes, err)) {
+            reader->state = STATE_FAILED;
+            return false;
+        }
+    }
+    /* Parts without bytes end where they begin. */
+    while (reader->state == STATE_PART && reader->left == 0) {
+        if (!end_part(reader, err)) {
+            reader->state = STATE_FAILED;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool backup_reader_finish(BackupReader *reader, Error *err)
+{
+    BackupLine line;
+    switch (reader->state) {
+    case STATE_OVER: return true;
+    case STATE_LINE:
+        /* Fails: it is too short. The reason may be a better one. */
+        return backup_line_read(buf_str(&reader->head), &line, err);
+    case STATE_MANIFEST:
+        return error_set(err, ERROR_INVALID, "cut off: it ends at byte %llu, in the manifest",
+                         (unsigned long long)reader->taken);
+    case STATE_PART:
+        return error_set(err, ERROR_INVALID,
+                         "cut off: it ends at byte %llu, in the part '%s', of which %lld bytes are "
+                         "missing",
+                         (unsigned long long)reader->taken,
+                         backup_part_name((BackupPartKind)reader->part), (long long)reader->left);
+    default: BUG("a backup that failed has no end");
+    }
+}

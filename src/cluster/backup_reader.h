@@ -1,0 +1,38 @@
+/* A backup read in one go, piece by piece as it comes, and checked on the way. Pure.
+ *
+ * Whoever takes the parts must not believe any of it before backup_reader_finish: what a part holds
+ * is known to be right when it has ended, and that nothing is missing at the end. */
+#pragma once
+
+#include "cluster/backup_manifest.h"
+
+/* Each may fail with an error of its own, which ends the reading. */
+typedef struct BackupSink {
+    bool (*manifest)(void *context, const BackupManifest *manifest, Error *err);
+    bool (*piece)(void *context, BackupPartKind kind, Str piece, Error *err);
+    void *context;
+} BackupSink;
+
+typedef struct BackupReader {
+    BackupSink sink;
+    Arena arena;
+    Buf head; /* the first line, then the manifest, as far as it is there */
+    BackupLine line;
+    BackupManifest manifest;
+    uint64_t taken;      /* bytes of the file */
+    uint64_t part_start; /* where the part began */
+    int64_t left;        /* bytes of the part */
+    uint32_t part;       /* under way */
+    Sha256 sha;
+    uint8_t state;
+} BackupReader;
+
+/* What the sink's context is stays the caller's. */
+void backup_reader_init(BackupReader *reader, const BackupSink *sink);
+void backup_reader_clear(BackupReader *reader);
+DEFINE_AUTO_CLEAR(BackupReader, backup_reader_clear)
+
+/* Fails with ERROR_INVALID or ERROR_LIMIT, naming the place; then it is over. */
+MUST_CHECK bool backup_reader_take(BackupReader *reader, Str bytes, Error *err);
+/* The file has ended. */
+MUST_CHECK bool backup_reader_finish(BackupReader *reader, Error *err);

@@ -1,0 +1,269 @@
+#include "server/backup_content.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "cluster/backup_reader.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/node_record.h"
+#include "pki/ca.h"
+#include "pki/rotation.h"
+#include "server/founding.h"
+#include "store/store.h"
+#include "sys/file_draft.h"
+#include "sys/loop.h"
+
+enum {
+    PIECE = 256 << 10
+};
+
+/* --- Taking apart ---------------------------------------------------------------------------- */
+
+typedef struct Unpacking {
+    Arena arena;
+    const char *folder;
+    BackupManifest *manifest;
+    FileDraft *draft; /* of the part under way */
+    int part;         /* -1: none was yet */
+} Unpacking;
+
+static bool take_manifest(void *context, const BackupManifest *manifest, Error *err)
+{
+    Unpacking *unpacking = context;
+    *unpacking->manifest = *manifest;
+    return true;
+}
+
+static bool keep_part(Unpacking *unpacking, Error *err)
+{
+    FileDraft *draft = TAKE(unpacking->draft);
+    bool ok = draft == NULL || file_draft_keep(draft, err);
+    file_draft_close(draft);
+    return ok;
+}
+
+static bool take_piece(void *context, BackupPartKind kind, Str piece, Error *err)
+{
+    Unpacking *unpacking = context;
+    if ((int)kind != unpacking->part) {
+        Str path =
+            arena_format(&unpacking->arena, "%s/%s", unpacking->folder, backup_part_name(kind));
+        if (!keep_part(unpacking, err) ||
+            !file_draft_open(path.data, 0600, false, &unpacking->draft, err)) {
+            return false;
+        }
+        unpacking->part = (int)kind;
+    }
+    return file_draft_put(unpacking->draft, piece, err);
+}
+
+static bool read_all(BackupReader *reader, FileReader *backup, Error *err)
+{
+    char *piece = malloc(PIECE);
+    size_t got = 0;
+    if (piece == NULL) {
+        memory_exhausted(PIECE);
+    }
+    bool ok;
+    do {
+        ok = file_reader_next(backup, piece, PIECE, &got, err) &&
+             backup_reader_take(reader, str_from(piece, got), err);
+    } while (ok && got > 0);
+    free(piece);
+    return ok && backup_reader_finish(reader, err);
+}
+
+bool backup_unpack(FileReader *backup, const char *folder, BackupManifest *out, Error *err)
+{
+    Unpacking unpacking = { .folder = folder, .manifest = out, .part = -1 };
+    AUTO_CLEAR(BackupReader) reader;
+    arena_init(&unpacking.arena, ARENA_UNLIMITED);
+    backup_reader_init(&reader, &(BackupSink){ take_manifest, take_piece, &unpacking });
+    bool ok = read_all(&reader, backup, err) && keep_part(&unpacking, err);
+    file_draft_close(unpacking.draft);
+    arena_clear(&unpacking.arena);
+    return ok;
+}
+
+/* --- The store ------------------------------------------------------------------------------- */
+
+typedef struct Look {
+    Loop *loop;
+    Arena *arena;
+    BackupContent *content;
+    bool has_rotation;
+    Rotation rotation;
+    bool ok;
+    Error err;
+} Look;
+
+enum {
+    OP_KEYS,
+    OP_NODES,
+    OP_TOKENS,
+    OP_ROTATION,
+    OP_COUNT
+};
+
+static bool read_nodes(Look *look, const StoreOpReply *reply, Error *err)
+{
+    for (uint32_t i = 0; i < reply->kv_count; i++) {
+        KeyKind kind;
+        Str parts[KEYS_PARTS_MAX];
+        NodeRecord record;
+        const StoreKv *kv = &reply->kvs[i];
+        if (key_parse(look->arena, STORE_KEYS_PREFIX, kv->key, &kind, parts) && kind == KEY_NODE) {
+            if (!node_record_read(look->arena, kv->value, &record, err)) {
+                return error_wrap(err, "the record of the node '%" STR_FMT "'", STR_ARG(parts[0]));
+            }
+            look->content->nodes++;
+        }
+    }
+    return true;
+}
+
+static void looked(void *context, const StoreReply *reply, const Error *err)
+{
+    Look *look = context;
+    look->ok = err == NULL;
+    if (err != NULL) {
+        look->err = *err;
+    } else {
+        const StoreOpReply *rotation = &reply->ops[OP_ROTATION];
+        look->content->keys = reply->ops[OP_KEYS].count;
+        look->content->tokens = reply->ops[OP_TOKENS].count;
+        look->has_rotation = rotation->kv_count > 0;
+        look->ok = read_nodes(look, &reply->ops[OP_NODES], &look->err) &&
+                   (!look->has_rotation || rotation_read(look->arena, rotation->kvs[0].value,
+                                                         &look->rotation, &look->err));
+    }
+    loop_stop(look->loop);
+}
+
+static bool look_at_store(Look *look, const char *folder, const BackupManifest *manifest,
+                          Error *err)
+{
+    AUTO(Loop) *loop = loop_new();
+    AUTO(Store) *store = NULL;
+    Arena *arena = look->arena;
+    Str nodes = cluster_key_node_all(arena, STORE_KEYS_PREFIX);
+    Str tokens = cluster_key_token_all(arena, STORE_KEYS_PREFIX);
+    const StoreOp ops[OP_COUNT] = {
+        [OP_KEYS] = { .kind = STORE_RANGE, .key = STORE_ALL, .end = STORE_ALL, .count_only = true },
+        [OP_NODES] = { .kind = STORE_RANGE, .key = nodes, .end = store_prefix_end(arena, nodes) },
+        [OP_TOKENS] = { .kind = STORE_RANGE,
+                        .key = tokens,
+                        .end = store_prefix_end(arena, tokens),
+                        .count_only = true },
+        [OP_ROTATION] = { .kind = STORE_RANGE,
+                          .key = cluster_key_rotation(arena, STORE_KEYS_PREFIX) },
+    };
+    StoreTxn txn = { .success = ops, .success_count = OP_COUNT };
+    Str opened = arena_format(arena, "%s/" BACKUP_OPENED, folder);
+    Str snapshot = arena_format(arena, "%s/%s", folder, backup_part_name(BACKUP_STORE));
+    Str digest = str_from_c(manifest->parts[BACKUP_STORE].digest);
+    look->loop = loop;
+    if (!store_restore(opened.data, snapshot.data, digest, err) ||
+        !store_open_sqlite(loop, opened.data, NULL, &store, err) ||
+        !store_txn(store, &txn, looked, look, err)) {
+        return false;
+    }
+    loop_run(loop);
+    *err = look->err;
+    if (!look->ok) {
+        return false;
+    }
+    int64_t revision = store_status(store).revision;
+    return revision == manifest->revision ||
+           error_set(err, ERROR_INVALID, "it is of revision %lld, the manifest says %lld",
+                     (long long)revision, (long long)manifest->revision);
+}
+
+/* --- The CA ---------------------------------------------------------------------------------- */
+
+static bool load_ca(Arena *arena, const Directory *folder, BackupPartKind kind,
+                    const BackupManifest *manifest, Credential *out, Error *err)
+{
+    const char *name = backup_part_name(kind);
+    if (!manifest->parts[kind].is_there) {
+        return true;
+    }
+    if (!credential_load(folder, name, arena, out, err)) {
+        return false;
+    }
+    const Certificate *own = &out->chain.items[0];
+    Str subject = arena_format(arena, "CN=eden %s", manifest->cluster);
+    if (!own->is_ca || !str_eq(own->subject, subject)) {
+        return error_set(err, ERROR_INVALID,
+                         "%s: its certificate is not that of the CA of the cluster '%s' but of "
+                         "'%" STR_FMT "'",
+                         name, manifest->cluster, STR_ARG(own->subject));
+    }
+    return true;
+}
+
+/* Which one signs, and whether all that the store counts on are there. */
+static bool judge_cas(const Look *look, const Credential *ca, const Credential *next, Error *err)
+{
+    const Credential *of[] = { ca, next };
+    BackupContent *content = look->content;
+    content->ca = ca->chain.items[0].pin;
+    if (!look->has_rotation) {
+        return true;
+    }
+    const Pin *issuer = rotation_issuer(&look->rotation);
+    for (size_t i = 0; i < COUNT_OF(of); i++) {
+        if (of[i]->key != NULL && pin_equal(&of[i]->chain.items[0].pin, issuer)) {
+            content->ca = *issuer;
+            content->is_next = i == 1;
+            return true;
+        }
+    }
+    char text[PIN_TEXT + 1];
+    pin_text(issuer, text);
+    return error_set(err, ERROR_INVALID,
+                     "the CA that the store says signs certificates, %s, is not among the parts",
+                     text);
+}
+
+static bool check_cas(Arena *arena, const Directory *folder, const Look *look, Error *err)
+{
+    Credential ca = { 0 }, next = { 0 };
+    const BackupManifest *manifest = &look->content->manifest;
+    bool ok = load_ca(arena, folder, BACKUP_CA, manifest, &ca, err) &&
+              load_ca(arena, folder, BACKUP_CA_NEXT, manifest, &next, err) &&
+              judge_cas(look, &ca, &next, err);
+    credential_clear(&ca);
+    credential_clear(&next);
+    return ok;
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
+
+static bool read_settings(Arena *arena, const Directory *folder, BackupContent *content, Error *err)
+{
+    Str text;
+    if (!directory_read(folder, arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text, err) ||
+        !server_settings_read(arena, text, &content->settings, err)) {
+        return false;
+    }
+    return strcmp(content->settings.cluster, content->manifest.cluster) == 0 ||
+           error_set(err, ERROR_INVALID,
+                     SERVER_SETTINGS_FILE ": it is of the cluster '%s', the manifest of '%s'",
+                     content->settings.cluster, content->manifest.cluster);
+}
+
+bool backup_check(Arena *arena, const char *folder, const BackupManifest *manifest,
+                  BackupContent *out, Error *err)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    *out = (BackupContent){ .manifest = *manifest };
+    Look look = { .arena = arena, .content = out };
+    if (!directory_open(folder, &directory, err) || !read_settings(arena, &directory, out, err)) {
+        return false;
+    }
+    if (!look_at_store(&look, folder, manifest, err)) {
+        return error_wrap(err, "the part '%s'", backup_part_name(BACKUP_STORE));
+    }
+    return check_cas(arena, &directory, &look, err);
+}

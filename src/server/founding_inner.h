@@ -1,0 +1,39 @@
+/* Between founding.c and restoring.c: the steps that a cluster on this machine is made of, whether its
+ * CA and its store are new or come from a backup. */
+#pragma once
+
+#include "cluster/node_record.h"
+#include "pki/credential.h"
+#include "server/founding.h"
+
+typedef struct Work {
+    const Founding *founding;
+    ServerSettings settings;
+    Arena arena;
+    Directory server, agent;
+    Credential ca; /* the one that signs */
+    NodeRecord node;
+    Str report; /* of what the node trusts */
+    Str others; /* certificates of CAs that are trusted beside it; PEM */
+} Work;
+
+void work_init(Work *work, const Founding *founding);
+void work_clear(Work *work);
+
+typedef bool WorkStep(Work *work, Error *err);
+
+/* The directories, made when they are missing; ERROR_CONFLICT where a cluster is already. */
+MUST_CHECK bool work_open(Work *work, Error *err);
+/* Does a step as the user that the server is going to run as. */
+MUST_CHECK bool work_as_server(Work *work, WorkStep *step, Error *err);
+/* The node's record as far as it is known, and an id for the store. */
+MUST_CHECK bool work_begin(Work *work, Error *err);
+/* Keys and certificates of the server, by the CA; as the server. */
+MUST_CHECK bool work_make_server(Work *work, Error *err);
+/* Those of the agent of this machine, and what it knows. */
+MUST_CHECK bool work_make_agent(Work *work, Error *err);
+/* Puts the node into the store, without anything else that is there, or, with `keep`, beside it; as
+ * the server. */
+MUST_CHECK bool work_write_store(Work *work, bool keep, Error *err);
+/* Last: from now on it is a cluster. As the server. */
+MUST_CHECK bool work_write_settings(Work *work, Error *err);

@@ -1,0 +1,212 @@
+#include "server/restoring.h"
+
+#include <stdio.h>
+
+#include "cluster/cluster_keys.h"
+#include "cluster/nodes.h"
+#include "server/founding_inner.h"
+#include "store/store.h"
+#include "sys/loop.h"
+
+#define FOLDER "restore" /* of the server's directory, until it is done */
+
+typedef struct Restore {
+    Work work; /* first: steps get this */
+    Arena *arena;
+    const Restoring *restoring;
+    Restored *out;
+    FileReader *backup; /* opened as who restores, who alone may read it */
+    const char *folder;
+    Directory unpacked;
+} Restore;
+
+/* --- What is there ---------------------------------------------------------------------------- */
+
+static bool unpack(Work *work, Error *err)
+{
+    Restore *restore = (Restore *)work;
+    BackupManifest manifest;
+    directory_remove_child(&work->server, FOLDER);
+    restore->folder =
+        arena_format(restore->arena, "%s/" SERVER_DIRECTORY "/" FOLDER, work->founding->state_dir)
+            .data;
+    return directory_make_child(&work->server, FOLDER, &restore->unpacked, err) &&
+           ((backup_unpack(restore->backup, restore->folder, &manifest, err) &&
+             backup_check(restore->arena, restore->folder, &manifest, &restore->out->content,
+                          err)) ||
+            error_wrap(err, "%s", restore->restoring->backup));
+}
+
+static void choose_settings(Restore *restore)
+{
+    const ServerSettings *wanted = &restore->restoring->founding.settings;
+    ServerSettings settings = restore->out->content.settings;
+    if (wanted->node[0] != '\0') {
+        memcpy(settings.node, wanted->node, sizeof settings.node);
+    }
+    settings.rpc = wanted->rpc.len > 0 ? wanted->rpc : settings.rpc;
+    settings.api = wanted->api.len > 0 ? wanted->api : settings.api;
+    if (wanted->name_count > 0) {
+        settings.names = wanted->names;
+        settings.name_count = wanted->name_count;
+    }
+    restore->work.settings = settings;
+}
+
+/* --- Taking it over --------------------------------------------------------------------------- */
+
+static bool copy_part(Restore *restore, BackupPartKind kind, Error *err)
+{
+    const char *name = backup_part_name(kind);
+    const BackupPart *part = &restore->out->content.manifest.parts[kind];
+    Str text;
+    if (!part->is_there) {
+        return true;
+    }
+    return directory_read(&restore->unpacked, &restore->work.arena, name, (size_t)part->size + 1,
+                          &text, err) &&
+           directory_write(&restore->work.server, name, text, true, err);
+}
+
+/* Both CAs when the cluster was between two: certificates are from the one that signs. */
+static bool take_cas(Restore *restore, Error *err)
+{
+    Work *work = &restore->work;
+    const BackupContent *content = &restore->out->content;
+    BackupPartKind signs = content->is_next ? BACKUP_CA_NEXT : BACKUP_CA;
+    BackupPartKind other = content->is_next ? BACKUP_CA : BACKUP_CA_NEXT;
+    Credential beside = { 0 };
+    if (!credential_load(&work->server, backup_part_name(signs), &work->arena, &work->ca, err)) {
+        return false;
+    }
+    if (!content->manifest.parts[other].is_there) {
+        return true;
+    }
+    if (!credential_load(&work->server, backup_part_name(other), &work->arena, &beside, err)) {
+        return false;
+    }
+    work->others = certificate_pem(&work->arena, &beside.chain.items[0]);
+    credential_clear(&beside);
+    return true;
+}
+
+static bool take_parts(Work *work, Error *err)
+{
+    Restore *restore = (Restore *)work;
+    static const BackupPartKind kinds[] = { BACKUP_CA, BACKUP_CA_NEXT, BACKUP_SSH_KEY,
+                                            BACKUP_SSH_PUBLIC };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (!copy_part(restore, kinds[i], err)) {
+            return false;
+        }
+    }
+    directory_remove_child(&work->server, SERVER_STORE);
+    return directory_move(&restore->unpacked, BACKUP_OPENED, &work->server, SERVER_STORE, err) &&
+           take_cas(restore, err) && work_make_server(work, err);
+}
+
+/* --- The store -------------------------------------------------------------------------------- */
+
+/* The node of this server as it was. */
+typedef struct Before {
+    Loop *loop;
+    Work *work;
+    bool ok;
+    Error err;
+} Before;
+
+/* A server that keeps its name keeps its labels. */
+static void found(void *context, const StoreReply *reply, const Error *err)
+{
+    Before *before = context;
+    NodeRecord *node = &before->work->node, record;
+    before->ok = err == NULL;
+    if (err != NULL) {
+        before->err = *err;
+    } else if (reply->ops[0].kv_count > 0) {
+        Str text = arena_copy(&before->work->arena, reply->ops[0].kvs[0].value);
+        before->ok = node_record_read(&before->work->arena, text, &record, &before->err);
+        node->labels = before->ok ? record.labels : node->labels;
+        node->joined_ms = before->ok ? record.joined_ms : node->joined_ms;
+    }
+    loop_stop(before->loop);
+}
+
+static void removed(void *context, const Error *err)
+{
+    Before *before = context;
+    before->ok = err == NULL || err->kind == ERROR_NOT_FOUND;
+    before->err = err == NULL ? before->err : *err;
+    loop_stop(before->loop);
+}
+
+static bool take_over(Restore *restore, Error *err)
+{
+    AUTO(Loop) *loop = loop_new();
+    AUTO(Store) *store = NULL;
+    Work *work = &restore->work;
+    Arena *arena = &work->arena;
+    Str path =
+        arena_format(arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE, work->founding->state_dir);
+    Str name = str_from_c(restore->out->content.settings.node);
+    Before before = { .loop = loop, .work = work };
+    if (!store_open_sqlite(loop, path.data, NULL, &store, err)) {
+        return false;
+    }
+    if (str_eq_c(name, work->settings.node)) {
+        if (!store_get(store, cluster_key_node(arena, STORE_KEYS_PREFIX, name), found, &before,
+                       err)) {
+            return false;
+        }
+    } else {
+        ClusterStore at = { loop, store, STORE_KEYS_PREFIX };
+        nodes_remove(&at, name, removed, &before);
+    }
+    loop_run(loop);
+    *err = before.err;
+    return before.ok;
+}
+
+static bool write_store(Work *work, Error *err)
+{
+    return take_over((Restore *)work, err) && work_write_store(work, true, err);
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static bool finish(Work *work, Error *err)
+{
+    Restore *restore = (Restore *)work;
+    if (!work_write_settings(work, err)) {
+        return false;
+    }
+    directory_close(&restore->unpacked);
+    directory_remove_child(&work->server, FOLDER);
+    return true;
+}
+
+bool cluster_restore(Arena *arena, const Restoring *restoring, Restored *out, Error *err)
+{
+    Restore restore = {
+        .arena = arena, .restoring = restoring, .out = out, .unpacked = { .descriptor = -1 }
+    };
+    Work *work = &restore.work;
+    work_init(work, &restoring->founding);
+    bool ok = file_reader_open(restoring->backup, &restore.backup, err) && work_open(work, err) &&
+              work_as_server(work, unpack, err);
+    if (ok) {
+        choose_settings(&restore);
+        ok = work_begin(work, err) && work_as_server(work, take_parts, err) &&
+             work_make_agent(work, err) && work_as_server(work, write_store, err) &&
+             work_as_server(work, finish, err);
+    }
+    if (ok) {
+        out->settings = work->settings;
+    } else if (work->server.descriptor >= 0) {
+        directory_remove_child(&work->server, FOLDER);
+    }
+    file_reader_close(restore.backup);
+    directory_close(&restore.unpacked);
+    work_clear(work);
+    return ok;
+}

@@ -1,0 +1,92 @@
+/* Any bytes as a backup. The first byte says how they are taken: as a whole file, or as a manifest
+ * with the bytes of parts behind a line feed, for which the first line is made, since no chance finds
+ * a digest. Reading it in pieces of any size comes to the same end. */
+#include <stdio.h>
+
+#include "base/bug.h"
+#include "cluster/backup_reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct Seen {
+    BackupManifest manifest;
+    int64_t sizes[BACKUP_PART_COUNT];
+} Seen;
+
+static bool take_manifest(void *context, const BackupManifest *manifest, Error *err)
+{
+    Seen *seen = context;
+    seen->manifest = *manifest;
+    return true;
+}
+
+static bool take_piece(void *context, BackupPartKind kind, Str piece, Error *err)
+{
+    Seen *seen = context;
+    seen->sizes[kind] += (int64_t)piece.len;
+    BUG_IF(!seen->manifest.parts[kind].is_there);
+    BUG_IF(seen->sizes[kind] > seen->manifest.parts[kind].size);
+    return true;
+}
+
+static bool read_file(Str file, size_t piece, Seen *seen, Error *err)
+{
+    AUTO_CLEAR(BackupReader) reader;
+    *seen = (Seen){ 0 };
+    backup_reader_init(&reader, &(BackupSink){ take_manifest, take_piece, seen });
+    while (file.len > 0) {
+        if (!backup_reader_take(&reader, str_slice(file, 0, piece), err)) {
+            return false;
+        }
+        file = str_from_offset(file, piece);
+    }
+    return backup_reader_finish(&reader, err);
+}
+
+static void read_manifest(Arena *arena, Str text)
+{
+    BackupManifest manifest, again;
+    Error err = { 0 };
+    if (!backup_manifest_read(arena, text, &manifest, &err)) {
+        BUG_IF(err.kind != ERROR_INVALID && err.kind != ERROR_LIMIT);
+        return;
+    }
+    Buf printed = buf_make_in(arena, BUF_UNLIMITED), second = buf_make_in(arena, BUF_UNLIMITED);
+    backup_head_print(&manifest, &printed);
+    if (!backup_manifest_read(arena, str_from_offset(buf_str(&printed), BACKUP_LINE), &again,
+                              &err)) {
+        BUG("%s", err.text);
+    }
+    backup_head_print(&again, &second);
+    BUG_IF(!str_eq(buf_str(&printed), buf_str(&second)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str text = str_from((const char *)data, size);
+    Str file = str_from_offset(text, 1);
+    Buf made = buf_make_in(&arena, BUF_UNLIMITED);
+    Seen whole, parts;
+    Error err = { 0 }, err_parts = { 0 };
+    if (size > 0 && data[0] % 2 == 1) {
+        size_t end = str_find(file, STR("\n"), 0);
+        Str manifest = str_slice(file, 0, end == STR_NOT_FOUND ? file.len : end + 1);
+        char digest[SHA256_HEX + 1];
+        sha256_hex(manifest, digest);
+        read_manifest(&arena, manifest);
+        buf_put_format(&made, BACKUP_FORMAT " %08zu %s\n", manifest.len, digest);
+        buf_put(&made, file);
+        file = buf_str(&made);
+    }
+    bool ok = read_file(file, SIZE_MAX, &whole, &err);
+    bool ok_parts = read_file(file, size > 0 ? data[0] / 2 + 1 : 1, &parts, &err_parts);
+    BUG_IF(ok != ok_parts || err.kind != err_parts.kind);
+    BUG_IF(!ok && err.kind != ERROR_INVALID && err.kind != ERROR_LIMIT);
+    for (uint32_t i = 0; ok && i < BACKUP_PART_COUNT; i++) {
+        BUG_IF(whole.sizes[i] !=
+               (whole.manifest.parts[i].is_there ? whole.manifest.parts[i].size : 0));
+    }
+    return 0;
+}

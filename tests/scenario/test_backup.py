@@ -1,0 +1,312 @@
+"""`eden backup`: a running server becomes a file, and a fresh machine becomes that server."""
+
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import daemons
+import pytest
+
+from asking import ask, get, put
+
+VALUE = "v" * 5000
+
+
+@pytest.fixture
+def cluster(cluster):
+    cluster.start()
+    return cluster
+
+
+def create(cluster, *args):
+    """A backup, as what was printed."""
+    return json.loads(cluster.call("backup", "create", *args, "-o", "json").stdout)
+
+
+def verify(cluster, path, check=False):
+    return cluster.eden("backup", "verify", path, "--scratch", cluster.folder, check=check)
+
+
+def restore(cluster, path, state, *args, check=True):
+    return cluster.eden("backup", "restore", path, "--state-dir", state, "--user", "root", "-o",
+                        "json", *args, check=check)
+
+
+class Restored(daemons.Cluster):
+    """The cluster on another machine, which is another folder here."""
+
+    def __init__(self, cluster, name="restored"):
+        self.eden_path, self.folder = cluster.eden_path, cluster.folder
+        self.state, self.run = cluster.folder / name / "state", cluster.folder / name / "run"
+        self.daemons, self.server = [], None
+
+
+@pytest.fixture
+def fresh(cluster):
+    other = Restored(cluster)
+    yield other
+    other.close()
+
+
+def test_what_was_there_is_there_again(cluster, fresh):
+    for i in range(50):
+        put(cluster, f"/t/{i}", VALUE + str(i))
+    ask(cluster, "PATCH", "/v1/nodes/s1", {"labels": {"role": "server"}})
+    token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)
+    made = create(cluster, "blue.backup")
+    assert made["cluster"] == "blue" and made["node"] == "s1"
+    assert os.stat(cluster.folder / "blue.backup").st_mode & 0o777 == 0o600
+    put(cluster, "/t/0", "after the backup")
+    cluster.server.stop()
+
+    checked = json.loads(cluster.eden("backup", "verify", "blue.backup", "--scratch", ".", "-o",
+                                      "json").stdout)
+    assert checked["nodes"] == 1 and checked["tokens"] == 1 and checked["keys"] > 50
+    assert checked["ca_pin"] == cluster.founded["ca_pin"]
+
+    done = json.loads(restore(cluster, "blue.backup", fresh.state).stdout)
+    assert done["revision"] == made["revision"] and done["store"] != made["store"]
+    assert not (fresh.state / "server/restore").exists()
+    fresh.start()
+    for i in range(50):
+        assert get(fresh, f"/t/{i}") == VALUE + str(i)
+    tokens = ask(fresh, "GET", "/v1/tokens")[1]["tokens"]
+    assert [each["id"] for each in tokens] == [token["id"]]
+    node = ask(fresh, "GET", "/v1/nodes/s1")[1]["node"]
+    assert node["labels"] == {"role": "server"} and node["server"]
+    assert put(fresh, "/t/new", "1") > made["revision"]
+
+
+def test_the_restored_server_has_keys_of_its_own_and_the_same_ca(cluster, fresh):
+    create(cluster, "blue.backup")
+    cluster.server.stop()
+    restore(cluster, "blue.backup", fresh.state)
+
+    def read(world, name):
+        return (world.state / name).read_bytes()
+
+    assert read(cluster, "server/ca.pem") == read(fresh, "server/ca.pem")
+    for name in ("server/node.pem", "server/serving.pem", "agent/node.pem"):
+        assert read(cluster, name) != read(fresh, name)
+    assert read(cluster, "agent/ca.pem") == read(fresh, "agent/ca.pem")
+    for name in ("server/server.json", "server/ca.pem", "agent/node.pem"):
+        assert os.stat(fresh.state / name).st_mode & 0o777 == 0o600
+
+
+def test_another_name_takes_the_place_of_the_old_server(cluster, fresh):
+    create(cluster, "blue.backup")
+    cluster.server.stop()
+    done = restore(cluster, "blue.backup", fresh.state, "--name", "s2", "--address", "localhost",
+                   "--rpc", "127.0.0.1:0", "--api", "127.0.0.1:0")
+    assert json.loads(done.stdout)["node"] == "s2"
+    fresh.start()
+    nodes = ask(fresh, "GET", "/v1/nodes")[1]["nodes"]
+    assert [(node["name"], node["server"]) for node in nodes] == [("s2", True)]
+    settings = json.loads((fresh.state / "server/server.json").read_text())
+    assert settings["names"] == ["localhost"]
+
+
+def test_a_watch_is_told_that_the_store_is_another_one(cluster, fresh):
+    """The same revisions mean something else now."""
+    create(cluster, "blue.backup")
+    store = json.loads((cluster.state / "server/server.json").read_text())["store"]
+    restore(cluster, "blue.backup", fresh.state)
+    assert json.loads((fresh.state / "server/server.json").read_text())["store"] != store
+
+
+def test_a_file_is_called_by_cluster_and_time(cluster):
+    made = create(cluster)
+    assert re.fullmatch(r"blue-\d{8}T\d{6}Z\.eden-backup", made["file"])
+    text = cluster.call("backup", "create", "second").stdout
+    assert "It holds the key of the CA" in text
+
+
+def test_nothing_is_replaced(cluster):
+    (cluster.folder / "taken").write_text("mine")
+    done = cluster.call("backup", "create", "taken", check=False)
+    assert done.returncode == 5 and (cluster.folder / "taken").read_text() == "mine"
+
+
+def test_without_a_server_there_is_none(cluster):
+    cluster.server.stop()
+    done = cluster.call("backup", "create", "x", check=False)
+    assert done.returncode == 3
+    assert os.listdir(cluster.folder).count("x") == 0
+
+
+def test_no_cluster_is_restored_over_another(cluster):
+    create(cluster, "blue.backup")
+    before = (cluster.state / "server/server.json").read_bytes()
+    done = restore(cluster, "blue.backup", cluster.state, check=False)
+    assert done.returncode == 5 and "there is a cluster already" in done.stdout
+    assert (cluster.state / "server/server.json").read_bytes() == before
+
+
+# --- Files that are no good ----------------------------------------------------------------------
+
+LINE = 88
+
+
+def manifest_of(data):
+    length = int(data[14:22])
+    return json.loads(data[LINE:LINE + length]), data[LINE + length:]
+
+
+def with_manifest(manifest, rest):
+    """A file whose manifest says something else, and whose digests fit it."""
+    text = json.dumps(manifest).encode()
+    digest = hashlib.sha256(text).hexdigest()
+    return f"eden.backup/1 {len(text):08} {digest}\n".encode() + text + rest
+
+
+def refused(cluster, data, *words):
+    """Neither verified nor restored, with these words."""
+    (cluster.folder / "bad").write_bytes(data)
+    done = verify(cluster, "bad")
+    assert done.returncode == 1
+    for word in words:
+        assert word in done.stderr, done.stderr
+    done = restore(cluster, "bad", cluster.folder / "none/state", check=False)
+    assert done.returncode == 1 and "E0873" in done.stdout
+    assert not (cluster.folder / "none/state/server/server.json").exists()
+    assert not (cluster.folder / "none/state/server/restore").exists()
+    assert not [name for name in os.listdir(cluster.folder) if name.startswith("eden-verify")]
+
+
+def test_damage_is_told_with_its_place(cluster):
+    put(cluster, "/t", VALUE)
+    create(cluster, "good")
+    data = (cluster.folder / "good").read_bytes()
+    manifest, rest = manifest_of(data)
+    head = len(data) - len(rest)
+    store = len(data) - manifest["parts"][-1]["size"]
+
+    def flipped(place):
+        return data[:place] + bytes([data[place] ^ 1]) + data[place + 1:]
+
+    refused(cluster, b"", "E0872", "no backup of eden")
+    refused(cluster, b"hello\n" * 100, "no backup of eden")
+    refused(cluster, data[:50], "damaged or cut off")
+    refused(cluster, data[:LINE + 10], "cut off", "manifest")
+    refused(cluster, data[:head + 5], "cut off", "'server.json'")
+    refused(cluster, data[:-1], "cut off", "'store.db'", "1 bytes are missing")
+    refused(cluster, data + b"x", "something stands behind")
+    refused(cluster, flipped(LINE + 20), "damaged: the manifest")
+    refused(cluster, flipped(head + 5), "damaged: the part 'server.json'")
+    refused(cluster, flipped(store + 1000), "damaged: the part 'store.db'", f"bytes {store} to")
+    refused(cluster, flipped(30), "damaged")
+    refused(cluster, data.replace(b"eden.backup/1 ", b"eden.backup/9 ", 1), "another version")
+
+
+def test_a_manifest_that_lies_is_refused(cluster):
+    create(cluster, "good")
+    manifest, rest = manifest_of((cluster.folder / "good").read_bytes())
+    sizes = [part["size"] for part in manifest["parts"]]
+
+    def lie(**changes):
+        return with_manifest({**manifest, **changes}, rest)
+
+    refused(cluster, lie(format="eden.backup/2"), "eden.backup/2")
+    refused(cluster, lie(cluster="../../etc"), "manifest")
+    refused(cluster, lie(cluster="green"), "green")
+    refused(cluster, lie(revision=manifest["revision"] + 1), "revision")
+    refused(cluster, lie(revision=-1), "manifest")
+    refused(cluster, lie(parts=[]), "is missing")
+    refused(cluster, lie(parts=manifest["parts"][::-1]), "wrong place")
+    refused(cluster, lie(parts=[*manifest["parts"], manifest["parts"][-1]]), "twice")
+    refused(cluster, lie(more=1), "not known")
+    for size in (-1, sizes[0] + 1, sizes[0] - 1, 1 << 62):
+        parts = [{**manifest["parts"][0], "size": size}, *manifest["parts"][1:]]
+        refused(cluster, lie(parts=parts), "server.json")
+    bad = {"name": "../../../etc/shadow", "size": 0, "digest": "0" * 64}
+    refused(cluster, lie(parts=[bad, *manifest["parts"]]), "does not know")
+
+
+def replace_part(cluster, name, text):
+    """A whole and consistent file with another part."""
+    manifest, rest = manifest_of((cluster.folder / "good").read_bytes())
+    out = b""
+    for part in manifest["parts"]:
+        piece, rest = rest[:part["size"]], rest[part["size"]:]
+        if part["name"] == name:
+            piece = text
+            part.update(size=len(text), digest=hashlib.sha256(text).hexdigest())
+        out += piece
+    return with_manifest(manifest, out)
+
+
+def test_parts_that_make_no_cluster_are_refused(cluster, eden_path):
+    create(cluster, "good")
+    other = cluster.folder / "other"
+    cluster.eden("init", "--cluster", "green", "--user", "root", "--state-dir", other)
+    ca = (other / "server/ca.pem").read_bytes()
+    refused(cluster, replace_part(cluster, "ca.pem", ca), "ca.pem", "green")
+    refused(cluster, replace_part(cluster, "ca.pem", b"hello"), "ca.pem")
+    refused(cluster, replace_part(cluster, "server.json", b"{}"), "server.json")
+    refused(cluster, replace_part(cluster, "store.db", b"hello"), "store.db")
+    refused(cluster, replace_part(cluster, "store.db", b""), "store.db")
+
+
+# --- Killed ---------------------------------------------------------------------------------------
+
+def test_a_restore_that_was_killed_can_be_done_again(cluster, fresh):
+    """At moments all over it; until its settings are there, nothing is a cluster."""
+    for i in range(20):
+        put(cluster, f"/t/{i}", VALUE)
+    create(cluster, "good")
+    cluster.server.stop()
+    command = [cluster.eden_path, "backup", "restore", "good", "--state-dir", fresh.state, "--user",
+               "root"]
+    began = time.monotonic()
+    subprocess.run([*command[:-3], cluster.folder / "timing", *command[-2:]], cwd=cluster.folder,
+                   check=True, capture_output=True)
+    whole = time.monotonic() - began
+    killed = 0
+    for i in range(12):
+        process = subprocess.Popen(command, cwd=cluster.folder, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            process.wait(whole * (i + 0.5) / 12)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            killed += 1
+        if (fresh.state / "server/server.json").exists():
+            break
+    assert killed > 0
+    if not (fresh.state / "server/server.json").exists():
+        restore(cluster, "good", fresh.state)
+    fresh.start()
+    assert get(fresh, "/t/7") == VALUE
+
+
+def test_backups_of_a_busy_server_are_whole(cluster):
+    """Somebody writes all the time; each snapshot is one revision."""
+    writer = subprocess.Popen(
+        ["sh", "-c", "i=0; while :; do i=$((i+1)); curl -s -o /dev/null --unix-socket "
+         f"{cluster.run}/server/api.sock -X PUT -H 'Content-Type: application/json' "
+         "-d '{\"value\":\"'$i'\"}' \"http://eden/v1/store?key=/t/$((i%7))\"; done"])
+    try:
+        for i in range(5):
+            create(cluster, f"busy{i}")
+            assert verify(cluster, f"busy{i}").returncode == 0
+    finally:
+        writer.kill()
+        writer.wait()
+
+
+def test_what_a_killed_server_left_of_a_backup_goes(cluster):
+    (cluster.state / "server/backup-0123456789abcdef.new").write_text("half")
+    cluster.server.kill()
+    cluster.start()
+    assert not [name for name in os.listdir(cluster.state / "server") if name.endswith(".new")]
+
+
+@pytest.mark.parametrize("words", [["backup"], ["backup", "verify"], ["backup", "restore"],
+                                   ["backup", "shred"], ["backup", "verify", "a", "b"]])
+def test_wrong_words_are_a_usage_error(eden, words):
+    assert eden(*words).returncode == 64
