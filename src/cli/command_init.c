@@ -161,8 +161,8 @@ static const Option options[] = {
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "a name or IP address under which other machines reach this one, the first being\n"
-              "the one that they are told; else all that it has" },
+      .help = "a name or IP address by which others reach this machine, the first one told; else "
+              "all" },
     { .name = "rpc",
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1337",
