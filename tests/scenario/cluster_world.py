@@ -3,9 +3,13 @@ its store."""
 
 import http.client
 import json
+import shlex
 import socket
 import subprocess
 import threading
+import time
+
+import daemons
 
 NODE_KEY = "sha256:" + "9a" * 32
 WAITING_KEY = "sha256:3f2a77c0" + "55" * 28
@@ -41,6 +45,29 @@ def fill(cluster):
         {**get(cluster, f"/eden/objects/token/{token}"), "id": "4l2ygazs"})
     cluster.call("tokens", "revoke", token)
     put(cluster, "/test/greeting", "hello")
+
+
+def until(condition, what):
+    """Asks until it holds."""
+    end = time.monotonic() + daemons.LIMIT
+    while not condition():
+        assert time.monotonic() < end, f"it never came to this: {what}"
+
+
+def is_alive(cluster, name):
+    return cluster.call("get", f"/eden/nodes/{name}/alive", check=False).returncode == 0
+
+
+def join(cluster, name):
+    """A node with an agent, which has joined by the line that a server prints; gives the agent."""
+    line = shlex.split(cluster.call("tokens", "create").stdout)
+    state = cluster.folder / name / "state"
+    assert line.pop(0) == "eden"
+    cluster.eden(*line, "--name", name, "--state-dir", state)
+    agent = cluster.daemon("agent", "--state-dir", state, "--run-dir", cluster.folder / name / "run",
+                           "--config-dir", cluster.folder / name / "etc")
+    until(lambda: is_alive(cluster, name), f"{name} is alive")
+    return agent
 
 
 class LocalConnection(http.client.HTTPConnection):

@@ -26,7 +26,6 @@ FILES = {
 }
 # eden itself, which must leave this machine alone: what acts on one does so below another root.
 GUARD = """#!/bin/sh
-test "$1 $2" != "nodes ping" || exec {eden} help nodes
 case "$1" in
 plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
     --config-dir "$HOME/etc" --progress none ;;
@@ -195,7 +194,10 @@ def test_the_example_works(eden_path, tmp_path, command, request):
     if asks_a_server(command):
         running = request.getfixturevalue("cluster")
         running.start()
-        cluster_world.fill(running)
+        if command.startswith("eden nodes ping"):
+            cluster_world.join(running, "web1")
+        else:
+            cluster_world.fill(running)
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=tmp_path,

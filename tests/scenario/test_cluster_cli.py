@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from cluster_world import NODE_KEY, WAITING_KEY, add_nodes, fill, put
+from cluster_world import NODE_KEY, WAITING_KEY, add_nodes, fill, join, put, until
 from test_cli_completion import open_terminal
 
 JOIN_LINE = re.compile(r"eden join --server (\S+) --token ([a-z2-7]{8}\.[a-z2-7]+) "
@@ -158,6 +158,35 @@ def test_a_node_that_never_sent_facts_is_told(filled):
         done = filled.call("facts", "--node", node, check=False)
         assert done.returncode == 3
         assert text in done.stderr
+
+
+# --- a node that lives -----------------------------------------------------------------------------
+
+def test_a_node_joins_by_the_printed_line_answers_and_falls_silent(running):
+    agent = join(running, "web1")
+    assert re.fullmatch(r"web1 answers after .* ms; its clock says \S+Z\n",
+                        running.call("nodes", "ping", "web1").stdout)
+    ping = told(running, "nodes", "ping", "web1")
+    assert ping["round_trip_ms"] < 10000 and abs(ping["clock_ahead_ms"]) < 10000
+    until(lambda: told(running, "nodes", "show", "web1")["facts"], "web1 sends facts")
+    assert told(running, "facts", "--node", "web1", "kernel") == {"kernel": os.uname().release}
+    node = told(running, "nodes", "show", "web1")["node"]
+    assert node["alive"] and node["since"] and node["version"] and node["has_facts"]
+    assert "alive" in running.call("nodes", "list").stdout
+
+    agent.kill()
+    running.server.wait_for_log("a node is silent")
+    until(lambda: told(running, "nodes", "show", "web1")["node"]["since"], "its silence is kept")
+    since = told(running, "nodes", "show", "web1")["node"]["since"]
+    done = running.call("nodes", "ping", "web1", check=False)
+    assert done.returncode == 3
+    assert f"'web1' is silent since {since}" in done.stderr
+    assert "2 nodes, 2 silent, 1 without facts" in running.call("nodes", "list").stdout
+
+
+def test_who_is_no_node_cannot_be_asked(filled):
+    for name, code in (("db1", 5), ("web2", 3), ("nobody", 1)):
+        assert filled.call("nodes", "ping", name, check=False).returncode == code, name
 
 
 # --- keys -----------------------------------------------------------------------------------------
