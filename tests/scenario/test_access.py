@@ -1,0 +1,247 @@
+"""What a server gives to whom, and what can be seen of it from outside. Tests are named after what
+they show: docs/security.md refers to them."""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+
+import daemons
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STRANGER = 65534
+
+
+def routes():
+    """(method, address, whether anybody may) of every row of routes.def."""
+    text = (ROOT / "src/api/routes.def").read_text(encoding="ascii")
+    rows = re.findall(r'^ROUTE\(\w+,\s*"(\w+)",\s*"([^"]+)",\s*(\w+),\s*(NULL|"[^"]*")', text,
+                      re.M)
+    assert len(rows) == len(re.findall(r"^ROUTE\(", text, re.M)) > 10
+    return [(method, re.sub(r"<\w+>", "x1", pattern) + ("" if query == "NULL" else "?key=%2Fx"),
+             callers == "ROUTE_PUBLIC") for method, pattern, callers, query in rows]
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP on a Unix socket, opened as somebody: the kernel tells the server who connects."""
+
+    def __init__(self, path, user=None):
+        super().__init__("eden", timeout=daemons.LIMIT)
+        self.path = str(path)
+        self.user = user
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(daemons.LIMIT)
+        if self.user is None:
+            self.sock.connect(self.path)
+            return
+        groups = os.getgroups()
+        os.setgroups([])
+        os.setegid(self.user)
+        os.seteuid(self.user)
+        try:
+            self.sock.connect(self.path)
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+            os.setgroups(groups)
+
+
+def status_of(connection, method, address):
+    """Only the head of the answer is waited for: some go on for long."""
+    body = "{}" if method in ("POST", "PUT", "PATCH") else None
+    connection.request(method, address, body,
+                       {"content-type": "application/json"} if body else {})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def tls_connection(cluster):
+    # Whoever it is, a stranger does not care whose certificate the server has.
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(["http/1.1"])
+    return http.client.HTTPSConnection("127.0.0.1", cluster.api_port, context=context,
+                                       timeout=daemons.LIMIT)
+
+
+def test_every_route_is_closed_to_nobody_over_tls(cluster):
+    cluster.start()
+    for method, address, is_public in routes():
+        status = status_of(tls_connection(cluster), method, address)
+        assert (status != 401) if is_public else (status == 401), (method, address, status)
+
+
+@pytest.fixture
+def passable(eden_path):
+    """A cluster that other users can reach as far as the modes of files let them."""
+    with tempfile.TemporaryDirectory() as path:
+        os.chmod(path, 0o711)
+        cluster = daemons.Cluster(eden_path, pathlib.Path(path))
+        yield cluster
+        cluster.close()
+
+
+def test_every_route_is_closed_to_other_users_of_the_machine(passable):
+    if os.geteuid() != 0:
+        pytest.fail("only root can connect as another user")
+    passable.start()
+    path = passable.run / "server/api.sock"
+    with pytest.raises(PermissionError):
+        UnixConnection(path, STRANGER).connect()
+    # And when the modes of files do not keep them out:
+    for folder in (path, path.parent, path.parent.parent, passable.folder / "s1"):
+        folder.chmod(0o777)
+    for method, address, is_public in routes():
+        status = status_of(UnixConnection(path, STRANGER), method, address)
+        assert (status != 403) if is_public else (status == 403), (method, address, status)
+
+
+def test_every_route_is_open_to_operators(cluster):
+    cluster.start()
+    for method, address, _ in routes():
+        status = status_of(UnixConnection(cluster.run / "server/api.sock"), method, address)
+        assert status not in (401, 403), (method, address, status)
+
+
+# --- What goes over the network -------------------------------------------------------------------
+
+class Recorder:
+    """Stands between a client and a port, and keeps what both say."""
+
+    def __init__(self, port):
+        self.target = port
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.sent, self.received = [], []  # a connection each: from the client, from the server
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.target))
+            up, down = bytearray(), bytearray()
+            self.sent.append(up)
+            self.received.append(down)
+            threading.Thread(target=self._pass, args=(client, server, up), daemon=True).start()
+            threading.Thread(target=self._pass, args=(server, client, down), daemon=True).start()
+
+    @staticmethod
+    def _pass(source, to, kept):
+        try:
+            while piece := source.recv(65536):
+                kept += piece
+                to.sendall(piece)
+            to.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self):
+        self.listener.close()
+
+
+def make_token(cluster):
+    connection = UnixConnection(cluster.run / "server/api.sock")
+    connection.request("POST", "/v1/tokens", "{}", {"content-type": "application/json"})
+    return json.loads(connection.getresponse().read())["token"]
+
+
+@pytest.fixture
+def recorded_join(cluster):
+    """A join with a token through somebody who listens."""
+    cluster.start()
+    recorder = Recorder(cluster.api_port)
+    token = make_token(cluster)
+    cluster.eden("join", "--server", f"127.0.0.1:{recorder.port}", "--token", token, "--ca-pin",
+                 cluster.founded["ca_pin"], "--name", "canary-node", "--state-dir",
+                 cluster.folder / "joiner")
+    yield recorder, token
+    recorder.close()
+
+
+def test_nothing_of_a_join_goes_over_the_network_in_the_clear(cluster, recorded_join):
+    recorder, token = recorded_join
+    seen = b"".join(bytes(part) for part in recorder.sent + recorder.received)
+    assert len(seen) > 2000
+    secrets = [token, token.split(".")[0], token.split(".")[1], "canary-node", "eden.join", "POST",
+               "CERTIFICATE", "HTTP/1.1", cluster.founded["ca_pin"][7:]]
+    for secret in secrets:
+        assert secret.encode() not in seen, secret
+
+
+def test_recorded_bytes_of_a_join_do_nothing(cluster, recorded_join):
+    recorder, _ = recorded_join
+    socket_path = cluster.run / "server/api.sock"
+    removed = UnixConnection(socket_path)
+    removed.request("DELETE", "/v1/nodes/canary-node")
+    assert removed.getresponse().status == 200
+    for part in recorder.sent:
+        with socket.create_connection(("127.0.0.1", cluster.api_port)) as again:
+            again.settimeout(daemons.LIMIT)
+            again.sendall(bytes(part))
+            again.shutdown(socket.SHUT_WR)
+            while again.recv(65536):  # a hello, and that it fails
+                pass
+    assert status_of(UnixConnection(socket_path), "GET", "/v1/nodes/canary-node") == 404
+
+
+def listening_ports(process):
+    """Every TCP port that the process listens on, as the kernel has it."""
+    inodes = set()
+    for entry in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+        target = os.readlink(entry)
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    ports = set()
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/{process.pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                ports.add(int(fields[1].rsplit(":", 1)[1], 16))
+    return ports
+
+
+def test_no_port_answers_in_plain_text(cluster):
+    server = cluster.start()
+    ports = listening_ports(server.process)
+    assert ports == {cluster.rpc_port, cluster.api_port}
+    for port in ports:
+        for first in (b"GET /v1/health HTTP/1.1\r\nHost: eden\r\n\r\n",
+                      b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", b"\n\n\n\n"):
+            with socket.create_connection(("127.0.0.1", port)) as plain:
+                plain.settimeout(daemons.LIMIT)
+                plain.sendall(first)
+                plain.shutdown(socket.SHUT_WR)
+                answer = b""
+                try:
+                    while piece := plain.recv(65536):
+                        answer += piece
+                except ConnectionResetError:
+                    pass
+            # At most an alert of TLS: its kind, its version, two bytes.
+            assert len(answer) <= 7 and answer[:1] in (b"", b"\x15"), answer
+
+
+@pytest.mark.parametrize("version", ["-tls1", "-tls1_1", "-tls1_2"])
+def test_older_versions_of_tls_are_refused(cluster, version):
+    cluster.start()
+    for port in (cluster.rpc_port, cluster.api_port):
+        done = subprocess.run(
+            ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", version, "-cipher",
+             "DEFAULT:@SECLEVEL=0"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=daemons.LIMIT)
+        assert done.returncode != 0
+        assert "alert protocol version" in done.stderr or "no protocols" in done.stderr, done.stderr
