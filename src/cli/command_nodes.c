@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/nodes_print.h"
+#include "cli/nodes_ssh.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 
@@ -149,6 +150,12 @@ static int run_approve(Invocation *invocation)
     Arena *arena = invocation->arena;
     Str name = str_from_c(invocation->args[1]), key = STR_EMPTY;
     Value detail;
+    if (nodes_ssh_is_misused(invocation)) {
+        return EXIT_USAGE;
+    }
+    if (invocation_flag(invocation, "ssh")) {
+        return nodes_ssh_approve(invocation, name);
+    }
     int code = find_key(invocation, name, &key);
     if (code != EXIT_OK) {
         return code;
@@ -251,6 +258,7 @@ static int nodes_run(Invocation *invocation)
         { "reject", "NODE...", 1, UINT32_MAX, run_reject },
         { "remove", "NODE...", 1, UINT32_MAX, run_remove },
         { "ping", "NODE...", 1, UINT32_MAX, run_ping },
+        { "ssh-key", "", 0, 0, nodes_ssh_key },
         { 0 },
     };
     return verbs_run(invocation, verbs);
@@ -260,6 +268,7 @@ static const Option options[] = {
     { .name = "key",
       .argument = "PIN",
       .help = "approve: only this key, by 8 digits of its pin or more; else the one that asks" },
+    NODES_SSH_OPTIONS,
     { .name = "output",
       .letter = 'o',
       .argument = "FORMAT",
@@ -276,6 +285,9 @@ static const Example examples[] = {
     { "eden nodes show web1", "all about one" },
     { "eden nodes label web1 role=web rack=7 old-", "set two labels, unset one" },
     { "eden nodes approve db1 --key sha256:3f2a77c0", "let in a machine that asks, by its key" },
+    { "eden nodes ssh-key >> authorized_keys", "so that the server may ask the machine itself" },
+    { "eden nodes approve db2 --ssh root@db2 --host-key \"$HOST_KEY\"",
+      "let it in, once it has told its key over SSH" },
     { "eden nodes reject db2", "forget one that asks" },
     { "eden nodes remove web2", "a node no more" },
     { "eden nodes ping web1", "whether it answers, how fast, and what its clock says" },
@@ -285,11 +297,11 @@ static const Example examples[] = {
 const Command command_nodes = {
     .name = "nodes",
     .group = GROUP_CLUSTER,
-    .args = "list|show|label|approve|reject|remove|ping [NODE...]",
+    .args = "list|show|label|approve|reject|remove|ping|ssh-key [NODE...]",
     .args_min = 1,
     .args_max = UINT32_MAX,
     .word = WORD_NODE,
-    .choices = "list|show|label|approve|reject|remove|ping",
+    .choices = "list|show|label|approve|reject|remove|ping|ssh-key",
     .help = "List, label, let in and remove nodes.",
     .text =
         "'list' shows members first, then machines that ask. A node is alive while it has a\n"
@@ -300,6 +312,12 @@ const Command command_nodes = {
         "--key. 'reject' forgets a machine that asks. 'remove' takes a node out with its facts, "
         "and\n"
         "none of its certificates is believed from then on; the name can be given again.\n"
+        "\n"
+        "With --ssh the server asks the machine itself: it logs in there, to the host whose key "
+        "was\n"
+        "given, tells it which CA to trust, and approves the key that it says it asks with. For\n"
+        "that the line that 'ssh-key' prints must be in authorized_keys of that machine; the key\n"
+        "of the server can do nothing else there.\n"
         "\n"
         "'ping' asks a node through its session: how long the answer takes, and what its clock\n"
         "says. A silent node is told with since when, and the exit code is 3.\n"

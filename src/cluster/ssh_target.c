@@ -85,8 +85,9 @@ static Str skip_host(Str line)
     Str rest = line;
     Str first = ssh_next_word(&rest);
     Str second = ssh_next_word(&rest);
-    bool is_host = first.len > 0 && (ascii_is_alpha(first.data[0]) ||
-                                     ascii_is_digit(first.data[0]) || first.data[0] == '[');
+    bool is_host =
+        first.len > 0 && (ascii_is_alpha(first.data[0]) || ascii_is_digit(first.data[0]) ||
+                          first.data[0] == '[' || first.data[0] == '|');
     return is_host && algorithms_of(first) == NULL && algorithms_of(second) != NULL
                ? str_from_offset(line, (size_t)(second.data - line.data))
                : line;

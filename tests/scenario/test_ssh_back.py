@@ -72,6 +72,62 @@ def test_a_machine_that_knows_nothing_joins_over_ssh(cluster, machine):
     assert key.stat().st_mode & 0o777 == 0o600
 
 
+def login(machine):
+    return f"{getpass.getuser()}@127.0.0.1:{machine.port}"
+
+
+def test_commands_do_all_of_it(cluster, machine):
+    cluster.start()
+    sudo = [] if getpass.getuser() == "root" else ["--sudo"]
+    machine.authorized.write_text(cluster.call("nodes", "ssh-key", *sudo).stdout)
+    joiner = start_join(cluster, machine)
+    done = cluster.call("nodes", "approve", "web1", "--ssh", login(machine), "--host-key",
+                        machine.host_key + " root@web1")
+    assert "web1 is approved with key sha256:" in done.stdout
+    assert joiner.process.wait(timeout=30) == 0
+    assert "this machine is node 'web1' of cluster 'blue'" in joiner.process.stdout.read()
+
+
+def test_a_file_of_known_hosts_will_do(cluster, machine):
+    cluster.start()
+    trust_server(cluster, machine)
+    start_join(cluster, machine)
+    known = machine.folder / "known"
+    known.write_text(f"[127.0.0.1]:{machine.port} {machine.host_key}\n")
+    subprocess.run(["ssh-keygen", "-q", "-H", "-f", known], check=True, capture_output=True)
+    assert "127.0.0.1" not in known.read_text()
+    cluster.call("nodes", "approve", "web1", "--ssh", login(machine), "--known-hosts", known)
+    known.write_text(f"other {machine.host_key}\n")
+    done = cluster.call("nodes", "approve", "web1", "--ssh", login(machine), "--known-hosts", known,
+                        check=False)
+    assert done.returncode == 64
+    assert f"has no key of [127.0.0.1]:{machine.port}" in done.stderr
+
+
+def test_a_key_that_is_taken_as_it_was_shown_is_printed(cluster, machine):
+    cluster.start()
+    trust_server(cluster, machine)
+    start_join(cluster, machine)
+    done = cluster.call("nodes", "approve", "web1", "--ssh", login(machine),
+                        "--accept-new-host-key")
+    assert ssh.fingerprint(machine.host_key) in done.stderr
+
+
+@pytest.mark.parametrize("options", [
+    ["--ssh", "web1"],
+    ["--host-key", "ssh-ed25519 AAAA"],
+    ["--ssh", "web1", "--host-key", "ssh-ed25519 AAAA"],
+    ["--ssh", "-oProxyCommand=id", "--accept-new-host-key"],
+    ["--ssh=root@web1\nProxyCommand id", "--accept-new-host-key"],
+    ["--ssh", "web1", "--accept-new-host-key", "--known-hosts", "x"],
+    ["--ssh", "web1", "--accept-new-host-key", "--key", "00000000"],
+])
+def test_what_cannot_be_asked_is_a_usage_error(eden, tmp_path, options):
+    done = eden("nodes", "approve", "web1", *options, "--run-dir", tmp_path, "--state-dir", tmp_path)
+    assert done.returncode == 64
+    assert "usage" in done.stderr or "eden help nodes" in done.stderr
+
+
 def test_the_key_of_the_server_can_do_nothing_else_there(cluster, machine):
     cluster.start()
     trust_server(cluster, machine)

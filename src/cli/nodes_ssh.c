@@ -1,0 +1,163 @@
+#include "cli/nodes_ssh.h"
+
+#include "cli/output.h"
+#include "cluster/ssh_back.h"
+#include "sys/process.h"
+
+enum {
+    FOUND_MAX = 64 << 10,      /* bytes that ssh-keygen may print */
+    FIND_LIMIT_MS = 10 * 1000, /* for it */
+    ANSWER_MS = SSH_BACK_LIMIT_MS + 15 * 1000
+};
+
+bool nodes_ssh_is_misused(const Invocation *invocation)
+{
+    static const char *const names[] = { "host-key", "known-hosts", "accept-new-host-key" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (invocation_flag(invocation, names[i]) && !invocation_flag(invocation, "ssh")) {
+            usage_error(invocation, "--%s goes with --ssh", names[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- Host keys ------------------------------------------------------------------------------- */
+
+static void push_key(Arena *arena, List *keys, Str line)
+{
+    list_push(arena, keys, value_string(line));
+}
+
+/* Names in the file may be hashed, which ssh-keygen knows how to look through. */
+static bool find_known(const Invocation *invocation, const char *file, const SshTarget *target,
+                       List *keys, Error *err)
+{
+    Arena *arena = invocation->arena;
+    Str host = target->address.port == 22
+                   ? str_from_c(target->address.host)
+                   : arena_format(arena, "[%s]:%u", target->address.host, target->address.port);
+    const char *argv[] = { "ssh-keygen", "-F", arena_copy_c(arena, host), "-f", file, NULL };
+    ProcessSpec spec = { .argv = argv, .timeout_ms = FIND_LIMIT_MS, .output_max = FOUND_MAX };
+    ProcessResult result;
+    if (!process_run(arena, &spec, &result, err)) {
+        return false;
+    }
+    Str rest = result.out, line;
+    while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
+        SshTrust trust = { 0 };
+        if (line.len > 0 && line.data[0] != '#' && ssh_trust_add(arena, &trust, line, err)) {
+            push_key(arena, keys,
+                     arena_join(arena, trust.keys[0].type, STR(" "), trust.keys[0].blob));
+        }
+    }
+    return keys->len > 0 ||
+           error_set(err, ERROR_NOT_FOUND, "%s has no key of %" STR_FMT, file, STR_ARG(host));
+}
+
+/* False when it was told what is wrong. */
+static bool read_trust(const Invocation *invocation, const SshTarget *target, Map *ssh)
+{
+    Arena *arena = invocation->arena;
+    uint32_t count;
+    const char **given = invocation_texts(invocation, "host-key", &count);
+    const char *file = invocation_text(invocation, "known-hosts");
+    bool accepts = invocation_flag(invocation, "accept-new-host-key");
+    List *keys = list_new(arena, 4);
+    Error err;
+    if ((count > 0) + (file != NULL) + accepts != 1) {
+        usage_error(invocation,
+                    "--ssh needs one of --host-key, --known-hosts and --accept-new-host-key, so "
+                    "that it is known who answers");
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        SshTrust trust = { 0 };
+        if (!ssh_trust_add(arena, &trust, str_from_c(given[i]), &err)) {
+            usage_error(invocation, "--host-key: %s", err.text);
+            return false;
+        }
+        push_key(arena, keys, str_from_c(given[i]));
+    }
+    if (file != NULL && !find_known(invocation, file, target, keys, &err)) {
+        usage_error(invocation, "--known-hosts: %s", err.text);
+        return false;
+    }
+    if (accepts) {
+        map_set_str(arena, ssh, STR("accept_new_host_key"), value_bool(true));
+    } else {
+        map_set_str(arena, ssh, STR("host_keys"), value_list(keys));
+    }
+    return true;
+}
+
+/* --- Commands -------------------------------------------------------------------------------- */
+
+static int print_value(const Invocation *invocation, Value value)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    return output_value(&inputs, invocation, OUTPUT_LINES, value);
+}
+
+static bool wants_value(const Invocation *invocation)
+{
+    return invocation_prints(invocation, "json") || invocation_prints(invocation, "yaml");
+}
+
+int nodes_ssh_approve(Invocation *invocation, Str name)
+{
+    Arena *arena = invocation->arena;
+    const char *given = invocation_text(invocation, "ssh");
+    Map *ssh = map_new(arena, 2), *body = map_new(arena, 1);
+    SshTarget target;
+    Value answer;
+    Error err;
+    if (invocation_flag(invocation, "key")) {
+        return usage_error(invocation, "give --key or --ssh, not both");
+    }
+    if (!ssh_target_parse(str_from_c(given), &target, &err)) {
+        return usage_error(invocation, "--ssh: %s", err.text);
+    }
+    map_set_str(arena, ssh, STR("target"), value_string(str_from_c(given)));
+    if (!read_trust(invocation, &target, ssh)) {
+        return EXIT_USAGE;
+    }
+    map_set_str(arena, body, STR("ssh"), value_map(ssh));
+    int code = cluster_call(
+        invocation,
+        &(ClusterRequest){ .method = "POST",
+                           .target = cluster_target_with(arena, "/v1/nodes/", name, "/approve"),
+                           .body = cluster_body(arena, value_map(body)),
+                           .timeout_ms = ANSWER_MS },
+        &answer);
+    if (code != EXIT_OK || wants_value(invocation)) {
+        return code != EXIT_OK ? code : print_value(invocation, answer);
+    }
+    if (invocation_flag(invocation, "accept-new-host-key")) {
+        stream_put_format(invocation->err,
+                          "took the host key of %s as it was shown: %" STR_FMT "\n"
+                          "  %" STR_FMT "\n",
+                          target.address.host, STR_ARG(cluster_text(answer, "fingerprint")),
+                          STR_ARG(cluster_text(answer, "host_key")));
+    }
+    stream_put_format(invocation->out,
+                      "%" STR_FMT " is approved with key %" STR_FMT
+                      ", which it has told over SSH; it is in when it asks the next time\n",
+                      STR_ARG(name), STR_ARG(cluster_text(answer, "key")));
+    return EXIT_OK;
+}
+
+int nodes_ssh_key(Invocation *invocation)
+{
+    Value answer;
+    int code = cluster_call(
+        invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/ssh-key") }, &answer);
+    if (code != EXIT_OK || wants_value(invocation)) {
+        return code != EXIT_OK ? code : print_value(invocation, answer);
+    }
+    bool by_sudo = invocation_flag(invocation, "sudo");
+    stream_put_format(invocation->out, "%" STR_FMT "\n",
+                      STR_ARG(cluster_text(answer, by_sudo ? "sudo_line" : "line")));
+    return EXIT_OK;
+}
