@@ -127,17 +127,16 @@ static void tidy(Authority *authority)
 
 /* --- What holds ------------------------------------------------------------------------------ */
 
-/* The CAs that are trusted in a state, the one that signs first. */
+/* The CAs that are trusted in a state, in an order that stays while both are. */
 static CertificateSet trusted_in(const CaFiles *files, Arena *arena, const Rotation *rotation)
 {
     Certificate *items = ARENA_ARRAY(arena, Certificate, 2);
     CertificateSet set = { items, 0 };
-    const Pin *issuer = rotation_issuer(rotation);
-    const Pin *other = issuer == &rotation->present ? &rotation->next : &rotation->present;
-    bool both = rotation_trusts_present(rotation) && rotation_trusts_next(rotation);
-    items[set.count++] = find_ca(files, issuer)->chain.items[0];
-    if (both) {
-        items[set.count++] = find_ca(files, other)->chain.items[0];
+    if (rotation_trusts_present(rotation)) {
+        items[set.count++] = find_ca(files, &rotation->present)->chain.items[0];
+    }
+    if (rotation_trusts_next(rotation)) {
+        items[set.count++] = find_ca(files, &rotation->next)->chain.items[0];
     }
     return set;
 }
@@ -165,18 +164,19 @@ static bool check_files(const Authority *authority, const CaFiles *files, Error 
 }
 
 /* While the next CA signs, who knows only the present one is shown the way from one to the other. */
-static bool make_chain(const Authority *authority, CaFiles *files, CertificateSet trusted,
-                       CertificateSet *out, Error *err)
+static bool make_chain(const Authority *authority, CaFiles *files, CertificateSet *out, Error *err)
 {
     const Rotation *rotation = &authority->rotation;
-    *out = (CertificateSet){ trusted.items, 1 };
+    const Credential *issuer = find_ca(files, rotation_issuer(rotation));
+    *out = (CertificateSet){ issuer->chain.items, 1 };
     if (rotation->state != ROTATION_ISSUE) {
         return true;
     }
+    const Credential *present = find_ca(files, &rotation->present);
     Certificate *items = ARENA_ARRAY(&files->arena, Certificate, 2);
-    items[1] = trusted.items[1];
+    items[1] = present->chain.items[0];
     *out = (CertificateSet){ items, 2 };
-    return ca_cross_sign(&files->arena, find_ca(files, &rotation->present), &trusted.items[0],
+    return ca_cross_sign(&files->arena, present, &issuer->chain.items[0],
                          loop_wall_ms(authority->options.at.loop), &items[0], err);
 }
 
@@ -190,13 +190,13 @@ static bool settle(Authority *authority, Error *err)
         !check_files(authority, files, err)) {
         return false;
     }
-    CertificateSet trusted = trusted_in(files, &files->arena, rotation);
-    if (!make_chain(authority, files, trusted, &chain, err)) {
+    if (!make_chain(authority, files, &chain, err)) {
         return false;
     }
     ca_files_free(authority->files);
     authority->files = TAKE(files);
-    authority->set = (CaSet){ find_ca(authority->files, rotation_issuer(rotation)), trusted };
+    authority->set = (CaSet){ find_ca(authority->files, rotation_issuer(rotation)),
+                              trusted_in(authority->files, &authority->files->arena, rotation) };
     authority->chain = chain;
     return true;
 }

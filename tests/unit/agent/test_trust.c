@@ -422,6 +422,33 @@ static void a_name_is_issued_once(void **state)
     assert_int_equal(f->status, 400);
 }
 
+static void what_is_no_wish_is_refused(void **state)
+{
+    Fixture *f = *state;
+    static const struct {
+        const char *target, *body;
+        int status;
+    } cases[] = {
+        { "/v1/pki/issue", "{\"name\":\"web2\"}", 400 },
+        { "/v1/pki/issue", "{\"name\":\"-x\",\"csr\":\"\"}", 400 },
+        { "/v1/pki/revoke", "{}", 400 },
+        { "/v1/pki/revoke", "{\"node\":\"web1\",\"serial\":\"aa\"}", 400 },
+        { "/v1/pki/revoke", "{\"serial\":\"aa\"}", 400 },
+        { "/v1/pki/renew", "{\"certificate\":\"ca\"}", 400 },
+        { "/v1/pki/rotate", "{\"action\":\"end\"}", 400 },
+        { "/v1/pki/rotate", "{\"action\":\"without\"}", 400 },
+        { "/v1/pki/rotate", "{\"action\":\"begin\",\"node\":\"web1\"}", 400 },
+        { "/v1/pki/rotate", "{\"action\":\"abort\"}", 409 },
+        { "/v1/pki/rotate", "{\"action\":\"without\",\"node\":\"web1\"}", 409 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        ask(f, "POST", cases[i].target, str_from_c(cases[i].body));
+        if (f->status != cases[i].status) {
+            fail_msg("%s %s: status %d", cases[i].target, cases[i].body, f->status);
+        }
+    }
+}
+
 static void renew_answered(void *context, GrpcStatus status, Str text, Str response)
 {
     Member *member = context;
@@ -526,6 +553,7 @@ int main(void)
         ROW(revoking_a_node_cuts_it_off),
         ROW(revoking_one_certificate_leaves_the_next),
         ROW(a_name_is_issued_once),
+        ROW(what_is_no_wish_is_refused),
         ROW(nobody_renews_for_somebody_else),
         ROW(the_ca_is_exchanged_while_all_stay_connected),
         ROW(what_is_no_notice_changes_nothing),
