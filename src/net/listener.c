@@ -14,7 +14,7 @@
 #include "net/watch.h"
 
 enum {
-    BACKLOG = 1024,
+    BACKLOG = 4096,        /* or what the kernel allows */
     ACCEPTS_AT_ONCE = 32,  /* then others have their turn */
     NO_DESCRIPTOR_MS = 100 /* how long to leave it when the process has no descriptor left */
 };
@@ -41,8 +41,8 @@ ListenerOptions listener_defaults(void)
     return (ListenerOptions){
         .connections_max = 20000,
         .per_origin_max = 256,
-        .opening_max = 512,
-        .opening_grace_ms = 2000,
+        .opening_max = 1024,
+        .opening_grace_ms = 500,
         .opening_limit_ms = 10000,
     };
 }

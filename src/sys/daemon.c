@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -127,9 +128,20 @@ static void signal_came(uv_signal_t *handle, int number)
     }
 }
 
+/* Thousands of connections are more than most systems let a process have unasked. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 Daemon *daemon_new(Loop *loop, const DaemonEvents *events)
 {
     static const int numbers[SIGNALS] = { SIGTERM, SIGINT, SIGHUP };
+    raise_descriptors();
     Daemon *daemon = calloc(1, sizeof *daemon);
     if (daemon == NULL) {
         memory_exhausted(sizeof *daemon);

@@ -14,7 +14,7 @@ typedef struct DaemonEvents {
     void *context;
 } DaemonEvents;
 
-/* Takes the signals. While it lives, systemd's watchdog is fed as often as it wants: a loop that
+/* Takes the signals, and as many descriptors as the process is allowed. While it lives, systemd's watchdog is fed as often as it wants: a loop that
  * hangs does not. */
 Daemon *daemon_new(Loop *loop, const DaemonEvents *events);
 void daemon_free(Daemon *daemon); /* before the loop; NULL is fine */
