@@ -1,0 +1,254 @@
+"""Peers that want to harm a real server, on each of its listeners: it stays small, and others are
+served meanwhile."""
+
+import os
+import pathlib
+import random
+import resource
+import socket
+import ssl
+import struct
+import sys
+
+import pytest
+from cluster_server import ClusterServer
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "net"))
+
+import frames  # noqa: E402
+
+MB = 1 << 20
+IDLE = 10000  # connections that say nothing
+IDLE_TLS = int(os.environ.get("EDEN_IDLE", "500"))  # that have shaken hands before
+SANITIZED = os.environ.get("EDEN_SANITIZED") == "yes"
+
+
+def status_request(stream, path="/eden.v1.Store/Status"):
+    return frames.request(stream, "", **{":path": path, "eden-protocol": "1"})
+
+
+def are_served(server):
+    """Somebody else on each listener, meanwhile."""
+    with server.connect() as node:
+        node.sendall(frames.HELLO + status_request(1) + frames.message(1, b""))
+        reader = frames.Reader(node)
+        while reader.next()[0] != frames.DATA:
+            pass
+    with server.connect_api() as anybody:
+        anybody.sendall(b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert anybody.recv(1000).startswith(b"HTTP/1.1 200 ")
+    assert server.api("GET", "/v1/nodes")[0] == 200
+
+
+def grew(server, before):
+    """Megabytes; not to be told under a sanitizer, which keeps freed memory back."""
+    return 0 if SANITIZED else (server.memory() - before) / MB
+
+
+def is_closed(connection):
+    """Whether the server ends it, before the socket's timeout."""
+    try:
+        while connection.recv(1 << 16):
+            pass
+        return True
+    except (ConnectionError, ssl.SSLError):
+        return True
+
+
+RAW = {
+    "rpc": lambda server: server.connect_raw(server.rpc_port),
+    "api": lambda server: server.connect_raw(server.api_port),
+    "unix": lambda server: server.connect_unix(),
+}
+INSIDE = {
+    "rpc": lambda server: server.connect(),
+    "api": lambda server: server.connect_api(),
+    "unix": lambda server: server.connect_unix(),
+}
+
+
+@pytest.mark.parametrize("listener", RAW)
+def test_noise_at_the_door(server, listener):
+    are_served(server)
+    before = server.memory()
+    chance = random.Random(1)
+    for _ in range(200):
+        with RAW[listener](server) as connection:
+            connection.sendall(b"\0" + chance.randbytes(chance.randrange(1, 5000)))
+            assert is_closed(connection)
+    are_served(server)
+    assert grew(server, before) < 10
+
+
+@pytest.mark.parametrize("listener", INSIDE)
+def test_noise_behind_the_door(server, listener):
+    are_served(server)
+    before = server.memory()
+    chance = random.Random(2)
+    start = {"rpc": frames.HELLO, "api": b"GET ", "unix": b"POST "}[listener]
+    connections = []
+    for _ in range(100):
+        connection = INSIDE[listener](server)
+        try:
+            connection.sendall(start + chance.randbytes(chance.randrange(1, 20000)))
+        except (ConnectionError, ssl.SSLError):
+            pass
+        connections.append(connection)
+    are_served(server)
+    assert grew(server, before) < 20
+    for connection in connections:
+        connection.close()
+
+
+HALF = {
+    "rpc": frames.HELLO + status_request(1)[:30],
+    "api": b"POST /v1/join HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{",
+    "unix": b"GET /v1/nodes HTTP/1.1\r\nHo",
+}
+
+
+@pytest.mark.parametrize("listener", INSIDE)
+def test_half_requests_are_not_waited_for_by_others(server, listener):
+    are_served(server)
+    before = server.memory()
+    halves = [INSIDE[listener](server) for _ in range(100)]
+    for connection in halves:
+        connection.sendall(HALF[listener])
+    are_served(server)
+    assert grew(server, before) < 20
+    for connection in halves:
+        connection.close()
+
+
+def test_a_request_that_never_ends_is_given_up(server):
+    """One byte now and then keeps no connection longer than a request may take."""
+    slow = [INSIDE[listener](server) for listener in ("api", "unix")]
+    for connection in slow:
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX: ")
+        connection.settimeout(1)
+    for _ in range(100):
+        for connection in list(slow):
+            try:
+                connection.sendall(b"x")
+                said = connection.recv(1000)
+                assert said == b"" or said.startswith(b"HTTP/1.1 408 "), said
+                slow.remove(connection)
+            except TimeoutError:
+                pass
+            except (ConnectionError, ssl.SSLError):
+                slow.remove(connection)
+        if not slow:
+            break
+        are_served(server)
+    assert not slow
+
+
+def test_oversized_messages_are_refused(server):
+    before = server.memory()
+    # A transaction of a gigabyte is promised.
+    with server.connect() as node:
+        node.sendall(frames.HELLO + status_request(1, "/eden.v1.Store/Txn") + frames.frame(
+            frames.DATA, 0, 1, b"\0" + struct.pack(">I", 1 << 30) + b"x" * 1000))  # fmt: skip
+        reader = frames.Reader(node)
+        while True:
+            kind, _, stream, payload = reader.next()
+            if kind in (frames.HEADERS, frames.RST_STREAM) and stream == 1:
+                break
+    for listener in ("api", "unix"):
+        for request in (
+            b"POST /v1/join HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n",
+            b"GET /v1/health HTTP/1.1\r\nHost: x\r\n" + b"A: " + b"x" * (1 << 20) + b"\r\n\r\n",
+            b"GET /" + b"x" * (1 << 20) + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        ):
+            with INSIDE[listener](server) as connection:
+                try:
+                    connection.sendall(request)
+                    answer = connection.recv(1000)
+                    assert answer == b"" or answer.startswith(b"HTTP/1.1 4"), answer
+                except (ConnectionError, ssl.SSLError):
+                    pass
+    are_served(server)
+    assert grew(server, before) < 20
+
+
+def raise_limit():
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard < IDLE * 2 - 1:
+        pytest.fail(f"this test needs {IDLE * 2} descriptors, and may have {hard} (ulimit -Hn)")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def idle_connections(server, listener, count):
+    """From many addresses, as from one there would be few; not all of them may get through."""
+    idle = []
+    for number in range(count):
+        if listener == "unix":
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            place = str(server.socket)
+        else:
+            connection = socket.socket()
+            connection.bind((f"127.0.1.{1 + number % 100}", 0))
+            place = ("127.0.0.1", server.rpc_port if listener == "rpc" else server.api_port)
+        if listener == "unix":
+            connection.connect(place)  # waits as long as it takes
+        else:
+            connection.setblocking(False)
+            connection.connect_ex(place)
+        idle.append(connection)
+    return idle
+
+
+@pytest.mark.parametrize("listener", RAW)
+def test_ten_thousand_idle_connections_harm_nobody(server, listener):
+    raise_limit()
+    are_served(server)
+    before = server.memory()
+    idle = idle_connections(server, listener, IDLE)
+    are_served(server)
+    are_served(server)
+    assert grew(server, before) < 128
+    for connection in idle:
+        connection.close()
+    are_served(server)
+
+
+@pytest.mark.parametrize("listener", ["rpc", "api"])
+def test_many_idle_connections_with_tls_cost_little(build, tmp_path, listener):
+    raise_limit()
+    settings = {"connections_per_address": IDLE_TLS + 10}
+    with ClusterServer(build, tmp_path, settings=settings) as server:
+        are_served(server)
+        before = server.memory()
+        idle = [INSIDE[listener](server) for _ in range(IDLE_TLS)]
+        are_served(server)
+        each = grew(server, before) * 1024 / IDLE_TLS
+        print(f"{listener}: {each:.1f} KB for each of {IDLE_TLS}")
+        assert each < 48
+        for connection in idle:
+            connection.close()
+        are_served(server)
+
+
+def test_it_takes_as_many_descriptors_as_it_may_have(build, tmp_path):
+    few = ["prlimit", "--nofile=100:1000"]
+    with ClusterServer(build, tmp_path, before=few) as server:
+        idle = [server.connect_unix() for _ in range(500)]
+        are_served(server)
+        for connection in idle:
+            connection.close()
+
+
+def test_one_address_gets_no_more_than_its_share(server):
+    mine = [server.connect_api() for _ in range(256)]
+    with pytest.raises((ConnectionError, ssl.SSLError)):
+        server.connect_api()
+    # Others are not concerned.
+    context = ssl.create_default_context(cafile=server.ca)
+    context.set_alpn_protocols(["http/1.1"])
+    raw = socket.create_connection(("127.0.0.1", server.api_port), 60, ("127.0.2.1", 0))
+    with context.wrap_socket(raw, server_hostname="localhost") as other:
+        other.sendall(b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert other.recv(1000).startswith(b"HTTP/1.1 200 ")
+    for connection in mine:
+        connection.close()
+    are_served(server)
