@@ -54,7 +54,17 @@ static void put_rotation(Buf *out, const Authority *authority)
     json_out_close(out, '}');
 }
 
-static void put_cas(Buf *out, const Authority *authority)
+/* A rotation takes its time, and everything ends with the CA. */
+#define CA_DUE_MS (365 * PKI_DAY_MS)
+
+static const char *ca_state(const Certificate *ca, int64_t now_ms)
+{
+    return now_ms >= ca->not_after_ms               ? "expired"
+           : now_ms >= ca->not_after_ms - CA_DUE_MS ? "due"
+                                                    : "good";
+}
+
+static void put_cas(Buf *out, const Authority *authority, int64_t now_ms)
 {
     const CaSet *cas = authority_cas(authority);
     const Pin *issuer = &cas->issuer->chain.items[0].pin;
@@ -66,6 +76,7 @@ static void put_cas(Buf *out, const Authority *authority)
         json_out_text(out, "serial", str_from_c(one->serial));
         json_out_time(out, "expires", one->not_after_ms);
         json_out_bool(out, "signs", pin_equal(&one->pin, issuer));
+        json_out_text(out, "state", str_from_c(ca_state(one, now_ms)));
         json_out_close(out, '}');
     }
     json_out_close(out, ']');
@@ -147,7 +158,7 @@ static void listed(void *context, const TrustListing *listing, const Error *err)
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.pki/1");
     put_rotation(&json, settings->authority);
-    put_cas(&json, settings->authority);
+    put_cas(&json, settings->authority, now_ms);
     put_own(&json, "serving", settings, OWN_KIND_SERVING);
     put_own(&json, "server", settings, OWN_KIND_NODE);
     json_out_open(&json, "nodes", '[');

@@ -71,14 +71,21 @@ static Str short_pin(Value map, const char *key)
     return pin.len == 0 ? STR("-") : str_slice(pin, 0, PIN_SHOWN);
 }
 
-static void add_row(Table *table, const char *kind, Str name, Value certificate)
+/* Of a CA that is good, what it does says more. */
+static Str state_of(Value certificate)
 {
     Str state = cluster_text(certificate, "state");
+    bool is_ca = part(certificate, "signs").kind == VALUE_BOOL;
+    return !is_ca || !str_eq_c(state, "good")   ? state
+           : cluster_bool(certificate, "signs") ? STR("signs")
+                                                : STR("trusted");
+}
+
+static void add_row(Table *table, const char *kind, Str name, Value certificate)
+{
     table_add(table, str_from_c(kind));
     table_add(table, name);
-    table_add(table, state.len > 0                        ? state
-                     : cluster_bool(certificate, "signs") ? STR("signs")
-                                                          : STR("trusted"));
+    table_add(table, state_of(certificate));
     table_add(table, cluster_text(certificate, "serial"));
     table_add(table, short_pin(certificate, "issuer"));
     table_add(table, cluster_text(certificate, "expires"));

@@ -287,6 +287,7 @@ def test_the_list_is_a_table_or_json(cluster):
     table = cluster.call("pki", "list").stdout.splitlines()
     assert table[0].split() == ["KIND", "NAME", "STATE", "SERIAL", "ISSUER", "EXPIRES"]
     assert [line.split()[0] for line in table[1:]] == ["ca", "serving", "server", "node"]
+    assert table[1].split()[2] == "signs"
     assert json.loads(cluster.call("pki", "list", "-o", "json").stdout)["format"] == "eden.pki/1"
     none = cluster.eden("pki", "list", "--run-dir", cluster.folder / "none", check=False)
     assert none.returncode == 3
