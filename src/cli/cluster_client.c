@@ -65,7 +65,8 @@ static bool read_answer(const Waiting *waiting, Value *answer, Error *err)
 {
     bool is_json = json_parse_text(waiting->arena, waiting->body, NULL, answer, err);
     if (waiting->status < 300) {
-        return is_json || error_wrap(err, "the server's answer is no JSON");
+        return (is_json && answer->kind == VALUE_MAP) ||
+               error_set(err, ERROR_OS, "the server's answer is no JSON object");
     }
     Str message = is_json ? cluster_text(*answer, "message") : STR_EMPTY;
     if (message.len == 0) {

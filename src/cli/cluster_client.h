@@ -36,7 +36,7 @@ typedef struct ClusterRequest {
     const char *socket;  /* below the run directory; NULL: that of the server */
 } ClusterRequest;
 
-/* EXIT_OK and what the server answered, in the invocation's arena; else what is wrong was told, to
+/* EXIT_OK and what the server answered, a map, in the invocation's arena; else what is wrong was told, to
  * who asked for JSON as problems, and it is the exit code: EXIT_NOT_MATCHED when there is no server
  * or it is not able at present, EXIT_DENIED, EXIT_CONFLICT, EXIT_TIMED_OUT, else EXIT_FAILED. */
 int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *answer);

@@ -161,8 +161,7 @@ static const Option options[] = {
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "a name or IP address by which others reach this machine, the first one told; else "
-              "all" },
+      .help = "a name or IP address by which others reach this machine, else all it has" },
     { .name = "rpc",
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1337",

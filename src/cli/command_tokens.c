@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "model/duration.h"
 
 /* --- create ---------------------------------------------------------------------------------- */
 
@@ -16,9 +17,15 @@ static bool read_wish(const Invocation *invocation, Map *wish)
                     invocation_text(invocation, "uses"));
         return false;
     }
+    int64_t life_ms;
+    Str ttl = str_from_c(invocation_text(invocation, "ttl"));
+    if (!duration_parse(ttl, &life_ms)) {
+        usage_error(invocation, "--ttl takes a span of time as 90m or 7d, not '%" STR_FMT "'",
+                    STR_ARG(ttl));
+        return false;
+    }
     map_set_str(arena, wish, STR("uses"), value_int(uses));
-    map_set_str(arena, wish, STR("life"),
-                value_string(str_from_c(invocation_text(invocation, "ttl"))));
+    map_set_str(arena, wish, STR("life"), value_string(ttl));
     if (label != NULL) {
         map_set_str(arena, wish, STR("label"), value_string(str_from_c(label)));
     }

@@ -178,6 +178,30 @@ static void what_can_be_walked_is_printed_as_a_list(void **state)
     assert_int_equal(run(fixture, "eval range(10**9)"), EXIT_FAILED);
 }
 
+static void verbs_take_what_their_rows_say(void **state)
+{
+    Fixture *fixture = *state;
+    expect(fixture, "nodes", EXIT_USAGE, "",
+           "eden nodes: list|show|label|approve|reject|remove|ping|ssh-key [NODE...] is missing\n"
+           "  see: eden help nodes\n");
+    expect(
+        fixture, "nodes lst", EXIT_USAGE, "",
+        "eden nodes: takes list|show|label|approve|reject|remove|ping|ssh-key, not 'lst'; did you "
+        "mean 'list'?\n  see: eden help nodes\n");
+    expect(fixture, "nodes list web1", EXIT_USAGE, "",
+           "eden nodes: 'nodes list' takes no argument\n  see: eden help nodes\n");
+    expect(fixture, "nodes show a b", EXIT_USAGE, "",
+           "eden nodes: 'nodes show' takes NODE\n  see: eden help nodes\n");
+    expect(fixture, "tokens revoke", EXIT_USAGE, "",
+           "eden tokens: 'tokens revoke' takes TOKEN...\n  see: eden help tokens\n");
+    expect(fixture, "tokens create --ttl soon", EXIT_USAGE, "",
+           "eden tokens: --ttl takes a span of time as 90m or 7d, not 'soon'\n"
+           "  see: eden help tokens\n");
+    expect(fixture, "nodes label web1 role", EXIT_USAGE, "",
+           "eden nodes: a label is NAME=VALUE, or NAME- to unset it; not 'role'\n"
+           "  see: eden help nodes\n");
+}
+
 #define WITH_STREAMS(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -192,6 +216,7 @@ int main(void)
         WITH_STREAMS(every_command_has_help),
         WITH_STREAMS(undefined_values_fail_unless_allowed),
         WITH_STREAMS(what_can_be_walked_is_printed_as_a_list),
+        WITH_STREAMS(verbs_take_what_their_rows_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

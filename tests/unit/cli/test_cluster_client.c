@@ -30,8 +30,10 @@ static void requested(void *context, HttpRequest *request)
     const Http1Head *head = http_request_head(request);
     int status = atoi(head->path.data + 1);
     Buf body = buf_make(BUF_UNLIMITED);
-    if (status == 599) {
+    if (status == 599 || status == 298) {
         buf_put_c(&body, "<html>");
+    } else if (status == 299) {
+        buf_put_c(&body, "[1]");
     } else if (status >= 300) {
         buf_put_format(&body, "{\"message\":\"no, %d\"}", status);
     } else if (http_request_body(request).len > 0) {
@@ -174,6 +176,18 @@ static void a_refusal_is_told_with_the_exit_code_of_its_kind(void **state)
     assert_true(str_find(buf_str(&f->err.buf), STR("status 599"), 0) != STR_NOT_FOUND);
 }
 
+static void an_answer_that_makes_no_sense_is_a_failure(void **state)
+{
+    Fixture *f = *state;
+    Value answer;
+    static const char *const targets[] = { "/298", "/299" };
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        assert_int_equal(call(f, "GET", targets[i], STR_EMPTY, &answer), EXIT_FAILED);
+        assert_true(str_starts(buf_str(&f->err.buf),
+                               STR("error[E0812]: the server's answer is no JSON object")));
+    }
+}
+
 static void who_asked_for_json_is_told_in_json(void **state)
 {
     Fixture *f = *state;
@@ -228,6 +242,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_answer_is_a_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_body_arrives, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_refusal_is_told_with_the_exit_code_of_its_kind, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_answer_that_makes_no_sense_is_a_failure, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(who_asked_for_json_is_told_in_json, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_silent_server_ends_with_the_time, set_up, tear_down),
