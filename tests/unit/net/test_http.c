@@ -248,6 +248,27 @@ static void requests_may_come_together(void **state)
     close(descriptor);
 }
 
+/* An answer that names another address leads nobody there. */
+static void redirects_are_not_followed(void **state)
+{
+    Fixture *f = *state;
+    f->holds = true;
+    start(f, "GET", STR_EMPTY, 5000);
+    while (f->held == NULL) {
+        world_pass(&f->world, 1);
+    }
+    HttpRequest *request = TAKE(f->held);
+    http_request_add_header(request, "Location", STR("/elsewhere"));
+    http_request_answer(request, 302, "text/plain", STR("go"));
+    while (!f->over) {
+        world_run(&f->world);
+    }
+    assert_int_equal(f->status, 302);
+    assert_string_equal(f->body, "go");
+    world_pass(&f->world, 5);
+    assert_null(f->held); /* nobody has asked again */
+}
+
 static void an_answer_has_its_own_fields(void **state)
 {
     Fixture *f = *state;
@@ -393,6 +414,7 @@ int main(void)
         ROW(no_answer_is_a_failure),
         ROW(nobody_there_is_a_failure),
         ROW(requests_may_come_together),
+        ROW(redirects_are_not_followed),
         ROW(an_answer_has_its_own_fields),
         ROW(a_head_is_answered_without_a_body),
         ROW(what_is_no_http_is_refused_and_ended),

@@ -105,6 +105,47 @@ static void test_nonsense_is_refused_and_harms_nothing_else(void **state)
     check_op(0, STORE_PUT, "/eden/runs/r/nodes/web1", "{}");
 }
 
+/* CVE-2025-22236, CVE-2025-22239: a node tells of itself, and gives nobody anything to do. Each key
+ * that it can write is of its own, whatever it calls it. */
+static void nodes_write_what_is_theirs_alone(void **state)
+{
+    Arena *arena = *state;
+    static const char *const keys[] = {
+        "",
+        "web2",
+        "../web2",
+        "/eden/nodes/web2",
+        "x/../../nodes/web2",
+        "orders/web2/1",
+        "r/nodes/web2",
+        "r%2Fnodes%2Fweb2",
+        "configured/success/web2",
+        "trust",
+        "trust/web2",
+        "pki/revocations",
+        "r/step/web2",
+        "r\n/eden/orders/web2/1",
+    };
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        for (int kind = RECORD_FACTS; kind <= RECORD_LOG; kind++) {
+            make(arena, &(Record){ 1, (RecordKind)kind, str_from_c(keys[i]), STR("{}"), 0 }, 1);
+            for (uint32_t j = 0; j < writes.op_count; j++) {
+                Str key = writes.ops[j].key;
+                bool is_own =
+                    str_ends(key, STR("/web1")) || str_starts(key, STR("/eden/logs/web1/"));
+                bool is_report =
+                    str_starts(key, STR("/eden/facts/")) || str_starts(key, STR("/eden/status/")) ||
+                    str_starts(key, STR("/eden/trust/")) || str_starts(key, STR("/eden/runs/")) ||
+                    str_starts(key, STR("/eden/logs/"));
+                if (!is_own || !is_report) {
+                    fail_msg("'%s' becomes %" STR_FMT, keys[i], STR_ARG(key));
+                }
+                assert_int_equal(writes.ops[j].end.len, 0); /* one key, no range of them */
+            }
+        }
+    }
+}
+
 /* Whatever a node puts into one message fits into one transaction. */
 static void test_the_worst_message_fits(void **state)
 {
@@ -169,6 +210,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_of_equal_keys_the_last_holds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nonsense_is_refused_and_harms_nothing_else, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(nodes_write_what_is_theirs_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_worst_message_fits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_marks_lead_there_and_back, set_up, tear_down),
     };

@@ -1,5 +1,6 @@
 #include "sys/directory.h"
 
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include "scratch.h"
@@ -56,6 +57,37 @@ static void files_are_replaced_whole_and_for_the_owner_alone(void **state)
     assert_true(directory_write(&directory, "b", STR_EMPTY, false, &err));
     assert_false(directory_list(&directory, &scratch->arena, 1, &entries, &count, &err));
     assert_int_equal(err.kind, ERROR_LIMIT);
+}
+
+/* The name of the file that was made in the folder next. */
+static void next_made(int watch, char *out, size_t size)
+{
+    char buffer[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    ssize_t got = read(watch, buffer, sizeof buffer);
+    assert_true(got > 0);
+    snprintf(out, size, "%.99s", ((const struct inotify_event *)buffer)->name);
+}
+
+/* Nobody who may write there can be waiting under the name of a file that is not there yet. */
+static void names_of_drafts_cannot_be_guessed(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    char names[3][100];
+    int watch = inotify_init1(IN_CLOEXEC);
+    assert_true(directory_open(scratch->path, &directory, &err));
+    assert_true(inotify_add_watch(watch, scratch->path, IN_CREATE) >= 0);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        assert_true(directory_write(&directory, "a", STR("x"), false, &err));
+        next_made(watch, names[i], sizeof names[i]);
+        /* 64 random bits between the name and ".new" */
+        assert_int_equal(strlen(names[i]), 2 + 16 + 4);
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(names[i], names[j]);
+        }
+    }
+    close(watch);
 }
 
 static void secrets_are_read_only_where_nobody_else_can(void **state)
@@ -157,6 +189,7 @@ int main(void)
         SCRATCH_TEST(what_is_moved_is_in_one_place),
         SCRATCH_TEST(directories_are_made_with_their_parents_for_the_owner_alone),
         SCRATCH_TEST(files_are_replaced_whole_and_for_the_owner_alone),
+        SCRATCH_TEST(names_of_drafts_cannot_be_guessed),
         SCRATCH_TEST(secrets_are_read_only_where_nobody_else_can),
         SCRATCH_TEST(a_second_name_stays_with_the_old_content),
     };
