@@ -1,0 +1,37 @@
+"""The tests that docs/security.md refers to are there."""
+
+import functools
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def referred():
+    text = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+    return sorted(set(re.findall(r"`([a-z0-9]+(?:_[a-z0-9]+){2,})`", text)))
+
+
+@functools.cache
+def written():
+    """Every test function: in C those that a program also runs, in Python all that pytest finds."""
+    names = set()
+    for path in (ROOT / "tests/unit").rglob("test_*.c"):
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(r"^static void (\w+)\(void \*\*state\)$", text, re.M):
+            if len(re.findall(rf"\b{name}\b", text)) > 1:
+                names.add(name)
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        names.update(re.findall(r"^def (test_\w+)\(", path.read_text(encoding="utf-8"), re.M))
+    return names
+
+
+def test_there_are_some():
+    assert len(referred()) > 40
+
+
+@pytest.mark.parametrize("name", referred())
+def test_a_test_is_there(name):
+    assert name in written()
