@@ -212,7 +212,7 @@ static const Option options[] = {
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "of restore: another name or IP address under which other machines reach this one" },
+      .help = "of restore: another name or IP address by which others reach this machine" },
     { .name = "rpc", .argument = "ADDRESS", .help = "of restore: where to listen for nodes" },
     { .name = "api", .argument = "ADDRESS", .help = "of restore: where to listen for joiners" },
     FOUNDING_USER_OPTION,
