@@ -15,7 +15,8 @@
 
 enum {
     POLL_MS = 500,
-    PIN_SHOWN = 7 + 12, /* "sha256:" and so many digits are enough to tell CAs apart */
+    SILENT_MS = 60 * 1000, /* so long a server may be away while its rotation is waited for */
+    PIN_SHOWN = 7 + 12,    /* "sha256:" and so many digits are enough to tell CAs apart */
 };
 
 static int ask_server(Invocation *invocation, const char *method, const char *target, Map *body,
@@ -264,16 +265,34 @@ static int run_revoke(Invocation *invocation)
 
 /* --- rotate ---------------------------------------------------------------------------------- */
 
+/* The server may be started anew meanwhile. */
+static int ask_patiently(Invocation *invocation, Value *pki)
+{
+    ClusterRequest request = { .method = "GET", .target = STR("/v1/pki") };
+    bool asked;
+    Error err;
+    for (int waited_ms = 0;; waited_ms += POLL_MS) {
+        if (cluster_ask(invocation, &request, pki, &asked, &err)) {
+            return EXIT_OK;
+        }
+        if (asked || waited_ms >= SILENT_MS) {
+            return cluster_tell(invocation, &err, asked);
+        }
+        (void)clock_sleep_ms(POLL_MS, NULL);
+    }
+}
+
 /* Whom it waits for is told again whenever that changes. */
-static int wait_for_end(Invocation *invocation, Value *pki)
+static int wait_for_end(Invocation *invocation)
 {
     Str before = STR_EMPTY;
+    Value pki;
     for (;;) {
-        int code = ask_server(invocation, "GET", "/v1/pki", NULL, pki);
+        int code = ask_patiently(invocation, &pki);
         if (code != EXIT_OK) {
             return code;
         }
-        Value rotation = part(*pki, "rotation");
+        Value rotation = part(pki, "rotation");
         Str state = cluster_text(rotation, "state");
         const List *waits = cluster_list(rotation, "waits");
         if (str_eq_c(state, "steady")) {
@@ -301,7 +320,11 @@ static int print_state(Invocation *invocation)
     }
     Value rotation = part(pki, "rotation");
     if (!invocation_prints(invocation, "table")) {
-        return print_value(invocation, rotation);
+        Map *map = map_new(invocation->arena, 2);
+        map_set_str(invocation->arena, map, STR("format"),
+                    value_string(STR("eden.pki-rotation/1")));
+        map_set_str(invocation->arena, map, STR("rotation"), rotation);
+        return print_value(invocation, value_map(map));
     }
     if (str_eq_c(cluster_text(rotation, "state"), "steady")) {
         Str pin = cluster_text(rotation, "present");
@@ -328,7 +351,6 @@ static int run_rotate(Invocation *invocation)
     const char *without = invocation_text(invocation, "without");
     bool status = invocation_flag(invocation, "status"),
          abort = invocation_flag(invocation, "abort");
-    Value pki;
     if (status + abort + (without != NULL) > 1) {
         return usage_error(invocation, "--status, --abort and --without exclude each other");
     }
@@ -337,7 +359,7 @@ static int run_rotate(Invocation *invocation)
                : without != NULL ? change_rotation(invocation, "without", without)
                                  : change_rotation(invocation, "begin", NULL);
     if (code == EXIT_OK && invocation_flag(invocation, "wait")) {
-        code = wait_for_end(invocation, &pki);
+        code = wait_for_end(invocation);
     }
     return code == EXIT_OK ? print_state(invocation) : code;
 }

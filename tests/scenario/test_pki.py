@@ -200,6 +200,8 @@ def test_a_rotation_can_be_called_off_and_left_behind(cluster):
     waits_in(cluster, "distribute", "web1")
     told = cluster.call("pki", "rotate", "--status").stdout
     assert "waits for web1: it does not trust the next CA yet (silent" in told
+    told = json.loads(cluster.call("pki", "rotate", "--status", "-o", "json").stdout)
+    assert [wait["node"] for wait in told["rotation"]["waits"]] == ["web1"]
     cluster.call("pki", "rotate", "--without", "web1")
     waits_in(cluster, "issue", "s1")
     assert cluster.call("pki", "rotate", "--without", "s1", check=False).returncode == 5
@@ -373,6 +375,8 @@ def test_agents_go_through_a_rotation_with_a_server_that_is_killed_in_every_stat
     # It keeps the rotation in every state until we have seen enough of that.
     cluster.call("pki", "issue", "slow", "--csr", request_of(cluster.folder, "slow"))
     cluster.call("pki", "rotate")
+    patient = cluster.daemon("pki", "rotate", "--status", "--wait", "--run-dir", cluster.run,
+                             "--state-dir", cluster.state)
     restart(cluster)
     waits_in(cluster, "distribute", "slow")
     after = rotation(cluster)["next"]
@@ -396,6 +400,9 @@ def test_agents_go_through_a_rotation_with_a_server_that_is_killed_in_every_stat
         agent.verify()
         assert agent.daemon.process.poll() is None
     assert {node["issuer"] for node in pki(cluster)["nodes"]} == {after}
+    # Who waited for it has seen the server come and go.
+    assert patient.process.wait(timeout=daemons.LIMIT) == 0, patient.log
+    assert after in patient.process.stdout.read()
 
 
 def test_nodes_renew_themselves_and_their_sessions_stay(cluster):
