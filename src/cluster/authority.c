@@ -416,8 +416,11 @@ static RotationNode rotation_node(const Authority *authority, const NodeTrust *o
 static bool counts(const Authority *authority, const NodeTrust *one)
 {
     const NodeRecord *record = &one->node->record;
-    bool is_out = one->is_left || one->is_revoked ||
-                  record->not_after_ms <= loop_wall_ms(authority->options.at.loop);
+    /* After a backup was restored, the node may know of a newer one. */
+    bool knows_newer = one->has_report && one->report.not_after_ms > record->not_after_ms;
+    int64_t not_after_ms = knows_newer ? one->report.not_after_ms : record->not_after_ms;
+    bool is_out =
+        one->is_left || one->is_revoked || not_after_ms <= loop_wall_ms(authority->options.at.loop);
     return record->is_server || !is_out;
 }
 
