@@ -156,10 +156,11 @@ static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
     NodeState state;
     Error err = { 0 };
     if (claim_of(join) != NULL) {
-        error_set(&err, ERROR_DENIED,
-                  "the server lets this machine in, but nobody has vouched for its CA here; remove "
-                  "'%s' on the server, and be approved there with --ssh, or join with --ca-pin",
-                  join->joining.name);
+        error_set(
+            &err, ERROR_DENIED,
+            "the server lets this machine in, but nobody has vouched for its CA here; join with "
+            "--ca-pin, or remove '%s' on the server and be approved there with --ssh",
+            join->joining.name);
         finish(join, NULL, &err);
         return;
     }

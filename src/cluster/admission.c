@@ -100,6 +100,8 @@ static bool read_known(const Attempt *attempt, Change *change, Known *known, Err
                                         str_from_c(known->node.serial), &why);
         facts->enrolled = &known->node.key;
         facts->enrolled_token = trusted ? str_from_c(known->node.token) : STR_EMPTY;
+        facts->enrolled_stands = trusted && known->node.token[0] == '\0' &&
+                                 !known->node.is_server && known->node.not_after_ms > facts->now_ms;
     }
     if (change_has(change, SEEN_JOINING)) {
         if (!joining_record_read(arena, change_value(change, SEEN_JOINING), &known->joining, err)) {

@@ -90,15 +90,16 @@ typedef struct JoinFacts {
     bool nonce_seen;
     const TokenRecord *token; /* under the id in the request; NULL: there is none */
     const Pin *enrolled;      /* the key of the node that has the name; NULL: nobody has it */
-    Str enrolled_token;  /* the id of the token by which that one came; empty: by none, or one of
+    Str enrolled_token;   /* the id of the token by which that one came; empty: by none, or one of
                          * its certificates was revoked since */
-    const Pin *approved; /* the key that somebody approved for the name; NULL: none */
+    bool enrolled_stands; /* it came by approval, is not revoked, and has not expired */
+    const Pin *approved;  /* the key that somebody approved for the name; NULL: none */
 } JoinFacts;
 
 typedef struct JoinVerdict {
     JoinResult result;
     JoinReason reason;
-    bool again; /* the same key came with the same token before: answered as then, not counted */
+    bool again; /* the same key came in the same way before: answered as then, not counted */
     int64_t remember_until_ms; /* keep the nonce until then */
     char text[JOIN_TEXT_MAX];  /* for the joiner and the log of the server; nothing secret */
 } JoinVerdict;

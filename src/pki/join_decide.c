@@ -135,8 +135,11 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
         decide_token(request, facts, out);
         return;
     }
+    /* The answer to the first time was lost; nobody has to approve it twice. */
+    out->again = facts->enrolled_stands && facts->enrolled != NULL &&
+                 pin_equal(facts->enrolled, &request->key_pin);
     /* Approved is a key under a name, not whoever comes with that name. */
-    if (facts->approved != NULL && pin_equal(facts->approved, &request->key_pin)) {
+    if (out->again || (facts->approved != NULL && pin_equal(facts->approved, &request->key_pin))) {
         out->result = JOIN_ADMITTED;
         snprintf(out->text, sizeof out->text, "admitted as '%s'", request->name);
         return;

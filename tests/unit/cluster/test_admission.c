@@ -353,6 +353,27 @@ static void a_joiner_without_a_token_stays_pending_until_approved(void **state)
     p256_private_free(other.key);
 }
 
+static void who_was_approved_may_ask_again_while_it_is_good(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL);
+    ask(&web);
+    approve(f, "web1");
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    NodeRecord first = node_of(f, "web1");
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    NodeRecord second = node_of(f, "web1");
+    assert_string_equal(second.enrolment, first.enrolment);
+    assert_string_not_equal(second.serial, first.serial);
+    /* With what has expired, somebody has to look at it again. */
+    loop_virtual_set_wall(f->loop, second.not_after_ms + 1);
+    ask(&web);
+    expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+}
+
 static void those_who_wait_are_bounded_and_forgotten(void **state)
 {
     Fixture *f = *state;
@@ -480,6 +501,7 @@ int main(void)
         ROW(of_two_at_once_one_gets_the_last_use),
         ROW(a_wrong_token_is_as_good_as_an_unknown_one),
         ROW(a_joiner_without_a_token_stays_pending_until_approved),
+        ROW(who_was_approved_may_ask_again_while_it_is_good),
         ROW(those_who_wait_are_bounded_and_forgotten),
         ROW(a_taken_name_is_not_given_to_another_key),
         ROW(a_reused_name_inherits_nothing),

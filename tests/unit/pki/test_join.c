@@ -226,6 +226,23 @@ static void lost_answer_can_be_asked_for_again(void **state)
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_EXPIRED, "");
 }
 
+static void lost_answer_to_who_was_approved_can_be_asked_for_again(void **state)
+{
+    Joiner joiner = make_joiner(*state);
+    ask(&joiner);
+    Pin own = joiner.request.key_pin, other = { { 7 } };
+    joiner.facts.enrolled = &own;
+    joiner.facts.enrolled_stands = true;
+    assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted");
+    assert_true(joiner.verdict.again);
+    /* Not with another key, nor when it has expired or was revoked since. */
+    joiner.facts.enrolled = &other;
+    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waits");
+    joiner.facts.enrolled = &own;
+    joiner.facts.enrolled_stands = false;
+    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waits");
+}
+
 /* The message with one field of its own or of its token changed. */
 static Str change(Arena *arena, Str message, const char *outer, const char *inner, Value to)
 {
@@ -390,6 +407,7 @@ int main(void)
         authority_test(bad_tokens_are_refused_with_the_reason),
         authority_test(name_of_another_node_is_refused),
         authority_test(lost_answer_can_be_asked_for_again),
+        authority_test(lost_answer_to_who_was_approved_can_be_asked_for_again),
         authority_test(changed_request_is_refused),
         authority_test(other_version_is_refused),
         authority_test(what_is_no_request_is_refused),
