@@ -143,6 +143,7 @@ static void set_up_protocol(TlsContext *context, SSL_CTX *ssl)
         SSL_CTX_set_num_tickets(ssl, 1);
         tls_tickets_set_up(context, ssl);
         SSL_CTX_set_alpn_select_cb(ssl, choose_protocol, context);
+        SSL_CTX_set_cert_verify_callback(ssl, tls_server_verify, context);
         SSL_CTX_set_verify(ssl,
                            context->options.role == TLS_SERVER_PUBLIC ? SSL_VERIFY_NONE
                            : context->options.role == TLS_SERVER

@@ -62,6 +62,9 @@ void tls_tickets_forget(TlsContext *context);
 
 /* Reads who the peer of a finished handshake is. */
 void tls_peer_read(const SSL *ssl, TlsPeer *out);
+/* Whether `verify` lets in who has that certificate, which OpenSSL has verified. */
+bool tls_peer_welcome(const TlsContext *context, const X509 *certificate);
+int tls_server_verify(X509_STORE_CTX *store, void *data);
 /* Pinned CA instead of known ones. */
 bool tls_pin_parse(Str text, uint8_t out[TLS_PIN_BYTES], Error *err);
 int tls_pin_verify(X509_STORE_CTX *store, void *data);

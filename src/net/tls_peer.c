@@ -45,13 +45,8 @@ static int64_t read_time(const ASN1_TIME *time)
     return known ? (int64_t)days * 86400 + seconds : 0;
 }
 
-void tls_peer_read(const SSL *ssl, TlsPeer *out)
+static void read_certificate(const X509 *certificate, TlsPeer *out)
 {
-    *out = (TlsPeer){ .resumed = SSL_session_reused(ssl) == 1 };
-    const X509 *certificate = SSL_get0_peer_certificate(ssl);
-    if (certificate == NULL) {
-        return;
-    }
     ERR_clear_error();
     out->has_certificate = true;
     out->has_identity = read_identity(certificate, &out->identity);
@@ -68,6 +63,40 @@ void tls_peer_read(const SSL *ssl, TlsPeer *out)
         put_hex(digest, digest_len, out->fingerprint);
     }
     ERR_clear_error();
+}
+
+void tls_peer_read(const SSL *ssl, TlsPeer *out)
+{
+    *out = (TlsPeer){ .resumed = SSL_session_reused(ssl) == 1 };
+    const X509 *certificate = SSL_get0_peer_certificate(ssl);
+    if (certificate != NULL) {
+        read_certificate(certificate, out);
+    }
+}
+
+bool tls_peer_welcome(const TlsContext *context, const X509 *certificate)
+{
+    TlsPeer peer = { 0 };
+    Error err;
+    if (context->options.verify == NULL) {
+        return true;
+    }
+    read_certificate(certificate, &peer);
+    return context->options.verify(context->options.verify_context, &peer, &err);
+}
+
+/* As OpenSSL does it, and then whether the one that it is may come in: a refusal within the handshake
+ * is told to the peer. */
+int tls_server_verify(X509_STORE_CTX *store, void *data)
+{
+    if (X509_verify_cert(store) <= 0) {
+        return 0;
+    }
+    if (!tls_peer_welcome(data, X509_STORE_CTX_get0_cert(store))) {
+        X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REVOKED);
+        return 0;
+    }
+    return 1;
 }
 
 bool tls_pin_parse(Str text, uint8_t out[TLS_PIN_BYTES], Error *err)

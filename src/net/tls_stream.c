@@ -162,6 +162,23 @@ void tls_stream_free(TlsStream *stream)
 
 /* --- Bytes ----------------------------------------------------------------------------------- */
 
+/* What the peer says of our certificate when it refuses it; NULL: it has said nothing of that kind. */
+static const char *refusal(void)
+{
+    switch (ERR_GET_REASON(ERR_peek_error())) {
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+        return "the peer does not let us in: our certificate is revoked, or we belong no more";
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+        return "the peer does not let us in: it says that our certificate has expired, or is not "
+               "good yet";
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+        return "the peer does not let us in: it does not know the CA of our certificate";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+        return "the peer does not let us in without a certificate";
+    default: return NULL;
+    }
+}
+
 static TlsResult failed(const TlsStream *stream, int result, const char *what, Error *err)
 {
     int number = errno;
@@ -177,7 +194,11 @@ static TlsResult failed(const TlsStream *stream, int result, const char *what, E
     default: break;
     }
     long verified = SSL_get_verify_result(stream->ssl);
-    if (verified != X509_V_OK) {
+    const char *refused = refusal();
+    if (refused != NULL) {
+        error_set(err, ERROR_DENIED, "%s", refused);
+        ERR_clear_error();
+    } else if (verified != X509_V_OK) {
         error_set(err, ERROR_DENIED, "%s: the peer's certificate: %s", what,
                   X509_verify_cert_error_string(verified));
         ERR_clear_error();
@@ -242,6 +263,20 @@ TlsResult tls_stream_read(TlsStream *stream, char *to, size_t room, size_t *coun
     return result > 0 ? TLS_DONE : failed(stream, result, "reading", err);
 }
 
+/* Who refuses us says so and leaves; what we were about to send fails, and its words still wait to be
+ * read. */
+static TlsResult write_failed(const TlsStream *stream, int result, Error *err)
+{
+    TlsResult why = failed(stream, result, "writing", err);
+    char ignored;
+    if (why == TLS_FAILED && err->kind == ERROR_UNAVAILABLE &&
+        SSL_peek(stream->ssl, &ignored, 1) <= 0 && refusal() != NULL) {
+        error_set(err, ERROR_DENIED, "%s", refusal());
+    }
+    ERR_clear_error();
+    return why;
+}
+
 TlsResult tls_stream_write(TlsStream *stream, Str bytes, size_t *count, Error *err)
 {
     *count = 0;
@@ -252,7 +287,7 @@ TlsResult tls_stream_write(TlsStream *stream, Str bytes, size_t *count, Error *e
         int result =
             SSL_write(stream->ssl, bytes.data + *count, left > INT_MAX ? INT_MAX : (int)left);
         if (result <= 0) {
-            return failed(stream, result, "writing", err);
+            return write_failed(stream, result, err);
         }
         *count += (size_t)result;
     }

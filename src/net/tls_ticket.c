@@ -67,9 +67,29 @@ static int ticket_key(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPH
     return 0;
 }
 
+/* Who would not be let in any more is not resumed, but has to show the certificate, and is told. */
+static SSL_TICKET_RETURN ticket_opened(SSL *ssl, SSL_SESSION *session, const unsigned char *name,
+                                       size_t name_len, SSL_TICKET_STATUS status, void *data)
+{
+    const X509 *certificate = session == NULL ? NULL : SSL_SESSION_get0_peer(session);
+    if (status != SSL_TICKET_SUCCESS && status != SSL_TICKET_SUCCESS_RENEW) {
+        return SSL_TICKET_RETURN_IGNORE_RENEW;
+    }
+    if (certificate != NULL && !tls_peer_welcome(data, certificate)) {
+        return SSL_TICKET_RETURN_IGNORE_RENEW;
+    }
+    return SSL_TICKET_RETURN_USE_RENEW;
+}
+
+static int ticket_wanted(SSL *ssl, void *data)
+{
+    return 1;
+}
+
 void tls_tickets_set_up(TlsContext *context, SSL_CTX *ssl)
 {
     SSL_CTX_set_tlsext_ticket_key_evp_cb(ssl, ticket_key);
+    SSL_CTX_set_session_ticket_cb(ssl, ticket_wanted, ticket_opened, context);
 }
 
 void tls_tickets_forget(TlsContext *context)
