@@ -67,6 +67,22 @@ static void test_a_category_has_one_state(void **state)
     check_op(3, STORE_DELETE, "/eden/status/configured/pending/web1", "");
 }
 
+static void test_a_report_about_trust_is_read_before_it_is_kept(void **state)
+{
+#define REPORT                                                                                  \
+    "{\"format\":\"eden.trust-report/1\",\"issuer\":\"\",\"serial\":\"4a\",\"not_after_ms\":1," \
+    "\"time_ms\":2,\"trusted\":[]}"
+    const Record records[] = {
+        { 1, RECORD_STATUS, STR("trust"), STR("{}"), 0 },
+        { 2, RECORD_STATUS, STR("trust"), STR(REPORT), 0 },
+    };
+    make(*state, records, COUNT_OF(records));
+    assert_int_equal(writes.op_count, 1);
+    check_op(0, STORE_PUT, "/eden/trust/web1", REPORT);
+    assert_int_equal(writes.refusal_count, 1);
+    assert_int_equal(writes.refusals[0].sequence, 1);
+}
+
 static void test_of_equal_keys_the_last_holds(void **state)
 {
     const Record records[] = {
@@ -207,6 +223,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_kind_has_its_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_category_has_one_state, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_report_about_trust_is_read_before_it_is_kept, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_of_equal_keys_the_last_holds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nonsense_is_refused_and_harms_nothing_else, set_up,
                                         tear_down),
