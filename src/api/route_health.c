@@ -12,6 +12,7 @@ void health_show(ApiCall *call)
     json_out_start(&json, "eden.health/1");
     json_out_text(&json, "cluster", settings->cluster);
     json_out_bool(&json, "healthy", ok);
+    json_out_int(&json, "time_ms", loop_wall_ms(settings->at.loop));
     json_out_close(&json, '}');
     call_answer(call, ok ? 200 : 503, &json);
 }

@@ -403,6 +403,24 @@ bool store_restore(const char *directory, const char *path, Str digest, Error *e
     return done;
 }
 
+bool store_check(const char *directory, Error *err)
+{
+    AUTO_CLEAR(Directory) open = { .descriptor = -1 };
+    AUTO_CLEAR(Arena) arena;
+    EngineState state;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!directory_open(directory, &open, err)) {
+        return false;
+    }
+    if (file_lock_is_held(&open, STORE_LOCK)) {
+        return error_set(err, ERROR_CONFLICT, "%s: somebody has this store open", directory);
+    }
+    if (!directory_has(&open, STORE_FILE)) {
+        return error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
+    }
+    return sqlite_engine_check(arena_format(&arena, "%s/" STORE_FILE, directory).data, &state, err);
+}
+
 StoreStatus store_status(const Store *store)
 {
     StoreStatus status = {

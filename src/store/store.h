@@ -281,6 +281,10 @@ MUST_CHECK bool store_snapshot(Store *store, const char *path, StoreSnapshotDone
  * checked first, against `digest` unless that is empty. ERROR_CONFLICT when there is one. */
 MUST_CHECK bool store_restore(const char *directory, const char *path, Str digest, Error *err);
 
+/* Looks at every page of the store in `directory`, and changes nothing. ERROR_NOT_FOUND when there is
+ * none, ERROR_CONFLICT when somebody has it open, else as store_open_sqlite. Waits. */
+MUST_CHECK bool store_check(const char *directory, Error *err);
+
 typedef struct StoreStatus {
     int64_t revision;  /* of the last write that was answered */
     int64_t compacted; /* 0: nothing was */

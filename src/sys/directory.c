@@ -103,6 +103,16 @@ bool directory_give(const Directory *directory, uid_t user, gid_t group, Error *
            file_error(err, errno, directory->path);
 }
 
+bool directory_mode(const Directory *directory, unsigned *mode, Error *err)
+{
+    struct stat status;
+    if (fstat(directory->descriptor, &status) != 0) {
+        return file_error(err, errno, directory->path);
+    }
+    *mode = status.st_mode & 07777;
+    return true;
+}
+
 bool directory_owner(const Directory *directory, uid_t *user, gid_t *group, Error *err)
 {
     struct stat status;
@@ -342,6 +352,14 @@ int64_t directory_disk_size(const Directory *directory)
     return fstatvfs(directory->descriptor, &status) == 0 && status.f_blocks > 0
                ? (int64_t)(status.f_blocks * status.f_frsize)
                : INT64_MAX;
+}
+
+int64_t directory_disk_free(const Directory *directory)
+{
+    struct statvfs status;
+    return fstatvfs(directory->descriptor, &status) == 0
+               ? (int64_t)(status.f_bavail * status.f_frsize)
+               : 0;
 }
 
 bool directory_has(const Directory *directory, const char *name)

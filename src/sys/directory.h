@@ -25,6 +25,7 @@ MUST_CHECK bool directory_make_child(const Directory *directory, const char *nam
                                      Error *err);
 /* Of the directory itself. */
 MUST_CHECK bool directory_set_mode(const Directory *directory, unsigned mode, Error *err);
+MUST_CHECK bool directory_mode(const Directory *directory, unsigned *mode, Error *err);
 MUST_CHECK bool directory_give(const Directory *directory, uid_t user, gid_t group, Error *err);
 MUST_CHECK bool directory_owner(const Directory *directory, uid_t *user, gid_t *group, Error *err);
 void directory_close(Directory *directory); /* a closed one is fine */
@@ -53,6 +54,8 @@ MUST_CHECK bool directory_move(const Directory *directory, const char *name, con
 void directory_drop_drafts(const Directory *directory);
 /* Bytes of the whole file system that it is on; INT64_MAX when that cannot be told. */
 int64_t directory_disk_size(const Directory *directory);
+/* What is left of it for who runs this; 0 when that cannot be told. */
+int64_t directory_disk_free(const Directory *directory);
 bool directory_has(const Directory *directory, const char *name);
 /* Gives the file a second name, taking it from another file; false where the file system has no
  * links or there is no such file. */

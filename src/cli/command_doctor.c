@@ -1,0 +1,129 @@
+/* eden doctor: what is wrong with this machine's part of a cluster, and what to do about it. */
+#include "cli/cluster_client.h"
+#include "cli/doctor_judge.h"
+#include "cli/doctor_look.h"
+#include "cli/output.h"
+#include "cli/table.h"
+
+static int print_json(const Invocation *invocation, const DoctorResult *results, uint32_t failed,
+                      uint32_t warnings)
+{
+    Arena *arena = invocation->arena;
+    List *checks = list_new(arena, CHECK_COUNT);
+    for (uint32_t i = 0; i < CHECK_COUNT; i++) {
+        const DoctorCheck *check = &doctor_checks[i];
+        Map *row = map_new(arena, 6);
+        map_set_str(arena, row, STR("name"), value_string(str_from_c(check->name)));
+        map_set_str(arena, row, STR("what"), value_string(str_from_c(check->what)));
+        map_set_str(arena, row, STR("state"),
+                    value_string(str_from_c(doctor_state_name(results[i].state))));
+        map_set_str(arena, row, STR("text"), value_string(results[i].text));
+        if (results[i].state == DOCTOR_WARNING || results[i].state == DOCTOR_FAILED) {
+            map_set_str(arena, row, STR("fix"), value_string(str_from_c(check->fix)));
+            map_set_str(arena, row, STR("docs"), value_string(str_from_c(check->docs)));
+        }
+        list_push(arena, checks, value_map(row));
+    }
+    Map *map = map_new(arena, 4);
+    map_set_str(arena, map, STR("format"), value_string(STR("eden.doctor/1")));
+    map_set_str(arena, map, STR("failed"), value_int(failed));
+    map_set_str(arena, map, STR("warnings"), value_int(warnings));
+    map_set_str(arena, map, STR("checks"), value_list(checks));
+    return output_json(invocation, value_map(map));
+}
+
+static void print_table(const Invocation *invocation, const DoctorResult *results)
+{
+    static const char *const headings[] = { "CHECK", "STATE", "SEEN", NULL };
+    Table table;
+    bool all = invocation_flag(invocation, "all");
+    table_init(&table, invocation->arena, headings);
+    for (uint32_t i = 0; i < CHECK_COUNT; i++) {
+        if (all || results[i].state != DOCTOR_SKIPPED) {
+            table_add(&table, str_from_c(doctor_checks[i].name));
+            table_add(&table, str_from_c(doctor_state_name(results[i].state)));
+            table_add(&table, results[i].text);
+        }
+    }
+    table_print(&table, invocation->out);
+}
+
+static void print_fixes(const Invocation *invocation, const DoctorResult *results, uint32_t failed,
+                        uint32_t warnings)
+{
+    Stream *out = invocation->out;
+    stream_put_format(out, "\n");
+    for (uint32_t i = 0; i < CHECK_COUNT; i++) {
+        if (results[i].state == DOCTOR_WARNING || results[i].state == DOCTOR_FAILED) {
+            stream_put_format(out, "%s: %s\n  to do: %s\n  see:   docs/%s\n", doctor_checks[i].name,
+                              doctor_checks[i].what, doctor_checks[i].fix, doctor_checks[i].docs);
+        }
+    }
+    if (failed + warnings == 0) {
+        stream_put_format(out, "all is well\n");
+    } else {
+        stream_put_format(out, "%u failed, %u warnings\n", failed, warnings);
+    }
+}
+
+static int doctor_run(Invocation *invocation)
+{
+    DoctorPlaces places = { .state_dir = invocation_text(invocation, "state-dir"),
+                            .run_dir = invocation_text(invocation, "run-dir") };
+    DoctorView *view = ARENA_NEW(invocation->arena, DoctorView);
+    DoctorResult results[CHECK_COUNT];
+    uint32_t failed = 0, warnings = 0;
+    doctor_look(invocation->arena, &places, view);
+    for (uint32_t i = 0; i < CHECK_COUNT; i++) {
+        results[i] = doctor_checks[i].judge(invocation->arena, view);
+        failed += results[i].state == DOCTOR_FAILED;
+        warnings += results[i].state == DOCTOR_WARNING;
+    }
+    if (invocation_prints(invocation, "json")) {
+        print_json(invocation, results, failed, warnings);
+    } else {
+        print_table(invocation, results);
+        print_fixes(invocation, results, failed, warnings);
+    }
+    return failed > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+static const Option options[] = {
+    { .name = "all", .letter = 'a', .help = "also what was skipped, and why" },
+    RUN_DIR_OPTION,
+    STATE_DIR_OPTION,
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "table|json",
+      .fallback = "table",
+      .help = "how to print" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden doctor", "what is wrong here, and what to do" },
+    { "eden doctor --all", "also what could not be looked at" },
+    { "eden doctor -o json", "for monitoring" },
+    { 0 },
+};
+
+const Command command_doctor = {
+    .name = "doctor",
+    .group = GROUP_CLUSTER,
+    .args = "",
+    .help = "Find what is wrong with this node or cluster.",
+    .text =
+        "Looks at this machine's files, certificates, clock and daemons, at the servers it knows,\n"
+        "and on a server at the cluster: nodes that are silent, machines that wait, certificates\n"
+        "and tokens that are old. Nothing is changed, and it takes a few seconds at most. As root "
+        "it\n"
+        "sees all; others see less.\n"
+        "\n"
+        "Each check is ok, warning (it works, and will not for ever), failed or skipped, and "
+        "those\n"
+        "that are not well come with what to do. The exit code is 1 when one has failed.",
+    .options = options,
+    .examples = examples,
+    .run = doctor_run,
+};

@@ -1,0 +1,51 @@
+#include "cli/doctor_judge.h"
+
+#include "cli/doctor_judges.h"
+
+DEFINE_ENUM_NAMES(DoctorState, doctor_state, [DOCTOR_OK] = "ok", [DOCTOR_WARNING] = "warning",
+                  [DOCTOR_FAILED] = "failed", [DOCTOR_SKIPPED] = "skipped")
+
+const DoctorCheck doctor_checks[CHECK_COUNT] = {
+#define CHECK(constant, name, what, fix, docs, judge) \
+    [CHECK_##constant] = { name, what, fix, docs, judge },
+#include "cli/doctor_checks.def"
+#undef CHECK
+};
+
+DoctorResult doctor_say(Arena *arena, DoctorState state, const char *format, ...)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    va_list args;
+    va_start(args, format);
+    buf_put_format_v(&text, format, args);
+    va_end(args);
+    return (DoctorResult){ state, buf_str(&text) };
+}
+
+DoctorResult doctor_certificate(Arena *arena, const DoctorCertificate *seen, int64_t now_ms)
+{
+    Str until = utc_text(arena, seen->certificate.not_after_ms);
+    Str due = utc_text(arena, seen->plan.at_ms);
+    if (seen->err.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s", seen->err.text);
+    }
+    if (seen->plan.state == RENEWAL_EXPIRED) {
+        return doctor_say(arena, DOCTOR_FAILED, "it has expired on %" STR_FMT, STR_ARG(until));
+    }
+    if (seen->plan.state == RENEWAL_EARLY) {
+        Str from = utc_text(arena, seen->certificate.not_before_ms), now = utc_text(arena, now_ms);
+        return doctor_say(arena, DOCTOR_FAILED,
+                          "it is good from %" STR_FMT " on, and the clock here says %" STR_FMT,
+                          STR_ARG(from), STR_ARG(now));
+    }
+    if (seen->trust.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s", seen->trust.text);
+    }
+    if (seen->plan.state == RENEWAL_DUE && now_ms - seen->plan.at_ms > DOCTOR_RENEWAL_LATE_MS) {
+        return doctor_say(arena, DOCTOR_WARNING,
+                          "it should have been renewed on %" STR_FMT "; it expires on %" STR_FMT,
+                          STR_ARG(due), STR_ARG(until));
+    }
+    return doctor_say(arena, DOCTOR_OK, "good until %" STR_FMT ", to be renewed on %" STR_FMT,
+                      STR_ARG(until), STR_ARG(due));
+}

@@ -1,0 +1,297 @@
+/* The machine, and its part as a node. */
+#include <inttypes.h>
+
+#include "cli/cluster_client.h"
+#include "cli/doctor_judges.h"
+
+enum {
+    CLOCK_WARNING_MS = 30 * 1000,
+    CLOCK_FAILED_MS = 5 * 60 * 1000, /* certificates are made so much back in time */
+    SPOOL_MANY_BYTES = 32 << 20,
+};
+
+static DoctorResult skip_no_node(Arena *arena)
+{
+    return doctor_say(arena, DOCTOR_SKIPPED, "this machine is no node");
+}
+
+static DoctorResult skip_no_root(Arena *arena)
+{
+    return doctor_say(arena, DOCTOR_SKIPPED, "only root can look at that");
+}
+
+static bool is_hidden(const DoctorView *view, const Error *err)
+{
+    return !view->is_root && err->kind == ERROR_DENIED;
+}
+
+DoctorResult judge_state(Arena *arena, const DoctorView *view)
+{
+    const DoctorPlace *state = &view->state;
+    if (state->err.kind == ERROR_NOT_FOUND) {
+        return doctor_say(arena, DOCTOR_WARNING, "%s", state->err.text);
+    }
+    if (state->err.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s", state->err.text);
+    }
+    if (state->is_foreign || (state->mode & 022) != 0) {
+        return doctor_say(arena, DOCTOR_FAILED,
+                          "others than root may change what is in it (mode %04o)", state->mode);
+    }
+    return doctor_say(arena, DOCTOR_OK, "mode %04o", state->mode);
+}
+
+DoctorResult judge_member(Arena *arena, const DoctorView *view)
+{
+    if (view->is_server && view->settings_err.kind == ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_OK, "server '%s' of cluster '%s'", view->settings.node,
+                          view->settings.cluster);
+    }
+    if (view->is_node && view->node_err.kind == ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_OK, "node '%s' of cluster '%s'", view->node.node,
+                          view->node.cluster);
+    }
+    if (view->is_node || view->is_server) {
+        return doctor_say(arena, is_hidden(view, &view->node_err) ? DOCTOR_SKIPPED : DOCTOR_FAILED,
+                          "%s", view->is_server ? view->settings_err.text : view->node_err.text);
+    }
+    return doctor_say(arena, DOCTOR_WARNING, "it belongs to none");
+}
+
+static DoctorResult judge_directory(Arena *arena, const DoctorView *view, const DoctorPlace *place,
+                                    const Error *content)
+{
+    if (is_hidden(view, &place->err)) {
+        return skip_no_root(arena);
+    }
+    if (place->err.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s", place->err.text);
+    }
+    if ((place->mode & 077) != 0) {
+        return doctor_say(arena, DOCTOR_FAILED, "others may read keys in it (mode %04o)",
+                          place->mode);
+    }
+    if (is_hidden(view, content)) {
+        return skip_no_root(arena);
+    }
+    if (content->kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s", content->text);
+    }
+    return doctor_say(arena, DOCTOR_OK, "mode %04o", place->mode);
+}
+
+DoctorResult judge_agent_files(Arena *arena, const DoctorView *view)
+{
+    return view->is_node ? judge_directory(arena, view, &view->agent_directory, &view->node_err)
+                         : skip_no_node(arena);
+}
+
+DoctorResult judge_server_files(Arena *arena, const DoctorView *view)
+{
+    return view->is_server
+               ? judge_directory(arena, view, &view->server_directory, &view->settings_err)
+               : doctor_say(arena, DOCTOR_SKIPPED, "this machine is no server");
+}
+
+DoctorResult judge_agent_key(Arena *arena, const DoctorView *view)
+{
+    if (!view->is_node) {
+        return skip_no_node(arena);
+    }
+    if (is_hidden(view, &view->own.err)) {
+        return skip_no_root(arena);
+    }
+    if (view->own.err.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s", view->own.err.text);
+    }
+    const Identity *identity = &view->own.certificate.identity;
+    if (view->node_err.kind == ERROR_NONE &&
+        (!view->own.certificate.has_identity || strcmp(identity->node, view->node.node) != 0 ||
+         strcmp(identity->cluster, view->node.cluster) != 0)) {
+        return doctor_say(arena, DOCTOR_FAILED,
+                          "the certificate is that of '%s' of cluster '%s', this node is '%s'",
+                          identity->node, identity->cluster, view->node.node);
+    }
+    return doctor_say(arena, DOCTOR_OK, "serial number %s", view->own.certificate.serial);
+}
+
+DoctorResult judge_agent_certificate(Arena *arena, const DoctorView *view)
+{
+    if (!view->is_node || view->own.err.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "there is none to look at");
+    }
+    DoctorCertificate seen = view->own;
+    seen.trust = (Error){ 0 }; /* a check of its own */
+    DoctorResult result = doctor_certificate(arena, &seen, view->now_ms);
+    const Value *said =
+        view->agent.err.kind == ERROR_NONE ? value_get(view->agent.json, STR("certificate")) : NULL;
+    Str why = said != NULL && said->kind == VALUE_MAP ? cluster_text(*said, "why") : STR_EMPTY;
+    if (result.state == DOCTOR_WARNING && why.len > 0) {
+        return doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT ": %" STR_FMT, STR_ARG(result.text),
+                          STR_ARG(why));
+    }
+    return result;
+}
+
+DoctorResult judge_agent_trust(Arena *arena, const DoctorView *view)
+{
+    if (!view->is_node || view->own.err.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "there is no certificate to look at");
+    }
+    if (view->bundle_err.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s", view->bundle_err.text);
+    }
+    /* That it has expired is told where the certificate is looked at. */
+    bool is_time = view->own.plan.state == RENEWAL_EXPIRED || view->own.plan.state == RENEWAL_EARLY;
+    if (view->own.trust.kind != ERROR_NONE && !is_time) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s", view->own.trust.text);
+    }
+    return doctor_say(arena, DOCTOR_OK, "the certificate is by a CA that it trusts");
+}
+
+DoctorResult judge_agent(Arena *arena, const DoctorView *view)
+{
+    if (!view->is_node) {
+        return skip_no_node(arena);
+    }
+    if (is_hidden(view, &view->agent.err)) {
+        return skip_no_root(arena);
+    }
+    if (view->agent.err.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s", view->agent.err.text);
+    }
+    Str version = cluster_text(view->agent.json, "version");
+    if (!str_eq_c(version, EDEN_VERSION)) {
+        return doctor_say(arena, DOCTOR_WARNING,
+                          "it is version %" STR_FMT ", this program is %s: restart it",
+                          STR_ARG(version), EDEN_VERSION);
+    }
+    return doctor_say(arena, DOCTOR_OK, "since %" STR_FMT,
+                      STR_ARG(cluster_text(view->agent.json, "started")));
+}
+
+static bool agent_says(const DoctorView *view, const char *name, Value *out)
+{
+    const Value *value = view->agent.asked && view->agent.err.kind == ERROR_NONE
+                             ? value_get(view->agent.json, str_from_c(name))
+                             : NULL;
+    *out = value != NULL ? *value : value_null();
+    return out->kind == VALUE_MAP;
+}
+
+DoctorResult judge_session(Arena *arena, const DoctorView *view)
+{
+    Value session;
+    if (!agent_says(view, "session", &session)) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "no agent tells of one");
+    }
+    Str state = cluster_text(session, "state"), why = cluster_text(session, "why");
+    Str server = cluster_text(session, "server"), since = cluster_text(session, "since");
+    if (str_eq_c(state, "live")) {
+        return doctor_say(arena, DOCTOR_OK, "with '%" STR_FMT "' since %" STR_FMT, STR_ARG(server),
+                          STR_ARG(since));
+    }
+    if (why.len > 0) {
+        return doctor_say(arena, DOCTOR_FAILED,
+                          "none since %" STR_FMT ", after %" PRId64 " tries: %" STR_FMT,
+                          STR_ARG(since), cluster_int(session, "failures"), STR_ARG(why));
+    }
+    return doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT " to '%" STR_FMT "' since %" STR_FMT,
+                      STR_ARG(state), STR_ARG(server), STR_ARG(since));
+}
+
+DoctorResult judge_spool(Arena *arena, const DoctorView *view)
+{
+    Value spool;
+    if (!agent_says(view, "spool", &spool)) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "no agent tells of it");
+    }
+    Str why = cluster_text(spool, "why");
+    int64_t records = cluster_int(spool, "records"), dropped = cluster_int(spool, "dropped");
+    if (why.len > 0) {
+        return doctor_say(arena, DOCTOR_FAILED, "it cannot be written: %" STR_FMT, STR_ARG(why));
+    }
+    if (dropped > 0 || cluster_int(spool, "bytes") > SPOOL_MANY_BYTES) {
+        return doctor_say(arena, DOCTOR_WARNING,
+                          "%" PRId64 " records wait, %" PRId64 " logs had to be dropped", records,
+                          dropped);
+    }
+    return doctor_say(arena, DOCTOR_OK, "%" PRId64 " records wait", records);
+}
+
+/* --- The servers, from here ------------------------------------------------------------------ */
+
+DoctorResult judge_names(Arena *arena, const DoctorView *view)
+{
+    Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
+    if (view->server_count == 0) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server is known here");
+    }
+    for (uint32_t i = 0; i < view->server_count; i++) {
+        const DoctorServer *server = &view->servers[i];
+        if (server->rpc.err.kind == ERROR_NOT_FOUND || server->rpc.err.kind == ERROR_INVALID) {
+            buf_put_format(&wrong, "%s%s", wrong.len > 0 ? "; " : "", server->rpc.err.text);
+        }
+    }
+    return wrong.len > 0 ? doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(buf_str(&wrong)))
+                         : doctor_say(arena, DOCTOR_OK, "%u known", view->server_count);
+}
+
+static void put_unreached(Buf *out, const DoctorServer *server)
+{
+    const DoctorPort *ports[] = { &server->rpc, &server->api };
+    for (size_t i = 0; i < COUNT_OF(ports); i++) {
+        if (ports[i]->err.kind != ERROR_NONE) {
+            buf_put_format(out, "%s%" STR_FMT ": %s", out->len > 0 ? "; " : "",
+                           STR_ARG(ports[i]->address), ports[i]->err.text);
+        }
+    }
+    if (server->api.err.kind == ERROR_NONE && !server->answered) {
+        buf_put_format(out, "%s%" STR_FMT ": %s", out->len > 0 ? "; " : "",
+                       STR_ARG(server->api.address), server->err.text);
+    }
+}
+
+DoctorResult judge_reach(Arena *arena, const DoctorView *view)
+{
+    Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
+    uint32_t reached = 0;
+    if (view->server_count == 0) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server is known here");
+    }
+    for (uint32_t i = 0; i < view->server_count; i++) {
+        size_t before = wrong.len;
+        put_unreached(&wrong, &view->servers[i]);
+        reached += wrong.len == before;
+    }
+    if (wrong.len == 0) {
+        return doctor_say(arena, DOCTOR_OK, "%u of %u", reached, view->server_count);
+    }
+    return doctor_say(arena, reached == 0 ? DOCTOR_FAILED : DOCTOR_WARNING, "%" STR_FMT,
+                      STR_ARG(buf_str(&wrong)));
+}
+
+DoctorResult judge_clock(Arena *arena, const DoctorView *view)
+{
+    const DoctorServer *worst = NULL;
+    int64_t most = -1;
+    for (uint32_t i = 0; i < view->server_count; i++) {
+        const DoctorServer *server = &view->servers[i];
+        int64_t ahead = server->own_ms - server->time_ms;
+        int64_t apart = ahead < 0 ? -ahead : ahead;
+        if (server->answered && apart > most) {
+            most = apart;
+            worst = server;
+        }
+    }
+    if (worst == NULL) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server has told its time");
+    }
+    if (most <= CLOCK_WARNING_MS) {
+        return doctor_say(arena, DOCTOR_OK, "%" PRId64 " ms apart", most);
+    }
+    Str own = utc_text(arena, worst->own_ms), theirs = utc_text(arena, worst->time_ms);
+    return doctor_say(arena, most > CLOCK_FAILED_MS ? DOCTOR_FAILED : DOCTOR_WARNING,
+                      "here it is %" STR_FMT ", at '%" STR_FMT "' %" STR_FMT, STR_ARG(own),
+                      STR_ARG(worst->node), STR_ARG(theirs));
+}

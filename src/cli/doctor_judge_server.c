@@ -1,0 +1,311 @@
+/* The machine as a server, and the cluster as the server knows it. */
+#include <inttypes.h>
+
+#include "cli/cluster_client.h"
+#include "cli/doctor_judges.h"
+#include "pki/ca.h"
+
+#define CA_SOON_MS ((int64_t)180 * PKI_DAY_MS)
+
+enum {
+    DISK_FAILED_BYTES = 64 << 20,
+    DISK_FAILED_SHARE = 50, /* of the whole: one part of so many, 2 % */
+    DISK_WARNING_SHARE = 10,
+    NAMES_SHOWN = 5,
+};
+
+static DoctorResult skip(Arena *arena)
+{
+    return doctor_say(arena, DOCTOR_SKIPPED, "this machine is no server");
+}
+
+DoctorResult judge_ca(Arena *arena, const DoctorView *view)
+{
+    if (!view->is_server) {
+        return skip(arena);
+    }
+    if (!view->is_root && view->ca.err.kind == ERROR_DENIED) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "only root can look at that");
+    }
+    if (view->ca.err.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s", view->ca.err.text);
+    }
+    int64_t left = view->ca.certificate.not_after_ms - view->now_ms;
+    Str until = utc_text(arena, view->ca.certificate.not_after_ms);
+    if (!view->ca.certificate.is_ca) {
+        return doctor_say(arena, DOCTOR_FAILED, "the certificate in ca.pem is not that of a CA");
+    }
+    if (left <= 0) {
+        return doctor_say(arena, DOCTOR_FAILED, "it has expired on %" STR_FMT, STR_ARG(until));
+    }
+    return doctor_say(arena, left < CA_SOON_MS ? DOCTOR_WARNING : DOCTOR_OK, "good until %" STR_FMT,
+                      STR_ARG(until));
+}
+
+DoctorResult judge_server_certificates(Arena *arena, const DoctorView *view)
+{
+    const struct {
+        const char *name;
+        const DoctorCertificate *seen;
+    } all[] = { { "node.pem", &view->server_node }, { "serving.pem", &view->serving } };
+    DoctorResult first = { 0 };
+    if (!view->is_server) {
+        return skip(arena);
+    }
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (!view->is_root && all[i].seen->err.kind == ERROR_DENIED) {
+            return doctor_say(arena, DOCTOR_SKIPPED, "only root can look at that");
+        }
+        DoctorResult result = doctor_certificate(arena, all[i].seen, view->now_ms);
+        if (result.state != DOCTOR_OK) {
+            return doctor_say(arena, result.state, "%s: %" STR_FMT, all[i].name,
+                              STR_ARG(result.text));
+        }
+        first = i == 0 ? result : first;
+    }
+    return first;
+}
+
+static bool runs(const DoctorView *view)
+{
+    return view->health.asked && view->health.err.kind == ERROR_NONE;
+}
+
+DoctorResult judge_server(Arena *arena, const DoctorView *view)
+{
+    const Value *kept = view->agent.asked && view->agent.err.kind == ERROR_NONE
+                            ? value_get(view->agent.json, STR("server"))
+                            : NULL;
+    Str why = kept != NULL && kept->kind == VALUE_MAP ? cluster_text(*kept, "why") : STR_EMPTY;
+    if (!view->is_server) {
+        return skip(arena);
+    }
+    if (!view->is_root && view->health.err.kind == ERROR_DENIED) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "only root and its own group can ask it");
+    }
+    if (!runs(view)) {
+        return doctor_say(arena, DOCTOR_FAILED, "%s%s%" STR_FMT, view->health.err.text,
+                          why.len > 0 ? "; the agent says: " : "", STR_ARG(why));
+    }
+    return doctor_say(arena, DOCTOR_OK, "it answers");
+}
+
+DoctorResult judge_ports(Arena *arena, const DoctorView *view)
+{
+    const DoctorPort *ports[] = { &view->rpc, &view->api };
+    Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
+    if (!view->is_server || view->settings_err.kind != ERROR_NONE) {
+        return skip(arena);
+    }
+    for (size_t i = 0; i < COUNT_OF(ports); i++) {
+        bool listens = ports[i]->err.kind == ERROR_NONE;
+        const char *between = wrong.len > 0 ? "; " : "";
+        if (listens && !runs(view)) {
+            buf_put_format(&wrong, "%s%" STR_FMT " is taken by another program", between,
+                           STR_ARG(ports[i]->address));
+        } else if (!listens && runs(view)) {
+            buf_put_format(&wrong, "%s%" STR_FMT ": %s", between, STR_ARG(ports[i]->address),
+                           ports[i]->err.text);
+        }
+    }
+    if (wrong.len > 0) {
+        return doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
+    }
+    return doctor_say(arena, DOCTOR_OK, runs(view) ? "it listens on both" : "both are free");
+}
+
+DoctorResult judge_disk(Arena *arena, const DoctorView *view)
+{
+    int64_t free_mb = view->disk_free >> 20;
+    if (!view->is_server || view->disk_size == 0) {
+        return view->is_server ? doctor_say(arena, DOCTOR_SKIPPED, "its size cannot be told")
+                               : skip(arena);
+    }
+    DoctorState state =
+        view->disk_free < DISK_FAILED_BYTES || view->disk_free < view->disk_size / DISK_FAILED_SHARE
+            ? DOCTOR_FAILED
+        : view->disk_free < view->disk_size / DISK_WARNING_SHARE ? DOCTOR_WARNING
+                                                                 : DOCTOR_OK;
+    return doctor_say(arena, state, "%" PRId64 " MiB of %" PRId64 " are free", free_mb,
+                      view->disk_size >> 20);
+}
+
+DoctorResult judge_store(Arena *arena, const DoctorView *view)
+{
+    if (!view->is_server) {
+        return skip(arena);
+    }
+    if (view->store_looked) {
+        return view->store_err.kind == ERROR_NONE
+                   ? doctor_say(arena, DOCTOR_OK, "it is whole; no server runs that writes it")
+                   : doctor_say(arena, DOCTOR_FAILED, "%s", view->store_err.text);
+    }
+    if (!runs(view)) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server tells of it");
+    }
+    Str why = cluster_text(view->health.json, "why");
+    return cluster_bool(view->health.json, "healthy")
+               ? doctor_say(arena, DOCTOR_OK, "it can be written")
+               : doctor_say(arena, DOCTOR_FAILED, "it cannot be written%s%" STR_FMT,
+                            why.len > 0 ? ": " : "", STR_ARG(why));
+}
+
+/* --- The cluster ----------------------------------------------------------------------------- */
+
+/* A skipped result, or one with a text that is empty: go on. */
+static DoctorResult need(Arena *arena, const DoctorView *view, const DoctorAnswer *answer)
+{
+    if (!view->is_server) {
+        return skip(arena);
+    }
+    if (!answer->asked) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server tells of it");
+    }
+    if (answer->err.kind != ERROR_NONE) {
+        return doctor_say(arena, answer->err.kind == ERROR_DENIED ? DOCTOR_SKIPPED : DOCTOR_FAILED,
+                          "%s", answer->err.text);
+    }
+    return (DoctorResult){ 0 };
+}
+
+/* Names of those that a row counts, the first of them. */
+typedef struct Named {
+    Buf text;
+    uint32_t count;
+} Named;
+
+static void add(Named *named, Str name, Str behind)
+{
+    if (named->count++ < NAMES_SHOWN) {
+        buf_put_format(&named->text, "%s%" STR_FMT, named->count > 1 ? ", " : "", STR_ARG(name));
+        if (behind.len > 0) {
+            buf_put_format(&named->text, " (%" STR_FMT ")", STR_ARG(behind));
+        }
+    }
+}
+
+static DoctorResult conclude(Arena *arena, const Named *named, DoctorState state, const char *what,
+                             const char *none)
+{
+    if (named->count == 0) {
+        return doctor_say(arena, DOCTOR_OK, "%s", none);
+    }
+    return doctor_say(arena, state, "%u %s: %" STR_FMT "%s", named->count, what,
+                      STR_ARG(buf_str(&named->text)), named->count > NAMES_SHOWN ? ", ..." : "");
+}
+
+DoctorResult judge_silent(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->nodes);
+    Named silent = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    if (result.text.len > 0) {
+        return result;
+    }
+    const List *nodes = cluster_list(view->nodes.json, "nodes");
+    for (uint32_t i = 0; i < nodes->len; i++) {
+        if (!cluster_bool(nodes->items[i], "alive")) {
+            Str since = cluster_text(nodes->items[i], "since");
+            add(&silent, cluster_text(nodes->items[i], "name"),
+                since.len > 0 ? arena_format(arena, "since %" STR_FMT, STR_ARG(since)) : since);
+        }
+    }
+    return conclude(arena, &silent, DOCTOR_WARNING, "silent", "all have one");
+}
+
+DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->nodes);
+    Named waiting = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    if (result.text.len > 0) {
+        return result;
+    }
+    const List *all = cluster_list(view->nodes.json, "waiting");
+    for (uint32_t i = 0; i < all->len; i++) {
+        add(&waiting, cluster_text(all->items[i], "name"),
+            cluster_bool(all->items[i], "approved") ? STR("approved; it has to ask again")
+                                                    : STR_EMPTY);
+    }
+    return conclude(arena, &waiting, DOCTOR_WARNING, "ask to be let in", "nobody does");
+}
+
+DoctorResult judge_certificates(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->pki);
+    Named wrong = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    DoctorState state = DOCTOR_WARNING;
+    if (result.text.len > 0) {
+        return result;
+    }
+    const List *nodes = cluster_list(view->pki.json, "nodes");
+    for (uint32_t i = 0; i < nodes->len; i++) {
+        Str how = cluster_text(nodes->items[i], "state");
+        if (!str_eq_c(how, "good")) {
+            state = str_eq_c(how, "expired") ? DOCTOR_FAILED : state;
+            add(&wrong, cluster_text(nodes->items[i], "name"), how);
+        }
+    }
+    return conclude(arena, &wrong, state, "not good", "all are good");
+}
+
+DoctorResult judge_rotation(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->pki);
+    Named waits = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    bool is_stuck = false;
+    if (result.text.len > 0) {
+        return result;
+    }
+    const Value *found = value_get(view->pki.json, STR("rotation"));
+    Value rotation = found != NULL ? *found : value_null();
+    Str state = cluster_text(rotation, "state");
+    if (state.len == 0 || str_eq_c(state, "steady")) {
+        return doctor_say(arena, DOCTOR_OK, "none is under way");
+    }
+    const List *all = cluster_list(rotation, "waits");
+    for (uint32_t i = 0; i < all->len; i++) {
+        bool silent = cluster_bool(all->items[i], "silent");
+        is_stuck = is_stuck || silent;
+        add(&waits, cluster_text(all->items[i], "node"),
+            silent ? STR("silent") : cluster_text(all->items[i], "what"));
+    }
+    Str since = cluster_text(rotation, "since");
+    return doctor_say(arena, is_stuck ? DOCTOR_WARNING : DOCTOR_OK,
+                      "'%" STR_FMT "' since %" STR_FMT ", waits for %u%s%" STR_FMT, STR_ARG(state),
+                      STR_ARG(since), waits.count, waits.count > 0 ? ": " : "",
+                      STR_ARG(buf_str(&waits.text)));
+}
+
+DoctorResult judge_tokens(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->tokens);
+    Named old = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    if (result.text.len > 0) {
+        return result;
+    }
+    const List *tokens = cluster_list(view->tokens.json, "tokens");
+    for (uint32_t i = 0; i < tokens->len; i++) {
+        Str state = cluster_text(tokens->items[i], "state");
+        if (!str_eq_c(state, "good")) {
+            add(&old, cluster_text(tokens->items[i], "id"), state);
+        }
+    }
+    return conclude(arena, &old, DOCTOR_WARNING, "of no use any more", "none is");
+}
+
+DoctorResult judge_versions(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->nodes);
+    Named other = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    if (result.text.len > 0) {
+        return result;
+    }
+    const List *nodes = cluster_list(view->nodes.json, "nodes");
+    for (uint32_t i = 0; i < nodes->len; i++) {
+        Str version = cluster_text(nodes->items[i], "version");
+        if (version.len > 0 && !str_eq_c(version, EDEN_VERSION)) {
+            add(&other, cluster_text(nodes->items[i], "name"), version);
+        }
+    }
+    return conclude(arena, &other, DOCTOR_WARNING, "have another than " EDEN_VERSION,
+                    "all that are known are " EDEN_VERSION);
+}

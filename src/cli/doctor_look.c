@@ -1,0 +1,307 @@
+#include "cli/doctor_look.h"
+
+#include "agent/agent.h"
+#include "cli/cluster_client.h"
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "pki/credential.h"
+#include "server/founding.h"
+#include "store/store.h"
+#include "sys/clock.h"
+#include "sys/directory.h"
+#include "sys/privilege.h"
+#include "sys/probe.h"
+
+enum {
+    PROBE_MS = 1500, /* for a port to answer */
+    ASK_MS = 3000,   /* for a daemon */
+    ANSWER_MAX = 16 << 20,
+    PAGES_MAX = 20, /* of nodes */
+};
+
+typedef struct Look {
+    Arena *arena;
+    const DoctorPlaces *places;
+    DoctorView *view;
+    CertificateSet bundle; /* what this node trusts */
+    Str bundle_text;
+} Look;
+
+/* --- Files ----------------------------------------------------------------------------------- */
+
+static void look_at_place(const char *path, DoctorPlace *out)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    uid_t user;
+    gid_t group;
+    *out = (DoctorPlace){ 0 };
+    if (directory_open(path, &directory, &out->err) &&
+        directory_mode(&directory, &out->mode, &out->err) &&
+        directory_owner(&directory, &user, &group, &out->err)) {
+        out->is_foreign = user != 0 && user != privileges_user();
+    }
+}
+
+/* Without CAs to trust only what it says itself. */
+static void look_at_certificate(Look *look, const Directory *directory, const char *name,
+                                CertificateSet trusted, DoctorCertificate *out)
+{
+    Credential credential = { 0 };
+    *out = (DoctorCertificate){ 0 };
+    if (!credential_load(directory, name, look->arena, &credential, &out->err)) {
+        return;
+    }
+    out->certificate = credential.chain.items[0];
+    out->plan = renewal_plan(&out->certificate, &(RenewalRules){ 0 }, look->view->now_ms);
+    if (trusted.count > 0 && !certificate_verify(credential.chain, trusted, USE_SERVER,
+                                                 look->view->now_ms, &out->trust)) {
+        error_wrap(&out->trust, "%s", name);
+    }
+    credential_clear(&credential);
+}
+
+static void look_at_bundle(Look *look, const Directory *agent)
+{
+    Certificate *items;
+    if (directory_read(agent, look->arena, AGENT_BUNDLE, AGENT_BUNDLE_MAX, &look->bundle_text,
+                       &look->view->bundle_err) &&
+        certificates_from_pem(look->arena, look->bundle_text, &items, &look->bundle.count,
+                              &look->view->bundle_err)) {
+        look->bundle.items = items;
+    }
+}
+
+static void look_at_node(Look *look)
+{
+    DoctorView *view = look->view;
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    Str path = arena_format(look->arena, "%s/" AGENT_DIRECTORY, look->places->state_dir);
+    Error err = { 0 };
+    look_at_place(path.data, &view->agent_directory);
+    if (!directory_open(path.data, &agent, &err)) {
+        view->is_node = err.kind != ERROR_NOT_FOUND;
+        view->node_err = view->own.err = err;
+        return;
+    }
+    view->is_node = directory_has(&agent, AGENT_STATE) || directory_has(&agent, AGENT_CREDENTIAL);
+    if (view->is_node) {
+        (void)!node_state_load(&agent, look->arena, &view->node, &view->node_err);
+        look_at_bundle(look, &agent);
+        look_at_certificate(look, &agent, AGENT_CREDENTIAL, look->bundle, &view->own);
+    }
+}
+
+static void look_at_settings(Look *look, const Directory *server)
+{
+    DoctorView *view = look->view;
+    Str text;
+    if (directory_read(server, look->arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text,
+                       &view->settings_err)) {
+        (void)!server_settings_read(look->arena, text, &view->settings, &view->settings_err);
+    }
+}
+
+static void look_at_server(Look *look)
+{
+    DoctorView *view = look->view;
+    AUTO_CLEAR(Directory) server = { .descriptor = -1 };
+    Str path = arena_format(look->arena, "%s/" SERVER_DIRECTORY, look->places->state_dir);
+    Error err = { 0 };
+    look_at_place(path.data, &view->server_directory);
+    if (!directory_open(path.data, &server, &err)) {
+        view->is_server = err.kind != ERROR_NOT_FOUND;
+        view->settings_err = view->ca.err = view->server_node.err = view->serving.err = err;
+        return;
+    }
+    view->is_server =
+        directory_has(&server, SERVER_SETTINGS_FILE) || directory_has(&server, SERVER_CA);
+    if (!view->is_server) {
+        return;
+    }
+    look_at_settings(look, &server);
+    look_at_certificate(look, &server, SERVER_CA, (CertificateSet){ 0 }, &view->ca);
+    /* In the midst of a rotation they may be by the next CA, which this node trusts too. */
+    CertificateSet trusted = look->bundle.count > 0 ? look->bundle
+                             : view->ca.err.kind == ERROR_NONE
+                                 ? (CertificateSet){ &view->ca.certificate, 1 }
+                                 : (CertificateSet){ 0 };
+    look_at_certificate(look, &server, SERVER_NODE, trusted, &view->server_node);
+    look_at_certificate(look, &server, SERVER_SERVING, trusted, &view->serving);
+    view->disk_size = directory_disk_size(&server);
+    view->disk_free = directory_disk_free(&server);
+    view->disk_size = view->disk_size == INT64_MAX ? 0 : view->disk_size;
+}
+
+/* --- Daemons --------------------------------------------------------------------------------- */
+
+typedef struct Waiting {
+    Loop *loop;
+    Arena *arena;
+    DoctorAnswer *answer;
+} Waiting;
+
+static void done(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Waiting *waiting = context;
+    DoctorAnswer *out = waiting->answer;
+    if (answer == NULL) {
+        out->err = *err;
+    } else if (!json_parse_text(waiting->arena, arena_copy(waiting->arena, answer->body), NULL,
+                                &out->json, &out->err)) {
+        error_wrap(&out->err, "the answer is no JSON");
+    } else if (answer->head->status >= 300 && answer->head->status != 503) {
+        Str message = cluster_text(out->json, "message");
+        error_set(&out->err, answer->head->status == 403 ? ERROR_DENIED : ERROR_UNAVAILABLE,
+                  "%" STR_FMT, STR_ARG(message));
+    }
+    loop_stop(waiting->loop);
+}
+
+/* Waits for the answer; a health of 503 is one. */
+static void ask(Arena *arena, const Address *address, Str bundle, Str target, DoctorAnswer *out)
+{
+    AUTO(Loop) *loop = loop_new();
+    AUTO(TlsContext) *tls = NULL;
+    Waiting waiting = { loop, arena, out };
+    *out = (DoctorAnswer){ .asked = true, .json = value_null() };
+    if (bundle.len > 0 &&
+        !tls_context_new(loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
+                         &(TlsMaterial){ .ca = bundle }, &tls, &out->err)) {
+        return;
+    }
+    HttpCallOptions options = { .loop = loop,
+                                .address = *address,
+                                .tls = tls,
+                                .tls_host = tls == NULL ? NULL : address->host,
+                                .method = "GET",
+                                .target = arena_copy_c(arena, target),
+                                .answer_max = ANSWER_MAX,
+                                .timeout_ms = ASK_MS,
+                                .done = done,
+                                .context = &waiting };
+    HttpCall *call = http_call_new(&options);
+    loop_run(loop);
+    http_call_free(call);
+}
+
+static void ask_local(Look *look, const char *socket, Str target, DoctorAnswer *out)
+{
+    Address address;
+    Str path = arena_format(look->arena, "%s/%s", look->places->run_dir, socket);
+    *out = (DoctorAnswer){ .asked = true, .json = value_null() };
+    if (address_unix(path, &address, &out->err)) {
+        ask(look->arena, &address, STR_EMPTY, target, out);
+    }
+}
+
+/* All pages as one answer. */
+static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
+{
+    Arena *arena = look->arena;
+    List *nodes = list_new(arena, 0);
+    DoctorAnswer page;
+    Str target = STR("/v1/nodes");
+    ask_local(look, socket, target, out);
+    page = *out;
+    for (uint32_t i = 0; i < PAGES_MAX && page.err.kind == ERROR_NONE; i++) {
+        const List *some = cluster_list(page.json, "nodes");
+        for (uint32_t j = 0; j < some->len; j++) {
+            list_push(arena, nodes, some->items[j]);
+        }
+        Str next = cluster_text(page.json, "continue");
+        if (next.len == 0) {
+            break;
+        }
+        ask_local(look, socket, cluster_target(arena, "/v1/nodes?continue=", next), &page);
+    }
+    if (out->err.kind == ERROR_NONE && out->json.kind == VALUE_MAP) {
+        map_set_str(arena, out->json.map, STR("nodes"), value_list(nodes));
+    }
+}
+
+static void ask_daemons(Look *look)
+{
+    static const char socket[] = SERVER_DIRECTORY "/" SERVER_SOCKET;
+    DoctorView *view = look->view;
+    if (view->is_node) {
+        ask_local(look, AGENT_SOCKET, STR("/v1/agent"), &view->agent);
+    }
+    if (!view->is_server) {
+        return;
+    }
+    ask_local(look, socket, STR("/v1/health"), &view->health);
+    if (view->health.err.kind == ERROR_NONE) {
+        ask_nodes(look, socket, &view->nodes);
+        ask_local(look, socket, STR("/v1/tokens"), &view->tokens);
+        ask_local(look, socket, STR("/v1/pki"), &view->pki);
+    } else if (view->server_directory.err.kind == ERROR_NONE) {
+        Str path = arena_format(look->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
+                                look->places->state_dir);
+        view->store_looked =
+            store_check(path.data, &view->store_err) || view->store_err.kind != ERROR_CONFLICT;
+    }
+}
+
+/* --- Ports ----------------------------------------------------------------------------------- */
+
+/* Whether somebody listens; `own`: as seen on this machine. */
+static void look_at_port(Look *look, Str text, uint16_t port, bool own, DoctorPort *out)
+{
+    Address address;
+    *out = (DoctorPort){ .address = text };
+    if (!address_parse(text, port, &address, &out->err)) {
+        return;
+    }
+    Str host = str_from_c(address.host);
+    if (own && (str_eq_c(host, "0.0.0.0") || str_eq_c(host, "::"))) {
+        host = str_eq_c(host, "::") ? STR("::1") : STR("127.0.0.1");
+    }
+    (void)!probe_port(look->arena, host, address.port, PROBE_MS, NULL, &out->err);
+}
+
+static void look_at_far_server(Look *look, const NodeServer *known, DoctorServer *out)
+{
+    DoctorAnswer health = { 0 };
+    Address address;
+    *out = (DoctorServer){ .node = str_from_c(known->node) };
+    look_at_port(look, known->rpc, PORT_RPC, false, &out->rpc);
+    look_at_port(look, known->api, PORT_API, false, &out->api);
+    if (out->api.err.kind != ERROR_NONE || look->bundle_text.len == 0 ||
+        !address_parse(known->api, PORT_API, &address, &out->err)) {
+        return;
+    }
+    ask(look->arena, &address, look->bundle_text, STR("/v1/health"), &health);
+    out->own_ms = clock_now_ms();
+    out->time_ms = cluster_int(health.json, "time_ms");
+    out->err = health.err;
+    out->answered = health.err.kind == ERROR_NONE && out->time_ms > 0;
+    if (health.err.kind == ERROR_NONE && !out->answered) {
+        error_set(&out->err, ERROR_INVALID, "it does not tell its time: is it of this version?");
+    }
+}
+
+static void look_around(Look *look)
+{
+    DoctorView *view = look->view;
+    if (view->is_server && view->settings_err.kind == ERROR_NONE) {
+        look_at_port(look, view->settings.rpc, PORT_RPC, true, &view->rpc);
+        look_at_port(look, view->settings.api, PORT_API, true, &view->api);
+    }
+    if (view->is_node && view->node_err.kind == ERROR_NONE) {
+        for (uint32_t i = 0; i < view->node.server_count && i < DOCTOR_SERVERS_MAX; i++) {
+            look_at_far_server(look, &view->node.servers[i], &view->servers[i]);
+            view->server_count++;
+        }
+    }
+}
+
+void doctor_look(Arena *arena, const DoctorPlaces *places, DoctorView *out)
+{
+    Look look = { .arena = arena, .places = places, .view = out };
+    *out = (DoctorView){ .now_ms = clock_now_ms(), .is_root = privileges_are_root() };
+    look_at_place(places->state_dir, &out->state);
+    look_at_node(&look);
+    look_at_server(&look);
+    ask_daemons(&look);
+    look_around(&look);
+}

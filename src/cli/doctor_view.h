@@ -1,0 +1,73 @@
+/* What `eden doctor` has seen: plain values, gathered by doctor_look, judged by doctor_judge. */
+#pragma once
+
+#include "cluster/node_state.h"
+#include "lang/value.h"
+#include "pki/renewal.h"
+#include "server/server_settings.h"
+
+enum {
+    DOCTOR_SERVERS_MAX = 4 /* that are asked; each may take its time */
+};
+
+/* An error of the kind ERROR_NONE: all went well. */
+typedef struct DoctorPlace {
+    Error err;
+    unsigned mode;
+    bool is_foreign; /* belongs to somebody else than root and who runs this */
+} DoctorPlace;
+
+typedef struct DoctorCertificate {
+    Error err; /* of key and certificate together */
+    Certificate certificate;
+    RenewalPlan plan;
+    Error trust; /* whether it leads to the CA */
+} DoctorCertificate;
+
+typedef struct DoctorPort {
+    Str address;
+    Error err; /* ERROR_NONE: somebody listens */
+} DoctorPort;
+
+/* A server as this node knows it. */
+typedef struct DoctorServer {
+    Str node;
+    DoctorPort rpc, api;
+    bool answered; /* its API, by TLS, with the CAs of this node */
+    Error err;     /* else why not */
+    int64_t time_ms, own_ms;
+} DoctorServer;
+
+/* An answer of a daemon on this machine. */
+typedef struct DoctorAnswer {
+    bool asked;
+    Error err;
+    Value json; /* when that is ERROR_NONE */
+} DoctorAnswer;
+
+typedef struct DoctorView {
+    int64_t now_ms;
+    bool is_root;
+    DoctorPlace state;
+
+    bool is_node; /* as far as can be told */
+    DoctorPlace agent_directory;
+    Error node_err; /* of node.json */
+    NodeState node;
+    DoctorCertificate own;
+    Error bundle_err;
+    DoctorAnswer agent;
+    DoctorServer servers[DOCTOR_SERVERS_MAX];
+    uint32_t server_count;
+
+    bool is_server;
+    DoctorPlace server_directory;
+    Error settings_err;
+    ServerSettings settings;
+    DoctorCertificate ca, server_node, serving;
+    DoctorPort rpc, api;
+    int64_t disk_size, disk_free; /* bytes; 0: not known */
+    bool store_looked;            /* only while no server runs */
+    Error store_err;
+    DoctorAnswer health, nodes, tokens, pki;
+} DoctorView;

@@ -1,0 +1,196 @@
+"""`eden doctor`: what was broken on purpose is found and named, and nothing else."""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+from asking import ask, put, wait_until
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def look(cluster, state=None, run=None):
+    done = cluster.eden("doctor", "-o", "json", "--state-dir", state or cluster.state, "--run-dir",
+                        run or cluster.run, check=False)
+    answer = json.loads(done.stdout)
+    assert answer["format"] == "eden.doctor/1" and done.stderr == ""
+    checks = {check["name"]: check for check in answer["checks"]}
+    assert answer["failed"] == sum(check["state"] == "failed" for check in checks.values())
+    assert done.returncode == (1 if answer["failed"] else 0)
+    for check in checks.values():
+        assert check["text"]
+        assert ("fix" in check) == (check["state"] in ("failed", "warning"))
+    return checks
+
+
+def states(checks, state):
+    return {name for name, check in checks.items() if check["state"] == state}
+
+
+@pytest.fixture
+def cluster(cluster):
+    cluster.start()
+    return cluster
+
+
+@pytest.fixture
+def node(cluster):
+    """A node that has joined, in folders of its own."""
+    token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["token"]
+    state = cluster.folder / "web1/state"
+    done = subprocess.run(
+        [cluster.eden_path, "join", "--server", f"127.0.0.1:{cluster.api_port}", "--token", "-",
+         "--ca-pin", cluster.founded["ca_pin"], "--name", "web1", "--state-dir", state],
+        input=token, text=True, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return state, cluster.folder / "web1/run"
+
+
+def start_agent(cluster, state, run):
+    daemon = cluster.daemon("agent", "--state-dir", state, "--run-dir", run, "--config-dir",
+                            cluster.folder / "etc")
+    daemon.wait_ready()
+    return daemon
+
+
+def test_on_a_machine_of_no_cluster_that_is_all_it_says(eden, tmp_path):
+    done = eden("doctor", "--state-dir", tmp_path / "none", "--run-dir", tmp_path / "run")
+    assert done.returncode == 0
+    assert "it belongs to none" in done.stdout and "'eden join' makes it a node" in done.stdout
+
+
+def test_where_all_is_well_it_says_so(cluster, node):
+    start_agent(cluster, *node)
+    wait_until(lambda: look(cluster, *node)["session"]["state"] == "ok", "a session")
+    checks = look(cluster, *node)
+    assert states(checks, "failed") == set()
+    assert {"agent", "session", "spool", "names", "reach", "clock", "agent-key",
+            "agent-certificate", "agent-trust"} <= states(checks, "ok")
+    # The server's own machine has no agent here, and its token is used up.
+    checks = look(cluster)
+    assert states(checks, "failed") == {"agent"}
+    assert {"server", "ports", "store", "disk", "ca", "server-certificates", "clock",
+            "certificates", "rotation", "versions", "waiting"} <= states(checks, "ok")
+    assert states(checks, "warning") == {"silent", "tokens"}
+    assert "s1" in checks["silent"]["text"] and "used up" in checks["tokens"]["text"]
+
+
+def test_a_server_that_does_not_run_is_found_from_both_sides(cluster, node):
+    start_agent(cluster, *node)
+    wait_until(lambda: look(cluster, *node)["session"]["state"] == "ok", "a session")
+    cluster.server.stop()
+    wait_until(lambda: look(cluster, *node)["session"]["state"] == "failed", "no session")
+    checks = look(cluster, *node)
+    assert states(checks, "failed") == {"session", "reach"}
+    assert "tries: " in checks["session"]["text"]
+    checks = look(cluster)
+    assert states(checks, "failed") == {"agent", "server", "reach"}
+    assert checks["store"]["state"] == "ok" and checks["ports"]["text"] == "both are free"
+    assert checks["silent"]["state"] == "skipped"
+
+
+def test_a_port_that_somebody_else_has_is_found(cluster):
+    cluster.server.stop()
+    with socket.create_server(("127.0.0.1", cluster.rpc_port)):
+        checks = look(cluster)
+    assert checks["ports"]["state"] == "failed"
+    assert "is taken by another program" in checks["ports"]["text"]
+
+
+def test_directories_that_others_may_read_are_found(cluster, node):
+    os.chmod(cluster.state / "server", 0o755)
+    os.chmod(node[0] / "agent", 0o750)
+    assert "server-files" in states(look(cluster), "failed")
+    assert "agent-files" in states(look(cluster, *node), "failed")
+
+
+def test_a_damaged_store_is_found(cluster):
+    for i in range(200):
+        put(cluster, f"/t/{i}", "x" * 500)
+    cluster.server.stop()
+    path = cluster.state / "server/store/store.db"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2:len(data) // 2 + 4096] = os.urandom(4096)
+    path.write_bytes(data)
+    checks = look(cluster)
+    assert checks["store"]["state"] == "failed" and "damaged" in checks["store"]["text"]
+
+
+def test_looking_changes_nothing(cluster):
+    cluster.server.stop()
+
+    def all_files():
+        return {path: path.read_bytes() for path in cluster.state.rglob("*")
+                if path.is_file() and path.suffix not in (".db-shm", ".db-wal")}
+
+    before = all_files()
+    look(cluster)
+    assert all_files() == before
+    cluster.start()
+    assert put(cluster, "/t", "1") > 0
+
+
+def test_a_key_of_another_certificate_is_found(cluster, node):
+    other = cluster.folder / "other"
+    cluster.eden("init", "--cluster", "green", "--name", "web1", "--user", "root", "--state-dir",
+                 other)
+    own = (node[0] / "agent/node.pem").read_text()
+    foreign = (other / "agent/node.pem").read_text()
+    key, certificate = own[:own.index("-----BEGIN CERT")], foreign[foreign.index("-----BEGIN CERT"):]
+    (node[0] / "agent/node.pem").write_text(key + certificate)
+    assert "agent-key" in states(look(cluster, *node), "failed")
+    (node[0] / "agent/node.pem").write_text(foreign)
+    checks = look(cluster, *node)
+    assert "green" in checks["agent-key"]["text"]
+    assert checks["agent-trust"]["state"] == "failed"
+
+
+def test_a_foreign_ca_is_found(cluster, node):
+    other = cluster.folder / "other"
+    cluster.eden("init", "--cluster", "blue", "--user", "root", "--state-dir", other)
+    shutil.copy(other / "agent/ca.pem", node[0] / "agent/ca.pem")
+    checks = look(cluster, *node)
+    assert {"agent-trust", "reach"} <= states(checks, "failed")
+    (node[0] / "agent/ca.pem").write_text("hello")
+    assert "agent-trust" in states(look(cluster, *node), "failed")
+
+
+def test_a_server_whose_name_leads_nowhere_is_found(cluster, node):
+    path = node[0] / "agent/node.json"
+    known = json.loads(path.read_text())
+    known["servers"][0].update(rpc="nowhere.invalid:1337", api="nowhere.invalid:1338")
+    path.write_text(json.dumps(known))
+    assert {"names", "reach"} <= states(look(cluster, *node), "failed")
+
+
+def test_files_that_cannot_be_read_are_found(cluster, node):
+    (node[0] / "agent/node.json").write_text("{")
+    (cluster.state / "server/server.json").write_text("{}")
+    assert {"member", "agent-files"} <= states(look(cluster, *node), "failed")
+    assert "server-files" in states(look(cluster), "failed")
+
+
+def test_who_waits_is_told(cluster):
+    cluster.daemon("join", "--server", f"127.0.0.1:{cluster.api_port}", "--ca-pin",
+                   cluster.founded["ca_pin"], "--name", "db1", "--state-dir",
+                   cluster.folder / "db1")
+    wait_until(lambda: ask(cluster, "GET", "/v1/nodes")[1]["waiting"], "somebody who asks")
+    checks = look(cluster)
+    assert checks["waiting"]["state"] == "warning" and "db1" in checks["waiting"]["text"]
+
+
+def test_people_are_told_what_to_do(cluster):
+    cluster.server.stop()
+    done = cluster.eden("doctor", "--state-dir", cluster.state, "--run-dir", cluster.run,
+                        check=False)
+    assert done.returncode == 1
+    assert "to do: 'systemctl start eden', or 'eden serve'" in done.stdout
+    assert "failed, " in done.stdout and "silent" not in done.stdout
+    for line in done.stdout.splitlines():
+        if "see:" in line:
+            assert (ROOT / line.split()[-1]).exists()

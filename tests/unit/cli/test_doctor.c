@@ -1,0 +1,350 @@
+/* What `eden doctor` makes of what it has seen. */
+#include "cli/doctor_judge.h"
+
+#include <stdlib.h>
+
+#include "lang/json.h"
+#include "unit.h"
+
+#define NOW_MS ((int64_t)1800000000000)
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+
+static int set_up(void **state)
+{
+    Arena *arena = calloc(1, sizeof *arena);
+    arena_init(arena, ARENA_UNLIMITED);
+    *state = arena;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_clear(*state);
+    free(*state);
+    return 0;
+}
+
+static void say_json(Arena *arena, DoctorAnswer *answer, const char *text)
+{
+    Error err;
+    *answer = (DoctorAnswer){ .asked = true };
+    assert_true(json_parse_text(arena, str_from_c(text), NULL, &answer->json, &err));
+}
+
+static void make_good(DoctorCertificate *seen, const char *node)
+{
+    *seen = (DoctorCertificate){ .plan = { RENEWAL_WAIT, NOW_MS + DAY_MS } };
+    seen->certificate.not_before_ms = NOW_MS - DAY_MS;
+    seen->certificate.not_after_ms = NOW_MS + 2000 * DAY_MS;
+    seen->certificate.has_identity = true;
+    snprintf(seen->certificate.identity.cluster, sizeof seen->certificate.identity.cluster, "blue");
+    snprintf(seen->certificate.identity.node, sizeof seen->certificate.identity.node, "%s", node);
+}
+
+/* A server on which all is well. */
+static DoctorView *make_view(Arena *arena)
+{
+    DoctorView *view = ARENA_NEW(arena, DoctorView);
+    view->now_ms = NOW_MS;
+    view->is_root = view->is_node = view->is_server = true;
+    view->state.mode = 0711;
+    view->agent_directory.mode = view->server_directory.mode = 0700;
+    snprintf(view->node.cluster, sizeof view->node.cluster, "blue");
+    snprintf(view->node.node, sizeof view->node.node, "s1");
+    snprintf(view->settings.cluster, sizeof view->settings.cluster, "blue");
+    snprintf(view->settings.node, sizeof view->settings.node, "s1");
+    make_good(&view->own, "s1");
+    make_good(&view->ca, "");
+    view->ca.certificate.is_ca = true;
+    make_good(&view->server_node, "s1");
+    make_good(&view->serving, "");
+    view->rpc.address = STR("0.0.0.0:1337");
+    view->api.address = STR("0.0.0.0:1338");
+    view->disk_size = (int64_t)100 << 30;
+    view->disk_free = (int64_t)50 << 30;
+    view->server_count = 1;
+    view->servers[0] = (DoctorServer){ .node = STR("s1"),
+                                       .rpc.address = STR("10.0.0.1:1337"),
+                                       .api.address = STR("10.0.0.1:1338"),
+                                       .answered = true,
+                                       .time_ms = NOW_MS,
+                                       .own_ms = NOW_MS + 12 };
+    say_json(arena, &view->agent,
+             "{\"version\":\"" EDEN_VERSION "\",\"started\":\"x\",\"session\":{\"state\":\"live\","
+             "\"server\":\"s1\",\"since\":\"y\"},\"spool\":{\"records\":2,\"bytes\":10}}");
+    say_json(arena, &view->health, "{\"healthy\":true}");
+    say_json(arena, &view->nodes,
+             "{\"nodes\":[{\"name\":\"s1\",\"alive\":true,\"version\":\"" EDEN_VERSION
+             "\"}],\"waiting\":[]}");
+    say_json(arena, &view->tokens, "{\"tokens\":[{\"id\":\"a\",\"state\":\"good\"}]}");
+    say_json(
+        arena, &view->pki,
+        "{\"rotation\":{\"state\":\"steady\"},\"nodes\":[{\"name\":\"s1\",\"state\":\"good\"}]}");
+    return view;
+}
+
+static void expect(Arena *arena, const DoctorView *view, DoctorCheckId id, DoctorState state,
+                   const char *word)
+{
+    DoctorResult result = doctor_checks[id].judge(arena, view);
+    if (result.state != state || str_find(result.text, str_from_c(word), 0) == STR_NOT_FOUND) {
+        fail_msg("%s is %s: %.*s", doctor_checks[id].name, doctor_state_name(result.state),
+                 (int)result.text.len, result.text.data);
+    }
+}
+
+static void fail_with(Error *err, ErrorKind kind)
+{
+    error_set(err, kind, "it is broken");
+}
+
+static void where_all_is_well_nothing_is_told(void **state)
+{
+    const DoctorView *view = make_view(*state);
+    for (uint32_t i = 0; i < CHECK_COUNT; i++) {
+        expect(*state, view, (DoctorCheckId)i, DOCTOR_OK, "");
+    }
+}
+
+/* Nothing known at all: no judge fails, each says something. */
+static void where_nothing_is_only_that_is_told(void **state)
+{
+    DoctorView *view = ARENA_NEW(*state, DoctorView);
+    fail_with(&view->state.err, ERROR_NOT_FOUND);
+    for (uint32_t i = 0; i < CHECK_COUNT; i++) {
+        bool tells = i == CHECK_STATE || i == CHECK_MEMBER;
+        expect(*state, view, (DoctorCheckId)i, tells ? DOCTOR_WARNING : DOCTOR_SKIPPED, "");
+    }
+}
+
+static void files_that_others_read_are_told(void **state)
+{
+    DoctorView *view = make_view(*state);
+    view->state.mode = 0777;
+    view->agent_directory.mode = 0755;
+    view->server_directory.mode = 0750;
+    expect(*state, view, CHECK_STATE, DOCTOR_FAILED, "0777");
+    expect(*state, view, CHECK_AGENT_FILES, DOCTOR_FAILED, "0755");
+    expect(*state, view, CHECK_SERVER_FILES, DOCTOR_FAILED, "0750");
+    view = make_view(*state);
+    fail_with(&view->settings_err, ERROR_INVALID);
+    fail_with(&view->node_err, ERROR_INVALID);
+    expect(*state, view, CHECK_SERVER_FILES, DOCTOR_FAILED, "broken");
+    expect(*state, view, CHECK_AGENT_FILES, DOCTOR_FAILED, "broken");
+    expect(*state, view, CHECK_MEMBER, DOCTOR_FAILED, "broken");
+}
+
+static void who_may_not_look_fails_nothing(void **state)
+{
+    DoctorView *view = make_view(*state);
+    Error *errors[] = { &view->agent_directory.err,
+                        &view->node_err,
+                        &view->own.err,
+                        &view->server_directory.err,
+                        &view->settings_err,
+                        &view->ca.err,
+                        &view->server_node.err,
+                        &view->serving.err,
+                        &view->agent.err,
+                        &view->health.err };
+    view->is_root = false;
+    for (size_t i = 0; i < COUNT_OF(errors); i++) {
+        fail_with(errors[i], ERROR_DENIED);
+    }
+    view->nodes.asked = view->tokens.asked = view->pki.asked = false;
+    view->server_count = 0;
+    for (uint32_t i = 0; i < CHECK_COUNT; i++) {
+        DoctorResult result = doctor_checks[i].judge(*state, view);
+        if (result.state == DOCTOR_FAILED) {
+            fail_msg("%s: %.*s", doctor_checks[i].name, (int)result.text.len, result.text.data);
+        }
+    }
+}
+
+static void certificates_are_told_by_their_age(void **state)
+{
+    DoctorView *view = make_view(*state);
+    view->own.plan = (RenewalPlan){ RENEWAL_DUE, NOW_MS - 1000 };
+    expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_OK, "");
+    view->own.plan = (RenewalPlan){ RENEWAL_DUE, NOW_MS - 2 * DAY_MS };
+    expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_WARNING, "should have been renewed");
+    say_json(*state, &view->agent, "{\"certificate\":{\"why\":\"nobody signs\"}}");
+    expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_WARNING, "nobody signs");
+    view->own.plan.state = RENEWAL_EXPIRED;
+    expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_FAILED, "has expired on");
+    view->own.plan.state = RENEWAL_EARLY;
+    expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_FAILED, "the clock here says 2027");
+    view->serving.plan.state = RENEWAL_EXPIRED;
+    expect(*state, view, CHECK_SERVER_CERTIFICATES, DOCTOR_FAILED, "serving.pem: it has expired");
+    view->ca.certificate.not_after_ms = NOW_MS + 100 * DAY_MS;
+    expect(*state, view, CHECK_CA, DOCTOR_WARNING, "good until");
+    view->ca.certificate.not_after_ms = NOW_MS;
+    expect(*state, view, CHECK_CA, DOCTOR_FAILED, "expired");
+}
+
+static void keys_and_names_that_do_not_fit_are_told(void **state)
+{
+    DoctorView *view = make_view(*state);
+    snprintf(view->node.node, sizeof view->node.node, "other");
+    expect(*state, view, CHECK_AGENT_KEY, DOCTOR_FAILED, "this node is 'other'");
+    view = make_view(*state);
+    fail_with(&view->own.err, ERROR_INVALID);
+    expect(*state, view, CHECK_AGENT_KEY, DOCTOR_FAILED, "broken");
+    expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_SKIPPED, "");
+    view = make_view(*state);
+    fail_with(&view->own.trust, ERROR_DENIED);
+    expect(*state, view, CHECK_AGENT_TRUST, DOCTOR_FAILED, "broken");
+    fail_with(&view->ca.err, ERROR_INVALID);
+    expect(*state, view, CHECK_CA, DOCTOR_FAILED, "broken");
+    view = make_view(*state);
+    view->ca.certificate.is_ca = false;
+    expect(*state, view, CHECK_CA, DOCTOR_FAILED, "not that of a CA");
+}
+
+static void clocks_are_both_shown(void **state)
+{
+    DoctorView *view = make_view(*state);
+    view->servers[0].own_ms = NOW_MS - 60 * 1000;
+    expect(*state, view, CHECK_CLOCK, DOCTOR_WARNING,
+           "here it is 2027-01-15T07:59:00Z, at 's1' "
+           "2027-01-15T08:00:00Z");
+    view->servers[0].own_ms = NOW_MS + 3600 * 1000;
+    expect(*state, view, CHECK_CLOCK, DOCTOR_FAILED, "here it is 2027-01-15T09:00:00Z");
+    view->servers[0].answered = false;
+    expect(*state, view, CHECK_CLOCK, DOCTOR_SKIPPED, "");
+}
+
+static void servers_that_cannot_be_reached_are_told(void **state)
+{
+    DoctorView *view = make_view(*state);
+    fail_with(&view->servers[0].rpc.err, ERROR_NOT_FOUND);
+    expect(*state, view, CHECK_NAMES, DOCTOR_FAILED, "broken");
+    expect(*state, view, CHECK_REACH, DOCTOR_FAILED, "10.0.0.1:1337: it is broken");
+    view->servers[1] = view->servers[0];
+    view->servers[1].rpc.err = (Error){ 0 };
+    view->server_count = 2;
+    expect(*state, view, CHECK_REACH, DOCTOR_WARNING, "10.0.0.1:1337");
+    view = make_view(*state);
+    view->servers[0].answered = false;
+    fail_with(&view->servers[0].err, ERROR_DENIED);
+    expect(*state, view, CHECK_REACH, DOCTOR_FAILED, "10.0.0.1:1338: it is broken");
+    expect(*state, view, CHECK_NAMES, DOCTOR_OK, "");
+}
+
+static void sessions_are_told_with_their_reason(void **state)
+{
+    DoctorView *view = make_view(*state);
+    say_json(*state, &view->agent,
+             "{\"version\":\"0\",\"session\":{\"state\":\"waiting\",\"since\":\"y\",\"failures\":7,"
+             "\"why\":\"refused\"},\"spool\":{\"records\":2,\"dropped\":3}}");
+    expect(*state, view, CHECK_SESSION, DOCTOR_FAILED, "after 7 tries: refused");
+    expect(*state, view, CHECK_SPOOL, DOCTOR_WARNING, "3 logs had to be dropped");
+    expect(*state, view, CHECK_AGENT, DOCTOR_WARNING, "restart it");
+    say_json(*state, &view->agent,
+             "{\"session\":{\"state\":\"connecting\"},"
+             "\"spool\":{\"why\":\"the disk is full\"}}");
+    expect(*state, view, CHECK_SESSION, DOCTOR_WARNING, "connecting");
+    expect(*state, view, CHECK_SPOOL, DOCTOR_FAILED, "the disk is full");
+    fail_with(&view->agent.err, ERROR_UNAVAILABLE);
+    expect(*state, view, CHECK_AGENT, DOCTOR_FAILED, "broken");
+    expect(*state, view, CHECK_SESSION, DOCTOR_SKIPPED, "");
+    /* Answers of any shape. */
+    say_json(*state, &view->agent, "[1]");
+    expect(*state, view, CHECK_SESSION, DOCTOR_SKIPPED, "");
+}
+
+static void a_server_that_does_not_run_is_told(void **state)
+{
+    DoctorView *view = make_view(*state);
+    fail_with(&view->health.err, ERROR_UNAVAILABLE);
+    expect(*state, view, CHECK_SERVER, DOCTOR_FAILED, "broken");
+    expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "0.0.0.0:1337 is taken by another program");
+    fail_with(&view->rpc.err, ERROR_UNAVAILABLE);
+    fail_with(&view->api.err, ERROR_UNAVAILABLE);
+    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "both are free");
+    view->store_looked = true;
+    expect(*state, view, CHECK_STORE, DOCTOR_OK, "whole");
+    fail_with(&view->store_err, ERROR_OS);
+    expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "broken");
+    view = make_view(*state);
+    fail_with(&view->rpc.err, ERROR_UNAVAILABLE);
+    expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "0.0.0.0:1337: it is broken");
+    say_json(*state, &view->health, "{\"healthy\":false}");
+    expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "cannot be written");
+}
+
+static void a_disk_that_fills_up_is_told(void **state)
+{
+    DoctorView *view = make_view(*state);
+    view->disk_free = (int64_t)9 << 30;
+    expect(*state, view, CHECK_DISK, DOCTOR_WARNING, "9216 MiB of 102400 are free");
+    view->disk_free = (int64_t)1 << 30;
+    expect(*state, view, CHECK_DISK, DOCTOR_FAILED, "1024 MiB");
+}
+
+static void the_cluster_is_looked_at(void **state)
+{
+    DoctorView *view = make_view(*state);
+    say_json(*state, &view->nodes,
+             "{\"nodes\":[{\"name\":\"a\",\"alive\":false,\"since\":\"monday\"},{\"name\":\"b\","
+             "\"alive\":true,\"version\":\"9.9\"}],\"waiting\":[{\"name\":\"c\"}]}");
+    say_json(*state, &view->tokens, "{\"tokens\":[{\"id\":\"t\",\"state\":\"expired\"}]}");
+    say_json(*state, &view->pki,
+             "{\"rotation\":{\"state\":\"distribute\",\"since\":\"monday\",\"waits\":[{\"node\":"
+             "\"a\",\"silent\":true}]},\"nodes\":[{\"name\":\"a\",\"state\":\"due\"}]}");
+    expect(*state, view, CHECK_SILENT, DOCTOR_WARNING, "1 silent: a (since monday)");
+    expect(*state, view, CHECK_WAITING, DOCTOR_WARNING, "1 ask to be let in: c");
+    expect(*state, view, CHECK_VERSIONS, DOCTOR_WARNING, "b (9.9)");
+    expect(*state, view, CHECK_TOKENS, DOCTOR_WARNING, "t (expired)");
+    expect(*state, view, CHECK_CERTIFICATES, DOCTOR_WARNING, "a (due)");
+    expect(*state, view, CHECK_ROTATION, DOCTOR_WARNING,
+           "'distribute' since monday, waits for 1: a (silent)");
+    say_json(*state, &view->pki, "{\"nodes\":[{\"name\":\"a\",\"state\":\"expired\"}]}");
+    expect(*state, view, CHECK_CERTIFICATES, DOCTOR_FAILED, "a (expired)");
+    fail_with(&view->pki.err, ERROR_UNAVAILABLE);
+    expect(*state, view, CHECK_ROTATION, DOCTOR_FAILED, "broken");
+}
+
+static void a_few_names_are_enough(void **state)
+{
+    DoctorView *view = make_view(*state);
+    say_json(*state, &view->nodes,
+             "{\"nodes\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"},{\"name\":\"d\"},"
+             "{\"name\":\"e\"},{\"name\":\"f\"}]}");
+    expect(*state, view, CHECK_SILENT, DOCTOR_WARNING, "6 silent: a, b, c, d, e, ...");
+}
+
+static void every_row_says_what_to_do(void **state)
+{
+    for (uint32_t i = 0; i < CHECK_COUNT; i++) {
+        const DoctorCheck *check = &doctor_checks[i];
+        assert_true(check->name[0] != '\0' && check->what[0] != '\0' && check->fix[0] != '\0');
+        assert_non_null(strstr(check->docs, ".md"));
+        for (uint32_t j = 0; j < i; j++) {
+            assert_string_not_equal(check->name, doctor_checks[j].name);
+        }
+    }
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(where_all_is_well_nothing_is_told),
+        ROW(where_nothing_is_only_that_is_told),
+        ROW(files_that_others_read_are_told),
+        ROW(who_may_not_look_fails_nothing),
+        ROW(certificates_are_told_by_their_age),
+        ROW(keys_and_names_that_do_not_fit_are_told),
+        ROW(clocks_are_both_shown),
+        ROW(servers_that_cannot_be_reached_are_told),
+        ROW(sessions_are_told_with_their_reason),
+        ROW(a_server_that_does_not_run_is_told),
+        ROW(a_disk_that_fills_up_is_told),
+        ROW(the_cluster_is_looked_at),
+        ROW(a_few_names_are_enough),
+        ROW(every_row_says_what_to_do),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
