@@ -99,7 +99,7 @@ class Daemon:
 class Cluster:
     """A cluster of one server on loopback, in a folder; its daemons end with close()."""
 
-    def __init__(self, eden_path, folder, name="s1", cluster="blue"):
+    def __init__(self, eden_path, folder, name="s1", cluster="blue", user="root"):
         self.eden_path = eden_path
         self.folder = folder
         self.state = folder / name / "state"
@@ -108,7 +108,7 @@ class Cluster:
         self.server = None
         self.rpc_port = self.api_port = 0
         self.founded = json.loads(self.eden(
-            "init", "--cluster", cluster, "--name", name, "--user", "root", "--rpc", "127.0.0.1:0",
+            "init", "--cluster", cluster, "--name", name, "--user", user, "--rpc", "127.0.0.1:0",
             "--api", "127.0.0.1:0", "--address", "127.0.0.1", "-o", "json", "--state-dir",
             self.state).stdout)
 

@@ -2,9 +2,13 @@
 
 import getpass
 import json
+import os
+import pathlib
 import shlex
 import subprocess
+import tempfile
 
+import daemons
 import pytest
 import sshd as ssh
 
@@ -12,14 +16,26 @@ SUDO = '#!/bin/sh\ntest "$1" = -n && shift\nexec "$@"\n'
 
 
 @pytest.fixture
-def machine(cluster, tmp_path):
+def machine(eden_path, tmp_path):
     """What is to join: an sshd where eden is found, and a folder for its state."""
     state = tmp_path / "web1"
-    eden = (f"#!/bin/sh\n{shlex.quote(cluster.eden_path)} \"$@\" --state-dir {state}\n")
+    eden = f"#!/bin/sh\n{shlex.quote(eden_path)} \"$@\" --state-dir {state}\n"
     sshd = ssh.Sshd(tmp_path / "sshd", {"eden": eden, "sudo": SUDO})
     sshd.state = state
     yield sshd.start()
     sshd.end()
+
+
+@pytest.fixture
+def unprivileged(eden_path):
+    """A cluster whose server runs as a user without a home, who may pass the folder."""
+    if os.geteuid() != 0:
+        pytest.fail("only root can start a server as another user")
+    with tempfile.TemporaryDirectory() as path:
+        os.chmod(path, 0o711)
+        cluster = daemons.Cluster(eden_path, pathlib.Path(path), user="nobody")
+        yield cluster
+        cluster.close()
 
 
 def ask(cluster, target, body=None):
@@ -86,6 +102,17 @@ def test_commands_do_all_of_it(cluster, machine):
     assert "web1 is approved with key sha256:" in done.stdout
     assert joiner.process.wait(timeout=30) == 0
     assert "this machine is node 'web1' of cluster 'blue'" in joiner.process.stdout.read()
+
+
+def test_a_server_without_privileges_asks_over_ssh(unprivileged, machine):
+    unprivileged.start()
+    trust_server(unprivileged, machine)
+    joiner = start_join(unprivileged, machine)
+    status, done = approve(unprivileged, machine, host_keys=[machine.host_key])
+    assert status == 200, done
+    assert joiner.process.wait(timeout=30) == 0
+    key = unprivileged.state / "server/ssh_key"
+    assert key.stat().st_uid == (unprivileged.state / "server").stat().st_uid != 0
 
 
 def test_a_file_of_known_hosts_will_do(cluster, machine):
