@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/log.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
@@ -208,9 +209,24 @@ static bool decide(void *context, Change *change, Error *err)
     return true;
 }
 
+/* Those who wait ask again and again, and are told of by who lists them. */
+static void tell(const Attempt *attempt)
+{
+    if (attempt->reply.result == JOIN_REFUSED) {
+        log_warning("a machine is refused", LOG_C("node", attempt->request.name),
+                    LOG_C("at", attempt->address), LOG_C("why", attempt->reply.text));
+    } else if (attempt->reply.result == JOIN_ADMITTED) {
+        log_info("a machine has joined", LOG_C("node", attempt->request.name),
+                 LOG_C("at", attempt->address));
+    }
+}
+
 static void decided(void *context, Change *change, const Error *err)
 {
     Attempt *attempt = context;
+    if (err == NULL) {
+        tell(attempt);
+    }
     attempt->done(attempt->context, err == NULL ? &attempt->reply : NULL, err);
     attempt_free(attempt);
 }

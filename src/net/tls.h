@@ -62,6 +62,9 @@ typedef struct TlsOptions {
     const char *protocol; /* the one application protocol, by ALPN: "h2" */
     TlsVerify *verify;    /* may be NULL */
     void *verify_context;
+    /* Certificates of another time are taken too. For who does not know yet whether its own clock is
+     * right, and compares TlsPeer.not_before_s and not_after_s with what it learns. */
+    bool any_time;
 } TlsOptions;
 
 MUST_CHECK bool tls_context_new(Loop *loop, const TlsOptions *options, const TlsMaterial *material,

@@ -1,0 +1,231 @@
+"""Machines that join a cluster, with real processes on loopback."""
+
+import json
+import shlex
+import subprocess
+
+import agents
+import daemons
+import pytest
+
+
+@pytest.fixture
+def running(cluster):
+    cluster.start()
+    return cluster
+
+
+@pytest.fixture
+def web(running):
+    return agents.Machine(running, "web1")
+
+
+def names(cluster):
+    return [node["name"] for node in json.loads(
+        cluster.call("nodes", "list", "-o", "json").stdout)["nodes"]]
+
+
+def start_join(machine, *words):
+    """One that is left running, with its messages to be read."""
+    return subprocess.Popen(
+        [machine.cluster.eden_path, "join", "--server", f"127.0.0.1:{machine.cluster.api_port}",
+         "--name", machine.name, "--state-dir", machine.state, *words],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=daemons.environment())
+
+
+def end(process):
+    out, messages = process.communicate(timeout=daemons.LIMIT)
+    return process.returncode, out, messages
+
+
+def test_the_line_that_tokens_create_prints_makes_a_node(running, web):
+    line, = [line for line in running.call("tokens", "create").stdout.splitlines()
+             if "eden join" in line]
+    words = shlex.split(line[line.index("eden join"):])
+    done = running.eden(*words[1:], "--state-dir", web.state, "--name", "web1")
+    assert done.stdout == "this machine is node 'web1' of cluster 'blue'\n"
+    assert names(running) == ["s1", "web1"]
+    assert sorted(path.name for path in (web.state / "agent").iterdir()) == [
+        "ca.pem", "joining", "node.json", "node.pem"]
+    assert (web.state / "agent").stat().st_mode & 0o777 == 0o700
+    assert (web.state / "agent/node.pem").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_server_of_another_ca_gets_no_token(running, web):
+    token = agents.make_token(running)["token"]
+    done = web.join("--token", token, "--ca-pin", "sha256:" + "ab" * 32, check=False)
+    assert done.returncode == 4
+    assert "E0830" in done.stderr and "certificate" in done.stderr
+    assert not (web.state / "agent/node.json").exists()
+    listed = json.loads(running.call("tokens", "list", "-o", "json").stdout)["tokens"]
+    assert [token["uses"] for token in listed] == [0]
+
+
+def test_a_token_is_good_for_as_many_machines_as_it_says(running, web):
+    token = agents.make_token(running)["token"]
+    words = ("--token", token, "--ca-pin", running.founded["ca_pin"])
+    web.join(*words)
+    second = agents.Machine(running, "web2").join(*words, check=False)
+    assert second.returncode == 4
+    assert "used" in second.stderr
+    assert names(running) == ["s1", "web1"]
+
+
+def test_an_expired_token_is_refused(running, web):
+    made = agents.make_token(running)
+    key = "/eden/objects/token/" + made["id"]
+    record = json.loads(running.call("get", key).stdout)
+    record["expires_ms"] = record["created_ms"] + 1
+    running.call("put", key, json.dumps(record))
+    done = web.join("--token", made["token"], "--ca-pin", running.founded["ca_pin"], check=False)
+    assert done.returncode == 4
+    assert "expired" in done.stderr
+
+
+def test_a_token_that_was_taken_back_is_refused(running, web):
+    made = agents.make_token(running)
+    running.call("tokens", "revoke", made["id"])
+    done = web.join("--token", made["token"], "--ca-pin", running.founded["ca_pin"], check=False)
+    assert done.returncode == 4
+    assert "refuses this machine" in done.stderr
+
+
+def test_without_a_token_it_waits_until_its_key_is_approved(running, web):
+    process = start_join(web, "--ca-pin", running.founded["ca_pin"])
+    assert "as 'web1'" in process.stderr.readline()
+    line = process.stderr.readline()
+    assert names(running) == ["s1"]
+    running.call(*shlex.split(line)[1:])  # what it says is to be run
+    code, out, _ = end(process)
+    assert code == 0
+    assert "node 'web1'" in out
+    assert names(running) == ["s1", "web1"]
+
+
+def test_a_key_that_is_not_approved_does_not_get_in(running, web):
+    """Approved is the key of the first who asked, not whoever comes with the name."""
+    process = start_join(web, "--ca-pin", running.founded["ca_pin"])
+    process.stderr.readline()
+    line = process.stderr.readline()
+    process.kill()
+    end(process)
+    other = agents.Machine(running, "other")
+    other.name = "web1"
+    process = start_join(other, "--ca-pin", running.founded["ca_pin"], "--max-wait", "3s")
+    process.stderr.readline()
+    running.call(*shlex.split(line)[1:], check=False)
+    code, _, _ = end(process)
+    assert code == 124
+    assert names(running) == ["s1"]
+
+
+def test_nobody_approves_it_in_time(running, web):
+    done = web.join("--ca-pin", running.founded["ca_pin"], "--max-wait", "1s", "-o", "json",
+                    check=False)
+    assert done.returncode == 124
+    problem, = json.loads(done.stdout)["problems"]
+    assert "nobody has let this machine in" in problem["message"]
+
+
+def test_a_join_that_was_killed_goes_on_with_its_key(running, web):
+    approve = []
+    for _ in range(2):
+        process = start_join(web, "--ca-pin", running.founded["ca_pin"])
+        process.stderr.readline()
+        approve.append(process.stderr.readline())
+        process.kill()
+        end(process)
+    assert approve[0] == approve[1]
+    running.call(*shlex.split(approve[0])[1:])
+    assert web.join("--ca-pin", running.founded["ca_pin"]).returncode == 0
+
+
+@pytest.mark.parametrize("file", ["joining/key.pem", "joining/wish.json", "node.pem", "ca.pem",
+                                  "node.json"])
+def test_a_join_that_is_killed_at_any_file_is_made_good_by_the_next(running, web, file):
+    token = agents.make_token(running)["token"]
+    words = ("--ca-pin", running.founded["ca_pin"], "--token", token)
+    process = start_join(web, *words)
+    while process.poll() is None and not (web.state / "agent" / file).exists():
+        pass
+    process.kill()
+    end(process)
+    done = web.join(*words, check=False)
+    was_done = done.returncode == 5 and "node 'web1' of cluster 'blue' already" in done.stderr
+    assert done.returncode == 0 or was_done
+    web.start()
+    web.wait_live()
+    assert names(running) == ["s1", "web1"]
+
+
+def test_a_server_that_is_not_there_yet_is_waited_for(cluster):
+    web = agents.Machine(cluster, "web1")
+    cluster.start()
+    token = agents.make_token(cluster)["token"]
+    cluster.server.stop()
+    process = start_join(web, "--ca-pin", cluster.founded["ca_pin"], "--token", token)
+    assert "no server yet" in process.stderr.readline()
+    cluster.start()
+    code, _, _ = end(process)
+    assert code == 0
+
+
+def test_a_node_does_not_join_twice(running, web):
+    web.join_with_token()
+    done = web.join("--ca-pin", running.founded["ca_pin"], check=False)
+    assert done.returncode == 5
+    assert "'eden leave' takes it out" in done.stderr
+
+
+def test_a_name_that_is_taken_is_refused(running, web):
+    done = agents.Machine(running, "s1", web.state, web.run).join(
+        "--ca-pin", running.founded["ca_pin"], "--token", agents.make_token(running)["token"],
+        check=False)
+    assert done.returncode == 4
+    assert "a node called 's1' is there already" in done.stderr
+
+
+SHIFT = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int (*real)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+    int result = real(clock, now);
+    if (clock == CLOCK_REALTIME) now->tv_sec += atol(getenv("SHIFT"));
+    return result;
+}
+"""
+
+
+@pytest.fixture
+def shifted(running, tmp_path):
+    """An environment in which the clock is off by some seconds."""
+    source = tmp_path / "shift.c"
+    source.write_text(SHIFT)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "shift.so", source, "-ldl"],
+                   check=True)
+
+    def make(seconds):
+        env = daemons.environment()
+        return {**env, "LD_PRELOAD": str(tmp_path / "shift.so"), "SHIFT": str(seconds),
+                "ASAN_OPTIONS": env.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+    return make
+
+
+@pytest.mark.parametrize("seconds", [-7230, 7230])
+def test_clocks_that_differ_are_shown_on_both_sides(running, web, shifted, seconds):
+    done = subprocess.run(
+        [running.eden_path, "join", "--server", f"127.0.0.1:{running.api_port}", "--name", "web1",
+         "--state-dir", web.state, "--ca-pin", running.founded["ca_pin"], "--token",
+         agents.make_token(running)["token"]], capture_output=True, text=True,
+        timeout=daemons.LIMIT, env=shifted(seconds))
+    assert done.returncode == 4
+    assert "the clocks differ" in done.stderr
+    for text in (done.stderr, running.server.wait_for_log("the clocks differ by 2 h")):
+        assert "the clocks differ by 2 h 0 min" in text
+        assert "the server has 20" in text and "the joining machine 20" in text
