@@ -1,0 +1,237 @@
+"""The daemon of a machine, with real processes: what it keeps, tells and survives."""
+
+import json
+import os
+import signal
+import subprocess
+
+import agents
+import asking
+import daemons
+import pytest
+
+
+@pytest.fixture
+def first(cluster):
+    """The machine of the server; the ports are fixed, and the agent does not run yet."""
+    cluster.start()
+    cluster.server.stop()
+    return agents.first(cluster)
+
+
+@pytest.fixture
+def web(cluster):
+    cluster.start()
+    machine = agents.Machine(cluster, "web1")
+    machine.join_with_token()
+    return machine
+
+
+def servers_of(state):
+    """Processes that run as servers on this state directory."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if b"serve" in words and str(state).encode() in words:
+            found.append(int(name))
+    return found
+
+
+def shown(cluster, name, fits=lambda node: True):
+    """The node as the server shows it, once that fits."""
+    return agents.wait_for(lambda: (lambda node: node if node and fits(node) else None)(
+        agents.node(cluster, name)), f"the node {name}")
+
+
+def test_the_agent_of_a_founded_machine_runs_its_server(cluster, first):
+    agent = first.start()
+    first.wait_live()
+    node = shown(cluster, "s1", lambda node: node["facts"])
+    assert node["node"]["alive"] and node["facts"]["kernel"] == os.uname().release
+    status = first.status()
+    assert status["server"]["state"] == "running"
+    assert servers_of(cluster.state) == [status["server"]["pid"]]
+    assert agent.stop() == 0
+    assert servers_of(cluster.state) == []
+    assert not (cluster.run / "agent.sock").exists()
+
+
+def test_a_server_that_is_killed_is_started_again_and_the_session_resumes(cluster, first):
+    first.start()
+    first.wait_live()
+    killed = first.status()["server"]["pid"]
+    os.kill(killed, signal.SIGKILL)
+    status = first.wait_status(
+        lambda status: status["server"].get("pid") not in (None, killed)
+        and status["session"]["state"] == "live", "another server")
+    assert status["server"]["why"] == "it was ended by SIGKILL"
+    assert status["server"]["ends"] == 1
+    assert len(servers_of(cluster.state)) == 1
+
+
+def test_an_agent_that_is_killed_leaves_no_second_server(cluster, first):
+    for _ in range(3):
+        agent = first.start()
+        first.wait_live()
+        agent.kill()
+    first.start()
+    first.wait_live()
+    assert servers_of(cluster.state) == [first.status()["server"]["pid"]]
+
+
+def test_there_is_one_agent_on_a_machine(cluster, web):
+    web.start()
+    second = cluster.eden("agent", "--state-dir", web.state, "--run-dir", cluster.folder / "r2",
+                          "--config-dir", web.config, check=False)
+    assert second.returncode == 5
+    assert "E0831" in second.stderr and "an agent runs already" in second.stderr
+
+
+def test_what_an_agent_has_to_tell_survives_its_kill(cluster, web):
+    """Facts that were gathered while there was no server, and are not gathered again."""
+    cluster.server.stop()
+    agent = web.start()
+    agent.wait_for_log("facts of this machine are told")
+    agents.wait_for((web.state / "agent/facts-told").exists, "facts on the disk")
+    agent.kill()
+    cluster.start()
+    agent = web.start()
+    assert shown(cluster, "web1", lambda node: node["facts"])["facts"]["arch"] == \
+        os.uname().machine
+    web.wait_live()
+    web.wait_status(lambda status: status["facts"]["looked"], "a look at the facts")
+    assert web.status()["facts"]["told"] is None
+    web.wait_status(lambda status: status["spool"]["records"] == 0, "an empty spool")
+
+
+def test_a_server_that_is_killed_and_restarted_has_its_sessions_again(cluster, web):
+    web.start()
+    web.wait_live()
+    cluster.server.kill()
+    web.wait_status(lambda status: status["session"]["state"] == "waiting", "that it waits")
+    assert "no session" in web.agent.wait_for_note("no session")
+    cluster.start()
+    web.wait_status(lambda status: status["session"]["state"] == "live", "a session")
+    assert shown(cluster, "web1", lambda node: node["node"]["alive"])
+
+
+def test_labels_reach_the_node_and_stay_known_without_a_server(cluster, web):
+    web.start()
+    web.wait_live()
+    cluster.call("nodes", "label", "web1", "role=web")
+    web.wait_status(lambda status: status["labels"] == {"role": "web"}, "the label")
+    revision = web.status()["revision"]
+    cluster.server.stop()
+    web.agent.kill()
+    web.start()
+    assert web.status()["labels"] == {"role": "web"}
+    assert web.status()["revision"] == revision
+
+
+def test_a_machine_that_is_no_node_waits_until_it_is(cluster):
+    cluster.start()
+    machine = agents.Machine(cluster, "web1")
+    agent = machine.start()
+    agent.wait_for_note("'eden join' makes it one")
+    assert machine.status()["node"] is None
+    machine.join_with_token()
+    machine.wait_live()
+    assert machine.status()["node"] == "web1"
+
+
+def test_a_cluster_that_is_founded_under_a_running_agent_is_served(eden_path, tmp_path):
+    """The state directory is there, and nothing in it."""
+    machine = agents.Machine(daemons.Cluster(eden_path, tmp_path, name="other"), "s1")
+    machine.start()
+    machine.cluster.eden("init", "--cluster", "green", "--name", "s1", "--user", "root", "--rpc",
+                         "127.0.0.1:0", "--api", "127.0.0.1:0", "--address", "127.0.0.1",
+                         "--state-dir", machine.state)
+    try:
+        machine.wait_status(lambda status: status["server"]["state"] == "running", "the server")
+        assert machine.status()["cluster"] == "green"
+        machine.agent.stop()
+    finally:
+        machine.cluster.close()
+
+
+def test_a_node_that_is_removed_gets_no_session(cluster, web):
+    web.start()
+    web.wait_live()
+    cluster.call("nodes", "remove", "web1")
+    web.wait_status(lambda status: status["session"]["state"] == "waiting"
+                    and status["session"]["failures"] > 1, "that it is refused")
+    assert agents.node(cluster, "web1") is None
+
+
+def test_a_machine_that_joins_anew_brings_nothing_of_before(cluster, web):
+    """Also with the same name and while the agent runs."""
+    web.start()
+    web.wait_live()
+    shown(cluster, "web1", lambda node: node["facts"])
+    cluster.call("nodes", "label", "web1", "role=web")
+    web.wait_status(lambda status: status["labels"] == {"role": "web"}, "the label")
+    before = (web.state / "agent/enrolment").read_text()
+    cluster.call("nodes", "remove", "web1")
+    (web.state / "agent/node.json").unlink()
+    web.wait_status(lambda status: status["node"] is None, "that it is no node")
+    web.join_with_token()
+    web.wait_status(lambda status: status["node"] == "web1"
+                    and status["session"]["state"] == "live", "that it is a node again")
+    assert (web.state / "agent/enrolment").read_text() != before
+    web.wait_status(lambda status: status["labels"] == {}, "no label")
+    assert shown(cluster, "web1", lambda node: node["facts"])["node"]["labels"] == {}
+
+
+def test_hangup_makes_it_look_again(cluster, web):
+    agent = web.start()
+    web.wait_live()
+    state = json.loads((web.state / "agent/node.json").read_text())
+    state["servers"].append({"node": "s2", "rpc": "127.0.0.1:1", "api": "127.0.0.1:1"})
+    (web.state / "agent/node.json").write_text(json.dumps(state))
+    assert "servers=2" in agent.wait_for_log("the list of servers is another one")
+    agent.process.send_signal(signal.SIGHUP)
+    agent.wait_for_note("RELOADING=1")
+    agent.wait_for_log("looks at its files again")
+    assert web.status()["session"]["state"] == "live"
+
+
+def test_a_node_that_is_no_server_is_not_taken_for_one(cluster, web):
+    """Its certificate is of the same CA."""
+    state = json.loads((web.state / "agent/node.json").read_text())
+    state["servers"][0]["node"] = "s2"
+    (web.state / "agent/node.json").write_text(json.dumps(state))
+    agent = web.start()
+    assert "is a node of this cluster, but no server of it" in agent.wait_for_note("no session")
+
+
+def test_others_than_root_may_not_ask_the_agent(cluster, web):
+    web.start()
+    os.chmod(cluster.folder, 0o711)
+    script = ("import socket, sys\ns = socket.socket(socket.AF_UNIX)\n"
+              "try:\n    s.connect(sys.argv[1])\nexcept PermissionError:\n    sys.exit(13)\n")
+    done = subprocess.run(["/usr/bin/python3", "-c", script, web.run / "agent.sock"], user=65534,
+                          env={}, timeout=daemons.LIMIT)
+    assert done.returncode != 0
+
+
+def test_the_agent_answers_only_what_it_knows(cluster, web):
+    web.start()
+    for method, target, status in (("GET", "/v1/agent", 200), ("POST", "/v1/agent", 405),
+                                   ("GET", "/v1/nodes", 404), ("POST", "/v1/agent/reload", 200)):
+        connection = asking.UnixConnection(web.run / "agent.sock")
+        connection.request(method, target)
+        assert connection.getresponse().status == status
+        connection.close()
+
+
+def test_files_that_cannot_be_read_are_told_and_waited_for(cluster, web):
+    good = (web.state / "agent/node.json").read_text()
+    (web.state / "agent/node.json").write_text("{")
+    agent = web.start()
+    agent.wait_for_note("cannot act as a node")
+    (web.state / "agent/node.json").write_text(good)
+    web.wait_live()
