@@ -114,6 +114,29 @@ def test_every_route_is_open_to_operators(cluster):
         assert status not in (401, 403), (method, address, status)
 
 
+def agent_addresses():
+    text = (ROOT / "src/agent/local_api.c").read_text(encoding="ascii")
+    rows = re.findall(r'^    \{ "(\w+)", "(/v1/[^"]+)", \w+ \},', text, re.M)
+    assert len(rows) >= 3
+    return rows
+
+
+def test_every_address_of_the_agent_is_closed_to_other_users_of_the_machine(passable):
+    if os.geteuid() != 0:
+        pytest.fail("only root can connect as another user")
+    run = passable.folder / "agent-run"
+    agent = passable.daemon("agent", "--state-dir", passable.folder / "agent", "--run-dir", run)
+    agent.wait_ready()
+    path = run / "agent.sock"
+    with pytest.raises(PermissionError):
+        UnixConnection(path, STRANGER).connect()
+    for folder in (path, run):
+        folder.chmod(0o777)
+    for method, address in agent_addresses():
+        assert status_of(UnixConnection(path, STRANGER), method, address) == 403, address
+    assert status_of(UnixConnection(path), "GET", "/v1/agent") == 200
+
+
 # --- What goes over the network -------------------------------------------------------------------
 
 class Recorder:
