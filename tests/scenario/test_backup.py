@@ -8,10 +8,11 @@ import signal
 import subprocess
 import time
 
+import asking
 import daemons
 import pytest
 
-from asking import ask, get, put
+from asking import ask, get, put, wait_until
 
 VALUE = "v" * 5000
 
@@ -116,6 +117,74 @@ def test_a_watch_is_told_that_the_store_is_another_one(cluster, fresh):
     store = json.loads((cluster.state / "server/server.json").read_text())["store"]
     restore(cluster, "blue.backup", fresh.state)
     assert json.loads((fresh.state / "server/server.json").read_text())["store"] != store
+
+
+def join(cluster, name):
+    """A node, in folders of its own."""
+    token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["token"]
+    state = cluster.folder / name / "state"
+    done = subprocess.run(
+        [cluster.eden_path, "join", "--server", f"127.0.0.1:{cluster.api_port}", "--token", "-",
+         "--ca-pin", cluster.founded["ca_pin"], "--name", name, "--state-dir", state],
+        input=token, text=True, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return state
+
+
+def start_agent(cluster, name, state):
+    return cluster.daemon("agent", "--state-dir", state, "--run-dir", cluster.folder / name / "run",
+                          "--config-dir", cluster.folder / name / "etc").wait_ready()
+
+
+def show(cluster, name):
+    return ask(cluster, "GET", f"/v1/nodes/{name}")[1]
+
+
+def test_nodes_come_back_to_the_restored_server(cluster, fresh):
+    """With the certificates that they have, and nothing is done on them."""
+    start_agent(cluster, "web1", join(cluster, "web1"))
+    wait_until(lambda: show(cluster, "web1")["node"]["alive"] and show(cluster, "web1")["facts"],
+               "a session and facts")
+    ask(cluster, "PATCH", "/v1/nodes/web1", {"labels": {"role": "web"}})
+    create(cluster, "blue.backup")
+    ask(cluster, "PATCH", "/v1/nodes/web1", {"labels": {"role": "changed"}})
+    cluster.server.stop()
+    restore(cluster, "blue.backup", fresh.state)
+    fresh.start()
+    wait_until(lambda: show(fresh, "web1")["node"]["alive"], "the node")
+    node = show(fresh, "web1")
+    assert node["node"]["labels"] == {"role": "web"} and node["facts"]
+    # What the node watches it reads anew: the agent has the label as it is in this store.
+    status = asking.UnixConnection(cluster.folder / "web1/run/agent.sock")
+
+    def labels():
+        status.request("GET", "/v1/agent")
+        return json.loads(status.getresponse().read())["labels"]
+
+    wait_until(lambda: labels() == {"role": "web"}, "the labels of the backup")
+    status.close()
+
+
+def test_a_backup_between_two_cas_has_both(cluster, fresh):
+    """The rotation waits for a node that is silent, and still does after restoring."""
+    join(cluster, "web1")
+    assert ask(cluster, "POST", "/v1/pki/rotate", {"action": "begin"})[0] == 200
+
+    def state(world):
+        return ask(world, "GET", "/v1/pki")[1]["rotation"]["state"]
+
+    wait_until(lambda: state(cluster) == "distribute", "that it waits")
+    made = create(cluster, "blue.backup")
+    assert "ca-next.pem" in [part["name"] for part in made["parts"]]
+    assert verify(cluster, "blue.backup").returncode == 0
+    cluster.server.stop()
+    restore(cluster, "blue.backup", fresh.state)
+    assert (fresh.state / "server/ca-next.pem").read_bytes() == (
+        cluster.state / "server/ca-next.pem").read_bytes()
+    fresh.start()
+    assert state(fresh) == "distribute"
+    assert ask(fresh, "POST", "/v1/pki/rotate", {"action": "abort"})[0] == 200
+    wait_until(lambda: state(fresh) == "steady", "that it is turned back")
 
 
 def test_a_file_is_called_by_cluster_and_time(cluster):
