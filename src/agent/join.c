@@ -242,8 +242,11 @@ static void answered(NodeJoin *join, Arena *arena, const HttpAnswer *answer)
 static void distrusted(NodeJoin *join, const Error *why)
 {
     Error err;
-    error_set(&err, ERROR_DENIED, "%s is no server of the pinned CA under that name: %s",
-              join->joining.server, why->text);
+    error_set(
+        &err, ERROR_DENIED,
+        "%s is no server of the pinned CA under that name: %s; 'eden tokens create' on the server "
+        "prints the name, the port and the pin that are right now",
+        join->joining.server, why->text);
     finish(join, NULL, &err);
 }
 

@@ -182,6 +182,15 @@ void node_patch(ApiCall *call)
 
 void node_delete(ApiCall *call)
 {
+    if (str_eq(call->part, call_settings(call)->node)) {
+        Error err;
+        error_set(&err, ERROR_CONFLICT,
+                  "'%" STR_FMT "' is this server, and would shut itself out; to end the cluster, "
+                  "stop eden and delete its state directory",
+                  STR_ARG(call->part));
+        call_fail(call, &err);
+        return;
+    }
     nodes_remove(call_store(call), call->part, call_done, call);
 }
 
@@ -235,6 +244,14 @@ static void refuse_silent(ApiCall *call, const NodeEntry *node)
     call_fail(call, &err);
 }
 
+static void refuse_asking(ApiCall *call)
+{
+    Error err;
+    error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' is no member yet, and has no session",
+              STR_ARG(call->part));
+    call_fail(call, &err);
+}
+
 static void looked_up(void *context, const NodeView *view, const Error *err)
 {
     ApiCall *call = context;
@@ -243,7 +260,7 @@ static void looked_up(void *context, const NodeView *view, const Error *err)
     }
     const ApiSettings *settings = call_settings(call);
     if (!view->is_member) {
-        call_refuse(call, 409, "it is no member yet, and has no session");
+        refuse_asking(call);
     } else if (!view->node.is_alive) {
         refuse_silent(call, &view->node);
     } else if (settings->ping == NULL) {

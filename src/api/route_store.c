@@ -4,6 +4,7 @@
 #include "api/handlers.h"
 #include "api/json_out.h"
 #include "base/base64.h"
+#include "base/visible.h"
 
 enum {
     PAGE_DEFAULT = 200,
@@ -31,6 +32,15 @@ static void put_key_value(Buf *json, const StoreKv *kv, bool with_value)
     json_out_int(json, "lease", kv->lease);
 }
 
+static void refuse_missing(ApiCall *call)
+{
+    AUTO_CLEAR(Buf) shown = buf_make(BUF_UNLIMITED);
+    visible_put(&shown, call_parameter(call, "key"));
+    Error err;
+    error_set(&err, ERROR_NOT_FOUND, "there is no key '%s'", buf_c(&shown));
+    call_fail(call, &err);
+}
+
 static void got(void *context, const StoreReply *reply, const Error *err)
 {
     ApiCall *call = context;
@@ -38,7 +48,7 @@ static void got(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     if (reply->ops[0].kv_count == 0) {
-        call_refuse(call, 404, "there is no such key");
+        refuse_missing(call);
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -65,7 +75,7 @@ static void changed(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     if (reply->ops[0].kind == STORE_DELETE && reply->ops[0].count == 0) {
-        call_refuse(call, 404, "there is no such key");
+        refuse_missing(call);
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);

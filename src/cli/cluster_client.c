@@ -5,6 +5,8 @@
 #include "lang/json.h"
 #include "model/duration.h"
 #include "net/http_client.h"
+#include "server/founding.h"
+#include "sys/file.h"
 
 /* --- One request ----------------------------------------------------------------------------- */
 
@@ -159,13 +161,24 @@ static Str known_servers(const Invocation *invocation)
     return buf_str(&names);
 }
 
+/* Whether this machine is to be a server itself; not known to those who may not look. */
+static bool is_server(const Invocation *invocation)
+{
+    Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY "/" SERVER_SETTINGS_FILE,
+                            invocation_text(invocation, "state-dir"));
+    return file_exists(path.data);
+}
+
 static void tell_no_server(const Invocation *invocation, Problems *problems, const Error *err)
 {
     Str servers = known_servers(invocation);
     Problem *problem = problems_add(problems, "E0810", NULL, 0, 0,
                                     "no server answers on this machine: %s", err->text);
     problem->hint =
-        servers.len > 0
+        is_server(invocation)
+            ? STR("this machine is a server: 'systemctl start eden' or 'eden agent' starts it, "
+                  "'eden doctor' tells why it does not run")
+        : servers.len > 0
             ? arena_format(invocation->arena, "run it on a server: %" STR_FMT, STR_ARG(servers))
             : STR("'eden serve' starts one, 'eden init' founds a cluster; --run-dir "
                   "says where it listens");

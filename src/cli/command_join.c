@@ -108,12 +108,14 @@ static void tell_claim(const Work *work, const NodeJoinWait *wait)
     Arena *arena = work->invocation->arena;
     pin_text(wait->claim, ca);
     pin_text(&wait->key, key);
-    stream_put_format(work->invocation->err,
-                      "waiting until the server asks this machine over SSH, as '%s'; there run\n"
-                      "  eden nodes approve %s --ssh root@%" STR_FMT " --host-key '%" STR_FMT "'\n"
-                      "Its key is %s. Nobody has vouched yet for the CA that was shown, %s.\n",
-                      wait->name, wait->name, STR_ARG(machine_host_name(arena)),
-                      STR_ARG(own_host_key(arena)), key, ca);
+    stream_put_format(
+        work->invocation->err,
+        "waiting until the server asks this machine over SSH, as '%s'; there run\n"
+        "  eden nodes approve %s --ssh root@%" STR_FMT " --host-key '%" STR_FMT "'\n"
+        "Its key is %s. Nobody has vouched yet for the CA that was shown, %s.\n"
+        "Or end this, and begin again with --ca-pin or a line of 'eden tokens create'.\n",
+        wait->name, wait->name, STR_ARG(machine_host_name(arena)), STR_ARG(own_host_key(arena)),
+        key, ca);
 }
 
 static void waits(void *context, const NodeJoinWait *wait)
@@ -183,6 +185,8 @@ static int succeed(const Work *work)
     stream_put_format(invocation->out,
                       "this machine is node '%" STR_FMT "' of cluster '%" STR_FMT "'\n",
                       STR_ARG(work->options.name), STR_ARG(work->cluster));
+    stream_put_format(invocation->err, "Next, unless it runs already: 'systemctl enable --now "
+                                       "eden' (or 'eden agent') connects it.\n");
     return EXIT_OK;
 }
 

@@ -103,7 +103,8 @@ static void put_count(Buf *out, uint32_t count, const char *what)
     }
 }
 
-/* "3 nodes, 1 silent, 2 without facts; 1 asks to join: 'eden nodes approve db1' lets it in" */
+/* "3 nodes, 1 silent, 2 without facts; 1 asks to join: 'eden nodes show db1' tells how it is let
+ * in" */
 static void print_summary(const Invocation *invocation, const List *nodes, const List *waiting)
 {
     uint32_t silent = 0, bare = 0, asking = 0;
@@ -123,7 +124,8 @@ static void print_summary(const Invocation *invocation, const List *nodes, const
     put_count(&line, bare, "without facts");
     if (asking > 0) {
         buf_put_format(&line,
-                       "; %" PRIu32 " %s to join: 'eden nodes approve %" STR_FMT "' lets it in",
+                       "; %" PRIu32 " %s to join: 'eden nodes show %" STR_FMT
+                       "' tells how to let it in",
                        asking, asking == 1 ? "asks" : "ask", STR_ARG(first));
     }
     buf_put_char(&line, '\n');
@@ -216,9 +218,13 @@ static void add_asking(Table *table, Value waiting)
                           approved ? "; is approved, and in when it asks again" : ""));
     add_line(table, "with key", cluster_text(waiting, "key"));
     if (!approved) {
-        add_line(
-            table, "",
-            arena_format(arena, "'eden nodes approve %" STR_FMT "' lets it in", STR_ARG(name)));
+        add_line(table, "",
+                 STR("if 'eden join' shows the same key on that machine, this lets it in:"));
+        add_line(table, "",
+                 arena_format(arena, "  eden nodes approve %" STR_FMT " --key %" STR_FMT,
+                              STR_ARG(name), STR_ARG(cluster_text(waiting, "key"))));
+        add_line(table, "",
+                 STR("one that was given no --ca-pin shows a line with --ssh, and waits for that"));
     }
 }
 

@@ -180,6 +180,8 @@ static const char *refusal(void)
         return "the peer does not let us in: it does not know the CA of our certificate";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
         return "the peer does not let us in without a certificate";
+    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
+        return "the peer expects something else on this port";
     default: return NULL;
     }
 }

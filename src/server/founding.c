@@ -204,8 +204,26 @@ static bool refuse_second(const Work *work, Error *err)
     return true;
 }
 
+/* Port 0 is any free one, and so another one each time. */
+static bool refuse_one_port(const ServerSettings *settings, Error *err)
+{
+    Address rpc, api;
+    if (!address_parse(settings->rpc, PORT_RPC, &rpc, err) ||
+        !address_parse(settings->api, PORT_API, &api, err)) {
+        return false;
+    }
+    return rpc.port == 0 || rpc.port != api.port || strcmp(rpc.host, api.host) != 0 ||
+           error_set(err, ERROR_INVALID,
+                     "nodes and those who join cannot both come to port %u; --rpc and --api need "
+                     "one each",
+                     (unsigned)rpc.port);
+}
+
 bool work_begin(Work *work, Error *err)
 {
+    if (!refuse_one_port(&work->settings, err)) {
+        return false;
+    }
     NodeRecord *node = &work->node;
     *node = (NodeRecord){ .is_server = true,
                           .joined_ms = work->founding->now_ms,

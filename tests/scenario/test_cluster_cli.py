@@ -78,7 +78,7 @@ def test_nodes_are_listed_with_who_is_silent_who_sent_no_facts_and_who_asks(fill
     assert "2027-01-15T08:00:00Z" in rows["web2"]
     assert "asks" in rows["db1"]
     assert text.endswith("\n3 nodes, 3 silent, 2 without facts; 2 ask to join: "
-                         "'eden nodes approve db1' lets it in\n")
+                         "'eden nodes show db1' tells how to let it in\n")
     assert filled.call("nodes", "list", "-o", "name").stdout.split() == [
         "s1", "web1", "web2", "db1", "db2"]
     wide = filled.call("nodes", "list", "-o", "wide").stdout
@@ -101,7 +101,7 @@ def test_a_node_is_shown_with_all_about_it(filled):
     assert "'eden facts --node web1' shows them" in text
     assert "silent, since when is not known" in text
     text = filled.call("nodes", "show", "db1").stdout
-    assert WAITING_KEY in text and "'eden nodes approve db1' lets it in" in text
+    assert f"eden nodes approve db1 --key {WAITING_KEY}" in text
     assert told(filled, "nodes", "show", "web1")["facts"]["os"] == "Debian"
 
 
@@ -140,6 +140,13 @@ def test_who_asks_is_rejected_and_a_node_removed(filled):
     listed = told(filled, "nodes", "list")
     assert ([node["name"] for node in listed["nodes"]], listed["waiting"]) == (["s1"], [])
     assert filled.call("get", "/eden/facts/web1", check=False).returncode == 1
+
+
+def test_a_server_does_not_shut_itself_out(filled):
+    done = filled.call("nodes", "remove", "s1", check=False)
+    assert done.returncode == 5
+    assert "would shut itself out" in done.stderr
+    assert told(filled, "nodes", "show", "s1")["node"]["server"]
 
 
 # --- facts ----------------------------------------------------------------------------------------
@@ -222,17 +229,17 @@ def test_what_is_not_there_is_an_error(running):
     for words in (("get", "/nothing"), ("delete", "/nothing")):
         done = running.call(*words, check=False)
         assert done.returncode == 1
-        assert "there is no such key" in done.stderr
+        assert "there is no key '/nothing'" in done.stderr
     assert running.call("delete", "", "--prefix", check=False).returncode == 64
 
 
 # --- without a server ------------------------------------------------------------------------------
 
-def test_without_a_server_it_says_so_and_names_those_of_the_cluster(cluster):
+def test_a_server_that_does_not_run_is_told_with_what_starts_it(cluster):
     done = cluster.call("nodes", "list", check=False)
     assert done.returncode == 3
     assert "error[E0810]" in done.stderr
-    assert "run it on a server: 127.0.0.1" in done.stderr
+    assert "this machine is a server: 'systemctl start eden'" in done.stderr
     done = cluster.call("tokens", "create", "-o", "json", check=False)
     assert done.returncode == 3
     assert json.loads(done.stdout)["problems"][0]["code"] == "E0810"

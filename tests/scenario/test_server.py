@@ -68,6 +68,13 @@ def test_a_user_that_is_not_there_is_told_with_the_way_out(eden, tmp_path):
     assert not (tmp_path / "state").exists()
 
 
+def test_one_port_for_both_is_refused(eden, tmp_path):
+    done = eden("init", "--state-dir", tmp_path / "state", "--user", "root",
+                "--rpc", "127.0.0.1:4711", "--api", "127.0.0.1:4711")
+    assert done.returncode == 1
+    assert "--rpc and --api need one each" in done.stderr
+
+
 @pytest.fixture
 def passable():
     """A folder that every user may pass."""
