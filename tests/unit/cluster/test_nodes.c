@@ -75,11 +75,13 @@ static void listed(void *context, const NodesListing *listing, const Error *err)
     if (err == NULL) {
         NodeEntry *nodes = ARENA_ARRAY(arena, NodeEntry, listing->node_count);
         JoiningRecord *waiting = ARENA_ARRAY(arena, JoiningRecord, listing->waiting_count);
-        memcpy(nodes, listing->nodes, listing->node_count * sizeof *nodes);
         for (uint32_t i = 0; i < listing->node_count; i++) {
+            nodes[i] = listing->nodes[i];
             nodes[i].record.labels = value_copy(arena, nodes[i].record.labels);
         }
-        memcpy(waiting, listing->waiting, listing->waiting_count * sizeof *waiting);
+        for (uint32_t i = 0; i < listing->waiting_count; i++) {
+            waiting[i] = listing->waiting[i];
+        }
         f->listing = (NodesListing){ nodes, listing->node_count, waiting, listing->waiting_count,
                                      arena_copy(arena, listing->next) };
     }
