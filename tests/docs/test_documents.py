@@ -1,8 +1,12 @@
 """What the documents promise is there: targets, commands, links."""
 
+import contextlib
+import os
 import pathlib
 import re
 import shlex
+import signal
+import socket
 import subprocess
 
 import pytest
@@ -129,3 +133,41 @@ def test_readme_examples_run_as_written_after_the_demo():
     text = (ROOT / "README.md").read_text()
     assert "$ build/eden " in text
     assert "$ eden " not in text
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def cluster_script():
+    """The blocks of README's cluster as one script that waits for a daemon, as a reader would."""
+    section = (ROOT / "README.md").read_text().split("\n## A cluster\n")[1].split("\n## ")[0]
+    script = "".join(block for language, block in BLOCK.findall(section) if language == "bash")
+    for name in ("s1", "web1"):
+        wait = f"until build/eden nodes ping {name} $s1 > /dev/null 2>&1; do sleep 0.1; done"
+        script, found = re.subn(rf"^(build/eden agent \${name} .*&)$", rf"\1\n{wait}", script,
+                                flags=re.M)
+        assert found == 1
+    for port in ("2337", "2338"):
+        script = script.replace(port, str(free_port()))
+    return f"set -e\n{script}\nkill %1 %2\nwait"
+
+
+def test_the_cluster_of_the_readme_comes_up(eden_path, tmp_path):
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/eden").symlink_to(eden_path.resolve())
+    process = subprocess.Popen(
+        ["bash", "-c", cluster_script()], cwd=tmp_path, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        output, errors = process.communicate(timeout=60)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        logs = "".join(path.read_text() for path in (tmp_path / "build/blue").glob("*.log"))
+    assert process.returncode == 0, errors + logs
+    assert re.search(r"^web1 +alive ", output, re.M)
+    assert "web1: role=web" in output
+    assert re.search(r"^0 failed|^all is well", output, re.M)
