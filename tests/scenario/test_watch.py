@@ -60,6 +60,8 @@ def test_a_restart_of_the_server_leaves_no_gap_and_nothing_twice(cluster, number
 
     reader = threading.Thread(target=read)
     reader.start()
+    told.append(put(cluster, "/t/first", "it stands"))
+    wait_until(lambda: lines, "the first change")
     for restart in range(4):
         for i in range(25):
             told.append(put(cluster, f"/t/{i}", str(restart)))
