@@ -3,9 +3,14 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import daemons
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from parts import *  # noqa: E402, F403
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

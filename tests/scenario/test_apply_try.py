@@ -1,6 +1,7 @@
 """eden apply --try: for real, and nothing of it stays. Needs the rights of root."""
 
 import json
+import contextlib
 import os
 import pathlib
 import signal
@@ -60,11 +61,18 @@ def test_processes_of_the_machine_are_out_of_reach(attempt):
     assert "No such process" in done.stdout
 
 
+def command_lines():
+    """Of all processes; one may end while it is looked at."""
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            yield path.read_bytes()
+
+
 def test_what_was_started_ends_with_it(attempt):
     marker = f"98765.{os.getpid()}"
     done = run(attempt([command("daemon", f"sleep {marker} > /dev/null 2>&1 &")]))
     assert done.returncode == 0, done.stderr
-    running = [path.read_bytes() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")]
+    running = list(command_lines())
     assert not [line for line in running if marker.encode() in line and b"sleep" in line]
 
 

@@ -9,6 +9,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from lab.fixtures import *  # noqa: E402, F403
+from parts import *  # noqa: E402, F403
 
 BUILD = pathlib.Path(os.environ.get("EDEN_BUILD", pathlib.Path(__file__).parents[2] / "build"))
 
@@ -28,12 +29,3 @@ def server(request, lab):
     host = lab.systemd(request.param)
     yield host
     host.close()
-
-
-def pytest_addoption(parser):
-    parser.addoption("--part", default="0/1", help="K/N: every Nth test from the Kth on, from 0")
-
-
-def pytest_collection_modifyitems(config, items):
-    part, parts = map(int, config.getoption("--part").split("/"))
-    items[:] = items[part::parts]
