@@ -62,8 +62,6 @@ static void find_names(Arena *arena, Names *names)
     }
     add_name(arena, names, own_name(arena));
     add_name(arena, names, host_name(arena));
-    add_name(arena, names, STR("localhost"));
-    add_name(arena, names, STR("127.0.0.1"));
 }
 
 static bool choose(const Invocation *invocation, Names *names, Founding *out, Error *err)

@@ -88,8 +88,9 @@ static bool make_serving(Work *work, Error *err)
     const ServerSettings *settings = &work->settings;
     AUTO(P256Private) *key = NULL;
     Certificate certificate;
-    ServingGrant grant = { .names = settings->names,
-                           .name_count = settings->name_count,
+    ServingNames names = server_settings_serving_names(&work->arena, settings);
+    ServingGrant grant = { .names = names.items,
+                           .name_count = names.count,
                            .now_ms = work->founding->now_ms };
     return p256_private_make(&key, err) && p256_public_of(key, &grant.key, err) &&
            ca_issue_serving(&work->arena, &work->ca, &grant, &certificate, err) &&

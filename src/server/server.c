@@ -470,11 +470,12 @@ static bool open_certificates(Server *server, Error *err)
                                          .cluster = str_from_c(settings->cluster),
                                          .cas = authority_cas(server->authority),
                                          .node_life_ms = settings->node_life_ms };
+    ServingNames names = server_settings_serving_names(&server->arena, settings);
     return own_certificates_open(&(OwnOptions){ .loop = server->options.loop,
                                                 .directory = &server->directory,
                                                 .cas = server->certify.cas,
-                                                .names = settings->names,
-                                                .name_count = settings->name_count,
+                                                .names = names.items,
+                                                .name_count = names.count,
                                                 .node_life_ms = settings->node_life_ms,
                                                 .serving_life_ms = settings->serving_life_ms,
                                                 .changed = own_changed,

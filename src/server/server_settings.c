@@ -46,6 +46,30 @@ void server_settings_print(const ServerSettings *settings, Buf *out)
     buf_put_c(out, "\n}\n");
 }
 
+static bool has_name(const Str *names, uint32_t count, Str name)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (str_eq(names[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ServingNames server_settings_serving_names(Arena *arena, const ServerSettings *settings)
+{
+    static const Str own[] = { { "localhost", 9 }, { "127.0.0.1", 9 }, { "::1", 3 } };
+    uint32_t count = settings->name_count;
+    Str *names = ARENA_ARRAY(arena, Str, count + COUNT_OF(own));
+    memcpy(names, settings->names, count * sizeof *names);
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        if (!has_name(names, count, own[i])) {
+            names[count++] = own[i];
+        }
+    }
+    return (ServingNames){ names, count };
+}
+
 static bool read_names(Arena *arena, Value names, ServerSettings *settings, Error *err)
 {
     Str *items = ARENA_ARRAY(arena, Str, names.list->len + 1);

@@ -27,6 +27,13 @@ typedef struct ServerSettings {
     int64_t node_life_ms, serving_life_ms;
 } ServerSettings;
 
+/* The names for the certificate of the API: those, and what this machine calls itself. */
+typedef struct ServingNames {
+    const Str *items;
+    uint32_t count;
+} ServingNames;
+ServingNames server_settings_serving_names(Arena *arena, const ServerSettings *settings);
+
 /* "eden.server/1". */
 void server_settings_print(const ServerSettings *settings, Buf *out);
 /* Texts are the arena's. Fails with ERROR_INVALID, naming what is wrong. */
