@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -366,6 +367,36 @@ def test_backups_of_a_busy_server_are_whole(cluster):
     finally:
         writer.kill()
         writer.wait()
+
+
+def test_who_leaves_in_the_middle_leaves_nothing(cluster):
+    """Neither files nor descriptors, and others are served meanwhile."""
+    for i in range(40):
+        put(cluster, f"/t/{i}", "x" * 200_000)
+    descriptors = f"/proc/{cluster.server.process.pid}/fd"
+
+    def place(number):
+        try:
+            return os.readlink(f"{descriptors}/{number}")
+        except FileNotFoundError:  # closed since it was listed
+            return ""
+
+    def snapshots():
+        return [number for number in os.listdir(descriptors) if "backup-" in place(number)]
+
+    peers = []
+    for _ in range(4):
+        peer = socket.socket(socket.AF_UNIX)
+        peer.connect(str(cluster.run / "server/api.sock"))
+        peer.sendall(b"GET /v1/backup HTTP/1.1\r\nHost: eden\r\n\r\n")
+        assert b"200 OK" in peer.recv(1000)
+        peers.append(peer)
+    assert len(snapshots()) == 4
+    assert put(cluster, "/t/0", "others go on") > 0
+    for peer in peers:
+        peer.close()
+    wait_until(lambda: snapshots() == [], "that they are closed")
+    assert not [name for name in os.listdir(cluster.state / "server") if name.endswith(".new")]
 
 
 def test_what_a_killed_server_left_of_a_backup_goes(cluster):
