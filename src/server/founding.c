@@ -154,10 +154,13 @@ bool work_write_store(Work *work, bool keep, Error *err)
         { .kind = STORE_PUT,
           .key = cluster_key_trust_of(arena, STORE_KEYS_PREFIX, name),
           .value = work->report },
+        { .kind = STORE_PUT,
+          .key = cluster_key_revocations(arena, STORE_KEYS_PREFIX),
+          .value = work->revocations },
     };
+    uint32_t count = COUNT_OF(puts) - (work->revocations.len == 0);
     return store_open_sqlite(loop, path, NULL, &store, err) &&
-           (keep || apply(store, loop, &clear, 1, err)) &&
-           apply(store, loop, puts, COUNT_OF(puts), err);
+           (keep || apply(store, loop, &clear, 1, err)) && apply(store, loop, puts, count, err);
 }
 
 /* --- All of it ------------------------------------------------------------------------------- */

@@ -13,8 +13,9 @@ typedef struct Work {
     Directory server, agent;
     Credential ca; /* the one that signs */
     NodeRecord node;
-    Str report; /* of what the node trusts */
-    Str others; /* certificates of CAs that are trusted beside it; PEM */
+    Str report;      /* of what the node trusts */
+    Str revocations; /* the list as it has to be; empty: it stays */
+    Str others;      /* certificates of CAs that are trusted beside it; PEM */
 } Work;
 
 void work_init(Work *work, const Founding *founding);

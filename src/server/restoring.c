@@ -4,6 +4,7 @@
 
 #include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
+#include "pki/revocation.h"
 #include "server/founding_inner.h"
 #include "store/store.h"
 #include "sys/loop.h"
@@ -107,29 +108,61 @@ static bool take_parts(Work *work, Error *err)
 
 /* --- The store -------------------------------------------------------------------------------- */
 
-/* The node of this server as it was. */
+/* What the store knows of the name that this server has now. */
 typedef struct Before {
     Loop *loop;
     Work *work;
+    bool was_there;
+    NodeRecord record; /* then */
+    RevocationList revoked;
     bool ok;
     Error err;
 } Before;
 
-/* A server that keeps its name keeps its labels. */
-static void found(void *context, const StoreReply *reply, const Error *err)
+enum {
+    OP_NODE,
+    OP_REVOKED,
+    OP_COUNT
+};
+
+static void read(void *context, const StoreReply *reply, const Error *err)
 {
     Before *before = context;
-    NodeRecord *node = &before->work->node, record;
+    Arena *arena = &before->work->arena;
     before->ok = err == NULL;
     if (err != NULL) {
         before->err = *err;
-    } else if (reply->ops[0].kv_count > 0) {
-        Str text = arena_copy(&before->work->arena, reply->ops[0].kvs[0].value);
-        before->ok = node_record_read(&before->work->arena, text, &record, &before->err);
-        node->labels = before->ok ? record.labels : node->labels;
-        node->joined_ms = before->ok ? record.joined_ms : node->joined_ms;
+    } else {
+        const StoreOpReply *node = &reply->ops[OP_NODE], *revoked = &reply->ops[OP_REVOKED];
+        before->was_there = node->kv_count > 0;
+        before->revoked = (RevocationList){ 0 };
+        before->ok =
+            (node->kv_count == 0 || node_record_read(arena, arena_copy(arena, node->kvs[0].value),
+                                                     &before->record, &before->err)) &&
+            (revoked->kv_count == 0 ||
+             revocation_read(arena, arena_copy(arena, revoked->kvs[0].value), &before->revoked,
+                             &before->err));
     }
     loop_stop(before->loop);
+}
+
+static bool read_before(Before *before, Store *store, Error *err)
+{
+    Arena *arena = &before->work->arena;
+    const StoreOp ops[OP_COUNT] = {
+        [OP_NODE] = { .kind = STORE_RANGE,
+                      .key = cluster_key_node(arena, STORE_KEYS_PREFIX,
+                                              str_from_c(before->work->settings.node)) },
+        [OP_REVOKED] = { .kind = STORE_RANGE,
+                         .key = cluster_key_revocations(arena, STORE_KEYS_PREFIX) },
+    };
+    StoreTxn txn = { .success = ops, .success_count = OP_COUNT };
+    if (!store_txn(store, &txn, read, before, err)) {
+        return false;
+    }
+    loop_run(before->loop);
+    *err = before->err;
+    return before->ok;
 }
 
 static void removed(void *context, const Error *err)
@@ -140,31 +173,64 @@ static void removed(void *context, const Error *err)
     loop_stop(before->loop);
 }
 
+/* The server that made the backup is none any more, and this one is nobody else. */
+static bool replace_old(Before *before, Store *store, Str old, Error *err)
+{
+    ClusterStore at = { before->loop, store, STORE_KEYS_PREFIX };
+    if (before->was_there) {
+        return error_set(err, ERROR_CONFLICT,
+                         "the cluster has a node '%s' already; --name takes another one",
+                         before->work->settings.node);
+    }
+    nodes_remove(&at, old, removed, before);
+    loop_run(before->loop);
+    *err = before->err;
+    return before->ok && read_before(before, store, err);
+}
+
+/* Of a name that was given before, only the enrolment of now counts. */
+static bool claim_name(Before *before, Error *err)
+{
+    Work *work = before->work;
+    NodeRecord *node = &work->node;
+    bool given = before->was_there;
+    for (uint32_t i = 0; i < before->revoked.name_count; i++) {
+        given = given || strcmp(before->revoked.names[i].node, node->name) == 0;
+    }
+    if (before->was_there) {
+        node->labels = before->record.labels;
+        node->joined_ms = before->record.joined_ms;
+    }
+    if (!given) {
+        return true;
+    }
+    int64_t until_ms = before->record.not_after_ms > node->not_after_ms
+                           ? before->record.not_after_ms
+                           : node->not_after_ms;
+    Buf text = buf_make_in(&work->arena, BUF_UNLIMITED);
+    revocation_prune(&before->revoked, work->founding->now_ms);
+    if (!revocation_set_name(&work->arena, &before->revoked, str_from_c(node->name),
+                             str_from_c(node->enrolment), until_ms, err)) {
+        return false;
+    }
+    revocation_print(&before->revoked, &text);
+    work->revocations = buf_str(&text);
+    return true;
+}
+
 static bool take_over(Restore *restore, Error *err)
 {
     AUTO(Loop) *loop = loop_new();
     AUTO(Store) *store = NULL;
     Work *work = &restore->work;
-    Arena *arena = &work->arena;
-    Str path =
-        arena_format(arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE, work->founding->state_dir);
-    Str name = str_from_c(restore->out->content.settings.node);
+    Str path = arena_format(&work->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
+                            work->founding->state_dir);
+    Str old = str_from_c(restore->out->content.settings.node);
     Before before = { .loop = loop, .work = work };
-    if (!store_open_sqlite(loop, path.data, NULL, &store, err)) {
-        return false;
-    }
-    if (str_eq_c(name, work->settings.node)) {
-        if (!store_get(store, cluster_key_node(arena, STORE_KEYS_PREFIX, name), found, &before,
-                       err)) {
-            return false;
-        }
-    } else {
-        ClusterStore at = { loop, store, STORE_KEYS_PREFIX };
-        nodes_remove(&at, name, removed, &before);
-    }
-    loop_run(loop);
-    *err = before.err;
-    return before.ok;
+    return store_open_sqlite(loop, path.data, NULL, &store, err) &&
+           read_before(&before, store, err) &&
+           (str_eq_c(old, work->settings.node) || replace_old(&before, store, old, err)) &&
+           claim_name(&before, err);
 }
 
 static bool write_store(Work *work, Error *err)

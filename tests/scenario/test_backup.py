@@ -112,6 +112,33 @@ def test_another_name_takes_the_place_of_the_old_server(cluster, fresh):
     assert settings["names"] == ["localhost"]
 
 
+def test_a_name_that_was_given_up_can_be_taken_again(cluster, fresh):
+    """From s1 to s2 and back: what s1 was before is not believed, what it is now is."""
+    create(cluster, "first")
+    cluster.server.stop()
+    ports = ["--rpc", "127.0.0.1:0", "--api", "127.0.0.1:0"]
+    restore(cluster, "first", fresh.state, "--name", "s2", *ports)
+    fresh.start()
+    create(fresh, "second")
+    fresh.server.stop()
+    third = Restored(cluster, "third")
+    try:
+        restore(cluster, "second", third.state, "--name", "s1", *ports)
+        third.start()
+        start_agent(third, "third", third.state)
+        wait_until(lambda: show(third, "s1")["node"]["alive"], "its own agent")
+    finally:
+        third.close()
+
+
+def test_the_name_of_another_node_is_not_taken(cluster, fresh):
+    join(cluster, "web1")
+    create(cluster, "blue.backup")
+    done = restore(cluster, "blue.backup", fresh.state, "--name", "web1", check=False)
+    assert done.returncode == 5 and "has a node 'web1' already" in done.stdout
+    restore(cluster, "blue.backup", fresh.state)
+
+
 def test_a_watch_is_told_that_the_store_is_another_one(cluster, fresh):
     """The same revisions mean something else now."""
     create(cluster, "blue.backup")
