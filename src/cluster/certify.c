@@ -153,6 +153,9 @@ static bool decide(void *context, Change *change, Error *err)
     Wish *wish = context;
     RevocationList revoked = { 0 };
     int64_t now_ms = loop_wall_ms(wish->settings->at.loop);
+    if (wish->settings->cas == NULL) {
+        return error_set(err, ERROR_UNAVAILABLE, "the server stops");
+    }
     if (change_has(change, SEEN_REVOCATIONS) &&
         !revocation_read(change_arena(change), change_value(change, SEEN_REVOCATIONS), &revoked,
                          err)) {

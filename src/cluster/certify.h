@@ -15,8 +15,8 @@
 
 typedef struct CertifySettings {
     ClusterStore at;
-    Str cluster; /* its name */
-    const CaSet *cas;
+    Str cluster;      /* its name */
+    const CaSet *cas; /* NULL: they are gone, while the store still answers; ERROR_UNAVAILABLE */
     int64_t node_life_ms; /* 0: as the CA has it */
 } CertifySettings;
 

@@ -523,6 +523,7 @@ static void server_free(Server *server)
     session_service_free(server->sessions);
     roster_free(server->roster);
     own_certificates_free(server->own);
+    server->certify.cas = NULL; /* the store may answer who still waits for a certificate */
     authority_free(server->authority);
     store_close(server->store);
     tls_context_free(server->rpc_tls);

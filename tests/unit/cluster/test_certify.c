@@ -134,6 +134,17 @@ static void a_request_becomes_a_node(void **state)
     expect(f, ERROR_INVALID, NULL);
 }
 
+/* The store answers what it was asked while it is closed, and the CAs are gone by then. */
+static void without_its_cas_nothing_is_certified(void **state)
+{
+    Fixture *f = *state;
+    certify_admit(&f->settings, STR("web1"), make_csr(f), certified, f);
+    f->settings.cas = NULL;
+    expect(f, ERROR_UNAVAILABLE, "stops");
+    assert_false(
+        world_get(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("web1"))).there);
+}
+
 static void the_next_one_has_the_same_enrolment(void **state)
 {
     Fixture *f = *state;
@@ -260,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(a_request_becomes_a_node),
+        ROW(without_its_cas_nothing_is_certified),
         ROW(the_next_one_has_the_same_enrolment),
         ROW(who_is_out_gets_nothing),
         ROW(revoking_wins_over_renewing),
