@@ -1,6 +1,7 @@
 #include "server/server_settings.h"
 
 #include "base/json_text.h"
+#include "net/address.h"
 #include "pki/ca.h"
 #include "pki/json_fields.h"
 
@@ -76,6 +77,10 @@ static bool read_names(Arena *arena, Value names, ServerSettings *settings, Erro
     for (uint32_t i = 0; i < names.list->len; i++) {
         if (!value_is_string(names.list->items[i])) {
             return error_set(err, ERROR_INVALID, "'names' is a list of texts");
+        }
+        Address ignored;
+        if (!address_parse(value_str(names.list->items[i]), 0, &ignored, err)) {
+            return error_wrap(err, "'names'");
         }
         items[i] = arena_copy(arena, value_str(names.list->items[i]));
     }

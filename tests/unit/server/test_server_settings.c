@@ -6,6 +6,10 @@
     "{\"format\":\"eden.server/"                                                      \
     "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"x\",\"rpc\":\"0.0.0.0:1\"," \
     "\"api\":\"0.0.0.0:2\",\"names\":[\"s1\"]"
+#define NAMED(names)                                                                  \
+    "{\"format\":\"eden.server/"                                                      \
+    "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"x\",\"rpc\":\"0.0.0.0:1\"," \
+    "\"api\":\"0.0.0.0:2\",\"names\":" names "}"
 
 static void what_is_printed_is_read(void **state)
 {
@@ -49,6 +53,10 @@ static void what_makes_no_sense_is_refused(void **state)
         { START ",\"serving_life_s\":\"1d\"}", "serving_life_s" },
         { START ",\"connections_per_address\":0}", "connections_per_address" },
         { START ",\"more\":1}", "is not known" },
+        { NAMED("[\"10.0.0.1\",\"::1\",\"s1.example.org\"]"), NULL },
+        { NAMED("[\"s1\",\"no host\"]"), "'names': 'no host' is neither" },
+        { NAMED("[\"\"]"), "'names'" },
+        { NAMED("[]"), "'names' is empty" },
         { "{}", "format" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
