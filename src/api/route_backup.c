@@ -119,12 +119,14 @@ static void go_on(void *context)
     }
 }
 
-static void start(Backup *backup)
+static void start(Backup *backup, FileReader *snapshot)
 {
     ApiCall *call = backup->call;
     if (!call_begin(call, "application/octet-stream", &(CallPieces){ go_on, gone, backup })) {
+        file_reader_close(snapshot);
         return;
     }
+    backup->snapshot = snapshot;
     Buf head = buf_make_in(&call->arena, BUF_UNLIMITED);
     backup_head_print(&backup->manifest, &head);
     for (uint32_t i = 0; i < BACKUP_STORE; i++) {
@@ -158,9 +160,8 @@ static void snapped(void *context, const StoreSnapshot *snapshot, const Error *e
         file_reader_close(reader);
         call_refuse(call, 503, "the CA was exchanged in this moment; try again");
     } else {
-        backup->snapshot = reader;
         describe(backup, snapshot);
-        start(backup);
+        start(backup, reader);
     }
 }
 

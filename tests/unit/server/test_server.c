@@ -1,4 +1,7 @@
 /* A server with its store on the disk: it starts, keeps what it was given, and ends in order. */
+#include <dirent.h>
+#include <unistd.h>
+
 #include "server_world.h"
 
 /* --- Tests -------------------------------------------------------------------------------------- */
@@ -106,6 +109,29 @@ static void closing_ends_streams(void **state)
     assert_int_equal(watch.status, GRPC_UNAVAILABLE);
 }
 
+/* Whether a snapshot of the store is open in this process. */
+static bool holds_snapshot(void)
+{
+    bool found = false;
+    DIR *all = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    assert_non_null(all);
+    while ((entry = readdir(all)) != NULL) {
+        char path[512] = "";
+        ssize_t len = readlinkat(dirfd(all), entry->d_name, path, sizeof path - 1);
+        found = found || (len > 0 && strstr(path, "/backup-") != NULL);
+    }
+    closedir(all);
+    return found;
+}
+
+static void a_backup_that_nobody_takes_is_let_go(void **state)
+{
+    Fixture *f = *state;
+    (void)request(f, NULL, "HEAD", "/v1/backup", STR_EMPTY);
+    assert_false(holds_snapshot());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +141,7 @@ int main(void)
         ROW(only_one_runs),
         ROW(it_closes_in_order),
         ROW(closing_ends_streams),
+        ROW(a_backup_that_nobody_takes_is_let_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
