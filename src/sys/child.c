@@ -105,6 +105,8 @@ static void readable(uv_poll_t *poll, int status, int events)
 bool child_start(const ChildOptions *options, Child **out, Error *err)
 {
     pid_t pid;
+    /* Who was started with it ignored is never told how a child has ended. */
+    signal(SIGCHLD, SIG_DFL);
     int number = spawn(options, &pid);
     if (number != 0) {
         return file_error(err, number, options->program);

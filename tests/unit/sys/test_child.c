@@ -67,6 +67,16 @@ static void its_exit_code_is_told(void **state)
     assert_int_equal(f->end.number, 7);
 }
 
+/* Some start daemons so; the kernel then keeps nothing of those that have ended. */
+static void its_end_is_told_where_sigchld_was_ignored(void **state)
+{
+    Fixture *f = *state;
+    signal(SIGCHLD, SIG_IGN);
+    start_script(f, "exit 7");
+    world_run(&f->world);
+    assert_int_equal(f->end.number, 7);
+}
+
 static void its_signal_is_told(void **state)
 {
     Fixture *f = *state;
@@ -123,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(its_exit_code_is_told),
+        ROW(its_end_is_told_where_sigchld_was_ignored),
         ROW(its_signal_is_told),
         ROW(one_that_does_not_listen_is_killed),
         ROW(nothing_of_systemd_is_inherited),
