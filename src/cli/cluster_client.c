@@ -116,6 +116,9 @@ static bool exchange(const Invocation *invocation, const ClusterRequest *request
     loop_run(loop);
     http_call_free(call);
     *err = waiting->err;
+    if (err->kind == ERROR_INVALID) {
+        err->kind = ERROR_UNAVAILABLE; /* what was no answer is no fault of the command line */
+    }
     return waiting->answered || waiting->enough;
 }
 

@@ -24,6 +24,10 @@ typedef struct Fixture {
     Invocation invocation;
 } Fixture;
 
+static void nothing(void *context)
+{
+}
+
 /* The path says with what status, the body is told back. */
 static void requested(void *context, HttpRequest *request)
 {
@@ -42,7 +46,11 @@ static void requested(void *context, HttpRequest *request)
         buf_put_format(&body, "{\"method\":\"%" STR_FMT "\",\"query\":\"%" STR_FMT "\"}",
                        STR_ARG(head->method), STR_ARG(head->query));
     }
-    if (status != 0) { /* else nobody ever answers */
+    if (status == 297) {
+        http_request_begin(request, 200, "application/json", nothing, NULL);
+        http_request_piece(request, STR("{\"half\":"));
+        http_request_break(request);
+    } else if (status != 0) { /* else nobody ever answers */
         http_request_answer(request, status, "application/json", buf_str(&body));
     }
     buf_clear(&body);
@@ -188,6 +196,15 @@ static void an_answer_that_makes_no_sense_is_a_failure(void **state)
     }
 }
 
+/* As of a server that is killed while it answers. */
+static void an_answer_that_breaks_off_is_no_server(void **state)
+{
+    Fixture *f = *state;
+    Value answer;
+    assert_int_equal(call(f, "GET", "/297", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
+    assert_true(str_starts(buf_str(&f->err.buf), STR("error[E0810]: ")));
+}
+
 static void who_asked_for_json_is_told_in_json(void **state)
 {
     Fixture *f = *state;
@@ -245,6 +262,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_answer_that_makes_no_sense_is_a_failure, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(an_answer_that_breaks_off_is_no_server, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_asked_for_json_is_told_in_json, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_silent_server_ends_with_the_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_server_is_told_with_where_the_servers_are, set_up,
