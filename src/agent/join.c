@@ -56,8 +56,9 @@ static void finish(NodeJoin *join, const NodeState *state, const Error *err)
 /* The CA that nobody has vouched for yet. */
 static const Pin *claim_of(const NodeJoin *join)
 {
-    return join->has_ca && join->joining.is_claim && !joining_is_trusted(&join->directory)
-               ? &join->joining.ca
+    const Joining *joining = &join->joining;
+    return join->has_ca && joining->is_claim && !joining_is_trusted(&join->directory, &joining->ca)
+               ? &joining->ca
                : NULL;
 }
 

@@ -1,6 +1,7 @@
 #include "agent/joining.h"
 
 #include "base/json_text.h"
+#include "pki/join_answer.h"
 #include "pki/json_fields.h"
 
 #define KEY_FILE     "key.pem"
@@ -11,6 +12,7 @@
 enum {
     WISH_MAX = 4096, /* bytes */
     WISH_NODES = 16,
+    TRUSTED_MAX = JOIN_QUESTION_MAX,
 };
 
 void joining_clear(Joining *joining)
@@ -104,7 +106,15 @@ bool joining_trust(const Directory *directory, Str bundle, Error *err)
     return directory_write(directory, TRUSTED_FILE, bundle, true, err);
 }
 
-bool joining_is_trusted(const Directory *directory)
+bool joining_is_trusted(const Directory *directory, const Pin *ca)
 {
-    return directory_has(directory, TRUSTED_FILE);
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str text;
+    Certificate *cas;
+    uint32_t count;
+    Error err;
+    return directory_read(directory, &arena, TRUSTED_FILE, TRUSTED_MAX, &text, &err) &&
+           certificates_from_pem(&arena, text, &cas, &count, &err) &&
+           certificate_find_pin(cas, count, ca) != NULL;
 }

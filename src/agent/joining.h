@@ -33,4 +33,5 @@ void joining_drop(const Directory *directory);
 
 /* Somebody who may log in here as root has vouched for these CAs, in PEM. Durable when it returns. */
 MUST_CHECK bool joining_trust(const Directory *directory, Str bundle, Error *err);
-bool joining_is_trusted(const Directory *directory);
+/* Whether this CA is among them. */
+bool joining_is_trusted(const Directory *directory, const Pin *ca);

@@ -457,6 +457,16 @@ static void question_for_somebody_else_is_not_trusted(void **state)
     approve_key(f, &key);
     world_pass(&f->world, 2 * JOIN_POLL_MS);
     assert_false(f->is_done);
+    /* Nor does it help that some CA was vouched for, as by an answer to an earlier wish. */
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) joining = { .descriptor = -1 };
+    Str bundle;
+    open_agent(f, "other", &agent);
+    assert_true(directory_read(&agent, f->arena, AGENT_BUNDLE, 1 << 20, &bundle, &err));
+    assert_true(directory_open(scratch_place(f->scratch, "web1/agent/joining"), &joining, &err));
+    assert_true(joining_trust(&joining, bundle, &err));
+    world_pass(&f->world, 2 * JOIN_POLL_MS);
+    assert_false(f->is_done);
 }
 
 static void join_with_a_claim_goes_on_with_the_same_key(void **state)
