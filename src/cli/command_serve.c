@@ -93,6 +93,7 @@ static bool take_place(const Invocation *invocation, const char *run_dir, Error 
     if (!privileges_drop(user, group, err)) {
         return false;
     }
+    directory_close(&sockets);
     path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY, run_dir);
     return directory_make(path.data, &sockets, err);
 }
