@@ -72,9 +72,12 @@ static void look_at_membership(Agent *agent)
 
 /* --- What changes ---------------------------------------------------------------------------- */
 
+/* Not while it closes: a session would begin that nobody wants. */
 static void look_soon(Agent *agent)
 {
-    loop_timer_start(&agent->settle, AGENT_SETTLE_MS);
+    if (agent->closed == NULL) {
+        loop_timer_start(&agent->settle, AGENT_SETTLE_MS);
+    }
 }
 
 static void own_file_changed(void *context, const char *name)
@@ -86,8 +89,10 @@ static void own_file_changed(void *context, const char *name)
 
 static void state_changed(void *context, const char *name)
 {
+    Agent *agent = context;
     if (name == NULL || strcmp(name, SERVER_PLACE) == 0) {
-        look_soon(context);
+        path_watch_free(TAKE(agent->server_files)); /* it may be another directory now */
+        look_soon(agent);
     }
 }
 
@@ -186,8 +191,8 @@ static void free_agent(Agent *agent)
     path_watch_free(agent->own_files);
     path_watch_free(agent->server_files);
     path_watch_free(agent->config_files);
-    local_api_close(agent->api);
     membership_close(agent->membership);
+    local_api_close(agent->api);
     server_keeper_free(agent->keeper);
     file_lock_release(&agent->lock);
     directory_close(&agent->directory);
@@ -241,13 +246,14 @@ static void server_stopped(void *context)
     closed(closed_context);
 }
 
-/* The session first: a server that stops in order knows that this node is gone. */
+/* The session first: a server that stops in order knows that this node is gone. Who waits for a
+ * certificate is told that none comes, so the socket ends after it. */
 void agent_close(Agent *agent, LoopRun *closed, void *context)
 {
     agent->closed = closed;
     agent->closed_context = context;
     loop_timer_stop(&agent->settle);
-    local_api_close(TAKE(agent->api));
     membership_close(TAKE(agent->membership));
+    local_api_close(TAKE(agent->api));
     server_keeper_stop(agent->keeper, server_stopped, agent);
 }

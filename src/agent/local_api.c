@@ -133,7 +133,8 @@ static void requested(void *context, HttpRequest *request)
             return;
         }
     }
-    refuse(request, has_path ? 405 : 404, "not found", "the agent has no such address");
+    refuse(request, has_path ? 405 : 404, has_path ? "method" : "not-found",
+           has_path ? "this address does not know that method" : "the agent has no such address");
 }
 
 /* --- Life ------------------------------------------------------------------------------------ */

@@ -220,12 +220,55 @@ def test_others_than_root_may_not_ask_the_agent(cluster, web):
 
 def test_the_agent_answers_only_what_it_knows(cluster, web):
     web.start()
-    for method, target, status in (("GET", "/v1/agent", 200), ("POST", "/v1/agent", 405),
-                                   ("GET", "/v1/nodes", 404), ("POST", "/v1/agent/reload", 200)):
+    for method, target, status, code in (("GET", "/v1/agent", 200, None),
+                                         ("POST", "/v1/agent", 405, "method"),
+                                         ("GET", "/v1/nodes", 404, "not-found"),
+                                         ("POST", "/v1/agent/reload", 200, None)):
         connection = asking.UnixConnection(web.run / "agent.sock")
         connection.request(method, target)
-        assert connection.getresponse().status == status
+        answer = connection.getresponse()
+        assert (answer.status, json.loads(answer.read()).get("code")) == (status, code)
         connection.close()
+
+
+def test_who_waits_for_a_certificate_is_told_when_the_agent_stops(cluster, web):
+    agent = web.start()
+    web.wait_live()
+    cluster.server.process.send_signal(signal.SIGSTOP)
+    try:
+        connection = asking.UnixConnection(web.run / "agent.sock")
+        connection.request("POST", "/v1/agent/renew")
+        web.wait_status(lambda status: status["certificate"]["renewing"], "that it renews")
+        assert agent.stop() == 0
+        answer = connection.getresponse()
+        assert (answer.status, json.loads(answer.read())["code"]) == (503, "unavailable")
+        connection.close()
+    finally:
+        cluster.server.process.send_signal(signal.SIGCONT)
+
+
+def watched_inodes(pid):
+    """Of everything that the process has told the kernel to watch."""
+    found = set()
+    for name in os.listdir(f"/proc/{pid}/fdinfo"):
+        with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("inotify "):
+                    found.add(int(line.split("ino:")[1].split()[0], 16))
+    return found
+
+
+def test_a_directory_of_the_server_that_comes_again_is_watched_again(cluster):
+    """Else a cluster that is founded there is not seen."""
+    cluster.start()
+    machine = agents.Machine(cluster, "web1")
+    agent = machine.start()
+    place = machine.state / "server"
+    for name in ("server", "kept"):
+        place.mkdir()
+        agents.wait_for(lambda: place.stat().st_ino in watched_inodes(agent.process.pid),
+                        "that it is watched")
+        place.rename(machine.state / f"was-{name}")
 
 
 def test_files_that_cannot_be_read_are_told_and_waited_for(cluster, web):
