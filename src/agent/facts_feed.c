@@ -112,9 +112,15 @@ void facts_feed_look(FactsFeed *feed)
     }
 }
 
+/* Also after a restart in this moment. */
 void facts_feed_repeat(FactsFeed *feed)
 {
+    Error err;
     feed->told[0] = feed->sent[0] = '\0';
+    if (directory_has(feed->options.directory, TOLD_FILE) &&
+        !directory_remove(feed->options.directory, TOLD_FILE, &err)) {
+        log_warning("facts may not be told again after a restart", LOG_C("why", err.text));
+    }
     facts_feed_look(feed);
 }
 
