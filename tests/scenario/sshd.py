@@ -6,7 +6,14 @@ import socket
 import subprocess
 import time
 
-SSHD = "/usr/sbin/sshd"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SSHD = ROOT / "build/unpacked/openssh-server/usr/sbin/sshd"
+# As root it wants a folder /run/sshd and a user; it gets both where only it sees them.
+ALONE = """
+mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd &&
+    { grep -v ^sshd: /etc/passwd; echo sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin; } \
+        > /run/passwd && mount --bind /run/passwd /etc/passwd && exec "$@"
+"""
 LIMIT = 30  # seconds for anything that is waited for
 
 
@@ -45,12 +52,11 @@ class Sshd:
         self.process = None
 
     def start(self):
+        if not SSHD.is_file():
+            raise AssertionError(f"there is no {SSHD}: run tools/install-packages test")
         command = [SSHD, "-D", "-e", "-f", self.folder / "config"]
         if os.geteuid() == 0:
-            # As root it wants a folder /run/sshd: in a /run that only it has.
-            command = ["unshare", "--mount", "sh", "-c",
-                       'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"', "sh",
-                       *command]
+            command = ["unshare", "--mount", "sh", "-c", ALONE, "sh", *command]
         with open(self.folder / "log", "wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log)
