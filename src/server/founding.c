@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/log.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
 #include "net/address.h"
@@ -79,8 +80,19 @@ bool work_make_agent(Work *work, Error *err)
     Buf bundle = buf_make_in(&work->arena, BUF_UNLIMITED);
     buf_put(&bundle, certificate_pem(&work->arena, &work->ca.chain.items[0]));
     buf_put(&bundle, work->others);
+    work->has_state = true;
     return directory_write(&work->agent, AGENT_BUNDLE, buf_str(&bundle), true, err) &&
            save_node_state(work, err);
+}
+
+void work_undo(Work *work)
+{
+    Error err;
+    if (work->has_state && !directory_has(&work->server, SERVER_SETTINGS_FILE) &&
+        directory_has(&work->agent, AGENT_STATE) &&
+        !directory_remove(&work->agent, AGENT_STATE, &err)) {
+        log_warning("a file of no use stays behind", LOG_C("why", err.text));
+    }
 }
 
 static bool make_serving(Work *work, Error *err)
@@ -289,6 +301,8 @@ bool cluster_found(const Founding *founding, Pin *ca, Error *err)
               work_as_server(&work, work_write_settings, err);
     if (ok) {
         *ca = work.ca.chain.items[0].pin;
+    } else {
+        work_undo(&work);
     }
     work_clear(&work);
     return ok;

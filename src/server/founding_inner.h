@@ -14,6 +14,7 @@ typedef struct Work {
     Credential ca; /* the one that signs */
     NodeRecord node;
     Str report;      /* of what the node trusts */
+    bool has_state;  /* the agent was told that it is a node */
     Str revocations; /* the list as it has to be; empty: it stays */
     Str others;      /* certificates of CAs that are trusted beside it; PEM */
 } Work;
@@ -33,6 +34,8 @@ MUST_CHECK bool work_begin(Work *work, Error *err);
 MUST_CHECK bool work_make_server(Work *work, Error *err);
 /* Those of the agent of this machine, and what it knows. */
 MUST_CHECK bool work_make_agent(Work *work, Error *err);
+/* When one of the steps has failed: nothing takes this machine for a node. */
+void work_undo(Work *work);
 /* Puts the node into the store, without anything else that is there, or, with `keep`, beside it; as
  * the server. */
 MUST_CHECK bool work_write_store(Work *work, bool keep, Error *err);

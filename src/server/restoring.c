@@ -268,8 +268,11 @@ bool cluster_restore(Arena *arena, const Restoring *restoring, Restored *out, Er
     }
     if (ok) {
         out->settings = work->settings;
-    } else if (work->server.descriptor >= 0) {
-        directory_remove_child(&work->server, FOLDER);
+    } else {
+        work_undo(work);
+        if (work->server.descriptor >= 0) {
+            directory_remove_child(&work->server, FOLDER);
+        }
     }
     file_reader_close(restore.backup);
     directory_close(&restore.unpacked);

@@ -135,6 +135,22 @@ static void what_a_killed_one_left_is_no_cluster(void **state)
     assert_string_equal(kept.name, "s2");
 }
 
+/* Its agent would look for a server that there is not, and nobody could join. */
+static void what_fails_leaves_no_node(void **state)
+{
+    Scratch *scratch = *state;
+    const Str names[] = { STR("s1") };
+    Founding founding = founding_of(scratch, names, COUNT_OF(names));
+    Pin ca;
+    Error err;
+    scratch_put(scratch, "state/server/store", "in the way");
+    assert_false(cluster_found(&founding, &ca, &err));
+    Directory agent = open_in(scratch, "state/agent");
+    assert_true(directory_has(&agent, AGENT_CREDENTIAL)); /* it had come so far */
+    assert_false(directory_has(&agent, AGENT_STATE));
+    directory_close(&agent);
+}
+
 static void a_member_of_another_cluster_founds_none(void **state)
 {
     Scratch *scratch = *state;
@@ -210,9 +226,13 @@ static void settings_are_read_strictly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(a_cluster_has_a_ca_a_store_and_a_node), ROW(there_is_one_cluster_on_a_machine),
-        ROW(what_a_killed_one_left_is_no_cluster),  ROW(a_member_of_another_cluster_founds_none),
-        ROW(names_that_cannot_be_are_refused),      ROW(settings_are_read_strictly),
+        ROW(a_cluster_has_a_ca_a_store_and_a_node),
+        ROW(there_is_one_cluster_on_a_machine),
+        ROW(what_a_killed_one_left_is_no_cluster),
+        ROW(a_member_of_another_cluster_founds_none),
+        ROW(what_fails_leaves_no_node),
+        ROW(names_that_cannot_be_are_refused),
+        ROW(settings_are_read_strictly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
