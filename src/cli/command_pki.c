@@ -1,4 +1,5 @@
 /* eden pki: CAs and certificates of the cluster. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -103,7 +104,7 @@ static void print_rotation(const Invocation *invocation, Value pki)
     Str state = cluster_text(rotation, "state"), since = cluster_text(rotation, "since");
     Str from = short_pin(rotation, "present"), to = short_pin(rotation, "next");
     stream_put_format(out,
-                      "\nThe CA is being exchanged, from %" STR_FMT " to %" STR_FMT ": %" STR_FMT
+                      "The CA is being exchanged, from %" STR_FMT " to %" STR_FMT ": %" STR_FMT
                       " since %" STR_FMT ".\n",
                       STR_ARG(from), STR_ARG(to), STR_ARG(state), STR_ARG(since));
     for (uint32_t i = 0; i < waits->len; i++) {
@@ -134,6 +135,9 @@ static void print_table(const Invocation *invocation, Value pki)
         add_row(&table, "node", cluster_text(nodes->items[i], "name"), nodes->items[i]);
     }
     table_print(&table, invocation->out);
+    if (!str_eq_c(cluster_text(part(pki, "rotation"), "state"), "steady")) {
+        stream_put(invocation->out, STR("\n"));
+    }
     print_rotation(invocation, pki);
 }
 
@@ -299,9 +303,12 @@ static int wait_for_end(Invocation *invocation)
             return EXIT_OK;
         }
         Str first = waits->len > 0 ? cluster_text(waits->items[0], "node") : STR_EMPTY;
-        Str now = arena_format(invocation->arena, "%" STR_FMT "%s%" STR_FMT "%s", STR_ARG(state),
-                               first.len > 0 ? ", waits for " : "", STR_ARG(first),
-                               waits->len > 1 ? " and others" : "");
+        Str more = waits->len > 1
+                       ? arena_format(invocation->arena, " and %" PRIu32 " more", waits->len - 1)
+                       : STR_EMPTY;
+        Str now =
+            arena_format(invocation->arena, "%" STR_FMT "%s%" STR_FMT "%" STR_FMT, STR_ARG(state),
+                         first.len > 0 ? ", waits for " : "", STR_ARG(first), STR_ARG(more));
         if (!str_eq(now, before)) {
             stream_put_format(invocation->err, "%" STR_FMT "\n", STR_ARG(now));
             (void)stream_flush(invocation->err);

@@ -123,9 +123,13 @@ static void handle(Watching *watching, Arena *arena, Str line)
         if (watching->json) {
             print_event(watching, arena, event, line);
         }
+        int64_t from = watching->position.from, compacted = cluster_int(event, "compacted");
         Str why = arena_format(
-            arena, "changes from revision %lld on are not kept any more (compacted up to %lld)",
-            (long long)watching->position.from, (long long)cluster_int(event, "compacted"));
+            arena,
+            from > compacted + 1
+                ? "there is no revision %lld yet, or it was of another store; this one is at %lld"
+                : "changes from revision %lld on are not kept any more (compacted up to %lld)",
+            (long long)from, (long long)compacted);
         finish(watching, why.data, "read the keys anew, then watch from there");
     } else if (str_eq_c(kind, "error")) {
         Str why = arena_format(arena, "the server cannot go on: %" STR_FMT,

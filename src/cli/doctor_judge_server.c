@@ -209,7 +209,7 @@ DoctorResult judge_silent(Arena *arena, const DoctorView *view)
                 since.len > 0 ? arena_format(arena, "since %" STR_FMT, STR_ARG(since)) : since);
         }
     }
-    return conclude(arena, &silent, DOCTOR_WARNING, "silent", "all have one");
+    return conclude(arena, &silent, DOCTOR_WARNING, "silent", "all nodes have a session");
 }
 
 DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
@@ -225,7 +225,8 @@ DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
             cluster_bool(all->items[i], "approved") ? STR("approved; it has to ask again")
                                                     : STR_EMPTY);
     }
-    return conclude(arena, &waiting, DOCTOR_WARNING, "ask to be let in", "nobody does");
+    return conclude(arena, &waiting, DOCTOR_WARNING, "ask to be let in",
+                    "nobody asks to be let in");
 }
 
 DoctorResult judge_certificates(Arena *arena, const DoctorView *view)
@@ -285,11 +286,13 @@ DoctorResult judge_tokens(Arena *arena, const DoctorView *view)
     const List *tokens = cluster_list(view->tokens.json, "tokens");
     for (uint32_t i = 0; i < tokens->len; i++) {
         Str state = cluster_text(tokens->items[i], "state");
-        if (!str_eq_c(state, "good")) {
+        int64_t most = cluster_int(tokens->items[i], "uses_max");
+        bool is_spent = most > 0 && cluster_int(tokens->items[i], "uses") >= most;
+        if (!str_eq_c(state, "good") && !is_spent) {
             add(&old, cluster_text(tokens->items[i], "id"), state);
         }
     }
-    return conclude(arena, &old, DOCTOR_WARNING, "of no use any more", "none is");
+    return conclude(arena, &old, DOCTOR_WARNING, "of no use any more", "none is left over");
 }
 
 DoctorResult judge_versions(Arena *arena, const DoctorView *view)

@@ -215,8 +215,8 @@ const char *token_verdict_text(TokenVerdict verdict)
     case TOKEN_GOOD: return "the token is good";
     case TOKEN_UNKNOWN:
     case TOKEN_WRONG: return "the token is not known here, or it is not whole";
-    case TOKEN_EXPIRED: return "the token has expired; make a new one";
-    case TOKEN_USED_UP: return "the token is used up; make a new one";
+    case TOKEN_EXPIRED: return "the token has expired; 'eden tokens create' makes another";
+    case TOKEN_USED_UP: return "the token is used up; 'eden tokens create' makes another";
     }
     BUG("no text for verdict %d", (int)verdict);
 }

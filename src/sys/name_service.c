@@ -21,8 +21,9 @@ bool name_service_ask(Arena *arena, const char *database, Str key, Str *out, Err
     }
     if (result.ending != PROCESS_EXITED || result.exit_code != 0) {
         return result.ending == PROCESS_EXITED && result.exit_code == EXIT_NO_SUCH_KEY
-                   ? error_set(err, ERROR_NOT_FOUND, "the name service knows no %s '%" STR_FMT "'",
-                               database, STR_ARG(key))
+                   ? error_set(err, ERROR_NOT_FOUND,
+                               "the name service (%s) does not know '%" STR_FMT "'", database,
+                               STR_ARG(key))
                    : error_set(err, ERROR_UNAVAILABLE, "the name service does not answer");
     }
     *out = str_trim(result.out);

@@ -105,6 +105,12 @@ def test_changes_that_are_not_kept_are_told_as_that(cluster):
     assert "E0870" in done.stdout
 
 
+def test_a_revision_that_is_to_come_is_not_called_an_old_one(cluster):
+    done = cluster.call("watch", "/t/", "--from", "1000000", check=False)
+    assert done.returncode == 1
+    assert "there is no revision 1000000 yet" in done.stderr
+
+
 def test_a_reader_that_goes_away_ends_it(cluster):
     process = watch(cluster, "/t/", "--prefix", "--from", 1)
     process.stdout.close()
