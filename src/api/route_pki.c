@@ -115,18 +115,35 @@ static void put_own(Buf *out, const char *name, const ApiSettings *settings, Own
     json_out_close(out, '}');
 }
 
+/* A node that was left behind may still show what a CA of before has signed. */
+static bool is_by_other_ca(const NodeTrust *one, CertificateSet cas)
+{
+    if (!one->has_report || !one->report.has_issuer) {
+        return false;
+    }
+    for (uint32_t i = 0; i < cas.count; i++) {
+        if (pin_equal(&cas.items[i].pin, &one->report.issuer)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Nodes renew their own certificates between two thirds and three quarters of their life: later,
  * something keeps them from it. */
-static const char *node_state(const NodeTrust *one, int64_t life_ms, int64_t now_ms)
+static const char *node_state(const NodeTrust *one, CertificateSet cas, int64_t life_ms,
+                              int64_t now_ms)
 {
     const NodeRecord *record = &one->node->record;
     return one->is_revoked                                ? "revoked"
+           : is_by_other_ca(one, cas)                     ? "untrusted"
            : now_ms >= record->not_after_ms               ? "expired"
            : now_ms >= record->not_after_ms - life_ms / 4 ? "due"
                                                           : "good";
 }
 
-static void put_node(Buf *out, const NodeTrust *one, int64_t life_ms, int64_t now_ms)
+static void put_node(Buf *out, const NodeTrust *one, CertificateSet cas, int64_t life_ms,
+                     int64_t now_ms)
 {
     const NodeRecord *record = &one->node->record;
     json_out_open(out, NULL, '{');
@@ -140,7 +157,7 @@ static void put_node(Buf *out, const NodeTrust *one, int64_t life_ms, int64_t no
         json_out_null(out, "issuer");
     }
     json_out_time(out, "expires", record->not_after_ms);
-    json_out_text(out, "state", str_from_c(node_state(one, life_ms, now_ms)));
+    json_out_text(out, "state", str_from_c(node_state(one, cas, life_ms, now_ms)));
     json_out_bool(out, "left_behind", one->is_left);
     json_out_close(out, '}');
 }
@@ -163,7 +180,8 @@ static void listed(void *context, const TrustListing *listing, const Error *err)
     put_own(&json, "server", settings, OWN_KIND_NODE);
     json_out_open(&json, "nodes", '[');
     for (uint32_t i = 0; i < listing->count; i++) {
-        put_node(&json, &listing->nodes[i], life_ms, now_ms);
+        put_node(&json, &listing->nodes[i], authority_cas(settings->authority)->trusted, life_ms,
+                 now_ms);
     }
     json_out_close(&json, ']');
     json_out_close(&json, '}');

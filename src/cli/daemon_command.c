@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/inputs.h"
 #include "sys/clock.h"
+#include "sys/privilege.h"
 
 static int64_t now_ms(void *context)
 {
@@ -21,7 +22,10 @@ int daemon_command_fail(Invocation *invocation, const char *code, const Error *e
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
-    problems_add(&inputs.problems, code, NULL, 0, 0, "%s", err->text);
+    Problem *problem = problems_add(&inputs.problems, code, NULL, 0, 0, "%s", err->text);
+    if (err->kind == ERROR_DENIED && !privileges_are_root()) {
+        problem->hint = STR("run it as root, or give it directories of your own");
+    }
     (void)inputs_report(&inputs, invocation);
     return error_kind_exit_code(err->kind);
 }

@@ -126,6 +126,20 @@ int usage_error_near(const Invocation *invocation, Str near, const char *format,
     return code;
 }
 
+/* "nodes ping" for 'ping'; empty when no command takes that as its first argument. */
+static Str operation_like(Arena *arena, const char *name)
+{
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        Str rest = str_from_c(commands[i]->choices == NULL ? "" : commands[i]->choices), one;
+        while (str_split_next(&rest, '|', &one)) {
+            if (str_eq_c(one, name)) {
+                return arena_format(arena, "%s %s", commands[i]->name, name);
+            }
+        }
+    }
+    return STR_EMPTY;
+}
+
 int usage_error_command(const Invocation *invocation, const char *name)
 {
     Suggest suggest = suggest_make(str_from_c(name));
@@ -133,7 +147,9 @@ int usage_error_command(const Invocation *invocation, const char *name)
         suggest_offer(&suggest, str_from_c(commands[i]->name));
     }
     Str near = STR_EMPTY;
-    (void)suggest_found(&suggest, &near);
+    if (!suggest_found(&suggest, &near)) {
+        near = operation_like(invocation->arena, name);
+    }
     return usage_error_near(invocation, near, "there is no command '%s'", name);
 }
 

@@ -162,6 +162,7 @@ def test_the_same_as_json(eden, tmp_path, files, arguments, message):
     (["render"], "FILE is missing", "see: eden help render"),
     (["eval", "1", "2"], "'2' is one argument too many", "see: eden help eval"),
     (["plam", "x"], "there is no command 'plam'", "did you mean 'plan'?"),
+    (["ping", "web1"], "there is no command 'ping'", "did you mean 'nodes ping'?"),
 ])  # fmt: skip
 @pytest.mark.parametrize("asked", [["-o", "json"], ["-ojson"], ["--output=json"], ["--output", "json"]])
 def test_wrong_usage_is_told_as_json(eden, arguments, message, hint, asked):

@@ -205,6 +205,14 @@ def test_a_rotation_can_be_called_off_and_left_behind(cluster):
     cluster.call("pki", "rotate", "--without", "web1")
     waits_in(cluster, "issue", "s1")
     assert cluster.call("pki", "rotate", "--without", "s1", check=False).returncode == 5
+    after = rotation(cluster)["next"]
+    report(cluster, "web1", [before], before)
+    report(cluster, "s1", [before, after], after)
+    waits_in(cluster, "retire", "s1")
+    report(cluster, "s1", [after], after)
+    waits_in(cluster, "steady")
+    listed = json.loads(cluster.call("pki", "list", "-o", "json").stdout)["nodes"]
+    assert {node["name"]: node["state"] for node in listed} == {"s1": "good", "web1": "untrusted"}
 
 
 def test_the_server_renews_its_own_certificates(cluster):
