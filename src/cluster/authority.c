@@ -533,7 +533,6 @@ void authority_turn_back(Authority *authority, ClusterDone *done, void *context)
 }
 
 typedef struct Leaving {
-    Authority *authority;
     char node[NODE_NAME_MAX + 1];
     ClusterDone *done;
     void *context;
@@ -585,7 +584,7 @@ void authority_leave(Authority *authority, Str node, ClusterDone *done, void *co
     if (leaving == NULL) {
         memory_exhausted(sizeof *leaving);
     }
-    *leaving = (Leaving){ .authority = authority, .done = done, .context = context };
+    *leaving = (Leaving){ .done = done, .context = context };
     memcpy(leaving->node, node.data, node.len);
     Str keys[] = { cluster_key_node(&arena, at->prefix, node),
                    cluster_key_without(&arena, at->prefix, node) };

@@ -54,6 +54,7 @@ void certify_write(Change *change, const CertifySettings *settings, const NodeRe
     trust_report_make(certified->own, settings->cas->trusted, now_ms, &report);
     trust_report_print(&report, &said);
     change_put(change, cluster_key_trust_of(arena, prefix, name), buf_str(&said), 0);
+    change_delete(change, cluster_key_without(arena, prefix, name));
 }
 
 bool certify_claim_name(Change *change, RevocationList *list, Str key, bool was_there,

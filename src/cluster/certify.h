@@ -44,7 +44,8 @@ void certify_admit(const CertifySettings *settings, Str name, Str csr, CertifyDo
 /* Issues a certificate for the record by its enrolment, and fills in what is known of it. */
 MUST_CHECK bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Public *key,
                               int64_t now_ms, NodeRecord *node, Certified *out, Error *err);
-/* Puts the record, and what the node trusts with what it is given now. */
+/* Puts the record, and what the node trusts with what it is given now. A rotation that went on without
+ * it waits for it again. */
 void certify_write(Change *change, const CertifySettings *settings, const NodeRecord *node,
                    const Certified *certified, int64_t now_ms);
 /* Of a name that was given before only this enrolment counts: puts `list` under `key`. Nothing is

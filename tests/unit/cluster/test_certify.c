@@ -113,7 +113,10 @@ static void a_request_becomes_a_node(void **state)
     Fixture *f = *state;
     TrustReport report;
     Error err;
+    Str without = cluster_key_without(&f->world.arena, PREFIX, STR("web1"));
+    world_put(&f->world, without, STR("{}"));
     admit(f, "web1");
+    assert_false(world_get(&f->world, without).there);
     NodeRecord record = record_of(f, "web1");
     assert_string_equal(record.serial, f->own.serial);
     assert_string_equal(record.enrolment, f->own.enrolment);
