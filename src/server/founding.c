@@ -262,21 +262,35 @@ void work_init(Work *work, const Founding *founding)
     *work = (Work){ .founding = founding,
                     .settings = founding->settings,
                     .server = { .descriptor = -1 },
-                    .agent = { .descriptor = -1 } };
+                    .agent = { .descriptor = -1 },
+                    .lock = { .descriptor = -1 } };
     arena_init(&work->arena, ARENA_UNLIMITED);
 }
 
 void work_clear(Work *work)
 {
     credential_clear(&work->ca);
+    file_lock_release(&work->lock);
     directory_close(&work->server);
     directory_close(&work->agent);
     arena_clear(&work->arena);
 }
 
+static bool take_lock(Work *work, Error *err)
+{
+    Str holder;
+    if (file_lock_take(&work->agent, FOUNDING_LOCK, STR("eden init"), &work->arena, &work->lock,
+                       &holder, err)) {
+        return true;
+    }
+    return err->kind == ERROR_CONFLICT
+               ? error_set(err, ERROR_CONFLICT, "a cluster is being founded or restored here")
+               : false;
+}
+
 bool work_open(Work *work, Error *err)
 {
-    return open_directories(work, err) && refuse_second(work, err);
+    return open_directories(work, err) && take_lock(work, err) && refuse_second(work, err);
 }
 
 static bool make_ca(Work *work, Error *err)

@@ -5,12 +5,16 @@
 #include "cluster/node_record.h"
 #include "pki/credential.h"
 #include "server/founding.h"
+#include "sys/file_lock.h"
+
+#define FOUNDING_LOCK "founding" /* in the agent's directory */
 
 typedef struct Work {
     const Founding *founding;
     ServerSettings settings;
     Arena arena;
     Directory server, agent;
+    FileLock lock; /* nobody else does the same here */
     Credential ca; /* the one that signs */
     NodeRecord node;
     Str report;      /* of what the node trusts */

@@ -270,7 +270,7 @@ bool cluster_restore(Arena *arena, const Restoring *restoring, Restored *out, Er
         out->settings = work->settings;
     } else {
         work_undo(work);
-        if (work->server.descriptor >= 0) {
+        if (work->lock.descriptor >= 0) { /* else the folder is somebody else's */
             directory_remove_child(&work->server, FOLDER);
         }
     }

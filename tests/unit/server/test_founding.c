@@ -8,6 +8,7 @@
 #include "cluster/node_record.h"
 #include "pki/credential.h"
 #include "scratch.h"
+#include "server/founding_inner.h"
 #include "store/store.h"
 
 #define NOW_MS 1800000000000
@@ -114,6 +115,25 @@ static void there_is_one_cluster_on_a_machine(void **state)
     assert_true(cluster_found(&founding, &first, &err));
     assert_false(cluster_found(&founding, &second, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
+}
+
+static void two_at_once_found_none(void **state)
+{
+    Scratch *scratch = *state;
+    const Str names[] = { STR("s1") };
+    Founding founding = founding_of(scratch, names, COUNT_OF(names));
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    AUTO_CLEAR(FileLock) other = { .descriptor = -1 };
+    Pin ca;
+    Str holder;
+    Error err;
+    assert_true(directory_make(scratch_place(scratch, "state/agent"), &agent, &err));
+    assert_true(
+        file_lock_take(&agent, FOUNDING_LOCK, STR("x"), &scratch->arena, &other, &holder, &err));
+    assert_false(cluster_found(&founding, &ca, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    file_lock_release(&other);
+    assert_true(cluster_found(&founding, &ca, &err));
 }
 
 static void what_a_killed_one_left_is_no_cluster(void **state)
@@ -231,6 +251,7 @@ int main(void)
         ROW(what_a_killed_one_left_is_no_cluster),
         ROW(a_member_of_another_cluster_founds_none),
         ROW(what_fails_leaves_no_node),
+        ROW(two_at_once_found_none),
         ROW(names_that_cannot_be_are_refused),
         ROW(settings_are_read_strictly),
     };
