@@ -124,7 +124,7 @@ bool token_record_make(const Token *token, Str label, int64_t now_ms, int64_t li
                          "a label has at most %d bytes and no control characters", TOKEN_LABEL_MAX);
     }
     if (life_ms < MINUTE_MS || life_ms > YEAR_MS || now_ms < 0 || now_ms > INT64_MAX - life_ms) {
-        return error_set(err, ERROR_INVALID, "a token lives a minute to a year");
+        return error_set(err, ERROR_INVALID, "a token lives a minute to a year, as 90m or 7d");
     }
     if (uses_max == 0 || uses_max > TOKEN_USES_MAX) {
         return error_set(err, ERROR_INVALID, "a token can be used once to %d times",
