@@ -18,6 +18,14 @@ static void told(Agent *agent)
     }
 }
 
+/* Not while it closes: a session would begin that nobody wants. */
+static void look_soon(Agent *agent)
+{
+    if (agent->closed == NULL) {
+        loop_timer_start(&agent->settle, AGENT_SETTLE_MS);
+    }
+}
+
 /* --- Being a node ---------------------------------------------------------------------------- */
 
 static void membership_changed(void *context)
@@ -31,6 +39,10 @@ static void end_membership(Agent *agent, const Error *why)
     local_api_no_node(agent->api);
     membership_close(TAKE(agent->membership));
     agent->why = *why;
+    if (agent->left != NULL) {
+        DepartureLeft *left = TAKE(agent->left);
+        left(agent->left_context, why);
+    }
 }
 
 static void begin_membership(Agent *agent)
@@ -70,15 +82,59 @@ static void look_at_membership(Agent *agent)
     }
 }
 
-/* --- What changes ---------------------------------------------------------------------------- */
+/* --- Leaving --------------------------------------------------------------------------------- */
 
-/* Not while it closes: a session would begin that nobody wants. */
-static void look_soon(Agent *agent)
+/* Told by who asked for it alone, whatever the files say meanwhile. */
+static void forget_node(void *context)
 {
-    if (agent->closed == NULL) {
-        loop_timer_start(&agent->settle, AGENT_SETTLE_MS);
+    Agent *agent = context;
+    DepartureLeft *left = TAKE(agent->left);
+    Error err;
+    error_set(&err, ERROR_NOT_FOUND, "it has left");
+    if (agent->membership != NULL) {
+        end_membership(agent, &err);
+    }
+    bool ok = membership_forget(&agent->directory, &err);
+    left(agent->left_context, ok ? NULL : &err);
+    look_soon(agent);
+}
+
+static void departed(void *context, const Error *err)
+{
+    Agent *agent = context;
+    if (err == NULL) {
+        forget_node(agent);
+    } else {
+        DepartureLeft *left = TAKE(agent->left);
+        left(agent->left_context, err);
     }
 }
+
+bool agent_leave(Agent *agent, bool ask, DepartureLeft *left, void *context, Error *err)
+{
+    if (agent->membership == NULL && !directory_has(&agent->directory, AGENT_STATE)) {
+        return error_set(err, ERROR_CONFLICT, "this machine is no node of a cluster");
+    }
+    if (server_keeper_status(agent->keeper).state != KEEPER_ABSENT) {
+        return error_set(err, ERROR_CONFLICT,
+                         "this machine is a server of its cluster, and cannot leave it");
+    }
+    if (agent->left != NULL) {
+        return error_set(err, ERROR_CONFLICT, "it is being done");
+    }
+    if (!ask) {
+        loop_timer_start(&agent->leave_timer, 0);
+    } else if (agent->membership == NULL) {
+        return error_set(err, ERROR_UNAVAILABLE, "%s", agent->why.text);
+    } else if (!membership_leave(agent->membership, departed, agent, err)) {
+        return false;
+    }
+    agent->left = left;
+    agent->left_context = context;
+    return true;
+}
+
+/* --- What changes ---------------------------------------------------------------------------- */
 
 static void own_file_changed(void *context, const char *name)
 {
@@ -186,6 +242,7 @@ static bool take_place(Agent *agent, Error *err)
 static void free_agent(Agent *agent)
 {
     loop_timer_stop(&agent->settle);
+    loop_timer_stop(&agent->leave_timer);
     clock_watch_stop(&agent->clock);
     path_watch_free(agent->state_files);
     path_watch_free(agent->own_files);
@@ -219,6 +276,7 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
     agent->own_path = path_in(agent, options->state_dir, AGENT_DIRECTORY);
     agent->server_path = path_in(agent, options->state_dir, SERVER_PLACE);
     loop_timer_init(&agent->settle, options->loop, look, agent);
+    loop_timer_init(&agent->leave_timer, options->loop, forget_node, agent);
     clock_watch_init(&agent->clock, options->loop, clock_jumped, agent);
     if (!take_place(agent, err) ||
         !local_api_open(agent, path_in(agent, options->run_dir, AGENT_SOCKET), &agent->api, err)) {
@@ -253,6 +311,7 @@ void agent_close(Agent *agent, LoopRun *closed, void *context)
     agent->closed = closed;
     agent->closed_context = context;
     loop_timer_stop(&agent->settle);
+    loop_timer_stop(&agent->leave_timer);
     membership_close(TAKE(agent->membership));
     local_api_close(TAKE(agent->api));
     server_keeper_stop(agent->keeper, server_stopped, agent);

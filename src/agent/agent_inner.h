@@ -23,9 +23,17 @@ struct Agent {
     LocalApi *api;
     Membership *membership; /* NULL: this machine is no node */
     Error why;              /* it is none; ERROR_NOT_FOUND: nobody has made it one */
+    DepartureLeft *left;    /* who waits for having left; else NULL */
+    void *left_context;
+    LoopTimer leave_timer;
     LoopRun *closed;
     void *closed_context;
 };
+
+/* This machine becomes no node: the server is asked to remove it, or not, and then its files go.
+ * `left` is called once, in a later turn: with NULL it is none. Fails with ERROR_CONFLICT where it is
+ * none or is a server, ERROR_UNAVAILABLE when the server cannot be asked. */
+MUST_CHECK bool agent_leave(Agent *agent, bool ask, DepartureLeft *left, void *context, Error *err);
 
 /* "eden.agent-status/1" */
 void agent_status_print(const Agent *agent, Buf *out);

@@ -17,6 +17,7 @@ struct LocalApi {
     Agent *agent;
     HttpServer *server;
     HttpRequest *renewing; /* the one that waits for a certificate */
+    HttpRequest *leaving;  /* the one that waits for being no node */
 };
 
 typedef void LocalRun(LocalApi *api, HttpRequest *request);
@@ -36,6 +37,19 @@ static void refuse(HttpRequest *request, int status, const char *code, const cha
     json_out_text(&json, "message", str_from_c(text));
     json_out_close(&json, '}');
     answer(request, status, buf_str(&json));
+}
+
+static void refuse_as(HttpRequest *request, const Error *err)
+{
+    bool is_late = err->kind == ERROR_TIMEOUT, is_busy = err->kind == ERROR_CONFLICT;
+    refuse(request,
+           is_busy   ? 409
+           : is_late ? 504
+                     : 503,
+           is_busy   ? "conflict"
+           : is_late ? "timeout"
+                     : "unavailable",
+           err->text);
 }
 
 static void answer_done(HttpRequest *request)
@@ -71,8 +85,7 @@ static void renewed(void *context, const Error *err)
     if (err == NULL) {
         answer_done(request);
     } else {
-        bool is_busy = err->kind == ERROR_CONFLICT;
-        refuse(request, is_busy ? 409 : 503, is_busy ? "conflict" : "unavailable", err->text);
+        refuse_as(request, err);
     }
 }
 
@@ -90,11 +103,48 @@ static void renew(LocalApi *api, HttpRequest *request)
     trust_renew(membership_trust(api->agent->membership), renewed, api);
 }
 
+static void left(void *context, const Error *err)
+{
+    LocalApi *api = context;
+    HttpRequest *request = TAKE(api->leaving);
+    if (request == NULL) {
+        return;
+    }
+    if (err == NULL) {
+        answer_done(request);
+    } else {
+        refuse_as(request, err);
+    }
+}
+
+static void leave_as(LocalApi *api, HttpRequest *request, bool ask)
+{
+    Error err;
+    if (agent_leave(api->agent, ask, left, api, &err)) {
+        api->leaving = request;
+    } else {
+        refuse_as(request, &err);
+    }
+}
+
+static void leave(LocalApi *api, HttpRequest *request)
+{
+    leave_as(api, request, true);
+}
+
+static void forget(LocalApi *api, HttpRequest *request)
+{
+    leave_as(api, request, false);
+}
+
 static void gone(void *context, HttpRequest *request)
 {
     LocalApi *api = context;
     if (api->renewing == request) {
         api->renewing = NULL;
+    }
+    if (api->leaving == request) {
+        api->leaving = NULL;
     }
 }
 
@@ -104,9 +154,9 @@ static const struct {
     const char *method, *path;
     LocalRun *run;
 } routes[] = {
-    { "GET", "/v1/agent", show },
-    { "POST", "/v1/agent/renew", renew },
-    { "POST", "/v1/agent/reload", reload },
+    { "GET", "/v1/agent", show },           { "POST", "/v1/agent/renew", renew },
+    { "POST", "/v1/agent/reload", reload }, { "POST", "/v1/agent/leave", leave },
+    { "POST", "/v1/agent/forget", forget },
 };
 
 static bool may_ask(const Peer *peer)

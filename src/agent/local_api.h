@@ -3,7 +3,9 @@
  *
  *     GET   /v1/agent          how it is: "eden.agent-status/1"
  *     POST  /v1/agent/renew    get another certificate now
- *     POST  /v1/agent/reload   look at its files and facts again */
+ *     POST  /v1/agent/reload   look at its files and facts again
+ *     POST  /v1/agent/leave    be no node any more, and have the server remove it
+ *     POST  /v1/agent/forget   the same without asking the server */
 #pragma once
 
 #include "base/error.h"

@@ -33,6 +33,7 @@ struct Membership {
     SessionLink *link;
     FactsFeed *facts;
     int64_t session_since_ms;
+    Departure *departure; /* NULL: nobody has asked it to leave */
 };
 
 static void told(Membership *membership)
@@ -123,6 +124,9 @@ static void moved(void *context, SessionNodeState state)
         const NodeServer *server = membership_server(membership);
         log_info("a session stands", LOG_C("server", server->node), LOG_STR("at", server->rpc));
         trust_connected(membership->trust);
+    }
+    if (membership->departure != NULL) {
+        departure_moved(membership->departure, state, session_link_status(membership->link).why);
     }
     told(membership);
 }
@@ -323,6 +327,7 @@ void membership_close(Membership *membership)
     if (membership == NULL) {
         return;
     }
+    departure_free(TAKE(membership->departure));
     facts_feed_free(membership->facts);
     session_link_free(membership->link);
     trust_free(membership->trust);
@@ -386,6 +391,46 @@ bool membership_reload(Membership *membership, Error *err)
 void membership_look(Membership *membership)
 {
     facts_feed_look(membership->facts);
+}
+
+/* --- Leaving --------------------------------------------------------------------------------- */
+
+bool membership_leave(Membership *membership, DepartureLeft *left, void *context, Error *err)
+{
+    GrpcClient *client = session_link_client(membership->link);
+    if (client == NULL) {
+        return error_set(err, ERROR_UNAVAILABLE, "there is no session with a server at present");
+    }
+    departure_free(TAKE(membership->departure));
+    return departure_new(&(DepartureOptions){ .loop = membership->options.loop,
+                                              .client = client,
+                                              .node = str_from_c(membership->state.node),
+                                              .left = left,
+                                              .context = context },
+                         &membership->departure, err);
+}
+
+static bool drop_file(const Directory *directory, const char *name, Error *err)
+{
+    return directory_remove(directory, name, err) || err->kind == ERROR_NOT_FOUND;
+}
+
+bool membership_forget(const Directory *directory, Error *err)
+{
+    static const char *const files[] = { AGENT_STATE, AGENT_CREDENTIAL, AGENT_BUNDLE,
+                                         ENROLMENT_FILE };
+    AUTO_CLEAR(Directory) spool = { .descriptor = -1 };
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        if (!drop_file(directory, files[i], err)) {
+            return false;
+        }
+        directory_sync(directory);
+    }
+    if (directory_open_child(directory, AGENT_SPOOL, &spool, err)) {
+        return drop_files(&spool, "", err) && drop_files(directory, "watched-", err) &&
+               drop_files(directory, "facts-", err);
+    }
+    return err->kind == ERROR_NOT_FOUND;
 }
 
 /* --- For people ------------------------------------------------------------------------------ */

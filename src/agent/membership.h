@@ -6,6 +6,7 @@
  * machine that joins anew, also under the same name, starts with none of them. */
 #pragma once
 
+#include "agent/departure.h"
 #include "agent/facts_feed.h"
 #include "agent/session_link.h"
 #include "agent/spool.h"
@@ -37,6 +38,13 @@ DEFINE_AUTO(Membership, membership_close)
 MUST_CHECK bool membership_reload(Membership *membership, Error *err);
 /* The machine may have changed. */
 void membership_look(Membership *membership);
+
+/* Asks the server to remove this node (departure.h), in place of an earlier try. Fails with
+ * ERROR_UNAVAILABLE without a session. `left` may close this. */
+MUST_CHECK bool membership_leave(Membership *membership, DepartureLeft *left, void *context,
+                                 Error *err);
+/* Takes away all that a machine has as a node; node.json first. To be closed before. */
+MUST_CHECK bool membership_forget(const Directory *directory, Error *err);
 
 typedef struct MembershipStatus {
     const NodeState *state;

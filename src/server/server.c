@@ -14,6 +14,7 @@
 #include "pki/peer.h"
 #include "rpc/dispatch.h"
 #include "server/founding.h"
+#include "service/nodes_service.h"
 #include "service/pki_service.h"
 #include "service/session_service.h"
 #include "service/store_service.h"
@@ -37,6 +38,7 @@ struct Server {
     LoopTimer sweep;
     StoreService *store_service;
     PkiService *pki_service;
+    NodesService *nodes_service;
     SessionService *sessions;
     Dispatch *dispatch;
     TlsContext *rpc_tls;
@@ -227,7 +229,7 @@ static ListenerOptions listening_as_set(const Server *server)
 
 static bool listen_rpc(Server *server, Error *err)
 {
-    MethodBinding bindings[STORE_SERVICE_METHODS + 2];
+    MethodBinding bindings[STORE_SERVICE_METHODS + 3];
     Address address;
     if (!address_parse(server->settings.rpc, PORT_RPC, &address, err) ||
         !set_rpc_tls(server, err)) {
@@ -244,6 +246,9 @@ static bool listen_rpc(Server *server, Error *err)
     bindings[STORE_SERVICE_METHODS] = session_service_binding(server->sessions);
     server->pki_service = pki_service_new(&server->certify);
     bindings[STORE_SERVICE_METHODS + 1] = pki_service_binding(server->pki_service);
+    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
+    server->nodes_service = nodes_service_new(&at);
+    bindings[STORE_SERVICE_METHODS + 2] = nodes_service_binding(server->nodes_service);
     server->dispatch = dispatch_new(bindings, COUNT_OF(bindings), describe, server);
     GrpcServerOptions options = grpc_server_defaults();
     options.loop = server->options.loop;
@@ -520,6 +525,7 @@ static void server_free(Server *server)
     dispatch_free(server->dispatch);
     store_service_free(server->store_service);
     pki_service_free(server->pki_service);
+    nodes_service_free(server->nodes_service);
     session_service_free(server->sessions);
     roster_free(server->roster);
     own_certificates_free(server->own);

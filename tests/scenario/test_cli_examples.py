@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 
+import agents
 import asking
 import cluster_world
 import pytest
@@ -108,7 +109,7 @@ def stays(command):
 
 
 def joins(command):
-    return command.startswith("eden join")
+    return command.startswith(("eden join", "eden leave"))
 
 
 def backs_up(command):
@@ -128,7 +129,8 @@ def test_the_example_of_a_backup_works(cluster, command):
     assert "blue" in cluster.eden(*words).stdout
 
 
-@pytest.mark.parametrize("command", filter(lambda each: joins(each.values[0]), examples()))
+@pytest.mark.parametrize("command", filter(
+    lambda each: each.values[0].startswith("eden join"), examples()))
 def test_the_example_of_joining_works(cluster, eden_path, command):
     cluster.start()
     token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["token"]
@@ -149,6 +151,19 @@ def test_the_example_of_joining_works(cluster, eden_path, command):
     out, _ = process.communicate(token if "--token" in words else None, timeout=60)
     assert process.returncode == 0
     assert "of cluster 'blue'" in out
+
+
+@pytest.mark.parametrize("command", filter(
+    lambda each: each.values[0].startswith("eden leave"), examples()))
+def test_the_example_of_leaving_works(cluster, command):
+    cluster.start()
+    machine = agents.Machine(cluster, "web1")
+    machine.join_with_token()
+    machine.start()
+    machine.wait_live()
+    done = cluster.eden(*shlex.split(command)[1:], "--state-dir", machine.state, "--run-dir",
+                        machine.run)
+    assert "no longer node 'web1'" in done.stdout
 
 
 @pytest.mark.parametrize("command", filter(lambda each: watches(each.values[0]), examples()))

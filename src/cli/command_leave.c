@@ -1,0 +1,132 @@
+/* eden leave: this machine is no node any more. */
+#include "agent/agent.h"
+#include "agent/membership.h"
+#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
+#include "cli/output.h"
+#include "server/founding.h"
+#include "sys/file_lock.h"
+
+/* Which node it is; what is wrong was told when it returns false. */
+static bool read_node(Invocation *invocation, const Directory *agent, NodeState *out, int *code)
+{
+    Error err;
+    if (node_state_load(agent, invocation->arena, out, &err)) {
+        return true;
+    }
+    if (err.kind == ERROR_NOT_FOUND) {
+        error_set(&err, ERROR_UNAVAILABLE, "this machine is no node of a cluster");
+    }
+    *code = daemon_command_fail(invocation, "E0832", &err);
+    return false;
+}
+
+static bool is_server(const Invocation *invocation)
+{
+    AUTO_CLEAR(Directory) server = { .descriptor = -1 };
+    Error err;
+    Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY "%c",
+                            invocation_text(invocation, "state-dir"), 0);
+    return directory_open(path.data, &server, &err) && directory_has(&server, SERVER_SETTINGS_FILE);
+}
+
+static int tell(const Invocation *invocation, const NodeState *node, bool told)
+{
+    Arena *arena = invocation->arena;
+    if (invocation_prints(invocation, "json")) {
+        Map *map = map_new(arena, 4);
+        map_set_str(arena, map, STR("format"), value_string(STR("eden.left/1")));
+        map_set_str(arena, map, STR("cluster"), value_string(str_from_c(node->cluster)));
+        map_set_str(arena, map, STR("node"), value_string(str_from_c(node->node)));
+        map_set_str(arena, map, STR("told"), value_bool(told));
+        return output_json(invocation, value_map(map));
+    }
+    stream_put_format(invocation->out, "this machine is no longer node '%s' of cluster '%s'\n",
+                      node->node, node->cluster);
+    if (!told) {
+        stream_put_format(invocation->err,
+                          "the cluster does not know; on a server run\n  eden nodes remove %s\n",
+                          node->node);
+    }
+    return EXIT_OK;
+}
+
+/* Without an agent, which cannot come meanwhile either. */
+static bool forget_here(const Invocation *invocation, const Directory *agent, Error *err)
+{
+    AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
+    Str holder;
+    return file_lock_take(agent, AGENT_LOCK, STR("eden leave"), invocation->arena, &lock, &holder,
+                          err) &&
+           membership_forget(agent, err);
+}
+
+static int leave_run(Invocation *invocation)
+{
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    Arena *arena = invocation->arena;
+    bool force = invocation_flag(invocation, "force"), asked;
+    ClusterRequest request = { .method = "POST",
+                               .target = force ? STR("/v1/agent/forget") : STR("/v1/agent/leave"),
+                               .socket = AGENT_SOCKET };
+    NodeState node;
+    Value answer;
+    Error err;
+    int code = EXIT_OK;
+    Str path = arena_format(arena, "%s/" AGENT_DIRECTORY "%c",
+                            invocation_text(invocation, "state-dir"), 0);
+    if (!directory_open(path.data, &agent, &err)) {
+        return daemon_command_fail(invocation, "E0832", &err);
+    }
+    if (!read_node(invocation, &agent, &node, &code)) {
+        return code;
+    }
+    if (is_server(invocation)) {
+        error_set(&err, ERROR_CONFLICT,
+                  "this machine is a server of cluster '%s', and cannot leave it", node.cluster);
+        return daemon_command_fail(invocation, "E0832", &err);
+    }
+    if (cluster_ask(invocation, &request, &answer, &asked, &err)) {
+        return tell(invocation, &node, !force);
+    }
+    if (!asked && force && !file_lock_is_held(&agent, AGENT_LOCK)) {
+        return forget_here(invocation, &agent, &err)
+                   ? tell(invocation, &node, false)
+                   : daemon_command_fail(invocation, "E0832", &err);
+    }
+    return daemon_command_fail(invocation, asked ? "E0832" : "E0840", &err);
+}
+
+static const Option options[] = {
+    { .name = "force", .help = "also when the server cannot be asked to remove the node" },
+    CLUSTER_OPTIONS,
+    { .name = "output",
+      .letter = 'o',
+      .argument = "FORMAT",
+      .choices = "text|json",
+      .fallback = "text",
+      .help = "how to tell what was left" },
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden leave", "be removed by the server, and forget the cluster here" },
+    { 0 },
+};
+
+const Command command_leave = {
+    .name = "leave",
+    .group = GROUP_CLUSTER,
+    .args = "",
+    .help = "Make this machine no node of its cluster.",
+    .text =
+        "The agent asks its server to remove this node, whose certificates are refused from then\n"
+        "on, and takes away its key, its certificate and whatever it had still to tell. It goes\n"
+        "on running, and waits for another 'eden join'.\n"
+        "\n"
+        "With --force only what lies on this machine goes, also without an agent: the command\n"
+        "to run on a server is printed.",
+    .options = options,
+    .examples = examples,
+    .run = leave_run,
+};

@@ -1,0 +1,125 @@
+#include "service/nodes_service.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "cluster/nodes.h"
+#include "rpc/eden.pb-c.h"
+#include "rpc/wire.h"
+
+struct NodesService {
+    ClusterStore at;
+};
+
+/* A call that waits for the store; the store answers in any case, the call may be gone. */
+typedef struct Leaving {
+    GrpcCall *call; /* NULL: it is */
+    char node[NODE_NAME_MAX + 1];
+} Leaving;
+
+/* --- Messages -------------------------------------------------------------------------------- */
+
+void leave_request_encode(Str node, Buf *out)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Eden__V1__LeaveRequest message = EDEN__V1__LEAVE_REQUEST__INIT;
+    message.node = arena_copy_c(&arena, node);
+    wire_pack(&message.base, out);
+}
+
+bool leave_request_decode(Arena *arena, Str bytes, Str *node, Error *err)
+{
+    const Eden__V1__LeaveRequest *message = (const Eden__V1__LeaveRequest *)wire_unpack(
+        arena, &eden__v1__leave_request__descriptor, bytes, err);
+    if (message == NULL) {
+        return false;
+    }
+    *node = str_from_c(message->node);
+    return true;
+}
+
+/* --- Leaving --------------------------------------------------------------------------------- */
+
+static void removed(void *context, const Error *err)
+{
+    Leaving *leaving = context;
+    GrpcCall *call = leaving->call;
+    Error failure;
+    if (err == NULL) {
+        log_info("a node has left", LOG_C("node", leaving->node));
+    }
+    free(leaving);
+    if (call == NULL) {
+        return;
+    }
+    grpc_call_set_data(call, NULL);
+    if (err == NULL) {
+        err = grpc_call_send(call, STR_EMPTY, &failure) ? NULL : &failure;
+    }
+    if (err == NULL) {
+        grpc_call_finish(call, GRPC_OK, STR_EMPTY);
+    } else {
+        grpc_call_fail(call, err);
+    }
+}
+
+static void leave_came(GrpcCall *call, Str message)
+{
+    const NodesService *service = dispatch_data(call);
+    const Identity *identity = &grpc_call_peer(call)->tls.identity;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Error err;
+    Str node;
+    if (!leave_request_decode(&arena, message, &node, &err)) {
+        grpc_call_fail(call, &err);
+        return;
+    }
+    /* Nobody leaves by an empty message. */
+    if (!str_eq_c(node, identity->node)) {
+        grpc_call_finish(call, GRPC_INVALID_ARGUMENT, STR("who leaves must be named"));
+        return;
+    }
+    Leaving *leaving = calloc(1, sizeof *leaving);
+    if (leaving == NULL) {
+        memory_exhausted(sizeof *leaving);
+    }
+    leaving->call = call;
+    memcpy(leaving->node, identity->node, sizeof leaving->node);
+    grpc_call_set_data(call, leaving);
+    nodes_remove(&service->at, node, removed, leaving);
+}
+
+static void leave_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    Leaving *leaving = grpc_call_data(call);
+    if (leaving != NULL) {
+        leaving->call = NULL;
+    }
+}
+
+static const GrpcHandler leave_handler = { .message = leave_came, .ended = leave_ended };
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+NodesService *nodes_service_new(const ClusterStore *at)
+{
+    NodesService *service = calloc(1, sizeof *service);
+    if (service == NULL) {
+        memory_exhausted(sizeof *service);
+    }
+    service->at = *at;
+    return service;
+}
+
+void nodes_service_free(NodesService *service)
+{
+    free(service);
+}
+
+MethodBinding nodes_service_binding(NodesService *service)
+{
+    return (MethodBinding){ METHOD_NODES_LEAVE, &leave_handler, service };
+}

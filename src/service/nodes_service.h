@@ -1,0 +1,23 @@
+/* The service eden.v1.Nodes: what nodes ask about themselves. Loop thread.
+ *
+ * A node that leaves is removed as by an operator, so its connection is cut as well, often before the
+ * answer is out: who gets none and is not let in any more has left. */
+#pragma once
+
+#include "cluster/cluster_store.h"
+#include "rpc/dispatch.h"
+
+typedef struct NodesService NodesService;
+
+/* What `at` points to is borrowed until the store is closed. */
+NodesService *nodes_service_new(const ClusterStore *at);
+/* After the servers that have its binding. NULL is fine. */
+void nodes_service_free(NodesService *service);
+DEFINE_AUTO(NodesService, nodes_service_free)
+
+/* For dispatch_new. */
+MethodBinding nodes_service_binding(NodesService *service);
+
+/* That this node leaves; it must be who calls. */
+void leave_request_encode(Str node, Buf *out);
+MUST_CHECK bool leave_request_decode(Arena *arena, Str bytes, Str *node, Error *err);
