@@ -148,8 +148,24 @@ static void answer(ApiCall *call, int status, Str json)
     buf_clear(&body);
 }
 
+/* Operators want to know later what was done. Keys as they are and pings may be many: those are for
+ * who looks closely. */
+static void log_change(const ApiCall *call)
+{
+    const RouteRow *row = call->row;
+    if (row == NULL || row->callers == ROUTE_PUBLIC || strcmp(row->method, "GET") == 0) {
+        return;
+    }
+    Str pattern = str_from_c(row->pattern);
+    bool is_quiet = str_starts(pattern, STR("/v1/store")) || str_starts(pattern, STR("/v1/keys")) ||
+                    str_ends(pattern, STR("/ping"));
+    LOG_AT(is_quiet ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "an operator's request is done",
+           LOG_C("method", row->method), LOG_C("route", row->pattern), LOG_STR("of", call->part));
+}
+
 void call_answer(ApiCall *call, int status, const Buf *json)
 {
+    log_change(call);
     answer(call, status, buf_str(json));
 }
 

@@ -142,6 +142,13 @@ def test_who_asks_is_rejected_and_a_node_removed(filled):
     assert filled.call("get", "/eden/facts/web1", check=False).returncode == 1
 
 
+def test_what_was_done_is_in_the_log_of_the_server(filled):
+    filled.call("nodes", "label", "web1", "role=web")
+    filled.call("nodes", "remove", "web1")
+    filled.server.wait_for_log("method=PATCH route=/v1/nodes/<name> of=web1")
+    filled.server.wait_for_log("method=DELETE route=/v1/nodes/<name> of=web1")
+
+
 def test_a_server_does_not_shut_itself_out(filled):
     done = filled.call("nodes", "remove", "s1", check=False)
     assert done.returncode == 5
