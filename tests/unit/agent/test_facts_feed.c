@@ -7,15 +7,18 @@ typedef struct Fixture {
     Scratch *scratch;
     Directory directory;
     FactsFeed *feed;
-    uint64_t sent;
+    uint32_t sent;
+    bool is_full;
 } Fixture;
 
-static bool send_facts(void *context, Str facts, uint64_t *sequence, Error *err)
+static bool send_facts(void *context, Str body, uint64_t *sequence, Error *err)
 {
     Fixture *f = context;
-    assert_true(str_starts(facts, STR("{")));
+    if (f->is_full) {
+        return error_set(err, ERROR_LIMIT, "no room");
+    }
+    assert_true(str_find(body, STR("\"kernel\""), 0) != STR_NOT_FOUND);
     *sequence = ++f->sent;
-    loop_stop(f->world.loop);
     return true;
 }
 
@@ -28,6 +31,21 @@ static void start(Fixture *f)
                                                   .context = f });
 }
 
+/* Until it has looked once more. */
+static void wait_look(Fixture *f)
+{
+    while (facts_feed_status(f->feed).looked_ms == 0) {
+        world_pass(&f->world, 1);
+    }
+}
+
+static void restart(Fixture *f)
+{
+    facts_feed_free(f->feed);
+    start(f);
+    wait_look(f);
+}
+
 static int set_up(void **state)
 {
     scratch_set_up(state);
@@ -36,8 +54,10 @@ static int set_up(void **state)
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
+    scratch_put(f->scratch, "etc/hostname", "web1\n");
     assert_true(directory_make(scratch_place(f->scratch, "agent"), &f->directory, &err));
     start(f);
+    wait_look(f);
     return 0;
 }
 
@@ -52,46 +72,78 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-static void tell(Fixture *f)
-{
-    world_run(&f->world);
-    facts_feed_stored(f->feed, f->sent);
-}
-
-static void restart(Fixture *f)
-{
-    facts_feed_free(TAKE(f->feed));
-    start(f);
-}
-
-static void what_was_told_is_not_told_again(void **state)
+static void what_was_told_and_stored_is_not_told_again(void **state)
 {
     Fixture *f = *state;
-    tell(f);
+    assert_int_equal(f->sent, 1);
+    facts_feed_stored(f->feed, 1);
     restart(f);
-    while (facts_feed_status(f->feed).looked_ms == 0) {
+    assert_int_equal(f->sent, 1);
+    assert_int_equal(facts_feed_status(f->feed).told_ms, 0);
+}
+
+static void what_was_not_stored_is_told_again_after_a_restart(void **state)
+{
+    Fixture *f = *state;
+    facts_feed_stored(f->feed, 0);
+    restart(f);
+    assert_int_equal(f->sent, 2);
+}
+
+static void what_nobody_knows_is_told_again(void **state)
+{
+    Fixture *f = *state;
+    facts_feed_stored(f->feed, 1);
+    facts_feed_repeat(f->feed);
+    while (f->sent < 2) {
         world_pass(&f->world, 1);
     }
-    assert_int_equal(f->sent, 1);
 }
 
 /* The store is another one; and it is killed before it has told it. */
 static void what_nobody_knows_is_told_again_also_after_a_restart(void **state)
 {
     Fixture *f = *state;
-    tell(f);
+    facts_feed_stored(f->feed, 1);
     facts_feed_repeat(f->feed);
     restart(f);
-    tell(f);
     assert_int_equal(f->sent, 2);
 }
+
+static void a_file_that_changes_is_looked_at(void **state)
+{
+    Fixture *f = *state;
+    facts_feed_stored(f->feed, 1);
+    scratch_put(f->scratch, "etc/hostname", "web2\n");
+    while (f->sent < 2) {
+        world_pass(&f->world, 1);
+    }
+}
+
+static void without_room_it_is_told_later(void **state)
+{
+    Fixture *f = *state;
+    f->is_full = true;
+    restart(f);
+    assert_int_equal(f->sent, 1);
+    f->is_full = false;
+    facts_feed_look(f->feed);
+    while (f->sent < 2) {
+        world_pass(&f->world, 1);
+    }
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_told_is_not_told_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_nobody_knows_is_told_again_also_after_a_restart,
-                                        set_up, tear_down),
+        ROW(what_was_told_and_stored_is_not_told_again),
+        ROW(what_was_not_stored_is_told_again_after_a_restart),
+        ROW(what_nobody_knows_is_told_again),
+        ROW(what_nobody_knows_is_told_again_also_after_a_restart),
+        ROW(a_file_that_changes_is_looked_at),
+        ROW(without_room_it_is_told_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
