@@ -48,7 +48,7 @@ check: ## what CI runs beside the tests: format, layers, clang's warnings, lint,
 	tools/check-layers
 	tools/check-format
 	@CC=clang tools/setup-build build-clang -Dtests=enabled
-	$(NINJA) -C build-clang src/rpc/eden.pb-c.h
+	$(NINJA) -C build-clang src/rpc/eden.pb-c.h bench/etcd.pb-c.h
 	tools/check-tidy build-clang $(JOBS)
 	@tools/setup-build build-asan -Dtests=enabled $(SANITIZED) -Dwerror=$(WERROR)
 	$(NINJA) -C build-asan

@@ -157,8 +157,8 @@ static void damage_is_as_nothing(void **state)
         "{",
         "{\"format\":\"eden.watched/2\"}",
         "{\"format\":\"eden.watched/1\",\"store\":\"a\",\"revision\":1,\"keys\":[1]}",
-        "{\"format\":\"eden.watched/1\",\"store\":\"a\",\"revision\":1,"
-        "\"keys\":[{\"key\":\"YQ==\",\"value\":\"?\"}]}",
+        ("{\"format\":\"eden.watched/1\",\"store\":\"a\",\"revision\":1,"
+         "\"keys\":[{\"key\":\"YQ==\",\"value\":\"?\"}]}"),
     };
     Error err;
     for (size_t i = 0; i < COUNT_OF(damages); i++) {

@@ -17,6 +17,7 @@ typedef struct Fixture {
     Daemon *daemon;
     int notes;
     int stops, reloads;
+    LoopTimer look;
 } Fixture;
 
 static void stop(void *context)
@@ -106,17 +107,29 @@ static void systemd_is_told(void **state)
     assert_string_equal(next_note(f), "STOPPING=1");
 }
 
+/* Looks again and again, until one has come. */
+static void look_for_note(void *context)
+{
+    Fixture *f = context;
+    char byte;
+    if (recv(f->notes, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+        loop_stop(f->loop);
+    } else {
+        loop_timer_start(&f->look, 1);
+    }
+}
+
 static void the_watchdog_is_fed(void **state)
 {
     Fixture *f = *state;
-    LoopTimer end;
     setenv("WATCHDOG_USEC", "4000", 1);
     open_daemon(f);
-    loop_timer_init(&end, f->loop, stop, f);
-    loop_timer_start(&end, 20);
-    loop_run(f->loop);
-    assert_string_equal(next_note(f), "WATCHDOG=1");
-    assert_string_equal(next_note(f), "WATCHDOG=1");
+    loop_timer_init(&f->look, f->loop, look_for_note, f);
+    for (int i = 0; i < 2; i++) {
+        loop_timer_start(&f->look, 0);
+        loop_run(f->loop);
+        assert_string_equal(next_note(f), "WATCHDOG=1");
+    }
 }
 
 /* It is the watchdog of whoever started us, who gave us his surroundings. */
