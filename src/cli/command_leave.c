@@ -44,9 +44,11 @@ static int tell(const Invocation *invocation, const NodeState *node, bool told)
     stream_put_format(invocation->out, "this machine is no longer node '%s' of cluster '%s'\n",
                       node->node, node->cluster);
     if (!told) {
-        stream_put_format(invocation->err,
-                          "the cluster does not know; on a server run\n  eden nodes remove %s\n",
-                          node->node);
+        stream_put_format(
+            invocation->err,
+            "unless it was removed there, the cluster does not know; on a server run\n"
+            "  eden nodes remove %s\n",
+            node->node);
     }
     return EXIT_OK;
 }
@@ -59,6 +61,18 @@ static bool forget_here(const Invocation *invocation, const Directory *agent, Er
     return file_lock_take(agent, AGENT_LOCK, STR("eden leave"), invocation->arena, &lock, &holder,
                           err) &&
            membership_forget(agent, err);
+}
+
+/* A node that was removed at the server has no session either: nobody is left to ask. */
+static int fail_unasked(Invocation *invocation, const char *code, const Error *err)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    Problem *problem = problems_add(&inputs.problems, code, NULL, 0, 0, "%s", err->text);
+    problem->hint = STR("'eden leave --force' forgets the cluster here, as for a node that was "
+                        "removed already");
+    (void)inputs_report(&inputs, invocation);
+    return error_kind_exit_code(err->kind);
 }
 
 static int leave_run(Invocation *invocation)
@@ -76,6 +90,9 @@ static int leave_run(Invocation *invocation)
     Str path = arena_format(arena, "%s/" AGENT_DIRECTORY "%c",
                             invocation_text(invocation, "state-dir"), 0);
     if (!directory_open(path.data, &agent, &err)) {
+        if (err.kind == ERROR_NOT_FOUND) {
+            error_set(&err, ERROR_UNAVAILABLE, "this machine is no node of a cluster");
+        }
         return daemon_command_fail(invocation, "E0832", &err);
     }
     if (!read_node(invocation, &agent, &node, &code)) {
@@ -94,7 +111,9 @@ static int leave_run(Invocation *invocation)
                    ? tell(invocation, &node, false)
                    : daemon_command_fail(invocation, "E0832", &err);
     }
-    return daemon_command_fail(invocation, asked ? "E0832" : "E0840", &err);
+    return !force && err.kind == ERROR_UNAVAILABLE
+               ? fail_unasked(invocation, asked ? "E0832" : "E0840", &err)
+               : daemon_command_fail(invocation, asked ? "E0832" : "E0840", &err);
 }
 
 static const Option options[] = {
@@ -111,6 +130,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden leave", "be removed by the server, and forget the cluster here" },
+    { "eden leave --force", "once the server has removed it, or is gone" },
     { 0 },
 };
 

@@ -46,6 +46,7 @@ def test_without_a_server_only_force_leaves(cluster, web):
     refused = leave(web, check=False)
     assert refused.returncode == 3
     assert "E0832" in refused.stderr and "no session" in refused.stderr
+    assert "'eden leave --force' forgets the cluster here" in refused.stderr
     done = json.loads(leave(web, "--force", "-o", "json").stdout)
     assert done == {"format": "eden.left/1", "cluster": "blue", "node": "web1", "told": False}
     assert "node.json" not in files(web)
@@ -54,7 +55,7 @@ def test_without_a_server_only_force_leaves(cluster, web):
 def test_without_an_agent_only_force_leaves(cluster, web):
     refused = leave(web, check=False)
     assert refused.returncode == 3
-    assert "E0840" in refused.stderr
+    assert "E0840" in refused.stderr and "'eden leave --force'" in refused.stderr
     done = leave(web, "--force")
     assert "eden nodes remove web1" in done.stderr
     assert files(web) == ["joining", "lock"]
