@@ -160,7 +160,8 @@ static void log_change(const ApiCall *call)
     bool is_quiet = str_starts(pattern, STR("/v1/store")) || str_starts(pattern, STR("/v1/keys")) ||
                     str_ends(pattern, STR("/ping"));
     LOG_AT(is_quiet ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "an operator's request is done",
-           LOG_C("method", row->method), LOG_C("route", row->pattern), LOG_STR("of", call->part));
+           LOG_C("method", row->method), LOG_C("route", row->pattern), LOG_STR("of", call->part),
+           LOG_INT("uid", http_request_peer(call->request)->uid));
 }
 
 void call_answer(ApiCall *call, int status, const Buf *json)

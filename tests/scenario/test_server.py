@@ -139,3 +139,10 @@ def test_a_port_in_use_is_told(cluster):
                             check=False)
     assert done.returncode != 0
     assert "in use" in done.stderr
+
+
+def test_what_operators_change_is_in_the_log_with_who_did_it(cluster):
+    cluster.start()
+    cluster.call("tokens", "create")
+    line = cluster.server.wait_for_log("an operator's request is done")
+    assert "route=/v1/tokens" in line and f"uid={os.getuid()}" in line
