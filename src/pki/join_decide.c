@@ -101,7 +101,8 @@ static void decide_token(const JoinRequest *request, const JoinFacts *facts, Joi
         out->result = JOIN_REFUSED;
         out->reason = JOIN_REASON_NAME_TAKEN;
         snprintf(out->text, sizeof out->text,
-                 "a node called '%s' is there already; remove it, or join under another name",
+                 "a node called '%s' is there already; 'eden nodes remove' it on a server, or join "
+                 "with another --name",
                  request->name);
         return;
     }
