@@ -1,0 +1,185 @@
+"""A cluster of three hosts, each with a network, a disk and systemd of its own."""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "packaging"
+BINARY = "/usr/local/bin/eden"  # where the lab puts it
+
+
+def install(host):
+    """What a package would: the unit and the user."""
+    unit = (PACKAGING / "systemd/eden.service.in").read_text().replace("@bindir@", "/usr/local/bin")
+    host.write("/etc/systemd/system/eden.service", unit)
+    host.write("/usr/lib/sysusers.d/eden.conf", (PACKAGING / "sysusers.d/eden.conf").read_text())
+    host.run("systemd-sysusers && systemctl daemon-reload")
+
+
+def ask(host, *words):
+    """A command that prints JSON."""
+    return json.loads(host.eden(*words, "-o", "json", check=True).stdout)
+
+
+def node(server, name):
+    return next(each for each in ask(server, "nodes", "list")["nodes"] if each["name"] == name)
+
+
+def wait_alive(server, *names):
+    def all_alive():
+        done = server.eden("nodes", "list", "-o", "json")
+        if done.returncode != 0:
+            return False  # it is on its way
+        known = {each["name"]: each["alive"] for each in json.loads(done.stdout)["nodes"]}
+        return all(known.get(name) for name in names)
+
+    server.wait_for(all_alive, what=f"{', '.join(names)} to be alive")
+
+
+def wait_facts(server, name):
+    def told():
+        return server.eden("facts", "--node", name, "-o", "json").returncode == 0
+
+    server.wait_for(told, what=f"the facts of {name}")
+    return ask(server, "facts", "--node", name)
+
+
+def found(host):
+    install(host)
+    host.eden("init", "--cluster", "blue", "--name", host.name, "--address", host.address,
+              check=True)
+    host.run("systemctl enable --now eden")
+    host.wait_for(lambda: host.eden("nodes", "list").returncode == 0, what="the server")
+
+
+def join_by_token(server, host):
+    install(host)
+    line = ask(server, "tokens", "create", "--uses", "1")["join"]
+    assert line.startswith("eden join ")
+    host.run(f"{line} --name {host.name}")
+    host.run("systemctl enable --now eden")
+
+
+def join_by_ssh(server, host):
+    """Without a token and without a word about the CA: the server comes and looks."""
+    install(host)
+    line = server.eden("nodes", "ssh-key", check=True).out.splitlines()[-1]
+    host.write("/root/.ssh/authorized_keys", line + "\n", mode=0o600)
+    waiting = host.popen(["eden", "join", "--server", server.address, "--name", host.name])
+    server.wait_for(
+        lambda: any(each["name"] == host.name for each in ask(server, "nodes", "list")["waiting"]),
+        what="the request to join")
+    key = host.read("/etc/ssh/ssh_host_ed25519_key.pub").strip()
+    server.eden("nodes", "approve", host.name, "--ssh", host.address, "--host-key", key, check=True)
+    assert waiting.wait(timeout=60) == 0
+    host.run("systemctl enable --now eden")
+
+
+@pytest.fixture
+def trio(systemd):
+    """A server, a node that came with a token, and one that was visited over SSH."""
+    server, first, second = (systemd(name=name) for name in ("s1", "web1", "web2"))
+    for host in (server, first, second):
+        for other in (server, first, second):
+            host.run(f"grep -q ' {other.name}$' /etc/hosts || "
+                     f"echo '{other.address} {other.name}' >> /etc/hosts")
+    found(server)
+    join_by_token(server, first)
+    join_by_ssh(server, second)
+    wait_alive(server, "s1", "web1", "web2")
+    return server, first, second
+
+
+def test_three_hosts_form_a_cluster_and_tell_their_facts(trio):
+    server, first, second = trio
+    for host in trio:
+        facts = wait_facts(server, host.name)
+        assert facts["name"] == host.name
+        assert facts["os"] == "debian"
+    assert node(server, "s1")["server"] and not node(server, "web1")["server"]
+    assert node(server, "web1")["token"] and not node(server, "web2")["token"]
+    table = server.eden("nodes", "list", check=True).stdout
+    assert re.search(r"^web1\b", table, re.M) and re.search(r"^web2\b", table, re.M)
+    for host in trio:
+        ping = ask(server, "nodes", "ping", host.name)
+        assert ping["round_trip_ms"] >= 0
+        done = host.eden("doctor")
+        assert done.returncode == 0, done.stdout
+    # The server is somebody else than root, and can do nothing that root can.
+    pid = server.run("pgrep -u eden -f '[e]den serve'").out
+    status = server.read(f"/proc/{pid}/status")
+    assert re.search(r"^CapEff:\t0+$", status, re.M) and re.search(r"^CapBnd:\t0+$", status, re.M)
+
+
+def test_a_server_that_is_killed_comes_back_and_nodes_go_on(trio):
+    server, first, second = trio
+    server.eden("put", "/test/kept", "yes", check=True)
+    for victim in ("serve", "agent"):
+        server.run(f"pkill -KILL -f '[e]den {victim}'")
+        server.wait_for(lambda: server.eden("get", "/test/kept").out == "yes", what="the server")
+        wait_alive(server, "s1", "web1", "web2")
+    # Labels reach a node through its session.
+    server.eden("nodes", "label", "web1", "role=web", check=True)
+    assert node(server, "web1")["labels"] == {"role": "web"}
+    server.kill()  # the power
+    server.start()
+    wait_alive(server, "s1", "web1", "web2")
+    assert server.eden("get", "/test/kept", check=True).out == "yes"
+    first.run("systemctl restart eden")
+    wait_alive(server, "web1")
+
+
+def test_a_removed_node_is_refused_and_its_name_inherits_nothing(trio):
+    server, first, second = trio
+    wait_facts(server, "web1")
+    server.eden("nodes", "remove", "web1", check=True)
+    first.wait_for("journalctl -u eden | grep -q 'we belong no more'", what="the refusal")
+    assert all(each["name"] != "web1" for each in ask(server, "nodes", "list")["nodes"])
+    assert server.eden("facts", "--node", "web1").returncode != 0
+    wait_alive(server, "web2")
+    # The same name again is somebody new.
+    first.run("systemctl stop eden")
+    first.eden("leave", "--force", check=True)
+    join_by_token(server, first)
+    wait_alive(server, "web1")
+    assert node(server, "web1")["labels"] == {}
+
+
+def test_the_ca_is_exchanged_while_all_stay_connected(trio):
+    server, first, second = trio
+    before = ask(server, "pki", "list")
+    since = {host.name: node(server, host.name)["since"] for host in trio}
+    server.eden("pki", "rotate", "--wait", check=True, timeout=180)
+    after = ask(server, "pki", "list")
+    old = {each["key"] for each in before["cas"]}
+    new = {each["key"] for each in after["cas"]}
+    assert len(new) == 1 and not new & old
+    for host in trio:
+        now = node(server, host.name)
+        assert now["alive"] and now["since"] == since[host.name], "its session was interrupted"
+        assert len(re.findall("BEGIN CERTIFICATE", host.read("/var/lib/eden/agent/ca.pem"))) == 1
+        host.run("openssl verify -CAfile /var/lib/eden/agent/ca.pem /var/lib/eden/agent/node.pem")
+
+
+def test_a_backup_becomes_the_cluster_on_a_fresh_host(trio, systemd):
+    server, first, second = trio
+    server.eden("put", "/test/kept", "yes", check=True)
+    server.eden("nodes", "label", "web1", "role=web", check=True)
+    server.eden("backup", "create", "/root/eden.backup", check=True)
+    server.eden("backup", "verify", "/root/eden.backup", check=True)
+    saved = server.run("base64 -w0 /root/eden.backup").out
+    server.kill()
+    fresh = systemd(name="s2")
+    install(fresh)
+    fresh.run("base64 -d > /root/eden.backup", input=saved)
+    # It takes the place, and the address, of the one that is gone.
+    fresh.run(f"ip addr add {server.address}/16 dev "
+              "$(ip -o -4 addr | awk '$2 != \"lo\" {print $2; exit}')")
+    fresh.eden("backup", "restore", "/root/eden.backup", check=True)
+    fresh.run("systemctl enable --now eden")
+    fresh.wait_for(lambda: fresh.eden("nodes", "list").returncode == 0, what="the server")
+    assert fresh.eden("get", "/test/kept", check=True).out == "yes"
+    assert node(fresh, "web1")["labels"] == {"role": "web"}
+    wait_alive(fresh, "web1", "web2")
