@@ -10,6 +10,9 @@ static int delete_run(Invocation *invocation)
     if (key.len == 0) {
         return usage_error(invocation, "which key is to be deleted?");
     }
+    if (!key_value_may_change(invocation, key, prefix)) {
+        return EXIT_USAGE;
+    }
     int code = cluster_call(
         invocation,
         &(ClusterRequest){
@@ -27,6 +30,7 @@ static int delete_run(Invocation *invocation)
 
 static const Option options[] = {
     { .name = "prefix", .help = "all keys that start with KEY" },
+    FORCE_OPTION,
     { .name = "output",
       .letter = 'o',
       .argument = "FORMAT",
@@ -53,7 +57,7 @@ const Command command_delete = {
     .help = "Delete keys of the store, for debugging.",
     .text =
         "A key that is not there is an error; with --prefix there may be none. Keys below /eden\n"
-        "are eden's own: a node is removed with 'eden nodes remove', not here.",
+        "are eden's own, and need --force: a node is removed with 'eden nodes remove', not here.",
     .options = options,
     .examples = examples,
     .run = delete_run,

@@ -41,8 +41,8 @@ static int put_run(Invocation *invocation)
     Arena *arena = invocation->arena;
     Str key = str_from_c(invocation->args[0]), value;
     Value answer;
-    int code;
-    if (!read_value(invocation, &value, &code)) {
+    int code = EXIT_USAGE;
+    if (!key_value_may_change(invocation, key, false) || !read_value(invocation, &value, &code)) {
         return code;
     }
     code = cluster_call(invocation,
@@ -57,6 +57,7 @@ static int put_run(Invocation *invocation)
 }
 
 static const Option options[] = {
+    FORCE_OPTION,
     { .name = "output",
       .letter = 'o',
       .argument = "FORMAT",
@@ -83,8 +84,8 @@ const Command command_put = {
     .help = "Give a key of the store a value, for debugging.",
     .text =
         "Without VALUE, or with '-', it is read from standard input, to the byte; it has at most\n"
-        "1.5 MB. Keys below /eden are eden's own: nothing checks what is put there, and what\n"
-        "depends on it breaks when it is wrong.",
+        "1.5 MB. Keys below /eden are eden's own, and need --force: nothing checks what is put\n"
+        "there, and what depends on it breaks when it is wrong.",
     .options = options,
     .examples = examples,
     .run = put_run,

@@ -2,6 +2,7 @@
 
 #include "base/base64.h"
 #include "cli/output.h"
+#include "store/keys.h"
 
 bool key_value_bytes(Arena *arena, Value map, const char *name, Str *out)
 {
@@ -12,6 +13,21 @@ bool key_value_bytes(Arena *arena, Value map, const char *name, Str *out)
     }
     Str encoded = cluster_text(map, arena_format(arena, "%s_base64", name).data);
     return encoded.len > 0 && base64_decode(arena, encoded, out);
+}
+
+bool key_value_may_change(const Invocation *invocation, Str key, bool is_prefix)
+{
+    Str own = KEYS_PREFIX;
+    bool is_below = str_starts(key, own) && (key.len == own.len || key.data[own.len] == '/');
+    bool is_above = is_prefix && str_starts(own, key);
+    if (invocation_flag(invocation, "force") || !(is_below || is_above)) {
+        return true;
+    }
+    usage_error(invocation,
+                "keys below %" STR_FMT " are the cluster itself; 'eden nodes', 'eden tokens' and "
+                "'eden pki' change them, and here only --force does",
+                STR_ARG(own));
+    return false;
 }
 
 int key_value_print_done(const Invocation *invocation, Value answer, Str text)

@@ -16,7 +16,7 @@ WAITING_KEY = "sha256:3f2a77c0" + "55" * 28
 
 
 def put(cluster, key, value):
-    subprocess.run([cluster.eden_path, "put", key, "-", "--run-dir", cluster.run],
+    subprocess.run([cluster.eden_path, "put", key, "-", "--force", "--run-dir", cluster.run],
                    input=json.dumps(value, separators=(",", ":")), text=True, check=True,
                    capture_output=True)
 

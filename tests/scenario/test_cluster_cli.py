@@ -242,6 +242,19 @@ def test_what_is_not_there_is_an_error(running):
 
 # --- without a server ------------------------------------------------------------------------------
 
+def test_keys_of_the_cluster_itself_are_not_changed_by_mistake(running):
+    for words in (("put", "/eden/nodes/s1", "x"), ("delete", "/eden/nodes/s1"),
+                  ("delete", "/eden", "--prefix"), ("delete", "/e", "--prefix")):
+        done = running.call(*words, check=False)
+        assert done.returncode == 64
+        assert "--force" in done.stderr
+    assert [node["name"] for node in json.loads(
+        running.call("nodes", "list", "-o", "json").stdout)["nodes"]] == ["s1"]
+    running.call("put", "/eden/x", "1", "--force")
+    running.call("delete", "/eden/x", "--force")
+    running.call("put", "/edenx", "1")
+
+
 def test_a_server_that_does_not_run_is_told_with_what_starts_it(cluster):
     done = cluster.call("nodes", "list", check=False)
     assert done.returncode == 3

@@ -77,7 +77,7 @@ def test_an_expired_token_is_refused(running, web):
     key = "/eden/objects/token/" + made["id"]
     record = json.loads(running.call("get", key).stdout)
     record["expires_ms"] = record["created_ms"] + 1
-    running.call("put", key, json.dumps(record))
+    running.call("put", key, json.dumps(record), "--force")
     done = web.join("--token", made["token"], "--ca-pin", running.founded["ca_pin"], check=False)
     assert done.returncode == 4
     assert "expired" in done.stderr
