@@ -207,13 +207,39 @@ static bool open_directories(Work *work, Error *err)
             directory_give(&work->server, founding->user, founding->group, err));
 }
 
-static bool refuse_second(const Work *work, Error *err)
+/* node.json makes a machine a node. One that a killed founding has left trusts the CA that this left
+ * beside it, and nobody else's. */
+static bool is_member_elsewhere(Work *work)
+{
+    AUTO_CLEAR(Credential) ca = { 0 };
+    Str bundle;
+    Error err;
+    if (!directory_has(&work->agent, AGENT_STATE)) {
+        return false;
+    }
+    return !credential_load(&work->server, SERVER_CA, &work->arena, &ca, &err) ||
+           !directory_read(&work->agent, &work->arena, AGENT_BUNDLE, AGENT_BUNDLE_MAX, &bundle,
+                           &err) ||
+           !str_eq(bundle, certificate_pem(&work->arena, &ca.chain.items[0]));
+}
+
+/* So that what is found next is either whole or not there. */
+static bool drop_leftover(const Work *work, Error *err)
+{
+    if (!directory_remove(&work->agent, AGENT_STATE, err) && err->kind != ERROR_NOT_FOUND) {
+        return false;
+    }
+    directory_sync(&work->agent);
+    return true;
+}
+
+static bool refuse_second(Work *work, Error *err)
 {
     if (directory_has(&work->server, SERVER_SETTINGS_FILE)) {
         return error_set(err, ERROR_CONFLICT, "there is a cluster already, in %s",
                          work->server.path);
     }
-    if (directory_has(&work->agent, AGENT_CREDENTIAL) && !directory_has(&work->server, SERVER_CA)) {
+    if (is_member_elsewhere(work)) {
         return error_set(err, ERROR_CONFLICT,
                          "this machine belongs to a cluster already; 'eden leave' takes it out");
     }
@@ -290,7 +316,8 @@ static bool take_lock(Work *work, Error *err)
 
 bool work_open(Work *work, Error *err)
 {
-    return open_directories(work, err) && take_lock(work, err) && refuse_second(work, err);
+    return open_directories(work, err) && take_lock(work, err) && refuse_second(work, err) &&
+           drop_leftover(work, err);
 }
 
 static bool make_ca(Work *work, Error *err)

@@ -1,9 +1,8 @@
 """A condition that is asked again sees the world as it is then."""
 
 import json
-import os
-import subprocess
 
+import memory
 import pytest
 
 CONDITIONS = [
@@ -56,7 +55,7 @@ steps:
     assert steps == {"opener": "changed", "counter": "failed", "waiting": "ok"}, done.stderr
 
 
-def peak_kib(eden_path, tmp_path, tries):
+def peak_of(eden_path, tmp_path, tries):
     path = tmp_path / "steps.yaml"
     path.write_text(
         f"""
@@ -67,15 +66,11 @@ steps:
 """
     )
     command = [eden_path, "apply", path, "--state-dir", "state", "--config-dir", "config"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 1
-    return usage.ru_maxrss
+    code, peak = memory.peak_kib(command, cwd=tmp_path)
+    assert code == 1
+    return peak
 
 
 def test_the_output_of_former_tries_takes_no_room(eden_path, tmp_path):
-    few, many = (peak_kib(eden_path, tmp_path, tries) for tries in (5, 60))
+    few, many = (peak_of(eden_path, tmp_path, tries) for tries in (5, 60))
     assert many - few < 20_000

@@ -180,10 +180,42 @@ static void a_member_of_another_cluster_founds_none(void **state)
     Error err;
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
     assert_true(directory_make(scratch_place(scratch, "state/agent"), &agent, &err));
-    assert_true(directory_write(&agent, AGENT_CREDENTIAL, STR("x"), true, &err));
+    assert_true(directory_write(&agent, AGENT_STATE, STR("x"), true, &err));
     assert_false(cluster_found(&founding, &ca, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
     assert_non_null(strstr(err.text, "eden leave"));
+}
+
+/* A founding was killed, and the machine has joined another cluster since. */
+static void a_ca_that_was_left_makes_no_member_a_server(void **state)
+{
+    Scratch *scratch = *state;
+    const Str names[] = { STR("s1") };
+    Founding founding = founding_of(scratch, names, 1);
+    Pin ca;
+    Error err;
+    assert_true(cluster_found(&founding, &ca, &err));
+    AUTO_CLEAR(Directory) server = open_in(scratch, "state/server");
+    AUTO_CLEAR(Directory) agent = open_in(scratch, "state/agent");
+    assert_true(directory_remove(&server, SERVER_SETTINGS_FILE, &err));
+    assert_true(directory_write(&agent, AGENT_BUNDLE, STR("another"), true, &err));
+    assert_false(cluster_found(&founding, &ca, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_true(directory_has(&agent, AGENT_STATE));
+}
+
+/* Leaving was killed: what is left means nothing. */
+static void a_key_without_a_node_is_in_nobodys_way(void **state)
+{
+    Scratch *scratch = *state;
+    const Str names[] = { STR("s1") };
+    Founding founding = founding_of(scratch, names, 1);
+    Pin ca;
+    Error err;
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    assert_true(directory_make(scratch_place(scratch, "state/agent"), &agent, &err));
+    assert_true(directory_write(&agent, AGENT_CREDENTIAL, STR("x"), true, &err));
+    assert_true(cluster_found(&founding, &ca, &err));
 }
 
 static void names_that_cannot_be_are_refused(void **state)
@@ -250,6 +282,8 @@ int main(void)
         ROW(there_is_one_cluster_on_a_machine),
         ROW(what_a_killed_one_left_is_no_cluster),
         ROW(a_member_of_another_cluster_founds_none),
+        ROW(a_ca_that_was_left_makes_no_member_a_server),
+        ROW(a_key_without_a_node_is_in_nobodys_way),
         ROW(what_fails_leaves_no_node),
         ROW(two_at_once_found_none),
         ROW(names_that_cannot_be_are_refused),
