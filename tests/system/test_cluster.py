@@ -46,6 +46,11 @@ def wait_facts(server, name):
     return ask(server, "facts", "--node", name)
 
 
+def servers_of(host):
+    """Which processes serve there."""
+    return set(host.run("pgrep -u eden -f '[e]den serve'", check=False).out.split())
+
+
 def found(host):
     install(host)
     host.eden("init", "--cluster", "blue", "--name", host.name, "--address", host.address,
@@ -117,7 +122,10 @@ def test_a_server_that_is_killed_comes_back_and_nodes_go_on(trio):
     server, first, second = trio
     server.eden("put", "/test/kept", "yes", check=True)
     for victim in ("serve", "agent"):
+        before = servers_of(server)
         server.run(f"pkill -KILL -f '[e]den {victim}'")
+        server.wait_for(lambda: servers_of(server) and not servers_of(server) & before,
+                        what="another server")
         server.wait_for(lambda: server.eden("get", "/test/kept").out == "yes", what="the server")
         wait_alive(server, "s1", "web1", "web2")
     # Labels reach a node through its session.
