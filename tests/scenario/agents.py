@@ -1,10 +1,9 @@
 """Machines with an agent: joined to a cluster, started, asked how they are."""
 
 import json
-import time
 
 import asking
-import daemons
+from events import wait_until
 
 
 class Machine:
@@ -46,8 +45,8 @@ class Machine:
 
     def wait_status(self, fits, what):
         """Until what it says of itself fits."""
-        return wait_for(lambda: (lambda status: status if fits(status) else None)(self.status()),
-                        what)
+        return wait_until(lambda: (lambda status: status if fits(status) else None)(self.status()),
+                          what)
 
 
 def first(cluster):
@@ -63,14 +62,3 @@ def node(cluster, name):
     """As the server shows it; None when there is no such node, or no server."""
     done = cluster.call("nodes", "show", name, "-o", "json", check=False)
     return json.loads(done.stdout) if done.returncode == 0 else None
-
-
-def wait_for(find, what):
-    """What `find` gives, as soon as that is something."""
-    end = time.monotonic() + daemons.LIMIT
-    while True:
-        found = find()
-        if found:
-            return found
-        assert time.monotonic() < end, f"{what} did not come"
-        time.sleep(0.02)

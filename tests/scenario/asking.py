@@ -6,7 +6,6 @@ import os
 import select
 import socket
 import subprocess
-import time
 import urllib.parse
 
 import daemons
@@ -66,11 +65,3 @@ def next_line(stream):
         assert byte, f"it has ended behind {line}"
         line += byte
     return line.decode()
-
-
-def wait_until(condition, what):
-    """Until the condition holds, which it does by itself."""
-    end = time.monotonic() + daemons.LIMIT
-    while not condition():
-        assert time.monotonic() < end, f"this never came: {what}"
-        time.sleep(0.02)

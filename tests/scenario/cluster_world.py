@@ -7,9 +7,8 @@ import shlex
 import socket
 import subprocess
 import threading
-import time
 
-import daemons
+from events import wait_until
 
 NODE_KEY = "sha256:" + "9a" * 32
 WAITING_KEY = "sha256:3f2a77c0" + "55" * 28
@@ -47,13 +46,6 @@ def fill(cluster):
     put(cluster, "/test/greeting", "hello")
 
 
-def until(condition, what):
-    """Asks until it holds."""
-    end = time.monotonic() + daemons.LIMIT
-    while not condition():
-        assert time.monotonic() < end, f"it never came to this: {what}"
-
-
 def is_alive(cluster, name):
     return cluster.call("get", f"/eden/nodes/{name}/alive", check=False).returncode == 0
 
@@ -66,7 +58,7 @@ def join(cluster, name):
     cluster.eden(*line, "--name", name, "--state-dir", state)
     agent = cluster.daemon("agent", "--state-dir", state, "--run-dir", cluster.folder / name / "run",
                            "--config-dir", cluster.folder / name / "etc")
-    until(lambda: is_alive(cluster, name), f"{name} is alive")
+    wait_until(lambda: is_alive(cluster, name), f"{name} is alive")
     return agent
 
 

@@ -1,6 +1,7 @@
 """Daemons of eden as real processes: started, waited for until they say that they are ready, and
 ended by who started them."""
 
+import contextlib
 import json
 import os
 import re
@@ -11,7 +12,8 @@ import subprocess
 import threading
 import time
 
-LIMIT = 60  # seconds for anything that is waited for
+import events
+from events import LIMIT
 
 
 def environment():
@@ -29,8 +31,11 @@ class Daemon:
         self.notes = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notes.bind(self.socket_path)
         os.chmod(self.socket_path, 0o666)  # also a daemon that became another user tells
+        self.notes.setblocking(False)
+        self.folder = folder
         self.told = []
         self.log = []
+        self.logged, self.wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self.process = subprocess.Popen(
             list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, cwd=folder,
@@ -38,22 +43,36 @@ class Daemon:
         self.grown = threading.Condition()
         self.reader = threading.Thread(target=self._read_log, daemon=True)
         self.reader.start()
+        events.sources.append(self)
 
     def _read_log(self):
         for line in self.process.stderr:
             with self.grown:
                 self.log.append(line.rstrip("\n"))
                 self.grown.notify_all()
+            with contextlib.suppress(BlockingIOError):
+                os.write(self.wakes, b"x")
         with self.grown:
             self.grown.notify_all()
+
+    def descriptors(self):
+        return [self.notes, self.logged]
+
+    def take(self):
+        """What it has told systemd meanwhile; that its log has grown is all there is to know."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.told.append(self.notes.recv(4096).decode())
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self.logged, 4096):
+                pass
 
     def wait_for_note(self, wanted, limit=LIMIT):
         """Until it has told systemd something that holds `wanted`."""
         end = time.monotonic() + limit
         while not any(wanted in note for note in self.told):
-            ready, _, _ = select.select([self.notes], [], [], 0.2)
-            if ready:
-                self.told.append(self.notes.recv(4096).decode())
+            if select.select([self.notes], [], [], 0.2)[0]:
+                self.take()
             elif self.process.poll() is not None:
                 raise AssertionError(f"it ended with {self.process.returncode}: {self.log}")
             elif time.monotonic() > end:
@@ -88,9 +107,15 @@ class Daemon:
         return self.process.wait(timeout=LIMIT)
 
     def end(self):
+        """Twice is once."""
+        if self not in events.sources:
+            return
         if self.process.poll() is None:
             self.kill()
         self.reader.join()
+        events.sources.remove(self)
+        os.close(self.logged)
+        os.close(self.wakes)
         self.process.stdout.close()
         self.process.stderr.close()
         self.notes.close()

@@ -4,7 +4,8 @@ import os
 import pathlib
 import socket
 import subprocess
-import time
+
+import events
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SSHD = ROOT / "build/unpacked/openssh-server/usr/sbin/sshd"
@@ -14,7 +15,6 @@ mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd &&
     { grep -v ^sshd: /etc/passwd; echo sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin; } \
         > /run/passwd && mount --bind /run/passwd /etc/passwd && exec "$@"
 """
-LIMIT = 30  # seconds for anything that is waited for
 
 
 def make_key(path):
@@ -60,15 +60,12 @@ class Sshd:
         with open(self.folder / "log", "wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log)
-        end = time.monotonic() + LIMIT
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return self
-            except OSError:
-                assert self.process.poll() is None, self.log()
-                assert time.monotonic() < end, self.log()
-                time.sleep(0.02)
+        events.wait_until(self.listens, "sshd", self.folder)
+        return self
+
+    def listens(self):
+        assert self.process.poll() is None, self.log()
+        return "Server listening on" in self.log()
 
     def log(self):
         return (self.folder / "log").read_text(encoding="utf-8", errors="replace")

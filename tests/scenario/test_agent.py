@@ -6,6 +6,7 @@ import signal
 import subprocess
 
 import agents
+from events import wait_until
 import asking
 import daemons
 import pytest
@@ -43,7 +44,7 @@ def servers_of(state):
 
 def shown(cluster, name, fits=lambda node: True):
     """The node as the server shows it, once that fits."""
-    return agents.wait_for(lambda: (lambda node: node if node and fits(node) else None)(
+    return wait_until(lambda: (lambda node: node if node and fits(node) else None)(
         agents.node(cluster, name)), f"the node {name}")
 
 
@@ -96,7 +97,7 @@ def test_what_an_agent_has_to_tell_survives_its_kill(cluster, web):
     cluster.server.stop()
     agent = web.start()
     agent.wait_for_log("facts of this machine are told")
-    agents.wait_for((web.state / "agent/facts-told").exists, "facts on the disk")
+    wait_until((web.state / "agent/facts-told").exists, "facts on the disk")
     agent.kill()
     cluster.start()
     agent = web.start()
@@ -266,7 +267,7 @@ def test_a_directory_of_the_server_that_comes_again_is_watched_again(cluster):
     place = machine.state / "server"
     for name in ("server", "kept"):
         place.mkdir()
-        agents.wait_for(lambda: place.stat().st_ino in watched_inodes(agent.process.pid),
+        wait_until(lambda: place.stat().st_ino in watched_inodes(agent.process.pid),
                         "that it is watched")
         place.rename(machine.state / f"was-{name}")
 

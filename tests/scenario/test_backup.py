@@ -13,7 +13,8 @@ import asking
 import daemons
 import pytest
 
-from asking import ask, get, put, wait_until
+from asking import ask, get, put
+from events import wait_until
 
 VALUE = "v" * 5000
 

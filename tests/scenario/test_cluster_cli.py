@@ -6,7 +6,8 @@ import re
 import subprocess
 
 import pytest
-from cluster_world import NODE_KEY, WAITING_KEY, add_nodes, fill, join, put, until
+from cluster_world import NODE_KEY, WAITING_KEY, add_nodes, fill, join, put
+from events import wait_until
 from test_cli_completion import open_terminal
 
 JOIN_LINE = re.compile(r"eden join --server (\S+) --token ([a-z2-7]{8}\.[a-z2-7]+) "
@@ -182,7 +183,7 @@ def test_a_node_joins_by_the_printed_line_answers_and_falls_silent(running):
                         running.call("nodes", "ping", "web1").stdout)
     ping = told(running, "nodes", "ping", "web1")
     assert ping["round_trip_ms"] < 10000 and abs(ping["clock_ahead_ms"]) < 10000
-    until(lambda: told(running, "nodes", "show", "web1")["facts"], "web1 sends facts")
+    wait_until(lambda: told(running, "nodes", "show", "web1")["facts"], "web1 sends facts")
     assert told(running, "facts", "--node", "web1", "kernel") == {"kernel": os.uname().release}
     node = told(running, "nodes", "show", "web1")["node"]
     assert node["alive"] and node["since"] and node["version"] and node["has_facts"]
@@ -190,7 +191,7 @@ def test_a_node_joins_by_the_printed_line_answers_and_falls_silent(running):
 
     agent.kill()
     running.server.wait_for_log("a node is silent")
-    until(lambda: told(running, "nodes", "show", "web1")["node"]["since"], "its silence is kept")
+    wait_until(lambda: told(running, "nodes", "show", "web1")["node"]["since"], "its silence is kept")
     since = told(running, "nodes", "show", "web1")["node"]["since"]
     done = running.call("nodes", "ping", "web1", check=False)
     assert done.returncode == 3

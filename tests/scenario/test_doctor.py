@@ -9,7 +9,8 @@ import subprocess
 
 import pytest
 
-from asking import ask, put, wait_until
+from asking import ask, put
+from events import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

@@ -12,15 +12,7 @@ import time
 
 import daemons
 import pytest
-
-
-def wait_until(what, limit=daemons.LIMIT):
-    """Until it gives something; gives that."""
-    end = time.monotonic() + limit
-    while not (got := what()):
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.05)
-    return got
+from events import wait_until
 
 
 def ask(cluster, target, method="GET", body=None):
@@ -86,7 +78,7 @@ def waits_in(cluster, state, *nodes):
     def look():
         now = rotation(cluster)
         return now["state"] == state and {wait["node"] for wait in now["waits"]} == set(nodes)
-    wait_until(look)
+    wait_until(look, f"{state}, which waits for {nodes}")
 
 
 def restart(cluster):
@@ -227,7 +219,8 @@ def test_the_server_renews_its_own_certificates(cluster):
     with context.wrap_socket(socket.create_connection(("127.0.0.1", cluster.api_port)),
                              server_hostname="127.0.0.1") as standing:
         for name, before in first.items():
-            wait_until(lambda: serial(cluster.state / f"server/{name}.pem") != before)
+            wait_until(lambda: serial(cluster.state / f"server/{name}.pem") != before,
+                       f"a new certificate in {name}.pem")
         standing.sendall(b"GET /v1/health HTTP/1.1\r\nHost: eden\r\n\r\n")
         assert b" 200 " in standing.recv(4096)
     ca = blocks((cluster.state / "server/ca.pem").read_text())
@@ -237,7 +230,7 @@ def test_the_server_renews_its_own_certificates(cluster):
     wait_until(lambda: serial(cluster.state / "server/serving.pem") == openssl(
         "x509", "-noout", "-serial", text=openssl(
             "s_client", "-connect", f"127.0.0.1:{cluster.api_port}", "-alpn", "http/1.1",
-            text="")).split("=")[1])
+            text="")).split("=")[1], "the new certificate at the port")
     assert server.process.poll() is None
 
 
@@ -287,7 +280,8 @@ def test_who_is_taken_back_is_out(cluster, by):
         cluster.call("pki", "revoke", "web1" if by == "node" else number)
         node = next(each for each in pki(cluster)["nodes"] if each["name"] == "web1")
         assert node["state"] == "revoked"
-    wait_until(lambda: not connects(cluster, shown, cluster.folder / "web1.key"))
+    wait_until(lambda: not connects(cluster, shown, cluster.folder / "web1.key"),
+               "that it is refused")
     restart(cluster)
     assert not connects(cluster, shown, cluster.folder / "web1.key")
 
@@ -351,7 +345,7 @@ def own_agent(cluster):
 def alive(cluster, *names):
     """Until these nodes, and no others, have a session."""
     wait_until(lambda: {node["name"] for node in pki(cluster)["nodes"] if node["alive"]}
-               == set(names))
+               == set(names), f"sessions of {names}")
 
 
 def test_the_ca_is_exchanged_while_all_stay_connected(cluster):
@@ -373,7 +367,7 @@ def test_the_ca_is_exchanged_while_all_stay_connected(cluster):
     # And whoever connects anew is let in by the new one.
     restart(cluster)
     for agent in agents:
-        wait_until(lambda: agent.count("a session stands") == 2)
+        wait_until(lambda: agent.count("a session stands") == 2, "a second session")
 
 
 def test_agents_go_through_a_rotation_with_a_server_that_is_killed_in_every_state(cluster):
@@ -423,14 +417,14 @@ def test_nodes_renew_themselves_and_their_sessions_stay(cluster):
     def renewed():
         seen.add(agent.serial())
         return len(seen) == 3
-    wait_until(renewed)
+    wait_until(renewed, "a third certificate")
     assert agent.count("a session stands") == 1
     alive(cluster, "web1")
     agent.verify()
     # One enrolment, and the record knows the last one.
     assert len({each[:16] for each in seen}) == 1
     wait_until(lambda: next(node for node in pki(cluster)["nodes"] if node["name"] == "web1")
-               ["serial"] == agent.serial().strip().lower())
+               ["serial"] == agent.serial().strip().lower(), "its number in the record")
 
 
 def test_a_node_renews_at_once_when_it_is_asked_to(cluster):
@@ -468,7 +462,8 @@ def test_a_node_that_slept_past_its_certificate_is_out(cluster):
     try:
         text = blocks((agent.state / "agent/node.pem").read_text())[0]
         wait_until(lambda: subprocess.run(["openssl", "x509", "-noout", "-checkend", "0"],
-                                          input=text, text=True, capture_output=True).returncode)
+                                          input=text, text=True, capture_output=True).returncode,
+                   "the end of its certificate's life")
     finally:
         agent.daemon.process.send_signal(signal.SIGCONT)
     before = agent.serial()

@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from asking import ask, next_line, put, start, wait_until
+from asking import ask, next_line, put, start
+from events import wait_until
 
 
 @pytest.fixture
