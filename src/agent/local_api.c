@@ -75,10 +75,9 @@ static void reload(LocalApi *api, HttpRequest *request)
     answer_done(request);
 }
 
-static void renewed(void *context, const Error *err)
+/* `request` is NULL when who asked is gone. */
+static void answer_late(HttpRequest *request, const Error *err)
 {
-    LocalApi *api = context;
-    HttpRequest *request = TAKE(api->renewing);
     if (request == NULL) {
         return;
     }
@@ -87,6 +86,12 @@ static void renewed(void *context, const Error *err)
     } else {
         refuse_as(request, err);
     }
+}
+
+static void renewed(void *context, const Error *err)
+{
+    LocalApi *api = context;
+    answer_late(TAKE(api->renewing), err);
 }
 
 static void renew(LocalApi *api, HttpRequest *request)
@@ -106,15 +111,7 @@ static void renew(LocalApi *api, HttpRequest *request)
 static void left(void *context, const Error *err)
 {
     LocalApi *api = context;
-    HttpRequest *request = TAKE(api->leaving);
-    if (request == NULL) {
-        return;
-    }
-    if (err == NULL) {
-        answer_done(request);
-    } else {
-        refuse_as(request, err);
-    }
+    answer_late(TAKE(api->leaving), err);
 }
 
 static void leave_as(LocalApi *api, HttpRequest *request, bool ask)

@@ -45,6 +45,13 @@ typedef struct Option {
     const char *help;
 } Option;
 
+/* The row of -o. `formats` is "table|json", `usual` one of them. */
+#define OUTPUT_OPTION(formats, usual, text)                                          \
+    {                                                                                \
+        .name = "output", .letter = 'o', .argument = "FORMAT", .choices = (formats), \
+        .fallback = (usual), .help = (text)                                          \
+    }
+
 typedef struct Example {
     const char *command; /* NULL ends a list */
     const char *help;

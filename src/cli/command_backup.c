@@ -222,12 +222,7 @@ static const Option options[] = {
       .fallback = "/var/tmp",
       .help = "of verify: where to unpack, for a moment" },
     CLUSTER_OPTIONS,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to print" },
+    OUTPUT_OPTION("text|json", "text", "how to print"),
     { 0 },
 };
 

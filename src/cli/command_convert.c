@@ -12,12 +12,7 @@ static int convert_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "json|yaml",
-      .fallback = "json",
-      .help = "what to convert to" },
+    OUTPUT_OPTION("json|yaml", "json", "what to convert to"),
     { 0 },
 };
 

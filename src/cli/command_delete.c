@@ -31,12 +31,7 @@ static int delete_run(Invocation *invocation)
 static const Option options[] = {
     { .name = "prefix", .help = "all keys that start with KEY" },
     FORCE_OPTION,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to print" },
+    OUTPUT_OPTION("text|json", "text", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };

@@ -93,12 +93,7 @@ static const Option options[] = {
     { .name = "all", .letter = 'a', .help = "also what was skipped, and why" },
     RUN_DIR_OPTION,
     STATE_DIR_OPTION,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "table|json",
-      .fallback = "table",
-      .help = "how to print" },
+    OUTPUT_OPTION("table|json", "table", "how to print"),
     { 0 },
 };
 

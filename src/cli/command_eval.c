@@ -57,12 +57,7 @@ static const Option options[] = {
     LIMIT_OPTIONS,
     { .name = "batch",
       .help = "read JSON lines {expression, options, context} from standard input" },
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "json|yaml",
-      .fallback = "json",
-      .help = "how to print the value" },
+    OUTPUT_OPTION("json|yaml", "json", "how to print the value"),
     { 0 },
 };
 

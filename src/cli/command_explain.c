@@ -91,12 +91,7 @@ static int explain_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json|name",
-      .fallback = "text",
-      .help = "how to print it" },
+    OUTPUT_OPTION("text|json|name", "text", "how to print it"),
     { 0 },
 };
 

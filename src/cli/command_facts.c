@@ -100,9 +100,7 @@ static int list_facts(const Invocation *invocation)
         table_print(&table, invocation->out);
         return EXIT_OK;
     }
-    Inputs inputs;
-    inputs_init(&inputs, arena);
-    return output_value(&inputs, invocation, OUTPUT_LINES, value_list(list));
+    return output_answer(invocation, value_list(list));
 }
 
 static int print_chosen(Inputs *inputs, const Invocation *invocation, Map *all)
@@ -194,12 +192,7 @@ static const Option options[] = {
       .word = WORD_DIRECTORY,
       .fallback = "/",
       .help = "the installed system to look at" },
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "table|json|yaml",
-      .fallback = "table",
-      .help = "how to print them" },
+    OUTPUT_OPTION("table|json|yaml", "table", "how to print them"),
     { .name = "node",
       .argument = "NODE",
       .word = WORD_NODE,

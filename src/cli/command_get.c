@@ -148,12 +148,8 @@ static int get_run(Invocation *invocation)
 
 static const Option options[] = {
     { .name = "prefix", .help = "all keys that start with KEY, as a table; '' for all there are" },
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|raw|json|name",
-      .fallback = "text",
-      .help = "how to print; raw: the value to the byte, name: only the keys" },
+    OUTPUT_OPTION("text|raw|json|name", "text",
+                  "how to print; raw: the value to the byte, name: only the keys"),
     CLUSTER_OPTIONS,
     { 0 },
 };

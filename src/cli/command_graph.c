@@ -35,12 +35,7 @@ static int graph_run(Invocation *invocation)
 
 static const Option options[] = {
     SITE_OPTIONS("show also where steps and requisites are written"),
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "tree|dot|svg|json",
-      .fallback = "tree",
-      .help = "how to print it" },
+    OUTPUT_OPTION("tree|dot|svg|json", "tree", "how to print it"),
     { 0 },
 };
 

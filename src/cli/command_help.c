@@ -67,12 +67,7 @@ static int help_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json|markdown",
-      .fallback = "text",
-      .help = "how to print it" },
+    OUTPUT_OPTION("text|json|markdown", "text", "how to print it"),
     { 0 },
 };
 

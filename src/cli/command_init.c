@@ -14,23 +14,6 @@ typedef VEC(Str) Names;
 
 /* --- What is not said on the command line ------------------------------------------------------ */
 
-/* The name of this machine in small letters, perhaps with its domain. */
-static Str host_name(Arena *arena)
-{
-    Str said = machine_host_name(arena);
-    char *name = arena_copy_c(arena, said);
-    for (size_t i = 0; i < said.len; i++) {
-        name[i] = ascii_lower(name[i]);
-    }
-    return str_from(name, said.len);
-}
-
-static Str own_name(Arena *arena)
-{
-    Str host = host_name(arena);
-    return str_slice(host, 0, str_find(host, STR("."), 0));
-}
-
 static bool is_far(const NetworkAddress *address)
 {
     return !str_eq(address->interface, STR("lo")) && !str_starts(address->address, STR("fe80:"));
@@ -60,8 +43,8 @@ static void find_names(Arena *arena, Names *names)
             }
         }
     }
-    add_name(arena, names, own_name(arena));
-    add_name(arena, names, host_name(arena));
+    add_name(arena, names, own_node_name(arena));
+    add_name(arena, names, own_host_name(arena));
 }
 
 static bool choose(const Invocation *invocation, Names *names, Founding *out, Error *err)
@@ -77,7 +60,7 @@ static bool choose(const Invocation *invocation, Names *names, Founding *out, Er
         return false;
     }
     Str cluster_name = str_from_c(cluster == NULL ? made : cluster);
-    Str node_name = name == NULL ? own_name(arena) : str_from_c(name);
+    Str node_name = name == NULL ? own_node_name(arena) : str_from_c(name);
     if (!cluster_name_check(cluster_name, err) || !node_name_check(node_name, err)) {
         return false;
     }
@@ -170,12 +153,7 @@ static const Option options[] = {
       .help = "where to listen for those who join" },
     FOUNDING_USER_OPTION,
     STATE_DIR_OPTION,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to tell what was made" },
+    OUTPUT_OPTION("text|json", "text", "how to tell what was made"),
     { 0 },
 };
 

@@ -3,6 +3,7 @@
 #include "agent/ssh_answer.h"
 #include "base/ascii_case.h"
 #include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "model/duration.h"
 #include "server/server_settings.h"
@@ -27,18 +28,6 @@ typedef struct Work {
 } Work;
 
 /* --- What is asked for ----------------------------------------------------------------------- */
-
-/* The host's, without its domain. */
-static Str own_name(Arena *arena)
-{
-    Str name = machine_host_name(arena);
-    name = arena_copy(arena, str_slice(name, 0, str_find(name, STR("."), 0)));
-    char *text = arena_copy_c(arena, name);
-    for (size_t i = 0; i < name.len; i++) {
-        text[i] = ascii_lower(text[i]);
-    }
-    return str_from(text, name.len);
-}
 
 static bool read_token(Work *work, const char *given, Error *err)
 {
@@ -77,7 +66,7 @@ static bool read_wish(Work *work, Error *err)
     if (pin != NULL && !pin_parse(str_from_c(pin), &options->ca, err)) {
         return error_wrap(err, "--ca-pin");
     }
-    options->name = name == NULL ? own_name(invocation->arena) : str_from_c(name);
+    options->name = name == NULL ? own_node_name(invocation->arena) : str_from_c(name);
     if (!node_name_check(options->name, err)) {
         return name == NULL ? error_wrap(err, "the name of this host makes none for a node, so "
                                               "--name must give one")
@@ -261,12 +250,7 @@ static const Option options[] = {
     { .name = "answer",
       .help = "for servers that ask over SSH: answer what stands on standard input, and end" },
     STATE_DIR_OPTION,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to print what it has become" },
+    OUTPUT_OPTION("text|json", "text", "how to print what it has become"),
     { 0 },
 };
 

@@ -119,12 +119,7 @@ static int leave_run(Invocation *invocation)
 static const Option options[] = {
     { .name = "force", .help = "also when the server cannot be asked to remove the node" },
     CLUSTER_OPTIONS,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to tell what was left" },
+    OUTPUT_OPTION("text|json", "text", "how to tell what was left"),
     { 0 },
 };
 

@@ -468,12 +468,7 @@ static const Option options[] = {
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .help = "where trusted-keys are; default: /etc/eden" },
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to print" },
+    OUTPUT_OPTION("text|json", "text", "how to print"),
     { 0 },
 };
 

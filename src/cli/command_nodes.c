@@ -6,19 +6,6 @@
 #include "cli/output.h"
 #include "cli/verbs.h"
 
-static int print_value(const Invocation *invocation, Value value)
-{
-    Inputs inputs;
-    inputs_init(&inputs, invocation->arena);
-    return output_value(&inputs, invocation, OUTPUT_LINES, value);
-}
-
-/* Whether `-o` asks for a value: JSON or YAML. */
-static bool wants_value(const Invocation *invocation)
-{
-    return invocation_prints(invocation, "json") || invocation_prints(invocation, "yaml");
-}
-
 static int call_node(Invocation *invocation, const char *method, Str name, const char *behind,
                      Str body, Value *answer)
 {
@@ -44,7 +31,7 @@ static int run_list(Invocation *invocation)
         nodes_print_names(invocation, nodes, waiting);
         return EXIT_OK;
     }
-    if (!wants_value(invocation)) {
+    if (!output_wants_value(invocation)) {
         nodes_print_table(invocation, nodes, waiting);
         return EXIT_OK;
     }
@@ -52,7 +39,7 @@ static int run_list(Invocation *invocation)
     map_set_str(arena, all, STR("format"), value_string(STR("eden.nodes/1")));
     map_set_str(arena, all, STR("nodes"), value_list(nodes));
     map_set_str(arena, all, STR("waiting"), value_list(waiting));
-    return print_value(invocation, value_map(all));
+    return output_answer(invocation, value_map(all));
 }
 
 static int run_show(Invocation *invocation)
@@ -63,8 +50,8 @@ static int run_show(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    if (wants_value(invocation)) {
-        return print_value(invocation, detail);
+    if (output_wants_value(invocation)) {
+        return output_answer(invocation, detail);
     }
     nodes_print_one(invocation, detail);
     return EXIT_OK;
@@ -111,8 +98,8 @@ static int run_label(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    if (wants_value(invocation)) {
-        return print_value(invocation, detail);
+    if (output_wants_value(invocation)) {
+        return output_answer(invocation, detail);
     }
     Str text = nodes_labels_text(arena, cluster_map(detail, "node"));
     stream_put_format(invocation->out, "%" STR_FMT ": %" STR_FMT "\n", STR_ARG(name),
@@ -167,8 +154,8 @@ static int run_approve(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    if (wants_value(invocation)) {
-        return print_value(invocation, detail);
+    if (output_wants_value(invocation)) {
+        return output_answer(invocation, detail);
     }
     Value waiting = cluster_map(detail, "waiting");
     stream_put_format(
@@ -189,8 +176,8 @@ static int change_each(Invocation *invocation, const char *method, const char *b
         int code = call_node(invocation, method, name, behind, STR_EMPTY, &answer);
         if (code != EXIT_OK) {
             worst = code;
-        } else if (wants_value(invocation)) {
-            print_value(invocation, answer);
+        } else if (output_wants_value(invocation)) {
+            output_answer(invocation, answer);
         } else {
             stream_put_format(invocation->out, "%" STR_FMT " %s\n", STR_ARG(name), done);
         }
@@ -239,8 +226,8 @@ static int run_ping(Invocation *invocation)
         int code = call_node(invocation, "POST", name, "/ping", STR_EMPTY, &answer);
         if (code != EXIT_OK) {
             worst = code;
-        } else if (wants_value(invocation)) {
-            print_value(invocation, answer);
+        } else if (output_wants_value(invocation)) {
+            output_answer(invocation, answer);
         } else {
             print_ping(invocation, name, answer);
         }
@@ -269,12 +256,7 @@ static const Option options[] = {
       .argument = "PIN",
       .help = "approve: only this key, by 8 digits of its pin or more; else the one that asks" },
     NODES_SSH_OPTIONS,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "table|wide|json|yaml|name",
-      .fallback = "table",
-      .help = "how to print" },
+    OUTPUT_OPTION("table|wide|json|yaml|name", "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };

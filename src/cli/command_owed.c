@@ -114,12 +114,7 @@ static const Option options[] = {
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .help = "where runs are kept; else var/lib/eden below the root" },
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "table|json",
-      .fallback = "table",
-      .help = "how to print them" },
+    OUTPUT_OPTION("table|json", "table", "how to print them"),
     { 0 },
 };
 

@@ -36,19 +36,12 @@ static Map *body_of(Arena *arena, const char *name, const char *value)
     return body;
 }
 
-static int print_value(const Invocation *invocation, Value value)
-{
-    Inputs inputs;
-    inputs_init(&inputs, invocation->arena);
-    return output_value(&inputs, invocation, OUTPUT_LINES, value);
-}
-
 /* To people in words, to others as it was answered. */
 PRINTF_LIKE(3, 4)
 static int tell_done(const Invocation *invocation, Value answer, const char *format, ...)
 {
     if (!invocation_prints(invocation, "table")) {
-        return print_value(invocation, answer);
+        return output_answer(invocation, answer);
     }
     va_list args;
     va_start(args, format);
@@ -149,7 +142,7 @@ static int run_list(Invocation *invocation)
         return code;
     }
     if (!invocation_prints(invocation, "table")) {
-        return print_value(invocation, pki);
+        return output_answer(invocation, pki);
     }
     print_table(invocation, pki);
     return EXIT_OK;
@@ -190,7 +183,7 @@ static int run_issue(Invocation *invocation)
                          invocation->args[1], STR_ARG(serial), STR_ARG(expires), out);
     }
     if (!invocation_prints(invocation, "table")) {
-        return print_value(invocation, made);
+        return output_answer(invocation, made);
     }
     stream_put(invocation->out, certificate);
     stream_put(invocation->out, bundle);
@@ -331,7 +324,7 @@ static int print_state(Invocation *invocation)
         map_set_str(invocation->arena, map, STR("format"),
                     value_string(STR("eden.pki-rotation/1")));
         map_set_str(invocation->arena, map, STR("rotation"), rotation);
-        return print_value(invocation, value_map(map));
+        return output_answer(invocation, value_map(map));
     }
     if (str_eq_c(cluster_text(rotation, "state"), "steady")) {
         Str pin = cluster_text(rotation, "present");
@@ -402,12 +395,7 @@ static const Option options[] = {
       .word = WORD_NODE,
       .help = "rotate: do not wait for this node, which is out when it comes again" },
     { .name = "abort", .help = "rotate: go back to the CA of before" },
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "table|json|yaml",
-      .fallback = "table",
-      .help = "how to print" },
+    OUTPUT_OPTION("table|json|yaml", "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };

@@ -58,12 +58,7 @@ static int put_run(Invocation *invocation)
 
 static const Option options[] = {
     FORCE_OPTION,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to print" },
+    OUTPUT_OPTION("text|json", "text", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };

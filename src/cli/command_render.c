@@ -94,12 +94,7 @@ static const Option options[] = {
     { .name = "lstrip-blocks", .help = "remove blanks before a block tag at the start of a line" },
     { .name = "chomp", .help = "remove the line end at the end of the template, as Jinja2 does" },
     { .name = "batch", .help = "read JSON lines {template, options, context} from standard input" },
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "the text itself, or JSON with the byte ranges of secrets" },
+    OUTPUT_OPTION("text|json", "text", "the text itself, or JSON with the byte ranges of secrets"),
     { 0 },
 };
 

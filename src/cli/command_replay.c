@@ -73,12 +73,7 @@ static int replay_command(Invocation *invocation)
 
 static const Option options[] = {
     RECORD_OPTIONS,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to print" },
+    OUTPUT_OPTION("text|json", "text", "how to print"),
     { 0 },
 };
 

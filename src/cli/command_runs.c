@@ -113,12 +113,7 @@ static int runs_run(Invocation *invocation)
 
 static const Option options[] = {
     RECORD_OPTIONS,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "table|json",
-      .fallback = "table",
-      .help = "how to print" },
+    OUTPUT_OPTION("table|json", "table", "how to print"),
     { 0 },
 };
 

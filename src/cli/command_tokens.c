@@ -63,11 +63,9 @@ static int run_create(Invocation *invocation)
         return code;
     }
     Str line = join_line(arena, made);
-    if (invocation_prints(invocation, "json") || invocation_prints(invocation, "yaml")) {
-        Inputs inputs;
-        inputs_init(&inputs, arena);
+    if (output_wants_value(invocation)) {
         map_set_str(arena, made.map, STR("join"), value_string(line));
-        return output_value(&inputs, invocation, OUTPUT_LINES, made);
+        return output_answer(invocation, made);
     }
     stream_put(invocation->out, line);
     stream_put(invocation->out, STR("\n"));
@@ -125,9 +123,7 @@ static int run_list(Invocation *invocation)
         }
         return EXIT_OK;
     }
-    Inputs inputs;
-    inputs_init(&inputs, invocation->arena);
-    return output_value(&inputs, invocation, OUTPUT_LINES, answer);
+    return output_answer(invocation, answer);
 }
 
 /* --- revoke ---------------------------------------------------------------------------------- */
@@ -178,12 +174,7 @@ static const Option options[] = {
       .fallback = "1",
       .help = "create: how many machines may join with it" },
     { .name = "label", .argument = "TEXT", .help = "create: what it is for, as 'rack 7'" },
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "table|json|yaml|name",
-      .fallback = "table",
-      .help = "how to print" },
+    OUTPUT_OPTION("table|json|yaml|name", "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };

@@ -187,12 +187,7 @@ static const Option options[] = {
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .help = "where trusted-keys for modules of the site are; default: /etc/eden" },
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to print the problems" },
+    OUTPUT_OPTION("text|json", "text", "how to print the problems"),
     { 0 },
 };
 

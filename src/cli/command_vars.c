@@ -470,12 +470,7 @@ static const Option options[] = {
       .word = WORD_DIRECTORY,
       .help = "where node.yaml and vars.d of the node are; default: etc/eden in the root" },
     { .name = "show-secrets", .help = "print secret values too" },
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json|yaml",
-      .fallback = "text",
-      .help = "how to print" },
+    OUTPUT_OPTION("text|json|yaml", "text", "how to print"),
     { 0 },
 };
 

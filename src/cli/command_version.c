@@ -11,12 +11,7 @@ static int version_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to print it" },
+    OUTPUT_OPTION("text|json", "text", "how to print it"),
     { 0 },
 };
 

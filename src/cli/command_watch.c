@@ -245,12 +245,7 @@ static const Option options[] = {
     { .name = "from", .argument = "REVISION", .help = "begin with this one instead of the next" },
     { .name = "previous", .help = "tell what was there before, too" },
     CLUSTER_OPTIONS,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to print; json is a line per change" },
+    OUTPUT_OPTION("text|json", "text", "how to print; json is a line per change"),
     { 0 },
 };
 

@@ -86,12 +86,7 @@ static const Option options[] = {
       .argument = "ID",
       .help = "which run, by its id or the beginning of it; else the last" },
     RECORD_OPTIONS,
-    { .name = "output",
-      .letter = 'o',
-      .argument = "FORMAT",
-      .choices = "text|json",
-      .fallback = "text",
-      .help = "how to print" },
+    OUTPUT_OPTION("text|json", "text", "how to print"),
     { 0 },
 };
 

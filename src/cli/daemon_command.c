@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/inputs.h"
 #include "sys/clock.h"
+#include "sys/machine.h"
 #include "sys/privilege.h"
 
 static int64_t now_ms(void *context)
@@ -16,6 +17,22 @@ void daemon_command_log(const Invocation *invocation)
     (void)log_level_from_name(str_from_c(invocation_text(invocation, "log-level")), &sink.level);
     (void)log_format_from_name(str_from_c(invocation_text(invocation, "log-format")), &sink.format);
     log_set_sink(sink);
+}
+
+Str own_host_name(Arena *arena)
+{
+    Str said = machine_host_name(arena);
+    char *name = arena_copy_c(arena, said);
+    for (size_t i = 0; i < said.len; i++) {
+        name[i] = ascii_lower(name[i]);
+    }
+    return str_from(name, said.len);
+}
+
+Str own_node_name(Arena *arena)
+{
+    Str host = own_host_name(arena);
+    return str_slice(host, 0, str_find(host, STR("."), 0));
 }
 
 int daemon_command_fail(Invocation *invocation, const char *code, const Error *err)

@@ -19,5 +19,10 @@
 /* Logs as the options say; before threads are started. */
 void daemon_command_log(const Invocation *invocation);
 
+/* The name of this machine in small letters, perhaps with its domain; and what it is called as a node
+ * unless somebody says otherwise, without it. */
+Str own_host_name(Arena *arena);
+Str own_node_name(Arena *arena);
+
 /* Tells what went wrong, as a problem with that code, and returns the exit code of its kind. */
 int daemon_command_fail(Invocation *invocation, const char *code, const Error *err);

@@ -93,18 +93,6 @@ static bool read_trust(const Invocation *invocation, const SshTarget *target, Ma
 
 /* --- Commands -------------------------------------------------------------------------------- */
 
-static int print_value(const Invocation *invocation, Value value)
-{
-    Inputs inputs;
-    inputs_init(&inputs, invocation->arena);
-    return output_value(&inputs, invocation, OUTPUT_LINES, value);
-}
-
-static bool wants_value(const Invocation *invocation)
-{
-    return invocation_prints(invocation, "json") || invocation_prints(invocation, "yaml");
-}
-
 int nodes_ssh_approve(Invocation *invocation, Str name)
 {
     Arena *arena = invocation->arena;
@@ -131,8 +119,8 @@ int nodes_ssh_approve(Invocation *invocation, Str name)
                            .body = cluster_body(arena, value_map(body)),
                            .timeout_ms = ANSWER_MS },
         &answer);
-    if (code != EXIT_OK || wants_value(invocation)) {
-        return code != EXIT_OK ? code : print_value(invocation, answer);
+    if (code != EXIT_OK || output_wants_value(invocation)) {
+        return code != EXIT_OK ? code : output_answer(invocation, answer);
     }
     if (invocation_flag(invocation, "accept-new-host-key")) {
         stream_put_format(invocation->err,
@@ -153,8 +141,8 @@ int nodes_ssh_key(Invocation *invocation)
     Value answer;
     int code = cluster_call(
         invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/ssh-key") }, &answer);
-    if (code != EXIT_OK || wants_value(invocation)) {
-        return code != EXIT_OK ? code : print_value(invocation, answer);
+    if (code != EXIT_OK || output_wants_value(invocation)) {
+        return code != EXIT_OK ? code : output_answer(invocation, answer);
     }
     bool by_sudo = invocation_flag(invocation, "sudo");
     stream_put_format(invocation->out, "%" STR_FMT "\n",

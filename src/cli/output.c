@@ -42,6 +42,18 @@ int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layo
     return output(inputs, invocation, layout == OUTPUT_LINE ? &json_line : &json_lines, &one);
 }
 
+int output_answer(const Invocation *invocation, Value value)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    return output_value(&inputs, invocation, OUTPUT_LINES, value);
+}
+
+bool output_wants_value(const Invocation *invocation)
+{
+    return invocation_prints(invocation, "json") || invocation_prints(invocation, "yaml");
+}
+
 int output_documents(Inputs *inputs, const Invocation *invocation, const List *documents)
 {
     return output(inputs, invocation, &json_lines, documents);

@@ -12,6 +12,10 @@ typedef enum OutputLayout {
  * JSON has no form for them. What cannot be printed is a problem.
  * Returns the exit code. */
 int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layout, Value value);
+/* The same for what cannot have problems, with a line per value. */
+int output_answer(const Invocation *invocation, Value value);
+/* Whether `-o` asks for a value: JSON or YAML. */
+bool output_wants_value(const Invocation *invocation);
 /* Several documents: YAML with "---" between them, JSON one after the other. */
 int output_documents(Inputs *inputs, const Invocation *invocation, const List *documents);
 
