@@ -649,3 +649,14 @@ void *connection_context(const Connection *connection)
 {
     return connection->context;
 }
+
+void connection_own_address(const Connection *connection, char out[ADDRESS_TEXT_MAX])
+{
+    SocketAddress address = { .len = sizeof address.storage };
+    if (getsockname(connection->descriptor, (struct sockaddr *)&address.storage, &address.len) !=
+        0) {
+        snprintf(out, ADDRESS_TEXT_MAX, "unknown");
+        return;
+    }
+    socket_address_format(&address, out);
+}

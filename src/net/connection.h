@@ -73,3 +73,5 @@ bool connection_is_ready(const Connection *connection);
 Loop *connection_loop(const Connection *connection);
 /* Valid as long as the connection, and complete once it is ready. */
 const Peer *connection_peer(const Connection *connection);
+/* This end, as in Peer.address. Asks the kernel each time, so that nobody keeps what few need. */
+void connection_own_address(const Connection *connection, char out[ADDRESS_TEXT_MAX]);

@@ -85,12 +85,13 @@ MUST_CHECK bool http1_read_end(Http1Reader *reader, Http1Event *event, Error *er
 
 /* "Not Found" of 404; "Unknown" for those that we never send. */
 const char *http1_status_text(int status);
-/* Heads, to be followed by http1_put_header, one of the two ends, and the body. */
+/* Heads, to be followed by http1_put_header, one of the ends, and the body. */
 void http1_put_status(Buf *out, int status);
 void http1_put_request(Buf *out, const char *method, Str target, Str host);
 /* A value with control characters in it is a bug of the caller. */
 void http1_put_header(Buf *out, const char *name, Str value);
 void http1_put_end_length(Buf *out, uint64_t length);
 void http1_put_end_chunked(Buf *out);
+void http1_put_end_bare(Buf *out); /* of an answer that never has a body */
 /* One chunk; an empty one is the last. */
 void http1_put_chunk(Buf *out, Str data);

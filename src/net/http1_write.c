@@ -92,6 +92,11 @@ void http1_put_end_chunked(Buf *out)
     buf_put_c(out, "Transfer-Encoding: chunked\r\n\r\n");
 }
 
+void http1_put_end_bare(Buf *out)
+{
+    buf_put_c(out, "\r\n");
+}
+
 void http1_put_chunk(Buf *out, Str data)
 {
     buf_put_format(out, "%zx\r\n", data.len);

@@ -51,9 +51,16 @@ struct HttpServer {
     void *done_context;
 };
 
+static const HttpField default_fields[] = {
+    { "Cache-Control", "no-store" },
+    { "X-Content-Type-Options", "nosniff" },
+};
+
 HttpServerOptions http_server_defaults(void)
 {
     return (HttpServerOptions){ .body_max = 1024 * 1024,
+                                .fields = default_fields,
+                                .field_count = COUNT_OF(default_fields),
                                 .request_timeout_ms = 30000,
                                 .idle_timeout_ms = 60000 };
 }
@@ -97,14 +104,32 @@ static void finish(Client *client)
 
 /* --- Answers --------------------------------------------------------------------------------- */
 
-/* To be followed by one of the two ends. */
+/* Names of fields end at the colon of their line. */
+static bool has_field(Str fields, const char *name)
+{
+    Str line, wanted = str_from_c(name);
+    while (fields.len > 0 && str_split_next(&fields, '\n', &line)) {
+        if (line.len > wanted.len && line.data[wanted.len] == ':' &&
+            str_eq_ignore_case(str_slice(line, 0, wanted.len), wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* To be followed by one of the ends. */
 static void put_head(Client *client, Buf *out, int status, const char *content_type, bool last)
 {
     http1_put_status(out, status);
     http1_put_header(out, "Content-Type", str_from_c(content_type));
-    http1_put_header(out, "Cache-Control", STR("no-store"));
-    http1_put_header(out, "X-Content-Type-Options", STR("nosniff"));
-    buf_put(out, buf_str(&client->request.fields));
+    const HttpServerOptions *options = &client->server->options;
+    Str own = buf_str(&client->request.fields);
+    for (uint32_t i = 0; i < options->field_count; i++) {
+        if (!has_field(own, options->fields[i].name)) {
+            http1_put_header(out, options->fields[i].name, str_from_c(options->fields[i].value));
+        }
+    }
+    buf_put(out, own);
     if (last) {
         http1_put_header(out, "Connection", STR("close"));
     }
@@ -119,9 +144,11 @@ static void put_answer(Client *client, int status, const char *content_type, Str
 {
     Buf out = buf_make(BUF_UNLIMITED);
     put_head(client, &out, status, content_type, last);
-    http1_put_end_length(&out, body.len);
-    if (wants_body(client)) {
-        buf_put(&out, body);
+    if (status == 204 || status == 304) {
+        http1_put_end_bare(&out);
+    } else {
+        http1_put_end_length(&out, body.len);
+        buf_put(&out, wants_body(client) ? body : STR_EMPTY);
     }
     connection_write(client->connection, buf_str(&out));
     buf_clear(&out);
@@ -347,6 +374,11 @@ Str http_request_body(const HttpRequest *request)
 const Peer *http_request_peer(const HttpRequest *request)
 {
     return connection_peer(request->client->connection);
+}
+
+void http_request_own_address(const HttpRequest *request, char out[ADDRESS_TEXT_MAX])
+{
+    connection_own_address(request->client->connection, out);
 }
 
 void http_request_set_data(HttpRequest *request, void *data)

@@ -13,12 +13,21 @@
 typedef struct HttpServer HttpServer;
 typedef struct HttpRequest HttpRequest;
 
+/* A field of an answer. */
+typedef struct HttpField {
+    const char *name, *value;
+} HttpField;
+
 typedef struct HttpServerOptions {
     Loop *loop;
     uint64_t body_max;
     int64_t request_timeout_ms; /* from the first byte of a request to its last */
     int64_t
         idle_timeout_ms; /* between two requests, and for a peer to take anything of an answer */
+    /* Of every answer, also of those that the server itself gives; an answer that has one of that name
+     * (http_request_add_header) has its own. Borrowed. */
+    const HttpField *fields;
+    uint32_t field_count;
     void (*requested)(void *context, HttpRequest *request);
     void (*gone)(void *context, HttpRequest *request); /* may be NULL */
     void *context;
@@ -45,11 +54,13 @@ void http_server_adopt(HttpServer *server, Connection *connection);
 const Http1Head *http_request_head(const HttpRequest *request);
 Str http_request_body(const HttpRequest *request);
 const Peer *http_request_peer(const HttpRequest *request);
+/* Where the peer has found this server, as connection_own_address. */
+void http_request_own_address(const HttpRequest *request, char out[ADDRESS_TEXT_MAX]);
 void http_request_set_data(HttpRequest *request, void *data);
 void *http_request_data(const HttpRequest *request);
 /* A field of the answer that is to come. */
 void http_request_add_header(HttpRequest *request, const char *name, Str value);
-/* Once, and last. */
+/* Once, and last. A 204 or 304 has no body. */
 void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body);
 
 /* --- Answers in pieces ----------------------------------------------------------------------- */

@@ -290,6 +290,32 @@ static void an_answer_has_its_own_fields(void **state)
     close(descriptor);
 }
 
+static void what_every_answer_has_may_be_told_otherwise(void **state)
+{
+    Fixture *f = *state;
+    char got[2000], own[ADDRESS_TEXT_MAX];
+    static const char requests[] = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"
+                                   "GET /2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    int descriptor = connect_raw(f);
+    f->holds = true;
+    assert_true(send(descriptor, requests, strlen(requests), 0) > 0);
+    while (f->held == NULL) {
+        world_pass(&f->world, 1);
+    }
+    f->holds = false;
+    http_request_own_address(f->held, own);
+    assert_string_equal(own, "unix");
+    http_request_add_header(f->held, "cache-control", STR("no-cache"));
+    http_request_answer(f->held, 304, "text/plain", STR("nobody is told"));
+    read_raw(f, descriptor, got, sizeof got, 0);
+    assert_int_equal(count(got, "\r\ncache-control: no-cache\r\n"), 1);
+    assert_int_equal(count(got, "\r\nCache-Control: no-store\r\n"), 1);
+    assert_int_equal(count(got, "\r\nX-Content-Type-Options: nosniff\r\n"), 2);
+    assert_int_equal(count(got, "\r\nContent-Length: "), 1);
+    assert_int_equal(count(got, "told"), 0);
+    close(descriptor);
+}
+
 static void a_head_is_answered_without_a_body(void **state)
 {
     Fixture *f = *state;
@@ -416,6 +442,7 @@ int main(void)
         ROW(requests_may_come_together),
         ROW(redirects_are_not_followed),
         ROW(an_answer_has_its_own_fields),
+        ROW(what_every_answer_has_may_be_told_otherwise),
         ROW(a_head_is_answered_without_a_body),
         ROW(what_is_no_http_is_refused_and_ended),
         ROW(a_request_that_does_not_end_is_ended),
