@@ -29,3 +29,23 @@ Str cluster_key_trust(Arena *arena, Str prefix);
 Str cluster_key_rotation(Arena *arena, Str prefix);
 Str cluster_key_without(Arena *arena, Str prefix, Str name);
 Str cluster_key_without_all(Arena *arena, Str prefix);
+
+/* --- Of the API ------------------------------------------------------------------------------ */
+
+/* A plain object of a kind, which is written in small letters: "role". */
+Str cluster_key_object(Arena *arena, Str prefix, Str kind, Str name);
+Str cluster_key_object_all(Arena *arena, Str prefix, Str kind);
+Str cluster_key_role(Arena *arena, Str prefix, Str name);
+Str cluster_key_role_all(Arena *arena, Str prefix);
+Str cluster_key_access_token(Arena *arena, Str prefix, Str id);
+Str cluster_key_access_token_all(Arena *arena, Str prefix);
+Str cluster_key_user_certificate(Arena *arena, Str prefix, Str serial);
+Str cluster_key_user_certificate_all(Arena *arena, Str prefix);
+/* Of a session of a browser, by the hash of its secret. */
+Str cluster_key_browser(Arena *arena, Str prefix, Str hash);
+Str cluster_key_browser_all(Arena *arena, Str prefix);
+Str cluster_key_audit(Arena *arena, Str prefix, uint64_t sequence);
+Str cluster_key_audit_all(Arena *arena, Str prefix);
+Str cluster_key_audit_head(Arena *arena, Str prefix);
+Str cluster_key_idempotency(Arena *arena, Str prefix, Str request);
+Str cluster_key_idempotency_all(Arena *arena, Str prefix);

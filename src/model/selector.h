@@ -21,7 +21,8 @@ enum {
     SELECTOR_DEPTH_MAX = 64
 };
 
-/* `text` is a string. False with problems at their place in it. */
+/* `text` is a string. False with problems at their place in it. Without `templates` (NULL), only names
+ * and labels may stand in it, and an expression is a problem. */
 MUST_CHECK bool selector_parse(Arena *arena, Templates *templates, const Sources *sources,
                                Value text, const Selector **out, Problems *problems);
 

@@ -24,9 +24,11 @@ enum {
 /* What the peer proved. Without a certificate everything is zero. */
 typedef struct TlsPeer {
     bool has_certificate;
-    bool has_identity; /* its certificate has exactly one alternative name, and it is one of ours */
+    /* Its certificate has exactly one alternative name, which is that of a node, or of a user. */
+    bool has_identity, has_user;
     bool resumed;
     Identity identity;
+    UserIdentity user;
     char serial[TLS_SERIAL_MAX + 1]; /* lower-case hexadecimal */
     char fingerprint[TLS_FINGERPRINT_HEX + 1];
     int64_t not_before_s, not_after_s; /* since 1970 */

@@ -4,6 +4,7 @@
  * is called "eden CLUSTER". What stands in a certificate is decided here, from what was approved:
  *
  *     node      client and server; one SAN, the identity; the enrolment in the serial number
+ *     user      client only; one SAN, the identity of the user
  *     serving   server only; DNS names and addresses of the API, from the settings of the server
  *     cross     the key of the next CA, for those who know only the present one
  *
@@ -15,9 +16,11 @@
 #define PKI_MINUTE_MS ((int64_t)60 * 1000)
 #define PKI_DAY_MS    ((int64_t)24 * 60 * PKI_MINUTE_MS)
 
-#define CA_LIFE_MS      (3650 * PKI_DAY_MS)
-#define NODE_LIFE_MS    (30 * PKI_DAY_MS)
-#define SERVING_LIFE_MS (90 * PKI_DAY_MS)
+#define CA_LIFE_MS       (3650 * PKI_DAY_MS)
+#define NODE_LIFE_MS     (30 * PKI_DAY_MS)
+#define SERVING_LIFE_MS  (90 * PKI_DAY_MS)
+#define USER_LIFE_MS     (90 * PKI_DAY_MS)
+#define USER_LIFE_MAX_MS (366 * PKI_DAY_MS)
 /* The shortest life of any, for tests and trials. */
 #define LIFE_MIN_MS ((int64_t)10 * 1000)
 /* Certificates are good from so long before they are made, for clocks that are behind; those that
@@ -56,6 +59,17 @@ MUST_CHECK bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGran
 MUST_CHECK bool ca_renew_node(Arena *arena, const Credential *ca, const Identity *identity,
                               Str serial, const P256Public *key, int64_t now_ms, Certificate *out,
                               Error *err);
+
+typedef struct UserGrant {
+    UserIdentity identity;
+    P256Public key; /* csr_read() */
+    int64_t now_ms;
+    int64_t life_ms; /* 0: USER_LIFE_MS; at most USER_LIFE_MAX_MS */
+} UserGrant;
+
+/* Fails as ca_issue_node(). */
+MUST_CHECK bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant,
+                              Certificate *out, Error *err);
 
 typedef struct ServingGrant {
     const Str *names; /* serving_names_make() says which are allowed */

@@ -40,6 +40,9 @@ typedef struct Certificate {
     bool has_identity;
     Identity identity;
     char enrolment[ENROLMENT_TEXT + 1];
+    /* The same for that of a user, which is never that of a node too. */
+    bool has_user;
+    UserIdentity user;
 } Certificate;
 
 /* The certificate must be of version 3, with a key on P-256, and nothing behind it; the bytes are

@@ -37,6 +37,9 @@
     X(KEY_LEADER, "leader/<role>")                             \
     X(KEY_OBJECT, "objects/<kind>/<name>")                     \
     X(KEY_AUDIT, "audit/<sequence>")                           \
+    X(KEY_AUDIT_HEAD, "audit_head")                            \
+    X(KEY_BROWSER, "browser/<hash>")                           \
+    X(KEY_IDEMPOTENCY, "idempotency/<request>")                \
     X(KEY_BLOB, "blobs/<sha256>")
 
 typedef enum KeyKind {

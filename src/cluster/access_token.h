@@ -1,0 +1,60 @@
+/* Tokens of the API: who shows one is who it was made for. Pure but for the drawing.
+ *
+ * The text is "eden_ID_SECRET", so that programs that look for lost secrets know one when they see
+ * it. The id names its record in the store, which keeps a hash only. Not to be confused with the
+ * tokens to join with (pki/token.h), which are for machines. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "cluster/role_names.h"
+
+enum {
+    ACCESS_TOKEN_ID_BYTES = 5,
+    ACCESS_TOKEN_ID_TEXT = 8,
+    ACCESS_TOKEN_SECRET_BYTES = 20, /* 160 bits */
+    ACCESS_TOKEN_SECRET_TEXT = 32,
+    ACCESS_TOKEN_TEXT = 5 + ACCESS_TOKEN_ID_TEXT + 1 + ACCESS_TOKEN_SECRET_TEXT,
+    ACCESS_TOKEN_HASH_TEXT = 64,
+    ACCESS_TOKEN_NAME_MAX = 100,
+};
+
+#define ACCESS_TOKEN_LIFE_MIN_MS ((int64_t)60 * 1000)
+#define ACCESS_TOKEN_LIFE_MAX_MS ((int64_t)366 * 24 * 3600 * 1000)
+
+typedef struct AccessToken {
+    char id[ACCESS_TOKEN_ID_TEXT + 1];
+    unsigned char secret[ACCESS_TOKEN_SECRET_BYTES];
+} AccessToken;
+
+MUST_CHECK bool access_token_make(AccessToken *out, Error *err);
+/* Takes exactly what access_token_text() gives. Fails with ERROR_INVALID; the text of the error
+ * holds nothing of the token. */
+MUST_CHECK bool access_token_parse(Str text, AccessToken *out, Error *err);
+void access_token_text(const AccessToken *token,
+                       char out[ACCESS_TOKEN_TEXT + 1]); /* a secret: wipe it */
+void access_token_clear(AccessToken *token);             /* wipes it */
+DEFINE_AUTO_CLEAR(AccessToken, access_token_clear)
+bool access_token_id_check(Str id);
+void access_token_hash(const AccessToken *token, char out[ACCESS_TOKEN_HASH_TEXT + 1]);
+/* Takes equally long whatever differs. */
+bool access_token_hash_equal(const char *a, const char *b);
+
+/* What the store keeps of it. */
+typedef struct AccessTokenRecord {
+    char id[ACCESS_TOKEN_ID_TEXT + 1];
+    char hash[ACCESS_TOKEN_HASH_TEXT + 1];
+    char name[ACCESS_TOKEN_NAME_MAX + 1]; /* whose it is, or what for */
+    RoleNames roles;
+    char made_by[200 + 1]; /* Principal.who */
+    int64_t created_ms;
+    int64_t expires_ms; /* from then on it is no longer good */
+} AccessTokenRecord;
+
+/* As JSON, "eden.access-token/1". */
+void access_token_record_print(const AccessTokenRecord *record, Buf *out);
+MUST_CHECK bool access_token_record_read(Arena *arena, Str text, AccessTokenRecord *out,
+                                         Error *err);
+/* UTF-8 without control characters, 1 to ACCESS_TOKEN_NAME_MAX bytes. */
+MUST_CHECK bool access_token_name_check(Str name, Error *err);

@@ -1,0 +1,55 @@
+/* The audit log of the cluster: who has asked for what, and what came of it. Loop thread.
+ *
+ * Entries are appended to a chain (cluster/audit_entry.h) by a transaction on the head key, those that
+ * wait in one. An entry whose `done` has no error is on the disk: what must not happen without a
+ * record is begun then, and refused when it fails. All entries are kept. */
+#pragma once
+
+#include "cluster/audit_entry.h"
+#include "cluster/cluster_store.h"
+
+typedef struct Audit Audit;
+
+enum {
+    AUDIT_BATCH_MAX = 100,    /* entries of one transaction */
+    AUDIT_WAITING_MAX = 4000, /* entries that wait for theirs */
+    AUDIT_PAGE_MAX = 1000,
+};
+
+/* `at` is copied, its prefix too. */
+Audit *audit_new(const ClusterStore *at);
+/* Before the store is closed. What waits is told ERROR_UNAVAILABLE, from within or with the answer of
+ * the store. NULL is fine. */
+void audit_free(Audit *audit);
+DEFINE_AUTO(Audit, audit_free)
+
+typedef void AuditDone(void *context, uint64_t sequence, const Error *err);
+/* Sequence, time and hashes are filled in; the entry is copied. `done` is called exactly once, in a
+ * later turn or within; may be NULL for what nobody waits for. ERROR_UNAVAILABLE: it is not written,
+ * as far as anybody can know. */
+void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *context);
+
+/* Whether a read that was denied to this credential is worth an entry: once per minute. */
+bool audit_denied_read_is_due(Audit *audit, Str credential);
+
+typedef struct AuditPage {
+    const AuditEntry *entries; /* in the order asked for */
+    uint32_t count;
+    uint32_t unreadable; /* so many are left out */
+    uint64_t next;       /* sequence where the next page begins; 0: that was all */
+    AuditHead head;
+    int64_t revision; /* of the store */
+} AuditPage;
+typedef void AuditListed(void *context, const AuditPage *page, const Error *err);
+
+typedef struct AuditQuery {
+    uint64_t from;  /* the first sequence; 0: the oldest, or with `newest_first` the newest */
+    uint32_t limit; /* 1 to AUDIT_PAGE_MAX */
+    bool newest_first;
+} AuditQuery;
+/* `done` is called exactly once, in a later turn or within. */
+void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *done, void *context);
+
+/* The whole chain as of one revision. `done` is called exactly once; a broken chain is no error. */
+typedef void AuditVerified(void *context, const AuditChain *chain, const Error *err);
+void audit_verify(const ClusterStore *at, AuditVerified *done, void *context);

@@ -1,0 +1,19 @@
+/* Sessions of browsers in the store. Loop thread. Each function calls `done` exactly once, in a later
+ * turn or within, also when the store closes. */
+#pragma once
+
+#include "cluster/browser_session.h"
+#include "cluster/cluster_store.h"
+
+enum {
+    BROWSER_SESSIONS_MAX = 20000,
+};
+
+/* `secret` is for the cookie, and not to be had again. */
+typedef void BrowserSessionMade(void *context, const BrowserSecret *secret,
+                                const BrowserRecord *record, const Error *err);
+/* For who has shown a token or a certificate. ERROR_DENIED for any other; ERROR_LIMIT. */
+void browser_sessions_create(const ClusterStore *at, const Principal *principal,
+                             BrowserSessionMade *done, void *context);
+/* Logging out: Principal.session. That it is gone already is fine. */
+void browser_sessions_delete(const ClusterStore *at, Str hash, ClusterDone *done, void *context);

@@ -1,0 +1,82 @@
+/* Everything that authenticates, as the store has it at present: tokens, certificates of users,
+ * sessions of browsers, and the roles that say what each may do. Kept in memory, so that no request
+ * waits to learn who makes it. Loop thread.
+ *
+ * A record that cannot be read is skipped, with a line in the log: nobody gets in by it, and nobody
+ * else stays out because of it. */
+#pragma once
+
+#include "cluster/access_rules.h"
+#include "cluster/browser_session.h"
+#include "cluster/cluster_store.h"
+#include "cluster/principal.h"
+
+typedef struct Credentials Credentials;
+
+typedef struct CredentialsEvents {
+    void (*ready)(void *context); /* once: it knows everything */
+    /* Something that authenticates, or a role, is no longer what it was: whoever serves somebody for
+     * longer asks credentials_check() again. After `ready`. Never for what is only new. */
+    void (*changed)(void *context);
+    /* It can no longer know; from then on nobody is anybody. May be called once. */
+    void (*failed)(void *context, const Error *err);
+    void *context;
+} CredentialsEvents;
+
+/* Reads and then watches the store; `at` is copied, its prefix too. Only `failed` may be called
+ * within. */
+Credentials *credentials_new(const ClusterStore *at, Str cluster, const CredentialsEvents *events);
+void credentials_free(Credentials *credentials); /* before the store is closed; NULL is fine */
+DEFINE_AUTO(Credentials, credentials_free)
+
+/* --- Who is it ------------------------------------------------------------------------------- */
+
+/* All fail with ERROR_DENIED and a text for whoever asks, or ERROR_UNAVAILABLE as long as it does
+ * not know. `now_ms` is since 1970. */
+
+/* "eden_ID_SECRET". An id that nobody has and a wrong secret get the same answer; that a token has
+ * expired is told only to who has its secret. */
+MUST_CHECK bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t now_ms,
+                                     Principal *out, Error *err);
+
+/* A certificate that TLS has verified against the CAs of the cluster. */
+typedef struct ShownUser {
+    bool has_user; /* it is one of a user */
+    UserIdentity user;
+    Str serial; /* lower-case digits */
+    int64_t not_before_ms, not_after_ms;
+} ShownUser;
+MUST_CHECK bool credentials_by_certificate(const Credentials *credentials, const ShownUser *shown,
+                                           int64_t now_ms, Principal *out, Error *err);
+
+/* Lets the idle time of the session begin anew. */
+MUST_CHECK bool credentials_by_session(Credentials *credentials, const BrowserSecret *secret,
+                                       int64_t now_ms, Principal *out, Error *err);
+
+/* Whether the principal is still who it was, and fills in what has changed: for whoever is served
+ * over time. */
+MUST_CHECK bool credentials_check(const Credentials *credentials, Principal *principal,
+                                  int64_t now_ms, Error *err);
+
+/* --- What may they do ------------------------------------------------------------------------ */
+
+/* NULL: there is none. Built-in ones first. Valid until the loop's next turn. */
+const AccessRole *credentials_role(const Credentials *credentials, Str name);
+/* By the roles as they are now; one that is gone allows nothing. The selectors of `out` are valid
+ * until the loop's next turn: decide again then. */
+void credentials_decide(const Credentials *credentials, const Principal *principal, Str verb,
+                        Str kind, AccessDecision *out);
+/* Whether the principal may make a token or certificate with these roles: nobody gives away what they
+ * do not have. ERROR_INVALID when there is no such role, with the one that may be meant;
+ * ERROR_DENIED. */
+MUST_CHECK bool credentials_may_grant(const Credentials *credentials, const Principal *principal,
+                                      const Str *roles, uint32_t count, Error *err);
+/* The same for a role that is to be made or changed to this. */
+MUST_CHECK bool credentials_may_define(const Credentials *credentials, const Principal *principal,
+                                       const AccessRole *role, Error *err);
+
+typedef struct CredentialsCounts {
+    uint32_t tokens, certificates, sessions, roles; /* roles: without those built in */
+    uint32_t unreadable;                            /* records, met so far */
+} CredentialsCounts;
+CredentialsCounts credentials_counts(const Credentials *credentials);

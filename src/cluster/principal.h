@@ -1,0 +1,39 @@
+/* Who makes a request of the API, as proven. Pure. */
+#pragma once
+
+#include "base/enum_names.h"
+#include "base/identity.h"
+#include "cluster/role_names.h"
+
+typedef enum PrincipalKind {
+    PRINCIPAL_LOCAL, /* by the Unix socket: root, or in the group of operators */
+    PRINCIPAL_TOKEN,
+    PRINCIPAL_CERTIFICATE,
+    PRINCIPAL_SESSION, /* of a browser */
+} PrincipalKind;
+/* "local", "token", "certificate", "session". */
+DECLARE_ENUM_NAMES(PrincipalKind, principal_kind)
+
+enum {
+    CREDENTIAL_ID_MAX = 80,
+    PRINCIPAL_NAME_MAX = 100,
+    PRINCIPAL_WHO_MAX = 200,
+};
+
+/* A plain value: what it says may have changed since (credentials_check). */
+typedef struct Principal {
+    PrincipalKind kind;
+    char name[PRINCIPAL_NAME_MAX + 1]; /* "ann": for people; never a reason to allow anything */
+    char who[PRINCIPAL_WHO_MAX + 1];   /* for the audit: "ci (token 4l2ygazs)", "root (uid 0)" */
+    /* What proves it: "local:0", "token:4l2ygazs", "certificate:5f…". That of a session is the one
+     * it was made from. */
+    char credential[CREDENTIAL_ID_MAX + 1];
+    int64_t credential_made_ms; /* tells it from another that has had the same id */
+    char session[64 + 1];       /* of a session its hash, else empty */
+    char roles[ROLE_NAMES_TEXT + 1];
+    int64_t expires_ms; /* from then on it is nobody; 0: never */
+} Principal;
+
+/* An operator by the Unix socket, who may do everything. `user` is the name of the uid, empty when
+ * nobody knows it. */
+void principal_local(Str user, uint32_t uid, Principal *out);
