@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/call.h"
+#include "api/gate.h"
 #include "api/json_out.h"
 #include "base/ascii_case.h"
 #include "base/bug.h"
@@ -26,10 +27,11 @@ static const struct {
     int status;
     const char *code;
 } codes[] = {
-    { 400, "invalid" }, { 401, "unauthenticated" }, { 403, "denied" },      { 404, "not-found" },
-    { 405, "method" },  { 409, "conflict" },        { 413, "too-large" },   { 415, "media-type" },
-    { 429, "limit" },   { 500, "failed" },          { 503, "unavailable" }, { 504, "timeout" },
-    { 505, "version" },
+    { 400, "invalid" },   { 401, "unauthenticated" }, { 403, "denied" },
+    { 404, "not-found" }, { 405, "method" },          { 409, "conflict" },
+    { 413, "too-large" }, { 415, "media-type" },      { 421, "misdirected" },
+    { 429, "limit" },     { 500, "failed" },          { 503, "unavailable" },
+    { 504, "timeout" },   { 505, "version" },
 };
 
 int api_status_of(ErrorKind kind)
@@ -311,10 +313,16 @@ static void requested(void *context, HttpRequest *request)
     const Http1Head *head = http_request_head(request);
     Caller caller = { 0 };
     RouteMatch match;
+    const char *allow;
     Error err;
     int status;
     api->settings.describe(api->settings.context, http_request_peer(request), &caller);
-    if (!route_match(&call->arena, head->method, head->path, &match, &err)) {
+    if (!gate_pass(&api->settings, request, &status, &allow, &err)) {
+        if (allow != NULL) {
+            http_request_add_header(request, "Allow", str_from_c(allow));
+        }
+        call_refuse(call, status, err.text);
+    } else if (!route_match(&call->arena, head->method, head->path, &match, &err)) {
         call_fail(call, &err);
     } else if (match.row == NULL) {
         refuse_method(call, &match, &caller);
@@ -344,6 +352,8 @@ void api_serve(Api *api, HttpServerOptions *options)
 {
     options->requested = requested;
     options->gone = gone;
+    options->fields = gate_fields;
+    options->field_count = gate_field_count;
     options->context = api;
 }
 

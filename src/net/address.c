@@ -223,3 +223,38 @@ bool socket_address_origin(const SocketAddress *address, uint64_t *out)
     }
     return false;
 }
+
+/* All IP addresses as IPv6 has them. */
+static struct in6_addr widen(const Address *address)
+{
+    SocketAddress socket = address_to_socket(address);
+    struct in6_addr wide = { 0 };
+    if (socket.storage.ss_family == AF_INET6) {
+        return ((const struct sockaddr_in6 *)&socket.storage)->sin6_addr;
+    }
+    wide.s6_addr[10] = wide.s6_addr[11] = 0xff;
+    memcpy(&wide.s6_addr[12], &((const struct sockaddr_in *)&socket.storage)->sin_addr, 4);
+    return wide;
+}
+
+bool address_same_host(const Address *a, const Address *b)
+{
+    if (a->kind != b->kind) {
+        return false;
+    }
+    if (a->kind == ADDRESS_IP) {
+        struct in6_addr one = widen(a), other = widen(b);
+        return memcmp(&one, &other, sizeof one) == 0;
+    }
+    return a->kind == ADDRESS_NAME ? str_eq_ignore_case(str_from_c(a->host), str_from_c(b->host))
+                                   : strcmp(a->host, b->host) == 0;
+}
+
+bool address_is_loopback(const Address *address)
+{
+    if (address->kind != ADDRESS_IP) {
+        return false;
+    }
+    struct in6_addr wide = widen(address);
+    return IN6_IS_ADDR_LOOPBACK(&wide) || (IN6_IS_ADDR_V4MAPPED(&wide) && wide.s6_addr[12] == 127);
+}

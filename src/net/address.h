@@ -33,6 +33,12 @@ MUST_CHECK bool address_unix(Str path, Address *out, Error *err);
 /* As address_parse reads it, always with the port. */
 void address_format(const Address *address, Buf *out);
 
+/* Whether both name one host, whatever the port: names in any case, IP addresses in any spelling, and
+ * an IPv4 address also as IPv6 has it ("::ffff:10.0.0.1"). */
+bool address_same_host(const Address *a, const Address *b);
+/* An IP address that only this machine itself reaches. */
+bool address_is_loopback(const Address *address);
+
 /* An address as the kernel has it. */
 typedef struct SocketAddress {
     struct sockaddr_storage storage;

@@ -109,12 +109,50 @@ static void one_network_of_ipv6_is_one_origin(void **state)
     assert_false(socket_address_origin(&socket, &origin));
 }
 
+static Address parsed(const char *text)
+{
+    Address address;
+    Error err;
+    assert_true(address_parse(str_from_c(text), 1, &address, &err));
+    return address;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    Address one = parsed(a), other = parsed(b);
+    return address_same_host(&one, &other);
+}
+
+static void a_host_has_many_spellings(void **state)
+{
+    assert_true(is_same("Web1.example.org:5", "web1.example.ORG"));
+    assert_true(is_same("[2001:db8::1]:5", "2001:0db8:0::0001"));
+    assert_true(is_same("10.0.0.1", "::ffff:10.0.0.1"));
+    assert_true(is_same("/x", "unix:/x"));
+    assert_false(is_same("/x", "/X"));
+    assert_false(is_same("10.0.0.1", "10.0.0.2"));
+    assert_false(is_same("::1", "127.0.0.1"));
+    assert_false(is_same("web1", "web2"));
+    assert_false(is_same("/x", "x"));
+    static const char *const near[] = { "127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1" };
+    static const char *const far[] = { "10.0.0.1", "::2", "localhost", "/x", "::ffff:1.127.0.0" };
+    for (size_t i = 0; i < COUNT_OF(near); i++) {
+        Address address = parsed(near[i]);
+        assert_true(address_is_loopback(&address));
+    }
+    for (size_t i = 0; i < COUNT_OF(far); i++) {
+        Address address = parsed(far[i]);
+        assert_false(address_is_loopback(&address));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_are_read_and_printed),
         cmocka_unit_test(anything_else_is_refused),
         cmocka_unit_test(one_network_of_ipv6_is_one_origin),
+        cmocka_unit_test(a_host_has_many_spellings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

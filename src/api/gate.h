@@ -1,0 +1,15 @@
+/* What every request from outside must pass before anybody looks at its address, and what every answer
+ * tells browsers. Loop thread. */
+#pragma once
+
+#include "api/api.h"
+
+/* Host and Origin are this server's (api/host_check.h), and nobody asks what pages elsewhere may do
+ * here: they may do nothing. Fails with the status to refuse it with. The Unix socket, which no browser
+ * reaches, takes everything. `allow`: what "Allow" is to say, or NULL. */
+MUST_CHECK bool gate_pass(const ApiSettings *settings, const HttpRequest *request, int *status,
+                          const char **allow, Error *err);
+
+/* Of answers of the API: for no cache, and for no browser to show, run or embed. */
+extern const HttpField gate_fields[];
+extern const uint32_t gate_field_count;

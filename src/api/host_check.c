@@ -1,0 +1,50 @@
+#include "api/host_check.h"
+
+#include "net/address.h"
+
+/* With one dot behind it a name is still the same. */
+static bool parse(Str text, Address *out)
+{
+    Error err;
+    size_t colon = str_find_last(text, STR(":"));
+    size_t end = colon == STR_NOT_FOUND ? text.len : colon;
+    if (end > 1 && text.data[end - 1] == '.') {
+        char copy[ADDRESS_HOST_MAX + 8];
+        if (text.len > sizeof copy) {
+            return false;
+        }
+        memcpy(copy, text.data, end - 1);
+        memcpy(copy + end - 1, text.data + end, text.len - end);
+        return address_parse(str_from(copy, text.len - 1), 0, out, &err) &&
+               out->kind == ADDRESS_NAME;
+    }
+    return address_parse(text, 0, out, &err) && out->kind != ADDRESS_UNIX;
+}
+
+bool host_is_own(const HostRules *rules, Str host)
+{
+    Address asked, own, name;
+    if (!parse(host, &asked)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < rules->name_count; i++) {
+        if (parse(rules->names[i], &name) && address_same_host(&asked, &name)) {
+            return true;
+        }
+    }
+    if (!parse(rules->own, &own)) {
+        return false;
+    }
+    return asked.kind == ADDRESS_IP
+               ? address_same_host(&asked, &own)
+               : str_eq_ignore_case(str_from_c(asked.host), STR("localhost")) &&
+                     address_is_loopback(&own);
+}
+
+/* Browsers leave out the port when it is that of HTTPS, in both fields alike. */
+bool origin_is_own(Str origin, Str host)
+{
+    Str scheme = STR("https://");
+    return str_starts(origin, scheme) &&
+           str_eq_ignore_case(str_from_offset(origin, scheme.len), host);
+}

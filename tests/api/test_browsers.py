@@ -1,0 +1,91 @@
+"""What browsers are told, and what pages of others cannot make them do."""
+
+import json
+
+import pytest
+
+# Of every answer.
+FIELDS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "strict-transport-security": "max-age=31536000",
+}
+
+
+def check_fields(answer):
+    for name, value in FIELDS.items():
+        assert answer.field(name) == value, name
+    policy = answer.field("content-security-policy")
+    assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+    assert not [name for name in answer.fields if name.startswith("access-control-")]
+
+
+PATHS = ["/v1/health", "/v1/tokens", "/v1/nope", "/v1//x", "/v1/health?x=1"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_answer_is_for_no_cache_and_no_frame(server, path):
+    for answer in (server.ask(path), server.ask(path, "--head"), server.ask(path, "-X", "PUT")):
+        check_fields(answer)
+        assert answer.field("cache-control") == "no-store"
+
+
+def test_answers_to_no_http_have_the_fields_too(server):
+    answer = server.ask("/v1/health", "-H", "Content-Length: nonsense")
+    assert answer.status == 400
+    check_fields(answer)
+
+
+def test_a_host_that_is_not_this_server_is_refused(server):
+    others = ("evil.example", f"evil.example:{server.port}", "[::1]", "127.0.0.2", "localhost.evil")
+    for host in others:
+        for path in ("/v1/health", "/", "/v1/nodes"):
+            answer = server.ask(path, "-H", f"Host: {host}")
+            assert (answer.status, answer.json()["code"]) == (421, "misdirected"), host
+            check_fields(answer)
+    for host in ("localhost", "LOCALHOST:1", "127.0.0.1", f"127.0.0.1:{server.port}"):
+        assert server.ask("/v1/health", "-H", f"Host: {host}").status == 200, host
+    # No browser comes that way.
+    assert server.ask("/v1/health", "-H", "Host: anything", local=True).status == 200
+
+
+def test_pages_of_others_may_ask_for_nothing(server):
+    preflight = ("-H", "Origin: https://evil.example", "-H", "Access-Control-Request-Method: PUT")
+    for args in ((), preflight):
+        for path in ("/v1/health", "/v1/nodes", "/v1/nope", "/"):
+            answer = server.ask(path, "-X", "OPTIONS", *args)
+            assert (answer.status, answer.json()["code"]) == (405, "method")
+            check_fields(answer)
+    answer = server.ask("/v1/health", "-H", "Origin: https://evil.example")
+    assert answer.status == 200
+    check_fields(answer)
+
+
+def test_pages_of_others_may_change_nothing(server):
+    own = f"https://127.0.0.1:{server.port}"
+    for origin in ("https://evil.example", "null", f"http://127.0.0.1:{server.port}", own + "1"):
+        answer = server.ask("/v1/join", "-H", f"Origin: {origin}", "--json", "{}")
+        assert (answer.status, answer.json()["code"]) == (403, "denied"), origin
+    # This one gets on: nobody can join here.
+    assert server.ask("/v1/join", "-H", f"Origin: {own}", "--json", "{}").status == 503
+
+
+def test_what_somebody_stored_is_never_a_page(server):
+    """A value is JSON inside JSON, whatever it looks like and whoever is asked for it."""
+    page = "<!doctype html><script>alert(1)</script>"
+    body = json.dumps({"value": page})
+    assert server.local("/v1/store?key=/page.html", "-X", "PUT", "--json", body)[0] == 200
+    for path in ("/v1/store?key=/page.html", "/v1/keys?prefix=/page"):
+        answer = server.ask(path, "-H", "Accept: text/html", local=True)
+        assert answer.status == 200
+        assert answer.field("content-type") == "application/json"
+        assert page in json.dumps(answer.json())
+        check_fields(answer)
+    # A text that comes back in an error.
+    answer = server.ask("/v1/store?key=%3Cscript%3E", "-H", "Accept: text/html", local=True)
+    assert answer.status == 404
+    assert answer.field("content-type") in ("application/json", "application/problem+json")
+    check_fields(answer)
