@@ -3,18 +3,21 @@
 #include <stdio.h>
 
 static const char scheme[] = "eden://";
-static const char middle[] = "/node/";
+static const char node_middle[] = "/node/";
+static const char user_middle[] = "/user/";
 
 _Static_assert(IDENTITY_URI_MAX ==
-                   sizeof scheme - 1 + sizeof middle - 1 + CLUSTER_NAME_MAX + NODE_NAME_MAX,
+                   sizeof scheme - 1 + sizeof node_middle - 1 + CLUSTER_NAME_MAX + NODE_NAME_MAX,
                "room for the longest identity");
+_Static_assert(sizeof user_middle == sizeof node_middle && USER_NAME_MAX == NODE_NAME_MAX,
+               "and for that of a user");
 
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || ascii_is_digit(c);
 }
 
-/* `what` is "node" or "cluster". The texts quote nothing of the name: it is somebody's bytes. */
+/* `what` is "node", "cluster" or "user". The texts quote nothing of the name: it is somebody's bytes. */
 static bool check_name(Str name, size_t max, bool dots, const char *what, Error *err)
 {
     if (name.len == 0) {
@@ -68,28 +71,65 @@ bool identity_make(Str cluster, Str node, Identity *out, Error *err)
     return true;
 }
 
-bool identity_parse(Str uri, Identity *out, Error *err)
+/* The two names of an identity, which are not checked yet. */
+static bool split(Str uri, const char *middle, const char *form, Str *cluster, Str *name,
+                  Error *err)
 {
-    Str start = str_from(scheme, sizeof scheme - 1), between = str_from(middle, sizeof middle - 1);
-    if (uri.len > IDENTITY_URI_MAX || !str_starts(uri, start)) {
-        return error_set(err, ERROR_INVALID, "an identity is written eden://CLUSTER/node/NAME");
-    }
+    Str start = str_from(scheme, sizeof scheme - 1), between = str_from_c(middle);
     Str rest = str_from_offset(uri, start.len);
     size_t slash = str_find(rest, STR("/"), 0);
-    if (slash == STR_NOT_FOUND || !str_starts(str_from_offset(rest, slash), between)) {
-        return error_set(err, ERROR_INVALID, "an identity is written eden://CLUSTER/node/NAME");
+    if (uri.len > IDENTITY_URI_MAX || !str_starts(uri, start) || slash == STR_NOT_FOUND ||
+        !str_starts(str_from_offset(rest, slash), between)) {
+        return error_set(err, ERROR_INVALID, "an identity is written %s", form);
     }
-    return identity_make(str_slice(rest, 0, slash), str_from_offset(rest, slash + between.len), out,
-                         err);
+    *cluster = str_slice(rest, 0, slash);
+    *name = str_from_offset(rest, slash + between.len);
+    return true;
+}
+
+bool identity_parse(Str uri, Identity *out, Error *err)
+{
+    Str cluster, name;
+    return split(uri, node_middle, "eden://CLUSTER/node/NAME", &cluster, &name, err) &&
+           identity_make(cluster, name, out, err);
 }
 
 void identity_uri(const Identity *identity, char out[IDENTITY_URI_MAX + 1])
 {
-    snprintf(out, IDENTITY_URI_MAX + 1, "%s%s%s%s", scheme, identity->cluster, middle,
+    snprintf(out, IDENTITY_URI_MAX + 1, "%s%s%s%s", scheme, identity->cluster, node_middle,
              identity->node);
 }
 
 bool identity_equal(const Identity *a, const Identity *b)
 {
     return strcmp(a->cluster, b->cluster) == 0 && strcmp(a->node, b->node) == 0;
+}
+
+bool user_name_check(Str name, Error *err)
+{
+    return check_name(name, USER_NAME_MAX, true, "user", err);
+}
+
+bool user_identity_make(Str cluster, Str user, UserIdentity *out, Error *err)
+{
+    if (!cluster_name_check(cluster, err) || !user_name_check(user, err)) {
+        return false;
+    }
+    *out = (UserIdentity){ 0 };
+    memcpy(out->cluster, cluster.data, cluster.len);
+    memcpy(out->user, user.data, user.len);
+    return true;
+}
+
+bool user_identity_parse(Str uri, UserIdentity *out, Error *err)
+{
+    Str cluster, name;
+    return split(uri, user_middle, "eden://CLUSTER/user/NAME", &cluster, &name, err) &&
+           user_identity_make(cluster, name, out, err);
+}
+
+void user_identity_uri(const UserIdentity *identity, char out[IDENTITY_URI_MAX + 1])
+{
+    snprintf(out, IDENTITY_URI_MAX + 1, "%s%s%s%s", scheme, identity->cluster, user_middle,
+             identity->user);
 }

@@ -1,8 +1,13 @@
 #include "cluster/cluster_keys.h"
 
-static Str object(Arena *arena, Str prefix, Str kind, Str name)
+Str cluster_key_object(Arena *arena, Str prefix, Str kind, Str name)
 {
     return key_make(arena, prefix, KEY_OBJECT, (Str[]){ kind, name }, 2);
+}
+
+Str cluster_key_object_all(Arena *arena, Str prefix, Str kind)
+{
+    return key_make_prefix(arena, prefix, KEY_OBJECT, &kind, 1);
 }
 
 Str cluster_key_node(Arena *arena, Str prefix, Str name)
@@ -57,53 +62,116 @@ Str cluster_key_orders(Arena *arena, Str prefix, Str name)
 
 Str cluster_key_joining(Arena *arena, Str prefix, Str name)
 {
-    return object(arena, prefix, STR("joining"), name);
+    return cluster_key_object(arena, prefix, STR("joining"), name);
 }
 
 Str cluster_key_joining_all(Arena *arena, Str prefix)
 {
-    Str kind = STR("joining");
-    return key_make_prefix(arena, prefix, KEY_OBJECT, &kind, 1);
+    return cluster_key_object_all(arena, prefix, STR("joining"));
 }
 
 Str cluster_key_token(Arena *arena, Str prefix, Str id)
 {
-    return object(arena, prefix, STR("token"), id);
+    return cluster_key_object(arena, prefix, STR("token"), id);
 }
 
 Str cluster_key_token_all(Arena *arena, Str prefix)
 {
-    Str kind = STR("token");
-    return key_make_prefix(arena, prefix, KEY_OBJECT, &kind, 1);
+    return cluster_key_object_all(arena, prefix, STR("token"));
 }
 
 Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce)
 {
-    return object(arena, prefix, STR("join-nonce"), nonce);
+    return cluster_key_object(arena, prefix, STR("join-nonce"), nonce);
 }
 
 Str cluster_key_revocations(Arena *arena, Str prefix)
 {
-    return object(arena, prefix, STR("pki"), STR("revocations"));
+    return cluster_key_object(arena, prefix, STR("pki"), STR("revocations"));
 }
 
 Str cluster_key_trust(Arena *arena, Str prefix)
 {
-    return object(arena, prefix, STR("pki"), STR("trust"));
+    return cluster_key_object(arena, prefix, STR("pki"), STR("trust"));
 }
 
 Str cluster_key_rotation(Arena *arena, Str prefix)
 {
-    return object(arena, prefix, STR("pki"), STR("rotation"));
+    return cluster_key_object(arena, prefix, STR("pki"), STR("rotation"));
 }
 
 Str cluster_key_without(Arena *arena, Str prefix, Str name)
 {
-    return object(arena, prefix, STR("pki-without"), name);
+    return cluster_key_object(arena, prefix, STR("pki-without"), name);
 }
 
 Str cluster_key_without_all(Arena *arena, Str prefix)
 {
-    Str kind = STR("pki-without");
-    return key_make_prefix(arena, prefix, KEY_OBJECT, &kind, 1);
+    return cluster_key_object_all(arena, prefix, STR("pki-without"));
+}
+
+Str cluster_key_role(Arena *arena, Str prefix, Str name)
+{
+    return cluster_key_object(arena, prefix, STR("role"), name);
+}
+
+Str cluster_key_role_all(Arena *arena, Str prefix)
+{
+    return cluster_key_object_all(arena, prefix, STR("role"));
+}
+
+Str cluster_key_access_token(Arena *arena, Str prefix, Str id)
+{
+    return cluster_key_object(arena, prefix, STR("access-token"), id);
+}
+
+Str cluster_key_access_token_all(Arena *arena, Str prefix)
+{
+    return cluster_key_object_all(arena, prefix, STR("access-token"));
+}
+
+Str cluster_key_user_certificate(Arena *arena, Str prefix, Str serial)
+{
+    return cluster_key_object(arena, prefix, STR("user-certificate"), serial);
+}
+
+Str cluster_key_user_certificate_all(Arena *arena, Str prefix)
+{
+    return cluster_key_object_all(arena, prefix, STR("user-certificate"));
+}
+
+Str cluster_key_browser(Arena *arena, Str prefix, Str hash)
+{
+    return key_make(arena, prefix, KEY_BROWSER, &hash, 1);
+}
+
+Str cluster_key_browser_all(Arena *arena, Str prefix)
+{
+    return key_make_prefix(arena, prefix, KEY_BROWSER, NULL, 0);
+}
+
+Str cluster_key_audit(Arena *arena, Str prefix, uint64_t sequence)
+{
+    Str part = key_sequence(arena, sequence);
+    return key_make(arena, prefix, KEY_AUDIT, &part, 1);
+}
+
+Str cluster_key_audit_all(Arena *arena, Str prefix)
+{
+    return key_make_prefix(arena, prefix, KEY_AUDIT, NULL, 0);
+}
+
+Str cluster_key_audit_head(Arena *arena, Str prefix)
+{
+    return key_make(arena, prefix, KEY_AUDIT_HEAD, NULL, 0);
+}
+
+Str cluster_key_idempotency(Arena *arena, Str prefix, Str request)
+{
+    return key_make(arena, prefix, KEY_IDEMPOTENCY, &request, 1);
+}
+
+Str cluster_key_idempotency_all(Arena *arena, Str prefix)
+{
+    return key_make_prefix(arena, prefix, KEY_IDEMPOTENCY, NULL, 0);
 }

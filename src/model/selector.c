@@ -124,8 +124,13 @@ static bool is_plain(Str text)
     return true;
 }
 
-static const Selector *parse_expression(Parser *p, Str term)
+static const Selector *parse_expression(Parser *p, size_t start, Str term)
 {
+    if (p->templates == NULL) {
+        complain(p, start, term.len, "only names and labels can be selected by here")->hint =
+            STR("write 'web*' or 'role=web'");
+        return NULL;
+    }
     Selector *selector = new_selector(p, SELECTOR_EXPRESSION);
     selector->expression = (Dynamic){ .kind = DYNAMIC_EXPRESSION, .value = p->place };
     const Source *source = sources_get(p->sources, p->place.source);
@@ -225,7 +230,7 @@ static const Selector *parse_term(Parser *p)
         problem->hint = STR("write 'or' or 'and' between its parts");
         return NULL;
     }
-    return parse_expression(p, term);
+    return parse_expression(p, start, term);
 }
 
 static const Selector *parse_or(Parser *p);

@@ -16,24 +16,23 @@ static void put_hex(const uint8_t *bytes, size_t count, char *out)
 
 /* The only alternative name, when it is a URI of ours. A certificate with further names speaks for
  * several, and so for nobody. */
-static bool read_identity(const X509 *certificate, Identity *out)
+static void read_identity(const X509 *certificate, TlsPeer *out)
 {
     int critical;
     /* NULL also when the extension stands there twice. */
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, &critical, NULL);
-    bool found = false;
     if (names != NULL && sk_GENERAL_NAME_num(names) == 1) {
         const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, 0);
         if (name->type == GEN_URI) {
-            const ASN1_IA5STRING *uri = name->d.uniformResourceIdentifier;
+            const ASN1_IA5STRING *text = name->d.uniformResourceIdentifier;
+            Str uri = str_from((const char *)ASN1_STRING_get0_data(text),
+                               (size_t)ASN1_STRING_length(text));
             Error ignored;
-            found = identity_parse(
-                str_from((const char *)ASN1_STRING_get0_data(uri), (size_t)ASN1_STRING_length(uri)),
-                out, &ignored);
+            out->has_identity = identity_parse(uri, &out->identity, &ignored);
+            out->has_user = !out->has_identity && user_identity_parse(uri, &out->user, &ignored);
         }
     }
     GENERAL_NAMES_free(names);
-    return found;
 }
 
 static int64_t read_time(const ASN1_TIME *time)
@@ -49,7 +48,7 @@ static void read_certificate(const X509 *certificate, TlsPeer *out)
 {
     ERR_clear_error();
     out->has_certificate = true;
-    out->has_identity = read_identity(certificate, &out->identity);
+    read_identity(certificate, out);
     out->not_before_s = read_time(X509_get0_notBefore(certificate));
     out->not_after_s = read_time(X509_get0_notAfter(certificate));
     const ASN1_INTEGER *serial = X509_get0_serialNumber(certificate);

@@ -130,18 +130,18 @@ static bool set_life(CertificateDraft *draft, const Certificate *ca, int64_t now
     return true;
 }
 
-static bool is_ca_of(const Certificate *ca, const char *cluster)
+static bool check_issuer(const Certificate *ca, const char *cluster, Error *err)
 {
     char common_name[COMMON_NAME_MAX + 1];
     make_common_name("eden", cluster, common_name);
-    return str_starts(ca->subject, STR("CN=")) &&
-           str_eq_c(str_from_offset(ca->subject, 3), common_name);
+    return (str_starts(ca->subject, STR("CN=")) &&
+            str_eq_c(str_from_offset(ca->subject, 3), common_name)) ||
+           error_set(err, ERROR_INVALID, "the CA '%" STR_FMT "' is not that of cluster '%s'",
+                     STR_ARG(ca->subject), cluster);
 }
 
-static bool add_identity(GENERAL_NAMES *names, const Identity *identity)
+static bool add_uri(GENERAL_NAMES *names, const char *uri)
 {
-    char uri[IDENTITY_URI_MAX + 1];
-    identity_uri(identity, uri);
     AUTO(GENERAL_NAME) *name = GENERAL_NAME_new();
     ASN1_IA5STRING *text = ASN1_IA5STRING_new();
     if (name == NULL || text == NULL || ASN1_STRING_set(text, uri, -1) != 1) {
@@ -156,6 +156,19 @@ static bool add_identity(GENERAL_NAMES *names, const Identity *identity)
     return true;
 }
 
+/* With the URI as the one name of whom it is for. */
+static bool sign_for(Arena *arena, CertificateDraft *draft, const char *uri, const Credential *ca,
+                     Certificate *out, Error *err)
+{
+    crypto_begin();
+    AUTO(GENERAL_NAMES) *names = sk_GENERAL_NAME_new_null();
+    if (names == NULL || !add_uri(names, uri)) {
+        return crypto_fail(err, ERROR_OS, "cannot write an identity");
+    }
+    draft->names = names;
+    return certificate_sign(arena, draft, ca->key, &ca->chain.items[0], out, err);
+}
+
 bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, Certificate *out,
                    Error *err)
 {
@@ -166,9 +179,8 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
         !enrolment_check(grant->enrolment, err)) {
         return false;
     }
-    if (!is_ca_of(issuer, checked.cluster)) {
-        return error_set(err, ERROR_INVALID, "the CA '%" STR_FMT "' is not that of cluster '%s'",
-                         STR_ARG(issuer->subject), checked.cluster);
+    if (!check_issuer(issuer, checked.cluster, err)) {
+        return false;
     }
     char common_name[COMMON_NAME_MAX + 1];
     make_common_name("node", checked.node, common_name);
@@ -183,14 +195,35 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
     if (!set_life(&draft, issuer, grant->now_ms, life_ms, err)) {
         return false;
     }
-    crypto_begin();
-    AUTO(GENERAL_NAMES) *names = sk_GENERAL_NAME_new_null();
-    if (names == NULL || !add_identity(names, &checked)) {
-        return crypto_fail(err, ERROR_OS, "cannot write an identity");
-    }
-    draft.names = names;
-    return certificate_sign(arena, &draft, ca->key, issuer, out, err) ||
+    char uri[IDENTITY_URI_MAX + 1];
+    identity_uri(&checked, uri);
+    return sign_for(arena, &draft, uri, ca, out, err) ||
            error_wrap(err, "node '%s'", checked.node);
+}
+
+bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, Certificate *out,
+                   Error *err)
+{
+    const Certificate *issuer = &ca->chain.items[0];
+    UserIdentity checked;
+    if (!user_identity_make(str_from_c(grant->identity.cluster), str_from_c(grant->identity.user),
+                            &checked, err) ||
+        !check_issuer(issuer, checked.cluster, err)) {
+        return false;
+    }
+    if (grant->life_ms > USER_LIFE_MAX_MS) {
+        return error_set(err, ERROR_INVALID, "the certificate of a user lives a year at most");
+    }
+    char common_name[COMMON_NAME_MAX + 1], uri[IDENTITY_URI_MAX + 1];
+    make_common_name("user", checked.user, common_name);
+    CertificateDraft draft = { .common_name = common_name, .key = grant->key, .for_client = true };
+    int64_t life_ms = grant->life_ms == 0 ? USER_LIFE_MS : grant->life_ms;
+    if (!set_life(&draft, issuer, grant->now_ms, life_ms, err)) {
+        return false;
+    }
+    user_identity_uri(&checked, uri);
+    return sign_for(arena, &draft, uri, ca, out, err) ||
+           error_wrap(err, "user '%s'", checked.user);
 }
 
 bool ca_renew_node(Arena *arena, const Credential *ca, const Identity *identity, Str serial,

@@ -64,22 +64,23 @@ static Str read_subject(Arena *arena, const X509 *x)
 }
 
 /* The identity, if there is exactly one extension with exactly one name, which is one. */
-static bool read_identity(const X509 *x, Identity *out)
+static void read_identity(const X509 *x, Certificate *out)
 {
     int critical = 0;
     AUTO(GENERAL_NAMES) *names = X509_get_ext_d2i(x, NID_subject_alt_name, &critical, NULL);
     if (names == NULL || sk_GENERAL_NAME_num(names) != 1) {
-        return false;
+        return;
     }
     const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, 0);
     if (name->type != GEN_URI) {
-        return false;
+        return;
     }
-    const ASN1_IA5STRING *uri = name->d.uniformResourceIdentifier;
+    const ASN1_IA5STRING *text = name->d.uniformResourceIdentifier;
+    Str uri =
+        str_from((const char *)ASN1_STRING_get0_data(text), (size_t)ASN1_STRING_length(text));
     Error ignored;
-    return identity_parse(
-        str_from((const char *)ASN1_STRING_get0_data(uri), (size_t)ASN1_STRING_length(uri)), out,
-        &ignored);
+    out->has_identity = identity_parse(uri, &out->identity, &ignored);
+    out->has_user = !out->has_identity && user_identity_parse(uri, &out->user, &ignored);
 }
 
 static void read_uses(X509 *x, Certificate *out)
@@ -121,9 +122,11 @@ bool certificate_parse(Arena *arena, Str der, Certificate *out, Error *err)
     p256_public_pin(&read.key, &read.pin);
     read.subject = read_subject(arena, x);
     read_uses(x, &read);
-    if (!read.is_ca && strlen(read.serial) == SERIAL_OURS && read_identity(x, &read.identity)) {
+    if (!read.is_ca && strlen(read.serial) == SERIAL_OURS) {
+        read_identity(x, &read);
+    }
+    if (read.has_identity) {
         memcpy(read.enrolment, read.serial, ENROLMENT_TEXT);
-        read.has_identity = true;
     }
     *out = read;
     return crypto_done();

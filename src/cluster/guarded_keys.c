@@ -1,0 +1,40 @@
+#include "cluster/guarded_keys.h"
+
+#include "cluster/cluster_keys.h"
+#include "store/store.h"
+
+/* Whether the range has a key in [first, last). */
+static bool meets(Str key, Str end, Str first, Str last)
+{
+    if (end.len == 0) {
+        return str_compare(key, first) >= 0 && str_compare(key, last) < 0;
+    }
+    bool begins_before = str_compare(key, last) < 0;
+    bool ends_behind = str_eq(end, STORE_ALL) || str_compare(end, first) > 0;
+    return begins_before && ends_behind;
+}
+
+bool guarded_keys_check(Str prefix, Str key, Str end, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const Str guarded[] = {
+        cluster_key_audit_all(&arena, prefix),
+        cluster_key_audit_head(&arena, prefix),
+        cluster_key_access_token_all(&arena, prefix),
+        cluster_key_user_certificate_all(&arena, prefix),
+        cluster_key_role_all(&arena, prefix),
+        cluster_key_browser_all(&arena, prefix),
+        cluster_key_idempotency_all(&arena, prefix),
+    };
+    for (size_t i = 0; i < COUNT_OF(guarded); i++) {
+        if (meets(key, end, guarded[i], store_prefix_end(&arena, guarded[i]))) {
+            return error_set(err, ERROR_DENIED,
+                             "what is below %" STR_FMT
+                             " is not changed as keys, by nobody: it says "
+                             "who may do what, and who did",
+                             STR_ARG(guarded[i]));
+        }
+    }
+    return true;
+}

@@ -1,0 +1,21 @@
+#include "cluster/principal.h"
+
+#include <stdio.h>
+
+DEFINE_ENUM_NAMES(PrincipalKind,
+                  principal_kind, [PRINCIPAL_LOCAL] = "local", [PRINCIPAL_TOKEN] = "token",
+                  [PRINCIPAL_CERTIFICATE] = "certificate", [PRINCIPAL_SESSION] = "session")
+
+void principal_local(Str user, uint32_t uid, Principal *out)
+{
+    *out = (Principal){ .kind = PRINCIPAL_LOCAL, .roles = "admin" };
+    Str name = str_slice(user, 0, PRINCIPAL_NAME_MAX - 20);
+    if (name.len == 0) {
+        snprintf(out->name, sizeof out->name, "uid %u", uid);
+        snprintf(out->who, sizeof out->who, "uid %u", uid);
+    } else {
+        snprintf(out->name, sizeof out->name, "%" STR_FMT, STR_ARG(name));
+        snprintf(out->who, sizeof out->who, "%" STR_FMT " (uid %u)", STR_ARG(name), uid);
+    }
+    snprintf(out->credential, sizeof out->credential, "local:%u", uid);
+}
