@@ -2,7 +2,8 @@
  *
  * What two readers of one message could take differently is refused, because somebody between us
  * and the other side may take it the other way: lines end with CR LF only, nothing is folded, a
- * body has one length or is chunked, and everything is bounded. */
+ * body has one length or is chunked, chunks have a size and nothing else around them, and everything
+ * is bounded. docs/http-parser.md has the list, beside what another parser takes. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,10 +35,11 @@ typedef struct Http1Header {
 } Http1Header;
 
 typedef struct Http1Head {
-    Str method; /* of a request */
-    Str path;   /* of a request: begins with '/', still encoded; "*" of OPTIONS */
-    Str query;  /* of a request: behind '?', without it */
-    int status; /* of a response */
+    Str method;    /* of a request */
+    Str path;      /* of a request: begins with '/', still encoded; "*" of OPTIONS */
+    Str query;     /* of a request: behind '?', without it */
+    Str authority; /* of a request: the host in its address, which Host has too; mostly empty */
+    int status;    /* of a response */
     Http1Header headers[HTTP1_HEADERS_MAX];
     uint32_t header_count;
     Http1Body body;
@@ -70,7 +72,6 @@ typedef struct Http1Reader {
     uint8_t state;
     uint64_t left;  /* of the body or chunk */
     uint64_t taken; /* of the body */
-    size_t trailer; /* bytes of lines behind the last chunk */
 } Http1Reader;
 
 void http1_reader_init(Http1Reader *reader, Http1Kind kind, uint64_t body_max);

@@ -4,8 +4,7 @@
 #include <string.h>
 
 enum {
-    LINE_MAX_BYTES = 1024, /* around chunks */
-    TRAILER_MAX = 4096,
+    LINE_MAX_BYTES = 64, /* around chunks */
     LENGTH_DIGITS_MAX = 18,
     CHUNK_DIGITS_MAX = 12
 };
@@ -26,16 +25,23 @@ enum {
 /* --- Characters ------------------------------------------------------------------------------ */
 
 /* tchar of RFC 9110. */
-static bool is_token_char(char c)
-{
-    return ascii_is_alpha(c) || ascii_is_digit(c) ||
-           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
-}
+static const bool token_chars[256] = {
+    ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['!'] = true,  ['#'] = true,
+    ['$'] = true,         ['%'] = true,         ['&'] = true,         ['\''] = true, ['*'] = true,
+    ['+'] = true,         ['-'] = true,         ['.'] = true,         ['^'] = true,  ['_'] = true,
+    ['`'] = true,         ['|'] = true,         ['~'] = true,
+};
 
-static bool is_token(Str text)
+/* Of a name, an address or a port. */
+static const bool host_chars[256] = {
+    ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['-'] = true, ['.'] = true,
+    ['_'] = true,         [':'] = true,         ['['] = true,         [']'] = true,
+};
+
+static bool is_made_of(Str text, const bool chars[256])
 {
     for (size_t i = 0; i < text.len; i++) {
-        if (!is_token_char(text.data[i])) {
+        if (!chars[(unsigned char)text.data[i]]) {
             return false;
         }
     }
@@ -81,6 +87,17 @@ static bool parse_length(Str text, uint64_t *out)
     return true;
 }
 
+/* Whether a tab stands between the value of a field and the end of its line. That is allowed, but there
+ * are readers to whom it makes a length none. */
+static bool has_tab_behind(Str value)
+{
+    const char *c = value.data + value.len;
+    while (*c == ' ') {
+        c++;
+    }
+    return *c == '\t';
+}
+
 /* --- Failures -------------------------------------------------------------------------------- */
 
 PRINTF_LIKE(5, 6)
@@ -115,21 +132,52 @@ static bool read_version(Http1Reader *reader, Str text, bool *newer, Error *err)
     return true;
 }
 
+/* What there is a meaning for. Others might tell what follows them apart in another way, as CONNECT
+ * does. */
+static bool is_known_method(Str method)
+{
+    static const char *const methods[] = { "GET",   "POST",   "PUT",    "HEAD",
+                                           "PATCH", "DELETE", "OPTIONS" };
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        if (str_eq_c(method, methods[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Cuts "http://host" off; what is not of that form stays as it is. */
+static void cut_authority(Http1Head *head, Str *target)
+{
+    size_t scheme = str_find(*target, STR("://"), 0);
+    Str name = str_slice(*target, 0, scheme);
+    if (scheme == STR_NOT_FOUND ||
+        (!str_eq_ignore_case(name, STR("http")) && !str_eq_ignore_case(name, STR("https")))) {
+        return;
+    }
+    Str rest = str_from_offset(*target, scheme + 3);
+    size_t path = str_find(rest, STR("/"), 0);
+    Str authority = str_slice(rest, 0, path);
+    if (is_made_of(authority, host_chars)) {
+        head->authority = authority;
+        *target = path == STR_NOT_FOUND ? STR("/") : str_from_offset(rest, path);
+    }
+}
+
 /* "/path?query", "http://host/path?query" or "*". */
 static bool read_target(Http1Reader *reader, Str target, Error *err)
 {
     Http1Head *head = &reader->head;
     for (size_t i = 0; i < target.len; i++) {
-        if ((unsigned char)target.data[i] <= ' ' || (unsigned char)target.data[i] >= 0x7f ||
-            target.data[i] == '#') {
+        if ((unsigned char)target.data[i] < ' ' || (unsigned char)target.data[i] >= 0x7f) {
             return refuse_bad(reader, err, "an address with characters that must be encoded");
         }
+        if (target.data[i] == '#') {
+            return refuse_bad(reader, err, "an address with a fragment");
+        }
     }
-    size_t scheme = str_find(target, STR("://"), 0);
-    if (scheme != STR_NOT_FOUND && ascii_is_alpha(target.data[0])) {
-        target = str_from_offset(target, scheme + 3);
-        size_t path = str_find(target, STR("/"), 0);
-        target = path == STR_NOT_FOUND ? STR("/") : str_from_offset(target, path);
+    if (!str_starts(target, STR("/"))) {
+        cut_authority(head, &target);
     }
     bool is_all = str_eq(target, STR("*")) && str_eq(head->method, STR("OPTIONS"));
     if (!is_all && !str_starts(target, STR("/"))) {
@@ -145,14 +193,21 @@ static bool read_request_line(Http1Reader *reader, Str line, bool *newer, Error 
 {
     size_t first = str_find(line, STR(" "), 0), last = str_find_last(line, STR(" "));
     if (first == STR_NOT_FOUND || first == last) {
-        return refuse_bad(reader, err, "the first line is none of HTTP");
+        return refuse_bad(reader, err, "a request without a version");
     }
     reader->head.method = str_slice(line, 0, first);
-    if (!is_token(reader->head.method)) {
+    if (!is_made_of(reader->head.method, token_chars)) {
         return refuse_bad(reader, err, "the method is no word");
     }
+    if (!is_known_method(reader->head.method)) {
+        return refuse(reader, 501, err, ERROR_INVALID, "no valid HTTP: a method that is not known");
+    }
+    Str target = str_slice(line, first + 1, last);
+    if (target.len == 0 || str_find(target, STR(" "), 0) != STR_NOT_FOUND) {
+        return refuse_bad(reader, err, "blanks in the first line");
+    }
     return read_version(reader, str_from_offset(line, last + 1), newer, err) &&
-           read_target(reader, str_slice(line, first + 1, last), err);
+           read_target(reader, target, err);
 }
 
 static bool read_status_line(Http1Reader *reader, Str line, bool *newer, Error *err)
@@ -179,9 +234,14 @@ static bool read_field(Http1Reader *reader, Str line, Error *err)
 {
     Http1Head *head = &reader->head;
     size_t colon = str_find(line, STR(":"), 0);
-    if (colon == STR_NOT_FOUND || !is_token(str_slice(line, 0, colon))) {
-        /* Also a blank before the colon, and a line that goes on with the one before. */
-        return refuse_bad(reader, err, "a header without a name");
+    if (line.data[0] == ' ' || line.data[0] == '\t') {
+        return refuse_bad(reader, err, "a header on more than one line");
+    }
+    if (colon == 0) {
+        return refuse_bad(reader, err, "a header with an empty name");
+    }
+    if (colon == STR_NOT_FOUND || !is_made_of(str_slice(line, 0, colon), token_chars)) {
+        return refuse_bad(reader, err, "a header without a name"); /* also a blank behind it */
     }
     Str value = trim_blanks(str_from_offset(line, colon + 1));
     if (!is_field_text(value)) {
@@ -243,8 +303,13 @@ static bool judge_body(Http1Reader *reader, bool newer, Error *err)
     Http1Head *head = &reader->head;
     uint32_t lengths = count_fields(head, "Content-Length");
     uint32_t encodings = count_fields(head, "Transfer-Encoding");
+    if (encodings > 0 && http1_find(head, "Transfer-Encoding")->len == 0) {
+        return refuse_bad(reader, err, "an encoding without a name");
+    }
     if (lengths + encodings > 1) {
-        return refuse_bad(reader, err, "more than one length of the body");
+        return refuse_bad(reader, err,
+                          lengths > 0 ? "more than one length of the body"
+                                      : "more than one encoding of the body");
     }
     if (encodings > 0) {
         if (!newer || !str_eq_ignore_case(*http1_find(head, "Transfer-Encoding"), STR("chunked"))) {
@@ -253,7 +318,11 @@ static bool judge_body(Http1Reader *reader, bool newer, Error *err)
         }
         head->body = HTTP1_BODY_CHUNKED;
     } else if (lengths > 0) {
-        if (!parse_length(*http1_find(head, "Content-Length"), &head->length)) {
+        Str length = *http1_find(head, "Content-Length");
+        if (length.len > LENGTH_DIGITS_MAX) {
+            return refuse_bad(reader, err, "a length with too many digits");
+        }
+        if (!parse_length(length, &head->length) || has_tab_behind(length)) {
             return refuse_bad(reader, err, "a length that is no number");
         }
         head->body = head->length > 0 ? HTTP1_BODY_LENGTH : HTTP1_BODY_NONE;
@@ -270,20 +339,39 @@ static bool judge_body(Http1Reader *reader, bool newer, Error *err)
     return true;
 }
 
+/* Who is asked: once, and the same wherever it is said. */
+static bool judge_host(Http1Reader *reader, bool newer, Error *err)
+{
+    const Http1Head *head = &reader->head;
+    uint32_t hosts = count_fields(head, "Host");
+    if (hosts > 1 || (hosts == 0 && newer)) {
+        return refuse_bad(reader, err, hosts > 1 ? "more than one host" : "no host");
+    }
+    if (hosts == 0) {
+        return true;
+    }
+    Str host = *http1_find(head, "Host");
+    if (!is_made_of(host, host_chars)) {
+        return refuse_bad(reader, err, "a host that is none");
+    }
+    if (head->authority.len > 0 && !str_eq_ignore_case(head->authority, host)) {
+        return refuse_bad(reader, err, "one host in the address, another in the headers");
+    }
+    return true;
+}
+
 static bool judge_head(Http1Reader *reader, bool newer, Error *err)
 {
     Http1Head *head = &reader->head;
-    if (reader->kind == HTTP1_REQUEST) {
-        uint32_t hosts = count_fields(head, "Host");
-        if (hosts > 1 || (hosts == 0 && newer)) {
-            return refuse_bad(reader, err, hosts > 1 ? "more than one host" : "no host");
-        }
+    if (reader->kind == HTTP1_REQUEST && !judge_host(reader, newer, err)) {
+        return false;
     }
     if (!judge_body(reader, newer, err)) {
         return false;
     }
     head->is_newer = newer;
     head->keep_alive = newer && !has_word(head, "Connection", STR("close")) &&
+                       !has_word(head, "Proxy-Connection", STR("close")) &&
                        head->body != HTTP1_BODY_UNTIL_CLOSE;
     const Str *expect = http1_find(head, "Expect");
     head->expects_continue =
@@ -317,21 +405,29 @@ static bool parse_head(Http1Reader *reader, Error *err)
 /* Moves bytes to `line` up to the end of a line. A CR stands before an LF and nowhere else. */
 static bool take_line(Http1Reader *reader, Buf *line, Str *bytes, bool *whole, Error *err)
 {
-    *whole = false;
-    while (bytes->len > 0 && !*whole) {
-        char c = bytes->data[0];
-        bool after_cr = line->len > 0 && line->data[line->len - 1] == '\r';
-        if (after_cr != (c == '\n') || c == '\0') {
-            return refuse_bad(reader, err, "a line that does not end with CR LF");
-        }
-        buf_put_char(line, c);
-        if (line->overflow) {
-            return refuse(reader, 431, err, ERROR_LIMIT, "more than %zu bytes around the body",
-                          line->max);
-        }
-        *bytes = str_from_offset(*bytes, 1);
-        *whole = c == '\n';
+    const char *end = bytes->len == 0 ? NULL : memchr(bytes->data, '\n', bytes->len);
+    Str piece = str_slice(*bytes, 0, end == NULL ? bytes->len : (size_t)(end - bytes->data) + 1);
+    Str text = str_slice(piece, 0, end == NULL ? piece.len : piece.len - 1); /* without the LF */
+    *whole = end != NULL;
+    if (piece.len == 0) {
+        return true;
     }
+    bool after_cr = line->len > 0 && line->data[line->len - 1] == '\r';
+    const char *cr = text.len == 0 ? NULL : memchr(text.data, '\r', text.len);
+    bool cr_is_last = cr != NULL && cr == text.data + text.len - 1;
+    bool ends_well = !*whole || (text.len == 0 ? after_cr : cr_is_last);
+    if (text.len > 0 && memchr(text.data, '\0', text.len) != NULL) {
+        return refuse_bad(reader, err, "a zero byte in a line");
+    }
+    if ((after_cr && text.len > 0) || (cr != NULL && !cr_is_last) || !ends_well) {
+        return refuse_bad(reader, err, "a line that does not end with CR LF");
+    }
+    buf_put(line, piece);
+    if (line->overflow) {
+        return refuse(reader, 431, err, ERROR_LIMIT, "more than %zu bytes around the body",
+                      line->max);
+    }
+    *bytes = str_from_offset(*bytes, piece.len);
     return true;
 }
 
@@ -340,7 +436,6 @@ static void begin_message(Http1Reader *reader)
     buf_reset(&reader->text);
     reader->head = (Http1Head){ 0 };
     reader->taken = 0;
-    reader->trailer = 0;
     reader->state = STATE_HEAD;
 }
 
@@ -413,28 +508,20 @@ static bool read_chunk_size(Http1Reader *reader, Str line, Error *err)
             return refuse_bad(reader, err, "a chunk that is too large");
         }
     }
-    /* Extensions mean nothing to us. */
-    if (digits == 0 || (digits < line.len && line.data[digits] != ';') || !is_field_text(line)) {
+    if (digits == 0) {
         return refuse_bad(reader, err, "a chunk without a size");
+    }
+    /* Extensions mean nothing to anybody, and readers differ in where they end. */
+    if (digits < line.len) {
+        return refuse_bad(reader, err, "more than a size before a chunk");
     }
     reader->left = size;
     reader->state = size == 0 ? STATE_TRAILER : STATE_CHUNK;
     return true;
 }
 
-/* Fields behind the last chunk are read past. */
-static bool read_trailer(Http1Reader *reader, Str line, Error *err)
-{
-    reader->trailer += line.len + 2;
-    if (reader->trailer > TRAILER_MAX) {
-        return refuse(reader, 431, err, ERROR_LIMIT, "more than %d bytes behind a body",
-                      TRAILER_MAX);
-    }
-    reader->state = line.len == 0 ? STATE_OVER : STATE_TRAILER;
-    return true;
-}
-
-/* Lines around the chunks: sizes, what ends a chunk, fields behind the last. */
+/* Lines around the chunks: sizes, what ends a chunk, what ends the last one. Fields behind that one
+ * would have to be merged into the head that was acted upon already. */
 static bool take_around_chunks(Http1Reader *reader, Str *bytes, Error *err)
 {
     bool whole;
@@ -448,12 +535,12 @@ static bool take_around_chunks(Http1Reader *reader, Str *bytes, Error *err)
     bool ok = true;
     if (reader->state == STATE_CHUNK_LINE) {
         ok = read_chunk_size(reader, line, err);
-    } else if (reader->state == STATE_TRAILER) {
-        ok = read_trailer(reader, line, err);
     } else if (line.len > 0) {
-        ok = refuse_bad(reader, err, "a chunk longer than its size");
+        ok = refuse_bad(reader, err,
+                        reader->state == STATE_TRAILER ? "headers behind the body"
+                                                       : "a chunk longer than its size");
     } else {
-        reader->state = STATE_CHUNK_LINE;
+        reader->state = reader->state == STATE_TRAILER ? STATE_OVER : STATE_CHUNK_LINE;
     }
     buf_reset(&reader->line);
     return ok;

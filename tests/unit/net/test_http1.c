@@ -82,8 +82,9 @@ static void expect(Http1Kind kind, Str bytes, const char *wanted)
 static void requests_are_read(void **state)
 {
     expect(HTTP1_REQUEST, STR("GET / HTTP/1.1\r\n" HOST "\r\n"), "GET / [] Host=a none <>\n");
-    expect(HTTP1_REQUEST, STR("GET /a%20b?c=d&e HTTP/1.1\r\nhOST:\t a b \t\r\nX:\r\n\r\n"),
-           "GET /a%20b [c=d&e] hOST=a b X= none <>\n");
+    expect(HTTP1_REQUEST,
+           STR("GET /a%20b?c=d&e HTTP/1.1\r\nhOST:\t a \t\r\nX: b \t c \r\nY:\r\n\r\n"),
+           "GET /a%20b [c=d&e] hOST=a X=b \t c Y= none <>\n");
     expect(HTTP1_REQUEST, STR("OPTIONS * HTTP/1.1\r\n" HOST "\r\n"),
            "OPTIONS * [] Host=a none <>\n");
     expect(HTTP1_REQUEST, STR("GET http://a/b?c HTTP/1.1\r\n" HOST "\r\n"),
@@ -93,6 +94,10 @@ static void requests_are_read(void **state)
     expect(HTTP1_REQUEST, STR("GET / HTTP/1.0\r\n\r\n"), "GET / [] none, close <>\n");
     expect(HTTP1_REQUEST, STR("GET / HTTP/1.1\r\n" HOST "Connection: x, Close\r\n\r\n"),
            "GET / [] Host=a Connection=x, Close none, close <>\n");
+    expect(HTTP1_REQUEST, STR("GET / HTTP/1.1\r\n" HOST "Proxy-Connection: close\r\n\r\n"),
+           "GET / [] Host=a Proxy-Connection=close none, close <>\n");
+    expect(HTTP1_REQUEST, STR("GET HTTPS://B:1/a://c?d://e HTTP/1.1\r\nHost: b:1\r\n\r\n"),
+           "GET /a://c [d://e] Host=b:1 none <>\n");
 }
 
 static void messages_follow_each_other(void **state)
@@ -110,7 +115,7 @@ static void chunks_are_put_together(void **state)
 {
     expect(HTTP1_REQUEST,
            STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: Chunked\r\n\r\n"
-               "3\r\nabc\r\n0A;x=\"y\"\r\n0123456789\r\n0\r\nDigest: z\r\n\r\n"),
+               "3\r\nabc\r\n0A\r\n0123456789\r\n0\r\n\r\n"),
            "POST / [] Host=a Transfer-Encoding=Chunked chunked <abc0123456789>\n");
 }
 
@@ -146,19 +151,19 @@ static void what_two_could_read_differently_is_refused(void **state)
         { STR("GET / HTTP/1.1\n"), "does not end with CR LF" },
         { STR("GET / HTTP/1.1\r" HOST), "does not end with CR LF" },
         { STR("GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n"), "does not end with CR LF" },
-        { STR("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n"), "does not end with CR LF" },
+        { STR("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n"), "a zero byte" },
         { STR("\r\nGET / HTTP/1.1\r\n"), "an empty line where a message begins" },
-        { STR("GET / HTTP/1.1\r\n" HOST " folded\r\n\r\n"), "a header without a name" },
+        { STR("GET / HTTP/1.1\r\n" HOST " folded\r\n\r\n"), "on more than one line" },
         { STR("GET / HTTP/1.1\r\nHost : a\r\n\r\n"), "a header without a name" },
         { STR("GET / HTTP/1.1\r\nnothing\r\n\r\n"), "a header without a name" },
-        { STR("GET / HTTP/1.1\r\n: x\r\n\r\n"), "a header without a name" },
+        { STR("GET / HTTP/1.1\r\n: x\r\n\r\n"), "an empty name" },
         { STR("GET / HTTP/1.1\r\nHost: a\x01\r\n\r\n"), "control characters" },
         { STR("GET / HTTP/1.1\r\n\r\n"), "no host" },
         { STR("GET / HTTP/1.1\r\n" HOST HOST "\r\n"), "more than one host" },
-        { STR("GET /\r\n" HOST "\r\n"), "none of HTTP" },
-        { STR("GET  / HTTP/1.1\r\n" HOST "\r\n"), "must be encoded" },
-        { STR("GET / x HTTP/1.1\r\n" HOST "\r\n"), "must be encoded" },
-        { STR("GET /#x HTTP/1.1\r\n" HOST "\r\n"), "must be encoded" },
+        { STR("GET /\r\n" HOST "\r\n"), "without a version" },
+        { STR("GET  / HTTP/1.1\r\n" HOST "\r\n"), "blanks in the first line" },
+        { STR("GET / x HTTP/1.1\r\n" HOST "\r\n"), "blanks in the first line" },
+        { STR("GET /#x HTTP/1.1\r\n" HOST "\r\n"), "with a fragment" },
         { STR("GET \xc3\xa4 HTTP/1.1\r\n" HOST "\r\n"), "must be encoded" },
         { STR("GET a HTTP/1.1\r\n" HOST "\r\n"), "no path" },
         { STR("GET * HTTP/1.1\r\n" HOST "\r\n"), "no path" },
@@ -173,14 +178,14 @@ static void what_two_could_read_differently_is_refused(void **state)
         { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: 1, 1\r\n\r\n"), "no number" },
         { STR("POST / HTTP/1.1\r\n" HOST "Content-Length:\r\n\r\n"), "no number" },
         { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: 18446744073709551617\r\n\r\n"),
-          "no number" },
+          "too many digits" },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: gzip, chunked\r\n\r\n"),
           "501 no valid HTTP: a body in an encoding" },
         { STR("POST / HTTP/1.0\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n"), "501 " },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\nx\r\n"),
           "a chunk without a size" },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n3 \r\n"),
-          "a chunk without a size" },
+          "more than a size before a chunk" },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n-1\r\n"),
           "a chunk without a size" },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n1\nx"),
@@ -239,12 +244,9 @@ static void everything_is_bounded(void **state)
     assert_string_equal(
         arena_copy_c(&arena, found),
         arena_format(&arena, "%s413 a body over the limit of 1000 bytes", head).data);
-    Str trailer = repeated(&arena, "0\r\n", "A: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\r\n", 110);
-    expect(HTTP1_REQUEST, arena_join(&arena, start, trailer, STR_EMPTY),
-           arena_format(&arena, "%s431 more than 4096 bytes behind a body", head).data);
     Str extension = repeated(&arena, "1;", "aaaaaaaaaa", 200);
     expect(HTTP1_REQUEST, arena_join(&arena, start, extension, STR_EMPTY),
-           arena_format(&arena, "%s431 more than 1024 bytes around the body", head).data);
+           arena_format(&arena, "%s431 more than 64 bytes around the body", head).data);
 }
 
 static void after_a_failure_nothing_is_read(void **state)

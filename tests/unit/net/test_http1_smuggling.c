@@ -1,0 +1,88 @@
+/* Requests made to be read in two ways: each is refused, and nothing behind it is read. The table is a
+ * corpus of the fuzz target that compares parsers, whose form tests/fuzz/lines.py describes. */
+#include "net/http1.h"
+#include "sys/file.h"
+#include "unit.h"
+
+static const char table[] = "tests/fuzz/corpus/http1_llhttp/smuggling.lines";
+
+enum {
+    BODY_MAX = 1 << 20,
+    CASES_WANTED = 185
+};
+
+static Str unescape(Arena *arena, Str line)
+{
+    Buf out = buf_make_in(arena, BUF_UNLIMITED);
+    for (size_t i = 0; i < line.len; i++) {
+        char c = line.data[i];
+        if (c == '\\') {
+            c = line.data[++i];
+            if (c == 'x') {
+                c = (char)(ascii_hex_value(line.data[i + 1]) * 16 +
+                           ascii_hex_value(line.data[i + 2]));
+                i += 2;
+            } else {
+                c = c == 'n' ? '\n' : c == 'r' ? '\r' : '\\';
+            }
+        }
+        buf_put_char(&out, c);
+    }
+    return buf_str(&out);
+}
+
+/* Whether the first message is refused so, however the bytes come. */
+static void check_refused(Str line, Str bytes, Str wanted, size_t step)
+{
+    Http1Reader reader;
+    Http1Event event = HTTP1_MORE;
+    Error err;
+    char found[sizeof err.text + 16];
+    bool ok = true;
+    http1_reader_init(&reader, HTTP1_REQUEST, BODY_MAX);
+    for (size_t i = 0; ok && i < bytes.len; i += step) {
+        Str piece = str_slice(bytes, i, i + step < bytes.len ? i + step : bytes.len);
+        do {
+            ok = http1_read(&reader, &piece, &event, &err);
+            if (ok && event == HTTP1_END) {
+                fail_msg("taken: %.*s", (int)line.len, line.data);
+            }
+        } while (ok && event != HTTP1_MORE);
+    }
+    if (ok) {
+        fail_msg("waited for more of: %.*s", (int)line.len, line.data);
+    }
+    snprintf(found, sizeof found, "%d %s", reader.refusal, err.text);
+    if (strncmp(found, wanted.data, 4) != 0 ||
+        str_find(str_from_c(found), str_from_offset(wanted, 4), 0) == STR_NOT_FOUND) {
+        fail_msg("'%s' for: %.*s", found, (int)line.len, line.data);
+    }
+    http1_reader_clear(&reader);
+}
+
+static void every_one_is_refused(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str text, line, wanted = STR_EMPTY;
+    uint32_t count = 0;
+    Error err;
+    assert_true(file_read(&arena, table, 1 << 20, &text, &err));
+    while (str_split_next(&text, '\n', &line)) {
+        if (str_starts(line, STR("# ")) && line.len > 6 && ascii_is_digit(line.data[2])) {
+            wanted = str_from_offset(line, 2);
+        } else if (line.len > 0 && line.data[0] != '#') {
+            Str bytes = unescape(&arena, line);
+            check_refused(line, bytes, wanted, bytes.len);
+            check_refused(line, bytes, wanted, 1);
+            count++;
+        }
+    }
+    assert_true(count >= CASES_WANTED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_one_is_refused) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
