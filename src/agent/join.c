@@ -208,14 +208,14 @@ static void replied(NodeJoin *join, Arena *arena, Str body)
     }
 }
 
-/* What the API says when it has no answer of ours: {"message":...}. */
+/* What the API says when it has no answer of ours: {"detail":...}. */
 static Str message_of(Arena *arena, int status, Str body)
 {
     Value value;
     Error err;
     const Value *message = NULL;
     if (json_parse_text(arena, body, NULL, &value, &err) && value.kind == VALUE_MAP) {
-        message = value_get(value, STR("message"));
+        message = value_get(value, STR("detail"));
     }
     return message != NULL && value_is_string(*message)
                ? value_str(*message)

@@ -4,6 +4,7 @@
 
 #include "agent/agent_inner.h"
 #include "api/json_out.h"
+#include "api/problem_json.h"
 #include "base/bug.h"
 #include "net/http_server.h"
 #include "sys/privilege.h"
@@ -29,26 +30,19 @@ static void answer(HttpRequest *request, int status, Str json)
     http_request_answer(request, status, "application/json", json);
 }
 
-static void refuse(HttpRequest *request, int status, const char *code, const char *text)
+static void refuse(HttpRequest *request, int status, const char *text)
 {
     AUTO_CLEAR(Buf) json = buf_make(ANSWER_MAX);
-    json_out_start(&json, "eden.error/1");
-    json_out_text(&json, "code", str_from_c(code));
-    json_out_text(&json, "message", str_from_c(text));
-    json_out_close(&json, '}');
-    answer(request, status, buf_str(&json));
+    problem_json_put(&json, status, str_from_c(text), NULL);
+    http_request_answer(request, status, PROBLEM_JSON_TYPE, buf_str(&json));
 }
 
 static void refuse_as(HttpRequest *request, const Error *err)
 {
-    bool is_late = err->kind == ERROR_TIMEOUT, is_busy = err->kind == ERROR_CONFLICT;
     refuse(request,
-           is_busy   ? 409
-           : is_late ? 504
-                     : 503,
-           is_busy   ? "conflict"
-           : is_late ? "timeout"
-                     : "unavailable",
+           err->kind == ERROR_CONFLICT  ? 409
+           : err->kind == ERROR_TIMEOUT ? 504
+                                        : 503,
            err->text);
 }
 
@@ -97,11 +91,11 @@ static void renewed(void *context, const Error *err)
 static void renew(LocalApi *api, HttpRequest *request)
 {
     if (api->agent->membership == NULL) {
-        refuse(request, 409, "conflict", "this machine is no node of a cluster");
+        refuse(request, 409, "this machine is no node of a cluster");
         return;
     }
     if (api->renewing != NULL) {
-        refuse(request, 409, "conflict", "it is being done");
+        refuse(request, 409, "it is being done");
         return;
     }
     api->renewing = request;
@@ -167,7 +161,7 @@ static void requested(void *context, HttpRequest *request)
     const Http1Head *head = http_request_head(request);
     bool has_path = false;
     if (!may_ask(http_request_peer(request))) {
-        refuse(request, 403, "denied", "only root may ask the agent");
+        refuse(request, 403, "only root may ask the agent");
         return;
     }
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
@@ -180,7 +174,7 @@ static void requested(void *context, HttpRequest *request)
             return;
         }
     }
-    refuse(request, has_path ? 405 : 404, has_path ? "method" : "not-found",
+    refuse(request, has_path ? 405 : 404,
            has_path ? "this address does not know that method" : "the agent has no such address");
 }
 
@@ -227,6 +221,6 @@ void local_api_close(LocalApi *api)
 void local_api_no_node(LocalApi *api)
 {
     if (api->renewing != NULL) {
-        refuse(TAKE(api->renewing), 503, "unavailable", "this machine is no node any more");
+        refuse(TAKE(api->renewing), 503, "this machine is no node any more");
     }
 }

@@ -5,6 +5,7 @@
 #include "api/call.h"
 #include "api/gate.h"
 #include "api/json_out.h"
+#include "api/problem_json.h"
 #include "base/ascii_case.h"
 #include "base/bug.h"
 #include "base/log.h"
@@ -13,50 +14,6 @@ struct Api {
     ApiSettings settings;
     ApiCall *calls;
 };
-
-/* --- Errors ---------------------------------------------------------------------------------- */
-
-static const int statuses[] = {
-    [ERROR_INVALID] = 400, [ERROR_NOT_FOUND] = 404, [ERROR_CONFLICT] = 409,
-    [ERROR_DENIED] = 403,  [ERROR_TIMEOUT] = 504,   [ERROR_UNAVAILABLE] = 503,
-    [ERROR_LIMIT] = 429,   [ERROR_OS] = 500,        [ERROR_BUG] = 500,
-};
-
-/* What programs may rely on; the message is for people. */
-static const struct {
-    int status;
-    const char *code;
-} codes[] = {
-    { 400, "invalid" },   { 401, "unauthenticated" }, { 403, "denied" },
-    { 404, "not-found" }, { 405, "method" },          { 409, "conflict" },
-    { 413, "too-large" }, { 415, "media-type" },      { 421, "misdirected" },
-    { 429, "limit" },     { 500, "failed" },          { 503, "unavailable" },
-    { 504, "timeout" },   { 505, "version" },
-};
-
-int api_status_of(ErrorKind kind)
-{
-    BUG_IF((size_t)kind >= COUNT_OF(statuses) || statuses[kind] == 0);
-    return statuses[kind];
-}
-
-static const char *code_of(int status)
-{
-    for (size_t i = 0; i < COUNT_OF(codes); i++) {
-        if (codes[i].status == status) {
-            return codes[i].code;
-        }
-    }
-    BUG("no code for status %d", status);
-}
-
-void api_put_error(Buf *out, int status, const char *text)
-{
-    json_out_start(out, "eden.error/1");
-    json_out_text(out, "code", str_from_c(code_of(status)));
-    json_out_text(out, "message", str_from_c(text));
-    json_out_close(out, '}');
-}
 
 /* --- Calls ----------------------------------------------------------------------------------- */
 
@@ -146,7 +103,8 @@ static void answer(ApiCall *call, int status, Str json)
     buf_put_char(&body, '\n');
     call->request = NULL;
     call_free(call);
-    http_request_answer(request, status, "application/json", buf_str(&body));
+    http_request_answer(request, status, status >= 400 ? PROBLEM_JSON_TYPE : "application/json",
+                        buf_str(&body));
     buf_clear(&body);
 }
 
@@ -155,7 +113,7 @@ static void answer(ApiCall *call, int status, Str json)
 static void log_change(const ApiCall *call)
 {
     const RouteRow *row = call->row;
-    if (row == NULL || row->callers == ROUTE_PUBLIC || strcmp(row->method, "GET") == 0) {
+    if (row == NULL || route_is_public(row) || strcmp(row->method, "GET") == 0) {
         return;
     }
     Str pattern = str_from_c(row->pattern);
@@ -175,15 +133,27 @@ void call_answer(ApiCall *call, int status, const Buf *json)
 void call_refuse(ApiCall *call, int status, const char *text)
 {
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
-    api_put_error(&json, status, text);
+    problem_json_put(&json, status, str_from_c(text), NULL);
     answer(call, status, buf_str(&json));
+}
+
+void call_refuse_fields(ApiCall *call, const FieldProblems *problems)
+{
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    Buf detail = buf_make_in(&call->arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < problems->count; i++) {
+        buf_put_format(&detail, "%s%" STR_FMT ": %" STR_FMT, i > 0 ? "; " : "",
+                       STR_ARG(problems->items[i].pointer), STR_ARG(problems->items[i].text));
+    }
+    problem_json_put(&json, 400, buf_str(&detail), problems);
+    answer(call, 400, buf_str(&json));
 }
 
 /* What went wrong inside is for operators: anybody else would learn of files and disks. */
 void call_fail(ApiCall *call, const Error *err)
 {
-    int status = api_status_of(err->kind);
-    bool is_public = call->row != NULL && call->row->callers == ROUTE_PUBLIC;
+    int status = problem_status(err->kind);
+    bool is_public = call->row != NULL && route_is_public(call->row);
     if (status >= 500 && is_public) {
         log_warning("a request failed", LOG_C("route", call->row->pattern),
                     LOG_C("error", err->text));
@@ -277,14 +247,16 @@ static void refuse_method(ApiCall *call, const RouteMatch *match, const Caller *
     }
 }
 
-static bool is_json(const Http1Head *head)
+static bool is_json(const Http1Head *head, bool is_patch)
 {
     const Str *type = http1_find(head, "Content-Type");
     if (type == NULL) {
         return false;
     }
     size_t end = str_find(*type, STR(";"), 0);
-    return str_eq_ignore_case(str_trim(str_slice(*type, 0, end)), STR("application/json"));
+    Str word = str_trim(str_slice(*type, 0, end));
+    return str_eq_ignore_case(word, STR("application/json")) ||
+           (is_patch && str_eq_ignore_case(word, STR("application/merge-patch+json")));
 }
 
 static void dispatch(ApiCall *call)
@@ -299,7 +271,7 @@ static void dispatch(ApiCall *call)
         call_refuse(call, 400, "this address takes no body");
     } else if (body.len > row->body_max) {
         call_refuse(call, 413, "the body is larger than this address takes");
-    } else if (body.len > 0 && !is_json(head)) {
+    } else if (body.len > 0 && !is_json(head, strcmp(row->method, "PATCH") == 0)) {
         call_refuse(call, 415, "the body must be JSON, and Content-Type say application/json");
     } else {
         row->handler(call);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/api.h"
+#include "api/kind_field.h"
 #include "api/routes.h"
 #include "base/buf.h"
 
@@ -24,6 +25,7 @@ struct ApiCall {
     RouteQuery query;
     CallPieces pieces; /* once its answer has begun */
     bool joins;        /* the admission deals with it, which may forget it */
+    void *own;         /* of the handler, in the arena */
 };
 
 /* Only while it is wanted. */
@@ -44,6 +46,7 @@ MUST_CHECK bool call_goes_on(ApiCall *call, const Error *err);
 void call_answer(ApiCall *call, int status, const Buf *json);
 void call_fail(ApiCall *call, const Error *err); /* with the status of its kind */
 void call_refuse(ApiCall *call, int status, const char *text);
+void call_refuse_fields(ApiCall *call, const FieldProblems *problems);
 /* {"format":"eden.done/1"} or what went wrong: a ClusterDone, with the call as its context. */
 void call_done(void *context, const Error *err);
 
@@ -54,8 +57,3 @@ void call_piece(ApiCall *call, Str piece);
 /* The answer is whole, or, with call_break, shall be known not to be; both end the call. */
 void call_end(ApiCall *call);
 void call_break(ApiCall *call);
-
-/* Of any kind but ERROR_NONE. */
-int api_status_of(ErrorKind kind);
-/* "eden.error/1". A status that no error object is made for is a bug of the caller. */
-void api_put_error(Buf *out, int status, const char *text);

@@ -4,7 +4,16 @@
 
 #include "api/routes.h"
 
-#define ROUTE(constant, method, pattern, callers, query, body_max, handler, help) \
+#define KIND(constant, name, plural, row)
+#define ROUTE(constant, method, pattern, kind, verb, query, body_max, handler, help) \
     void handler(ApiCall *call);
 #include "api/routes.def"
 #undef ROUTE
+
+/* For all kinds. */
+void kind_route_list(ApiCall *call);
+void kind_route_create(ApiCall *call);
+void kind_route_get(ApiCall *call);
+void kind_route_put(ApiCall *call);
+void kind_route_patch(ApiCall *call);
+void kind_route_delete(ApiCall *call);

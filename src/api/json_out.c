@@ -48,6 +48,12 @@ void json_out_text(Buf *out, const char *name, Str text)
     json_text_put(out, text);
 }
 
+void json_out_item(Buf *out, Str text)
+{
+    put_comma(out);
+    json_text_put(out, text);
+}
+
 void json_out_int(Buf *out, const char *name, int64_t number)
 {
     json_out_name(out, name);

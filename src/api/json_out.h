@@ -17,5 +17,7 @@ void json_out_null(Buf *out, const char *name);
 void json_out_time(Buf *out, const char *name, int64_t ms);
 /* A text under `name`, or, when it is no UTF-8, in base64 under `name` with "_base64". */
 void json_out_bytes(Buf *out, const char *name, Str bytes);
+/* A text in a list. */
+void json_out_item(Buf *out, Str text);
 /* Only the name; whoever calls writes the value. */
 void json_out_name(Buf *out, const char *name);

@@ -1,13 +1,14 @@
 #include "api/routes.h"
 
 #include "api/handlers.h"
+#include "api/kind.h"
 #include "base/buf.h"
 #include "base/bug.h"
 #include "pki/join.h"
 
 const RouteRow route_rows[ROUTE_COUNT] = {
-#define ROUTE(constant, method, pattern, callers, query, body_max, handler, help) \
-    [ROUTE_##constant] = { method, pattern, callers, query, body_max, handler, help },
+#define ROUTE(constant, method, pattern, kind, verb, query, body_max, handler, help) \
+    [ROUTE_##constant] = { method, pattern, kind, verb, query, body_max, handler, help },
 #include "api/routes.def"
 #undef ROUTE
 };
@@ -96,6 +97,42 @@ static bool check_path(Arena *arena, Str path, Error *err)
     return !ends_open || check_word(STR_EMPTY, STR_EMPTY, err);
 }
 
+/* --- What kinds offer ------------------------------------------------------------------------- */
+
+static const struct {
+    RouteHandler *handler;
+    KindVerbs verb;
+} kind_handlers[] = {
+    { kind_route_list, KIND_LIST },    { kind_route_create, KIND_CREATE },
+    { kind_route_get, KIND_GET },      { kind_route_put, KIND_UPDATE },
+    { kind_route_patch, KIND_UPDATE }, { kind_route_delete, KIND_DELETE },
+};
+
+static bool is_offered(const RouteRow *row)
+{
+    for (size_t i = 0; i < COUNT_OF(kind_handlers); i++) {
+        if (row->handler == kind_handlers[i].handler) {
+            return (kind_find(str_from_c(row->kind))->verbs & kind_handlers[i].verb) != 0;
+        }
+    }
+    return true;
+}
+
+bool route_is_of_kinds(const RouteRow *row)
+{
+    for (size_t i = 0; i < COUNT_OF(kind_handlers); i++) {
+        if (row->handler == kind_handlers[i].handler) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool route_is_public(const RouteRow *row)
+{
+    return row->kind == NULL;
+}
+
 /* --- Matching -------------------------------------------------------------------------------- */
 
 /* A path that was checked. */
@@ -127,7 +164,7 @@ bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err
     Str asked = str_eq_c(method, "HEAD") ? STR("GET") : method;
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         const RouteRow *row = &route_rows[i];
-        if (!fits(arena, row->pattern, path, &out->part)) {
+        if (!is_offered(row) || !fits(arena, row->pattern, path, &out->part)) {
             continue;
         }
         BUG_IF(out->row_count == ROUTE_METHODS_MAX);
@@ -216,7 +253,7 @@ Str route_parameter(const RouteRow *row, const RouteQuery *query, const char *na
 
 bool route_access(const RouteRow *row, const Caller *caller, int *status, Error *err)
 {
-    if (row != NULL && row->callers == ROUTE_PUBLIC) {
+    if (row != NULL && route_is_public(row)) {
         return true;
     }
     if (caller->is_local) {

@@ -7,19 +7,14 @@
 typedef struct ApiCall ApiCall;
 typedef void RouteHandler(ApiCall *call);
 
-/* Who may call. */
-typedef enum RouteCallers {
-    ROUTE_LOCAL,  /* an operator on the server's own machine, by the Unix socket */
-    ROUTE_PUBLIC, /* anybody */
-} RouteCallers;
-
 enum {
     ROUTE_BODY_MAX = 64 << 10,
     ROUTE_VALUE_MAX = 4 << 20, /* a value of the store, in base64 or with escapes */
 };
 
 typedef enum Route {
-#define ROUTE(constant, method, pattern, callers, query, body_max, handler, help) ROUTE_##constant,
+#define ROUTE(constant, method, pattern, kind, verb, query, body_max, handler, help) \
+    ROUTE_##constant,
 #include "api/routes.def"
 #undef ROUTE
     ROUTE_COUNT
@@ -28,7 +23,7 @@ typedef enum Route {
 typedef struct RouteRow {
     const char *method;
     const char *pattern;
-    RouteCallers callers;
+    const char *kind, *verb; /* what its caller must be allowed; NULL: anybody may */
     const char *query; /* parameters behind "?": "key [limit]", in [] those that need not be there;
                           NULL: there are none */
     uint32_t body_max; /* bytes; 0: no body */
@@ -39,7 +34,7 @@ typedef struct RouteRow {
 extern const RouteRow route_rows[ROUTE_COUNT];
 
 enum {
-    ROUTE_METHODS_MAX = 4 /* of one path */
+    ROUTE_METHODS_MAX = 5 /* of one path */
 };
 
 typedef struct RouteMatch {
@@ -54,12 +49,16 @@ typedef struct RouteMatch {
  * be encoded, and "/" or control characters that were. */
 MUST_CHECK bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err);
 
+bool route_is_public(const RouteRow *row);
+/* Whether it is one of those that every kind has. */
+bool route_is_of_kinds(const RouteRow *row);
+
 /* Decides who may. `row` NULL: whether the caller may learn that there is none. When not, ERROR_DENIED
  * and the HTTP status: 401 for who has not said who it is, else 403. */
 MUST_CHECK bool route_access(const RouteRow *row, const Caller *caller, int *status, Error *err);
 
 enum {
-    ROUTE_PARAMETERS_MAX = 4
+    ROUTE_PARAMETERS_MAX = 5
 };
 
 typedef struct RouteQuery {

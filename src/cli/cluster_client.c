@@ -47,9 +47,10 @@ static const struct {
     int status;
     ErrorKind kind;
 } kinds[] = {
-    { 400, ERROR_INVALID },   { 401, ERROR_DENIED },      { 403, ERROR_DENIED },
-    { 404, ERROR_NOT_FOUND }, { 409, ERROR_CONFLICT },    { 413, ERROR_LIMIT },
-    { 429, ERROR_LIMIT },     { 503, ERROR_UNAVAILABLE }, { 504, ERROR_TIMEOUT },
+    { 400, ERROR_INVALID },     { 401, ERROR_DENIED },   { 403, ERROR_DENIED },
+    { 404, ERROR_NOT_FOUND },   { 409, ERROR_CONFLICT }, { 413, ERROR_LIMIT },
+    { 412, ERROR_CONFLICT },    { 422, ERROR_CONFLICT }, { 429, ERROR_LIMIT },
+    { 503, ERROR_UNAVAILABLE }, { 504, ERROR_TIMEOUT },
 };
 
 static ErrorKind kind_of(int status)
@@ -70,7 +71,7 @@ static bool read_answer(const Waiting *waiting, Value *answer, Error *err)
         return (is_json && answer->kind == VALUE_MAP) ||
                error_set(err, ERROR_OS, "the server's answer is no JSON object");
     }
-    Str message = is_json ? cluster_text(*answer, "message") : STR_EMPTY;
+    Str message = is_json ? cluster_text(*answer, "detail") : STR_EMPTY;
     if (message.len == 0) {
         return error_set(err, kind_of(waiting->status), "the server answers with status %d",
                          waiting->status);

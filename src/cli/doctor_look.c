@@ -150,7 +150,7 @@ static void done(void *context, const HttpAnswer *answer, const Error *err)
                                 &out->json, &out->err)) {
         error_wrap(&out->err, "the answer is no JSON");
     } else if (answer->head->status >= 300 && answer->head->status != 503) {
-        Str message = cluster_text(out->json, "message");
+        Str message = cluster_text(out->json, "detail");
         error_set(&out->err, answer->head->status == 403 ? ERROR_DENIED : ERROR_UNAVAILABLE,
                   "%" STR_FMT, STR_ARG(message));
     }

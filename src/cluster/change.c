@@ -177,6 +177,12 @@ Str change_value(const Change *change, uint32_t key)
     return change->seen[key].value;
 }
 
+int64_t change_revision(const Change *change, uint32_t key)
+{
+    BUG_IF(key >= change->spec.key_count);
+    return change->seen[key].revision;
+}
+
 Str change_key(const Change *change, uint32_t key)
 {
     return change->seen[key].key;

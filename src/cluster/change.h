@@ -35,7 +35,8 @@ void change_abandon(Change *change);
 
 Arena *change_arena(Change *change); /* lives until `done` has returned */
 bool change_has(const Change *change, uint32_t key);
-Str change_value(const Change *change, uint32_t key); /* empty when it is not there */
+Str change_value(const Change *change, uint32_t key);        /* empty when it is not there */
+int64_t change_revision(const Change *change, uint32_t key); /* 0 when it is not there */
 Str change_key(const Change *change, uint32_t key);
 int64_t change_count(const Change *change);
 /* `ttl_s` 0: for good. Those with a time have the same one, the first that is given. */

@@ -34,4 +34,4 @@ def test_outside_there_is_health_and_joining_only(server):
 def test_addresses_have_one_spelling(server):
     for path in ("/v1/nodes/../health", "/v1//health", "/v1/health/", "/v1/nodes/%2e%2e"):
         status, error = server.outside(path)
-        assert (status, error["format"]) == (400, "eden.error/1"), path
+        assert (status, error["type"]) == (400, "urn:eden:problem:invalid"), path

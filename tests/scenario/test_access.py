@@ -22,11 +22,11 @@ STRANGER = 65534
 def routes():
     """(method, address, whether anybody may) of every row of routes.def."""
     text = (ROOT / "src/api/routes.def").read_text(encoding="ascii")
-    rows = re.findall(r'^ROUTE\(\w+,\s*"(\w+)",\s*"([^"]+)",\s*(\w+),\s*(NULL|"[^"]*")', text,
-                      re.M)
+    rows = re.findall(r'^ROUTE\(\w+,\s*"(\w+)",\s*"([^"]+)",\s*(\w+|"\w+"),\s*(?:\w+|"\w+"),'
+                      r'\s*(NULL|"[^"]*")', text, re.M)
     assert len(rows) == len(re.findall(r"^ROUTE\(", text, re.M)) > 10
     return [(method, re.sub(r"<\w+>", "x1", pattern) + ("" if query == "NULL" else "?key=%2Fx"),
-             callers == "ROUTE_PUBLIC") for method, pattern, callers, query in rows]
+             kind == "NULL") for method, pattern, kind, query in rows]
 
 
 class UnixConnection(http.client.HTTPConnection):

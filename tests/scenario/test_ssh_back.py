@@ -175,8 +175,8 @@ def test_a_wrong_host_key_is_refused_and_both_are_shown(cluster, machine, tmp_pa
     other = ssh.make_key(tmp_path / "other")
     status, done = approve(cluster, machine, host_keys=[other])
     assert status == 403
-    assert ssh.fingerprint(other) in done["message"]
-    assert ssh.fingerprint(machine.host_key) in done["message"]
+    assert ssh.fingerprint(other) in done["detail"]
+    assert ssh.fingerprint(machine.host_key) in done["detail"]
     assert not is_member(cluster)
     assert not (machine.state / "agent/joining/trusted.pem").exists()
 
@@ -190,7 +190,7 @@ def test_a_host_key_of_another_kind_is_refused(cluster, machine):
     other = (machine.folder / "ecdsa.pub").read_text().strip()
     status, done = approve(cluster, machine, host_keys=[other])
     assert status == 403, done
-    assert "of another kind" in done["message"]
+    assert "of another kind" in done["detail"]
 
 
 def test_a_new_host_key_is_accepted_when_that_is_said_and_told(cluster, machine):
@@ -209,7 +209,7 @@ def test_a_machine_that_does_not_let_the_server_in_is_told(cluster, machine):
     start_join(cluster, machine)
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
     assert status == 403
-    assert "authorized_keys" in done["message"]
+    assert "authorized_keys" in done["detail"]
 
 
 def test_a_machine_without_eden_is_told(cluster, machine):
@@ -219,7 +219,7 @@ def test_a_machine_without_eden_is_told(cluster, machine):
     (machine.folder / "bin/eden").unlink()
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
     assert status == 503
-    assert "there is no eden on 127.0.0.1" in done["message"]
+    assert "there is no eden on 127.0.0.1" in done["detail"]
 
 
 def test_somebody_else_who_asks_for_the_name_is_not_let_in(cluster, machine, tmp_path):
@@ -232,7 +232,7 @@ def test_somebody_else_who_asks_for_the_name_is_not_let_in(cluster, machine, tmp
     intruder.wait_for_log("eden nodes approve web1")
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
     assert status == 409
-    assert "somebody else asks" in done["message"]
+    assert "somebody else asks" in done["detail"]
     assert not is_member(cluster)
 
 
@@ -247,7 +247,7 @@ def test_a_machine_that_was_told_of_another_ca_refuses(cluster, machine):
     wish.write_text(json.dumps(kept))
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
     assert status == 409
-    assert "another CA" in done["message"]
+    assert "another CA" in done["detail"]
     assert not (machine.state / "agent/joining/trusted.pem").exists()
 
 
@@ -257,7 +257,7 @@ def test_a_machine_that_is_not_there_is_told(cluster, machine):
     machine.end()
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
     assert status == 503
-    assert "refused" in done["message"]
+    assert "refused" in done["detail"]
 
 
 def test_nobody_joins_by_a_claim_alone(cluster, machine):

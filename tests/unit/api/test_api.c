@@ -1,7 +1,7 @@
 /* The API as its users see it: HTTP over a Unix socket, JSON, a store in memory. */
 #include "api/api.h"
 
-#include "api/routes.h"
+#include "api/kind.h"
 #include "cluster/cluster_keys.h"
 #include "lang/json.h"
 #include "net/http_client.h"
@@ -151,7 +151,7 @@ static void start(Fixture *f, const char *method, const char *target, const char
     f->call = http_call_new(&options);
 }
 
-/* The answer is a JSON object with a format, whatever happens. */
+/* The answer is a JSON object that tells what it is, whatever happens. */
 static void ask_as(Fixture *f, const char *method, const char *target, const char *type, Str body)
 {
     Error err;
@@ -161,7 +161,9 @@ static void ask_as(Fixture *f, const char *method, const char *target, const cha
     if (!json_parse_text(&f->scratch->arena, f->body, NULL, &f->json, &err)) {
         fail_msg("%s: %s", target, err.text);
     }
-    assert_non_null(value_get(f->json, STR("format")));
+    const char *told = f->status >= 400 ? "type" : "format";
+    assert_true(value_get(f->json, str_from_c(told)) != NULL ||
+                value_get(f->json, STR("metadata")) != NULL);
 }
 
 static void ask(Fixture *f, const char *method, const char *target, const char *body)
@@ -272,7 +274,7 @@ static void requests_that_make_no_sense_are_refused(void **state)
 {
     Fixture *f = *state;
     ask(f, "GET", "/v1/nodes/../health", "");
-    expect(f, 400, "format", "eden.error/1");
+    expect(f, 400, "type", "urn:eden:problem:invalid");
     ask(f, "GET", "/v1/nodes?all=1", "");
     expect(f, 400, "code", "invalid");
     ask(f, "GET", "/v1/nodes", "{}");
@@ -291,6 +293,79 @@ static void requests_that_make_no_sense_are_refused(void **state)
     memset(large, ' ', ROUTE_BODY_MAX + 1);
     ask(f, "POST", "/v1/tokens", large);
     expect(f, 413, "code", "too-large");
+}
+
+/* --- Objects --------------------------------------------------------------------------------- */
+
+static void objects_are_made_changed_and_deleted(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "GET", "/v1/config", "");
+    expect(f, 200, "metadata.kind", "ConfigList");
+    assert_int_equal(field(f, "items").list->len, 0);
+    ask(f, "GET", "/v1/config/cluster", "");
+    expect(f, 404, "detail", "there is no Config 'cluster'");
+    ask(f, "PUT", "/v1/config/cluster",
+        "{\"metadata\":{\"labels\":{\"a\":\"1\"}},\"spec\":{\"title\":\"Blue\"}}");
+    expect(f, 201, "metadata.name", "cluster");
+    expect(f, 201, "spec.title", "Blue");
+    int64_t revision = field(f, "metadata.revision").integer;
+    Str uuid = value_str(field(f, "metadata.uuid"));
+    assert_int_equal(uuid.len, OBJECT_UUID_TEXT);
+    ask(f, "PATCH", "/v1/config/cluster",
+        "{\"metadata\":{\"labels\":{\"a\":null,\"b\":\"2\"}},\"spec\":{\"color\":\"red\"}}");
+    expect(f, 200, "spec.title", "Blue");
+    expect(f, 200, "spec.color", "red");
+    expect(f, 200, "metadata.labels.b", "2");
+    expect(f, 200, "metadata.uuid", arena_copy_c(&f->scratch->arena, uuid));
+    assert_int_equal(field(f, "metadata.labels").map->len, 1);
+    assert_true(field(f, "metadata.revision").integer > revision);
+    ask(f, "POST", "/v1/config", "{\"metadata\":{\"name\":\"cluster\"},\"spec\":{}}");
+    expect(f, 409, "code", "conflict");
+    ask(f, "GET", "/v1/config?limit=1", "");
+    expect(f, 200, "items.0.metadata.name", "cluster");
+    assert_false(field(f, "metadata.truncated").boolean);
+    ask(f, "DELETE", "/v1/config/cluster", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "DELETE", "/v1/config/cluster", "");
+    expect(f, 404, "code", "not-found");
+}
+
+static void a_change_may_rest_on_a_revision(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "PUT", "/v1/config/cluster", "{\"metadata\":{\"revision\":7}}");
+    expect(f, 412, "code", "precondition");
+    ask(f, "PUT", "/v1/config/cluster", "{\"spec\":{\"title\":\"Blue\"}}");
+    expect(f, 201, "spec.title", "Blue");
+    int64_t revision = field(f, "metadata.revision").integer;
+    const char *body =
+        arena_copy_c(&f->scratch->arena,
+                     arena_format(&f->scratch->arena,
+                                  "{\"metadata\":{\"revision\":%lld},\"spec\":{\"title\":\"Red\"}}",
+                                  (long long)revision));
+    ask(f, "PUT", "/v1/config/cluster", body);
+    expect(f, 200, "spec.title", "Red");
+    ask(f, "PUT", "/v1/config/cluster", body);
+    expect(f, 412, "code", "precondition");
+}
+
+static void all_that_is_wrong_with_an_object_is_told(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "PUT", "/v1/config/cluster",
+        "{\"metadata\":{\"labels\":{\"a\":1}},\"spec\":{\"titel\":\"x\",\"color\":\"rde\"}}");
+    expect(f, 400, "problems.0.pointer", "/metadata/labels/a");
+    expect(f, 400, "problems.1.pointer", "/spec/titel");
+    expect(f, 400, "problems.1.detail", "there is no such field; did you mean 'title'?");
+    expect(f, 400, "problems.2.pointer", "/spec/color");
+    ask(f, "PUT", "/v1/config/cluster", "{\"metadata\":{\"kind\":\"Role\"}}");
+    expect(f, 400, "detail", "/metadata/kind: must be 'Config' at this address");
+    ask(f, "PUT", "/v1/config/Cluster", "{}");
+    expect(f, 400, "code", "invalid");
+    ask(f, "PUT", "/v1/roles/web", "{\"spec\":{\"rules\":[{\"verbs\":[\"get\",1]}]}}");
+    expect(f, 400, "problems.0.pointer", "/spec/rules/0/verbs/1");
+    expect(f, 400, "problems.1.pointer", "/spec/rules/0/kinds");
 }
 
 /* --- What it does ---------------------------------------------------------------------------- */
@@ -446,7 +521,7 @@ static void a_machine_joins_is_labeled_and_removed(void **state)
     ask(f, "PATCH", "/v1/nodes/web1", "{\"labels\":{\"role\":7}}");
     expect(f, 400, "code", "invalid");
     ask(f, "GET", "/v1/nodes/web2", "");
-    expect(f, 404, "message", "there is no node 'web2'; did you mean 'web1'?");
+    expect(f, 404, "detail", "there is no node 'web2'; did you mean 'web1'?");
     ask(f, "DELETE", "/v1/nodes/web1", "");
     expect(f, 200, "format", "eden.done/1");
     ask(f, "GET", "/v1/nodes/web1", "");
@@ -537,11 +612,11 @@ static void a_node_is_asked_when_it_is_alive(void **state)
     ask(f, "POST", "/v1/nodes/web1/approve", body);
     join(f, key);
     ask(f, "POST", "/v1/nodes/web1/ping", "");
-    expect(f, 503, "message", "'web1' is silent, and it is not known since when");
+    expect(f, 503, "detail", "'web1' is silent, and it is not known since when");
     ask(f, "PUT", "/v1/store?key=/eden/nodes/web1/silent",
         "{\"value\":\"{\\\"since_ms\\\":1800000000000}\"}");
     ask(f, "POST", "/v1/nodes/web1/ping", "");
-    expect(f, 503, "message", "'web1' is silent since 2027-01-15T08:00:00Z");
+    expect(f, 503, "detail", "'web1' is silent since 2027-01-15T08:00:00Z");
     ask(f, "PUT", "/v1/store?key=/eden/nodes/web1/alive", "{\"value\":\"{}\"}");
     ask(f, "POST", "/v1/nodes/web1/ping", "");
     expect(f, 200, "format", "eden.ping/1");
@@ -577,7 +652,7 @@ static void keys_come_page_by_page(void **state)
     ask(f, "GET", "/v1/keys?only=values", "");
     expect(f, 400, "code", "invalid");
     ask(f, "GET", "/v1/keys?limit=1001", "");
-    expect(f, 400, "message", "'limit' is a number from 1 to 1000");
+    expect(f, 400, "detail", "'limit' is a number from 1 to 1000");
     ask(f, "DELETE", "/v1/keys?prefix=/p/", "");
     assert_int_equal(field(f, "deleted").integer, 5);
     ask(f, "GET", "/v1/keys", "");
@@ -642,6 +717,9 @@ int main(void)
         ROW(every_route_asks_who_calls),
         ROW(methods_that_do_not_fit_are_told_to_who_may_use_others),
         ROW(requests_that_make_no_sense_are_refused),
+        ROW(objects_are_made_changed_and_deleted),
+        ROW(a_change_may_rest_on_a_revision),
+        ROW(all_that_is_wrong_with_an_object_is_told),
         ROW(health_is_told),
         ROW(tokens_are_made_listed_and_taken_back),
         ROW(a_machine_joins_is_labeled_and_removed),

@@ -360,7 +360,7 @@ static void what_makes_no_sense_is_refused(void **state)
             fail_msg("%s: %d", targets[i], f->status);
         }
         assert_int_equal(f->count, 0);
-        assert_true(str_find(f->refusal, STR("eden.error/1"), 0) != STR_NOT_FOUND);
+        assert_true(str_find(f->refusal, STR("urn:eden:problem:"), 0) != STR_NOT_FOUND);
     }
     assert_int_equal(store_status(f->store).watches, 0);
 }

@@ -39,7 +39,7 @@ static void requested(void *context, HttpRequest *request)
     } else if (status == 299) {
         buf_put_c(&body, "[1]");
     } else if (status >= 300) {
-        buf_put_format(&body, "{\"message\":\"no, %d\"}", status);
+        buf_put_format(&body, "{\"detail\":\"no, %d\"}", status);
     } else if (http_request_body(request).len > 0) {
         buf_put(&body, http_request_body(request));
     } else {

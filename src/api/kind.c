@@ -1,0 +1,103 @@
+#include "api/kind.h"
+
+#include "api/kind_rows.h"
+#include "base/ascii_case.h"
+#include "base/bug.h"
+#include "base/utc.h"
+#include "lang/json.h"
+#include "sys/sha256.h"
+
+const Kind *const kinds[] = {
+#define KIND(constant, name, plural, row) &(row),
+#include "api/kinds.def"
+#undef KIND
+    NULL
+};
+
+const Kind *kind_find(Str name)
+{
+    for (size_t i = 0; kinds[i] != NULL; i++) {
+        if (str_eq_c(name, kinds[i]->plural) || str_eq_c(name, kinds[i]->name)) {
+            return kinds[i];
+        }
+    }
+    return NULL;
+}
+
+/* Version 8 of RFC 9562: what it is made of is our own affair. */
+void object_uuid(const Kind *kind, Str unique, char out[OBJECT_UUID_TEXT + 1])
+{
+    static const char groups[] = "xxxxxxxx-xxxx-8xxx-yxxx-xxxxxxxxxxxx";
+    char digits[SHA256_HEX + 1];
+    Sha256 sha;
+    const char *next = digits;
+    sha256_start(&sha);
+    sha256_add(&sha, str_from_c(kind->name));
+    sha256_add(&sha, STR("/"));
+    sha256_add(&sha, unique);
+    sha256_finish(&sha, digits);
+    for (size_t i = 0; i < OBJECT_UUID_TEXT; i++) {
+        out[i] = groups[i];
+        if (groups[i] == 'x') {
+            out[i] = *next++;
+        } else if (groups[i] == 'y') {
+            out[i] = "89ab"[ascii_hex_value(*next++) & 3];
+        }
+    }
+    out[OBJECT_UUID_TEXT] = '\0';
+}
+
+bool object_name_check(Str name, Error *err)
+{
+    if (name.len == 0 || name.len > OBJECT_NAME_MAX) {
+        return error_set(err, ERROR_INVALID, "a name has 1 to %d characters", OBJECT_NAME_MAX);
+    }
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        bool plain = (c >= 'a' && c <= 'z') || ascii_is_digit(c);
+        bool inner = c == '-' || c == '.' || c == '_';
+        if (!plain && (!inner || i == 0 || i + 1 == name.len)) {
+            return error_set(err, ERROR_INVALID,
+                             "a name is made of small letters, digits, and '-', '.', '_' between "
+                             "them");
+        }
+    }
+    return true;
+}
+
+static Value map_or_empty(Arena *arena, Value value)
+{
+    return value.kind == VALUE_MAP ? value : value_map(map_new(arena, 0));
+}
+
+static Value metadata_value(Arena *arena, const Kind *kind, const KindItem *item)
+{
+    Map *map = map_new(arena, 8);
+    map_set_str(arena, map, STR("apiVersion"), value_string(STR(OBJECT_API_VERSION)));
+    map_set_str(arena, map, STR("kind"), value_string(str_from_c(kind->name)));
+    map_set_str(arena, map, STR("name"), value_string(item->name));
+    map_set_str(arena, map, STR("labels"), map_or_empty(arena, item->labels));
+    map_set_str(arena, map, STR("annotations"), map_or_empty(arena, item->annotations));
+    map_set_str(arena, map, STR("uuid"), value_string(arena_copy(arena, str_from_c(item->uuid))));
+    map_set_str(arena, map, STR("revision"), value_int(item->revision));
+    map_set_str(arena, map, STR("created"),
+                item->created_ms == 0 ? value_null()
+                                      : value_string(utc_text(arena, item->created_ms)));
+    return value_map(map);
+}
+
+Value object_value(Arena *arena, const Kind *kind, const KindItem *item)
+{
+    Map *map = map_new(arena, 3);
+    map_set_str(arena, map, STR("metadata"), metadata_value(arena, kind, item));
+    map_set_str(arena, map, STR("spec"), map_or_empty(arena, item->spec));
+    map_set_str(arena, map, STR("status"), map_or_empty(arena, item->status));
+    return value_map(map);
+}
+
+void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item)
+{
+    Error err;
+    bool printed = json_print(out, object_value(arena, kind, item), NULL, &err);
+    BUG_IF(!printed); /* it was read from JSON, or made of texts and numbers */
+}

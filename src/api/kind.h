@@ -1,0 +1,123 @@
+/* Kinds of objects: one file (kind_<name>.c) and one row (kinds.def) each. Addresses, validation,
+ * OpenAPI, tables of the command line and documents come from the row.
+ *
+ * An object is {"metadata":{...},"spec":{...},"status":{...}}: `spec` is what somebody wants, `status`
+ * what is so. Loop thread. */
+#pragma once
+
+#include "api/api.h"
+#include "api/kind_field.h"
+#include "api/routes.h"
+#include "lang/value.h"
+
+#define OBJECT_API_VERSION "v1alpha"
+
+enum {
+    OBJECT_UUID_TEXT = 36,
+    OBJECT_NAME_MAX = 63,
+    KIND_PAGE_DEFAULT = 500,
+    KIND_PAGE_MAX = 1000,
+};
+
+/* What can be done with a kind beside what its own routes do. */
+typedef enum KindVerbs {
+    KIND_LIST = 1 << 0,
+    KIND_GET = 1 << 1,
+    KIND_CREATE = 1 << 2, /* POST, or PUT of what is not there */
+    KIND_UPDATE = 1 << 3, /* PUT and PATCH */
+    KIND_DELETE = 1 << 4,
+    KIND_WATCH = 1 << 5,
+} KindVerbs;
+
+/* One object as it stands; all of it in the arena of who asked. */
+typedef struct KindItem {
+    Str name;
+    Value labels, annotations; /* maps of texts; missing: none */
+    char uuid[OBJECT_UUID_TEXT + 1];
+    int64_t revision;   /* of its last change */
+    int64_t created_ms; /* 0: nobody knows */
+    Value spec, status; /* maps; missing: none */
+} KindItem;
+
+typedef struct KindItems {
+    const KindItem *items;
+    uint32_t count;
+    Str next;         /* where the next page begins; empty: that was all */
+    int64_t revision; /* of the store, as of which they are so */
+} KindItems;
+
+typedef struct KindPage {
+    Str after;      /* `next` of the page before; empty: the first one */
+    uint32_t limit; /* 1 to KIND_PAGE_MAX */
+} KindPage;
+
+/* What somebody wants an object to be: checked against the fields of its kind. */
+typedef struct KindDraft {
+    Str name; /* empty: the server gives it one */
+    Value labels, annotations, spec;
+    int64_t revision; /* that it must still have: of the object the draft was made from; 0: there
+                         must be none */
+    const KindItem *present; /* NULL: there is none */
+} KindDraft;
+
+typedef void KindListed(void *context, const KindItems *items, const Error *err);
+typedef void KindGot(void *context, const KindItem *item, const Error *err);
+
+typedef struct Kind Kind;
+
+/* A column of a table. */
+typedef struct KindColumn {
+    const char *title; /* NULL ends a list */
+    const char *path;  /* "status.state" */
+    bool is_wide;      /* only in wide tables */
+    const char *none;  /* what stands there when the object has nothing; NULL: "-" */
+} KindColumn;
+
+struct Kind {
+    const char *name;               /* "Node" */
+    const char *plural;             /* "nodes": in addresses */
+    const char *help;               /* one sentence */
+    uint32_t verbs;                 /* KindVerbs */
+    const KindField *spec, *status; /* what they may hold; NULL: nothing */
+    const KindColumn *columns;      /* behind the name */
+    const char *name_help;          /* what its name is; NULL: any word */
+
+    /* Each calls `done` exactly once, in a later turn or within; what is not there is
+     * ERROR_NOT_FOUND. What `done` is given lives in `arena`, or for the call. */
+    void (*list)(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindListed *done, void *context);
+    void (*get)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindGot *done, void *context);
+
+    /* Each ends in kind_changed or an answer of its own. A draft's revision that is not the
+     * object's any more is ERROR_CONFLICT. */
+    void (*create)(const Kind *kind, ApiCall *call, const KindDraft *draft);
+    void (*update)(const Kind *kind, ApiCall *call, const KindDraft *draft);
+    void (*remove)(const Kind *kind, ApiCall *call, const KindItem *present);
+
+    /* For watches: what all keys of the store that tell of its objects start with, from `which` 0 on;
+     * empty: there are no more. And the object that such a key belongs to; false: none. */
+    Str (*watched)(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
+    bool (*touched)(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
+};
+
+/* By its plural or its name; NULL: there is none. */
+const Kind *kind_find(Str name);
+/* In the order of kinds.def; ends with NULL. */
+extern const Kind *const kinds[];
+
+/* --- Objects --------------------------------------------------------------------------------- */
+
+/* Of its kind and what tells it from all others; the same for the same. */
+void object_uuid(const Kind *kind, Str unique, char out[OBJECT_UUID_TEXT + 1]);
+MUST_CHECK bool object_name_check(Str name, Error *err);
+/* The object as a value, and one as JSON. */
+Value object_value(Arena *arena, const Kind *kind, const KindItem *item);
+void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item);
+
+/* --- For create, update and remove ------------------------------------------------------------ */
+
+/* Answers with the object as it is now, with 201 when it is new. */
+void kind_changed(ApiCall *call, Str name, bool is_new);
+/* A ClusterDone for updates of the object that the call names. */
+void kind_update_done(void *context, const Error *err);

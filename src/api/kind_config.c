@@ -1,0 +1,28 @@
+/* Config: what is set for the whole cluster. */
+#include "api/kind_rows.h"
+#include "api/kind_stored.h"
+
+static const KindField spec[] = {
+    { .name = "title", .max = 100, .help = "what people call this cluster, shown above its pages" },
+    { .name = "color",
+      .type = KIND_FIELD_CHOICE,
+      .choices = "gray|green|blue|orange|red",
+      .help = "of that title, so that nobody takes production for another one" },
+    { 0 },
+};
+
+static const KindColumn columns[] = {
+    { "TITLE", "spec.title", false, NULL },
+    { "COLOR", "spec.color", false, NULL },
+    { 0 },
+};
+
+const Kind kind_config = {
+    .name = "Config",
+    .plural = "config",
+    .help = "What is set for the whole cluster; the object 'cluster' is what counts.",
+    .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_UPDATE | KIND_DELETE | KIND_WATCH,
+    .spec = spec,
+    .columns = columns,
+    STORED_KIND,
+};

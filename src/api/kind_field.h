@@ -1,0 +1,62 @@
+/* Fields of objects: what may stand in them, checked and described. Pure. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "lang/value.h"
+
+typedef enum FieldType {
+    KIND_FIELD_TEXT,
+    KIND_FIELD_CHOICE,   /* one of `choices` */
+    KIND_FIELD_DURATION, /* "90m" */
+    KIND_FIELD_TIME,     /* "2026-01-31T08:15:30Z" */
+    KIND_FIELD_INT,      /* from `min` to `max` */
+    KIND_FIELD_BOOL,
+    KIND_FIELD_SELECTOR, /* of nodes */
+    KIND_FIELD_OBJECT,   /* of `fields` */
+    KIND_FIELD_ANY,      /* whatever JSON has */
+} FieldType;
+
+typedef enum FieldShape {
+    KIND_FIELD_ONE,
+    KIND_FIELD_LIST, /* of those */
+    KIND_FIELD_MAP,  /* from texts to those */
+} FieldShape;
+
+typedef struct KindField KindField;
+struct KindField {
+    const char *name; /* NULL ends a list */
+    FieldType type;
+    FieldShape shape;
+    bool is_required;
+    bool is_secret;      /* shown once, and never logged */
+    bool is_fixed;       /* cannot be changed later */
+    const char *choices; /* "join|access" */
+    int64_t min, max;    /* of a number; of others, how many bytes, or items of a list */
+    const KindField *fields;
+    const char *help;
+};
+
+/* One thing that is wrong. */
+typedef struct FieldProblem {
+    Str pointer; /* "/spec/rules/0/verbs" */
+    Str text;
+} FieldProblem;
+
+enum {
+    FIELD_PROBLEMS_MAX = 20
+};
+
+typedef struct FieldProblems {
+    FieldProblem items[FIELD_PROBLEMS_MAX];
+    uint32_t count; /* further ones are not kept */
+} FieldProblems;
+
+PRINTF_LIKE(4, 5)
+void field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format, ...);
+/* Checks a map against fields; `pointer` is where it stands. Adds what is wrong, all of it at once. */
+void fields_check(Arena *arena, const KindField *fields, Value map, Str pointer,
+                  FieldProblems *problems);
+
+/* Appends "type":"object",... of an object that was opened: a JSON Schema as OpenAPI 3.0 has them. */
+void fields_schema(Buf *out, const KindField *fields);

@@ -1,0 +1,297 @@
+/* /v1/<plural> and /v1/<plural>/<name>: what all kinds have. */
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/json_out.h"
+#include "api/object_draft.h"
+#include "base/bug.h"
+
+enum {
+    TRIES_MAX = 5 /* when others change the same object, and the caller said nothing about that */
+};
+
+/* A request about one object. */
+typedef struct KindCall {
+    ApiCall *call;
+    const Kind *kind;
+    ObjectBody body;
+    bool is_patch, is_put;
+    bool has_match; /* If-Match is there, or a revision in the body, and says: */
+    bool match_any; /* it must be there; else */
+    int64_t match;  /* it must have this revision */
+    uint32_t tries;
+    KindItem present;
+    KindDraft draft;
+} KindCall;
+
+static const Kind *kind_of(const ApiCall *call)
+{
+    const Kind *kind = kind_find(str_from_c(call->row->kind));
+    BUG_IF(kind == NULL);
+    return kind;
+}
+
+static void answer_item(ApiCall *call, const Kind *kind, int status, const KindItem *item)
+{
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    Str tag = arena_format(&call->arena, "\"%lld\"", (long long)item->revision);
+    object_print(&call->arena, &json, kind, item);
+    http_request_add_header(call->request, "ETag", tag);
+    call_answer(call, status, &json);
+}
+
+/* --- Lists ----------------------------------------------------------------------------------- */
+
+static void put_list_metadata(Buf *json, const Kind *kind, const KindItems *items)
+{
+    json_out_open(json, "metadata", '{');
+    json_out_text(json, "apiVersion", STR(OBJECT_API_VERSION));
+    json_out_name(json, "kind");
+    buf_put_format(json, "\"%sList\"", kind->name);
+    json_out_int(json, "revision", items->revision);
+    if (items->next.len > 0) {
+        json_out_text(json, "continue", items->next);
+    } else {
+        json_out_null(json, "continue");
+    }
+    json_out_bool(json, "truncated", items->next.len > 0);
+    json_out_close(json, '}');
+}
+
+static void listed(void *context, const KindItems *items, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    const Kind *kind = kind_of(call);
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_open(&json, NULL, '{');
+    put_list_metadata(&json, kind, items);
+    json_out_open(&json, "items", '[');
+    for (uint32_t i = 0; i < items->count; i++) {
+        buf_put_c(&json, i > 0 ? "," : "");
+        object_print(&call->arena, &json, kind, &items->items[i]);
+    }
+    json_out_close(&json, ']');
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+void kind_route_list(ApiCall *call)
+{
+    KindPage page = { .after = call_parameter(call, "continue") };
+    if (call_parameter_count(call, "limit", KIND_PAGE_DEFAULT, KIND_PAGE_MAX, &page.limit)) {
+        const Kind *kind = kind_of(call);
+        kind->list(kind, call_settings(call), &call->arena, &page, listed, call);
+    }
+}
+
+/* --- One ------------------------------------------------------------------------------------- */
+
+static void got(void *context, const KindItem *item, const Error *err)
+{
+    ApiCall *call = context;
+    if (call_goes_on(call, err)) {
+        answer_item(call, kind_of(call), 200, item);
+    }
+}
+
+void kind_route_get(ApiCall *call)
+{
+    const Kind *kind = kind_of(call);
+    kind->get(kind, call_settings(call), &call->arena, call->part, got, call);
+}
+
+/* --- What a request rests on ----------------------------------------------------------------- */
+
+/* If-Match: one strong tag, or "*". */
+static bool read_match(KindCall *change)
+{
+    const Str *header = http1_find(http_request_head(change->call->request), "If-Match");
+    if (header == NULL) {
+        change->has_match = change->body.revision > 0;
+        change->match = change->body.revision;
+        return true;
+    }
+    change->has_match = true;
+    change->match_any = str_eq_c(*header, "*");
+    bool quoted = header->len > 2 && header->data[0] == '"' && str_ends(*header, STR("\""));
+    if (!change->match_any &&
+        (!quoted || !str_to_i64(str_slice(*header, 1, header->len - 1), &change->match))) {
+        call_refuse(change->call, 400, "'If-Match' has one ETag as it was given, or '*'");
+        return false;
+    }
+    return true;
+}
+
+static bool check_match(const KindCall *change, const KindItem *item)
+{
+    ApiCall *call = change->call;
+    if (!change->has_match || (item != NULL && change->match_any) ||
+        (item != NULL && item->revision == change->match)) {
+        return true;
+    }
+    if (item == NULL) {
+        call_refuse(call, 412, "it is not there, and 'If-Match' wants that it is");
+        return false;
+    }
+    Str text = arena_format(&call->arena,
+                            "it has revision %lld now, and the request rests on %lld; read it anew",
+                            (long long)item->revision, (long long)change->match);
+    call_refuse(call, 412, text.data);
+    return false;
+}
+
+static KindCall *change_new(ApiCall *call)
+{
+    KindCall *change = ARENA_NEW(&call->arena, KindCall);
+    *change = (KindCall){ .call = call, .kind = kind_of(call) };
+    call->own = change;
+    return change;
+}
+
+/* --- Changing -------------------------------------------------------------------------------- */
+
+static bool make_draft(KindCall *change, const KindItem *present)
+{
+    ApiCall *call = change->call;
+    FieldProblems problems = { .count = 0 };
+    object_draft(&call->arena, change->kind, &change->body, change->is_patch, present,
+                 &change->draft, &problems);
+    if (problems.count > 0) {
+        call_refuse_fields(call, &problems);
+        return false;
+    }
+    return true;
+}
+
+static void create(KindCall *change)
+{
+    ApiCall *call = change->call;
+    if ((change->kind->verbs & KIND_CREATE) == 0) {
+        call_refuse(call, 404, "there is no such object, and none is made this way");
+    } else if (make_draft(change, NULL)) {
+        change->draft.name = call->part.len > 0 ? call->part : change->body.name;
+        change->kind->create(change->kind, call, &change->draft);
+    }
+}
+
+static void look_for_change(void *context, const KindItem *item, const Error *err);
+
+static void look(KindCall *change)
+{
+    ApiCall *call = change->call;
+    change->tries++;
+    change->kind->get(change->kind, call_settings(call), &call->arena, call->part, look_for_change,
+                      call);
+}
+
+static void look_for_change(void *context, const KindItem *item, const Error *err)
+{
+    ApiCall *call = context;
+    bool is_absent = err != NULL && err->kind == ERROR_NOT_FOUND;
+    KindCall *change = call->own;
+    if (!call_goes_on(call, is_absent && change->is_put ? NULL : err) ||
+        !check_match(change, is_absent ? NULL : item)) {
+        return;
+    }
+    if (is_absent) {
+        create(change);
+        return;
+    }
+    change->present = *item;
+    if (make_draft(change, &change->present)) {
+        change->kind->update(change->kind, call, &change->draft);
+    }
+}
+
+static void start_change(ApiCall *call, bool is_patch)
+{
+    KindCall *change = change_new(call);
+    Error err;
+    change->is_patch = is_patch;
+    change->is_put = !is_patch;
+    if (!object_body_read(&call->arena, change->kind, call_body(call), &change->body, &err)) {
+        call_fail(call, &err);
+    } else if (change->body.name.len > 0 && !str_eq(change->body.name, call->part)) {
+        call_refuse(call, 400, "/metadata/name: must be the name that the address has");
+    } else if (read_match(change)) {
+        look(change);
+    }
+}
+
+void kind_route_put(ApiCall *call)
+{
+    start_change(call, false);
+}
+
+void kind_route_patch(ApiCall *call)
+{
+    start_change(call, true);
+}
+
+void kind_route_create(ApiCall *call)
+{
+    KindCall *change = change_new(call);
+    Error err;
+    if (!object_body_read(&call->arena, change->kind, call_body(call), &change->body, &err)) {
+        call_fail(call, &err);
+    } else {
+        create(change);
+    }
+}
+
+static void show_created(void *context, const KindItem *item, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    Str place =
+        arena_format(&call->arena, "/v1/%s/%" STR_FMT, kind_of(call)->plural, STR_ARG(item->name));
+    http_request_add_header(call->request, "Location", place);
+    answer_item(call, kind_of(call), 201, item);
+}
+
+void kind_changed(ApiCall *call, Str name, bool is_new)
+{
+    const Kind *kind = kind_of(call);
+    kind->get(kind, call_settings(call), &call->arena, name, is_new ? show_created : got, call);
+}
+
+void kind_update_done(void *context, const Error *err)
+{
+    ApiCall *call = context;
+    KindCall *change = call->own;
+    bool may_retry = err != NULL && err->kind == ERROR_CONFLICT && !change->has_match &&
+                     change->tries < TRIES_MAX;
+    if (!call_goes_on(call, may_retry ? NULL : err)) {
+        return;
+    }
+    if (may_retry) {
+        look(change);
+    } else {
+        kind_changed(call, call->part, false);
+    }
+}
+
+/* --- Deleting -------------------------------------------------------------------------------- */
+
+static void look_for_removal(void *context, const KindItem *item, const Error *err)
+{
+    ApiCall *call = context;
+    KindCall *change = call->own;
+    if (call_goes_on(call, err) && check_match(change, item)) {
+        change->present = *item;
+        change->kind->remove(change->kind, call, &change->present);
+    }
+}
+
+void kind_route_delete(ApiCall *call)
+{
+    KindCall *change = change_new(call);
+    if (read_match(change)) {
+        change->kind->get(change->kind, call_settings(call), &call->arena, call->part,
+                          look_for_removal, call);
+    }
+}

@@ -1,0 +1,302 @@
+#include "api/kind_stored.h"
+
+#include <stdlib.h>
+
+#include "api/call.h"
+#include "api/json_out.h"
+#include "base/bug.h"
+#include "base/suggest.h"
+#include "cluster/change.h"
+#include "cluster/cluster_keys.h"
+#include "lang/json.h"
+#include "pki/json_fields.h"
+
+enum {
+    RECORD_MAX = 256 << 10, /* bytes */
+    RECORD_VALUES_MAX = 20000
+};
+
+#define RECORD_FORMAT "eden.object/1"
+
+/* --- Records --------------------------------------------------------------------------------- */
+
+static void put_value(Buf *out, const char *name, Value value)
+{
+    Error err;
+    json_out_name(out, name);
+    bool printed = json_print(out, value, NULL, &err);
+    BUG_IF(!printed); /* it was read from JSON */
+}
+
+static Str record_text(Arena *arena, const KindDraft *draft, Str uuid, int64_t created_ms)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    json_out_start(&text, RECORD_FORMAT);
+    json_out_text(&text, "uuid", uuid);
+    json_out_int(&text, "created_ms", created_ms);
+    put_value(&text, "labels", draft->labels);
+    put_value(&text, "annotations", draft->annotations);
+    put_value(&text, "spec", draft->spec);
+    json_out_close(&text, '}');
+    return buf_str(&text);
+}
+
+static bool record_read(Arena *arena, Str name, const StoreKv *kv, KindItem *out, Error *err)
+{
+    Value object, format, uuid, created;
+    *out = (KindItem){ .name = name, .revision = kv->mod_revision, .status = value_missing() };
+    const JsonField fields[] = {
+        { "format", VALUE_STRING, false, &format },
+        { "uuid", VALUE_STRING, false, &uuid },
+        { "created_ms", VALUE_INT, false, &created },
+        { "labels", VALUE_MAP, false, &out->labels },
+        { "annotations", VALUE_MAP, false, &out->annotations },
+        { "spec", VALUE_MAP, false, &out->spec },
+    };
+    /* The store's answer is gone when the object is looked at. */
+    Str text = arena_copy(arena, kv->value);
+    if (!json_object_read(arena, text, RECORD_MAX, RECORD_VALUES_MAX, &object, err) ||
+        !json_format_check(object, RECORD_FORMAT, err) ||
+        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
+        return error_wrap(err, "%" STR_FMT, STR_ARG(kv->key));
+    }
+    out->created_ms = created.integer;
+    return json_copy(uuid, out->uuid, sizeof out->uuid) ||
+           error_set(err, ERROR_INVALID, "%" STR_FMT ": 'uuid' is none", STR_ARG(kv->key));
+}
+
+static Str key_of(const Kind *kind, Arena *arena, Str prefix, Str name)
+{
+    return key_make(arena, prefix, KEY_OBJECT, (Str[]){ str_from_c(kind->name), name }, 2);
+}
+
+Str stored_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+{
+    Str name = str_from_c(kind->name);
+    return which == 0 ? key_make_prefix(arena, prefix, KEY_OBJECT, &name, 1) : STR_EMPTY;
+}
+
+bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+{
+    Str parts[KEYS_PARTS_MAX];
+    KeyKind found;
+    if (!key_parse(arena, prefix, key, &found, parts) || found != KEY_OBJECT ||
+        !str_eq_c(parts[0], kind->name)) {
+        return false;
+    }
+    *name = parts[1];
+    return true;
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+typedef struct Reading {
+    const Kind *kind;
+    Str prefix;
+    Arena *arena;
+    Str name; /* of the one that is wanted */
+    uint32_t limit;
+    KindListed *listed;
+    KindGot *got;
+    void *context;
+} Reading;
+
+static Reading *reading_new(const Kind *kind, const ApiSettings *settings, Arena *arena)
+{
+    Reading *reading = ARENA_NEW(arena, Reading);
+    *reading = (Reading){ .kind = kind, .prefix = settings->at.prefix, .arena = arena };
+    return reading;
+}
+
+static void list_done(void *context, const StoreReply *reply, const Error *err)
+{
+    Reading *reading = context;
+    Error bad;
+    if (err != NULL) {
+        reading->listed(reading->context, NULL, err);
+        return;
+    }
+    const StoreOpReply *range = &reply->ops[0];
+    KindItem *items = ARENA_ARRAY(reading->arena, KindItem, range->kv_count);
+    KindItems out = { .items = items, .revision = reply->revision };
+    for (uint32_t i = 0; i < range->kv_count; i++) {
+        Str name;
+        if (!stored_touched(reading->kind, reading->arena, reading->prefix, range->kvs[i].key,
+                            &name)) {
+            continue;
+        }
+        name = arena_copy(reading->arena, name);
+        if (!record_read(reading->arena, name, &range->kvs[i], &items[out.count++], &bad)) {
+            reading->listed(reading->context, NULL, &bad);
+            return;
+        }
+    }
+    if (range->more && out.count > 0) {
+        out.next = items[out.count - 1].name;
+    }
+    reading->listed(reading->context, &out, NULL);
+}
+
+void stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindListed *done, void *context)
+{
+    Reading *reading = reading_new(kind, settings, arena);
+    Str all = stored_watched(kind, arena, settings->at.prefix, 0), from = all;
+    Error err;
+    reading->listed = done;
+    reading->context = context;
+    if (page->after.len > 0) {
+        /* The first key that comes behind. */
+        from = arena_format(arena, "%" STR_FMT "%c",
+                            STR_ARG(key_of(kind, arena, settings->at.prefix, page->after)), '\0');
+    }
+    StoreOp op = {
+        .kind = STORE_RANGE, .key = from, .end = store_prefix_end(arena, all), .limit = page->limit
+    };
+    if (!store_op(settings->at.store, &op, list_done, reading, &err)) {
+        done(context, NULL, &err);
+    }
+}
+
+static void get_done(void *context, const StoreReply *reply, const Error *err)
+{
+    Reading *reading = context;
+    KindItem item;
+    Error bad;
+    if (err == NULL && reply->ops[0].kv_count == 0) {
+        error_set(&bad, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", reading->kind->name,
+                  STR_ARG(reading->name));
+        err = &bad;
+    } else if (err == NULL &&
+               !record_read(reading->arena, reading->name, &reply->ops[0].kvs[0], &item, &bad)) {
+        err = &bad;
+    }
+    reading->got(reading->context, err == NULL ? &item : NULL, err);
+}
+
+void stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindGot *done, void *context)
+{
+    Reading *reading = reading_new(kind, settings, arena);
+    Error err;
+    reading->name = arena_copy(arena, name);
+    reading->got = done;
+    reading->context = context;
+    if (!object_name_check(name, &err) ||
+        !store_get(settings->at.store, key_of(kind, arena, settings->at.prefix, name), get_done,
+                   reading, &err)) {
+        done(context, NULL, &err);
+    }
+}
+
+/* --- Changing -------------------------------------------------------------------------------- */
+
+/* Outlives the call that wants it when its peer leaves. */
+typedef struct Writing {
+    ApiCall *call;
+    Arena arena;
+    Str name, record;
+    int64_t revision; /* that it has; 0: it is not there */
+    bool removes;
+} Writing;
+
+static bool decide(void *context, Change *change, Error *err)
+{
+    const Writing *writing = context;
+    if (change_revision(change, 0) != writing->revision) {
+        return writing->revision == 0
+                   ? error_set(err, ERROR_CONFLICT, "there is one called '%" STR_FMT "' already",
+                               STR_ARG(writing->name))
+                   : error_set(err, ERROR_CONFLICT,
+                               "somebody else has changed it meanwhile; read it anew");
+    }
+    if (writing->revision == 0 && change_count(change) >= STORED_OBJECTS_MAX) {
+        return error_set(err, ERROR_LIMIT, "there are %d of this kind already", STORED_OBJECTS_MAX);
+    }
+    if (writing->removes) {
+        change_delete(change, change_key(change, 0));
+    } else {
+        change_put(change, change_key(change, 0), writing->record, 0);
+    }
+    return true;
+}
+
+static void written(void *context, Change *done, const Error *err)
+{
+    Writing *writing = context;
+    ApiCall *call = writing->call;
+    if (writing->removes) {
+        call_done(call, err);
+    } else if (writing->revision > 0) {
+        kind_update_done(call, err);
+    } else if (call_goes_on(call, err)) {
+        kind_changed(call, arena_copy(&call->arena, writing->name), true);
+    }
+    arena_clear(&writing->arena);
+    free(writing);
+}
+
+static Writing *writing_new(ApiCall *call, Str name, int64_t revision)
+{
+    Writing *writing = calloc(1, sizeof *writing);
+    if (writing == NULL) {
+        memory_exhausted(sizeof *writing);
+    }
+    arena_init(&writing->arena, ARENA_UNLIMITED);
+    writing->call = call;
+    writing->name = arena_copy(&writing->arena, name);
+    writing->revision = revision;
+    return writing;
+}
+
+static void write_start(const Kind *kind, Writing *writing)
+{
+    const ClusterStore *at = call_store(writing->call);
+    Str key = key_of(kind, &writing->arena, at->prefix, writing->name);
+    Change *change;
+    change_start(&(ChangeSpec){ .store = at->store,
+                                .keys = &key,
+                                .key_count = 1,
+                                .counted = stored_watched(kind, &writing->arena, at->prefix, 0),
+                                .decide = decide,
+                                .done = written,
+                                .context = writing },
+                 &change);
+}
+
+void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    char uuid[OBJECT_UUID_TEXT + 1];
+    Error err;
+    if (!object_name_check(draft->name, &err)) {
+        error_wrap(&err, "/metadata/name");
+        call_fail(call, &err);
+        return;
+    }
+    int64_t now_ms = loop_wall_ms(call_store(call)->loop);
+    int64_t revision = store_status(call_store(call)->store).revision;
+    Writing *writing = writing_new(call, draft->name, 0);
+    /* No two are made under one name at one revision. */
+    object_uuid(kind,
+                arena_format(&writing->arena, "%" STR_FMT "/%" STR_FMT "/%lld/%lld",
+                             STR_ARG(call_settings(call)->store_id), STR_ARG(draft->name),
+                             (long long)revision, (long long)now_ms),
+                uuid);
+    writing->record = record_text(&writing->arena, draft, str_from_c(uuid), now_ms);
+    write_start(kind, writing);
+}
+
+void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    Writing *writing = writing_new(call, draft->name, draft->revision);
+    writing->record = record_text(&writing->arena, draft, str_from_c(draft->present->uuid),
+                                  draft->present->created_ms);
+    write_start(kind, writing);
+}
+
+void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present)
+{
+    Writing *writing = writing_new(call, present->name, present->revision);
+    writing->removes = true;
+    write_start(kind, writing);
+}

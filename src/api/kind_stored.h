@@ -1,0 +1,24 @@
+/* Objects that the store keeps just as they are, under objects/<kind>/<name>: functions for the rows
+ * of such kinds, so that one of them is its fields and nothing else. */
+#pragma once
+
+#include "api/kind.h"
+
+enum {
+    STORED_OBJECTS_MAX = 10000 /* of one kind */
+};
+
+void stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindListed *done, void *context);
+void stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindGot *done, void *context);
+void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft);
+void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft);
+void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present);
+Str stored_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
+bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
+
+/* All of them, for a row that has nothing of its own to say. */
+#define STORED_KIND                                                                           \
+    .list = stored_list, .get = stored_get, .create = stored_create, .update = stored_update, \
+    .remove = stored_remove, .watched = stored_watched, .touched = stored_touched

@@ -1,0 +1,210 @@
+#include "api/object_draft.h"
+
+#include "cluster/node_record.h"
+#include "pki/json_fields.h"
+
+enum {
+    ANNOTATIONS_MAX = 64,
+    ANNOTATION_VALUE_MAX = 4096
+};
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+static bool take_text(Value map, const char *name, Str *out, Error *err)
+{
+    const Value *value = value_get(map, str_from_c(name));
+    if (value == NULL || value->kind == VALUE_NULL) {
+        *out = STR_EMPTY;
+        return true;
+    }
+    *out = value_is_string(*value) ? value_str(*value) : STR_EMPTY;
+    return value_is_string(*value) ||
+           error_set(err, ERROR_INVALID, "/metadata/%s: must be a text", name);
+}
+
+static bool take_map(Value map, const char *name, Value *out, Error *err)
+{
+    const Value *value = value_get(map, str_from_c(name));
+    *out = value == NULL || value->kind == VALUE_NULL ? value_missing() : *value;
+    return value_is_missing(*out) || out->kind == VALUE_MAP ||
+           error_set(err, ERROR_INVALID, "/%s: must be an object", name);
+}
+
+static bool check_kind(const Kind *kind, Value metadata, Error *err)
+{
+    Str version, name;
+    if (!take_text(metadata, "apiVersion", &version, err) ||
+        !take_text(metadata, "kind", &name, err)) {
+        return false;
+    }
+    if (version.len > 0 && !str_eq_c(version, OBJECT_API_VERSION)) {
+        return error_set(err, ERROR_INVALID, "/metadata/apiVersion: must be '%s'",
+                         OBJECT_API_VERSION);
+    }
+    return name.len == 0 || str_eq_c(name, kind->name) ||
+           error_set(err, ERROR_INVALID, "/metadata/kind: must be '%s' at this address",
+                     kind->name);
+}
+
+static bool read_metadata(const Kind *kind, ObjectBody *out, Error *err)
+{
+    if (value_is_missing(out->metadata)) {
+        return true;
+    }
+    const Value *revision = value_get(out->metadata, STR("revision"));
+    if (revision != NULL && revision->kind == VALUE_INT) {
+        out->revision = revision->integer;
+    }
+    return check_kind(kind, out->metadata, err) &&
+           take_text(out->metadata, "name", &out->name, err);
+}
+
+static bool check_words(Value object, Error *err)
+{
+    static const char *const words[] = { "metadata", "spec", "status" };
+    for (uint32_t i = 0; i < object.map->len; i++) {
+        Str name = value_str(object.map->entries[i].key);
+        bool known = false;
+        for (size_t k = 0; k < COUNT_OF(words); k++) {
+            known = known || str_eq_c(name, words[k]);
+        }
+        if (!known) {
+            return error_set(err, ERROR_INVALID,
+                             "/%" STR_FMT ": an object has 'metadata' and 'spec'", STR_ARG(name));
+        }
+    }
+    return true;
+}
+
+bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out, Error *err)
+{
+    Value object;
+    *out = (ObjectBody){ .metadata = value_missing(), .spec = value_missing(), .name = STR_EMPTY };
+    return json_object_read(arena, body, UINT32_MAX, OBJECT_VALUES_MAX, &object, err) &&
+           check_words(object, err) && take_map(object, "metadata", &out->metadata, err) &&
+           take_map(object, "spec", &out->spec, err) && read_metadata(kind, out, err);
+}
+
+/* --- Patching -------------------------------------------------------------------------------- */
+
+Value merge_patch(Arena *arena, Value target, Value patch)
+{
+    if (patch.kind != VALUE_MAP) {
+        return patch;
+    }
+    Map *out = map_new(arena, patch.map->len);
+    for (uint32_t i = 0; target.kind == VALUE_MAP && i < target.map->len; i++) {
+        map_set(arena, out, target.map->entries[i].key, target.map->entries[i].value);
+    }
+    for (uint32_t i = 0; i < patch.map->len; i++) {
+        const MapEntry *entry = &patch.map->entries[i];
+        const MapEntry *old = map_find(out, entry->key);
+        if (entry->value.kind == VALUE_NULL) {
+            map_remove(out, entry->key);
+        } else {
+            map_set(arena, out, entry->key,
+                    merge_patch(arena, old == NULL ? value_missing() : old->value, entry->value));
+        }
+    }
+    return value_map(out);
+}
+
+/* --- The draft ------------------------------------------------------------------------------- */
+
+static void check_labels(Arena *arena, Value labels, FieldProblems *problems)
+{
+    Error err;
+    if (labels.map->len > LABELS_MAX) {
+        field_problem(arena, problems, STR("/metadata/labels"), "there may be %d", LABELS_MAX);
+    }
+    for (uint32_t i = 0; i < labels.map->len; i++) {
+        const MapEntry *entry = &labels.map->entries[i];
+        Str at = arena_format(arena, "/metadata/labels/%" STR_FMT, STR_ARG(value_str(entry->key)));
+        if (!value_is_string(entry->value)) {
+            field_problem(arena, problems, at, "must be a text");
+        } else if (!node_label_check(value_str(entry->key), value_str(entry->value), &err)) {
+            field_problem(arena, problems, at, "%s", err.text);
+        }
+    }
+}
+
+static void check_annotations(Arena *arena, Value annotations, FieldProblems *problems)
+{
+    if (annotations.map->len > ANNOTATIONS_MAX) {
+        field_problem(arena, problems, STR("/metadata/annotations"), "there may be %d",
+                      ANNOTATIONS_MAX);
+    }
+    for (uint32_t i = 0; i < annotations.map->len; i++) {
+        const MapEntry *entry = &annotations.map->entries[i];
+        Str name = value_str(entry->key);
+        if (name.len == 0 || name.len > LABEL_NAME_MAX || !value_is_string(entry->value) ||
+            entry->value.len > ANNOTATION_VALUE_MAX) {
+            field_problem(arena, problems, STR("/metadata/annotations"),
+                          "each is a text of at most %d bytes under a name of at most %d",
+                          ANNOTATION_VALUE_MAX, LABEL_NAME_MAX);
+            return;
+        }
+    }
+}
+
+static Value wanted(Arena *arena, Value given, bool is_patch, Value present)
+{
+    if (value_is_missing(given)) {
+        return is_patch && present.kind == VALUE_MAP ? present : value_map(map_new(arena, 0));
+    }
+    return is_patch ? merge_patch(arena, present, given) : given;
+}
+
+static Value metadata_map(const ObjectBody *body, const char *name, FieldProblems *problems,
+                          Arena *arena)
+{
+    const Value *value =
+        value_is_missing(body->metadata) ? NULL : value_get(body->metadata, str_from_c(name));
+    if (value == NULL || value->kind == VALUE_NULL) {
+        return value_missing();
+    }
+    if (value->kind != VALUE_MAP) {
+        field_problem(arena, problems, arena_format(arena, "/metadata/%s", name),
+                      "must be an object");
+        return value_missing();
+    }
+    return *value;
+}
+
+static void check_fixed(Arena *arena, const Kind *kind, const KindDraft *draft,
+                        FieldProblems *problems)
+{
+    for (const KindField *field = kind->spec; field != NULL && field->name != NULL; field++) {
+        const Value *old = draft->present->spec.kind == VALUE_MAP
+                               ? value_get(draft->present->spec, str_from_c(field->name))
+                               : NULL;
+        const Value *now = value_get(draft->spec, str_from_c(field->name));
+        if (field->is_fixed && old != NULL && value_is_string(*old) &&
+            (now == NULL || !value_is_string(*now) || !str_eq(value_str(*old), value_str(*now)))) {
+            field_problem(arena, problems, arena_format(arena, "/spec/%s", field->name),
+                          "cannot be changed");
+        }
+    }
+}
+
+void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool is_patch,
+                  const KindItem *present, KindDraft *out, FieldProblems *problems)
+{
+    Value none = value_missing();
+    *out = (KindDraft){
+        .name = present != NULL ? present->name : body->name,
+        .labels = wanted(arena, metadata_map(body, "labels", problems, arena), is_patch,
+                         present != NULL ? present->labels : none),
+        .annotations = wanted(arena, metadata_map(body, "annotations", problems, arena), is_patch,
+                              present != NULL ? present->annotations : none),
+        .spec = wanted(arena, body->spec, is_patch, present != NULL ? present->spec : none),
+        .revision = present != NULL ? present->revision : 0,
+        .present = present,
+    };
+    check_labels(arena, out->labels, problems);
+    check_annotations(arena, out->annotations, problems);
+    fields_check(arena, kind->spec, out->spec, STR("/spec"), problems);
+    if (present != NULL) {
+        check_fixed(arena, kind, out, problems);
+    }
+}

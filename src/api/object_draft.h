@@ -1,0 +1,27 @@
+/* What a request says that an object shall be. Pure. */
+#pragma once
+
+#include "api/kind.h"
+
+/* The body of a request, as far as it is the caller's to say. */
+typedef struct ObjectBody {
+    Value metadata, spec; /* maps; missing: not given */
+    Str name;             /* empty: not given */
+    int64_t revision;     /* 0: not given */
+} ObjectBody;
+
+enum {
+    OBJECT_VALUES_MAX = 10000 /* in a body */
+};
+
+/* Fails with ERROR_INVALID when it is no JSON object, or says that it is of another kind. What the
+ * server alone says (status, uuid, created) may stand there, and means nothing. */
+MUST_CHECK bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
+                                 Error *err);
+/* RFC 7396: what `patch` makes of `target`. */
+Value merge_patch(Arena *arena, Value target, Value patch);
+
+/* A draft of what the body says as a whole, or, with `is_patch`, of what it makes of the object as it
+ * stands. Adds all that is wrong. */
+void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool is_patch,
+                  const KindItem *present, KindDraft *out, FieldProblems *problems);

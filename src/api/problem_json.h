@@ -1,0 +1,14 @@
+/* What went wrong, as RFC 9457 writes it: "application/problem+json". Pure. */
+#pragma once
+
+#include "api/kind_field.h"
+#include "base/error.h"
+
+#define PROBLEM_JSON_TYPE "application/problem+json"
+
+/* Of any kind but ERROR_NONE. */
+int problem_status(ErrorKind kind);
+/* {"type":"urn:eden:problem:not-found","title":...,"status":404,"code":"not-found","detail":...}, and
+ * what is wrong with each field unless `fields` is NULL. A status that no code is made for is a bug
+ * of the caller. */
+void problem_json_put(Buf *out, int status, Str detail, const FieldProblems *fields);
