@@ -1,0 +1,53 @@
+"""Requests that are made to be read in two ways, sent to a real server over TLS: each is refused, and
+the connection ends with that. The table is one of the fuzz corpora."""
+
+import pathlib
+import re
+import sys
+
+import pytest
+from cluster_server import ClusterServer
+
+FUZZ = pathlib.Path(__file__).resolve().parent.parent / "fuzz"
+sys.path.insert(0, str(FUZZ))
+
+import lines  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def server(build, tmp_path_factory):
+    with ClusterServer(build, tmp_path_factory.mktemp("server")) as started:
+        yield started
+
+
+def table():
+    """Status, reason and the requests of each group."""
+    groups = []
+    for line in (FUZZ / "corpus" / "http1_llhttp" / "smuggling.lines").read_text().split("\n"):
+        head = re.fullmatch(r"# (\d{3}) (.*)", line)
+        if head:
+            groups.append((int(head[1]), head[2], []))
+        elif line and not line.startswith("#"):
+            groups[-1][2].append(lines.unescape(line))
+    return groups
+
+
+def everything(connection):
+    said = b""
+    while piece := connection.recv(1 << 16):
+        said += piece
+    return said
+
+
+@pytest.mark.parametrize("status, reason, requests", table(), ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize("listener", ["api", "unix"])
+def test_what_could_be_smuggled_is_refused(server, listener, status, reason, requests):
+    assert requests
+    for request in requests:
+        with server.connect_api() if listener == "api" else server.connect_unix() as connection:
+            # Behind it stands one that would be answered.
+            connection.sendall(request + b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            said = everything(connection)
+        assert said.startswith(b"HTTP/1.1 %d " % status), (request, said)
+        assert said.count(b"HTTP/1.1 ") == 1 and b"\r\nConnection: close\r\n" in said, (request, said)
+        assert reason.encode() in said, (request, said)
