@@ -1,0 +1,561 @@
+#include "cluster/audit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "cluster/cluster_keys.h"
+
+enum {
+    DENIED_KEPT = 256,
+    DENIED_MS = 60 * 1000,
+    VERIFY_PAGE = 500,
+};
+
+typedef struct Waiting Waiting;
+struct Waiting {
+    Arena arena;
+    AuditEntry entry;
+    AuditDone *done;
+    void *context;
+    Waiting *next;
+};
+
+typedef struct Queue {
+    Waiting *first, *last;
+    uint32_t count;
+} Queue;
+
+typedef struct Denied {
+    char credential[CREDENTIAL_ID_MAX + 1]; /* empty: free */
+    int64_t at_ms;
+} Denied;
+
+struct Audit {
+    ClusterStore at;
+    Arena own;
+    Str head_key;
+    AuditHead head;
+    int64_t head_revision; /* 0: there is none yet */
+    bool head_is_known;
+    Queue waiting, flying;
+    bool is_busy; /* the store has something of ours, or somebody is being told */
+    bool is_freed;
+    Denied denied[DENIED_KEPT];
+};
+
+static const Error stopping = { ERROR_UNAVAILABLE, "the server stops" };
+
+static void *make(size_t size)
+{
+    void *made = calloc(1, size);
+    if (made == NULL) {
+        memory_exhausted(size);
+    }
+    return made;
+}
+
+/* --- Queues ---------------------------------------------------------------------------------- */
+
+static void queue_add(Queue *queue, Waiting *waiting)
+{
+    waiting->next = NULL;
+    if (queue->last == NULL) {
+        queue->first = waiting;
+    } else {
+        queue->last->next = waiting;
+    }
+    queue->last = waiting;
+    queue->count++;
+}
+
+static Waiting *queue_take(Queue *queue)
+{
+    Waiting *first = queue->first;
+    if (first != NULL) {
+        queue->first = first->next;
+        queue->last = queue->first == NULL ? NULL : queue->last;
+        queue->count--;
+    }
+    return first;
+}
+
+/* Behind the other, which takes all. */
+static void queue_join(Queue *queue, Queue *other)
+{
+    for (Waiting *one = queue_take(other); one != NULL; one = queue_take(other)) {
+        queue_add(queue, one);
+    }
+}
+
+static void waiting_free(Waiting *waiting)
+{
+    arena_clear(&waiting->arena);
+    free(waiting);
+}
+
+/* Tells all of the queue. Whoever is told may append more, or free the log. */
+static void tell(Queue *queue, const Error *err)
+{
+    for (Waiting *one = queue_take(queue); one != NULL; one = queue_take(queue)) {
+        if (one->done != NULL) {
+            one->done(one->context, err == NULL ? one->entry.sequence : 0, err);
+        }
+        waiting_free(one);
+    }
+}
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+static void audit_destroy(Audit *audit)
+{
+    arena_clear(&audit->own);
+    free(audit);
+}
+
+static void pump(Audit *audit);
+
+/* Those under way are told, and the log goes on, unless it was freed, perhaps by one of them. */
+static void finish(Audit *audit, const Error *err)
+{
+    Queue told = audit->flying;
+    audit->flying = (Queue){ 0 };
+    tell(&told, err);
+    audit->is_busy = false;
+    if (audit->is_freed) {
+        audit_destroy(audit);
+    } else {
+        pump(audit);
+    }
+}
+
+/* Whatever the reason is, for who waits it means that nothing may be done at present. */
+static void refuse(Audit *audit, const Error *why)
+{
+    Error err;
+    error_set(&err, ERROR_UNAVAILABLE, "the audit log cannot be written: %s", why->text);
+    audit->head_is_known = false;
+    queue_join(&audit->flying, &audit->waiting);
+    finish(audit, &err);
+}
+
+static bool take_head(Audit *audit, const StoreOpReply *reply, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    audit_head_init(&audit->head);
+    audit->head_revision = 0;
+    if (reply->kv_count > 0) {
+        if (!audit_head_read(&arena, reply->kvs[0].value, &audit->head, err)) {
+            return false;
+        }
+        audit->head_revision = reply->kvs[0].mod_revision;
+    }
+    audit->head_is_known = true;
+    return true;
+}
+
+static void written(void *context, const StoreReply *reply, const Error *err)
+{
+    Audit *audit = context;
+    Error failure;
+    if (err != NULL) {
+        refuse(audit, err);
+        return;
+    }
+    if (reply->succeeded) {
+        audit->head.sequence = audit->flying.last->entry.sequence;
+        memcpy(audit->head.hash, audit->flying.last->entry.hash.data, AUDIT_HASH_TEXT);
+        audit->head_revision = reply->revision;
+        finish(audit, NULL);
+        return;
+    }
+    /* Somebody else has appended: behind theirs, then. */
+    if (audit->is_freed) {
+        refuse(audit, &stopping);
+    } else if (!take_head(audit, &reply->ops[0], &failure)) {
+        refuse(audit, &failure);
+    } else {
+        Queue again = audit->flying;
+        audit->flying = (Queue){ 0 };
+        queue_join(&again, &audit->waiting);
+        audit->waiting = again;
+        audit->is_busy = false;
+        pump(audit);
+    }
+}
+
+/* Gives each its place in the chain. */
+static Str link_entry(Arena *arena, Waiting *waiting, AuditHead *head)
+{
+    char hash[AUDIT_HASH_TEXT + 1];
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    waiting->entry.sequence = head->sequence + 1;
+    waiting->entry.previous = str_from(head->hash, AUDIT_HASH_TEXT);
+    audit_entry_print(&waiting->entry, &text, hash);
+    waiting->entry.hash = arena_copy(&waiting->arena, str_from(hash, AUDIT_HASH_TEXT));
+    head->sequence++;
+    memcpy(head->hash, hash, sizeof head->hash);
+    return buf_str(&text);
+}
+
+static bool write_batch(Audit *audit, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    StoreOp ops[AUDIT_BATCH_MAX + 1];
+    uint32_t count = 0;
+    AuditHead head = audit->head;
+    arena_init(&arena, ARENA_UNLIMITED);
+    while (count < AUDIT_BATCH_MAX && audit->waiting.count > 0) {
+        Waiting *one = queue_take(&audit->waiting);
+        queue_add(&audit->flying, one);
+        Str text = link_entry(&arena, one, &head);
+        ops[count++] =
+            (StoreOp){ .kind = STORE_PUT,
+                       .key = cluster_key_audit(&arena, audit->at.prefix, one->entry.sequence),
+                       .value = text };
+    }
+    Buf text = buf_make_in(&arena, BUF_UNLIMITED);
+    audit_head_print(&head, &text);
+    ops[count++] = (StoreOp){ .kind = STORE_PUT, .key = audit->head_key, .value = buf_str(&text) };
+    StoreCompare compare = { .target = STORE_MOD_REVISION,
+                             .relation = STORE_EQUAL,
+                             .key = audit->head_key,
+                             .number = audit->head_revision };
+    StoreOp look = { .kind = STORE_RANGE, .key = audit->head_key };
+    StoreTxn txn = { .compares = &compare,
+                     .compare_count = 1,
+                     .success = ops,
+                     .success_count = count,
+                     .failure = &look,
+                     .failure_count = 1 };
+    return store_txn(audit->at.store, &txn, written, audit, err);
+}
+
+static void looked(void *context, const StoreReply *reply, const Error *err)
+{
+    Audit *audit = context;
+    Error failure;
+    if (err != NULL) {
+        refuse(audit, err);
+    } else if (audit->is_freed) {
+        refuse(audit, &stopping);
+    } else if (!take_head(audit, &reply->ops[0], &failure)) {
+        refuse(audit, &failure);
+    } else {
+        audit->is_busy = false;
+        pump(audit);
+    }
+}
+
+static void pump(Audit *audit)
+{
+    Error err;
+    if (audit->is_busy || audit->waiting.count == 0) {
+        return;
+    }
+    audit->is_busy = true;
+    bool ok = audit->head_is_known
+                  ? write_batch(audit, &err)
+                  : store_get(audit->at.store, audit->head_key, looked, audit, &err);
+    if (!ok) {
+        refuse(audit, &err);
+    }
+}
+
+Audit *audit_new(const ClusterStore *at)
+{
+    Audit *audit = make(sizeof *audit);
+    arena_init(&audit->own, ARENA_UNLIMITED);
+    audit->at = *at;
+    audit->at.prefix = arena_copy(&audit->own, at->prefix);
+    audit->head_key = cluster_key_audit_head(&audit->own, at->prefix);
+    return audit;
+}
+
+void audit_free(Audit *audit)
+{
+    if (audit == NULL) {
+        return;
+    }
+    Queue told = audit->waiting;
+    audit->waiting = (Queue){ 0 };
+    bool is_busy = audit->is_busy;
+    audit->is_freed = true;
+    tell(&told, &stopping);
+    if (!is_busy) {
+        audit_destroy(audit);
+    }
+}
+
+static Str copy_cut(Arena *arena, Str text, size_t max)
+{
+    return arena_copy(arena, str_slice(text, 0, max + 1)); /* the byte more tells where to cut */
+}
+
+void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *context)
+{
+    Error err;
+    if (audit->is_freed || audit->waiting.count >= AUDIT_WAITING_MAX) {
+        error_set(&err, ERROR_UNAVAILABLE, "too much waits to be written to the audit log");
+        if (done != NULL) {
+            done(context, 0, &err);
+        }
+        return;
+    }
+    Waiting *waiting = make(sizeof *waiting);
+    Arena *arena = &waiting->arena;
+    arena_init(arena, ARENA_UNLIMITED);
+    waiting->done = done;
+    waiting->context = context;
+    waiting->entry = (AuditEntry){
+        .time_ms = loop_wall_ms(audit->at.loop),
+        .who = copy_cut(arena, entry->who, PRINCIPAL_WHO_MAX),
+        .by = entry->by,
+        .address = copy_cut(arena, entry->address, AUDIT_WORD_MAX),
+        .verb = copy_cut(arena, entry->verb, AUDIT_WORD_MAX),
+        .kind = copy_cut(arena, entry->kind, AUDIT_WORD_MAX),
+        .name = copy_cut(arena, entry->name, AUDIT_NAME_MAX),
+        .reason = copy_cut(arena, entry->reason, AUDIT_REASON_MAX),
+        .request = copy_cut(arena, entry->request, AUDIT_WORD_MAX),
+        .outcome = entry->outcome,
+        .detail = copy_cut(arena, entry->detail, AUDIT_REASON_MAX),
+    };
+    queue_add(&audit->waiting, waiting);
+    pump(audit);
+}
+
+bool audit_denied_read_is_due(Audit *audit, Str credential)
+{
+    int64_t now_ms = loop_now_ms(audit->at.loop);
+    Denied *place = &audit->denied[0];
+    for (uint32_t i = 0; i < DENIED_KEPT; i++) {
+        Denied *one = &audit->denied[i];
+        if (one->credential[0] != '\0' && str_eq_c(credential, one->credential)) {
+            place = one;
+            break;
+        }
+        /* The one that is free, or the oldest. */
+        if (place->credential[0] != '\0' &&
+            (one->credential[0] == '\0' || one->at_ms < place->at_ms)) {
+            place = one;
+        }
+    }
+    if (str_eq_c(credential, place->credential) && now_ms - place->at_ms < DENIED_MS) {
+        return false;
+    }
+    snprintf(place->credential, sizeof place->credential, "%" STR_FMT, STR_ARG(credential));
+    place->at_ms = now_ms;
+    return true;
+}
+
+/* --- Listing --------------------------------------------------------------------------------- */
+
+/* The sequence of a key; false for what is none of the log. */
+static bool sequence_of(Arena *arena, Str prefix, Str key, uint64_t *out)
+{
+    Str parts[KEYS_PARTS_MAX];
+    KeyKind kind;
+    if (!key_parse(arena, prefix, key, &kind, parts) || kind != KEY_AUDIT ||
+        !str_to_u64(parts[0], out)) {
+        return false;
+    }
+    return str_eq(key_sequence(arena, *out), parts[0]);
+}
+
+typedef struct Listing {
+    Arena arena;
+    Str prefix;
+    bool newest_first;
+    AuditListed *done;
+    void *context;
+} Listing;
+
+static void listing_end(Listing *listing, const AuditPage *page, const Error *err)
+{
+    listing->done(listing->context, page, err);
+    arena_clear(&listing->arena);
+    free(listing);
+}
+
+static void listed(void *context, const StoreReply *reply, const Error *err)
+{
+    Listing *listing = context;
+    AuditPage page = { 0 };
+    uint64_t sequence = 0, last = 0;
+    Error ignored;
+    if (err != NULL) {
+        listing_end(listing, NULL, err);
+        return;
+    }
+    const StoreOpReply *head = &reply->ops[0], *range = &reply->ops[1];
+    if (head->kv_count == 0 ||
+        !audit_head_read(&listing->arena, head->kvs[0].value, &page.head, &ignored)) {
+        audit_head_init(&page.head);
+    }
+    AuditEntry *entries = ARENA_ARRAY(&listing->arena, AuditEntry, range->kv_count);
+    for (uint32_t i = 0; i < range->kv_count; i++) {
+        const StoreKv *kv = &range->kvs[i];
+        bool is_ours = sequence_of(&listing->arena, listing->prefix, kv->key, &sequence);
+        last = is_ours ? sequence : last;
+        if (is_ours &&
+            audit_entry_read(&listing->arena, kv->value, &entries[page.count], &ignored)) {
+            page.count++;
+        } else {
+            page.unreadable++;
+        }
+    }
+    page.entries = entries;
+    page.revision = reply->revision;
+    page.next = !range->more || last == 0 ? 0 : listing->newest_first ? last - 1 : last + 1;
+    listing_end(listing, &page, NULL);
+}
+
+void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *done, void *context)
+{
+    Listing *listing = make(sizeof *listing);
+    Arena *arena = &listing->arena;
+    Error err;
+    arena_init(arena, ARENA_UNLIMITED);
+    listing->prefix = arena_copy(arena, at->prefix);
+    listing->newest_first = query->newest_first;
+    listing->done = done;
+    listing->context = context;
+    if (query->limit == 0 || query->limit > AUDIT_PAGE_MAX) {
+        error_set(&err, ERROR_INVALID, "a page has 1 to %d entries", AUDIT_PAGE_MAX);
+        listing_end(listing, NULL, &err);
+        return;
+    }
+    Str all = cluster_key_audit_all(arena, at->prefix), all_end = store_prefix_end(arena, all);
+    bool is_bounded = query->from > 0 && query->from < UINT64_MAX;
+    bool newest_first = query->newest_first;
+    StoreOp ops[] = {
+        { .kind = STORE_RANGE, .key = cluster_key_audit_head(arena, at->prefix) },
+        { .kind = STORE_RANGE,
+          .key =
+              is_bounded && !newest_first ? cluster_key_audit(arena, at->prefix, query->from) : all,
+          .end = is_bounded && newest_first ? cluster_key_audit(arena, at->prefix, query->from + 1)
+                                            : all_end,
+          .limit = query->limit,
+          .descending = newest_first },
+    };
+    StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
+    if (!store_txn(at->store, &txn, listed, listing, &err)) {
+        listing_end(listing, NULL, &err);
+    }
+}
+
+/* --- Verifying ------------------------------------------------------------------------------- */
+
+typedef struct Verifying {
+    ClusterStore at;
+    Arena own, page; /* of the prefix; of one page */
+    Str all, all_end;
+    int64_t revision; /* 0: the first page is to come */
+    AuditChain chain;
+    AuditVerified *done;
+    void *context;
+} Verifying;
+
+static void verifying_end(Verifying *verifying, const Error *err)
+{
+    verifying->done(verifying->context, err == NULL ? &verifying->chain : NULL, err);
+    arena_clear(&verifying->own);
+    arena_clear(&verifying->page);
+    free(verifying);
+}
+
+static void start_chain(Verifying *verifying, const StoreOpReply *reply)
+{
+    AuditHead head;
+    Error err = { 0 };
+    audit_head_init(&head);
+    bool ok =
+        reply->kv_count == 0 || audit_head_read(&verifying->page, reply->kvs[0].value, &head, &err);
+    audit_chain_start(&verifying->chain, &head);
+    if (!ok) {
+        verifying->chain.is_broken = true;
+        snprintf(verifying->chain.what, sizeof verifying->chain.what, "%.199s", err.text);
+    }
+}
+
+static void add_page(Verifying *verifying, const StoreOpReply *range)
+{
+    AuditChain *chain = &verifying->chain;
+    for (uint32_t i = 0; i < range->kv_count && !chain->is_broken; i++) {
+        uint64_t sequence;
+        if (sequence_of(&verifying->page, verifying->at.prefix, range->kvs[i].key, &sequence)) {
+            audit_chain_add(chain, sequence, range->kvs[i].value);
+        } else {
+            chain->is_broken = true;
+            chain->broken_at = chain->sequence + 1;
+            snprintf(chain->what, sizeof chain->what, "a key stands there that is no entry");
+        }
+    }
+}
+
+static void look_on(Verifying *verifying, Str from);
+
+static void page_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Verifying *verifying = context;
+    Error late;
+    if (err != NULL) {
+        if (err->kind == ERROR_NOT_FOUND) {
+            error_set(&late, ERROR_UNAVAILABLE,
+                      "the store has forgotten meanwhile how the log was; try again");
+            err = &late;
+        }
+        verifying_end(verifying, err);
+        return;
+    }
+    arena_reset(&verifying->page);
+    if (verifying->revision == 0) {
+        verifying->revision = reply->revision;
+        start_chain(verifying, &reply->ops[0]);
+    }
+    const StoreOpReply *range = &reply->ops[1];
+    add_page(verifying, range);
+    if (range->more && range->kv_count > 0 && !verifying->chain.is_broken) {
+        look_on(verifying, range->kvs[range->kv_count - 1].key);
+    } else {
+        audit_chain_end(&verifying->chain);
+        verifying_end(verifying, NULL);
+    }
+}
+
+/* `from`: behind this key; empty: from the beginning. */
+static void look_on(Verifying *verifying, Str from)
+{
+    Error err;
+    Str key =
+        from.len == 0 ? verifying->all : arena_join(&verifying->page, from, STR("\0"), STR_EMPTY);
+    StoreOp ops[] = {
+        { .kind = STORE_RANGE,
+          .key = cluster_key_audit_head(&verifying->page, verifying->at.prefix),
+          .revision = verifying->revision },
+        { .kind = STORE_RANGE,
+          .key = key,
+          .end = verifying->all_end,
+          .limit = VERIFY_PAGE,
+          .revision = verifying->revision },
+    };
+    StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
+    if (!store_txn(verifying->at.store, &txn, page_came, verifying, &err)) {
+        verifying_end(verifying, &err);
+    }
+}
+
+void audit_verify(const ClusterStore *at, AuditVerified *done, void *context)
+{
+    Verifying *verifying = make(sizeof *verifying);
+    arena_init(&verifying->own, ARENA_UNLIMITED);
+    arena_init(&verifying->page, ARENA_UNLIMITED);
+    verifying->at = *at;
+    verifying->at.prefix = arena_copy(&verifying->own, at->prefix);
+    verifying->all = cluster_key_audit_all(&verifying->own, at->prefix);
+    verifying->all_end = store_prefix_end(&verifying->own, verifying->all);
+    verifying->done = done;
+    verifying->context = context;
+    look_on(verifying, STR_EMPTY);
+}

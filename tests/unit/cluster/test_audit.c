@@ -1,0 +1,338 @@
+#include "cluster/audit.h"
+
+#include "store_world.h"
+
+typedef struct Fixture {
+    StoreWorld world;
+    Audit *audit;
+    uint32_t told, refused;
+    uint64_t last;
+    Error err;
+    bool frees, verified, listed;
+    AuditChain chain;
+    uint64_t seen[10];
+    Str names[10];
+    uint32_t count, unreadable;
+    uint64_t next;
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    world_open(&f->world);
+    f->audit = audit_new(&f->world.at);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    audit_free(f->audit);
+    world_close(&f->world);
+    free(f);
+    return 0;
+}
+
+static void appended(void *context, uint64_t sequence, const Error *err)
+{
+    Fixture *f = context;
+    assert_int_equal(sequence == 0, err != NULL);
+    if (err == NULL) {
+        f->told++;
+        f->last = sequence;
+    } else {
+        f->refused++;
+        f->err = *err;
+    }
+    if (f->frees) {
+        f->frees = false;
+        audit_free(TAKE(f->audit));
+    }
+}
+
+static void append(Fixture *f, Audit *audit, const char *name)
+{
+    audit_append(audit,
+                 &(AuditEntry){ .who = STR("root (uid 0)"),
+                                .by = PRINCIPAL_LOCAL,
+                                .verb = STR("delete"),
+                                .kind = STR("Node"),
+                                .name = str_from_c(name),
+                                .outcome = AUDIT_ASKED },
+                 appended, f);
+}
+
+static void verified(void *context, const AuditChain *chain, const Error *err)
+{
+    Fixture *f = context;
+    f->verified = true;
+    assert_null(err);
+    f->chain = *chain;
+}
+
+static const AuditChain *verify(Fixture *f)
+{
+    f->verified = false;
+    audit_verify(&f->world.at, verified, f);
+    world_pass(&f->world);
+    assert_true(f->verified);
+    return &f->chain;
+}
+
+static void listed(void *context, const AuditPage *page, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    f->listed = true;
+    f->count = page->count;
+    f->unreadable = page->unreadable;
+    f->next = page->next;
+    for (uint32_t i = 0; i < page->count && i < COUNT_OF(f->seen); i++) {
+        f->seen[i] = page->entries[i].sequence;
+        f->names[i] = arena_copy(&f->world.arena, page->entries[i].name);
+    }
+}
+
+static void list(Fixture *f, uint64_t from, uint32_t limit, bool newest_first)
+{
+    f->listed = false;
+    audit_list(&f->world.at,
+               &(AuditQuery){ .from = from, .limit = limit, .newest_first = newest_first }, listed,
+               f);
+    world_pass(&f->world);
+    assert_true(f->listed);
+}
+
+static void entries_become_a_chain(void **state)
+{
+    Fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        append(f, f->audit, "web1");
+        world_pass(&f->world);
+    }
+    assert_int_equal(f->told, 3);
+    assert_int_equal(f->last, 3);
+    assert_false(verify(f)->is_broken);
+    assert_int_equal(f->chain.count, 3);
+}
+
+static void those_that_wait_go_in_one_transaction(void **state)
+{
+    Fixture *f = *state;
+    append(f, f->audit, "first");
+    world_pass(&f->world);
+    int64_t before = store_status(f->world.at.store).revision;
+    for (int i = 0; i < 250; i++) {
+        append(f, f->audit, "web1");
+    }
+    world_pass(&f->world);
+    assert_int_equal(f->told, 251);
+    /* The first goes at once, and the others behind it. */
+    assert_int_equal(store_status(f->world.at.store).revision - before, 4);
+    assert_false(verify(f)->is_broken);
+    assert_int_equal(f->chain.count, 251);
+}
+
+static void two_servers_write_one_chain(void **state)
+{
+    Fixture *f = *state;
+    AUTO(Audit) *other = audit_new(&f->world.at);
+    for (int i = 0; i < 20; i++) {
+        append(f, f->audit, "web1");
+        append(f, other, "web2");
+        append(f, other, "web3");
+        if (i % 3 == 0) {
+            world_pass(&f->world);
+        }
+    }
+    world_pass(&f->world);
+    assert_int_equal(f->told, 60);
+    assert_false(verify(f)->is_broken);
+    assert_int_equal(f->chain.count, 60);
+}
+
+static void the_chain_goes_on_after_a_restart(void **state)
+{
+    Fixture *f = *state;
+    append(f, f->audit, "web1");
+    world_pass(&f->world);
+    audit_free(f->audit);
+    f->audit = audit_new(&f->world.at);
+    append(f, f->audit, "web2");
+    world_pass(&f->world);
+    assert_int_equal(f->last, 2);
+    assert_false(verify(f)->is_broken);
+}
+
+static void without_a_store_nothing_is_done(void **state)
+{
+    Fixture *f = *state;
+    append(f, f->audit, "web1");
+    append(f, f->audit, "web2");
+    store_close(f->world.at.store);
+    f->world.at.store = NULL;
+    assert_int_equal(f->refused, 2);
+    assert_int_equal(f->err.kind, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(f->err.text, "the audit log cannot be written"));
+    assert_int_equal(f->told, 0);
+}
+
+static void a_head_that_cannot_be_read_stops_everything(void **state)
+{
+    Fixture *f = *state;
+    Str key = cluster_key_audit_head(&f->world.arena, PREFIX);
+    world_put(&f->world, key, STR("nonsense"));
+    append(f, f->audit, "web1");
+    world_pass(&f->world);
+    assert_int_equal(f->refused, 1);
+    assert_int_equal(f->err.kind, ERROR_UNAVAILABLE);
+    assert_true(verify(f)->is_broken);
+    assert_non_null(strstr(f->chain.what, "the head of the audit log"));
+    /* And it is read again the next time. */
+    AuditHead head;
+    Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    audit_head_init(&head);
+    audit_head_print(&head, &text);
+    world_put(&f->world, key, buf_str(&text));
+    append(f, f->audit, "web1");
+    world_pass(&f->world);
+    assert_int_equal(f->told, 1);
+    assert_false(verify(f)->is_broken);
+}
+
+static void what_is_changed_in_the_store_is_found(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    for (int i = 0; i < 5; i++) {
+        append(f, f->audit, "web1");
+    }
+    world_pass(&f->world);
+    Str third = cluster_key_audit(&f->world.arena, PREFIX, 3);
+    Str kept = world_get(&f->world, third).value;
+    world_put(&f->world, third, STR("{}"));
+    assert_true(verify(f)->is_broken);
+    assert_int_equal(f->chain.broken_at, 3);
+    list(f, 0, 10, false);
+    assert_int_equal(f->count, 4);
+    assert_int_equal(f->unreadable, 1);
+    world_put(&f->world, third, kept);
+    assert_false(verify(f)->is_broken);
+    Str last = cluster_key_audit(&f->world.arena, PREFIX, 5);
+    assert_true(store_delete(f->world.at.store, last, world_stored, &f->world, &err));
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_true(verify(f)->is_broken);
+    assert_int_equal(f->chain.broken_at, 5);
+    assert_non_null(strstr(f->chain.what, "should go on to 5"));
+    world_put(&f->world, STR("/eden/audit/x"), STR("{}"));
+    assert_true(verify(f)->is_broken);
+    assert_non_null(strstr(f->chain.what, "no entry"));
+}
+
+static void long_logs_are_verified_page_by_page(void **state)
+{
+    Fixture *f = *state;
+    for (int i = 0; i < 1203; i++) {
+        append(f, f->audit, "web1");
+    }
+    world_pass(&f->world);
+    assert_false(verify(f)->is_broken);
+    assert_int_equal(f->chain.count, 1203);
+}
+
+static void pages_go_both_ways(void **state)
+{
+    Fixture *f = *state;
+    static const char *const names[] = { "a", "b", "c", "d", "e" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        append(f, f->audit, names[i]);
+    }
+    world_pass(&f->world);
+    list(f, 0, 2, true);
+    assert_int_equal(f->count, 2);
+    assert_str(f->names[0], "e");
+    assert_int_equal(f->next, 3);
+    list(f, f->next, 10, true);
+    assert_int_equal(f->count, 3);
+    assert_str(f->names[0], "c");
+    assert_int_equal(f->next, 0);
+    list(f, 4, 1, false);
+    assert_str(f->names[0], "d");
+    assert_int_equal(f->next, 5);
+    list(f, 5, 1, false);
+    assert_str(f->names[0], "e");
+    assert_int_equal(f->next, 0);
+}
+
+static void too_many_are_refused(void **state)
+{
+    Fixture *f = *state;
+    for (int i = 0; i < AUDIT_WAITING_MAX + 2; i++) {
+        append(f, f->audit, "web1");
+    }
+    assert_int_equal(f->refused, 2);
+    assert_int_equal(f->err.kind, ERROR_UNAVAILABLE);
+    world_pass(&f->world);
+    assert_int_equal(f->told, AUDIT_WAITING_MAX);
+}
+
+static void it_may_be_freed_by_who_is_told(void **state)
+{
+    Fixture *f = *state;
+    append(f, f->audit, "web1");
+    append(f, f->audit, "web2");
+    f->frees = true;
+    world_pass(&f->world);
+    assert_null(f->audit);
+    assert_int_equal(f->told + f->refused, 2);
+}
+
+static void it_may_be_freed_while_it_writes(void **state)
+{
+    Fixture *f = *state;
+    append(f, f->audit, "web1");
+    append(f, f->audit, "web2");
+    audit_free(TAKE(f->audit));
+    world_pass(&f->world);
+    assert_int_equal(f->told + f->refused, 2);
+}
+
+static void denied_reads_count_once_a_minute(void **state)
+{
+    Fixture *f = *state;
+    char name[20];
+    assert_true(audit_denied_read_is_due(f->audit, STR("token:a")));
+    assert_false(audit_denied_read_is_due(f->audit, STR("token:a")));
+    assert_true(audit_denied_read_is_due(f->audit, STR("token:b")));
+    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 60000);
+    assert_true(audit_denied_read_is_due(f->audit, STR("token:a")));
+    assert_false(audit_denied_read_is_due(f->audit, STR("token:a")));
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "token:%d", i);
+        assert_true(audit_denied_read_is_due(f->audit, str_from_c(name)));
+        assert_false(audit_denied_read_is_due(f->audit, str_from_c(name)));
+    }
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(entries_become_a_chain),
+        ROW(those_that_wait_go_in_one_transaction),
+        ROW(two_servers_write_one_chain),
+        ROW(the_chain_goes_on_after_a_restart),
+        ROW(without_a_store_nothing_is_done),
+        ROW(a_head_that_cannot_be_read_stops_everything),
+        ROW(what_is_changed_in_the_store_is_found),
+        ROW(long_logs_are_verified_page_by_page),
+        ROW(pages_go_both_ways),
+        ROW(too_many_are_refused),
+        ROW(it_may_be_freed_by_who_is_told),
+        ROW(it_may_be_freed_while_it_writes),
+        ROW(denied_reads_count_once_a_minute),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
