@@ -2,8 +2,9 @@
  *
  * Bounded in every direction. Received bytes count against windows that open again only when the
  * receiver has used them up (http2_stream_consumed); bytes to send wait in the stream, and its
- * owner looks at http2_stream_queued. A peer that floods (resets, pings, settings, empty frames),
- * does not read or does not answer is dropped. Loop thread.
+ * owner looks at http2_stream_queued. A peer that floods (resets, also those that it makes us send,
+ * pings, settings, windows, empty frames, fields far over the limit), does not read or does not
+ * answer is dropped. Loop thread.
  *
  * A stream is a struct of the user's with an Http2Stream in it. Every stream that was opened ends
  * with `closed`, after which its memory is the user's again. */
@@ -108,6 +109,8 @@ size_t http2_queued(const Http2 *http2);
  * the connection takes no more. */
 MUST_CHECK bool http2_request(Http2 *http2, Http2Stream *stream, const Http2Header *headers,
                               uint32_t count, bool ended, Error *err);
+/* A server's: a word before the response, such as 100. */
+void http2_inform(Http2Stream *stream, Str status);
 /* A server's: the response begins; `ended`: it is only this. */
 void http2_respond(Http2Stream *stream, const Http2Header *headers, uint32_t count, bool ended);
 /* Bytes behind those that wait already. Ignored after http2_end and on a stream that is closing. */
@@ -116,5 +119,9 @@ size_t http2_stream_queued(const Http2Stream *stream);
 /* Nothing follows behind what is queued; trailers, which are copied, come last. */
 void http2_end(Http2Stream *stream, const Http2Header *trailers, uint32_t count);
 void http2_stream_consumed(Http2Stream *stream, size_t bytes);
+/* The two halves of that, for who lets a stream wait and not the others: what it had under way on the
+ * connection, and the stream's own window, which may be made larger first. */
+void http2_consumed(Http2 *http2, size_t bytes);
+void http2_stream_open_window(Http2Stream *stream, size_t bytes, uint32_t window);
 /* Ends the stream at once; queued bytes are dropped. `closed` comes later. */
 void http2_reset(Http2Stream *stream, uint32_t code);

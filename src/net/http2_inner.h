@@ -6,13 +6,18 @@
 #include "net/http2.h"
 
 enum {
-    HTTP2_HEADERS_MAX = 64,       /* in one block */
+    HTTP2_HEADERS_MAX = 68,       /* in one block: as HTTP/1.1, and the four that begin with ':' */
+    HTTP2_BOMB_FACTOR = 4,        /* so many times the limit in one block is no mistake any more */
     HTTP2_WRITE_PIECE = 32 << 10, /* two of the largest frames */
     HTTP2_TABLE_BYTES = 1024,     /* of header compression, each way */
     HTTP2_QUEUE_KEEP = 4 << 10,   /* an emptied queue of this size is kept for the next bytes */
     /* Frames that give us nothing to do: a burst of so many, and so many a second. */
     HTTP2_IDLE_FRAMES_BURST = 1000,
     HTTP2_IDLE_FRAMES_SECOND = 100,
+    /* Windows that a peer may open, for each frame of data that it gets and for its bytes. */
+    HTTP2_WINDOWS_FRAME = 4,
+    HTTP2_WINDOWS_BYTES = 256,
+    HTTP2_WINDOWS_MAX = 1 << 20,
     HTTP2_FRAMES_QUEUED_MAX = 4096, /* answers that a peer makes us owe it */
     HTTP2_CLOSE_MS = 2000,          /* for the last words */
 };
@@ -45,8 +50,9 @@ struct Http2 {
     size_t unsent_then;   /* how much it was then */
     int64_t allowance_ms; /* when the allowance for idle frames was counted */
     int32_t allowance;
-    size_t queued; /* bytes in the queues of streams */
-    char *piece;   /* what a flush gathers, on its stack */
+    uint32_t windows; /* that the peer may open without being counted as idle */
+    size_t queued;    /* bytes in the queues of streams */
+    char *piece;      /* what a flush gathers, on its stack */
     size_t piece_len;
     uint32_t busy; /* calls under way that still look at this memory */
     bool connected, settled, pinging, shutting_down, terminated, finishing, freed, is_over;

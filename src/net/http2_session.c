@@ -51,13 +51,19 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
     };
     Http2 *http2 = context;
     Http2Block *block = http2->block;
-    if (block == NULL || block->too_large) {
+    if (block == NULL) {
         return 0;
     }
     Http2Header header = { rcbuf_str(name), rcbuf_str(value) };
+    size_t max = http2->options.header_bytes_max;
     block->bytes += header.name.len + header.value.len + ENTRY_OVERHEAD;
-    if (block->count == HTTP2_HEADERS_MAX || block->bytes > http2->options.header_bytes_max) {
-        block->too_large = true;
+    block->too_large |= block->count == HTTP2_HEADERS_MAX || block->bytes > max;
+    if (block->bytes / HTTP2_BOMB_FACTOR > max) {
+        /* Few bytes that unfold to many; reading on would be the harm. */
+        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "the peer floods with header fields");
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+    if (block->too_large) {
         return 0;
     }
     nghttp2_rcbuf_incref(name);
@@ -66,6 +72,14 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
     block->held[2 * block->count + 1] = value;
     block->items[block->count++] = header;
     return 0;
+}
+
+/* One that must not be is not left out: the whole block is none then. */
+static int on_invalid_header(nghttp2_session *session, const nghttp2_frame *frame,
+                             nghttp2_rcbuf *name, nghttp2_rcbuf *value, uint8_t flags,
+                             void *context)
+{
+    return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
 /* --- Frames ---------------------------------------------------------------------------------- */
@@ -93,7 +107,10 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head
     }
     if (head->type == NGHTTP2_DATA) {
         is_idle = head->length == 0 && (head->flags & NGHTTP2_FLAG_END_STREAM) == 0;
-    } else if (head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_WINDOW_UPDATE) {
+    } else if (head->type == NGHTTP2_HEADERS) {
+        is_idle = false;
+    } else if (head->type == NGHTTP2_WINDOW_UPDATE && http2->windows > 0) {
+        http2->windows--;
         is_idle = false;
     } else if (head->type == NGHTTP2_SETTINGS || head->type == NGHTTP2_PING) {
         is_idle = (head->flags & NGHTTP2_FLAG_ACK) == 0;
@@ -168,10 +185,23 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     return 0;
 }
 
+/* Streams that the peer makes us reset cost us as much as those that it resets itself. */
+static void count_reset(Http2 *http2, uint32_t code)
+{
+    bool is_own =
+        code == NGHTTP2_NO_ERROR || code == NGHTTP2_CANCEL || code == NGHTTP2_INTERNAL_ERROR;
+    if (http2->options.is_server && !is_own && !count_idle_frame(http2)) {
+        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "the peer makes us reset streams");
+    }
+}
+
 /* A response that ends before its request does: the peer need not send the rest. */
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
     Http2 *http2 = context;
+    if (frame->hd.type == NGHTTP2_RST_STREAM) {
+        count_reset(http2, frame->rst_stream.error_code);
+    }
     if (http2->options.is_server && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 &&
         (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
         nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) == 0) {
@@ -279,6 +309,7 @@ nghttp2_session *http2_session_new(Http2 *http2)
     must(nghttp2_option_new(&option));
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback2(callbacks, on_header);
+    nghttp2_session_callbacks_set_on_invalid_header_callback2(callbacks, on_invalid_header);
     nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, on_begin_frame);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);

@@ -106,6 +106,8 @@ int http2_send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_
         memcpy(to + HEAD, stream->queue.data + stream->queue_at, length);
     }
     http2->piece_len += HEAD + length;
+    size_t windows = http2->windows + HTTP2_WINDOWS_FRAME + length / HTTP2_WINDOWS_BYTES;
+    http2->windows = windows > HTTP2_WINDOWS_MAX ? HTTP2_WINDOWS_MAX : (uint32_t)windows;
     http2->queued -= length;
     stream->queue_at += length;
     if (stream->queue_at == stream->queue.len) {
@@ -147,6 +149,16 @@ bool http2_request(Http2 *http2, Http2Stream *stream, const Http2Header *headers
     stream->ending = stream->ended = ended;
     http2_flush_later(http2);
     return true;
+}
+
+void http2_inform(Http2Stream *stream, Str status)
+{
+    nghttp2_nv item = to_nv(STR(":status"), status);
+    if (nghttp2_submit_headers(stream->http2->session, NGHTTP2_FLAG_NONE, stream->id, NULL, &item,
+                               1, NULL) != 0) {
+        http2_reset(stream, HTTP2_INTERNAL_ERROR);
+    }
+    http2_flush_later(stream->http2);
 }
 
 void http2_respond(Http2Stream *stream, const Http2Header *headers, uint32_t count, bool ended)
@@ -235,6 +247,25 @@ void http2_stream_consumed(Http2Stream *stream, size_t bytes)
         nghttp2_session_consume(stream->http2->session, stream->id, bytes);
         http2_flush_later(stream->http2);
     }
+}
+
+void http2_consumed(Http2 *http2, size_t bytes)
+{
+    nghttp2_session_consume_connection(http2->session, bytes);
+    http2_flush_later(http2);
+}
+
+void http2_stream_open_window(Http2Stream *stream, size_t bytes, uint32_t window)
+{
+    nghttp2_session *session = stream->http2->session;
+    /* Either fails for a stream that is closing, which needs nothing any more. */
+    if (nghttp2_session_get_stream_effective_local_window_size(session, stream->id) <
+        (int32_t)window) {
+        nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, stream->id,
+                                              (int32_t)window);
+    }
+    nghttp2_session_consume_stream(session, stream->id, bytes);
+    http2_flush_later(stream->http2);
 }
 
 void http2_reset(Http2Stream *stream, uint32_t code)

@@ -3,53 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-
-enum {
-    LISTENERS_MAX = 8,
-    AHEAD_MAX = 64 * 1024, /* bytes of further requests while one is under way */
-    GOODBYE_MS = 5000
-};
-
-typedef struct Client Client;
-
-struct HttpRequest {
-    Client *client;
-    Buf body;
-    Buf fields; /* of the answer, beside those that each has */
-    void *data;
-    void (*drained)(void *context); /* of an answer in pieces */
-    void *drained_context;
-};
-
-/* A connection, and the request that is read or under way on it. */
-struct Client {
-    HttpServer *server;
-    Client *next, *previous;
-    Connection *connection;
-    Http1Reader reader;
-    LoopTimer timer;
-    LoopTask drain; /* pieces that have left at once are told of in a turn of its own */
-    size_t stuck;   /* bytes that were unsent when the timer was started */
-    HttpRequest request;
-    Buf ahead;      /* bytes behind the request under way */
-    bool began;     /* bytes of the next request are there */
-    bool under_way; /* the request was handed on */
-    bool in_pieces; /* and its answer has begun */
-    bool taking;    /* within take(): answers do not start the next request themselves */
-    bool finishing; /* nothing more is read */
-};
-
-struct HttpServer {
-    HttpServerOptions options;
-    Client *clients;
-    Listener *listeners[LISTENERS_MAX];
-    uint32_t listener_count;
-    bool stopping;
-    LoopTimer grace;
-    LoopTask stopped;
-    LoopRun *done;
-    void *done_context;
-};
+#include "net/http_server_inner.h"
 
 static const HttpField default_fields[] = {
     { "Cache-Control", "no-store" },
@@ -61,48 +15,58 @@ HttpServerOptions http_server_defaults(void)
     return (HttpServerOptions){ .body_max = 1024 * 1024,
                                 .fields = default_fields,
                                 .field_count = COUNT_OF(default_fields),
+                                .memory_max = 64 << 20,
                                 .request_timeout_ms = 30000,
                                 .idle_timeout_ms = 60000 };
 }
 
-/* --- A client's life ------------------------------------------------------------------------- */
+/* --- Requests -------------------------------------------------------------------------------- */
 
-static void client_free(Client *client)
+void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head *head)
 {
-    HttpServer *server = client->server;
-    if (client->under_way && server->options.gone != NULL) {
-        server->options.gone(server->options.context, &client->request);
-    }
-    if (client->previous != NULL) {
-        client->previous->next = client->next;
-    } else {
-        server->clients = client->next;
-    }
-    if (client->next != NULL) {
-        client->next->previous = client->previous;
-    }
-    loop_timer_stop(&client->timer);
-    loop_task_stop(server->options.loop, &client->drain);
-    connection_free(client->connection);
-    http1_reader_clear(&client->reader);
-    buf_clear(&client->request.body);
-    buf_clear(&client->request.fields);
-    buf_clear(&client->ahead);
-    free(client);
-    if (server->stopping && server->clients == NULL) {
-        loop_defer(server->options.loop, &server->stopped);
+    *request = (HttpRequest){ .client = client,
+                              .head = head,
+                              .body = buf_make(BUF_UNLIMITED),
+                              .fields = buf_make(BUF_UNLIMITED) };
+}
+
+void http_request_reset(HttpRequest *request)
+{
+    buf_clear(&request->body);
+    buf_clear(&request->fields);
+    request->data = NULL;
+    request->under_way = false;
+    request->in_pieces = false;
+}
+
+void http_request_hand_on(HttpRequest *request)
+{
+    const HttpServerOptions *options = &request->client->server->options;
+    request->under_way = true;
+    options->requested(options->context, request);
+}
+
+void http_request_lose(HttpRequest *request)
+{
+    const HttpServerOptions *options = &request->client->server->options;
+    if (request->under_way) {
+        request->under_way = false;
+        request->in_pieces = false;
+        if (options->gone != NULL) {
+            options->gone(options->context, request);
+        }
     }
 }
 
-/* The last bytes go out, then `closed` comes. */
-static void finish(Client *client)
+bool http_request_wants_body(const HttpRequest *request)
 {
-    client->finishing = true;
-    loop_timer_stop(&client->timer);
-    connection_finish(client->connection, GOODBYE_MS);
+    return !request->under_way || !str_eq(request->head->method, STR("HEAD"));
 }
 
-/* --- Answers --------------------------------------------------------------------------------- */
+bool http_status_has_body(int status)
+{
+    return status != 204 && status != 304;
+}
 
 /* Names of fields end at the colon of their line. */
 static bool has_field(Str fields, const char *name)
@@ -117,253 +81,66 @@ static bool has_field(Str fields, const char *name)
     return false;
 }
 
-/* To be followed by one of the ends. */
-static void put_head(Client *client, Buf *out, int status, const char *content_type, bool last)
+void http_request_put_fields(const HttpRequest *request, Buf *out, const char *content_type)
 {
-    http1_put_status(out, status);
     http1_put_header(out, "Content-Type", str_from_c(content_type));
-    const HttpServerOptions *options = &client->server->options;
-    Str own = buf_str(&client->request.fields);
+    const HttpServerOptions *options = &request->client->server->options;
+    Str own = buf_str(&request->fields);
     for (uint32_t i = 0; i < options->field_count; i++) {
         if (!has_field(own, options->fields[i].name)) {
             http1_put_header(out, options->fields[i].name, str_from_c(options->fields[i].value));
         }
     }
     buf_put(out, own);
-    if (last) {
-        http1_put_header(out, "Connection", STR("close"));
-    }
 }
-
-static bool wants_body(const Client *client)
-{
-    return !client->under_way || !str_eq(client->reader.head.method, STR("HEAD"));
-}
-
-static void put_answer(Client *client, int status, const char *content_type, Str body, bool last)
-{
-    Buf out = buf_make(BUF_UNLIMITED);
-    put_head(client, &out, status, content_type, last);
-    if (status == 204 || status == 304) {
-        http1_put_end_bare(&out);
-    } else {
-        http1_put_end_length(&out, body.len);
-        buf_put(&out, wants_body(client) ? body : STR_EMPTY);
-    }
-    connection_write(client->connection, buf_str(&out));
-    buf_clear(&out);
-}
-
-static void refuse(Client *client, int status, const char *why)
-{
-    Buf text = buf_make(BUF_UNLIMITED);
-    buf_put_format(&text, "%s\n", why);
-    put_answer(client, status, "text/plain; charset=utf-8", buf_str(&text), true);
-    buf_clear(&text);
-    finish(client);
-}
-
-static void watch_unsent(Client *client)
-{
-    client->stuck = connection_unsent(client->connection);
-    loop_timer_start(&client->timer, client->server->options.idle_timeout_ms);
-}
-
-static void expire(void *context)
-{
-    Client *client = context;
-    if (client->in_pieces && connection_unsent(client->connection) < client->stuck) {
-        watch_unsent(client);
-    } else if (client->in_pieces) {
-        client_free(client);
-    } else if (client->began) {
-        refuse(client, 408, "the request took too long");
-    } else {
-        client_free(client);
-    }
-}
-
-/* --- Requests -------------------------------------------------------------------------------- */
-
-static void begin(Client *client)
-{
-    if (!client->began) {
-        client->began = true;
-        loop_timer_start(&client->timer, client->server->options.request_timeout_ms);
-    }
-}
-
-static void handle(Client *client, Http1Event event)
-{
-    const HttpServerOptions *options = &client->server->options;
-    if (event == HTTP1_HEAD && client->reader.head.expects_continue) {
-        connection_write(client->connection, STR("HTTP/1.1 100 Continue\r\n\r\n"));
-    } else if (event == HTTP1_DATA) {
-        buf_put(&client->request.body, client->reader.data);
-    } else if (event == HTTP1_END) {
-        loop_timer_stop(&client->timer);
-        client->under_way = true;
-        options->requested(options->context, &client->request);
-    }
-}
-
-static void take(Client *client, Str bytes)
-{
-    Http1Event event = HTTP1_HEAD;
-    client->taking = true;
-    while (event != HTTP1_MORE && !client->under_way && !client->finishing) {
-        Error err;
-        if (bytes.len > 0) {
-            begin(client);
-        }
-        if (!http1_read(&client->reader, &bytes, &event, &err)) {
-            refuse(client, client->reader.refusal, err.text);
-        } else {
-            handle(client, event);
-        }
-    }
-    client->taking = false;
-    if (client->under_way && bytes.len > 0) {
-        buf_put(&client->ahead, bytes);
-        if (client->ahead.overflow) {
-            finish(client);
-        }
-    }
-}
-
-static void received(void *context, Str bytes)
-{
-    Client *client = context;
-    if (!client->finishing) {
-        take(client, bytes);
-    }
-}
-
-static void nothing(void *context)
-{
-}
-
-static void closed(void *context, const Error *why)
-{
-    client_free(context);
-}
-
-static void all_sent(void *context)
-{
-    Client *client = context;
-    if (client->in_pieces) {
-        loop_timer_stop(&client->timer);
-        client->request.drained(client->request.drained_context);
-    }
-}
-
-static const ConnectionEvents events = { nothing, received, all_sent, closed };
 
 void http_request_add_header(HttpRequest *request, const char *name, Str value)
 {
     http1_put_header(&request->fields, name, value);
 }
 
-/* The answer is given; the next request may begin. */
-static void conclude(Client *client, bool last)
-{
-    HttpRequest *request = &client->request;
-    client->under_way = false;
-    client->in_pieces = false;
-    client->began = false;
-    loop_task_stop(client->server->options.loop, &client->drain);
-    buf_clear(&request->body);
-    buf_clear(&request->fields);
-    request->data = NULL;
-    if (last) {
-        finish(client);
-        return;
-    }
-    loop_timer_start(&client->timer, client->server->options.idle_timeout_ms);
-    if (!client->taking && client->ahead.len > 0) {
-        Buf ahead = client->ahead;
-        client->ahead = buf_make(AHEAD_MAX);
-        take(client, buf_str(&ahead));
-        buf_clear(&ahead);
-    }
-}
-
-static bool is_last(const Client *client)
-{
-    return !client->reader.head.keep_alive || client->finishing || client->server->stopping;
-}
-
 void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body)
 {
-    Client *client = request->client;
-    bool last = is_last(client);
-    BUG_IF(!client->under_way || client->in_pieces);
-    put_answer(client, status, content_type, body, last);
-    conclude(client, last);
+    BUG_IF(!request->under_way || request->in_pieces);
+    request->client->kind->answer(request, status, content_type, body);
 }
 
 bool http_request_takes_pieces(const HttpRequest *request)
 {
-    return request->client->reader.head.is_newer;
+    return request->head->is_newer;
 }
 
 void http_request_begin(HttpRequest *request, int status, const char *content_type,
                         void (*drained)(void *context), void *context)
 {
-    Client *client = request->client;
-    Buf out = buf_make(BUF_UNLIMITED);
-    BUG_IF(!client->under_way || client->in_pieces || !http_request_takes_pieces(request));
+    BUG_IF(!request->under_way || request->in_pieces || !http_request_takes_pieces(request));
     request->drained = drained;
     request->drained_context = context;
-    put_head(client, &out, status, content_type, is_last(client));
-    http1_put_end_chunked(&out);
-    connection_write(client->connection, buf_str(&out));
-    buf_clear(&out);
-    client->in_pieces = true;
+    request->in_pieces = true;
+    request->client->kind->begin(request, status, content_type);
 }
 
 void http_request_piece(HttpRequest *request, Str piece)
 {
-    Client *client = request->client;
-    BUG_IF(!client->in_pieces || piece.len == 0);
-    if (client->finishing) {
-        return; /* `gone` is about to come */
-    }
-    if (wants_body(client)) {
-        Buf out = buf_make(BUF_UNLIMITED);
-        http1_put_chunk(&out, piece);
-        connection_write(client->connection, buf_str(&out));
-        buf_clear(&out);
-    }
-    if (connection_unsent(client->connection) == 0) {
-        loop_defer(client->server->options.loop, &client->drain);
-    } else if (!loop_timer_started(&client->timer)) {
-        watch_unsent(client);
-    }
+    BUG_IF(!request->in_pieces || piece.len == 0);
+    request->client->kind->piece(request, piece);
 }
 
 void http_request_end(HttpRequest *request)
 {
-    Client *client = request->client;
-    BUG_IF(!client->in_pieces);
-    if (wants_body(client)) {
-        Buf out = buf_make(BUF_UNLIMITED);
-        http1_put_chunk(&out, STR_EMPTY);
-        connection_write(client->connection, buf_str(&out));
-        buf_clear(&out);
-    }
-    conclude(client, is_last(client));
+    BUG_IF(!request->in_pieces);
+    request->client->kind->end(request);
 }
 
 void http_request_break(HttpRequest *request)
 {
-    BUG_IF(!request->client->in_pieces);
-    conclude(request->client, true);
+    BUG_IF(!request->in_pieces);
+    request->client->kind->break_off(request);
 }
 
 const Http1Head *http_request_head(const HttpRequest *request)
 {
-    return &request->client->reader.head;
+    return request->head;
 }
 
 Str http_request_body(const HttpRequest *request)
@@ -391,6 +168,39 @@ void *http_request_data(const HttpRequest *request)
     return request->data;
 }
 
+/* --- Clients --------------------------------------------------------------------------------- */
+
+void http_client_add(HttpClient *client, HttpServer *server, const HttpKind *kind,
+                     Connection *connection)
+{
+    *client = (HttpClient){
+        .server = server, .next = server->clients, .kind = kind, .connection = connection
+    };
+    if (server->clients != NULL) {
+        server->clients->previous = client;
+    }
+    server->clients = client;
+}
+
+void http_client_remove(HttpClient *client)
+{
+    HttpServer *server = client->server;
+    *(client->previous == NULL ? &server->clients : &client->previous->next) = client->next;
+    if (client->next != NULL) {
+        client->next->previous = client->previous;
+    }
+    if (server->stopping && server->clients == NULL) {
+        loop_defer(server->options.loop, &server->stopped);
+    }
+}
+
+void http_server_adopt(HttpServer *server, Connection *connection)
+{
+    const char *protocol = connection_peer(connection)->tls.protocol;
+    bool is_h2 = protocol != NULL && strcmp(protocol, "h2") == 0;
+    (is_h2 ? http_h2_adopt : http_h1_adopt)(server, connection);
+}
+
 /* --- The server ------------------------------------------------------------------------------ */
 
 static void close_listeners(HttpServer *server)
@@ -404,7 +214,7 @@ static void cut(void *context)
 {
     HttpServer *server = context;
     while (server->clients != NULL) {
-        client_free(server->clients);
+        server->clients->kind->free(server->clients);
     }
 }
 
@@ -434,13 +244,9 @@ void http_server_stop(HttpServer *server, int64_t grace_ms, LoopRun *done, void 
     server->done_context = context;
     server->stopping = true;
     close_listeners(server);
-    for (Client *client = server->clients, *next; client != NULL; client = next) {
+    for (HttpClient *client = server->clients, *next; client != NULL; client = next) {
         next = client->next;
-        if (client->in_pieces) {
-            client_free(client);
-        } else if (!client->under_way && !client->finishing) {
-            finish(client);
-        }
+        client->kind->stop(client);
     }
     if (server->clients == NULL) {
         loop_defer(server->options.loop, &server->stopped);
@@ -462,30 +268,6 @@ void http_server_free(HttpServer *server)
     free(server);
 }
 
-void http_server_adopt(HttpServer *server, Connection *connection)
-{
-    Client *client = calloc(1, sizeof *client);
-    if (client == NULL) {
-        memory_exhausted(sizeof *client);
-    }
-    client->server = server;
-    client->next = server->clients;
-    if (server->clients != NULL) {
-        server->clients->previous = client;
-    }
-    server->clients = client;
-    client->connection = connection;
-    client->request = (HttpRequest){ .client = client,
-                                     .body = buf_make(BUF_UNLIMITED),
-                                     .fields = buf_make(BUF_UNLIMITED) };
-    client->ahead = buf_make(AHEAD_MAX);
-    http1_reader_init(&client->reader, HTTP1_REQUEST, server->options.body_max);
-    loop_timer_init(&client->timer, server->options.loop, expire, client);
-    loop_timer_start(&client->timer, server->options.idle_timeout_ms);
-    loop_task_init(&client->drain, all_sent, client);
-    connection_set_events(connection, &events, client);
-}
-
 static void accepted(void *context, Connection *connection)
 {
     http_server_adopt(context, connection);
@@ -497,9 +279,9 @@ bool http_server_listen(HttpServer *server, const ListenerOptions *options, cons
     ListenerOptions own = *options;
     own.accepted = accepted;
     own.context = server;
-    if (server->listener_count == LISTENERS_MAX) {
+    if (server->listener_count == HTTP_LISTENERS_MAX) {
         return error_set(err, ERROR_LIMIT, "a server listens on %d addresses at most",
-                         LISTENERS_MAX);
+                         HTTP_LISTENERS_MAX);
     }
     Listener **place = &server->listeners[server->listener_count];
     if (!listener_open(&own, address, place, err)) {

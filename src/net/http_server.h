@@ -1,4 +1,8 @@
-/* HTTPS for requests that fit into memory: one at a time on a connection. Loop thread.
+/* HTTPS for requests that fit into memory. Loop thread.
+ *
+ * HTTP/2 with a peer that has agreed upon "h2" in its TLS handshake (TlsOptions.preferred), with up
+ * to a hundred requests at a time on a connection; HTTP/1.1 with everybody else, one at a time. Who
+ * answers need not know which it is: heads are those of HTTP/1.1, with :authority as Host.
  *
  * A request is handed on when it is there as a whole, and lives until it is answered, at once or
  * later; when the peer leaves before that, `gone` is called, and the request is no more.
@@ -21,6 +25,7 @@ typedef struct HttpField {
 typedef struct HttpServerOptions {
     Loop *loop;
     uint64_t body_max;
+    size_t memory_max;          /* bytes of requests on all connections of HTTP/2; then no more */
     int64_t request_timeout_ms; /* from the first byte of a request to its last */
     int64_t
         idle_timeout_ms; /* between two requests, and for a peer to take anything of an answer */
@@ -36,8 +41,8 @@ typedef struct HttpServerOptions {
 HttpServerOptions http_server_defaults(void);
 
 HttpServer *http_server_new(const HttpServerOptions *options);
-/* No new connections and requests; requests under way may be answered within the time, answers in
- * pieces are broken off. `done` is called once, in a later turn, when no connection is left. */
+/* No new connections and requests, of which a peer on HTTP/2 is told; requests under way may be
+ * answered within the time, answers in pieces are broken off. `done` is called once, in a later turn, when no connection is left. */
 void http_server_stop(HttpServer *server, int64_t grace_ms, LoopRun *done, void *context);
 /* Ends every connection; `gone` is called for requests under way. NULL is fine. Not from within
  * `requested`. */
@@ -78,5 +83,5 @@ void http_request_begin(HttpRequest *request, int status, const char *content_ty
 void http_request_piece(HttpRequest *request, Str piece);
 /* The answer is whole. Last, as http_request_answer. */
 void http_request_end(HttpRequest *request);
-/* It is not, and the peer shall see that: the connection ends. Last. */
+/* It is not, and the peer shall see that: the stream ends, or the connection of HTTP/1.1. Last. */
 void http_request_break(HttpRequest *request);

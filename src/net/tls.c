@@ -88,8 +88,8 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 {
     TlsContext *context = data;
     unsigned char *found;
-    int result = SSL_select_next_proto(&found, out_len, (const unsigned char *)context->protocol,
-                                       (unsigned)strlen(context->protocol), offered, offered_len);
+    int result = SSL_select_next_proto(&found, out_len, (const unsigned char *)context->protocols,
+                                       (unsigned)strlen(context->protocols), offered, offered_len);
     if (result != OPENSSL_NPN_NEGOTIATED) {
         return SSL_TLSEXT_ERR_ALERT_FATAL;
     }
@@ -162,8 +162,8 @@ static bool set_up(TlsContext *context, SSL_CTX *ssl, const TlsMaterial *materia
                                               "TLS_CHACHA20_POLY1305_SHA256") == 1 &&
                 SSL_CTX_set1_groups_list(ssl, "X25519:P-256") == 1 &&
                 SSL_CTX_set_session_id_context(ssl, session_scope, sizeof session_scope) == 1 &&
-                SSL_CTX_set_alpn_protos(ssl, (const unsigned char *)context->protocol,
-                                        (unsigned)strlen(context->protocol)) == 0;
+                SSL_CTX_set_alpn_protos(ssl, (const unsigned char *)context->protocols,
+                                        (unsigned)strlen(context->protocols)) == 0;
     if (!fine) {
         return tls_error(err, ERROR_OS, "cannot set up TLS 1.3");
     }
@@ -202,19 +202,28 @@ bool tls_context_reload(TlsContext *context, const TlsMaterial *material, Error 
     return true;
 }
 
+static void add_protocol(TlsContext *context, const char *protocol)
+{
+    size_t at = strlen(context->protocols), len = protocol == NULL ? 0 : strlen(protocol);
+    BUG_IF(at + len + 2 > sizeof context->protocols);
+    if (len > 0) {
+        context->protocols[at] = (char)len;
+        memcpy(context->protocols + at + 1, protocol, len);
+    }
+}
+
 bool tls_context_new(Loop *loop, const TlsOptions *options, const TlsMaterial *material,
                      TlsContext **out, Error *err)
 {
-    size_t protocol_len = strlen(options->protocol);
     TlsContext *context = calloc(1, sizeof *context);
     if (context == NULL) {
         memory_exhausted(sizeof *context);
     }
-    BUG_IF(protocol_len == 0 || protocol_len + 2 > sizeof context->protocol);
     context->loop = loop;
     context->options = *options;
-    context->protocol[0] = (char)protocol_len;
-    memcpy(context->protocol + 1, options->protocol, protocol_len);
+    BUG_IF(options->preferred != NULL && options->role == TLS_CLIENT);
+    add_protocol(context, options->preferred);
+    add_protocol(context, options->protocol);
     context->socket_method = tls_socket_method_new();
     if (!tls_context_reload(context, material, err)) {
         tls_context_free(context);

@@ -21,12 +21,13 @@ enum {
     TLS_PIN_TEXT = 7 + 64,    /* "sha256:" and its digits */
 };
 
-/* What the peer proved. Without a certificate everything is zero. */
+/* What the peer proved. Without a certificate everything is zero but the first two. */
 typedef struct TlsPeer {
+    bool resumed;
+    const char *protocol; /* the agreed one of TlsOptions; NULL before the handshake is over */
     bool has_certificate;
     /* Its certificate has exactly one alternative name, which is that of a node, or of a user. */
     bool has_identity, has_user;
-    bool resumed;
     Identity identity;
     UserIdentity user;
     char serial[TLS_SERIAL_MAX + 1]; /* lower-case hexadecimal */
@@ -61,8 +62,11 @@ typedef struct TlsMaterial {
 
 typedef struct TlsOptions {
     TlsRole role;
-    const char *protocol; /* the one application protocol, by ALPN: "h2" */
-    TlsVerify *verify;    /* may be NULL */
+    const char *protocol; /* the application protocol, by ALPN: "h2"; a literal */
+    /* A server's other one, taken before `protocol` with whoever offers it. Then a peer that knows
+     * nothing of ALPN may come too, and speaks `protocol`. May be NULL. */
+    const char *preferred;
+    TlsVerify *verify; /* may be NULL */
     void *verify_context;
     /* Certificates of another time are taken too. For who does not know yet whether its own clock is
      * right, and compares TlsPeer.not_before_s and not_after_s with what it learns. */

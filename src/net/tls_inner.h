@@ -33,7 +33,7 @@ struct TlsContext {
     bool freed;
     Loop *loop;
     TlsOptions options;
-    char protocol[16]; /* as ALPN has it: with its length in front */
+    char protocols[32]; /* as ALPN has them: each with its length in front, the best first */
     SSL_CTX *ssl;
     BIO_METHOD *socket_method;
     bool has_pin;

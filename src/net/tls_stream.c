@@ -215,6 +215,21 @@ static TlsResult failed(const TlsStream *stream, int result, const char *what, E
     return TLS_FAILED;
 }
 
+/* NULL: none that we speak. */
+static const char *agreed_protocol(const TlsStream *stream)
+{
+    const TlsOptions *options = &stream->context->options;
+    const unsigned char *chosen;
+    unsigned len;
+    SSL_get0_alpn_selected(stream->ssl, &chosen, &len);
+    Str protocol = str_from((const char *)chosen, len);
+    if (options->preferred != NULL && str_eq_c(protocol, options->preferred)) {
+        return options->preferred;
+    }
+    bool fits = str_eq_c(protocol, options->protocol) || (options->preferred != NULL && len == 0);
+    return fits ? options->protocol : NULL;
+}
+
 /* OpenSSL checks a certificate when it is shown; a resumed session shows none. */
 static bool check_peer(const TlsStream *stream, const TlsPeer *peer, Error *err)
 {
@@ -235,10 +250,7 @@ static bool check_peer(const TlsStream *stream, const TlsPeer *peer, Error *err)
             return error_set(err, ERROR_DENIED, "the peer's certificate has expired");
         }
     }
-    const unsigned char *protocol;
-    unsigned len;
-    SSL_get0_alpn_selected(stream->ssl, &protocol, &len);
-    if (!str_eq_c(str_from((const char *)protocol, len), options->protocol)) {
+    if (peer->protocol == NULL) {
         return error_set(err, ERROR_INVALID, "the peer does not speak %s", options->protocol);
     }
     return options->verify == NULL || options->verify(options->verify_context, peer, err);
@@ -258,6 +270,7 @@ TlsResult tls_stream_handshake(TlsStream *stream, TlsPeer *peer, Error *err)
         return why;
     }
     tls_peer_read(stream->ssl, peer);
+    peer->protocol = agreed_protocol(stream);
     return check_peer(stream, peer, err) ? TLS_DONE : TLS_FAILED;
 }
 

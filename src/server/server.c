@@ -200,7 +200,7 @@ static bool set_rpc_tls(Server *server, Error *err)
 /* A joiner that knows the CA by its pin only needs the CA itself too. */
 static bool set_api_tls(Server *server, Error *err)
 {
-    TlsOptions options = { .role = TLS_SERVER_PUBLIC, .protocol = "http/1.1" };
+    TlsOptions options = { .role = TLS_SERVER_PUBLIC, .protocol = "http/1.1", .preferred = "h2" };
     return set_tls(server, OWN_KIND_SERVING, authority_chain(server->authority), &options,
                    &server->api_tls, err);
 }

@@ -91,7 +91,7 @@ int main(int argc, char **argv)
     listen_on(server, &listening, argv[1]);
     TlsMaterial material = { .certificate = read_whole(&arena, argv[2]),
                              .key = read_whole(&arena, argv[3]) };
-    TlsOptions wanted = { .role = TLS_SERVER_PUBLIC, .protocol = "http/1.1" };
+    TlsOptions wanted = { .role = TLS_SERVER_PUBLIC, .protocol = "http/1.1", .preferred = "h2" };
     if (!tls_context_new(loop, &wanted, &material, &tls, &err)) {
         die(&err);
     }

@@ -1,0 +1,295 @@
+/* HTTP/1.1 on a connection of the server: one request at a time. */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "net/http_server_inner.h"
+
+enum {
+    AHEAD_MAX = 64 * 1024, /* bytes of further requests while one is under way */
+    GOODBYE_MS = 5000
+};
+
+/* A connection, and the request that is read or under way on it. */
+typedef struct Client {
+    HttpClient base; /* the first, so that one is the other */
+    Http1Reader reader;
+    LoopTimer timer;
+    LoopTask drain; /* pieces that have left at once are told of in a turn of its own */
+    size_t stuck;   /* bytes that were unsent when the timer was started */
+    HttpRequest request;
+    Buf ahead;      /* bytes behind the request under way */
+    bool began;     /* bytes of the next request are there */
+    bool taking;    /* within take(): answers do not start the next request themselves */
+    bool finishing; /* nothing more is read */
+} Client;
+
+static Client *client_of(const HttpRequest *request)
+{
+    return (Client *)request->client;
+}
+
+/* --- A client's life ------------------------------------------------------------------------- */
+
+static void client_free(HttpClient *base)
+{
+    Client *client = (Client *)base;
+    http_request_lose(&client->request);
+    loop_timer_stop(&client->timer);
+    loop_task_stop(base->server->options.loop, &client->drain);
+    connection_free(base->connection);
+    http1_reader_clear(&client->reader);
+    http_request_reset(&client->request);
+    buf_clear(&client->ahead);
+    http_client_remove(base);
+    free(client);
+}
+
+/* The last bytes go out, then `closed` comes. */
+static void finish(Client *client)
+{
+    client->finishing = true;
+    loop_timer_stop(&client->timer);
+    connection_finish(client->base.connection, GOODBYE_MS);
+}
+
+static void stop(HttpClient *base)
+{
+    Client *client = (Client *)base;
+    if (client->request.in_pieces) {
+        client_free(base);
+    } else if (!client->request.under_way && !client->finishing) {
+        finish(client);
+    }
+}
+
+/* --- Answers --------------------------------------------------------------------------------- */
+
+static void put_head(Client *client, Buf *out, int status, const char *content_type, bool last)
+{
+    http1_put_status(out, status);
+    http_request_put_fields(&client->request, out, content_type);
+    if (last) {
+        http1_put_header(out, "Connection", STR("close"));
+    }
+}
+
+static void put_answer(Client *client, int status, const char *content_type, Str body, bool last)
+{
+    Buf out = buf_make(BUF_UNLIMITED);
+    put_head(client, &out, status, content_type, last);
+    if (http_status_has_body(status)) {
+        http1_put_end_length(&out, body.len);
+        buf_put(&out, http_request_wants_body(&client->request) ? body : STR_EMPTY);
+    } else {
+        http1_put_end_bare(&out);
+    }
+    connection_write(client->base.connection, buf_str(&out));
+    buf_clear(&out);
+}
+
+static void refuse(Client *client, int status, const char *why)
+{
+    Buf text = buf_make(BUF_UNLIMITED);
+    buf_put_format(&text, "%s\n", why);
+    put_answer(client, status, "text/plain; charset=utf-8", buf_str(&text), true);
+    buf_clear(&text);
+    finish(client);
+}
+
+static void watch_unsent(Client *client)
+{
+    client->stuck = connection_unsent(client->base.connection);
+    loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
+}
+
+static void expire(void *context)
+{
+    Client *client = context;
+    if (client->request.in_pieces && connection_unsent(client->base.connection) < client->stuck) {
+        watch_unsent(client);
+    } else if (client->request.in_pieces) {
+        client_free(&client->base);
+    } else if (client->began) {
+        refuse(client, 408, "the request took too long");
+    } else {
+        client_free(&client->base);
+    }
+}
+
+/* --- Requests -------------------------------------------------------------------------------- */
+
+static void begin(Client *client)
+{
+    if (!client->began) {
+        client->began = true;
+        loop_timer_start(&client->timer, client->base.server->options.request_timeout_ms);
+    }
+}
+
+static void handle(Client *client, Http1Event event)
+{
+    if (event == HTTP1_HEAD && client->reader.head.expects_continue) {
+        connection_write(client->base.connection, STR("HTTP/1.1 100 Continue\r\n\r\n"));
+    } else if (event == HTTP1_DATA) {
+        buf_put(&client->request.body, client->reader.data);
+    } else if (event == HTTP1_END) {
+        loop_timer_stop(&client->timer);
+        http_request_hand_on(&client->request);
+    }
+}
+
+static void take(Client *client, Str bytes)
+{
+    Http1Event event = HTTP1_HEAD;
+    client->taking = true;
+    while (event != HTTP1_MORE && !client->request.under_way && !client->finishing) {
+        Error err;
+        if (bytes.len > 0) {
+            begin(client);
+        }
+        if (!http1_read(&client->reader, &bytes, &event, &err)) {
+            refuse(client, client->reader.refusal, err.text);
+        } else {
+            handle(client, event);
+        }
+    }
+    client->taking = false;
+    if (client->request.under_way && bytes.len > 0) {
+        buf_put(&client->ahead, bytes);
+        if (client->ahead.overflow) {
+            finish(client);
+        }
+    }
+}
+
+static void received(void *context, Str bytes)
+{
+    Client *client = context;
+    if (!client->finishing) {
+        take(client, bytes);
+    }
+}
+
+static void nothing(void *context)
+{
+}
+
+static void closed(void *context, const Error *why)
+{
+    client_free(context);
+}
+
+static void all_sent(void *context)
+{
+    Client *client = context;
+    if (client->request.in_pieces) {
+        loop_timer_stop(&client->timer);
+        client->request.drained(client->request.drained_context);
+    }
+}
+
+static const ConnectionEvents events = { nothing, received, all_sent, closed };
+
+/* The answer is given; the next request may begin. */
+static void conclude(Client *client, bool last)
+{
+    client->began = false;
+    loop_task_stop(client->base.server->options.loop, &client->drain);
+    http_request_reset(&client->request);
+    if (last) {
+        finish(client);
+        return;
+    }
+    loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
+    if (!client->taking && client->ahead.len > 0) {
+        Buf ahead = client->ahead;
+        client->ahead = buf_make(AHEAD_MAX);
+        take(client, buf_str(&ahead));
+        buf_clear(&ahead);
+    }
+}
+
+static bool is_last(const Client *client)
+{
+    return !client->reader.head.keep_alive || client->finishing || client->base.server->stopping;
+}
+
+static void answer(HttpRequest *request, int status, const char *content_type, Str body)
+{
+    Client *client = client_of(request);
+    bool last = is_last(client);
+    put_answer(client, status, content_type, body, last);
+    conclude(client, last);
+}
+
+static void begin_answer(HttpRequest *request, int status, const char *content_type)
+{
+    Client *client = client_of(request);
+    Buf out = buf_make(BUF_UNLIMITED);
+    put_head(client, &out, status, content_type, is_last(client));
+    http1_put_end_chunked(&out);
+    connection_write(client->base.connection, buf_str(&out));
+    buf_clear(&out);
+}
+
+static void put_piece(HttpRequest *request, Str piece)
+{
+    Client *client = client_of(request);
+    if (client->finishing) {
+        return; /* `gone` is about to come */
+    }
+    if (http_request_wants_body(request)) {
+        Buf out = buf_make(BUF_UNLIMITED);
+        http1_put_chunk(&out, piece);
+        connection_write(client->base.connection, buf_str(&out));
+        buf_clear(&out);
+    }
+    if (connection_unsent(client->base.connection) == 0) {
+        loop_defer(client->base.server->options.loop, &client->drain);
+    } else if (!loop_timer_started(&client->timer)) {
+        watch_unsent(client);
+    }
+}
+
+static void end_answer(HttpRequest *request)
+{
+    Client *client = client_of(request);
+    if (http_request_wants_body(request)) {
+        Buf out = buf_make(BUF_UNLIMITED);
+        http1_put_chunk(&out, STR_EMPTY);
+        connection_write(client->base.connection, buf_str(&out));
+        buf_clear(&out);
+    }
+    conclude(client, is_last(client));
+}
+
+static void break_off(HttpRequest *request)
+{
+    conclude(client_of(request), true);
+}
+
+static const HttpKind kind = {
+    .answer = answer,
+    .begin = begin_answer,
+    .piece = put_piece,
+    .end = end_answer,
+    .break_off = break_off,
+    .stop = stop,
+    .free = client_free,
+};
+
+void http_h1_adopt(HttpServer *server, Connection *connection)
+{
+    Client *client = calloc(1, sizeof *client);
+    if (client == NULL) {
+        memory_exhausted(sizeof *client);
+    }
+    http_client_add(&client->base, server, &kind, connection);
+    http_request_init(&client->request, &client->base, &client->reader.head);
+    client->ahead = buf_make(AHEAD_MAX);
+    http1_reader_init(&client->reader, HTTP1_REQUEST, server->options.body_max);
+    loop_timer_init(&client->timer, server->options.loop, expire, client);
+    loop_timer_start(&client->timer, server->options.idle_timeout_ms);
+    loop_task_init(&client->drain, all_sent, client);
+    connection_set_events(connection, &events, client);
+}
