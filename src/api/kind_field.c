@@ -271,6 +271,9 @@ static void put_schema(Buf *out, const KindField *field)
     } else {
         put_one_schema(out, field);
     }
+    if (field->is_nullable) {
+        json_out_bool(out, "nullable", true);
+    }
     json_out_text(out, "description", str_from_c(field->help));
 }
 

@@ -30,6 +30,7 @@ struct KindField {
     FieldShape shape;
     bool is_required;
     bool is_secret;      /* shown once, and never logged */
+    bool is_nullable;    /* in what the server says: null stands for none */
     bool is_fixed;       /* cannot be changed later */
     const char *choices; /* "join|access" */
     int64_t min, max;    /* of a number; of others, how many bytes, or items of a list */

@@ -8,7 +8,7 @@
 
 const RouteRow route_rows[ROUTE_COUNT] = {
 #define ROUTE(constant, method, pattern, kind, verb, query, body_max, handler, help) \
-    [ROUTE_##constant] = { method, pattern, kind, verb, query, body_max, handler, help },
+    [ROUTE_##constant] = { #constant, method, pattern, kind, verb, query, body_max, handler, help },
 #include "api/routes.def"
 #undef ROUTE
 };
@@ -108,7 +108,7 @@ static const struct {
     { kind_route_patch, KIND_UPDATE }, { kind_route_delete, KIND_DELETE },
 };
 
-static bool is_offered(const RouteRow *row)
+bool route_is_offered(const RouteRow *row)
 {
     for (size_t i = 0; i < COUNT_OF(kind_handlers); i++) {
         if (row->handler == kind_handlers[i].handler) {
@@ -164,7 +164,7 @@ bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err
     Str asked = str_eq_c(method, "HEAD") ? STR("GET") : method;
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         const RouteRow *row = &route_rows[i];
-        if (!is_offered(row) || !fits(arena, row->pattern, path, &out->part)) {
+        if (!route_is_offered(row) || !fits(arena, row->pattern, path, &out->part)) {
             continue;
         }
         BUG_IF(out->row_count == ROUTE_METHODS_MAX);

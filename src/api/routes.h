@@ -21,6 +21,7 @@ typedef enum Route {
 } Route;
 
 typedef struct RouteRow {
+    const char *name; /* its constant */
     const char *method;
     const char *pattern;
     const char *kind, *verb; /* what its caller must be allowed; NULL: anybody may */
@@ -50,6 +51,8 @@ typedef struct RouteMatch {
 MUST_CHECK bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err);
 
 bool route_is_public(const RouteRow *row);
+/* False: as if it were not there, since its kind does not offer that. */
+bool route_is_offered(const RouteRow *row);
 /* Whether it is one of those that every kind has. */
 bool route_is_of_kinds(const RouteRow *row);
 

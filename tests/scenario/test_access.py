@@ -19,14 +19,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 STRANGER = 65534
 
 
-def routes():
-    """(method, address, whether anybody may) of every row of routes.def."""
-    text = (ROOT / "src/api/routes.def").read_text(encoding="ascii")
-    rows = re.findall(r'^ROUTE\(\w+,\s*"(\w+)",\s*"([^"]+)",\s*(\w+|"\w+"),\s*(?:\w+|"\w+"),'
-                      r'\s*(NULL|"[^"]*")', text, re.M)
-    assert len(rows) == len(re.findall(r"^ROUTE\(", text, re.M)) > 10
-    return [(method, re.sub(r"<\w+>", "x1", pattern) + ("" if query == "NULL" else "?key=%2Fx"),
-             kind == "NULL") for method, pattern, kind, query in rows]
+def routes(eden_path):
+    """(method, address, whether anybody may) of every address that there is."""
+    told = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
+    found = []
+    for path, methods in json.loads(told.stdout)["paths"].items():
+        for method, row in methods.items():
+            query = [one["name"] for one in row["parameters"]
+                     if one["in"] == "query" and one["required"]]
+            found.append((method.upper(), re.sub(r"{\w+}", "x1", path) +
+                          (f"?{query[0]}=%2Fx" if query else ""), row.get("security") == []))
+    assert len(found) > 30
+    return found
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -75,9 +79,9 @@ def tls_connection(cluster):
                                        timeout=daemons.LIMIT)
 
 
-def test_every_route_is_closed_to_nobody_over_tls(cluster):
+def test_every_route_is_closed_to_nobody_over_tls(cluster, eden_path):
     cluster.start()
-    for method, address, is_public in routes():
+    for method, address, is_public in routes(eden_path):
         status = status_of(tls_connection(cluster), method, address)
         assert (status != 401) if is_public else (status == 401), (method, address, status)
 
@@ -92,7 +96,7 @@ def passable(eden_path):
         cluster.close()
 
 
-def test_every_route_is_closed_to_other_users_of_the_machine(passable):
+def test_every_route_is_closed_to_other_users_of_the_machine(passable, eden_path):
     if os.geteuid() != 0:
         pytest.fail("only root can connect as another user")
     passable.start()
@@ -102,14 +106,14 @@ def test_every_route_is_closed_to_other_users_of_the_machine(passable):
     # And when the modes of files do not keep them out:
     for folder in (path, path.parent, path.parent.parent, passable.folder / "s1"):
         folder.chmod(0o777)
-    for method, address, is_public in routes():
+    for method, address, is_public in routes(eden_path):
         status = status_of(UnixConnection(path, STRANGER), method, address)
         assert (status != 403) if is_public else (status == 403), (method, address, status)
 
 
 def test_every_route_is_open_to_operators(cluster):
     cluster.start()
-    for method, address, _ in routes():
+    for method, address, _ in routes(eden_path):
         status = status_of(UnixConnection(cluster.run / "server/api.sock"), method, address)
         assert status not in (401, 403), (method, address, status)
 

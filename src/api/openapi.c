@@ -1,0 +1,413 @@
+#include "api/openapi.h"
+
+#include "api/handlers.h"
+#include "api/json_out.h"
+#include "api/kind.h"
+#include "api/problem_json.h"
+#include "base/bug.h"
+
+#define SCHEMAS "#/components/schemas/"
+
+/* --- Small parts ----------------------------------------------------------------------------- */
+
+static void put_reference(Buf *out, const char *before, const char *name, const char *behind)
+{
+    json_out_name(out, "$ref");
+    buf_put_format(out, "\"%s%s%s\"", before, name, behind);
+}
+
+/* {"content":{TYPE:{"schema":{"$ref":...}}}}, without the bracket around it; `schema` NULL: any
+ * object. */
+static void put_content(Buf *out, const char *type, const char *schema, const char *behind)
+{
+    json_out_open(out, "content", '{');
+    json_out_open(out, type, '{');
+    json_out_open(out, "schema", '{');
+    if (schema != NULL) {
+        put_reference(out, SCHEMAS, schema, behind);
+    } else {
+        json_out_text(out, "type", STR("object"));
+    }
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+}
+
+/* --- Parameters ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name, *type, *choices, *help;
+} parameters[] = {
+    { "limit", "integer", NULL, "so many at most" },
+    { "continue", "string", NULL, "where the page begins: what the page before said" },
+    { "selector", "string", NULL, "only objects with such names and labels, as 'role=web'" },
+    { "watch", "string", "sse|ndjson", "tell of changes as they happen, in this form" },
+    { "key", "string", NULL, "a key of the store" },
+    { "prefix", "string", NULL, "what keys of the store start with" },
+    { "from", "integer", NULL, "the revision to begin with" },
+    { "previous", "boolean", NULL, "whether to tell what was there before" },
+    { "only", "string", "keys", "leave out the values" },
+};
+
+static void put_parameter(Buf *out, const char *in, Str name, bool is_required)
+{
+    size_t i = 0;
+    while (i < COUNT_OF(parameters) && !str_eq_c(name, parameters[i].name)) {
+        i++;
+    }
+    bool known = i < COUNT_OF(parameters);
+    bool in_path = strcmp(in, "path") == 0;
+    BUG_IF(!known && !in_path);
+    json_out_open(out, NULL, '{');
+    json_out_text(out, "name", name);
+    json_out_text(out, "in", str_from_c(in));
+    json_out_bool(out, "required", is_required);
+    if (!in_path) {
+        json_out_text(out, "description", str_from_c(parameters[i].help));
+    }
+    json_out_open(out, "schema", '{');
+    json_out_text(out, "type", str_from_c(in_path ? "string" : parameters[i].type));
+    if (!in_path && parameters[i].choices != NULL) {
+        Str rest = str_from_c(parameters[i].choices), word;
+        json_out_open(out, "enum", '[');
+        while (str_split_next(&rest, '|', &word)) {
+            json_out_item(out, word);
+        }
+        json_out_close(out, ']');
+    }
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+}
+
+static void put_parameters(Buf *out, const RouteRow *row)
+{
+    Str pattern = str_from_c(row->pattern), rest = str_from_c(row->query == NULL ? "" : row->query);
+    Str word;
+    size_t open = str_find(pattern, STR("<"), 0);
+    json_out_open(out, "parameters", '[');
+    if (open != STR_NOT_FOUND) {
+        size_t close = str_find(pattern, STR(">"), open);
+        put_parameter(out, "path", str_slice(pattern, open + 1, close), true);
+    }
+    while (rest.len > 0 && str_split_next(&rest, ' ', &word)) {
+        bool optional = word.data[0] == '[';
+        put_parameter(out, "query", optional ? str_slice(word, 1, word.len - 1) : word, !optional);
+    }
+    json_out_close(out, ']');
+}
+
+/* --- Operations ------------------------------------------------------------------------------ */
+
+static bool is_list(const RouteRow *row)
+{
+    return row->handler == kind_route_list;
+}
+
+static bool makes(const RouteRow *row)
+{
+    return row->handler == kind_route_create || row->handler == kind_route_put;
+}
+
+static void put_response(Buf *out, const RouteRow *row, const char *status, const char *help)
+{
+    bool is_object = route_is_of_kinds(row) && strcmp(row->method, "DELETE") != 0;
+    json_out_open(out, status, '{');
+    json_out_text(out, "description", str_from_c(help));
+    put_content(out, "application/json", is_object ? row->kind : NULL, is_list(row) ? "List" : "");
+    json_out_close(out, '}');
+}
+
+static void put_responses(Buf *out, const RouteRow *row)
+{
+    json_out_open(out, "responses", '{');
+    if (row->handler != kind_route_create) {
+        put_response(out, row, "200", "Done.");
+    }
+    if (makes(row)) {
+        put_response(out, row, "201", "Made.");
+    }
+    json_out_open(out, "default", '{');
+    put_reference(out, "#/components/responses/", "Problem", "");
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+}
+
+static void put_request(Buf *out, const RouteRow *row)
+{
+    if (row->body_max == 0) {
+        return;
+    }
+    bool is_patch = row->handler == kind_route_patch;
+    json_out_open(out, "requestBody", '{');
+    json_out_bool(out, "required", route_is_of_kinds(row));
+    put_content(out, is_patch ? "application/merge-patch+json" : "application/json",
+                route_is_of_kinds(row) && !is_patch ? row->kind : NULL, "");
+    json_out_close(out, '}');
+}
+
+static void put_operation(Buf *out, const RouteRow *row)
+{
+    AUTO_CLEAR(Buf) name = buf_make(BUF_UNLIMITED);
+    for (const char *c = row->name; *c != '\0'; c++) {
+        buf_put_char(&name, ascii_lower(*c));
+    }
+    for (const char *c = row->method; *c != '\0'; c++) {
+        buf_put_char(&name, ascii_lower(*c));
+    }
+    size_t id = strlen(row->name);
+    json_out_open(out, buf_c(&name) + id, '{');
+    json_out_text(out, "operationId", str_slice(buf_str(&name), 0, id));
+    json_out_text(out, "summary", str_from_c(row->help));
+    json_out_open(out, "tags", '[');
+    json_out_item(out, str_from_c(route_is_public(row) ? "Public" : row->kind));
+    json_out_close(out, ']');
+    if (route_is_public(row)) {
+        json_out_open(out, "security", '[');
+        json_out_close(out, ']');
+    } else {
+        json_out_name(out, "description");
+        buf_put_format(out, "\"Needs a role that allows '%s' on %s.\"", row->verb, row->kind);
+    }
+    put_parameters(out, row);
+    put_request(out, row);
+    put_responses(out, row);
+    json_out_close(out, '}');
+}
+
+static bool is_first_of_path(size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (route_is_offered(&route_rows[i]) &&
+            strcmp(route_rows[i].pattern, route_rows[index].pattern) == 0) {
+            return false;
+        }
+    }
+    return route_is_offered(&route_rows[index]);
+}
+
+/* "/v1/nodes/{name}" of "/v1/nodes/<name>" */
+static void open_path(Buf *out, const char *pattern)
+{
+    AUTO_CLEAR(Buf) path = buf_make(BUF_UNLIMITED);
+    for (const char *c = pattern; *c != '\0'; c++) {
+        buf_put_char(&path, *c == '<' ? '{' : *c == '>' ? '}' : *c);
+    }
+    json_out_open(out, buf_c(&path), '{');
+}
+
+static void put_paths(Buf *out)
+{
+    json_out_open(out, "paths", '{');
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (!is_first_of_path(i)) {
+            continue;
+        }
+        open_path(out, route_rows[i].pattern);
+        for (size_t k = i; k < ROUTE_COUNT; k++) {
+            if (route_is_offered(&route_rows[k]) &&
+                strcmp(route_rows[k].pattern, route_rows[i].pattern) == 0) {
+                put_operation(out, &route_rows[k]);
+            }
+        }
+        json_out_close(out, '}');
+    }
+    json_out_close(out, '}');
+}
+
+/* --- Schemas --------------------------------------------------------------------------------- */
+
+static const KindField metadata_fields[] = {
+    { .name = "apiVersion",
+      .type = KIND_FIELD_CHOICE,
+      .choices = OBJECT_API_VERSION,
+      .help = "of all of them" },
+    { .name = "kind", .help = "what it is" },
+    { .name = "name", .help = "unique among those of its kind" },
+    { .name = "labels", .shape = KIND_FIELD_MAP, .help = "what selectors look at" },
+    { .name = "annotations", .shape = KIND_FIELD_MAP, .help = "what anybody wants to note" },
+    { .name = "uuid", .help = "set by the server; another one when it is made anew" },
+    { .name = "revision", .type = KIND_FIELD_INT, .help = "of its last change" },
+    { .name = "created", .type = KIND_FIELD_TIME, .is_nullable = true, .help = "when it was made" },
+    { 0 },
+};
+
+static const KindField list_metadata_fields[] = {
+    { .name = "apiVersion",
+      .type = KIND_FIELD_CHOICE,
+      .is_required = true,
+      .choices = OBJECT_API_VERSION,
+      .help = "of all of them" },
+    { .name = "kind", .is_required = true, .help = "what it is a list of" },
+    { .name = "revision",
+      .type = KIND_FIELD_INT,
+      .is_required = true,
+      .help = "of the store, as of which it is so" },
+    { .name = "continue",
+      .is_required = true,
+      .is_nullable = true,
+      .help = "where the next page begins; null: that was all" },
+    { .name = "truncated",
+      .type = KIND_FIELD_BOOL,
+      .is_required = true,
+      .help = "whether there is more" },
+    { 0 },
+};
+
+static const KindField problem_fields[] = {
+    { .name = "type", .is_required = true, .help = "the code as a URN" },
+    { .name = "title", .is_required = true, .help = "what is wrong, in general" },
+    { .name = "status", .type = KIND_FIELD_INT, .is_required = true, .help = "that of HTTP" },
+    { .name = "code", .is_required = true, .help = "what programs may rely on" },
+    { .name = "detail", .is_required = true, .help = "what is wrong here" },
+    { .name = "problems",
+      .type = KIND_FIELD_ANY,
+      .shape = KIND_FIELD_LIST,
+      .help = "of an object: each field that is wrong, by a JSON pointer" },
+    { 0 },
+};
+
+static void put_fields(Buf *out, const char *name, const KindField *fields)
+{
+    json_out_open(out, name, '{');
+    fields_schema(out, fields);
+    json_out_close(out, '}');
+}
+
+static void put_kind_schema(Buf *out, const Kind *kind, bool is_alone)
+{
+    json_out_text(out, "type", STR("object"));
+    json_out_text(out, "description", str_from_c(kind->help));
+    json_out_open(out, "properties", '{');
+    if (is_alone) {
+        put_fields(out, "metadata", metadata_fields);
+    } else {
+        json_out_open(out, "metadata", '{');
+        put_reference(out, SCHEMAS, "Metadata", "");
+        json_out_close(out, '}');
+    }
+    put_fields(out, "spec", kind->spec);
+    put_fields(out, "status", kind->status);
+    json_out_close(out, '}');
+}
+
+static void put_list_schema(Buf *out, const Kind *kind)
+{
+    AUTO_CLEAR(Buf) name = buf_make(BUF_UNLIMITED);
+    buf_put_format(&name, "%sList", kind->name);
+    json_out_open(out, buf_c(&name), '{');
+    json_out_text(out, "type", STR("object"));
+    json_out_open(out, "required", '[');
+    json_out_item(out, STR("metadata"));
+    json_out_item(out, STR("items"));
+    json_out_close(out, ']');
+    json_out_open(out, "properties", '{');
+    json_out_open(out, "metadata", '{');
+    put_reference(out, SCHEMAS, "ListMetadata", "");
+    json_out_close(out, '}');
+    json_out_open(out, "items", '{');
+    json_out_text(out, "type", STR("array"));
+    json_out_open(out, "items", '{');
+    put_reference(out, SCHEMAS, kind->name, "");
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+}
+
+static void put_schemas(Buf *out)
+{
+    json_out_open(out, "schemas", '{');
+    put_fields(out, "Metadata", metadata_fields);
+    put_fields(out, "ListMetadata", list_metadata_fields);
+    put_fields(out, "Problem", problem_fields);
+    for (size_t i = 0; kinds[i] != NULL; i++) {
+        json_out_open(out, kinds[i]->name, '{');
+        put_kind_schema(out, kinds[i], false);
+        json_out_close(out, '}');
+        put_list_schema(out, kinds[i]);
+    }
+    json_out_close(out, '}');
+}
+
+void openapi_print_kind(Buf *out, const Kind *kind)
+{
+    json_out_open(out, NULL, '{');
+    put_kind_schema(out, kind, true);
+    json_out_close(out, '}');
+}
+
+/* --- The whole ------------------------------------------------------------------------------- */
+
+static void put_security(Buf *out)
+{
+    json_out_open(out, "securitySchemes", '{');
+    json_out_open(out, "token", '{');
+    json_out_text(out, "type", STR("http"));
+    json_out_text(out, "scheme", STR("bearer"));
+    json_out_text(out, "description", STR("A token that 'eden tokens create --role' made."));
+    json_out_close(out, '}');
+    json_out_open(out, "session", '{');
+    json_out_text(out, "type", STR("apiKey"));
+    json_out_text(out, "in", STR("cookie"));
+    json_out_text(out, "name", STR("__Host-eden-session"));
+    json_out_text(out, "description",
+                  STR("The session of a browser; changes need the field Eden-CSRF beside it."));
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+}
+
+static void put_info(Buf *out, Str version)
+{
+    json_out_open(out, "info", '{');
+    json_out_text(out, "title", STR("eden"));
+    json_out_text(out, "version", version);
+    json_out_text(out, "description", STR("The API of a cluster."));
+    json_out_open(out, "license", '{');
+    json_out_text(out, "name", STR("Apache-2.0"));
+    json_out_text(out, "url", STR("https://www.apache.org/licenses/LICENSE-2.0"));
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+}
+
+static void put_wanted_security(Buf *out)
+{
+    static const char *const names[] = { "token", "session" };
+    json_out_open(out, "security", '[');
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        json_out_open(out, NULL, '{');
+        json_out_open(out, names[i], '[');
+        json_out_close(out, ']');
+        json_out_close(out, '}');
+    }
+    json_out_close(out, ']');
+}
+
+static void put_components(Buf *out)
+{
+    json_out_open(out, "components", '{');
+    put_security(out);
+    json_out_open(out, "responses", '{');
+    json_out_open(out, "Problem", '{');
+    json_out_text(out, "description", STR("It did not go: what is wrong."));
+    put_content(out, PROBLEM_JSON_TYPE, "Problem", "");
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+    put_schemas(out);
+    json_out_close(out, '}');
+}
+
+void openapi_print(Buf *out, Str version)
+{
+    json_out_open(out, NULL, '{');
+    json_out_text(out, "openapi", STR("3.0.3"));
+    put_info(out, version);
+    json_out_open(out, "servers", '[');
+    json_out_open(out, NULL, '{');
+    json_out_text(out, "url", STR("/"));
+    json_out_close(out, '}');
+    json_out_close(out, ']');
+    put_wanted_security(out);
+    put_paths(out);
+    put_components(out);
+    json_out_close(out, '}');
+}

@@ -1,0 +1,9 @@
+/* The API described as OpenAPI 3.0 has it, from the rows of routes and kinds. Pure. */
+#pragma once
+
+#include "api/kind.h"
+
+/* `version` is the program's. */
+void openapi_print(Buf *out, Str version);
+/* Objects of one kind as a JSON Schema. */
+void openapi_print_kind(Buf *out, const Kind *kind);

@@ -1,0 +1,80 @@
+/* eden schema: what the API takes and gives, for programs. */
+#include "api/openapi.h"
+#include "base/bug.h"
+#include "base/suggest.h"
+#include "cli/output.h"
+#include "lang/json.h"
+
+static int unknown(const Invocation *invocation, Str name)
+{
+    Suggest suggest = suggest_make(name);
+    Str near;
+    suggest_offer(&suggest, STR("openapi"));
+    for (size_t i = 0; kinds[i] != NULL; i++) {
+        suggest_offer(&suggest, str_from_c(kinds[i]->name));
+    }
+    if (suggest_found(&suggest, &near)) {
+        return usage_error(invocation,
+                           "there is no kind '%" STR_FMT "'; did you mean '%" STR_FMT "'?",
+                           STR_ARG(name), STR_ARG(near));
+    }
+    return usage_error(invocation, "there is no kind '%" STR_FMT "'; 'eden schema' lists them",
+                       STR_ARG(name));
+}
+
+static int print_names(const Invocation *invocation)
+{
+    stream_put(invocation->out, STR("openapi\n"));
+    for (size_t i = 0; kinds[i] != NULL; i++) {
+        stream_put_format(invocation->out, "%s\n", kinds[i]->name);
+    }
+    return EXIT_OK;
+}
+
+static int schema_run(Invocation *invocation)
+{
+    Buf json = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    Value value;
+    Error err;
+    if (invocation->arg_count == 0) {
+        return print_names(invocation);
+    }
+    Str name = str_from_c(invocation->args[0]);
+    const Kind *kind = kind_find(name);
+    if (str_eq_c(name, "openapi")) {
+        openapi_print(&json, STR(EDEN_VERSION));
+    } else if (kind != NULL) {
+        openapi_print_kind(&json, kind);
+    } else {
+        return unknown(invocation, name);
+    }
+    bool parsed = json_parse_text(invocation->arena, buf_str(&json), NULL, &value, &err);
+    BUG_IF(!parsed);
+    return output_answer(invocation, value);
+}
+
+static const Option options[] = {
+    OUTPUT_OPTION("json|yaml", "json", "how to print"),
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden schema", "the names that there are" },
+    { "eden schema openapi", "the whole API, as OpenAPI 3" },
+    { "eden schema Role -o yaml", "what a role may hold" },
+    { 0 },
+};
+
+const Command command_schema = {
+    .name = "schema",
+    .group = GROUP_SYSTEM,
+    .args = "[KIND|openapi]",
+    .args_min = 0,
+    .args_max = 1,
+    .help = "Print the schema of a kind of objects, or of the whole API.",
+    .text = "The schemas are those by which a server checks what it is given: JSON Schema as\n"
+            "OpenAPI 3.0 has it. A server has the same at /v1/openapi.json.",
+    .options = options,
+    .examples = examples,
+    .run = schema_run,
+};
