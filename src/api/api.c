@@ -5,6 +5,7 @@
 #include "api/call.h"
 #include "api/gate.h"
 #include "api/json_out.h"
+#include "api/pages.h"
 #include "api/problem_json.h"
 #include "base/ascii_case.h"
 #include "base/bug.h"
@@ -106,6 +107,17 @@ static void answer(ApiCall *call, int status, Str json)
     http_request_answer(request, status, status >= 400 ? PROBLEM_JSON_TYPE : "application/json",
                         buf_str(&body));
     buf_clear(&body);
+}
+
+void call_answer_as(ApiCall *call, int status, const char *content_type, Str body)
+{
+    HttpRequest *request = call->request;
+    Arena arena = call->arena; /* the body may be in there */
+    arena_init(&call->arena, ARENA_UNLIMITED);
+    call->request = NULL;
+    call_free(call);
+    http_request_answer(request, status, content_type, body);
+    arena_clear(&arena);
 }
 
 /* Operators want to know later what was done. Keys as they are and pings may be many: those are for
@@ -294,6 +306,8 @@ static void requested(void *context, HttpRequest *request)
             http_request_add_header(request, "Allow", str_from_c(allow));
         }
         call_refuse(call, status, err.text);
+    } else if (pages_answer(call)) {
+        return;
     } else if (!route_match(&call->arena, head->method, head->path, &match, &err)) {
         call_fail(call, &err);
     } else if (match.row == NULL) {

@@ -44,6 +44,8 @@ MUST_CHECK bool call_goes_on(ApiCall *call, const Error *err);
 
 /* Answers; each ends the call. */
 void call_answer(ApiCall *call, int status, const Buf *json);
+/* As it is, with a type of its own. */
+void call_answer_as(ApiCall *call, int status, const char *content_type, Str body);
 void call_fail(ApiCall *call, const Error *err); /* with the status of its kind */
 void call_refuse(ApiCall *call, int status, const char *text);
 void call_refuse_fields(ApiCall *call, const FieldProblems *problems);

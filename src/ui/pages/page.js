@@ -1,0 +1,217 @@
+/* The page of a cluster: log in with a token, see the nodes, live. Texts of the cluster are only ever
+ * set as text. */
+"use strict";
+
+const POLL_MS = 5000; /* while the server does not tell by itself */
+
+const byId = (id) => document.getElementById(id);
+
+let csrf = ""; /* what changes something has to say; only pages of this server get it */
+let nodes = new Map();
+let source = null;
+let timer = null;
+let drawing = false;
+
+function say(text) {
+  byId("note").textContent = text;
+  byId("note").hidden = text === "";
+}
+
+/* Status and JSON; status 0: nobody answered. */
+async function ask(method, path, fields) {
+  try {
+    const answer = await fetch(path, { method, headers: { Accept: "application/json", ...fields },
+      cache: "no-store", credentials: "same-origin", redirect: "error" });
+    const text = await answer.text();
+    return { status: answer.status, body: text === "" ? {} : JSON.parse(text) };
+  } catch {
+    return { status: 0, body: { detail: "the server does not answer" } };
+  }
+}
+
+function why(answer) {
+  return answer.body.detail ?? answer.body.message ?? `the server answered ${answer.status}`;
+}
+
+/* --- Nodes ------------------------------------------------------------------------------------ */
+
+function nameOf(object) {
+  return object.metadata?.name ?? object.name;
+}
+
+function stateOf(status) {
+  if (status.alive) {
+    return "alive";
+  }
+  return status.waiting || status.asked ? "waiting" : "silent";
+}
+
+const stateTexts = { alive: "alive", waiting: "asks to join", silent: "silent" };
+
+function cell(row, text, kind) {
+  const made = row.insertCell();
+  made.textContent = text ?? "";
+  if (kind !== undefined) {
+    made.className = kind;
+  }
+}
+
+function draw() {
+  const rows = document.createDocumentFragment();
+  const names = [...nodes.keys()].sort();
+  const body = document.createElement("tbody");
+  let alive = 0;
+  for (const name of names) {
+    const node = nodes.get(name);
+    const status = node.status ?? node;
+    const state = stateOf(status);
+    const labels = node.metadata?.labels ?? node.labels ?? {};
+    const row = body.insertRow();
+    alive += state === "alive" ? 1 : 0;
+    cell(row, name);
+    cell(row, stateTexts[state], state);
+    cell(row, status.since ?? status.asked);
+    cell(row, status.version);
+    cell(row, status.address);
+    cell(row, Object.entries(labels).map(([key, value]) => `${key}=${value}`).join(" "), "labels");
+    rows.append(row);
+  }
+  byId("rows").replaceChildren(rows);
+  byId("count").textContent = `${alive} of ${names.length} alive`;
+  drawing = false;
+}
+
+/* Many changes at once are one picture. */
+function drawSoon() {
+  if (!drawing) {
+    drawing = true;
+    requestAnimationFrame(draw);
+  }
+}
+
+async function load() {
+  const found = new Map();
+  let more = "";
+  do {
+    const answer = await ask("GET", "/v1/nodes?limit=1000" + more);
+    if (answer.status === 401) {
+      leave();
+      return false;
+    }
+    if (answer.status !== 200) {
+      say(why(answer));
+      return false;
+    }
+    const { body } = answer;
+    for (const node of [...(body.items ?? body.nodes ?? []), ...(body.waiting ?? [])]) {
+      found.set(nameOf(node), node);
+    }
+    const next = body.metadata?.continue ?? body.continue;
+    more = next ? "&continue=" + encodeURIComponent(next) : "";
+  } while (more !== "");
+  nodes = found;
+  say("");
+  drawSoon();
+  return true;
+}
+
+function take(event) {
+  const { type, object } = JSON.parse(event.data);
+  if (type === "resync") {
+    nodes.clear();
+  } else if (type === "deleted") {
+    nodes.delete(nameOf(object));
+  } else if (type === "added" || type === "changed") {
+    nodes.set(nameOf(object), object);
+  }
+  say("");
+  drawSoon();
+}
+
+function poll() {
+  load();
+  timer = setInterval(load, POLL_MS);
+}
+
+/* A browser comes again by itself, unless the server has refused it. */
+function watch() {
+  source = new EventSource("/v1/nodes?watch=sse");
+  for (const type of ["message", "added", "changed", "deleted", "synced", "resync"]) {
+    source.addEventListener(type, take);
+  }
+  source.addEventListener("error", () => {
+    if (source !== null && source.readyState === EventSource.CLOSED) {
+      source = null;
+      poll();
+    } else {
+      say("the connection is lost; trying again");
+    }
+  });
+}
+
+/* --- Sessions --------------------------------------------------------------------------------- */
+
+function stop() {
+  source?.close();
+  source = null;
+  clearInterval(timer);
+  nodes.clear();
+}
+
+function show(isIn) {
+  byId("login").hidden = isIn;
+  byId("nodes").hidden = !isIn;
+  byId("leave").hidden = !isIn;
+}
+
+function enter(session) {
+  csrf = session.csrf ?? "";
+  say("");
+  show(true);
+  watch();
+}
+
+function leave() {
+  stop();
+  csrf = "";
+  show(false);
+}
+
+async function logIn(event) {
+  event.preventDefault();
+  const token = byId("token").value.trim();
+  const made = await ask("POST", "/v1/session", { Authorization: `Bearer ${token}` });
+  if (made.status !== 200 && made.status !== 201) {
+    say(why(made));
+    return;
+  }
+  byId("token").value = "";
+  await begin();
+}
+
+async function logOut() {
+  await ask("DELETE", "/v1/session", { "Eden-CSRF": csrf });
+  leave();
+}
+
+async function begin() {
+  const session = await ask("GET", "/v1/session");
+  if (session.status === 200) {
+    enter(session.body);
+  } else {
+    leave();
+  }
+}
+
+async function start() {
+  byId("login-form").addEventListener("submit", logIn);
+  byId("leave").addEventListener("click", logOut);
+  const { body } = await ask("GET", "/v1/health");
+  if (body.cluster !== undefined) {
+    byId("cluster").textContent = body.cluster;
+    document.title = `eden ${body.cluster}`;
+  }
+  await begin();
+}
+
+start();

@@ -1,0 +1,124 @@
+"""The pages of a server, as browsers get them."""
+
+import gzip
+import hashlib
+import re
+import socket
+import ssl
+
+from test_browsers import check_fields
+
+ASSET = re.compile(r'(?:href|src)="(/assets/[^"]+)"')
+LASTING = "public, max-age=31536000, immutable"
+
+
+def assets(page):
+    return ASSET.findall(page.decode())
+
+
+def all_pages(server):
+    """Every address that leads somewhere, from the two pages on."""
+    found = ["/", "/docs/"]
+    for page in ("/", "/docs/"):
+        found += assets(server.ask(page).body)
+    return sorted(set(found))
+
+
+def test_a_page_brings_all_that_it_needs(server):
+    answer = server.ask("/")
+    assert answer.status == 200
+    assert answer.field("content-type") == "text/html; charset=utf-8"
+    check_fields(answer)
+    text = answer.body.decode()
+    assert "//" not in re.sub(r"<!.*?>", "", text), "a page asks nobody else"
+    assert not re.search(r"<script>|<style>| on[a-z]+=| style=", text), "nothing stands in it itself"
+    assert len(all_pages(server)) == 9
+    for path in all_pages(server):
+        assert server.ask(path).status == 200, path
+
+
+def test_files_are_packed_for_who_takes_that(server):
+    for path in all_pages(server):
+        plain = server.ask(path)
+        assert "content-encoding" not in plain.fields
+        packed = server.ask(path, "-H", "Accept-Encoding: deflate, gzip")
+        assert packed.field("content-encoding") == "gzip"
+        for answer in (plain, packed):
+            check_fields(answer)
+            assert answer.status == 200
+            assert answer.field("vary") == "Accept-Encoding"
+        assert gzip.decompress(packed.body) == plain.body, path
+        digest = hashlib.sha256(plain.body).hexdigest()
+        assert plain.field("etag") == packed.field("etag") == f'W/"{digest}"'
+        unwanted = server.ask(path, "-H", "Accept-Encoding: gzip;q=0")
+        assert "content-encoding" not in unwanted.fields
+
+
+def test_browsers_keep_what_never_changes(server):
+    for path in all_pages(server):
+        answer = server.ask(path)
+        lasting = path.startswith("/assets/")
+        assert answer.field("cache-control") == (LASTING if lasting else "no-cache")
+        if lasting:
+            digest = hashlib.sha256(answer.body).hexdigest()
+            assert f".{digest[:16]}." in path
+
+
+def test_what_a_browser_has_is_not_sent_again(server):
+    for path in all_pages(server):
+        tag = server.ask(path).field("etag")
+        for known in (tag, tag[2:], f'"other", {tag}', "*"):
+            answer = server.ask(path, "-H", f"If-None-Match: {known}")
+            assert (answer.status, answer.body) == (304, b"")
+            assert answer.field("etag") == tag
+            assert "content-length" not in answer.fields
+            check_fields(answer)
+        assert server.ask(path, "-H", 'If-None-Match: "other"').status == 200
+
+
+def test_a_page_can_only_be_looked_at(server):
+    head = server.ask("/", "--head")
+    assert (head.status, head.body) == (200, b"")
+    assert int(head.field("content-length")) == len(server.ask("/").body)
+    large = next(path for path in all_pages(server) if "bundle" in path)
+    assert server.ask(large, "--head").body == b""
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        answer = server.ask("/docs/", "-X", method)
+        assert (answer.status, answer.field("allow")) == (405, "GET, HEAD")
+    assert server.ask("/", "-X", "GET", "--json", "{}").status == 400
+    moved = server.ask("/docs")
+    assert (moved.status, moved.field("location")) == (301, "/docs/")
+
+
+def test_addresses_lead_nowhere_else(server):
+    name = next(path for path in all_pages(server) if path.endswith(".css"))
+    for path in ("/assets/../", "/assets/%2e%2e/", "/docs/../../etc/passwd", "/assets/", "/index.html",
+                 "//", name + "/", name.upper(), name.replace("/assets", "/assets/."),
+                 "/docs/..%2f..%2fetc%2fpasswd", "/assets%2f" + name[8:]):  # fmt: skip
+        answer = server.ask(path)
+        assert answer.status in (400, 401, 404), path
+        assert "json" in answer.field("content-type")
+
+
+def test_policies_allow_each_page_what_it_needs(server):
+    policy = server.ask("/").field("content-security-policy")
+    assert "unsafe" not in policy and "data:" not in policy and "script-src 'self'" in policy
+    policy = server.ask("/docs/").field("content-security-policy")
+    assert "script-src 'self';" in policy
+    assert "style-src 'self' 'unsafe-inline';" in policy and "img-src 'self' data:;" in policy
+
+
+def test_who_takes_nothing_holds_up_nobody(server):
+    """A large file goes piece by piece: one who does not read it costs a piece."""
+    large = next(path for path in all_pages(server) if "bundle" in path)
+    context = ssl._create_unverified_context()
+    lazy = []
+    for _ in range(20):
+        plain = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+        lazy.append(context.wrap_socket(plain))
+        lazy[-1].send(f"GET {large} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert server.ask("/v1/health").status == 200
+    whole = server.ask(large)
+    assert len(whole.body) > 1 << 20
+    for one in lazy:
+        one.close()

@@ -1,0 +1,61 @@
+/* What browsers take, and what they have already. */
+#include "api/page_rules.h"
+
+#include "unit.h"
+
+typedef struct Case {
+    const char *said;
+    bool is_so;
+} Case;
+
+static void gzip_is_for_who_takes_it(void **state)
+{
+    static const Case cases[] = {
+        { "gzip", true },
+        { "GZIP", true },
+        { "deflate, gzip;q=1.0, *;q=0.5", true },
+        { "br , gzip ;q=0.5", true },
+        { "gzip;q=0.001", true },
+        { "*", true },
+        { "identity;q=0, *", true },
+        { "", false },
+        { "identity", false },
+        { "gzip;q=0", false },
+        { "gzip; q=0.000", false },
+        { "gzip;q=0, *", false }, /* all but that */
+        { "*;q=0", false },
+        { "xgzip", false },
+        { "gzipx", false },
+        { "deflate, br", false },
+        { ",,;", false },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        if (page_accepts_gzip(str_from_c(cases[i].said)) != cases[i].is_so) {
+            fail_msg("%s", cases[i].said);
+        }
+    }
+}
+
+static void a_tag_is_known_weak_or_not(void **state)
+{
+    static const Case cases[] = {
+        { "W/\"abc\"", true },     { "\"abc\"", true },        { "\"x\", W/\"abc\"", true },
+        { " * ", true },           { "\"x\",\"abc\" ", true }, { "", false },
+        { "abc", false },          { "\"ab\"", false },        { "\"abcd\"", false },
+        { "\"x\", \"*\"", false }, { "w/\"abc\"", false },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        if (page_is_known(str_from_c(cases[i].said), STR("W/\"abc\"")) != cases[i].is_so) {
+            fail_msg("%s", cases[i].said);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gzip_is_for_who_takes_it),
+        cmocka_unit_test(a_tag_is_known_weak_or_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
