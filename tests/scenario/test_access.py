@@ -111,7 +111,7 @@ def test_every_route_is_closed_to_other_users_of_the_machine(passable, eden_path
         assert (status != 403) if is_public else (status == 403), (method, address, status)
 
 
-def test_every_route_is_open_to_operators(cluster):
+def test_every_route_is_open_to_operators(cluster, eden_path):
     cluster.start()
     for method, address, _ in routes(eden_path):
         status = status_of(UnixConnection(cluster.run / "server/api.sock"), method, address)
