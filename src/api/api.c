@@ -11,12 +11,23 @@
 #include "base/bug.h"
 #include "base/log.h"
 
+/* Calls under way: those that are to be answered, and those whose answer comes in pieces. */
+typedef struct ApiLoad {
+    uint32_t calls, streams;
+} ApiLoad;
+
 struct Api {
     ApiSettings settings;
     ApiCall *calls;
+    ApiLoad local, remote; /* apart, so that who comes to look what is the matter finds room */
 };
 
 /* --- Calls ----------------------------------------------------------------------------------- */
+
+static ApiLoad *load_of(const ApiCall *call)
+{
+    return call->is_local ? &call->api->local : &call->api->remote;
+}
 
 static ApiCall *call_new(Api *api, HttpRequest *request)
 {
@@ -26,6 +37,8 @@ static ApiCall *call_new(Api *api, HttpRequest *request)
     }
     call->api = api;
     call->request = request;
+    call->is_local = http_request_peer(request)->is_local;
+    load_of(call)->calls++;
     call->next = api->calls;
     if (api->calls != NULL) {
         api->calls->previous = call;
@@ -40,6 +53,11 @@ static void call_unlink(ApiCall *call)
 {
     if (call->api == NULL) {
         return;
+    }
+    if (call->is_stream) {
+        load_of(call)->streams--;
+    } else {
+        load_of(call)->calls--;
     }
     if (call->previous != NULL) {
         call->previous->next = call->next;
@@ -149,6 +167,12 @@ void call_refuse(ApiCall *call, int status, const char *text)
     answer(call, status, buf_str(&json));
 }
 
+static void refuse_full(ApiCall *call)
+{
+    http_request_add_header(call->request, "Retry-After", STR("1"));
+    call_refuse(call, 429, "the server has as much under way as it takes; try again later");
+}
+
 void call_refuse_fields(ApiCall *call, const FieldProblems *problems)
 {
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -196,6 +220,14 @@ bool call_begin(ApiCall *call, const char *content_type, const CallPieces *piece
         call_refuse(call, 505, "this address answers HTTP/1.1 only");
         return false;
     }
+    ApiLoad *load = load_of(call);
+    if (load->streams >= call->api->settings.streams_max) {
+        refuse_full(call);
+        return false;
+    }
+    load->calls--;
+    load->streams++;
+    call->is_stream = true;
     http_request_begin(call->request, 200, content_type, pieces->drained, pieces->context);
     if (str_eq_c(http_request_head(call->request)->method, "HEAD")) {
         call_end(call);
@@ -300,6 +332,10 @@ static void requested(void *context, HttpRequest *request)
     const char *allow;
     Error err;
     int status;
+    if (load_of(call)->calls > api->settings.calls_max) {
+        refuse_full(call);
+        return;
+    }
     api->settings.describe(api->settings.context, http_request_peer(request), &caller);
     if (!gate_pass(&api->settings, request, &status, &allow, &err)) {
         if (allow != NULL) {
@@ -350,6 +386,12 @@ Api *api_new(const ApiSettings *settings)
         memory_exhausted(sizeof *api);
     }
     api->settings = *settings;
+    if (api->settings.calls_max == 0) {
+        api->settings.calls_max = API_CALLS_MAX;
+    }
+    if (api->settings.streams_max == 0) {
+        api->settings.streams_max = API_STREAMS_MAX;
+    }
     return api;
 }
 

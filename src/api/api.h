@@ -18,6 +18,8 @@ typedef struct Api Api;
 enum {
     API_PUBLIC_BODY_MAX = JOIN_REQUEST_MAX, /* for servers that anybody reaches */
     API_LOCAL_BODY_MAX = 4 << 20,
+    API_CALLS_MAX = 1024,   /* under way at once; who comes then is told to come later */
+    API_STREAMS_MAX = 4096, /* the same of watches and other answers in pieces */
 };
 
 typedef struct ApiSettings {
@@ -36,7 +38,8 @@ typedef struct ApiSettings {
     const CertifySettings *certify;
     /* Asks a node whether it answers, as session_service_ping does; NULL: nobody can. */
     void (*ping)(void *context, Str node, SessionPinged *done, void *done_context);
-    DispatchDescribe *describe; /* asked for every request */
+    uint32_t calls_max, streams_max; /* 0: API_CALLS_MAX, API_STREAMS_MAX */
+    DispatchDescribe *describe;      /* asked for every request */
     void *context;
 } ApiSettings;
 

@@ -25,6 +25,8 @@ struct ApiCall {
     RouteQuery query;
     CallPieces pieces; /* once its answer has begun */
     bool joins;        /* the admission deals with it, which may forget it */
+    bool is_local;     /* by the Unix socket */
+    bool is_stream;    /* its answer comes in pieces */
     void *own;         /* of the handler, in the arena */
 };
 
@@ -52,8 +54,8 @@ void call_refuse_fields(ApiCall *call, const FieldProblems *problems);
 /* {"format":"eden.done/1"} or what went wrong: a ClusterDone, with the call as its context. */
 void call_done(void *context, const Error *err);
 
-/* Begins an answer in pieces. False: this peer takes none (HEAD, HTTP/1.0); it was answered, and the
- * call has ended. */
+/* Begins an answer in pieces. False: this peer takes none (HEAD, HTTP/1.0), or there are too many; it
+ * was answered, and the call has ended. */
 MUST_CHECK bool call_begin(ApiCall *call, const char *content_type, const CallPieces *pieces);
 void call_piece(ApiCall *call, Str piece);
 /* The answer is whole, or, with call_break, shall be known not to be; both end the call. */

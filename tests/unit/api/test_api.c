@@ -10,6 +10,10 @@
 
 #define CLUSTER STR("blue")
 
+enum {
+    CALLS_MAX = 3
+};
+
 typedef struct Fixture {
     World world;
     Scratch *scratch;
@@ -23,10 +27,14 @@ typedef struct Fixture {
     Address address;
     Caller caller; /* who calls, whoever it is */
     bool is_deaf;  /* pings are not answered */
-    bool stops;    /* the loop, as soon as a request is there */
+    bool is_slow;  /* nor given up */
+    SessionPinged *pinged[CALLS_MAX];
+    void *pinged_context[CALLS_MAX];
+    uint32_t pings; /* that wait */
+    bool stops;     /* the loop, as soon as a request is there */
     HttpCall *call;
     int status;
-    char allow[100];
+    char allow[100], retry[10];
     Str body; /* of the last answer */
     Value json;
 } Fixture;
@@ -51,7 +59,14 @@ static void ping(void *context, Str node, SessionPinged *done, void *done_contex
     Error err;
     assert_str(node, "web1");
     error_set(&err, ERROR_TIMEOUT, "no answer came");
-    bool answers = !((Fixture *)context)->is_deaf;
+    Fixture *f = context;
+    if (f->is_slow) {
+        f->pinged[f->pings] = done;
+        f->pinged_context[f->pings++] = done_context;
+        loop_stop(f->world.loop);
+        return;
+    }
+    bool answers = !f->is_deaf;
     done(done_context, answers ? &answer : NULL, answers ? NULL : &err);
 }
 
@@ -89,6 +104,7 @@ static int set_up(void **state)
                                      .names = &api_name,
                                      .name_count = 1,
                                      .ping = ping,
+                                     .calls_max = CALLS_MAX,
                                      .describe = describe,
                                      .context = f });
     HttpServerOptions options = http_server_defaults();
@@ -131,6 +147,9 @@ static void answered(void *context, const HttpAnswer *answer, const Error *err)
     f->status = answer->head->status;
     snprintf(f->allow, sizeof f->allow, "%.*s", allow == NULL ? 0 : (int)allow->len,
              allow == NULL ? "" : allow->data);
+    const Str *retry = http1_find(answer->head, "Retry-After");
+    snprintf(f->retry, sizeof f->retry, "%.*s", retry == NULL ? 0 : (int)retry->len,
+             retry == NULL ? "" : retry->data);
     f->body = arena_copy(&f->scratch->arena, answer->body);
     loop_stop(f->world.loop);
 }
@@ -595,6 +614,37 @@ static void facts_are_shown_as_json_or_not_at_all(void **state)
     p256_private_free(key);
 }
 
+/* Calls that wait for a node; one more than may is refused at once, until one of them ends. */
+static void who_comes_when_it_is_full_is_told_so(Fixture *f)
+{
+    HttpCall *waiting[CALLS_MAX];
+    Error err;
+    f->is_slow = true;
+    for (uint32_t i = 0; i < CALLS_MAX; i++) {
+        start(f, "POST", "/v1/nodes/web1/ping", NULL, STR_EMPTY);
+        waiting[i] = TAKE(f->call);
+        world_run(&f->world);
+        assert_int_equal(f->pings, i + 1);
+    }
+    ask(f, "GET", "/v1/health", "");
+    expect(f, 429, "code", "limit");
+    assert_string_equal(f->retry, "1");
+    error_set(&err, ERROR_TIMEOUT, "no answer came");
+    f->pinged[0](f->pinged_context[0], NULL, &err);
+    world_run(&f->world);
+    assert_int_equal(f->status, 504);
+    ask(f, "GET", "/v1/health", "");
+    expect(f, 200, "format", "eden.health/1");
+    assert_string_equal(f->retry, "");
+    for (uint32_t i = 0; i < CALLS_MAX; i++) {
+        http_call_free(waiting[i]);
+    }
+    /* Nobody waits for the others any more, but they are still under way. */
+    for (uint32_t i = 1; i < CALLS_MAX; i++) {
+        f->pinged[i](f->pinged_context[i], NULL, &err);
+    }
+}
+
 static void a_node_is_asked_when_it_is_alive(void **state)
 {
     Fixture *f = *state;
@@ -628,6 +678,7 @@ static void a_node_is_asked_when_it_is_alive(void **state)
     ask(f, "POST", "/v1/nodes/web1/ping", "");
     expect(f, 504, "code", "timeout");
     p256_private_free(key);
+    who_comes_when_it_is_full_is_told_so(f);
 }
 
 static void keys_come_page_by_page(void **state)

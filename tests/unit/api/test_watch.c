@@ -6,7 +6,8 @@
 #include "net/world.h"
 
 enum {
-    LINES_MAX = 4096
+    LINES_MAX = 4096,
+    STREAMS_MAX = 2
 };
 
 typedef struct Fixture {
@@ -45,6 +46,7 @@ static int set_up(void **state)
     f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, STR("/eden") },
                                      .cluster = STR("blue"),
                                      .store_id = STR("store-1"),
+                                     .streams_max = STREAMS_MAX,
                                      .describe = describe,
                                      .context = f });
     HttpServerOptions options = http_server_defaults();
@@ -327,6 +329,31 @@ static void who_leaves_leaves_no_watch(void **state)
     }
 }
 
+static void one_too_many_is_told_to_come_later(void **state)
+{
+    Fixture *f = *state;
+    HttpCall *calls[STREAMS_MAX];
+    for (uint32_t i = 0; i < STREAMS_MAX; i++) {
+        start(f, "GET", "/v1/watch?key=/a");
+        calls[i] = TAKE(f->call);
+        while (store_status(f->store).watches <= i) {
+            world_pass(&f->world, 1);
+        }
+    }
+    start(f, "GET", "/v1/watch?key=/a");
+    while (!f->over) {
+        world_run(&f->world);
+    }
+    assert_int_equal(f->status, 429);
+    http_call_free(calls[0]);
+    while (store_status(f->store).watches == STREAMS_MAX) {
+        world_pass(&f->world, 1);
+    }
+    http_call_free(calls[1]);
+    start(f, "GET", "/v1/watch?key=/a");
+    until_progress(f);
+}
+
 static void a_server_that_ends_breaks_it_off(void **state)
 {
     Fixture *f = *state;
@@ -370,11 +397,12 @@ static void what_makes_no_sense_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(changes_come_as_they_happen),       ROW(what_was_there_is_told_on_wish),
-        ROW(it_begins_where_it_is_told_to),     ROW(what_is_compacted_is_told_as_that),
-        ROW(who_watched_a_newer_store_is_told), ROW(no_news_is_told_too),
-        ROW(a_slow_reader_misses_nothing),      ROW(who_leaves_leaves_no_watch),
-        ROW(a_server_that_ends_breaks_it_off),  ROW(what_makes_no_sense_is_refused),
+        ROW(changes_come_as_they_happen),        ROW(what_was_there_is_told_on_wish),
+        ROW(it_begins_where_it_is_told_to),      ROW(what_is_compacted_is_told_as_that),
+        ROW(who_watched_a_newer_store_is_told),  ROW(no_news_is_told_too),
+        ROW(a_slow_reader_misses_nothing),       ROW(who_leaves_leaves_no_watch),
+        ROW(a_server_that_ends_breaks_it_off),   ROW(what_makes_no_sense_is_refused),
+        ROW(one_too_many_is_told_to_come_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
