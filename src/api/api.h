@@ -36,6 +36,7 @@ typedef struct ApiSettings {
     Authority *authority; /* NULL, as the next two: nothing is told of certificates */
     OwnCertificates *own;
     const CertifySettings *certify;
+    const bool *stops; /* the server does, which may change; NULL: never */
     /* Asks a node whether it answers, as session_service_ping does; NULL: nobody can. */
     void (*ping)(void *context, Str node, SessionPinged *done, void *done_context);
     uint32_t calls_max, streams_max; /* 0: API_CALLS_MAX, API_STREAMS_MAX */

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
+#include "model/duration.h"
 #include "server/founding.h"
 #include "server/server.h"
 #include "sys/daemon.h"
@@ -17,7 +18,9 @@ enum {
 typedef struct Serving {
     Loop *loop;
     Daemon *daemon;
-    Server *server; /* NULL: it is closed */
+    Server *server;  /* NULL: it is closed */
+    LoopTimer drain; /* until it is closed */
+    int64_t drain_ms;
     bool closing;
     bool has_failed;
     Error failure;
@@ -34,7 +37,9 @@ static void close_server(Serving *serving, int64_t grace_ms)
 {
     if (!serving->closing) {
         serving->closing = true;
+        loop_timer_stop(&serving->drain);
         daemon_stopping(serving->daemon);
+        log_info("the server stops");
         server_close(serving->server, grace_ms, closed, serving);
     }
 }
@@ -57,11 +62,23 @@ static void failed(void *context, const Error *err)
     close_server(serving, 0);
 }
 
+static void drained(void *context)
+{
+    close_server(context, GRACE_MS);
+}
+
+/* Who asks a second time does not want to wait. */
 static void asked_to_stop(void *context)
 {
     Serving *serving = context;
-    log_info("the server stops");
-    close_server(serving, GRACE_MS);
+    if (serving->drain_ms == 0 || loop_timer_started(&serving->drain)) {
+        drained(serving);
+    } else if (!serving->closing) {
+        log_info("the server is going to stop", LOG_INT("after_ms", serving->drain_ms));
+        daemon_status(serving->daemon, "is going to stop");
+        server_drain(serving->server);
+        loop_timer_start(&serving->drain, serving->drain_ms);
+    }
 }
 
 /* The socket's directory belongs to the user that the server runs as, which is who owns its state:
@@ -116,10 +133,15 @@ static int serve_run(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
     const char *run_dir = invocation_text(invocation, "run-dir");
+    const char *drain = invocation_text(invocation, "drain");
+    int64_t drain_ms = 0;
     pid_t parent;
     Error err;
     if (!read_parent(invocation, &parent)) {
         return EXIT_USAGE;
+    }
+    if (drain != NULL && !duration_parse(str_from_c(drain), &drain_ms)) {
+        return usage_error(invocation, "--drain: '%s' is no span of time, such as 10s", drain);
     }
     daemon_command_log(invocation);
     if (!take_place(invocation, run_dir, &err)) {
@@ -129,7 +151,8 @@ static int serve_run(Invocation *invocation)
         return EXIT_OK; /* who wanted it is gone */
     }
     AUTO(Loop) *loop = loop_new();
-    Serving serving = { .loop = loop };
+    Serving serving = { .loop = loop, .drain_ms = drain_ms };
+    loop_timer_init(&serving.drain, loop, drained, &serving);
     ServerOptions options = {
         .loop = loop,
         .state_dir = invocation_text(invocation, "state-dir"),
@@ -157,6 +180,9 @@ static const Option options[] = {
     { .name = "with",
       .argument = "PID",
       .help = "end in order when this process, which started it, ends" },
+    { .name = "drain",
+      .argument = "TIME",
+      .help = "when asked to stop, first say so at /readyz for that long, and go on" },
     LOG_OPTIONS,
     { 0 },
 };

@@ -175,3 +175,8 @@ Str cluster_key_idempotency_all(Arena *arena, Str prefix)
 {
     return key_make_prefix(arena, prefix, KEY_IDEMPOTENCY, NULL, 0);
 }
+
+Str cluster_key_probe(Arena *arena, Str prefix, Str server)
+{
+    return key_make(arena, prefix, KEY_PROBE, &server, 1);
+}

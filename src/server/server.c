@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "cluster/authority.h"
+#include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
 #include "cluster/own_certificates.h"
 #include "cluster/roster.h"
@@ -22,7 +23,8 @@
 #include "sys/directory.h"
 
 enum {
-    SWEEP_MS = 10 * 1000, /* until the next look for connections whose certificate has expired */
+    SWEEP_MS = 10 * 1000, /* until the next look for connections whose certificate has expired,
+                             and at whether the store can be written */
 };
 
 struct Server {
@@ -52,6 +54,7 @@ struct Server {
     const Listener *api_listener;
     ClockWatch clock;
     Str *api_names;    /* where others reach it: "eden1.example.org:1338" */
+    bool stops;        /* others are told so */
     uint32_t stopping; /* when it closes: of its servers so many still have calls under way */
     LoopTask release;
     LoopRun *closed;
@@ -344,6 +347,7 @@ static bool listen_api(Server *server, Error *err)
                                           .authority = server->authority,
                                           .own = server->own,
                                           .certify = &server->certify,
+                                          .stops = &server->stops,
                                           .ping = ping,
                                           .describe = describe,
                                           .context = server });
@@ -411,11 +415,32 @@ static void node_silent(void *context, const RosterNode *node)
     nodes_note_silent(&at, str_from_c(node->name), silence_noted, NULL);
 }
 
+static void probed(void *context, const StoreReply *reply, const Error *err)
+{
+    if (err == NULL) {
+        log_info("the store can be written again");
+    }
+}
+
+/* Whether the disk has room again is seen by writing only, and perhaps nobody else does. */
+static void probe_store(const Server *server)
+{
+    AUTO_CLEAR(Arena) arena;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str key = cluster_key_probe(&arena, STORE_KEYS_PREFIX, str_from_c(server->settings.node));
+    if (!store_status(server->store).writable &&
+        !store_put(server->store, key, STR("1"), 0, probed, NULL, &err)) {
+        log_debug("the store was not tried", LOG_C("why", err.text));
+    }
+}
+
 /* Whose certificate expires without a new one is out as well. */
 static void sweep_runs(void *context)
 {
     Server *server = context;
     roster_changed(server);
+    probe_store(server);
     loop_timer_start(&server->sweep, SWEEP_MS);
 }
 
@@ -583,6 +608,7 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
 void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *context)
 {
     BUG_IF(server->closed != NULL);
+    server->stops = true;
     server->closed = closed;
     server->closed_context = context;
     clock_watch_stop(&server->clock);
@@ -604,6 +630,11 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
         grpc_server_stop(server->rpc, grace_ms, one_stopped, server);
     }
     one_stopped(server);
+}
+
+void server_drain(Server *server)
+{
+    server->stops = true;
 }
 
 uint16_t server_rpc_port(const Server *server)

@@ -27,6 +27,10 @@ MUST_CHECK bool server_open(const ServerOptions *options, Server **out, Error *e
  * after `failed`, and once only. */
 void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *context);
 
+/* From now on it says that it is not ready, to those who ask, and goes on: so that they send nobody
+ * any more before it is closed. */
+void server_drain(Server *server);
+
 /* Once it is ready. */
 uint16_t server_rpc_port(const Server *server);
 uint16_t server_api_port(const Server *server);

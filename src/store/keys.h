@@ -40,6 +40,7 @@
     X(KEY_AUDIT_HEAD, "audit_head")                            \
     X(KEY_BROWSER, "browser/<hash>")                           \
     X(KEY_IDEMPOTENCY, "idempotency/<request>")                \
+    X(KEY_PROBE, "probe/<node>")                               \
     X(KEY_BLOB, "blobs/<sha256>")
 
 typedef enum KeyKind {

@@ -40,15 +40,16 @@ class UnixConnection(http.client.HTTPConnection):
 
 class ClusterServer:
     """Founded in `folder`, and started when it is entered. `before` stands before the command; it
-    ends in an exec, so that the process is the server. `settings` go into server.json."""
+    ends in an exec, so that the process is the server. `settings` go into server.json, `options` behind
+    `eden serve`."""
 
-    def __init__(self, build, folder, settings=None, before=()):
+    def __init__(self, build, folder, settings=None, before=(), options=()):
         self.eden = pathlib.Path(build) / "eden"
         self.folder = pathlib.Path(folder)
         self.state, self.runs = self.folder / "state", self.folder / "run"
         self.rpc_port, self.api_port = free_port(), free_port()
         self.socket = self.runs / "server" / "api.sock"
-        self.before = list(before)
+        self.before, self.options = list(before), list(options)
         self.process = None
         self.log = open(self.folder / "server.log", "a")
         founded = self.call(
@@ -79,7 +80,8 @@ class ClusterServer:
             notified.bind("")  # a name that the kernel chooses
             environment["NOTIFY_SOCKET"] = "@" + notified.getsockname()[1:].decode()
         self.process = subprocess.Popen(
-            [*self.before, self.eden, "serve", "--state-dir", self.state, "--run-dir", self.runs],
+            [*self.before, self.eden, "serve", "--state-dir", self.state, "--run-dir", self.runs,
+             *self.options],
             env=environment, stdout=self.log, stderr=self.log,
         )  # fmt: skip
         if ready:
@@ -110,6 +112,16 @@ class ClusterServer:
         text = answer.read()
         connection.close()
         return answer.status, json.loads(text) if text else None
+
+    def ask(self, path):
+        """What anybody is told on the public port: status and answer."""
+        context = ssl.create_default_context(cafile=self.ca)
+        connection = http.client.HTTPSConnection("localhost", self.api_port, timeout=60, context=context)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        return answer.status, json.loads(text)
 
     def join(self, name):
         """Another node: paths of its certificate and key."""

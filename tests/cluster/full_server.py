@@ -52,6 +52,23 @@ def check_full(server, kept):
     assert server.api("GET", "/v1/nodes")[0] == 200
     status, health = server.api("GET", "/v1/health")
     assert status == 503 and not health["healthy"], health
+    # Others learn that it cannot be written, operators also why.
+    status, alive = server.ask("/healthz")
+    assert status == 200 and alive["alive"] and not alive["writable"], alive
+    assert "disk" not in str(alive)
+    assert "disk is full" in server.api("GET", "/healthz")[1]["why"]
+    status, ready = server.ask("/readyz")
+    assert status == 503 and not ready["ready"], ready
+    assert ready["problems"] == [{"what": "store", "why": "it cannot be written"}]
+    assert "disk is full" in str(server.api("GET", "/readyz")[1]["problems"])
+
+
+def wait_until_ready(server):
+    """It finds out by itself that there is room again, although nobody writes."""
+    while server.ask("/readyz")[0] != 200:
+        pass
+    status, alive = server.ask("/healthz")
+    assert status == 200 and alive["writable"], alive
 
 
 def main(build, folder):
@@ -60,7 +77,7 @@ def main(build, folder):
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", disk], check=True)
     kept = {}
     with ClusterServer(build, disk) as server:
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             for _ in range(20):
                 key = f"/full/{len(kept)}"
                 assert put(server, key, "x")[0] == 200
@@ -68,6 +85,8 @@ def main(build, folder):
             fill(disk / "ballast")
             check_full(server, kept)
             os.unlink(disk / "ballast")
+            if number == 0:
+                wait_until_ready(server)
             # Without a restart.
             assert put(server, "/full/again", "z")[0] == 200
             kept["/full/again"] = "z"

@@ -182,7 +182,8 @@ static void who_may_is_one_table(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         for (size_t j = 0; j <= ROUTE_COUNT; j++) {
             const RouteRow *row = j == ROUTE_COUNT ? NULL : &route_rows[j];
-            bool is_public = j == ROUTE_HEALTH || j == ROUTE_JOIN;
+            bool is_public = j == ROUTE_HEALTH || j == ROUTE_ALIVE || j == ROUTE_READY ||
+                             j == ROUTE_JOIN || j == ROUTE_OPENAPI;
             int status = 0;
             Error err;
             bool may = route_access(row, cases[i].caller, &status, &err);

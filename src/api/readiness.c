@@ -1,0 +1,56 @@
+#include "api/readiness.h"
+
+#include <stdio.h>
+
+#include "api/json_out.h"
+
+static void put_problem(Buf *out, const char *what, const char *why)
+{
+    json_out_open(out, NULL, '{');
+    json_out_text(out, "what", str_from_c(what));
+    json_out_text(out, "why", str_from_c(why));
+    json_out_close(out, '}');
+}
+
+static const char *judge(const ReadyCertificate *one, int64_t now_ms)
+{
+    return now_ms >= one->not_after_ms   ? "it has expired"
+           : now_ms < one->not_before_ms ? "it is not good yet; the clock may be behind"
+                                         : NULL;
+}
+
+static bool put_problems(Buf *out, const ReadyState *state, bool in_detail)
+{
+    bool ok = state->is_writable && !state->stops;
+    if (state->stops) {
+        put_problem(out, "server", "it stops");
+    }
+    if (!state->is_writable) {
+        put_problem(out, "store", in_detail ? state->why_not : "it cannot be written");
+    }
+    for (uint32_t i = 0; i < state->certificate_count; i++) {
+        const ReadyCertificate *one = &state->certificates[i];
+        const char *why = judge(one, state->now_ms);
+        char what[64];
+        if (why != NULL) {
+            snprintf(what, sizeof what, "certificate %s", one->name);
+            put_problem(out, what, why);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+bool readiness_put(Buf *out, const ReadyState *state, bool in_detail)
+{
+    AUTO_CLEAR(Buf) problems = buf_make(BUF_UNLIMITED);
+    buf_put_char(&problems, '[');
+    bool ok = put_problems(&problems, state, in_detail);
+    buf_put_char(&problems, ']');
+    json_out_start(out, "eden.ready/1");
+    json_out_bool(out, "ready", ok);
+    json_out_name(out, "problems");
+    buf_put(out, buf_str(&problems));
+    json_out_close(out, '}');
+    return ok;
+}

@@ -1,0 +1,22 @@
+/* Whether a server can do its work, and what keeps it from that. Pure. */
+#pragma once
+
+#include "base/buf.h"
+
+typedef struct ReadyCertificate {
+    const char *name; /* "serving" */
+    int64_t not_before_ms, not_after_ms;
+} ReadyCertificate;
+
+typedef struct ReadyState {
+    bool stops;
+    bool is_writable;    /* the store */
+    const char *why_not; /* for operators */
+    int64_t now_ms;
+    const ReadyCertificate *certificates;
+    uint32_t certificate_count;
+} ReadyState;
+
+/* {"format":"eden.ready/1","ready":false,"problems":[{"what":"store","why":"it cannot be written"}]}, and
+ * whether it is. `in_detail`: for operators, who may know of files and disks. */
+bool readiness_put(Buf *out, const ReadyState *state, bool in_detail);

@@ -1,0 +1,55 @@
+/* When a server is ready, and what it says when it is not. */
+#include "api/readiness.h"
+
+#include "unit.h"
+
+static void what_is_missing_is_named(void **state)
+{
+    static const ReadyCertificate good = { "serving", 100, 200 };
+#define READY(...) "{\"format\":\"eden.ready/1\",\"ready\":" __VA_ARGS__
+    static const struct {
+        ReadyState state;
+        bool in_detail;
+        const char *text;
+    } cases[] = {
+        { { .is_writable = true, .now_ms = 100, .certificates = &good, .certificate_count = 1 },
+          false,
+          READY("true,\"problems\":[]}") },
+        { { .is_writable = true, .now_ms = 199, .certificates = &good, .certificate_count = 1 },
+          true,
+          READY("true,\"problems\":[]}") },
+        { { .is_writable = true, .now_ms = 200, .certificates = &good, .certificate_count = 1 },
+          false,
+          READY("false,\"problems\":[{\"what\":\"certificate serving\",\"why\":\"it has "
+                "expired\"}]}") },
+        { { .is_writable = true, .now_ms = 99, .certificates = &good, .certificate_count = 1 },
+          false,
+          READY("false,\"problems\":[{\"what\":\"certificate serving\",\"why\":\"it is not good "
+                "yet; the clock may be behind\"}]}") },
+        { { .is_writable = true, .stops = true },
+          false,
+          READY("false,\"problems\":[{\"what\":\"server\",\"why\":\"it stops\"}]}") },
+        { { .why_not = "/var/lib/eden: the disk is full" },
+          false,
+          READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"it cannot be written\"}]}") },
+        { { .why_not = "/var/lib/eden: the disk is full", .stops = true },
+          true,
+          READY("false,\"problems\":[{\"what\":\"server\",\"why\":\"it stops\"},"
+                "{\"what\":\"store\",\"why\":\"/var/lib/eden: the disk is full\"}]}") },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Buf out = buf_make(BUF_UNLIMITED);
+        bool ok = readiness_put(&out, &cases[i].state, cases[i].in_detail);
+        assert_int_equal(ok, strstr(cases[i].text, "\"ready\":true") != NULL);
+        assert_str(buf_str(&out), cases[i].text);
+        buf_clear(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_missing_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
