@@ -283,11 +283,13 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
         free_agent(agent);
         return false;
     }
-    agent->keeper = server_keeper_new(&(ServerKeeperOptions){ .loop = options->loop,
-                                                              .state_dir = options->state_dir,
-                                                              .run_dir = options->run_dir,
-                                                              .log_level = options->log_level,
-                                                              .log_format = options->log_format });
+    agent->keeper =
+        server_keeper_new(&(ServerKeeperOptions){ .loop = options->loop,
+                                                  .state_dir = options->state_dir,
+                                                  .run_dir = options->run_dir,
+                                                  .log_level = options->log_level,
+                                                  .log_format = options->log_format,
+                                                  .elsewhere = options->server_elsewhere });
     watch_files(agent);
     server_keeper_look(agent->keeper);
     begin_membership(agent);

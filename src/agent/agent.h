@@ -26,6 +26,7 @@ typedef struct AgentOptions {
     const char *state_dir, *run_dir, *config_dir; /* borrowed, as all texts here */
     const char *root;                             /* whose facts are told: "/" */
     const char *log_level, *log_format;           /* of the server that it starts */
+    bool server_elsewhere;                        /* something else starts the server */
     /* What agent_line says is another. Not from within a function of its owner. */
     void (*changed)(void *context);
     void *context;

@@ -26,13 +26,14 @@ struct ServerKeeper {
 };
 
 static const SmState states[] = {
-    [KEEPER_ABSENT] = { "absent",
-                        SM_TO(KEEPER_RUNNING) | SM_TO(KEEPER_WAITING) | SM_TO(KEEPER_STOPPED) },
+    [KEEPER_ABSENT] = { "absent", SM_TO(KEEPER_RUNNING) | SM_TO(KEEPER_WAITING) |
+                                      SM_TO(KEEPER_STOPPED) | SM_TO(KEEPER_ELSEWHERE) },
     [KEEPER_RUNNING] = { "running", SM_TO(KEEPER_WAITING) | SM_TO(KEEPER_STOPPING) },
     [KEEPER_WAITING] = { "waiting", SM_TO(KEEPER_RUNNING) | SM_TO(KEEPER_ABSENT) |
                                         SM_TO(KEEPER_WAITING) | SM_TO(KEEPER_STOPPED) },
     [KEEPER_STOPPING] = { "stopping", SM_TO(KEEPER_STOPPED) },
     [KEEPER_STOPPED] = { "stopped", 0 },
+    [KEEPER_ELSEWHERE] = { "elsewhere", SM_TO(KEEPER_ABSENT) | SM_TO(KEEPER_STOPPED) },
 };
 static const SmTable table = { "server keeper", states, COUNT_OF(states), NULL };
 
@@ -170,7 +171,13 @@ void server_keeper_free(ServerKeeper *keeper)
 void server_keeper_look(ServerKeeper *keeper)
 {
     if (keeper->sm.state == KEEPER_ABSENT && has_server(keeper)) {
-        start(keeper);
+        if (keeper->options.elsewhere) {
+            move(keeper, KEEPER_ELSEWHERE);
+        } else {
+            start(keeper);
+        }
+    } else if (keeper->sm.state == KEEPER_ELSEWHERE && !has_server(keeper)) {
+        move(keeper, KEEPER_ABSENT);
     }
 }
 

@@ -2,13 +2,14 @@
  * agent, started again when it ends, never twice, and stopped in order. Loop thread.
  *
  *     absent -> running -> waiting -> running ...
- *                  |          |
- *                  v          v
- *               stopping -> stopped
+ *        |         |          |
+ *        v         v          v
+ *    elsewhere  stopping -> stopped
  *
  * There is one where `eden init` has left its settings. The child ends with the agent, however that
  * ends; one that an agent left which was killed holds the store until it has ended, and meanwhile
- * the new one tries again. */
+ * the new one tries again. Where somebody else runs it, such as a unit of its own, it is only known
+ * that there is one. */
 #pragma once
 
 #include "sys/child.h"
@@ -28,6 +29,7 @@ typedef enum KeeperState {
     KEEPER_WAITING,
     KEEPER_STOPPING,
     KEEPER_STOPPED,
+    KEEPER_ELSEWHERE, /* there is one, and it is not ours to start */
 } KeeperState;
 const char *keeper_state_name(KeeperState state);
 
@@ -36,6 +38,7 @@ typedef struct ServerKeeperOptions {
     const char *state_dir, *run_dir; /* borrowed, as all texts here */
     const char *program;             /* NULL: this process's own */
     const char *log_level, *log_format;
+    bool elsewhere; /* somebody else starts it */
 } ServerKeeperOptions;
 
 /* Does nothing before server_keeper_look. */

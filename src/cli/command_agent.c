@@ -76,6 +76,7 @@ static int agent_run(Invocation *invocation)
         .root = "/",
         .log_level = invocation_text(invocation, "log-level"),
         .log_format = invocation_text(invocation, "log-format"),
+        .server_elsewhere = invocation_flag(invocation, "no-server"),
         .changed = changed,
         .context = &work,
     };
@@ -103,6 +104,7 @@ static const Option options[] = {
       .word = WORD_DIRECTORY,
       .fallback = "/etc/eden",
       .help = "where this machine is told who it is" },
+    { .name = "no-server", .help = "leave 'eden serve' to something else, such as its own unit" },
     LOG_OPTIONS,
     { 0 },
 };
@@ -121,8 +123,8 @@ const Command command_agent = {
         "Holds a session with a server of the cluster: tells the facts of this machine when they\n"
         "change, keeps what it has to tell until a server has it, renews its certificate, and\n"
         "tries the servers one after the other when there is none. Where 'eden init' was run it\n"
-        "starts 'eden serve' and keeps it running. On a machine that is no node yet it waits\n"
-        "for 'eden join'.\n"
+        "starts 'eden serve' and keeps it running, unless --no-server leaves that to something\n"
+        "else, as eden.service does. On a machine that is no node yet it waits for 'eden join'.\n"
         "\n"
         "It runs as root and listens on agent.sock in --run-dir, for root alone. SIGHUP makes it\n"
         "look at its files and facts again, SIGTERM or Ctrl-C stop it in order, with the server\n"

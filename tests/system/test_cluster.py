@@ -11,11 +11,13 @@ BINARY = "/usr/local/bin/eden"  # where the lab puts it
 
 
 def install(host):
-    """What a package would: the unit and the user."""
-    unit = (PACKAGING / "systemd/eden.service.in").read_text().replace("@bindir@", "/usr/local/bin")
-    host.write("/etc/systemd/system/eden.service", unit)
-    host.write("/usr/lib/sysusers.d/eden.conf", (PACKAGING / "sysusers.d/eden.conf").read_text())
-    host.run("systemd-sysusers && systemctl daemon-reload")
+    """What a package would: the units, the user and the folders."""
+    for name in ("eden", "eden-server"):
+        unit = (PACKAGING / f"systemd/{name}.service.in").read_text()
+        host.write(f"/etc/systemd/system/{name}.service", unit.replace("@bindir@", "/usr/local/bin"))
+    for kind in ("sysusers.d", "tmpfiles.d"):
+        host.write(f"/usr/lib/{kind}/eden.conf", (PACKAGING / kind / "eden.conf").read_text())
+    host.run("systemd-sysusers && systemd-tmpfiles --create eden.conf && systemctl daemon-reload")
 
 
 def ask(host, *words):

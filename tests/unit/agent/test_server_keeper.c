@@ -10,6 +10,7 @@ typedef struct Fixture {
     Scratch *scratch;
     ServerKeeper *keeper;
     bool stopped;
+    bool elsewhere;
 } Fixture;
 
 static int set_up(void **state)
@@ -47,7 +48,8 @@ static void make_keeper(Fixture *f, const char *script)
                                                   .run_dir = "run",
                                                   .program = place,
                                                   .log_level = "info",
-                                                  .log_format = "human" });
+                                                  .log_format = "human",
+                                                  .elsewhere = f->elsewhere });
 }
 
 static void found(Fixture *f)
@@ -113,6 +115,25 @@ static void it_is_started_when_one_is_founded(void **state)
     assert_int_equal(starts(f), 1);
 }
 
+static void one_that_runs_elsewhere_is_known_and_left_alone(void **state)
+{
+    Fixture *f = *state;
+    f->elsewhere = true;
+    make_keeper(f, "exit 0");
+    server_keeper_look(f->keeper);
+    assert_int_equal(server_keeper_status(f->keeper).state, KEEPER_ABSENT);
+    found(f);
+    server_keeper_look(f->keeper);
+    assert_int_equal(server_keeper_status(f->keeper).state, KEEPER_ELSEWHERE);
+    assert_int_equal(unlink(scratch_place(f->scratch, "state/server/server.json")), 0);
+    server_keeper_look(f->keeper);
+    assert_int_equal(server_keeper_status(f->keeper).state, KEEPER_ABSENT);
+    found(f);
+    server_keeper_look(f->keeper);
+    stop(f);
+    assert_int_equal(starts(f), 0);
+}
+
 static void one_that_ends_is_started_again(void **state)
 {
     Fixture *f = *state;
@@ -167,8 +188,11 @@ static void a_server_that_is_gone_is_not_started(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(without_a_cluster_nothing_is_started), ROW(it_is_started_when_one_is_founded),
-        ROW(one_that_ends_is_started_again),       ROW(one_that_is_killed_is_started_again),
+        ROW(without_a_cluster_nothing_is_started),
+        ROW(it_is_started_when_one_is_founded),
+        ROW(one_that_runs_elsewhere_is_known_and_left_alone),
+        ROW(one_that_ends_is_started_again),
+        ROW(one_that_is_killed_is_started_again),
         ROW(a_server_that_is_gone_is_not_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
