@@ -1,12 +1,45 @@
 #include "sys/name_service.h"
 
+#include "sys/file.h"
 #include "sys/process.h"
 
 enum {
     ANSWER_MAX = 1 << 20,
     TIMEOUT_MS = 30000,
-    EXIT_NO_SUCH_KEY = 2
+    EXIT_NO_SUCH_KEY = 2,
+    /* Of passwd and group alike. */
+    NAME_FIELD = 0,
+    NUMBER_FIELD = 2,
+    FIELDS_LOOKED_AT = 3,
 };
+
+/* The line of a file like /etc/passwd with that name, or that number. */
+static bool find_line(Str text, Str key, Str *out)
+{
+    Str line;
+    while (str_split_next(&text, '\n', &line)) {
+        Str rest = line, field;
+        for (int i = 0; i < FIELDS_LOOKED_AT && str_split_next(&rest, ':', &field); i++) {
+            if ((i == NAME_FIELD || i == NUMBER_FIELD) && str_eq(field, key)) {
+                *out = line;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A machine without getent has its people in files: it is nothing but busybox, or an image. */
+static bool ask_files(Arena *arena, const char *database, Str key, Str *out, Error *err)
+{
+    Str path = arena_format(arena, "/etc/%s", database), text;
+    Error unread;
+    bool has_people = strcmp(database, "passwd") == 0 || strcmp(database, "group") == 0;
+    return (has_people && file_read(arena, path.data, ANSWER_MAX, &text, &unread) &&
+            find_line(text, key, out)) ||
+           error_set(err, ERROR_NOT_FOUND, "there is no getent to ask about '%" STR_FMT "' (%s)",
+                     STR_ARG(key), database);
+}
 
 bool name_service_ask(Arena *arena, const char *database, Str key, Str *out, Error *err)
 {
@@ -17,7 +50,7 @@ bool name_service_ask(Arena *arena, const char *database, Str key, Str *out, Err
         return error_set(err, ERROR_NOT_FOUND, "an empty name is nobody's");
     }
     if (!process_run(arena, &spec, &result, err)) {
-        return false;
+        return err->kind == ERROR_NOT_FOUND && ask_files(arena, database, key, out, err);
     }
     if (result.ending != PROCESS_EXITED || result.exit_code != 0) {
         return result.ending == PROCESS_EXITED && result.exit_code == EXIT_NO_SUCH_KEY

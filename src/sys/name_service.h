@@ -1,4 +1,5 @@
-/* Questions to the name service of this machine, as libc is set up to ask (nsswitch.conf). */
+/* Questions to the name service of this machine, as libc is set up to ask (nsswitch.conf). Without
+ * getent people are those of the files. */
 #pragma once
 
 #include "base/arena.h"
