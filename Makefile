@@ -33,7 +33,7 @@ demo: build ## render and apply the shipped examples and show what eden can do
 
 .PHONY: test
 test: ## build and run every test; unit tests and fuzz corpora also under ASan and UBSan
-	@tools/install-packages build test lab
+	@tools/install-packages build test lab package
 	@tools/setup-build build -Dtests=enabled -Dwerror=$(WERROR)
 	$(NINJA) -C build
 	@tests/lab/roots.py
@@ -104,6 +104,22 @@ static: ## build the static binary as build-static/eden
 	@tools/install-packages build
 	@tools/setup-build build-static -Dstatic=true -Dtests=disabled
 	$(NINJA) -C build-static eden
+
+.PHONY: deb
+deb: build ## make a Debian package of it, in build/packages
+	@tools/install-packages package
+	tools/make-deb build build/packages
+
+.PHONY: tarball
+tarball: static ## pack the static binary with manual and units, in build/packages
+	@tools/install-packages package
+	tools/make-tarball build-static build/packages
+
+.PHONY: sbom
+sbom: build ## list what build/eden is made of, as build/packages/eden.spdx.json
+	@tools/install-packages package
+	@mkdir -p build/packages
+	tools/make-sbom build "$$(tools/project-version build)" build/eden > build/packages/eden.spdx.json
 
 .PHONY: format
 format: ## format every C file with clang-format

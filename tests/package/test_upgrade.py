@@ -1,0 +1,105 @@
+"""A package is upgraded while the cluster works: nothing acknowledged is lost, and nobody either."""
+
+import json
+import subprocess
+
+import pytest
+
+# Puts keys one after the other, each until it is acknowledged, and notes those that are.
+WRITER = r"""
+n=0
+while [ ! -e /tmp/enough ]; do
+    n=$((n + 1))
+    until eden put /load/$n "$n" >/dev/null 2>>/tmp/refusals; do
+        [ ! -e /tmp/enough ] || exit 0
+    done
+    echo $n >> /tmp/acknowledged
+done
+"""
+
+
+def ask(host, *words):
+    return json.loads(host.run(["eden", *words, "-o", "json"]).stdout)
+
+
+def nodes(server):
+    """Each by name; nothing while the server is on its way."""
+    done = server.run(["eden", "nodes", "list", "-o", "json"], check=False)
+    return {} if done.returncode else {n["name"]: n for n in json.loads(done.stdout)["nodes"]}
+
+
+def wait_alive(server, version):
+    """Until all three are, and of that version."""
+
+    def there():
+        known = nodes(server)
+        return len(known) == 3 and all(
+            n["alive"] and n["version"] == version for n in known.values())  # fmt: skip
+
+    server.wait_for(there, what=f"three nodes of version {version}")
+
+
+def acknowledged(server):
+    return server.run("cat /tmp/acknowledged 2>/dev/null", check=False).out.split()
+
+
+def pid(host, unit):
+    return host.run(["systemctl", "show", "--value", "-p", "MainPID", unit]).out
+
+
+@pytest.fixture
+def trio(installed):
+    """A server and two nodes, one of the next Debian."""
+    server = installed(name="s1")
+    server.run(["eden", "init", "--cluster", "blue", "--name", "s1", "--address", server.address])
+    server.run("systemctl enable --now eden")
+    hosts = [server]
+    for name, root in (("web1", "bookworm"), ("web2", "trixie")):
+        host = installed(root, name)
+        host.run(ask(server, "tokens", "create")["join"] + f" --name {name}")
+        host.run("systemctl enable --now eden")
+        hosts.append(host)
+    wait_alive(server, "0.1.0")
+    return hosts
+
+
+def test_an_upgrade_under_load_loses_no_write_no_event_and_no_node(trio):
+    server = trio[0]
+    server.run("eden nodes label web1 role=web")
+    before = nodes(server)
+    cas = ask(server, "pki", "list")["cas"]
+    watch = server.popen("exec eden watch /load/ --prefix > /tmp/watched 2>/tmp/watch-told",
+                         stdin=subprocess.DEVNULL)  # fmt: skip
+    server.wait_for("eden put /load/0 0 && grep -q /load/0 /tmp/watched", what="the watch")
+    writer = server.popen(WRITER)
+    server.wait_for(lambda: len(acknowledged(server)) > 20, what="load")
+    for host in trio:  # servers first
+        old = pid(host, "eden")
+        done = len(acknowledged(server))
+        host.run("dpkg -i /srv/next.deb")
+        assert pid(host, "eden") not in (old, "0")
+        server.wait_for(lambda: len(acknowledged(server)) > done + 20, what="load that goes on")
+    wait_alive(server, "0.1.1~next")
+    server.write("/tmp/enough", "")
+    assert writer.wait(30) == 0
+    last = acknowledged(server)[-1]
+    server.wait_for(f"grep -q ' /load/{last} ' /tmp/watched", what="the last event")
+    watch.terminate()
+    # Every acknowledged write is there, and was seen once, in order.
+    there = {each["key"]: each["value"] for each in ask(server, "get", "/load/", "--prefix")["values"]}
+    assert [n for n in acknowledged(server) if there.get(f"/load/{n}") != n] == []
+    seen = [line.split()[2] for line in server.read("/tmp/watched").splitlines()]
+    missed = [n for n in acknowledged(server) if f"/load/{n}" not in seen]
+    assert missed == [], server.read("/tmp/watch-told")
+    # A key that was put twice is one whose first answer got lost; no event comes twice.
+    revisions = [int(line.split()[0]) for line in server.read("/tmp/watched").splitlines()]
+    assert revisions == sorted(set(revisions))
+    # Everybody is who they were.
+    after = nodes(server)
+    assert {n: (each["labels"], each["serial"]) for n, each in after.items()} == {
+        n: (each["labels"], each["serial"]) for n, each in before.items()}  # fmt: skip
+    assert after["web1"]["labels"] == {"role": "web"}
+    assert ask(server, "pki", "list")["cas"] == cas
+    for host in trio:
+        assert host.run(["eden", "doctor"], check=False).returncode == 0
+        assert host.run("dpkg -V eden").out == ""
