@@ -75,6 +75,10 @@ MUST_CHECK bool credentials_may_grant(const Credentials *credentials, const Prin
 MUST_CHECK bool credentials_may_define(const Credentials *credentials, const Principal *principal,
                                        const AccessRole *role, Error *err);
 
+/* How many tokens and certificates name the role. One that is used must not be deleted: whoever made
+ * another of that name later would give it to all of them. */
+uint32_t credentials_role_uses(const Credentials *credentials, Str name);
+
 typedef struct CredentialsCounts {
     uint32_t tokens, certificates, sessions, roles; /* roles: without those built in */
     uint32_t unreadable;                            /* records, met so far */

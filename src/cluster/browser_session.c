@@ -1,0 +1,158 @@
+#include "cluster/browser_session.h"
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
+#include "base/json_text.h"
+#include "pki/base32.h"
+#include "pki/crypto_fault.h"
+#include "pki/json_fields.h"
+#include "sys/sha256.h"
+
+#define FORMAT "eden.browser/1"
+
+static const char hash_domain[] = "eden browser hash 1";
+static const char csrf_domain[] = "eden browser csrf 1";
+
+const char browser_cookie_gone[] =
+    BROWSER_COOKIE "=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0";
+
+enum {
+    RECORD_MAX = 1024,
+    RECORD_NODES = 20,
+    HEADER_MAX = 16 << 10,
+};
+
+_Static_assert(BROWSER_SECRET_TEXT == BASE32_TEXT(BROWSER_SECRET_BYTES), "a secret is base32");
+_Static_assert((int)BROWSER_HASH_TEXT == (int)SHA256_HEX, "a hash is a SHA-256");
+_Static_assert((int)BROWSER_CSRF_TEXT == (int)SHA256_HEX, "and so is what follows from a secret");
+
+bool browser_secret_make(BrowserSecret *out, Error *err)
+{
+    unsigned char bytes[BROWSER_SECRET_BYTES];
+    crypto_begin();
+    if (RAND_priv_bytes(bytes, sizeof bytes) != 1) {
+        return crypto_fail(err, ERROR_OS, "cannot draw a session");
+    }
+    base32_write(bytes, sizeof bytes, out->text);
+    OPENSSL_cleanse(bytes, sizeof bytes);
+    return crypto_done();
+}
+
+void browser_secret_clear(BrowserSecret *secret)
+{
+    OPENSSL_cleanse(secret, sizeof *secret);
+}
+
+static bool is_secret(Str text)
+{
+    unsigned char bytes[BROWSER_SECRET_BYTES];
+    bool ok = base32_read(text, bytes, sizeof bytes);
+    OPENSSL_cleanse(bytes, sizeof bytes);
+    return ok;
+}
+
+/* Pairs of a name and a value, with "; " between them (RFC 6265, 4.2.1). What stands there twice
+ * could have been set by another page of the same host, and nobody can tell which is ours. */
+bool browser_secret_from_cookies(Str header, BrowserSecret *out, Error *err)
+{
+    Str found = STR_EMPTY, pair;
+    uint32_t pairs = 0, ours = 0;
+    if (header.len > HEADER_MAX) {
+        return error_set(err, ERROR_INVALID, "the cookies are too long");
+    }
+    while (str_split_next(&header, ';', &pair)) {
+        size_t equals = str_find(pair, STR("="), 0);
+        Str name = str_trim(str_slice(pair, 0, equals));
+        if (++pairs > BROWSER_COOKIES_MAX) {
+            return error_set(err, ERROR_INVALID, "there are more than %d cookies",
+                             BROWSER_COOKIES_MAX);
+        }
+        if (str_eq(name, STR(BROWSER_COOKIE))) {
+            ours++;
+            found =
+                equals == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(pair, equals + 1));
+        }
+    }
+    if (ours == 0) {
+        return error_set(err, ERROR_NOT_FOUND, "there is no cookie " BROWSER_COOKIE);
+    }
+    if (ours > 1) {
+        return error_set(err, ERROR_INVALID, "the cookie " BROWSER_COOKIE " is there twice");
+    }
+    if (!is_secret(found)) {
+        return error_set(err, ERROR_INVALID, "the cookie " BROWSER_COOKIE " is none of ours");
+    }
+    memcpy(out->text, found.data, found.len);
+    out->text[found.len] = '\0';
+    return true;
+}
+
+static void derive(const char *domain, size_t domain_len, const BrowserSecret *secret,
+                   char out[SHA256_HEX + 1])
+{
+    Sha256 sha;
+    sha256_start(&sha);
+    sha256_add(&sha, str_from(domain, domain_len));
+    sha256_add(&sha, str_from(secret->text, BROWSER_SECRET_TEXT));
+    sha256_finish(&sha, out);
+    OPENSSL_cleanse(&sha, sizeof sha);
+}
+
+void browser_secret_hash(const BrowserSecret *secret, char out[BROWSER_HASH_TEXT + 1])
+{
+    derive(hash_domain, sizeof hash_domain, secret, out);
+}
+
+void browser_secret_csrf(const BrowserSecret *secret, char out[BROWSER_CSRF_TEXT + 1])
+{
+    derive(csrf_domain, sizeof csrf_domain, secret, out);
+}
+
+bool browser_csrf_equal(Str said, const char csrf[BROWSER_CSRF_TEXT + 1])
+{
+    return said.len == BROWSER_CSRF_TEXT && CRYPTO_memcmp(said.data, csrf, BROWSER_CSRF_TEXT) == 0;
+}
+
+void browser_cookie_set(const BrowserSecret *secret, Buf *out)
+{
+    buf_put_format(out, BROWSER_COOKIE "=%s; Path=/; Secure; HttpOnly; SameSite=Strict",
+                   secret->text);
+}
+
+void browser_record_print(const BrowserRecord *record, Buf *out)
+{
+    buf_put_c(out, "{\"format\":\"" FORMAT "\",\"credential\":");
+    json_text_put(out, str_from_c(record->credential));
+    buf_put_format(out, ",\"credential_made_ms\":%lld,\"created_ms\":%lld,\"expires_ms\":%lld}",
+                   (long long)record->credential_made_ms, (long long)record->created_ms,
+                   (long long)record->expires_ms);
+}
+
+bool browser_record_read(Arena *arena, Str text, BrowserRecord *out, Error *err)
+{
+    Value object, said, credential, made, created, expires;
+    const JsonField fields[] = {
+        { "format", VALUE_STRING, false, &said },
+        { "credential", VALUE_STRING, false, &credential },
+        { "credential_made_ms", VALUE_INT, false, &made },
+        { "created_ms", VALUE_INT, false, &created },
+        { "expires_ms", VALUE_INT, false, &expires },
+    };
+    BrowserRecord record = { 0 };
+    if (!json_object_read(arena, text, RECORD_MAX, RECORD_NODES, &object, err) ||
+        !json_format_check(object, FORMAT, err) ||
+        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
+        return error_wrap(err, "the record of a browser");
+    }
+    if (!json_copy(credential, record.credential, sizeof record.credential) ||
+        created.integer < 0 || expires.integer < created.integer) {
+        return error_set(err, ERROR_INVALID,
+                         "the record of a browser: a field is out of its range");
+    }
+    record.credential_made_ms = made.integer;
+    record.created_ms = created.integer;
+    record.expires_ms = expires.integer;
+    *out = record;
+    return true;
+}

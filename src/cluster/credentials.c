@@ -1,0 +1,583 @@
+#include "cluster/credentials.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/suggest.h"
+#include "base/utc.h"
+#include "cluster/access_token.h"
+#include "cluster/credential_items.h"
+
+enum {
+    PAGE = 2000,
+    KEEP_ALIVE_MS = 60 * 1000, /* a session in use is kept at most so often */
+    UNREADABLE_LOGGED = 20,    /* lines in the log; there may be any number of them */
+};
+
+typedef struct Follow {
+    Credentials *credentials;
+    ItemKind kind;
+    Str key, end;
+    StoreWatch *watch;
+} Follow;
+
+struct Credentials {
+    ClusterStore at;
+    CredentialsEvents events;
+    Arena own; /* keys */
+    char cluster[CLUSTER_NAME_MAX + 1];
+    NameTable tables[ITEM_KIND_COUNT];
+    NameTable next[ITEM_KIND_COUNT]; /* while everything is read, perhaps anew */
+    Follow follows[ITEM_KIND_COUNT];
+    ItemKind reading_kind;
+    int64_t reading_revision; /* 0: the first page is to come */
+    uint32_t unreadable;
+    bool reading, is_ready, is_lost, freed;
+};
+
+/* --- Tables ---------------------------------------------------------------------------------- */
+
+static void drop_all(NameTable tables[ITEM_KIND_COUNT])
+{
+    for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
+        for (uint32_t i = 0; i < tables[kind].count; i++) {
+            item_free(kind, tables[kind].items[i]);
+        }
+        name_table_clear(&tables[kind]);
+    }
+}
+
+static void tell_unreadable(Credentials *credentials, Str key, const Error *err)
+{
+    if (credentials->unreadable++ < UNREADABLE_LOGGED) {
+        log_warning("a record of who may do what cannot be read, and is skipped",
+                    LOG_STR("key", key), LOG_C("why", err->text));
+    }
+}
+
+/* True when somebody has lost something by it. A record that cannot be read takes the place of the
+ * one before all the same. */
+static bool take(Credentials *credentials, NameTable *table, ItemKind kind, const StoreKv *kv,
+                 bool deleted)
+{
+    AUTO_CLEAR(Arena) arena;
+    Str name;
+    void *item = NULL, *before;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!item_name(&arena, credentials->at.prefix, kind, kv->key, &name)) {
+        error_set(&err, ERROR_INVALID, "this is no name of one");
+        tell_unreadable(credentials, kv->key, &err);
+        return false;
+    }
+    if (!deleted && !item_read(kind, name, kv, &item, &err)) {
+        tell_unreadable(credentials, kv->key, &err);
+    }
+    before = item == NULL ? name_table_take(table, name) : name_table_put(table, item);
+    item_free(kind, before);
+    return before != NULL;
+}
+
+/* --- Reading and watching -------------------------------------------------------------------- */
+
+static void stop_watching(Credentials *credentials)
+{
+    for (int i = 0; i < ITEM_KIND_COUNT; i++) {
+        store_watch_cancel(credentials->follows[i].watch);
+        credentials->follows[i].watch = NULL;
+    }
+}
+
+static void lose(Credentials *credentials, const Error *err)
+{
+    stop_watching(credentials);
+    drop_all(credentials->tables);
+    drop_all(credentials->next);
+    if (!credentials->is_lost) {
+        credentials->is_lost = true;
+        credentials->events.failed(credentials->events.context, err);
+    }
+}
+
+static void read_all(Credentials *credentials);
+
+static void followed(void *context, const StoreBatch *batch)
+{
+    Follow *follow = context;
+    Credentials *credentials = follow->credentials;
+    if (batch->err != NULL) {
+        lose(credentials, batch->err);
+        return;
+    }
+    if (batch->resync) {
+        stop_watching(credentials);
+        read_all(credentials);
+        return;
+    }
+    bool lost = false;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const StoreEvent *event = &batch->events[i];
+        lost = take(credentials, &credentials->tables[follow->kind], follow->kind, &event->kv,
+                    event->deleted) ||
+               lost;
+    }
+    if (batch->count > 0) {
+        store_watch_ack(follow->watch);
+    }
+    if (lost) {
+        credentials->events.changed(credentials->events.context);
+    }
+}
+
+static bool start_watching(Credentials *credentials, int64_t from, Error *err)
+{
+    for (int i = 0; i < ITEM_KIND_COUNT; i++) {
+        Follow *follow = &credentials->follows[i];
+        StoreWatchSpec spec = { .key = follow->key,
+                                .end = follow->end,
+                                .from = from,
+                                .done = followed,
+                                .context = follow };
+        if (!store_watch(credentials->at.store, &spec, &follow->watch, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void credentials_destroy(Credentials *credentials)
+{
+    drop_all(credentials->tables);
+    drop_all(credentials->next);
+    arena_clear(&credentials->own);
+    free(credentials);
+}
+
+/* All of it is there, as of one revision. */
+static void reading_ends(Credentials *credentials)
+{
+    Error err;
+    drop_all(credentials->tables);
+    memcpy(credentials->tables, credentials->next, sizeof credentials->tables);
+    memset(credentials->next, 0, sizeof credentials->next);
+    if (!start_watching(credentials, credentials->reading_revision + 1, &err)) {
+        lose(credentials, &err);
+        return;
+    }
+    if (credentials->is_ready) {
+        credentials->events.changed(credentials->events.context);
+    } else {
+        credentials->is_ready = true;
+        credentials->events.ready(credentials->events.context);
+    }
+}
+
+static void read_page(Credentials *credentials, Str after);
+
+static void page_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Credentials *credentials = context;
+    credentials->reading = false;
+    if (credentials->freed) {
+        credentials_destroy(credentials);
+        return;
+    }
+    if (err != NULL && err->kind == ERROR_NOT_FOUND) {
+        read_all(credentials); /* that revision is compacted meanwhile */
+        return;
+    }
+    if (err != NULL) {
+        lose(credentials, err);
+        return;
+    }
+    const StoreOpReply *range = &reply->ops[0];
+    ItemKind kind = credentials->reading_kind;
+    if (credentials->reading_revision == 0) {
+        credentials->reading_revision = reply->revision;
+    }
+    for (uint32_t i = 0; i < range->kv_count; i++) {
+        (void)take(credentials, &credentials->next[kind], kind, &range->kvs[i], false);
+    }
+    if (range->more && range->kv_count > 0) {
+        read_page(credentials, range->kvs[range->kv_count - 1].key);
+    } else if (++credentials->reading_kind < ITEM_KIND_COUNT) {
+        read_page(credentials, STR_EMPTY);
+    } else {
+        reading_ends(credentials);
+    }
+}
+
+/* Of the present kind, behind a key. Page by page: there may be more than one answer holds. */
+static void read_page(Credentials *credentials, Str after)
+{
+    AUTO_CLEAR(Arena) arena;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const Follow *follow = &credentials->follows[credentials->reading_kind];
+    StoreOp op = { .kind = STORE_RANGE,
+                   .key = after.len == 0 ? follow->key
+                                         : arena_join(&arena, after, STR("\0"), STR_EMPTY),
+                   .end = follow->end,
+                   .revision = credentials->reading_revision,
+                   .limit = PAGE };
+    credentials->reading = store_op(credentials->at.store, &op, page_came, credentials, &err);
+    if (!credentials->reading) {
+        lose(credentials, &err);
+    }
+}
+
+static void read_all(Credentials *credentials)
+{
+    drop_all(credentials->next);
+    credentials->reading_kind = 0;
+    credentials->reading_revision = 0;
+    read_page(credentials, STR_EMPTY);
+}
+
+Credentials *credentials_new(const ClusterStore *at, Str cluster, const CredentialsEvents *events)
+{
+    Credentials *credentials = calloc(1, sizeof *credentials);
+    if (credentials == NULL) {
+        memory_exhausted(sizeof *credentials);
+    }
+    Arena *own = &credentials->own;
+    arena_init(own, ARENA_UNLIMITED);
+    credentials->at = *at;
+    credentials->at.prefix = arena_copy(own, at->prefix);
+    credentials->events = *events;
+    snprintf(credentials->cluster, sizeof credentials->cluster, "%" STR_FMT, STR_ARG(cluster));
+    for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
+        Str key = item_keys(own, at->prefix, kind);
+        credentials->follows[kind] = (Follow){
+            .credentials = credentials, .kind = kind, .key = key, .end = store_prefix_end(own, key)
+        };
+    }
+    read_all(credentials);
+    return credentials;
+}
+
+void credentials_free(Credentials *credentials)
+{
+    if (credentials == NULL) {
+        return;
+    }
+    stop_watching(credentials);
+    if (credentials->reading) {
+        credentials->freed = true; /* the store's answer is still to come */
+    } else {
+        credentials_destroy(credentials);
+    }
+}
+
+/* --- Who is it ------------------------------------------------------------------------------- */
+
+static bool check_knows(const Credentials *credentials, Error *err)
+{
+    return (credentials->is_ready && !credentials->is_lost) ||
+           error_set(err, ERROR_UNAVAILABLE,
+                     "the server does not know at present who may do what; try again later");
+}
+
+/* `what` is "token", "certificate" or "session". */
+static bool check_expiry(const char *what, int64_t expires_ms, int64_t now_ms, Error *err)
+{
+    if (now_ms < expires_ms) {
+        return true;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str moment = utc_text(&arena, expires_ms);
+    return error_set(err, ERROR_DENIED, "the %s expired at %" STR_FMT, what, STR_ARG(moment));
+}
+
+static const char *kind_word(ItemKind kind)
+{
+    return kind == ITEM_TOKEN ? "token" : "certificate";
+}
+
+static void describe(const ProofItem *item, ItemKind kind, Principal *out)
+{
+    *out = (Principal){ .kind = kind == ITEM_TOKEN ? PRINCIPAL_TOKEN : PRINCIPAL_CERTIFICATE,
+                        .credential_made_ms = item->created_ms,
+                        .expires_ms = item->expires_ms };
+    snprintf(out->name, sizeof out->name, "%s", item->name);
+    snprintf(out->who, sizeof out->who, "%s (%s %s)", item->name, kind_word(kind), item->id.text);
+    snprintf(out->credential, sizeof out->credential, "%s:%s", kind_word(kind), item->id.text);
+    snprintf(out->roles, sizeof out->roles, "%s", item->roles);
+}
+
+static const char unknown_token[] = "the token is not known here, or it is not whole";
+
+bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t now_ms,
+                          Principal *out, Error *err)
+{
+    AUTO_CLEAR(AccessToken) token = { 0 };
+    char hash[ACCESS_TOKEN_HASH_TEXT + 1];
+    if (!check_knows(credentials, err)) {
+        return false;
+    }
+    if (!access_token_parse(bearer, &token, err)) {
+        return error_set(err, ERROR_DENIED, "%s", unknown_token);
+    }
+    /* An id that nobody has takes as long as one that somebody has. */
+    const ProofItem *item = name_table_find(&credentials->tables[ITEM_TOKEN], str_from_c(token.id));
+    static const char nobody[ACCESS_TOKEN_HASH_TEXT + 1];
+    access_token_hash(&token, hash);
+    bool same = access_token_hash_equal(hash, item == NULL ? nobody : item->hash);
+    if (item == NULL || !same) {
+        return error_set(err, ERROR_DENIED, "%s", unknown_token);
+    }
+    if (!check_expiry("token", item->expires_ms, now_ms, err)) {
+        return false;
+    }
+    describe(item, ITEM_TOKEN, out);
+    return true;
+}
+
+bool credentials_by_certificate(const Credentials *credentials, const ShownUser *shown,
+                                int64_t now_ms, Principal *out, Error *err)
+{
+    if (!check_knows(credentials, err)) {
+        return false;
+    }
+    if (!shown->has_user) {
+        return error_set(err, ERROR_DENIED, "the certificate is not that of a user");
+    }
+    if (strcmp(shown->user.cluster, credentials->cluster) != 0) {
+        return error_set(err, ERROR_DENIED, "'%s' is a user of the cluster '%s', not of '%s'",
+                         shown->user.user, shown->user.cluster, credentials->cluster);
+    }
+    if (now_ms < shown->not_before_ms) {
+        return error_set(err, ERROR_DENIED, "the certificate is not good yet");
+    }
+    if (!check_expiry("certificate", shown->not_after_ms, now_ms, err)) {
+        return false;
+    }
+    const ProofItem *item = name_table_find(&credentials->tables[ITEM_CERTIFICATE], shown->serial);
+    if (item == NULL || strcmp(item->name, shown->user.user) != 0) {
+        return error_set(err, ERROR_DENIED, "the certificate of '%s' was taken back",
+                         shown->user.user);
+    }
+    if (!check_expiry("certificate", item->expires_ms, now_ms, err)) {
+        return false;
+    }
+    describe(item, ITEM_CERTIFICATE, out);
+    return true;
+}
+
+/* What "token:ID" stands for; NULL: nothing any more. */
+static const ProofItem *find_proof(const Credentials *credentials, Str credential, int64_t made_ms,
+                                   ItemKind *kind)
+{
+    size_t colon = str_find(credential, STR(":"), 0);
+    Str word = str_slice(credential, 0, colon);
+    *kind = str_eq(word, STR("token")) ? ITEM_TOKEN : ITEM_CERTIFICATE;
+    if (colon == STR_NOT_FOUND || !str_eq_c(word, kind_word(*kind))) {
+        return NULL;
+    }
+    const ProofItem *item =
+        name_table_find(&credentials->tables[*kind], str_from_offset(credential, colon + 1));
+    return item != NULL && item->created_ms == made_ms ? item : NULL;
+}
+
+/* The session is the credential that it was made from, for as long as both last. */
+static bool describe_session(const Credentials *credentials, const SessionItem *session,
+                             int64_t now_ms, Principal *out, Error *err)
+{
+    ItemKind kind;
+    const ProofItem *item = find_proof(credentials, str_from_c(session->credential),
+                                       session->credential_made_ms, &kind);
+    if (item == NULL) {
+        return error_set(err, ERROR_DENIED, "what this session was made from was taken back");
+    }
+    if (!check_expiry("session", session->expires_ms, now_ms, err) ||
+        !check_expiry(kind_word(kind), item->expires_ms, now_ms, err)) {
+        return false;
+    }
+    describe(item, kind, out);
+    out->kind = PRINCIPAL_SESSION;
+    snprintf(out->who, sizeof out->who, "%s (session of %s %s)", item->name, kind_word(kind),
+             item->id.text);
+    memcpy(out->session, session->hash.text, sizeof out->session);
+    if (session->expires_ms < out->expires_ms) {
+        out->expires_ms = session->expires_ms;
+    }
+    return true;
+}
+
+static bool no_session(Error *err)
+{
+    return error_set(err, ERROR_DENIED, "the session is over; log in again");
+}
+
+static void kept(void *context, const StoreLease *lease, const Error *err)
+{
+}
+
+bool credentials_by_session(Credentials *credentials, const BrowserSecret *secret, int64_t now_ms,
+                            Principal *out, Error *err)
+{
+    char hash[BROWSER_HASH_TEXT + 1];
+    Error ignored;
+    if (!check_knows(credentials, err)) {
+        return false;
+    }
+    browser_secret_hash(secret, hash);
+    SessionItem *session = name_table_find(&credentials->tables[ITEM_SESSION], str_from_c(hash));
+    if (session == NULL) {
+        return no_session(err);
+    }
+    if (!describe_session(credentials, session, now_ms, out, err)) {
+        return false;
+    }
+    int64_t loop_ms = loop_now_ms(credentials->at.loop);
+    bool is_due = session->kept_ms == 0 || loop_ms - session->kept_ms >= KEEP_ALIVE_MS;
+    if (session->lease != 0 && is_due &&
+        store_lease_keep_alive(credentials->at.store, session->lease, kept, NULL, &ignored)) {
+        session->kept_ms = loop_ms;
+    }
+    return true;
+}
+
+bool credentials_check(const Credentials *credentials, Principal *principal, int64_t now_ms,
+                       Error *err)
+{
+    ItemKind kind;
+    if (principal->kind == PRINCIPAL_LOCAL) {
+        return true;
+    }
+    if (!check_knows(credentials, err)) {
+        return false;
+    }
+    if (principal->kind == PRINCIPAL_SESSION) {
+        const SessionItem *session =
+            name_table_find(&credentials->tables[ITEM_SESSION], str_from_c(principal->session));
+        return session == NULL ? no_session(err)
+                               : describe_session(credentials, session, now_ms, principal, err);
+    }
+    const ProofItem *item = find_proof(credentials, str_from_c(principal->credential),
+                                       principal->credential_made_ms, &kind);
+    if (item == NULL) {
+        return error_set(err, ERROR_DENIED, "the %s was taken back",
+                         principal_kind_name(principal->kind));
+    }
+    if (!check_expiry(kind_word(kind), item->expires_ms, now_ms, err)) {
+        return false;
+    }
+    describe(item, kind, principal);
+    return true;
+}
+
+/* --- What may they do ------------------------------------------------------------------------ */
+
+const AccessRole *credentials_role(const Credentials *credentials, Str name)
+{
+    const AccessRole *builtin = access_role_builtin(name);
+    if (builtin != NULL) {
+        return builtin;
+    }
+    const RoleItem *item = name_table_find(&credentials->tables[ITEM_ROLE], name);
+    return item == NULL ? NULL : &item->role;
+}
+
+static uint32_t roles_of(const Credentials *credentials, const Principal *principal,
+                         const AccessRole *out[ROLES_MAX])
+{
+    Str rest = str_from_c(principal->roles), name;
+    uint32_t count = 0;
+    while (count < ROLES_MAX && role_names_next(&rest, &name)) {
+        const AccessRole *role = credentials_role(credentials, name);
+        if (role != NULL) {
+            out[count++] = role;
+        }
+    }
+    return count;
+}
+
+void credentials_decide(const Credentials *credentials, const Principal *principal, Str verb,
+                        Str kind, AccessDecision *out)
+{
+    const AccessRole *roles[ROLES_MAX];
+    uint32_t count = roles_of(credentials, principal, roles);
+    access_decide(roles, count, verb, kind, out);
+}
+
+static bool no_role(const Credentials *credentials, Str name, Error *err)
+{
+    Suggest suggest = suggest_make(name);
+    Str nearest;
+    for (uint32_t i = 0; access_roles_builtin[i] != NULL; i++) {
+        suggest_offer(&suggest, access_roles_builtin[i]->name);
+    }
+    const NameTable *table = &credentials->tables[ITEM_ROLE];
+    for (uint32_t i = 0; i < table->count; i++) {
+        suggest_offer(&suggest, ((const RoleItem *)table->items[i])->role.name);
+    }
+    bool found = suggest_found(&suggest, &nearest);
+    return error_set(err, ERROR_INVALID, "there is no role '%" STR_FMT "'%s%" STR_FMT "%s",
+                     STR_ARG(name), found ? "; did you mean '" : "",
+                     STR_ARG(found ? nearest : STR_EMPTY), found ? "'?" : "");
+}
+
+bool credentials_may_grant(const Credentials *credentials, const Principal *principal,
+                           const Str *roles, uint32_t count, Error *err)
+{
+    const AccessRole *holder[ROLES_MAX];
+    uint32_t holder_count = roles_of(credentials, principal, holder);
+    RoleNames names;
+    if (!role_names_make(roles, count, &names, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const AccessRole *wanted = credentials_role(credentials, roles[i]);
+        if (wanted == NULL) {
+            return no_role(credentials, roles[i], err);
+        }
+        if (!access_covers(holder, holder_count, wanted, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool credentials_may_define(const Credentials *credentials, const Principal *principal,
+                            const AccessRole *role, Error *err)
+{
+    const AccessRole *holder[ROLES_MAX];
+    uint32_t count = roles_of(credentials, principal, holder);
+    return access_covers(holder, count, role, err);
+}
+
+static bool names_role(const ProofItem *item, Str role)
+{
+    Str rest = str_from_c(item->roles), name;
+    while (role_names_next(&rest, &name)) {
+        if (str_eq(name, role)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t credentials_role_uses(const Credentials *credentials, Str name)
+{
+    uint32_t uses = 0;
+    for (ItemKind kind = ITEM_TOKEN; kind <= ITEM_CERTIFICATE; kind++) {
+        const NameTable *table = &credentials->tables[kind];
+        for (uint32_t i = 0; i < table->count; i++) {
+            uses += names_role(table->items[i], name);
+        }
+    }
+    return uses;
+}
+
+CredentialsCounts credentials_counts(const Credentials *credentials)
+{
+    return (CredentialsCounts){ .tokens = credentials->tables[ITEM_TOKEN].count,
+                                .certificates = credentials->tables[ITEM_CERTIFICATE].count,
+                                .sessions = credentials->tables[ITEM_SESSION].count,
+                                .roles = credentials->tables[ITEM_ROLE].count,
+                                .unreadable = credentials->unreadable };
+}

@@ -1,0 +1,83 @@
+#include "cluster/name_table.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+
+static Str name_of(const void *item)
+{
+    return str_from_c(((const TableName *)item)->text);
+}
+
+/* Where the name is, or belongs. */
+static uint32_t place_of(const NameTable *table, Str name, bool *found)
+{
+    uint32_t low = 0, high = table->count;
+    *found = false;
+    /* What is read from the store comes in order: behind the last. */
+    if (high > 0 && str_compare(name_of(table->items[high - 1]), name) < 0) {
+        return high;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = str_compare(name_of(table->items[middle]), name);
+        if (order == 0) {
+            *found = true;
+            return middle;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void *name_table_find(const NameTable *table, Str name)
+{
+    bool found;
+    uint32_t at = place_of(table, name, &found);
+    return found ? table->items[at] : NULL;
+}
+
+void *name_table_put(NameTable *table, void *item)
+{
+    bool found;
+    uint32_t at = place_of(table, name_of(item), &found);
+    if (found) {
+        void *before = table->items[at];
+        table->items[at] = item;
+        return before;
+    }
+    if (table->count == table->room) {
+        table->room = table->room == 0 ? 16 : 2 * table->room;
+        table->items = realloc(table->items, table->room * sizeof *table->items);
+        if (table->items == NULL) {
+            memory_exhausted(table->room * sizeof *table->items);
+        }
+    }
+    memmove(table->items + at + 1, table->items + at, (table->count - at) * sizeof *table->items);
+    table->items[at] = item;
+    table->count++;
+    return NULL;
+}
+
+void *name_table_take(NameTable *table, Str name)
+{
+    bool found;
+    uint32_t at = place_of(table, name, &found);
+    if (!found) {
+        return NULL;
+    }
+    void *item = table->items[at];
+    table->count--;
+    memmove(table->items + at, table->items + at + 1, (table->count - at) * sizeof *table->items);
+    return item;
+}
+
+void name_table_clear(NameTable *table)
+{
+    free(table->items);
+    *table = (NameTable){ 0 };
+}

@@ -1,0 +1,707 @@
+#include "cluster/credentials.h"
+
+#include "base/log.h"
+#include "cluster/access_tokens.h"
+#include "cluster/browser_sessions.h"
+#include "cluster/user_certificates.h"
+#include "pki/ca.h"
+#include "pki/csr.h"
+#include "scratch.h"
+#include "store_world.h"
+
+#define NOW_MS  ((int64_t)1800000000000)
+#define HOUR_MS ((int64_t)3600 * 1000)
+
+typedef struct Fixture {
+    StoreWorld world;
+    Credentials *credentials;
+    uint32_t ready, changed, failed;
+    Credential ca;
+    CaSet cas;
+    CertifySettings certify;
+    Str csr;
+    /* What was made last: */
+    char token[ACCESS_TOKEN_TEXT + 1];
+    char id[ACCESS_TOKEN_ID_TEXT + 1];
+    BrowserSecret secret;
+    Certificate certificate;
+    Principal principal;
+} Fixture;
+
+static void ready(void *context)
+{
+    ((Fixture *)context)->ready++;
+}
+
+static void changed(void *context)
+{
+    ((Fixture *)context)->changed++;
+}
+
+static void failed(void *context, const Error *err)
+{
+    ((Fixture *)context)->failed++;
+}
+
+static void open_credentials(Fixture *f)
+{
+    f->credentials = credentials_new(
+        &f->world.at, STR("home"),
+        &(CredentialsEvents){ .ready = ready, .changed = changed, .failed = failed, .context = f });
+    world_pass(&f->world);
+}
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    AUTO(P256Private) *key = NULL;
+    Error err;
+    world_open(&f->world);
+    *state = f;
+    if (!ca_make(&f->world.arena, STR("home"), NOW_MS, &f->ca, &err) ||
+        !p256_private_make(&key, &err) || !csr_make(&f->world.arena, key, &f->csr, &err)) {
+        return -1;
+    }
+    f->cas = (CaSet){ .issuer = &f->ca, .trusted = f->ca.chain };
+    f->certify = (CertifySettings){ .at = f->world.at, .cluster = STR("home"), .cas = &f->cas };
+    open_credentials(f);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    credentials_free(f->credentials);
+    credential_clear(&f->ca);
+    world_close(&f->world);
+    free(f);
+    return 0;
+}
+
+static int64_t now(const Fixture *f)
+{
+    return loop_wall_ms(f->world.at.loop);
+}
+
+/* --- Making ---------------------------------------------------------------------------------- */
+
+static void token_made(void *context, const AccessToken *token, const AccessTokenRecord *record,
+                       const Error *err)
+{
+    Fixture *f = context;
+    if (err == NULL) {
+        access_token_text(token, f->token);
+        memcpy(f->id, token->id, sizeof f->id);
+        assert_string_equal(record->id, token->id);
+    }
+    world_done(&f->world, err);
+}
+
+static void ask_token(Fixture *f, const char *role, int64_t life_ms)
+{
+    Str name = str_from_c(role);
+    access_tokens_create(&f->world.at,
+                         &(AccessTokenWish){ .name = STR("ci"),
+                                             .roles = &name,
+                                             .role_count = 1,
+                                             .life_ms = life_ms,
+                                             .made_by = STR("root (uid 0)") },
+                         token_made, f);
+}
+
+static void make_token(Fixture *f, const char *role)
+{
+    ask_token(f, role, HOUR_MS);
+    world_expect(&f->world, ERROR_NONE, NULL);
+}
+
+static void session_made(void *context, const BrowserSecret *secret, const BrowserRecord *record,
+                         const Error *err)
+{
+    Fixture *f = context;
+    if (err == NULL) {
+        f->secret = *secret;
+        assert_true(record->expires_ms > record->created_ms);
+    }
+    world_done(&f->world, err);
+}
+
+static void make_session(Fixture *f)
+{
+    browser_sessions_create(&f->world.at, &f->principal, session_made, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+}
+
+static void issued(void *context, const Certified *certified, const UserCertificateRecord *record,
+                   const Error *err)
+{
+    Fixture *f = context;
+    if (err == NULL) {
+        f->certificate = *certified->own;
+        assert_string_equal(record->serial, certified->own->serial);
+        assert_true(str_starts(certified->bundle, STR("-----BEGIN CERTIFICATE")));
+    }
+    world_done(&f->world, err);
+}
+
+static void ask_certificate(Fixture *f, const char *user, int64_t life_ms)
+{
+    Str role = STR("viewer");
+    user_certificate_issue(&f->certify,
+                           &(UserCertificateWish){ .user = str_from_c(user),
+                                                   .csr = f->csr,
+                                                   .roles = &role,
+                                                   .role_count = 1,
+                                                   .life_ms = life_ms,
+                                                   .made_by = STR("root (uid 0)") },
+                           issued, f);
+}
+
+static void put_role(Fixture *f, const char *name, const char *text)
+{
+    world_put(&f->world, cluster_key_role(&f->world.arena, PREFIX, str_from_c(name)),
+              str_from_c(text));
+}
+
+#define ROLE(verb, kind) \
+    "{\"metadata\":{},\"spec\":{\"rules\":[{\"verbs\":[\"" verb "\"],\"kinds\":[\"" kind "\"]}]}}"
+
+/* --- Asking ---------------------------------------------------------------------------------- */
+
+static bool by_token(Fixture *f, const char *text, const char *why)
+{
+    Error err = { 0 };
+    if (credentials_by_token(f->credentials, str_from_c(text), now(f), &f->principal, &err)) {
+        return true;
+    }
+    if (why != NULL && strstr(err.text, why) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", why, err.text);
+    }
+    assert_null(strstr(err.text, text[0] == '\0' ? "eden_" : text));
+    return false;
+}
+
+static bool by_session(Fixture *f, const char *why)
+{
+    Error err = { 0 };
+    if (credentials_by_session(f->credentials, &f->secret, now(f), &f->principal, &err)) {
+        return true;
+    }
+    if (why != NULL && strstr(err.text, why) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", why, err.text);
+    }
+    return false;
+}
+
+static ShownUser shown(const Fixture *f)
+{
+    return (ShownUser){ .has_user = f->certificate.has_user,
+                        .user = f->certificate.user,
+                        .serial = str_from_c(f->certificate.serial),
+                        .not_before_ms = f->certificate.not_before_ms,
+                        .not_after_ms = f->certificate.not_after_ms };
+}
+
+static bool by_certificate(Fixture *f, const ShownUser *user, const char *why)
+{
+    Error err = { 0 };
+    if (credentials_by_certificate(f->credentials, user, now(f), &f->principal, &err)) {
+        return true;
+    }
+    if (why != NULL && strstr(err.text, why) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", why, err.text);
+    }
+    return false;
+}
+
+static bool still_good(Fixture *f)
+{
+    Error err;
+    return credentials_check(f->credentials, &f->principal, now(f), &err);
+}
+
+static AccessVerdict decide(Fixture *f, const char *verb, const char *kind)
+{
+    AccessDecision decision;
+    credentials_decide(f->credentials, &f->principal, str_from_c(verb), str_from_c(kind),
+                       &decision);
+    return decision.verdict;
+}
+
+/* For records and leases alike. */
+static void advance(Fixture *f, int64_t ms)
+{
+    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + ms);
+}
+
+static void stored(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+}
+
+/* --- Tests ----------------------------------------------------------------------------------- */
+
+static void a_token_opens_until_it_expires(void **state)
+{
+    Fixture *f = *state;
+    make_token(f, "viewer");
+    assert_true(by_token(f, f->token, NULL));
+    assert_int_equal(f->principal.kind, PRINCIPAL_TOKEN);
+    assert_string_equal(f->principal.name, "ci");
+    assert_string_equal(f->principal.roles, "viewer");
+    int64_t expires_ms = f->principal.expires_ms;
+    assert_true(expires_ms >= NOW_MS + HOUR_MS && expires_ms < NOW_MS + HOUR_MS + 1000);
+    char who[100];
+    snprintf(who, sizeof who, "ci (token %s)", f->id);
+    assert_string_equal(f->principal.who, who);
+    snprintf(who, sizeof who, "token:%s", f->id);
+    assert_string_equal(f->principal.credential, who);
+    assert_int_equal(decide(f, "get", "Node"), ACCESS_ALLOWED);
+    assert_int_equal(decide(f, "delete", "Node"), ACCESS_DENIED);
+    /* What is new is nothing that anybody must be cut off for. */
+    assert_int_equal(f->changed, 0);
+    assert_true(still_good(f));
+    loop_virtual_set_wall(f->world.at.loop, expires_ms - 1);
+    assert_true(by_token(f, f->token, NULL) && still_good(f));
+    loop_virtual_set_wall(f->world.at.loop, expires_ms);
+    assert_false(by_token(f, f->token, "expired at 2027"));
+    assert_false(still_good(f));
+}
+
+static void what_is_wrong_and_what_is_unknown_are_told_the_same(void **state)
+{
+    Fixture *f = *state;
+    char wrong[ACCESS_TOKEN_TEXT + 1];
+    Error unknown, mistaken, malformed;
+    make_token(f, "viewer");
+    memcpy(wrong, f->token, sizeof wrong);
+    wrong[20] = wrong[20] == 'a' ? 'b' : 'a';
+    assert_false(
+        credentials_by_token(f->credentials, str_from_c(wrong), now(f), &f->principal, &mistaken));
+    assert_false(credentials_by_token(f->credentials,
+                                      STR("eden_aaaaaaaa_abcdefghijklmnopqrstuvwxyz234567"), now(f),
+                                      &f->principal, &unknown));
+    assert_false(
+        credentials_by_token(f->credentials, STR("eden_"), now(f), &f->principal, &malformed));
+    assert_int_equal(mistaken.kind, ERROR_DENIED);
+    assert_int_equal(unknown.kind, ERROR_DENIED);
+    assert_string_equal(mistaken.text, unknown.text);
+    assert_string_equal(mistaken.text, malformed.text);
+    /* That it has expired is only for who has it. */
+    loop_virtual_set_wall(f->world.at.loop, NOW_MS + 2 * HOUR_MS);
+    assert_false(by_token(f, wrong, "not known here"));
+    assert_false(by_token(f, f->token, "expired"));
+}
+
+static void what_is_taken_back_opens_nothing(void **state)
+{
+    Fixture *f = *state;
+    make_token(f, "viewer");
+    assert_true(by_token(f, f->token, NULL));
+    access_tokens_revoke(&f->world.at, str_from_c(f->id), world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->changed, 1);
+    assert_false(by_token(f, f->token, "not known here"));
+    assert_false(still_good(f));
+    access_tokens_revoke(&f->world.at, str_from_c(f->id), world_done, &f->world);
+    world_expect(&f->world, ERROR_NOT_FOUND, f->id);
+    access_tokens_revoke(&f->world.at, STR("../x"), world_done, &f->world);
+    world_expect(&f->world, ERROR_INVALID, NULL);
+}
+
+static void wishes_that_make_no_sense_are_refused(void **state)
+{
+    Fixture *f = *state;
+    ask_token(f, "viewer", 1000);
+    world_expect(&f->world, ERROR_INVALID, "a minute to a year");
+    ask_token(f, "not a role", HOUR_MS);
+    world_expect(&f->world, ERROR_INVALID, "a role is called");
+    ask_certificate(f, "Ann", 0);
+    world_expect(&f->world, ERROR_INVALID, "name of a user");
+    ask_certificate(f, "ann", 400 * PKI_DAY_MS);
+    world_expect(&f->world, ERROR_INVALID, "a year at most");
+    f->csr = STR("nonsense");
+    ask_certificate(f, "ann", 0);
+    world_expect(&f->world, ERROR_INVALID, NULL);
+}
+
+static void a_session_lasts_as_long_as_its_token(void **state)
+{
+    Fixture *f = *state;
+    make_token(f, "operator");
+    assert_true(by_token(f, f->token, NULL));
+    int64_t expires_ms = f->principal.expires_ms;
+    make_session(f);
+    assert_true(by_session(f, NULL));
+    assert_int_equal(f->principal.kind, PRINCIPAL_SESSION);
+    assert_string_equal(f->principal.roles, "operator");
+    assert_int_equal(f->principal.expires_ms, expires_ms);
+    assert_non_null(strstr(f->principal.who, "ci (session of token "));
+    assert_true(still_good(f));
+    /* No session from a session. */
+    browser_sessions_create(&f->world.at, &f->principal, session_made, f);
+    world_expect(&f->world, ERROR_DENIED, "made from a token");
+    loop_virtual_set_wall(f->world.at.loop, expires_ms);
+    assert_false(by_session(f, "expired"));
+    loop_virtual_set_wall(f->world.at.loop, NOW_MS);
+    access_tokens_revoke(&f->world.at, str_from_c(f->id), world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_false(by_session(f, "taken back"));
+    assert_false(still_good(f));
+}
+
+static void a_session_ends_when_somebody_logs_out(void **state)
+{
+    Fixture *f = *state;
+    make_token(f, "operator");
+    assert_true(by_token(f, f->token, NULL));
+    make_session(f);
+    assert_true(by_session(f, NULL));
+    browser_sessions_delete(&f->world.at, str_from_c(f->principal.session), world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->changed, 1);
+    assert_false(by_session(f, "log in again"));
+    assert_false(still_good(f));
+    assert_true(by_token(f, f->token, NULL));
+    browser_sessions_delete(&f->world.at, STR("../x"), world_done, &f->world);
+    world_expect(&f->world, ERROR_INVALID, NULL);
+}
+
+static void a_session_ends_when_nobody_uses_it(void **state)
+{
+    Fixture *f = *state;
+    ask_token(f, "operator", 100 * HOUR_MS);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_true(by_token(f, f->token, NULL));
+    make_session(f);
+    for (int i = 0; i < 5; i++) {
+        advance(f, HOUR_MS);
+        assert_true(by_session(f, NULL));
+    }
+    advance(f, (BROWSER_IDLE_S + 60) * 1000);
+    assert_false(by_session(f, "log in again"));
+    /* And in any case after its whole life. */
+    assert_true(by_token(f, f->token, NULL));
+    make_session(f);
+    for (int i = 0; i < 11; i++) {
+        advance(f, HOUR_MS);
+        assert_true(by_session(f, NULL));
+    }
+    advance(f, HOUR_MS);
+    assert_false(by_session(f, "expired"));
+}
+
+static void a_session_is_not_that_of_another_token_with_the_same_id(void **state)
+{
+    Fixture *f = *state;
+    make_token(f, "operator");
+    assert_true(by_token(f, f->token, NULL));
+    make_session(f);
+    Str key = cluster_key_access_token(&f->world.arena, PREFIX, str_from_c(f->id));
+    Str text = world_get(&f->world, key).value;
+    AccessTokenRecord record;
+    Error err;
+    assert_true(access_token_record_read(&f->world.arena, text, &record, &err));
+    record.created_ms += 5;
+    Buf again = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    access_token_record_print(&record, &again);
+    world_put(&f->world, key, buf_str(&again));
+    assert_false(by_session(f, "taken back"));
+}
+
+static void a_certificate_of_a_user_opens_with_its_record(void **state)
+{
+    Fixture *f = *state;
+    ask_certificate(f, "ann", 0);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_true(f->certificate.has_user);
+    assert_false(f->certificate.has_identity);
+    assert_true(f->certificate.for_client && !f->certificate.for_server);
+    ShownUser user = shown(f);
+    assert_true(by_certificate(f, &user, NULL));
+    assert_int_equal(f->principal.kind, PRINCIPAL_CERTIFICATE);
+    assert_string_equal(f->principal.name, "ann");
+    assert_true(still_good(f));
+    /* Sessions too. */
+    make_session(f);
+    assert_true(by_session(f, NULL));
+    assert_true(by_certificate(f, &user, NULL));
+    ShownUser other = user;
+    strcpy(other.user.user, "bob");
+    assert_false(by_certificate(f, &other, "taken back"));
+    other = user;
+    strcpy(other.user.cluster, "away");
+    assert_false(by_certificate(f, &other, "of the cluster 'away'"));
+    other = user;
+    other.has_user = false; /* as that of a node */
+    assert_false(by_certificate(f, &other, "not that of a user"));
+    loop_virtual_set_wall(f->world.at.loop, user.not_before_ms - 1);
+    assert_false(by_certificate(f, &user, "not good yet"));
+    loop_virtual_set_wall(f->world.at.loop, user.not_after_ms);
+    assert_false(by_certificate(f, &user, "expired"));
+    assert_false(still_good(f));
+    loop_virtual_set_wall(f->world.at.loop, NOW_MS);
+    user_certificate_revoke(&f->world.at, user.serial, world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->changed, 1);
+    assert_false(by_certificate(f, &user, "taken back"));
+    assert_false(by_session(f, "taken back"));
+    user_certificate_revoke(&f->world.at, user.serial, world_done, &f->world);
+    world_expect(&f->world, ERROR_NOT_FOUND, NULL);
+}
+
+static void roles_are_those_of_the_moment(void **state)
+{
+    Fixture *f = *state;
+    put_role(f, "web-team", ROLE("approve", "Node"));
+    make_token(f, "web-team");
+    assert_true(by_token(f, f->token, NULL));
+    assert_int_equal(decide(f, "approve", "Node"), ACCESS_ALLOWED);
+    assert_int_equal(credentials_role_uses(f->credentials, STR("web-team")), 1);
+    assert_int_equal(credentials_role_uses(f->credentials, STR("viewer")), 0);
+    put_role(f, "web-team", ROLE("get", "Node"));
+    assert_int_equal(f->changed, 1);
+    assert_int_equal(decide(f, "approve", "Node"), ACCESS_DENIED);
+    Error err;
+    Str key = cluster_key_role(&f->world.arena, PREFIX, STR("web-team"));
+    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->changed, 2);
+    assert_int_equal(decide(f, "get", "Node"), ACCESS_DENIED);
+    assert_true(still_good(f));
+}
+
+static void nobody_grants_what_they_do_not_have(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put_role(f, "web-team", ROLE("approve", "Node"));
+    put_role(f, "auditors", ROLE("get", "Audit"));
+    make_token(f, "operator");
+    assert_true(by_token(f, f->token, NULL));
+#define MAY(...)                                                                 \
+    credentials_may_grant(f->credentials, &f->principal, (Str[]){ __VA_ARGS__ }, \
+                          COUNT_OF(((Str[]){ __VA_ARGS__ })), &err)
+    assert_true(MAY(STR("viewer"), STR("web-team"), STR("auditors")));
+    assert_false(MAY(STR("viewer"), STR("admin")));
+    assert_int_equal(err.kind, ERROR_DENIED);
+    assert_false(MAY(STR("veiwer")));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_non_null(strstr(err.text, "did you mean 'viewer'?"));
+    assert_false(MAY(STR("web-taem")));
+    assert_non_null(strstr(err.text, "did you mean 'web-team'?"));
+    assert_false(credentials_may_define(f->credentials, &f->principal, &access_role_admin, &err));
+    assert_true(credentials_may_define(f->credentials, &f->principal, &access_role_viewer, &err));
+    principal_local(STR("root"), 0, &f->principal);
+    assert_true(MAY(STR("admin")));
+}
+
+static void hostile_records_are_skipped(void **state)
+{
+    Fixture *f = *state;
+    Arena *arena = &f->world.arena;
+    make_token(f, "viewer");
+    Str own = cluster_key_access_token(arena, PREFIX, str_from_c(f->id));
+    Str text = world_get(&f->world, own).value;
+    world_put(&f->world, cluster_key_access_token(arena, PREFIX, STR("aaaaaaaa")), STR("nonsense"));
+    world_put(&f->world, cluster_key_access_token(arena, PREFIX, STR("bbbbbbbb")), text);
+    world_put(&f->world, cluster_key_access_token(arena, PREFIX, STR("../\n")), STR("{}"));
+    world_put(&f->world, STR("/eden/objects/access-token/a/b"), STR("{}"));
+    world_put(&f->world, cluster_key_user_certificate(arena, PREFIX, STR("x")), STR("[]"));
+    world_put(&f->world, cluster_key_browser(arena, PREFIX, STR("x")), STR("{}"));
+    put_role(f, "admin", ROLE("get", "Node"));
+    put_role(f, "broken", "{\"spec\":{\"rules\":[{\"verbs\":[\"*\"]}]}}");
+    put_role(f, "empty", "{}");
+    put_role(f, "deep", "[[[[[[[[[[]]]]]]]]]]");
+    assert_int_equal(f->failed, 0);
+    assert_int_equal(credentials_counts(f->credentials).tokens, 1);
+    assert_int_equal(credentials_counts(f->credentials).roles, 0);
+    assert_int_equal(credentials_counts(f->credentials).unreadable, 10);
+    assert_true(by_token(f, f->token, NULL));
+    /* The same when they are there from the beginning. */
+    credentials_free(f->credentials);
+    open_credentials(f);
+    assert_int_equal(f->ready, 2);
+    assert_int_equal(credentials_counts(f->credentials).unreadable, 10);
+    assert_true(by_token(f, f->token, NULL));
+    /* One that becomes unreadable is one that is gone. */
+    world_put(&f->world, own, STR("{}"));
+    assert_false(by_token(f, f->token, "not known"));
+    assert_int_equal(f->changed, 1);
+}
+
+static void everything_is_there_after_a_restart(void **state)
+{
+    Fixture *f = *state;
+    void *made = NULL;
+    assert_int_equal(scratch_set_up(&made), 0);
+    const char *folder = ((Scratch *)made)->path;
+    Error err;
+    credentials_free(TAKE(f->credentials));
+    store_close(f->world.at.store);
+    assert_true(store_open_sqlite(f->world.at.loop, folder, NULL, &f->world.at.store, &err));
+    f->certify.at = f->world.at;
+    open_credentials(f);
+    put_role(f, "web-team", ROLE("approve", "Node"));
+    make_token(f, "web-team");
+    assert_true(by_token(f, f->token, NULL));
+    make_session(f);
+    ask_certificate(f, "ann", 0);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    credentials_free(TAKE(f->credentials));
+    store_close(f->world.at.store);
+    assert_true(store_open_sqlite(f->world.at.loop, folder, NULL, &f->world.at.store, &err));
+    open_credentials(f);
+    assert_true(by_token(f, f->token, NULL));
+    assert_int_equal(decide(f, "approve", "Node"), ACCESS_ALLOWED);
+    assert_true(by_session(f, NULL));
+    ShownUser user = shown(f);
+    assert_true(by_certificate(f, &user, NULL));
+    /* And the session still ends when nobody uses it. */
+    advance(f, (BROWSER_IDLE_S + 60) * 1000);
+    assert_false(by_session(f, NULL));
+    credentials_free(TAKE(f->credentials));
+    store_close(TAKE(f->world.at.store));
+    assert_int_equal(scratch_tear_down(&made), 0);
+}
+
+static void before_it_knows_and_after_it_cannot_nobody_is_anybody(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    make_token(f, "viewer");
+    credentials_free(f->credentials);
+    f->credentials = credentials_new(
+        &f->world.at, STR("home"),
+        &(CredentialsEvents){ .ready = ready, .changed = changed, .failed = failed, .context = f });
+    assert_false(
+        credentials_by_token(f->credentials, str_from_c(f->token), now(f), &f->principal, &err));
+    assert_int_equal(err.kind, ERROR_UNAVAILABLE);
+    store_close(f->world.at.store);
+    f->world.at.store = NULL;
+    assert_int_equal(f->failed, 1);
+    assert_false(
+        credentials_by_token(f->credentials, str_from_c(f->token), now(f), &f->principal, &err));
+    assert_int_equal(err.kind, ERROR_UNAVAILABLE);
+}
+
+static void it_may_be_freed_while_it_reads(void **state)
+{
+    Fixture *f = *state;
+    credentials_free(f->credentials);
+    f->credentials = credentials_new(
+        &f->world.at, STR("home"),
+        &(CredentialsEvents){ .ready = ready, .changed = changed, .failed = failed, .context = f });
+    credentials_free(TAKE(f->credentials));
+    world_pass(&f->world);
+    assert_int_equal(f->ready, 1);
+}
+
+static void history_that_is_gone_is_read_anew(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    credentials_free(f->credentials);
+    store_close(f->world.at.store);
+    f->world.at.store =
+        store_open_memory(f->world.at.loop, &(StoreSettings){ .keep_revisions = -1 });
+    open_credentials(f);
+    AccessTokenRecord record = { .id = "abcdefgh", .name = "x", .roles = { "viewer" } };
+    memset(record.hash, 'a', ACCESS_TOKEN_HASH_TEXT);
+    Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    access_token_record_print(&record, &text);
+    Str key = cluster_key_access_token(&f->world.arena, PREFIX, STR("abcdefgh"));
+    /* Both happen in one turn: the change is compacted before the watch could tell it. */
+    for (int i = 0; i < 3; i++) {
+        assert_true(store_put(f->world.at.store, key, buf_str(&text), 0, stored, NULL, &err));
+    }
+    assert_true(store_compact(f->world.at.store, store_status(f->world.at.store).revision + 3,
+                              stored, NULL, &err));
+    world_pass(&f->world);
+    world_pass(&f->world);
+    assert_int_equal(f->failed, 0);
+    assert_int_equal(credentials_counts(f->credentials).tokens, 1);
+}
+
+/* More than one answer of the store holds. */
+static void a_hundred_thousand_tokens_are_found_at_once(void **state)
+{
+    Fixture *f = *state;
+    enum {
+        MANY = 100000,
+        BATCH = 100
+    };
+    AUTO_CLEAR(Arena) arena;
+    StoreOp ops[BATCH];
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    AccessToken token = { 0 };
+    for (uint32_t i = 0; i < MANY / BATCH; i++) {
+        arena_reset(&arena);
+        for (uint32_t j = 0; j < BATCH; j++) {
+            uint32_t number = i * BATCH + j;
+            AccessTokenRecord record = { .name = "one of very many tokens that there are",
+                                         .roles = { "viewer operator" },
+                                         .made_by = "root (uid 0)",
+                                         .created_ms = NOW_MS,
+                                         .expires_ms = NOW_MS + HOUR_MS };
+            for (int k = 0; k < ACCESS_TOKEN_ID_TEXT; k++) {
+                token.id[k] = (char)('a' + (number >> (4 * k) & 15));
+            }
+            memcpy(record.id, token.id, sizeof record.id);
+            access_token_hash(&token, record.hash);
+            Buf text = buf_make_in(&arena, BUF_UNLIMITED);
+            access_token_record_print(&record, &text);
+            ops[j] =
+                (StoreOp){ .kind = STORE_PUT,
+                           .key = cluster_key_access_token(&arena, PREFIX, str_from_c(token.id)),
+                           .value = buf_str(&text) };
+        }
+        StoreTxn txn = { .success = ops, .success_count = BATCH };
+        assert_true(store_txn(f->world.at.store, &txn, stored, NULL, &err));
+        if (i % 100 == 0) {
+            world_pass(&f->world);
+        }
+    }
+    world_pass(&f->world);
+    for (int i = 0; i < 100 && credentials_counts(f->credentials).tokens < MANY; i++) {
+        world_pass(&f->world);
+    }
+    assert_int_equal(credentials_counts(f->credentials).tokens, MANY);
+    credentials_free(f->credentials);
+    open_credentials(f);
+    assert_int_equal(credentials_counts(f->credentials).tokens, MANY);
+    char text[ACCESS_TOKEN_TEXT + 1];
+    access_token_text(&token, text);
+    for (int i = 0; i < MANY; i++) {
+        assert_true(
+            credentials_by_token(f->credentials, str_from_c(text), now(f), &f->principal, &err));
+    }
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    log_set_sink((LogSink){ .level = LOG_LEVEL_OFF });
+    const struct CMUnitTest tests[] = {
+        ROW(a_token_opens_until_it_expires),
+        ROW(what_is_wrong_and_what_is_unknown_are_told_the_same),
+        ROW(what_is_taken_back_opens_nothing),
+        ROW(wishes_that_make_no_sense_are_refused),
+        ROW(a_session_lasts_as_long_as_its_token),
+        ROW(a_session_ends_when_somebody_logs_out),
+        ROW(a_session_ends_when_nobody_uses_it),
+        ROW(a_session_is_not_that_of_another_token_with_the_same_id),
+        ROW(a_certificate_of_a_user_opens_with_its_record),
+        ROW(roles_are_those_of_the_moment),
+        ROW(nobody_grants_what_they_do_not_have),
+        ROW(hostile_records_are_skipped),
+        ROW(everything_is_there_after_a_restart),
+        ROW(before_it_knows_and_after_it_cannot_nobody_is_anybody),
+        ROW(it_may_be_freed_while_it_reads),
+        ROW(history_that_is_gone_is_read_anew),
+        ROW(a_hundred_thousand_tokens_are_found_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
