@@ -55,14 +55,14 @@ static char **inherited(void)
 }
 
 /* Signals are as for a new program, whatever the parent does with them. */
-static void set_attributes(posix_spawnattr_t *attributes)
+static void set_attributes(posix_spawnattr_t *attributes, bool is_foreground)
 {
     sigset_t all, none;
     sigfillset(&all);
     sigemptyset(&none);
     posix_spawnattr_init(attributes);
-    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
-                                             POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(attributes, (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                                 (is_foreground ? 0 : POSIX_SPAWN_SETPGROUP)));
     posix_spawnattr_setsigdefault(attributes, &all);
     posix_spawnattr_setsigmask(attributes, &none);
     posix_spawnattr_setpgroup(attributes, 0);
@@ -73,11 +73,14 @@ static int spawn(const ChildOptions *options, pid_t *pid)
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     char **environment = inherited();
-    set_attributes(&attributes);
+    char *const *given = options->env == NULL ? environment : (char *const *)options->env;
+    set_attributes(&attributes, options->is_foreground);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    int number = posix_spawn(pid, options->program, &actions, &attributes,
-                             (char *const *)options->argv, environment);
+    if (!options->is_foreground) {
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    }
+    int number = (options->is_foreground ? posix_spawnp : posix_spawn)(
+        pid, options->program, &actions, &attributes, (char *const *)options->argv, given);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     free(environment);

@@ -26,6 +26,10 @@ typedef struct ChildOptions {
     Loop *loop;
     const char *program;     /* a path */
     const char *const *argv; /* ends with NULL */
+    /* For the user who started this process, in its place: with its terminal, in its group, and the
+     * program, when it has no "/", is looked for in PATH. */
+    bool is_foreground;
+    const char *const *env; /* "NAME=value", ends with NULL; NULL: as this process has it */
     /* Once, in a later turn; the child may be freed here. */
     void (*ended)(void *context, ChildEnd end);
     void *context;

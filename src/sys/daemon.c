@@ -122,9 +122,12 @@ void daemon_status(Daemon *daemon, const char *format, ...)
 static void signal_came(uv_signal_t *handle, int number)
 {
     const Daemon *daemon = handle->data;
-    LoopRun *run = number == SIGHUP ? daemon->events.reload : daemon->events.stop;
+    const DaemonEvents *events = &daemon->events;
+    LoopRun *run = number == SIGHUP                                ? events->reload
+                   : number == SIGINT && events->interrupt != NULL ? events->interrupt
+                                                                   : events->stop;
     if (run != NULL) {
-        run(daemon->events.context);
+        run(events->context);
     }
 }
 

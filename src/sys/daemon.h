@@ -9,8 +9,9 @@
 typedef struct Daemon Daemon;
 
 typedef struct DaemonEvents {
-    LoopRun *stop;   /* SIGTERM or SIGINT; again for each that comes */
-    LoopRun *reload; /* SIGHUP; NULL: nothing happens */
+    LoopRun *stop;      /* SIGTERM or SIGINT; again for each that comes */
+    LoopRun *interrupt; /* SIGINT, when that is to be told apart; NULL: it is not */
+    LoopRun *reload;    /* SIGHUP; NULL: nothing happens */
     void *context;
 } DaemonEvents;
 

@@ -12,30 +12,19 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/enum_names.h"
-#include "base/vec.h"
 #include "sys/file_error.h"
 #include "sys/kernel_guard.h"
+#include "sys/overlay_inner.h"
 
 enum {
     MOUNTS_MAX = 512,
     DEPTH_MAX = 256
-};
-
-/* One file system that is covered. Paths are as seen inside. */
-typedef struct Cover {
-    Str point;
-    int upper;   /* directory: what was written */
-    int outside; /* directory: as it is outside */
-} Cover;
-
-struct Overlay {
-    Arena *arena;
-    VEC(Cover) covers;
 };
 
 const char *overlay_change_name(OverlayChangeKind kind)
@@ -49,12 +38,6 @@ const char *overlay_change_name(OverlayChangeKind kind)
 }
 
 /* --- Mounts that are there ------------------------------------------------------------------- */
-
-typedef struct Mount {
-    Str point;
-    Str type;
-} Mount;
-typedef VEC(Mount) Mounts;
 
 /* "\040" and the like in mountinfo. */
 static Str unescape(Arena *arena, Str text)
@@ -74,7 +57,7 @@ static Str unescape(Arena *arena, Str text)
     return str_from(made, len);
 }
 
-static bool read_mounts(Arena *arena, Mounts *out, Error *err)
+static bool read_mounts(Arena *arena, OverlayMounts *out, Error *err)
 {
     FILE *file = fopen("/proc/self/mountinfo", "re");
     if (file == NULL) {
@@ -91,8 +74,9 @@ static bool read_mounts(Arena *arena, Mounts *out, Error *err)
             fields[count++] = part;
         }
         if (count > 5 && dash > 0 && dash + 1 < count) {
-            VEC_PUSH(arena, out,
-                     (Mount){ unescape(arena, fields[4]), arena_copy(arena, fields[dash + 1]) });
+            VEC_PUSH(
+                arena, out,
+                (OverlayMount){ unescape(arena, fields[4]), arena_copy(arena, fields[dash + 1]) });
         }
     }
     free(line);
@@ -103,22 +87,23 @@ static bool read_mounts(Arena *arena, Mounts *out, Error *err)
 typedef enum Treatment {
     TREAT_COVER, /* an overlay over it */
     TREAT_SHARE, /* the kernel's own: as it is, to read */
-    TREAT_RENEW, /* processes: those that are seen from here */
+    TREAT_RENEW, /* processes and links of the network: those that are seen from here */
     TREAT_HIDE,  /* not there inside */
 } Treatment;
 
-static Treatment treatment_of(const Mount *mount)
+static Treatment treatment_of(const OverlayMount *mount)
 {
     static const char *const disks[] = { "ext4", "ext3", "ext2", "xfs",   "btrfs",   "overlay",
                                          "f2fs", "zfs",  "vfat", "tmpfs", "squashfs" };
-    static const char *const kernel[] = { "sysfs",    "devtmpfs", "devpts",     "cgroup",
-                                          "cgroup2",  "mqueue",   "hugetlbfs",  "bpf",
-                                          "tracefs",  "debugfs",  "securityfs", "pstore",
-                                          "efivarfs", "configfs", "binfmt_misc" };
-    if (str_eq_c(mount->point, "/dev") || str_starts(mount->point, STR("/dev/"))) {
+    static const char *const kernel[] = { "devtmpfs", "devpts",     "cgroup", "cgroup2",
+                                          "mqueue",   "hugetlbfs",  "bpf",    "tracefs",
+                                          "debugfs",  "securityfs", "pstore", "efivarfs",
+                                          "configfs", "binfmt_misc" };
+    if (str_eq_c(mount->point, "/dev") || str_starts(mount->point, STR("/dev/")) ||
+        str_starts(mount->point, STR("/sys/"))) {
         return TREAT_SHARE;
     }
-    if (str_eq_c(mount->type, "proc")) {
+    if (str_eq_c(mount->type, "proc") || str_eq_c(mount->type, "sysfs")) {
         return TREAT_RENEW;
     }
     for (uint32_t i = 0; i < COUNT_OF(disks); i++) {
@@ -141,36 +126,70 @@ static bool make_directory(const char *path, Error *err)
     return mkdir(path, 0700) == 0 || errno == EEXIST || file_error(err, errno, path);
 }
 
-/* An overlay for one mount point; its writable half lies in the tmpfs of the folder. */
-static bool cover(Overlay *overlay, const char *folder, const char *inside, Str point, Error *err)
+const char *overlay_inside(const Overlay *overlay, Str point)
+{
+    return arena_format(overlay->arena, "%s%" STR_FMT, overlay->inside,
+                        STR_ARG(str_eq_c(point, "/") ? STR_EMPTY : point))
+        .data;
+}
+
+bool overlay_is_below(Str path, Str folder)
+{
+    return str_eq(path, folder) ||
+           (str_starts(path, folder) && path.len > folder.len && path.data[folder.len] == '/');
+}
+
+/* The root of an overlay looks like that of what it covers. */
+static bool look_like(const Overlay *overlay, const char *upper, const struct stat *info,
+                      Error *err)
+{
+    return (chmod(upper, info->st_mode & 07777) == 0 &&
+            (overlay->is_user || chown(upper, info->st_uid, info->st_gid) == 0)) ||
+           file_error(err, errno, upper);
+}
+
+static bool tell_refusal(int number, const char *lower, Error *err)
+{
+    switch (number) {
+    case ENODEV:
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "this kernel has no overlay file systems; 'modprobe overlay' may help");
+    case EINVAL:
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "an overlay of %s cannot be made (%s): the kernel lets only two lie over "
+                         "each other, and some file systems under none",
+                         lower, strerror(number));
+    default:
+        return error_set(err, number == EPERM || number == EACCES ? ERROR_DENIED : ERROR_OS,
+                         "an overlay of %s cannot be made: %s", lower, strerror(number));
+    }
+}
+
+/* Its writable half lies in the tmpfs of the folder. */
+bool overlay_cover(Overlay *overlay, Str point, Error *err)
 {
     Arena *arena = overlay->arena;
-    const char *home = arena_format(arena, "%s/%u", folder, overlay->covers.len).data;
+    const char *home = arena_format(arena, "%s/%u", overlay->folder, overlay->covers.len).data;
     const char *upper = arena_format(arena, "%s/upper", home).data;
     const char *work = arena_format(arena, "%s/work", home).data;
-    const char *target = arena_format(arena, "%s%" STR_FMT, inside,
-                                      STR_ARG(str_eq_c(point, "/") ? STR_EMPTY : point))
-                             .data;
     const char *lower = arena_copy_c(arena, point);
     struct stat info;
     if (stat(lower, &info) != 0) {
         return true; /* hidden below another mount */
     }
-    if (!make_directory(home, err) || !make_directory(upper, err) || !make_directory(work, err)) {
+    if (!make_directory(home, err) || !make_directory(upper, err) || !make_directory(work, err) ||
+        !look_like(overlay, upper, &info, err)) {
         return false;
     }
-    /* The root of the overlay looks like that of what it covers. */
-    if (chmod(upper, info.st_mode & 07777) != 0 || chown(upper, info.st_uid, info.st_gid) != 0) {
-        return file_error(err, errno, upper);
+    const char *options = arena_format(arena, "lowerdir=%s,upperdir=%s,workdir=%s%s", lower, upper,
+                                       work, overlay->is_user ? ",userxattr" : "")
+                              .data;
+    if (mount("overlay", overlay_inside(overlay, point), "overlay", 0, options) != 0) {
+        return tell_refusal(errno, lower, err);
     }
-    const char *options =
-        arena_format(arena, "lowerdir=%s,upperdir=%s,workdir=%s", lower, upper, work).data;
-    if (mount("overlay", target, "overlay", 0, options) != 0) {
-        return file_error(err, errno, arena_format(arena, "an overlay of %s", lower).data);
-    }
-    Cover made = { .point = point,
-                   .upper = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-                   .outside = open(lower, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+    OverlayCover made = { .point = point,
+                          .upper = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                          .outside = open(lower, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
     if (made.upper < 0 || made.outside < 0) {
         return file_error(err, errno, lower);
     }
@@ -178,69 +197,108 @@ static bool cover(Overlay *overlay, const char *folder, const char *inside, Str 
     return true;
 }
 
-/* Writing to a device goes on; a file among them, or a setting of the kernel, would stay. */
-static bool share(Arena *arena, const char *inside, Str point, Treatment treatment, Error *err)
+static bool make_read_only(const char *target, Error *err)
 {
-    const char *target = arena_format(arena, "%s%" STR_FMT, inside, STR_ARG(point)).data;
     struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
+    return mount_setattr(AT_FDCWD, target, AT_RECURSIVE, &read_only, sizeof read_only) == 0 ||
+           file_error(err, errno, target);
+}
+
+/* Writing to a device goes on; a file among them, or a setting of the kernel, would stay. */
+bool overlay_share(Overlay *overlay, Str point, Error *err)
+{
+    const char *target = overlay_inside(overlay, point);
     struct stat info;
     if (stat(target, &info) != 0) {
         return true;
     }
-    bool mounted =
-        treatment == TREAT_RENEW
-            ? mount("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0
-            : mount(arena_copy_c(arena, point), target, NULL, MS_BIND | MS_REC, NULL) == 0;
-    return (mounted &&
-            mount_setattr(AT_FDCWD, target, AT_RECURSIVE, &read_only, sizeof read_only) == 0) ||
-           file_error(err, errno, target);
+    if (mount(arena_copy_c(overlay->arena, point), target, NULL, MS_BIND | MS_REC, NULL) != 0) {
+        return file_error(err, errno, target);
+    }
+    return make_read_only(target, err);
+}
+
+bool overlay_renew(Overlay *overlay, Str point, const char *type, Error *err)
+{
+    const char *target = overlay_inside(overlay, point);
+    struct stat info;
+    if (stat(target, &info) != 0) {
+        return true;
+    }
+    if (mount(type, target, type, MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0) {
+        return file_error(err, errno, target);
+    }
+    return make_read_only(target, err);
 }
 
 /* Memory that programs share by name lies among the devices. */
-static bool replace_shared_memory(Arena *arena, const char *inside, Error *err)
+static bool replace_shared_memory(const Overlay *overlay, Error *err)
 {
-    const char *target = arena_format(arena, "%s/dev/shm", inside).data;
+    const char *target = overlay_inside(overlay, STR("/dev/shm"));
     struct stat info;
     return stat(target, &info) != 0 || mount("eden-try", target, "tmpfs", 0, "mode=1777") == 0 ||
            file_error(err, errno, target);
 }
 
-static bool is_below(Str path, Str folder)
+static bool mount_one(Overlay *overlay, const OverlayMount *entry, Str *shared, Error *err)
 {
-    return str_eq(path, folder) ||
-           (str_starts(path, folder) && path.len > folder.len && path.data[folder.len] == '/');
+    struct stat info;
+    switch (treatment_of(entry)) {
+    case TREAT_SHARE: *shared = entry->point; return overlay_share(overlay, entry->point, err);
+    case TREAT_RENEW:
+        *shared = str_eq_c(entry->type, "proc") ? entry->point : *shared;
+        return overlay_renew(overlay, entry->point, arena_copy_c(overlay->arena, entry->type), err);
+    case TREAT_COVER:
+        return stat(arena_copy_c(overlay->arena, entry->point), &info) != 0 ||
+               !S_ISDIR(info.st_mode) || overlay_cover(overlay, entry->point, err);
+    case TREAT_HIDE: break;
+    }
+    return true;
 }
 
-static bool mount_all(Overlay *overlay, const char *folder, const char *inside, Error *err)
+static bool mount_all(Overlay *overlay, Error *err)
 {
-    Mounts mounts = { 0 };
-    if (!read_mounts(overlay->arena, &mounts, err) ||
-        !cover(overlay, folder, inside, STR("/"), err)) {
+    if (!overlay_cover(overlay, STR("/"), err)) {
         return false;
     }
     Str shared = STR_EMPTY; /* what lies below it came with it */
-    for (uint32_t i = 0; i < mounts.len; i++) {
-        Mount *entry = &mounts.items[i];
-        if (str_eq_c(entry->point, "/") || is_below(entry->point, str_from_c(folder)) ||
-            (shared.len > 0 && is_below(entry->point, shared))) {
+    for (uint32_t i = 0; i < overlay->mounts.len; i++) {
+        const OverlayMount *entry = &overlay->mounts.items[i];
+        if (str_eq_c(entry->point, "/") ||
+            overlay_is_below(entry->point, str_from_c(overlay->folder)) ||
+            (shared.len > 0 && overlay_is_below(entry->point, shared))) {
             continue;
         }
-        Treatment treatment = treatment_of(entry);
-        if (treatment == TREAT_SHARE || treatment == TREAT_RENEW) {
-            shared = entry->point;
-            if (!share(overlay->arena, inside, entry->point, treatment, err)) {
-                return false;
-            }
-        } else if (treatment == TREAT_COVER) {
-            struct stat info;
-            const char *point = arena_copy_c(overlay->arena, entry->point);
-            if (stat(point, &info) == 0 && S_ISDIR(info.st_mode) &&
-                !cover(overlay, folder, inside, entry->point, err)) {
-                return false;
+        if (!mount_one(overlay, entry, &shared, err)) {
+            return false;
+        }
+    }
+    return replace_shared_memory(overlay, err);
+}
+
+/* With the directories above it. */
+static bool make_path(const Overlay *overlay, const char *path, Error *err)
+{
+    for (size_t end = strlen(overlay->inside) + 1, len = strlen(path); end <= len; end++) {
+        if (end == len || path[end] == '/') {
+            const char *part = arena_copy_c(overlay->arena, str_from(path, end));
+            if (mkdir(part, 0755) != 0 && errno != EEXIST) {
+                return file_error(err, errno, part);
             }
         }
     }
-    return replace_shared_memory(overlay->arena, inside, err);
+    return true;
+}
+
+static bool put_place(const Overlay *overlay, const OverlayPlace *place, Error *err)
+{
+    const char *target = overlay_inside(overlay, str_from_c(place->path));
+    if (!make_path(overlay, target, err)) {
+        return false;
+    }
+    int result = place->outside == NULL ? mount("eden-try", target, "tmpfs", 0, "mode=0755")
+                                        : mount(place->outside, target, NULL, MS_BIND, NULL);
+    return result == 0 || file_error(err, errno, target);
 }
 
 static void raise_loopback(void)
@@ -253,36 +311,66 @@ static void raise_loopback(void)
     }
 }
 
+/* What is outside is not even mounted any more afterwards. Relative paths mean what they meant. */
+static bool go_inside(const Overlay *overlay, Error *err)
+{
+    char *here = getcwd(NULL, 0);
+    bool moved = chdir(overlay->inside) == 0 && syscall(SYS_pivot_root, ".", ".") == 0 &&
+                 umount2(".", MNT_DETACH) == 0 && chdir("/") == 0;
+    int number = errno;
+    if (moved && here != NULL) {
+        (void)!chdir(here);
+    }
+    free(here);
+    return moved || file_error(err, number, overlay->inside);
+}
+
+/* Root of the machine has all users. */
+static bool has_all_users(void)
+{
+    FILE *file = fopen("/proc/self/uid_map", "re");
+    unsigned long inside = 1, outside = 1, count = 0;
+    bool ok = file == NULL || (fscanf(file, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
+                               inside == 0 && outside == 0 && count >= UINT32_MAX);
+    if (file != NULL) {
+        fclose(file);
+    }
+    return ok;
+}
+
 bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out, Error *err)
 {
-    if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
-                (settings->network ? 0 : CLONE_NEWNET)) != 0) {
+    if (!settings->is_apart && unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
+                                       (settings->network ? 0 : CLONE_NEWNET)) != 0) {
         return file_error(err, errno, "a namespace for the try");
     }
     Overlay *overlay = ARENA_NEW(arena, Overlay);
     overlay->arena = arena;
-    const char *inside = arena_format(arena, "%s/inside", settings->folder).data;
+    overlay->folder = settings->folder;
+    overlay->inside = arena_format(arena, "%s/inside", settings->folder).data;
+    overlay->is_user = !has_all_users();
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("eden-try", settings->folder, "tmpfs", 0, "mode=0755") != 0 ||
-        mkdir(inside, 0755) != 0) {
+        mkdir(overlay->inside, 0755) != 0) {
         return file_error(err, errno, settings->folder);
     }
-    if (!mount_all(overlay, settings->folder, inside, err)) {
+    if (!read_mounts(arena, &overlay->mounts, err) ||
+        !(overlay->is_user ? overlay_mount_as_user(overlay, err) : mount_all(overlay, err))) {
         return false;
     }
-    /* Relative paths mean what they meant outside. */
-    char *here = getcwd(NULL, 0);
-    bool moved = chroot(inside) == 0 && chdir(here == NULL ? "/" : here) == 0;
-    int number = errno;
-    free(here);
-    if (!moved) {
-        return file_error(err, number, inside);
+    for (uint32_t i = 0; i < settings->place_count; i++) {
+        if (!put_place(overlay, &settings->places[i], err)) {
+            return false;
+        }
     }
-    if (!settings->network) {
+    if (!go_inside(overlay, err)) {
+        return false;
+    }
+    if (settings->is_apart || !settings->network) {
         raise_loopback();
     }
     *out = overlay;
-    return kernel_guard_raise(settings->network, err);
+    return kernel_guard_raise(settings->network && !settings->is_apart, err);
 }
 
 /* --- What came of it ------------------------------------------------------------------------- */
@@ -429,7 +517,7 @@ bool overlay_changes(Overlay *overlay, Arena *arena, OverlayChanges *out, Error 
     *out = (OverlayChanges){ 0 };
     Walk walk = { arena, out, err };
     for (uint32_t i = 0; i < overlay->covers.len; i++) {
-        const Cover *covered = &overlay->covers.items[i];
+        const OverlayCover *covered = &overlay->covers.items[i];
         int upper = openat(covered->upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (upper < 0) {
             return tell_unreadable(&walk, errno);

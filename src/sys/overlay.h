@@ -8,16 +8,28 @@
  * Each file system of the disk (and each tmpfs) below / gets an overlay of its own, so that what is
  * mounted apart is covered as well; kernel file systems (proc, sys, dev) can be read, and devices
  * used, but what everybody shares of the kernel cannot be changed (kernel_guard.h). It all ends with
- * the process. Needs the rights of root. */
+ * the process. Needs the rights of root; those of a user namespace are enough for a copy in which
+ * files belong to nobody that cannot be changed outside, and /etc and /run are new ones
+ * (overlay_user.c). */
 #pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
 
+/* A directory that is another one inside, and made when there is none. */
+typedef struct OverlayPlace {
+    const char *path;
+    const char
+        *outside; /* the directory that it is, and what is written there stays; NULL: a new one */
+} OverlayPlace;
+
 typedef struct OverlaySettings {
     const char *folder; /* an empty directory outside, for mounts that only this process sees */
     bool network;       /* keep the network, as it is; else only a loopback of its own */
+    bool is_apart;      /* it has namespaces of its own already, also of the network */
+    const OverlayPlace *places;
+    uint32_t place_count;
 } OverlaySettings;
 
 typedef struct Overlay Overlay;

@@ -116,6 +116,10 @@ def backs_up(command):
     return command.startswith("eden backup")
 
 
+def is_cluster(command):
+    return command.startswith("eden dev")  # test_dev.py has these
+
+
 @pytest.mark.parametrize("command", filter(lambda each: backs_up(each.values[0]), examples()))
 def test_the_example_of_a_backup_works(cluster, command):
     cluster.start()
@@ -190,7 +194,8 @@ def test_the_example_of_a_daemon_works(cluster, command):
 
 
 @pytest.mark.parametrize("command", filter(
-    lambda each: not any(has(each.values[0]) for has in (stays, joins, backs_up)), examples()))
+    lambda each: not any(has(each.values[0]) for has in (stays, joins, backs_up, is_cluster)),
+    examples()))
 def test_the_example_works(eden_path, tmp_path, command, request):
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,447 @@
+/* eden dev: a cluster on this machine, to throw away. */
+#include <stdlib.h>
+
+#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
+#include "cli/output.h"
+#include "dev/dev_cluster.h"
+#include "dev/dev_place.h"
+#include "dev/dev_plan.h"
+#include "lang/json.h"
+#include "sys/child.h"
+#include "sys/clock.h"
+#include "sys/process.h"
+#include "sys/twin.h"
+
+enum {
+    COMMAND_MS = 30 * 1000, /* for each question to the server */
+    ANSWER_MAX = 1 << 20    /* bytes of what it answers */
+};
+
+typedef struct Work {
+    Invocation *invocation;
+    DevCluster *cluster;
+    uint32_t nodes;
+    int64_t started_us;
+    Str ca_pin;
+    Value card;
+} Work;
+
+static int fail(Invocation *invocation, const Error *err)
+{
+    return daemon_command_fail(invocation, "E0890", err);
+}
+
+/* How far it is; for people, so not beside JSON. */
+PRINTF_LIKE(2, 3) static void tell_stage(const Work *work, const char *format, ...)
+{
+    if (invocation_wants_json(work->invocation)) {
+        return;
+    }
+    AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
+    va_list arguments;
+    va_start(arguments, format);
+    buf_put_format_v(&line, format, arguments);
+    va_end(arguments);
+    stream_put_format(work->invocation->err, "  %5.2f s  %s\n",
+                      (double)(clock_monotonic_us() - work->started_us) / 1e6, buf_c(&line));
+    (void)stream_flush(work->invocation->err);
+}
+
+/* --- Asking the server ----------------------------------------------------------------------- */
+
+/* By the commands that users have; `take` may end them early. */
+static bool ask(const Work *work, const char *const *words, ProcessTake take, void *context,
+                Str *answer, Error *err)
+{
+    const char *argv[16] = { CHILD_SAME_PROGRAM };
+    uint32_t count = 1;
+    for (; words[count - 1] != NULL; count++) {
+        argv[count] = words[count - 1];
+    }
+    argv[count++] = "--run-dir";
+    argv[count++] = dev_cluster_run_dir(work->cluster);
+    argv[count] = NULL;
+    ProcessSpec spec = { .argv = argv,
+                         .timeout_ms = COMMAND_MS,
+                         .output_max = ANSWER_MAX,
+                         .take = take,
+                         .take_context = context };
+    ProcessResult result;
+    if (!process_run(work->invocation->arena, &spec, &result, err)) {
+        return false;
+    }
+    *answer = result.out;
+    if (result.ending == PROCESS_REFUSED ||
+        (result.ending == PROCESS_EXITED && result.exit_code == 0)) {
+        return true;
+    }
+    process_failure(work->invocation->arena, &result, COMMAND_MS, err);
+    return error_wrap(err, "eden %s", words[0]);
+}
+
+static bool make_token(Work *work, Str *token, Error *err)
+{
+    Arena *arena = work->invocation->arena;
+    const char *uses = arena_format(arena, "%u", work->nodes > 1 ? work->nodes - 1 : 1).data;
+    const char *const words[] = { "tokens", "create", "--uses", uses, "-o", "json", NULL };
+    Str answer;
+    Value made;
+    if (!ask(work, words, NULL, NULL, &answer, err) ||
+        !json_parse_text(arena, answer, NULL, &made, err)) {
+        return false;
+    }
+    *token = cluster_text(made, "token");
+    work->ca_pin = cluster_text(made, "ca_pin");
+    return (token->len > 0 && work->ca_pin.len > 0) ||
+           error_set(err, ERROR_INVALID, "'eden tokens create' has made none");
+}
+
+/* A line per change of facts; those of a node may come more than once. */
+typedef struct FactsSeen {
+    Arena *arena;
+    Buf text;
+    bool of[DEV_NODES_MAX];
+    uint32_t nodes;
+} FactsSeen;
+
+static bool see_all(const FactsSeen *seen)
+{
+    for (uint32_t i = 0; i < seen->nodes; i++) {
+        if (!seen->of[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void see_line(FactsSeen *seen, Str line)
+{
+    Value change;
+    Error err;
+    if (!json_parse_text(seen->arena, line, NULL, &change, &err)) {
+        return;
+    }
+    Str key = cluster_text(change, "key");
+    for (uint32_t i = 0; i < seen->nodes; i++) {
+        Str end = arena_format(seen->arena, "/facts/%s", dev_node_name(seen->arena, i));
+        seen->of[i] = seen->of[i] || str_ends(key, end);
+    }
+}
+
+/* False when all have come. */
+static bool see(void *context, Str piece)
+{
+    FactsSeen *seen = context;
+    buf_put(&seen->text, piece);
+    Str rest = buf_str(&seen->text);
+    for (size_t end; (end = str_find(rest, STR("\n"), 0)) != STR_NOT_FOUND;) {
+        see_line(seen, str_slice(rest, 0, end));
+        rest = str_from_offset(rest, end + 1);
+    }
+    Buf left = buf_make_in(seen->arena, BUF_UNLIMITED);
+    buf_put(&left, rest);
+    seen->text = left;
+    return !see_all(seen);
+}
+
+static bool wait_facts(const Work *work, Error *err)
+{
+    static const char *const words[] = { "watch", "/eden/facts/", "--prefix", "--from",
+                                         "1",     "-o",           "json",     NULL };
+    Arena *arena = work->invocation->arena;
+    FactsSeen seen = { .arena = arena,
+                       .text = buf_make_in(arena, BUF_UNLIMITED),
+                       .nodes = work->nodes };
+    Str answer;
+    return ask(work, words, see, &seen, &answer, err);
+}
+
+/* --- Starting -------------------------------------------------------------------------------- */
+
+static bool start(Work *work, Error *err)
+{
+    DevCluster *cluster = work->cluster;
+    Str token;
+    if (!dev_cluster_wait_server(cluster, err)) {
+        return false;
+    }
+    tell_stage(work, "%s runs the server", dev_node_name(work->invocation->arena, 0));
+    if (!make_token(work, &token, err)) {
+        return false;
+    }
+    dev_cluster_join(cluster, token, work->ca_pin);
+    if (!dev_cluster_wait_nodes(cluster, err)) {
+        return false;
+    }
+    if (work->nodes > 1) {
+        tell_stage(work, "%u more have joined", work->nodes - 1);
+    }
+    if (!wait_facts(work, err)) {
+        return false;
+    }
+    tell_stage(work, "all have told what they are");
+    return dev_cluster_tell(cluster, work->ca_pin, &work->card, err);
+}
+
+static void tell_lost(void *context, const char *node)
+{
+    const Work *work = context;
+    stream_put_format(work->invocation->err, "%s has ended, the others go on\n", node);
+    (void)stream_flush(work->invocation->err);
+}
+
+/* --- What is told ---------------------------------------------------------------------------- */
+
+static void print_ready(const Work *work)
+{
+    static const char *const words[] = { "nodes", "list", NULL };
+    Stream *out = work->invocation->out;
+    const char *run_dir = dev_cluster_run_dir(work->cluster);
+    Str table;
+    Error err;
+    stream_put_format(out, "\n");
+    if (ask(work, words, NULL, NULL, &table, &err)) {
+        stream_put(out, table);
+    }
+    stream_put_format(out,
+                      "\n"
+                      "  open         %" STR_FMT "/\n"
+                      "  CA           %" STR_FMT "\n"
+                      "  commands     with --run-dir %s\n"
+                      "  logs         %" STR_FMT "/node1/log, ...\n\n"
+                      "Try, in another terminal:\n"
+                      "  eden facts --node node1 --run-dir %s\n"
+                      "  eden doctor --run-dir %s\n"
+                      "  eden dev --in node%u -- eden apply SITE\n\n"
+                      "Ctrl-C ends it, and nothing stays.\n",
+                      STR_ARG(cluster_text(work->card, "api")), STR_ARG(work->ca_pin), run_dir,
+                      STR_ARG(cluster_text(work->card, "directory")), run_dir, run_dir,
+                      work->nodes);
+}
+
+/* What the command of a user finds the cluster by. */
+static const char *const *variables(const Work *work)
+{
+    Arena *arena = work->invocation->arena;
+    const char **made = ARENA_ARRAY(arena, const char *, 5);
+    made[0] =
+        arena_format(arena, "EDEN_DEV=%" STR_FMT, STR_ARG(cluster_text(work->card, "directory")))
+            .data;
+    made[1] = arena_format(arena, "EDEN_RUN_DIR=%s", dev_cluster_run_dir(work->cluster)).data;
+    made[2] =
+        arena_format(arena, "EDEN_API=%" STR_FMT, STR_ARG(cluster_text(work->card, "api"))).data;
+    made[3] = arena_format(arena, "EDEN_CA_PIN=%" STR_FMT, STR_ARG(work->ca_pin)).data;
+    made[4] = NULL;
+    return made;
+}
+
+static const char *const *command_words(const Invocation *invocation)
+{
+    const char **words = ARENA_ARRAY(invocation->arena, const char *, invocation->arg_count + 1);
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
+        words[i] = invocation->args[i];
+    }
+    words[invocation->arg_count] = NULL;
+    return words;
+}
+
+static int use(const Work *work)
+{
+    Invocation *invocation = work->invocation;
+    int code = EXIT_OK;
+    Error err;
+    if (invocation->arg_count > 0) {
+        return dev_cluster_run(work->cluster, command_words(invocation), variables(work), &code,
+                               &err)
+                   ? code
+                   : fail(invocation, &err);
+    }
+    if (invocation_wants_json(invocation)) {
+        Inputs inputs;
+        inputs_init(&inputs, invocation->arena);
+        (void)output_value(&inputs, invocation, OUTPUT_LINE, work->card);
+    } else {
+        print_ready(work);
+    }
+    (void)stream_flush(invocation->out);
+    return dev_cluster_stay(work->cluster, &err) ? EXIT_OK : fail(invocation, &err);
+}
+
+static int start_and_use(Work *work, const DevOptions *options)
+{
+    Error err;
+    if (!dev_cluster_open(work->invocation->arena, options, &work->cluster, &err)) {
+        return fail(work->invocation, &err);
+    }
+    int code;
+    if (start(work, &err)) {
+        code = use(work);
+    } else if (dev_cluster_is_asked_to_end(work->cluster)) {
+        code = EXIT_INTERRUPTED;
+    } else {
+        code = fail(work->invocation, &err);
+    }
+    dev_cluster_close(work->cluster);
+    tell_stage(work, "all of it is gone");
+    return code;
+}
+
+/* --- Inside of a node ------------------------------------------------------------------------ */
+
+typedef struct Inside {
+    Loop *loop;
+    bool has_ended;
+    ChildEnd end;
+} Inside;
+
+static void inside_ended(void *context, ChildEnd end)
+{
+    Inside *inside = context;
+    inside->has_ended = true;
+    inside->end = end;
+    loop_stop(inside->loop);
+}
+
+static bool find_node(const Invocation *invocation, const char *name, pid_t *process, Error *err)
+{
+    const char *folder = invocation_text(invocation, "directory");
+    Value card;
+    if (folder == NULL) {
+        folder = getenv("EDEN_DEV");
+    }
+    if (!dev_place_find(invocation->arena, folder, &card, err)) {
+        return false;
+    }
+    const List *nodes = cluster_list(card, "nodes");
+    for (uint32_t i = 0; i < nodes->len; i++) {
+        if (str_eq_c(cluster_text(nodes->items[i], "name"), name)) {
+            *process = (pid_t)cluster_int(nodes->items[i], "process");
+            return true;
+        }
+    }
+    return error_set(err, ERROR_NOT_FOUND, "there is no node '%s'", name);
+}
+
+static int run_inside(Invocation *invocation, const char *node)
+{
+    pid_t process = 0;
+    Error err;
+    if (invocation->arg_count == 0) {
+        return usage_error(invocation, "--in needs a command to run there, behind '--'");
+    }
+    if (!find_node(invocation, node, &process, &err) || !twin_enter(process, &err)) {
+        return fail(invocation, &err);
+    }
+    Inside inside = { .loop = loop_new() };
+    Child *child;
+    ChildOptions options = { .loop = inside.loop,
+                             .program = invocation->args[0],
+                             .argv = command_words(invocation),
+                             .is_foreground = true,
+                             .ended = inside_ended,
+                             .context = &inside };
+    if (!child_start(&options, &child, &err)) {
+        loop_free(inside.loop);
+        return fail(invocation, &err);
+    }
+    while (!inside.has_ended) {
+        loop_run(inside.loop);
+    }
+    child_free(child);
+    loop_free(inside.loop);
+    return inside.end.by_signal ? 128 + inside.end.number : inside.end.number;
+}
+
+/* --- The command ----------------------------------------------------------------------------- */
+
+static bool read_number(Invocation *invocation, const char *option, uint64_t from, uint64_t to,
+                        uint64_t *out)
+{
+    const char *text = invocation_text(invocation, option);
+    if (!str_to_u64(str_from_c(text), out) || *out < from || *out > to) {
+        usage_error(invocation, "--%s takes a number from %llu to %llu, not '%s'", option,
+                    (unsigned long long)from, (unsigned long long)to, text);
+        return false;
+    }
+    return true;
+}
+
+static int dev_run(Invocation *invocation)
+{
+    const char *node = invocation_text(invocation, "in");
+    uint64_t nodes, port = DEV_API_PORT;
+    if (node != NULL) {
+        return run_inside(invocation, node);
+    }
+    if (!read_number(invocation, "nodes", 1, DEV_NODES_MAX, &nodes) ||
+        (invocation_text(invocation, "port") != NULL &&
+         !read_number(invocation, "port", 0, UINT16_MAX, &port))) {
+        return EXIT_USAGE;
+    }
+    Work work = { .invocation = invocation,
+                  .nodes = (uint32_t)nodes,
+                  .started_us = clock_monotonic_us() };
+    DevOptions options = { .nodes = work.nodes,
+                           .port = (uint16_t)port,
+                           .is_port_fixed = invocation_text(invocation, "port") != NULL,
+                           .lost = tell_lost,
+                           .context = &work };
+    return start_and_use(&work, &options);
+}
+
+static const Option options[] = {
+    { .name = "nodes",
+      .letter = 'n',
+      .argument = "NUMBER",
+      .fallback = "3",
+      .help = "how many machines it has; the first runs the server" },
+    { .name = "port",
+      .argument = "PORT",
+      .help = "where to reach the API, on 127.0.0.1; else 1338, or any other when that is taken" },
+    { .name = "in",
+      .argument = "NODE",
+      .help = "run the command inside of this node, of a cluster that runs already" },
+    { .name = "directory",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .help = "for --in: of which cluster; else $EDEN_DEV, or the only one" },
+    OUTPUT_OPTION("text|json", "text", "how to tell that it is ready; json is one line"),
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden dev --nodes 5", "until Ctrl-C" },
+    { "eden dev --in node2 -- eden apply examples/shop", "meanwhile: a site, on one of its nodes" },
+    { "eden dev -- sh -c 'eden nodes list --run-dir \"$EDEN_RUN_DIR\"'",
+      "as long as a command runs, which finds it by its environment" },
+    { 0 },
+};
+
+const Command command_dev = {
+    .name = "dev",
+    .group = GROUP_CLUSTER,
+    .args = "[COMMAND...]",
+    .args_max = UINT32_MAX,
+    .help = "Run a cluster on this machine, to throw away.",
+    .text =
+        "Starts a server and agents, each in a copy of this machine with its own files, "
+        "processes,\n"
+        "name and address. Whatever is done inside stays inside: the machine itself is not\n"
+        "touched, nor is any network. Ctrl-C ends it, and all of it is gone; the same when it is\n"
+        "killed, but for a folder below /tmp that the next one removes.\n"
+        "\n"
+        "Copies are overlays: what is installed here is there too, and what they change is kept "
+        "in\n"
+        "memory. Devices and the kernel are shared, so modules, clock and swap cannot be\n"
+        "changed. Without the rights of root it takes user namespaces; then a node has no other\n"
+        "users than root, and can change /etc, /var and what is new, but not what is installed.\n"
+        "\n"
+        "COMMAND, behind '--', runs once the cluster is ready, on this machine; it ends with it,\n"
+        "and the exit code is the command's. It finds the cluster by $EDEN_RUN_DIR, for "
+        "--run-dir,\n"
+        "$EDEN_API, $EDEN_CA_PIN and $EDEN_DEV.",
+    .options = options,
+    .examples = examples,
+    .run = dev_run,
+};

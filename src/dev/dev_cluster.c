@@ -1,0 +1,315 @@
+#include "dev/dev_cluster.h"
+
+#include "dev/dev_hub.h"
+#include "dev/dev_place.h"
+#include "dev/dev_plan.h"
+#include "dev/dev_talk.h"
+#include "sys/child.h"
+#include "sys/daemon.h"
+#include "sys/file.h"
+#include "sys/offshoot.h"
+#include "sys/privilege.h"
+#include "sys/process.h"
+
+enum {
+    START_MS = 60 * 1000,
+    LOG_MAX = 1 << 20, /* bytes of a node's log */
+    LOG_TAIL = 2000
+};
+
+typedef struct Node {
+    int64_t process;
+    bool is_live; /* has a session */
+    bool has_ended;
+} Node;
+
+struct DevCluster {
+    Arena *arena;
+    DevOptions options;
+    DevPlace place;
+    DevHub hub;
+    pid_t hub_process;
+    Loop *loop;
+    Daemon *signals;
+    DevTalk *talk;
+    LoopTimer limit;
+    uint16_t port; /* 0: not known yet */
+    int64_t processes[DEV_NODES_MAX];
+    Node nodes[DEV_NODES_MAX];
+    bool is_ready; /* nodes may end from now on */
+    bool is_asked_to_end;
+    bool has_failed;
+    Error failure;
+    Child *child;
+    bool child_has_ended;
+    ChildEnd child_end;
+};
+
+/* --- What the hub says ----------------------------------------------------------------------- */
+
+static void fail(DevCluster *cluster, ErrorKind kind, Str text)
+{
+    if (!cluster->has_failed) {
+        cluster->has_failed = true;
+        error_set(&cluster->failure, kind, "%" STR_FMT, STR_ARG(text));
+    }
+    loop_stop(cluster->loop);
+}
+
+/* What it said last, for people. */
+static Str log_words(const DevCluster *cluster, uint32_t node)
+{
+    Arena *arena = cluster->arena;
+    const char *own = dev_node_folder(arena, cluster->place.folder, node);
+    Str text;
+    Error err;
+    if (!file_read(arena, arena_format(arena, "%s/log", own).data, LOG_MAX, &text, &err)) {
+        return STR_EMPTY;
+    }
+    return process_words(arena,
+                         text.len > LOG_TAIL ? str_from_offset(text, text.len - LOG_TAIL) : text);
+}
+
+static void node_ended(DevCluster *cluster, uint32_t number)
+{
+    Node *node = &cluster->nodes[number];
+    const char *name = dev_node_name(cluster->arena, number);
+    node->has_ended = true;
+    if (!cluster->is_ready || number == 0) {
+        fail(cluster, ERROR_UNAVAILABLE,
+             arena_format(cluster->arena, "%s has ended: %" STR_FMT, name,
+                          STR_ARG(log_words(cluster, number))));
+    } else if (cluster->options.lost != NULL) {
+        cluster->options.lost(cluster->options.context, name);
+    }
+}
+
+/* "STATUS=node 'node1' of 'dev': session with node1 (...)". */
+static void node_told(DevCluster *cluster, uint32_t number, Str note)
+{
+    if (str_find(note, STR("session with "), 0) != STR_NOT_FOUND) {
+        cluster->nodes[number].is_live = true;
+        loop_stop(cluster->loop);
+    }
+}
+
+static bool take_number(Str *rest, uint64_t max, uint64_t *out)
+{
+    Str word;
+    return str_split_next(rest, ' ', &word) && str_to_u64(word, out) && *out < max;
+}
+
+static void hub_says(void *context, Str line)
+{
+    DevCluster *cluster = context;
+    Str rest = line, verb;
+    uint64_t number, value;
+    if (!str_split_next(&rest, ' ', &verb)) {
+        return;
+    }
+    if (str_eq_c(verb, DEV_FAILED) && take_number(&rest, ERROR_BUG + 1, &value)) {
+        fail(cluster, (ErrorKind)value, rest);
+    } else if (str_eq_c(verb, "port") && take_number(&rest, UINT16_MAX + 1ULL, &value)) {
+        cluster->port = (uint16_t)value;
+    } else if (!take_number(&rest, cluster->options.nodes, &number)) {
+        return;
+    } else if (str_eq_c(verb, "node") && take_number(&rest, INT32_MAX, &value)) {
+        cluster->processes[number] = (int64_t)value;
+    } else if (str_eq_c(verb, "note")) {
+        node_told(cluster, (uint32_t)number, rest);
+    } else if (str_eq_c(verb, "ended")) {
+        node_ended(cluster, (uint32_t)number);
+    }
+}
+
+static void hub_ended(void *context)
+{
+    fail(context, ERROR_UNAVAILABLE, STR("the process that keeps the nodes has ended"));
+}
+
+/* --- Opening and closing --------------------------------------------------------------------- */
+
+static void asked_to_end(void *context)
+{
+    DevCluster *cluster = context;
+    cluster->is_asked_to_end = true;
+    if (cluster->child != NULL) {
+        child_ask_to_end(cluster->child);
+    }
+    loop_stop(cluster->loop);
+}
+
+/* A command of the user's hears of it from the terminal, and decides for itself. */
+static void interrupted(void *context)
+{
+    DevCluster *cluster = context;
+    if (cluster->child == NULL) {
+        asked_to_end(cluster);
+    }
+}
+
+static void too_late(void *context)
+{
+    DevCluster *cluster = context;
+    for (uint32_t i = 0; i < cluster->options.nodes; i++) {
+        if (!cluster->nodes[i].is_live) {
+            fail(cluster, ERROR_TIMEOUT,
+                 arena_format(cluster->arena, "%s is not there after %d s: %" STR_FMT,
+                              dev_node_name(cluster->arena, i), START_MS / 1000,
+                              STR_ARG(log_words(cluster, i))));
+        }
+    }
+}
+
+bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out, Error *err)
+{
+    DevCluster *cluster = ARENA_NEW(arena, DevCluster);
+    int channel;
+    cluster->arena = arena;
+    cluster->options = *options;
+    if (!dev_place_make(arena, options->nodes, &cluster->place, err)) {
+        return false;
+    }
+    cluster->hub = (DevHub){ .folder = cluster->place.folder,
+                             .count = options->nodes,
+                             .port = options->port,
+                             .is_port_fixed = options->is_port_fixed,
+                             .is_root = privileges_are_root() };
+    OffshootOptions hub = { .run = dev_hub_run, .context = &cluster->hub };
+    if (!offshoot_start(&hub, &cluster->hub_process, &channel, err)) {
+        dev_place_remove(&cluster->place);
+        return false;
+    }
+    cluster->loop = loop_new();
+    cluster->signals = daemon_new(cluster->loop, &(DaemonEvents){ .stop = asked_to_end,
+                                                                  .interrupt = interrupted,
+                                                                  .reload = asked_to_end,
+                                                                  .context = cluster });
+    DevTalkOptions talk = {
+        .loop = cluster->loop, .line = hub_says, .ended = hub_ended, .context = cluster
+    };
+    cluster->talk = dev_talk_open(&talk, channel);
+    loop_timer_init(&cluster->limit, cluster->loop, too_late, cluster);
+    loop_timer_start(&cluster->limit, START_MS);
+    *out = cluster;
+    return true;
+}
+
+/* The end of the channel is what makes the hub end, after its nodes. */
+void dev_cluster_close(DevCluster *cluster)
+{
+    if (cluster == NULL) {
+        return;
+    }
+    child_free(cluster->child);
+    loop_timer_stop(&cluster->limit);
+    dev_talk_close(cluster->talk);
+    daemon_free(cluster->signals);
+    loop_free(cluster->loop);
+    offshoot_wait(cluster->hub_process);
+    dev_place_remove(&cluster->place);
+}
+
+/* --- Waiting --------------------------------------------------------------------------------- */
+
+static bool is_live(const DevCluster *cluster, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!cluster->nodes[i].is_live) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool tell_end(const DevCluster *cluster, Error *err)
+{
+    if (cluster->has_failed) {
+        *err = cluster->failure;
+        return false;
+    }
+    return error_set(err, ERROR_UNAVAILABLE, "it was asked to end");
+}
+
+static bool wait_live(DevCluster *cluster, uint32_t count, Error *err)
+{
+    while (!is_live(cluster, count) && !cluster->has_failed && !cluster->is_asked_to_end) {
+        loop_run(cluster->loop);
+    }
+    return (!cluster->has_failed && !cluster->is_asked_to_end) || tell_end(cluster, err);
+}
+
+bool dev_cluster_wait_server(DevCluster *cluster, Error *err)
+{
+    return wait_live(cluster, 1, err);
+}
+
+void dev_cluster_join(DevCluster *cluster, Str token, Str ca_pin)
+{
+    dev_talk_say(cluster->talk, "join %" STR_FMT " %" STR_FMT, STR_ARG(token), STR_ARG(ca_pin));
+}
+
+bool dev_cluster_wait_nodes(DevCluster *cluster, Error *err)
+{
+    return wait_live(cluster, cluster->options.nodes, err);
+}
+
+bool dev_cluster_is_asked_to_end(const DevCluster *cluster)
+{
+    return cluster->is_asked_to_end;
+}
+
+const char *dev_cluster_run_dir(const DevCluster *cluster)
+{
+    return dev_run_dir(cluster->arena, cluster->place.folder, 0);
+}
+
+bool dev_cluster_tell(DevCluster *cluster, Str ca_pin, Value *card, Error *err)
+{
+    DevCard known = { .folder = cluster->place.folder,
+                      .port = cluster->port,
+                      .count = cluster->options.nodes,
+                      .processes = cluster->processes,
+                      .ca_pin = ca_pin };
+    cluster->is_ready = true;
+    loop_timer_stop(&cluster->limit);
+    *card = dev_describe(cluster->arena, &known);
+    return dev_place_describe(&cluster->place, cluster->arena, *card, err);
+}
+
+bool dev_cluster_stay(DevCluster *cluster, Error *err)
+{
+    while (!cluster->has_failed && !cluster->is_asked_to_end) {
+        loop_run(cluster->loop);
+    }
+    return !cluster->has_failed || tell_end(cluster, err);
+}
+
+static void child_ended(void *context, ChildEnd end)
+{
+    DevCluster *cluster = context;
+    cluster->child_has_ended = true;
+    cluster->child_end = end;
+    loop_stop(cluster->loop);
+}
+
+bool dev_cluster_run(DevCluster *cluster, const char *const *argv, const char *const *variables,
+                     int *code, Error *err)
+{
+    ChildOptions options = { .loop = cluster->loop,
+                             .program = argv[0],
+                             .argv = argv,
+                             .is_foreground = true,
+                             .env = process_environment(cluster->arena, variables),
+                             .ended = child_ended,
+                             .context = cluster };
+    if (!child_start(&options, &cluster->child, err)) {
+        return false;
+    }
+    while (!cluster->child_has_ended && !cluster->has_failed) {
+        loop_run(cluster->loop);
+    }
+    ChildEnd end = cluster->child_end;
+    *code = end.by_signal ? 128 + end.number : end.number;
+    return cluster->child_has_ended || tell_end(cluster, err);
+}

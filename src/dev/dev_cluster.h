@@ -1,0 +1,52 @@
+/* A cluster to throw away, on this machine: a server and agents, each in a copy of the machine with
+ * namespaces of its own. It ends with the process that opened it, however that ends; then its folder
+ * is left, for the next one to remove.
+ *
+ * Blocking, with a loop of its own; the process must have no threads when it is opened. Each waiting
+ * function fails with ERROR_UNAVAILABLE when there is not going to be a cluster, with ERROR_TIMEOUT,
+ * and when the process was asked to end (SIGINT, SIGTERM), see dev_cluster_is_asked_to_end.
+ *
+ *     dev_cluster_open, dev_cluster_wait_server, make a token, dev_cluster_join,
+ *     dev_cluster_wait_nodes, dev_cluster_tell, dev_cluster_stay or _run, dev_cluster_close */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/own.h"
+#include "lang/value.h"
+
+typedef struct DevCluster DevCluster;
+
+typedef struct DevOptions {
+    uint32_t nodes;
+    uint16_t port;      /* of the API, on 127.0.0.1 */
+    bool is_port_fixed; /* else any other when it is taken */
+    /* A node has ended by itself while the cluster stayed; may be NULL. */
+    void (*lost)(void *context, const char *node);
+    void *context;
+} DevOptions;
+
+MUST_CHECK bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
+                                 Error *err);
+/* All of it is gone afterwards. NULL is fine. */
+void dev_cluster_close(DevCluster *cluster);
+DEFINE_AUTO(DevCluster, dev_cluster_close)
+
+MUST_CHECK bool dev_cluster_wait_server(DevCluster *cluster, Error *err);
+void dev_cluster_join(DevCluster *cluster, Str token, Str ca_pin);
+/* Until each has a session with the server. */
+MUST_CHECK bool dev_cluster_wait_nodes(DevCluster *cluster, Error *err);
+
+bool dev_cluster_is_asked_to_end(const DevCluster *cluster);
+
+/* Where the server listens for commands. */
+const char *dev_cluster_run_dir(const DevCluster *cluster);
+/* What it is (dev_describe), for others to find it by. */
+MUST_CHECK bool dev_cluster_tell(DevCluster *cluster, Str ca_pin, Value *card, Error *err);
+
+/* Until it is asked to end, which is true, or the server has ended. */
+MUST_CHECK bool dev_cluster_stay(DevCluster *cluster, Error *err);
+/* The same while a command runs for the user, which gets these variables besides. `*code` is its exit
+ * code. */
+MUST_CHECK bool dev_cluster_run(DevCluster *cluster, const char *const *argv,
+                                const char *const *variables, int *code, Error *err);

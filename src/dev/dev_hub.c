@@ -1,0 +1,164 @@
+#include "dev/dev_hub.h"
+
+#include "dev/dev_node.h"
+#include "dev/dev_plan.h"
+#include "dev/dev_talk.h"
+#include "net/relay.h"
+#include "sys/link.h"
+#include "sys/offshoot.h"
+
+#define BRIDGE "eden0"
+
+typedef struct Hub Hub;
+
+typedef struct Node {
+    Hub *hub;
+    DevNode settings; /* of its process */
+    pid_t process;    /* 0: none */
+    DevTalk *talk;
+} Node;
+
+struct Hub {
+    const DevHub *settings;
+    Arena arena;
+    Loop *loop;
+    Relay *relay;
+    DevTalk *owner;
+    Node *nodes;
+};
+
+/* --- Lines ----------------------------------------------------------------------------------- */
+
+static void node_says(void *context, Str line)
+{
+    const Node *node = context;
+    DevTalk *owner = node->hub->owner;
+    if (str_starts(line, STR(DEV_FAILED " "))) {
+        dev_talk_say(owner, "%" STR_FMT, STR_ARG(line));
+    } else {
+        dev_talk_say(owner, "note %u %" STR_FMT, node->settings.number, STR_ARG(line));
+    }
+}
+
+static void node_ended(void *context)
+{
+    const Node *node = context;
+    dev_talk_say(node->hub->owner, "ended %u", node->settings.number);
+}
+
+/* "join TOKEN PIN", for all that do not run the server. */
+static void owner_says(void *context, Str line)
+{
+    const Hub *hub = context;
+    for (uint32_t i = 1; i < hub->settings->count; i++) {
+        dev_talk_say(hub->nodes[i].talk, "%" STR_FMT, STR_ARG(line));
+    }
+}
+
+static void owner_ended(void *context)
+{
+    const Hub *hub = context;
+    loop_stop(hub->loop);
+}
+
+/* --- Starting -------------------------------------------------------------------------------- */
+
+/* Before it leaves the network of who wants to reach it. */
+static bool open_port(Hub *hub, Error *err)
+{
+    const DevHub *settings = hub->settings;
+    if (relay_open(hub->loop, settings->port, &hub->relay, err)) {
+        return true;
+    }
+    return !settings->is_port_fixed && err->kind == ERROR_CONFLICT &&
+           relay_open(hub->loop, 0, &hub->relay, err);
+}
+
+static bool make_network(Hub *hub, Error *err)
+{
+    Address server;
+    const char *text =
+        arena_format(&hub->arena, "%s:%u", dev_node_address(&hub->arena, 0), relay_port(hub->relay))
+            .data;
+    return (hub->settings->is_root || offshoot_become_root(err)) && offshoot_leave_network(err) &&
+           link_make_bridge(BRIDGE, err) &&
+           link_add_address(BRIDGE, dev_address(&hub->arena, DEV_HUB_ADDRESS), DEV_PREFIX, err) &&
+           link_raise(BRIDGE, err) && address_parse(str_from_c(text), 0, &server, err) &&
+           relay_start(hub->relay, &server, err);
+}
+
+static bool start_node(Hub *hub, uint32_t number, Error *err)
+{
+    Node *node = &hub->nodes[number];
+    int channel;
+    node->hub = hub;
+    node->settings = (DevNode){ .folder = hub->settings->folder,
+                                .number = number,
+                                .count = hub->settings->count,
+                                .port = relay_port(hub->relay) };
+    OffshootOptions options = { .is_apart = true, .run = dev_node_run, .context = &node->settings };
+    DevTalkOptions talk = {
+        .loop = hub->loop, .line = node_says, .ended = node_ended, .context = node
+    };
+    if (!offshoot_start(&options, &node->process, &channel, err)) {
+        return false;
+    }
+    node->talk = dev_talk_open(&talk, channel);
+    const char *cable = arena_format(&hub->arena, "eden%u", number + 1).data;
+    if (!link_make_cable(cable, BRIDGE, DEV_LINK, node->process, err)) {
+        return false;
+    }
+    dev_talk_say(hub->owner, "node %u %ld", number, (long)node->process);
+    dev_talk_say(node->talk, "go");
+    return true;
+}
+
+static bool start_nodes(Hub *hub, Error *err)
+{
+    for (uint32_t i = 0; i < hub->settings->count; i++) {
+        if (!start_node(hub, i, err)) {
+            return error_wrap(err, "%s", dev_node_name(&hub->arena, i));
+        }
+    }
+    return true;
+}
+
+static void end_nodes(Hub *hub)
+{
+    for (uint32_t i = 0; i < hub->settings->count; i++) {
+        if (hub->nodes[i].process != 0) {
+            dev_talk_close(hub->nodes[i].talk);
+            offshoot_end(hub->nodes[i].process);
+        }
+    }
+}
+
+static bool start(Hub *hub, Error *err)
+{
+    if (!open_port(hub, err) || !make_network(hub, err)) {
+        return false;
+    }
+    dev_talk_say(hub->owner, "port %u", relay_port(hub->relay));
+    return start_nodes(hub, err);
+}
+
+/* What is left goes with the process. */
+int dev_hub_run(void *context, int channel)
+{
+    Hub hub = { .settings = context };
+    Error err;
+    arena_init(&hub.arena, ARENA_UNLIMITED);
+    hub.loop = loop_new();
+    hub.nodes = ARENA_ARRAY(&hub.arena, Node, hub.settings->count);
+    DevTalkOptions talk = {
+        .loop = hub.loop, .line = owner_says, .ended = owner_ended, .context = &hub
+    };
+    hub.owner = dev_talk_open(&talk, channel);
+    bool ok = start(&hub, &err);
+    if (!ok) {
+        dev_talk_say(hub.owner, DEV_FAILED " %d %s", (int)err.kind, err.text);
+    }
+    loop_run(hub.loop); /* until its owner has heard enough */
+    end_nodes(&hub);
+    return ok ? 0 : 1;
+}

@@ -1,0 +1,14 @@
+/* One node of a cluster to throw away, in the offshoot that it is (sys/offshoot.h). For the files
+ * here alone. */
+#pragma once
+
+#include <stdint.h>
+
+typedef struct DevNode {
+    const char *folder; /* of the cluster */
+    uint32_t number, count;
+    uint16_t port;
+} DevNode;
+
+/* An OffshootRun; `context` is a DevNode. */
+int dev_node_run(void *context, int channel);

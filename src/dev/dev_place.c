@@ -1,0 +1,132 @@
+#include "dev/dev_place.h"
+
+#include "dev/dev_plan.h"
+#include "lang/json.h"
+#include "sys/temporary.h"
+
+#define PREFIX "eden-dev-"
+#define LOCK   "lock"
+#define CARD   "dev.json"
+
+enum {
+    PLACES_MAX = 256,
+    CARD_MAX = 256 * 1024, /* bytes */
+    TRIES = 8
+};
+
+/* Nobody lives there: whoever does holds the lock. One without a lock is just being made. */
+static void remove_left(Arena *arena, const char *folder)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
+    Str found;
+    Error err;
+    if (directory_open(folder, &directory, &err) && directory_has(&directory, LOCK) &&
+        !file_lock_is_held(&directory, LOCK) &&
+        file_lock_take(&directory, LOCK, STR_EMPTY, arena, &lock, &found, &err)) {
+        temporary_remove(folder);
+    }
+}
+
+static void remove_all_left(Arena *arena)
+{
+    const char *folders[PLACES_MAX];
+    uint32_t count = temporary_list(arena, PREFIX, folders, PLACES_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        remove_left(arena, folders[i]);
+    }
+}
+
+/* Another one may have taken it for left, between its making and its lock. */
+static bool make_one(Arena *arena, DevPlace *out, Error *err)
+{
+    for (uint32_t i = 0; i < TRIES; i++) {
+        AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+        Str found;
+        if (!temporary_make(arena, PREFIX, &out->folder, err)) {
+            return false;
+        }
+        if (directory_open(out->folder, &directory, err) &&
+            file_lock_take(&directory, LOCK, STR_EMPTY, arena, &out->lock, &found, err)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool make_node(Arena *arena, const char *folder, uint32_t node, Error *err)
+{
+    AUTO_CLEAR(Directory) run = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) space = { .descriptor = -1 };
+    const char *own = dev_node_folder(arena, folder, node);
+    return directory_make(dev_run_dir(arena, folder, node), &run, err) &&
+           directory_make(arena_format(arena, "%s/space", own).data, &space, err);
+}
+
+bool dev_place_make(Arena *arena, uint32_t nodes, DevPlace *out, Error *err)
+{
+    *out = (DevPlace){ .lock = { .descriptor = -1 } };
+    remove_all_left(arena);
+    if (!make_one(arena, out, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < nodes; i++) {
+        if (!make_node(arena, out->folder, i, err)) {
+            dev_place_remove(out);
+            return false;
+        }
+    }
+    return true;
+}
+
+void dev_place_remove(DevPlace *place)
+{
+    temporary_remove(place->folder);
+    file_lock_release(&place->lock);
+}
+
+bool dev_place_describe(const DevPlace *place, Arena *arena, Value card, Error *err)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    return json_print(&text, card, NULL, err) && directory_open(place->folder, &directory, err) &&
+           directory_write(&directory, CARD, buf_str(&text), false, err);
+}
+
+/* --- Others ---------------------------------------------------------------------------------- */
+
+static bool read_card(Arena *arena, const char *folder, Value *card, Error *err)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Str text;
+    if (!directory_open(folder, &directory, err)) {
+        return false;
+    }
+    if (!file_lock_is_held(&directory, LOCK)) {
+        return error_set(err, ERROR_NOT_FOUND, "no cluster runs in %s", folder);
+    }
+    return directory_read(&directory, arena, CARD, CARD_MAX, &text, err) &&
+           json_parse_text(arena, text, NULL, card, err);
+}
+
+bool dev_place_find(Arena *arena, const char *folder, Value *card, Error *err)
+{
+    if (folder != NULL) {
+        return read_card(arena, folder, card, err);
+    }
+    const char *folders[PLACES_MAX];
+    uint32_t found = 0, count = temporary_list(arena, PREFIX, folders, PLACES_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        Value other;
+        if (read_card(arena, folders[i], &other, err)) {
+            *card = other;
+            found++;
+        }
+    }
+    if (found > 1) {
+        return error_set(err, ERROR_CONFLICT,
+                         "%u clusters run here; --directory says which one is meant", found);
+    }
+    return found == 1 ||
+           error_set(err, ERROR_NOT_FOUND, "no cluster runs here; 'eden dev' starts one");
+}

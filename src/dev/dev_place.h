@@ -1,0 +1,23 @@
+/* The folder of a cluster to throw away: /tmp/eden-dev-..., for its owner alone. Who lives in it
+ * holds its lock, and says in it what others need to know. */
+#pragma once
+
+#include "lang/value.h"
+#include "sys/file_lock.h"
+
+typedef struct DevPlace {
+    const char *folder; /* in the arena */
+    FileLock lock;
+} DevPlace;
+
+/* A new one, with the directories of so many nodes. Folders of this user in which nobody lives any
+ * more, since they were killed, are removed before. */
+MUST_CHECK bool dev_place_make(Arena *arena, uint32_t nodes, DevPlace *out, Error *err);
+/* It is gone with all that is in it. */
+void dev_place_remove(DevPlace *place);
+/* What there is to know of it (dev_describe). */
+MUST_CHECK bool dev_place_describe(const DevPlace *place, Arena *arena, Value card, Error *err);
+
+/* What is known of the cluster in this folder, or of the only one when `folder` is NULL.
+ * ERROR_NOT_FOUND when there is none that is ready; ERROR_CONFLICT when there are several. */
+MUST_CHECK bool dev_place_find(Arena *arena, const char *folder, Value *card, Error *err);

@@ -1,0 +1,116 @@
+#include "dev/dev_plan.h"
+
+#include "base/buf.h"
+
+#define NETWORK "10.13.37"
+
+const char *dev_node_name(Arena *arena, uint32_t node)
+{
+    return arena_format(arena, "node%u", node + 1).data;
+}
+
+const char *dev_address(Arena *arena, uint32_t last)
+{
+    return arena_format(arena, NETWORK ".%u", last).data;
+}
+
+const char *dev_node_address(Arena *arena, uint32_t node)
+{
+    return dev_address(arena, node + 1);
+}
+
+Str dev_hosts(Arena *arena, uint32_t count)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put_c(&text, "127.0.0.1 localhost\n::1 localhost\n");
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_format(&text, "%s %s\n", dev_node_address(arena, i), dev_node_name(arena, i));
+    }
+    return buf_str(&text);
+}
+
+static const char *const *words_copy(Arena *arena, const char *const *words, size_t count)
+{
+    const char **copy = ARENA_ARRAY(arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = words[i];
+    }
+    copy[count] = NULL;
+    return copy;
+}
+
+/* The port is the same inside and outside, so that what the server says of itself holds for both. The
+ * first address is what it tells nodes. */
+const char *const *dev_init_words(Arena *arena, uint16_t port)
+{
+    const char *const words[] = {
+        "eden",      "init",
+        "--cluster", "dev",
+        "--name",    dev_node_name(arena, 0),
+        "--user",    "root",
+        "--address", dev_node_address(arena, 0),
+        "--address", "127.0.0.1",
+        "--address", "localhost",
+        "--address", dev_node_name(arena, 0),
+        "--rpc",     "0.0.0.0:1337",
+        "--api",     arena_format(arena, "0.0.0.0:%u", port).data,
+        "-o",        "json",
+    };
+    return words_copy(arena, words, COUNT_OF(words));
+}
+
+const char *const *dev_join_words(Arena *arena, uint16_t port, uint32_t node, const char *pin)
+{
+    const char *const words[] = {
+        "eden",       "join",
+        "--server",   arena_format(arena, "%s:%u", dev_node_address(arena, 0), port).data,
+        "--token",    "-",
+        "--ca-pin",   pin,
+        "--name",     dev_node_name(arena, node),
+        "--max-wait", "1m",
+        "-o",         "json",
+    };
+    return words_copy(arena, words, COUNT_OF(words));
+}
+
+const char *const *dev_agent_words(Arena *arena)
+{
+    const char *const words[] = { "eden", "agent" };
+    return words_copy(arena, words, COUNT_OF(words));
+}
+
+const char *dev_node_folder(Arena *arena, const char *folder, uint32_t node)
+{
+    return arena_format(arena, "%s/%s", folder, dev_node_name(arena, node)).data;
+}
+
+const char *dev_run_dir(Arena *arena, const char *folder, uint32_t node)
+{
+    return arena_format(arena, "%s/run", dev_node_folder(arena, folder, node)).data;
+}
+
+static void put_text(Arena *arena, Map *map, const char *key, const char *text)
+{
+    map_set_str(arena, map, str_from_c(key), value_string(str_from_c(text)));
+}
+
+Value dev_describe(Arena *arena, const DevCard *card)
+{
+    Map *map = map_new(arena, 8);
+    List *nodes = list_new(arena, card->count);
+    for (uint32_t i = 0; i < card->count; i++) {
+        Map *node = map_new(arena, 4);
+        put_text(arena, node, "name", dev_node_name(arena, i));
+        put_text(arena, node, "address", dev_node_address(arena, i));
+        put_text(arena, node, "run_dir", dev_run_dir(arena, card->folder, i));
+        map_set_str(arena, node, STR("process"), value_int(card->processes[i]));
+        list_push(arena, nodes, value_map(node));
+    }
+    put_text(arena, map, "format", "eden.dev/1");
+    put_text(arena, map, "directory", card->folder);
+    put_text(arena, map, "api", arena_format(arena, "https://127.0.0.1:%u", card->port).data);
+    put_text(arena, map, "run_dir", dev_run_dir(arena, card->folder, 0));
+    map_set_str(arena, map, STR("ca_pin"), value_string(card->ca_pin));
+    map_set_str(arena, map, STR("nodes"), value_list(nodes));
+    return value_map(map);
+}

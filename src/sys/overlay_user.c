@@ -1,0 +1,221 @@
+/* A copy of this machine for who is root in a user namespace only.
+ *
+ * The kernel lets such a process neither cover a directory in which something is mounted, nor change
+ * what belongs to users that the namespace has not: all of the machine's own files. So the root of
+ * the copy is a directory in memory, in which each directory is covered apart as far down as
+ * something is mounted in it; /etc is copied, so that its files are the copy's own; and elsewhere
+ * directories are made anew over those that they hide, so that at least new files can be made in
+ * them. What the user may not read is empty. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/file_error.h"
+#include "sys/overlay_inner.h"
+
+enum {
+    ENTRIES_MAX = 20000, /* of all that is copied or made anew */
+    DEPTH_MAX = 12,
+    FILE_MAX = 1 << 20 /* bytes; larger ones are left out */
+};
+
+typedef struct Copy {
+    uint32_t entries;
+    bool files; /* also what is no directory */
+} Copy;
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static void copy_link(int from, int to, const char *name)
+{
+    char target[1024];
+    ssize_t len = readlinkat(from, name, target, sizeof target - 1);
+    if (len > 0) {
+        target[len] = '\0';
+        (void)!symlinkat(target, to, name);
+    }
+}
+
+static void copy_file(int from, int to, const char *name, const struct stat *info)
+{
+    int source = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (source < 0) {
+        return; /* not for this user */
+    }
+    int made = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, info->st_mode & 0777);
+    if (made >= 0) {
+        while (sendfile(made, source, NULL, FILE_MAX) > 0) {
+        }
+        close(made);
+    }
+    close(source);
+}
+
+static void copy_folder(Copy *copy, int from, int to, uint32_t depth);
+
+static void copy_entry(Copy *copy, int from, int to, const char *name, uint32_t depth)
+{
+    struct stat info;
+    if (++copy->entries > ENTRIES_MAX || fstatat(from, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        return;
+    }
+    if (S_ISDIR(info.st_mode)) {
+        int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+        int next = depth < DEPTH_MAX ? openat(from, name, flags) : -1;
+        if (next < 0) {
+            return;
+        }
+        (void)!mkdirat(to, name, info.st_mode & 07777);
+        int made = openat(to, name, flags);
+        if (made >= 0) {
+            copy_folder(copy, next, made, depth + 1);
+            close(made);
+        }
+        close(next);
+    } else if (copy->files && S_ISLNK(info.st_mode)) {
+        copy_link(from, to, name);
+    } else if (copy->files && S_ISREG(info.st_mode) && info.st_size <= FILE_MAX) {
+        copy_file(from, to, name, &info);
+    }
+}
+
+/* As well as can be: what is missing is as if it were not for this user. */
+static void copy_folder(Copy *copy, int from, int to, uint32_t depth)
+{
+    int again = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = again < 0 ? NULL : fdopendir(again);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (!is_dots(entry->d_name)) {
+            copy_entry(copy, from, to, entry->d_name, depth);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+}
+
+static void copy_into(const char *from, int to, bool files)
+{
+    Copy copy = { .files = files };
+    int source = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (source >= 0) {
+        copy_folder(&copy, source, to, 0);
+        close(source);
+    }
+}
+
+static bool has_mount_below(const Overlay *overlay, Str point)
+{
+    for (uint32_t i = 0; i < overlay->mounts.len; i++) {
+        Str other = overlay->mounts.items[i].point;
+        if (overlay_is_below(other, point) && !str_eq(other, point) &&
+            !str_eq_c(other, overlay->folder)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A new directory of the copy, with all of /etc in it that can be read. */
+static bool copy_settings(const Overlay *overlay, Error *err)
+{
+    const char *target = overlay_inside(overlay, STR("/etc"));
+    int made = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (made < 0) {
+        return file_error(err, errno, target);
+    }
+    copy_into("/etc", made, true);
+    close(made);
+    return true;
+}
+
+static bool cover_apart(Overlay *overlay, Str point, Error *err)
+{
+    if (!overlay_cover(overlay, point, err)) {
+        return false;
+    }
+    /* /usr has many directories, and nobody makes files there. */
+    if (str_eq_c(point, "/var") || str_starts(point, STR("/var/"))) {
+        copy_into(arena_copy_c(overlay->arena, point),
+                  overlay->covers.items[overlay->covers.len - 1].upper, false);
+    }
+    return true;
+}
+
+static bool mount_folder(Overlay *overlay, Str point, Error *err);
+
+/* One directory of the machine; that of the copy is there already. */
+static bool mount_directory(Overlay *overlay, Str point, Error *err)
+{
+    const char *path = arena_copy_c(overlay->arena, point);
+    if (str_eq_c(point, "/proc")) {
+        return overlay_renew(overlay, point, "proc", err);
+    }
+    if (str_eq_c(point, "/sys")) {
+        Error denied; /* where a part of it is hidden, as in some containers */
+        return overlay_renew(overlay, point, "sysfs", &denied) ||
+               overlay_share(overlay, point, err);
+    }
+    if (str_eq_c(point, "/dev")) {
+        return overlay_share(overlay, point, err);
+    }
+    if (str_eq_c(point, "/etc")) {
+        return copy_settings(overlay, err);
+    }
+    if (str_eq_c(point, "/run") || access(path, R_OK | X_OK) != 0) {
+        return true;
+    }
+    return has_mount_below(overlay, point) ? mount_folder(overlay, point, err)
+                                           : cover_apart(overlay, point, err);
+}
+
+/* All that is right in it. Files there are left out. */
+static bool mount_folder(Overlay *overlay, Str point, Error *err)
+{
+    DIR *folder = opendir(arena_copy_c(overlay->arena, point));
+    if (folder == NULL) {
+        return true;
+    }
+    int target = open(overlay_inside(overlay, point), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = target >= 0 || file_error(err, errno, overlay_inside(overlay, point));
+    for (struct dirent *entry; ok && (entry = readdir(folder)) != NULL;) {
+        struct stat info;
+        if (is_dots(entry->d_name) ||
+            fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+            continue;
+        }
+        if (S_ISLNK(info.st_mode)) {
+            copy_link(dirfd(folder), target, entry->d_name);
+        } else if (S_ISDIR(info.st_mode)) {
+            Str next =
+                arena_format(overlay->arena, "%" STR_FMT "/%s",
+                             STR_ARG(str_eq_c(point, "/") ? STR_EMPTY : point), entry->d_name);
+            ok = ((mkdirat(target, entry->d_name, 0755) == 0 &&
+                   fchmodat(target, entry->d_name, info.st_mode & 07777, 0) == 0) ||
+                  file_error(err, errno, next.data)) &&
+                 mount_directory(overlay, next, err);
+        }
+    }
+    if (target >= 0) {
+        close(target);
+    }
+    closedir(folder);
+    return ok;
+}
+
+bool overlay_mount_as_user(Overlay *overlay, Error *err)
+{
+    /* What is to become the root has to be a mount. */
+    if (mount(overlay->inside, overlay->inside, NULL, MS_BIND, NULL) != 0) {
+        return file_error(err, errno, overlay->inside);
+    }
+    return mount_folder(overlay, STR("/"), err);
+}

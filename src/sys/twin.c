@@ -1,0 +1,183 @@
+#include "sys/twin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sys/file_error.h"
+#include "sys/kernel_guard.h"
+#include "sys/link.h"
+
+enum {
+    NOTE_SIZE = 1024
+};
+
+/* Abstract, so that it is of this network alone and leaves no file. */
+#define NOTIFY_NAME "@eden-twin"
+
+/* --- Becoming one ---------------------------------------------------------------------------- */
+
+bool twin_open_log(const char *path, int *descriptor, Error *err)
+{
+    *descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    return *descriptor >= 0 || file_error(err, errno, path);
+}
+
+/* In place of the one that is there, whoever owned that. */
+static bool write_new(const char *path, Str text, Error *err)
+{
+    (void)unlink(path);
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    bool ok = descriptor >= 0 && write(descriptor, text.data, text.len) == (ssize_t)text.len;
+    int number = errno;
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return ok || file_error(err, number, path);
+}
+
+bool twin_become(Arena *arena, const TwinSettings *settings, Error *err)
+{
+    OverlaySettings overlay = { .folder = settings->folder,
+                                .is_apart = true,
+                                .places = settings->places,
+                                .place_count = settings->place_count };
+    Overlay *made;
+    if (!link_add_address(settings->link, settings->address, settings->prefix, err) ||
+        !link_raise(settings->link, err)) {
+        return false;
+    }
+    if (sethostname(settings->name, strlen(settings->name)) != 0) {
+        return file_error(err, errno, "the name of a host");
+    }
+    return overlay_enter(arena, &overlay, &made, err) &&
+           write_new("/etc/hostname", arena_format(arena, "%s\n", settings->name), err) &&
+           write_new("/etc/hosts", settings->hosts, err) &&
+           write_new("/etc/machine-id",
+                     arena_format(arena, "%" STR_FMT "\n", STR_ARG(settings->machine_id)), err);
+}
+
+/* --- Its first process ----------------------------------------------------------------------- */
+
+static int open_notes(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = NOTIFY_NAME };
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(NOTIFY_NAME));
+    address.sun_path[0] = '\0';
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor >= 0 && bind(descriptor, (struct sockaddr *)&address, len) != 0) {
+        close(descriptor);
+        return -1;
+    }
+    return descriptor;
+}
+
+/* The environment of who started all of this says nothing of use inside. */
+static int start(const TwinDaemon *daemon, pid_t *process)
+{
+    static const char *const environment[] = {
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
+        "NOTIFY_SOCKET=" NOTIFY_NAME, NULL
+    };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, daemon->log, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, daemon->log, STDERR_FILENO);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    int number = posix_spawn(process, daemon->program, &actions, &attributes,
+                             (char *const *)daemon->argv, (char *const *)environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return number;
+}
+
+/* One line each, as the channel wants them. */
+static void pass_on(int notes, int channel)
+{
+    char note[NOTE_SIZE + 1];
+    for (ssize_t len; (len = recv(notes, note, NOTE_SIZE, 0)) > 0;) {
+        for (ssize_t i = 0; i < len; i++) {
+            note[i] = note[i] == '\n' ? ' ' : note[i];
+        }
+        note[len] = '\n';
+        (void)!send(channel, note, (size_t)len + 1, MSG_NOSIGNAL);
+    }
+}
+
+/* Also of those that lost their parents, which come to the first process. */
+static bool reap(pid_t awaited, int *code)
+{
+    int status;
+    for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (ended == awaited) {
+            *code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+            return true;
+        }
+    }
+    return false;
+}
+
+int twin_keep(const TwinDaemon *daemon, int channel)
+{
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &children, NULL);
+    int ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK), notes = open_notes(), code = 1;
+    pid_t process;
+    if (ends < 0 || notes < 0 || start(daemon, &process) != 0) {
+        return 1;
+    }
+    struct pollfd polled[] = { { .fd = notes, .events = POLLIN },
+                               { .fd = ends, .events = POLLIN },
+                               { .fd = channel, .events = 0 } };
+    for (;;) {
+        struct signalfd_siginfo info;
+        (void)!poll(polled, COUNT_OF(polled), -1);
+        (void)!read(ends, &info, sizeof info);
+        pass_on(notes, channel);
+        if (reap(process, &code) || polled[2].revents != 0) {
+            return code;
+        }
+    }
+}
+
+/* --- Entering it ----------------------------------------------------------------------------- */
+
+bool twin_enter(pid_t process, Error *err)
+{
+    char *here = getcwd(NULL, 0);
+    int descriptor = (int)syscall(SYS_pidfd_open, process, 0);
+    int spaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
+                 (geteuid() == 0 ? 0 : CLONE_NEWUSER);
+    bool entered = descriptor >= 0 && setns(descriptor, spaces) == 0;
+    int number = errno;
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    if (entered && here != NULL) {
+        (void)!chdir(here);
+    }
+    free(here);
+    return entered ? kernel_guard_raise(false, err)
+                   : file_error(err, number, "the namespaces of the node");
+}

@@ -1,0 +1,46 @@
+/* A twin of this machine: an offshoot that is apart becomes a host of its own, with all that is
+ * installed here, another name and another address, and keeps a daemon running as its first process
+ * does. Blocking; in that process, without threads.
+ *
+ *     if (!twin_become(arena, &settings, err)) ...
+ *     ... run what is to be done once (sys/process.h)
+ *     return twin_keep(&daemon, channel);
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "sys/overlay.h"
+
+typedef struct TwinSettings {
+    const char *folder; /* an empty directory outside */
+    const char *name;
+    const char *link; /* of the network, which is there already */
+    const char *address;
+    unsigned prefix;
+    Str hosts;      /* of /etc/hosts */
+    Str machine_id; /* 32 hexadecimal digits */
+    const OverlayPlace *places;
+    uint32_t place_count;
+} TwinSettings;
+
+/* A file outside to which the daemon's log goes; before twin_become. */
+MUST_CHECK bool twin_open_log(const char *path, int *descriptor, Error *err);
+MUST_CHECK bool twin_become(Arena *arena, const TwinSettings *settings, Error *err);
+
+typedef struct TwinDaemon {
+    const char *program;
+    const char *const *argv; /* ends with NULL */
+    int log;                 /* its standard output and error */
+} TwinDaemon;
+
+/* Until it ends, or whoever holds the other end of the channel does. What the daemon tells its
+ * surroundings (sys/daemon.h) goes to the channel, one line each. Returns the exit code. */
+int twin_keep(const TwinDaemon *daemon, int channel);
+
+/* The process goes on inside of a twin, of which that process is one: with its next children, which
+ * run in the same directory when that is there too. */
+MUST_CHECK bool twin_enter(pid_t process, Error *err);

@@ -1,0 +1,359 @@
+"""`eden dev`: a cluster that comes up, can be used, and leaves nothing, however it ends."""
+
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import select
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+import pytest
+from daemons import environment
+from events import LIMIT, wait_until
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NOBODY = 65534
+CLONE_NEWUSER = 0x10000000
+
+
+class Dev:
+    """One that runs, with what it told when it was ready."""
+
+    def __init__(self, eden_path, *words, prefix=()):
+        self.eden_path = eden_path
+        self.process = subprocess.Popen(
+            [*prefix, str(eden_path), "dev", "-o", "json", "--port", "0", *map(str, words)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=environment(), cwd=ROOT)
+        ready, _, _ = select.select([self.process.stdout], [], [], LIMIT)
+        line = self.process.stdout.readline() if ready else ""
+        self.card = json.loads(line) if line else {}
+        if "directory" not in self.card:
+            self.process.kill()
+            raise AssertionError(line + self.process.communicate()[1])
+        self.spaces = {space_of(node["process"], kind)
+                       for node in self.card["nodes"] for kind in ("pid", "net", "mnt")}
+        self.spaces.add(space_of(parent_of(self.card["nodes"][0]["process"]), "net"))
+        self.spaces -= {space_of("self", kind) for kind in ("pid", "net", "mnt")}
+
+    def call(self, *words, prefix=()):
+        done = subprocess.run([*prefix, self.eden_path, *map(str, words)], capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL, timeout=LIMIT,
+                              env=environment(), cwd=ROOT)
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    def ask(self, *words, **more):
+        return self.call(*words, "--run-dir", self.card["run_dir"], **more)
+
+    def inside(self, node, *words, **more):
+        return self.call("dev", "--directory", self.card["directory"], "--in", node, "--", *words,
+                         **more)
+
+    def wait_gone(self):
+        """Until nobody is in its namespaces: then these, and what is mounted in them, are gone."""
+        wait_until(lambda: not self.spaces & spaces_in_use(), "the end of all processes")
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+        self.wait_gone()
+        shutil.rmtree(self.card["directory"], ignore_errors=True)
+
+
+def space_of(process, kind):
+    return os.readlink(f"/proc/{process}/ns/{kind}")
+
+
+def parent_of(process):
+    return int(pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def spaces_in_use():
+    found = set()
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        for kind in ("pid", "net", "mnt"):
+            with contextlib.suppress(OSError):
+                found.add(space_of(process, kind))
+    return found
+
+
+def machine():
+    """What a cluster must not change."""
+    files = {}
+    for place in ("/etc", "/var/lib/eden", "/run/eden", "/usr/local"):
+        for folder, _, names in os.walk(place):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    info = os.lstat(f"{folder}/{name}")
+                    files[f"{folder}/{name}"] = (info.st_ino, info.st_mtime_ns, info.st_size)
+    return {"mounts": pathlib.Path("/proc/self/mountinfo").read_text(),
+            "links": sorted(os.listdir("/sys/class/net")), "host": socket.gethostname(),
+            "files": files}
+
+
+@pytest.fixture
+def start(eden_path):
+    running = []
+
+    def run(*words, path=eden_path, **more):
+        running.append(Dev(path, *words, **more))
+        return running[-1]
+
+    yield run
+    for dev in running:
+        dev.end()
+
+
+@pytest.fixture
+def for_all(eden_path):
+    """The program where any user finds it."""
+    place = pathlib.Path(tempfile.mkdtemp(prefix="eden-test-"))
+    place.chmod(0o755)
+    shutil.copy(eden_path, place / "eden")
+    yield place / "eden"
+    shutil.rmtree(place)
+
+
+def as_nobody():
+    return (() if os.geteuid() != 0 else
+            ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"))
+
+
+def refused(eden_path, *words, **more):
+    """One that cannot be started: its exit code and what it says."""
+    done = subprocess.run([eden_path, "dev", *map(str, words)], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=LIMIT, env=environment(), **more)
+    assert done.returncode != 0
+    return done.returncode, done.stderr
+
+
+def left():
+    return {path.name for path in pathlib.Path("/tmp").glob("eden-dev-*")}
+
+
+def test_five_nodes_have_told_their_facts_when_it_is_ready(start):
+    dev = start("--nodes", 5)
+    names = [f"node{i}" for i in range(1, 6)]
+    assert [node["name"] for node in dev.card["nodes"]] == names
+    assert dev.ask("nodes", "list", "-o", "name").split() == names
+    for node in dev.card["nodes"]:
+        facts = json.loads(dev.ask("facts", "--node", node["name"], "-o", "json"))
+        assert node["address"] in json.dumps(facts["interfaces"]), facts
+
+
+def test_the_api_is_reached_from_this_machine(start):
+    dev = start("--nodes", 1)
+    done = subprocess.run(["curl", "-sk", "-o", "/dev/null", "-w", "%{http_code}",
+                           dev.card["api"] + "/v1/nodes"], capture_output=True, text=True)
+    assert done.stdout == "401", done
+
+
+def test_the_machine_is_untouched_while_it_runs_and_afterwards(start):
+    before = machine()
+    dev = start("--nodes", 2)
+    assert machine() == before
+    dev.inside("node2", "sh", "-c",
+               "echo inside > /etc/motd && echo new > /etc/eden-inside && hostname other")
+    dev.inside("node2", dev.eden_path, "apply", "examples/shop", "--label", "role=web",
+               "--progress", "none")
+    assert "inside" not in dev.inside("node1", "cat", "/etc/hostname")
+    assert machine() == before
+    dev.process.send_signal(signal.SIGINT)
+    assert dev.process.wait(LIMIT) == 0
+    assert machine() == before
+
+
+def test_a_site_changes_the_node_that_it_is_applied_on(start):
+    dev = start("--nodes", 2)
+    apply = (dev.eden_path, "apply", "examples/shop", "--label", "role=web", "--progress", "none")
+    assert "apply on node2: 13 changed" in dev.inside("node2", *apply)
+    assert "apply on node2: 11 ok" in dev.inside("node2", *apply)
+    assert "node2" in dev.inside("node2", "cat", "/etc/motd")
+    assert dev.inside("node2", "hostname") == "node2\n"
+    assert dev.inside("node1", "sh", "-c", "ls -d /etc/web || echo none") == "none\n"
+
+
+def test_a_node_sees_its_own_processes_and_network_only(start):
+    dev = start("--nodes", 2)
+    seen = dev.inside("node1", "sh", "-c", "ls -d /proc/[0-9]* | wc -l; ls /sys/class/net")
+    count, *links = seen.split()
+    assert int(count) < 10
+    assert links == ["eth0", "lo"]
+    port = dev.card["api"].rsplit(":", 1)[1]
+    assert dev.inside("node2", "curl", "-sk", "-o", "/dev/null", "-w", "%{remote_ip}",
+                      f"https://node1:{port}/") == dev.card["nodes"][0]["address"]
+    routes = dev.inside("node1", "cat", "/proc/net/route").splitlines()
+    assert len(routes) == 2  # its own network, and no way out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_all_of_it_is_gone_when_it_was_asked_to_end(start, number):
+    dev = start("--nodes", 2)
+    dev.process.send_signal(number)
+    assert dev.process.wait(LIMIT) == 0
+    assert not dev.spaces & spaces_in_use()
+    assert not os.path.exists(dev.card["directory"])
+
+
+def test_killed_it_leaves_a_folder_that_the_next_one_removes(start):
+    dev = start("--nodes", 2)
+    dev.process.kill()
+    dev.process.wait()
+    dev.wait_gone()
+    other = start("--nodes", 1)
+    assert not os.path.exists(dev.card["directory"])
+    assert os.path.exists(other.card["directory"])
+
+
+def test_it_ends_with_the_process_that_keeps_the_nodes(start):
+    dev = start("--nodes", 2)
+    os.kill(parent_of(dev.card["nodes"][0]["process"]), signal.SIGKILL)
+    assert dev.process.wait(LIMIT) == 3
+    dev.wait_gone()
+    assert not os.path.exists(dev.card["directory"])
+
+
+def test_two_clusters_know_nothing_of_each_other(start):
+    one, other = start("--nodes", 2), start("--nodes", 1)
+    assert one.card["api"] != other.card["api"]
+    assert one.card["ca_pin"] != other.card["ca_pin"]
+    assert one.ask("nodes", "list", "-o", "name").split() == ["node1", "node2"]
+    assert other.ask("nodes", "list", "-o", "name").split() == ["node1"]
+    one.process.send_signal(signal.SIGINT)
+    assert one.process.wait(LIMIT) == 0
+    assert other.ask("nodes", "ping", "node1")
+
+
+def test_a_command_ends_it_with_its_own_exit_code(eden_path):
+    done = subprocess.run(
+        [eden_path, "dev", "--nodes", "1", "--port", "0", "--", "sh", "-c",
+         f'{eden_path} nodes list -o name --run-dir "$EDEN_RUN_DIR"; test -d "$EDEN_DEV" || exit 8; '
+         f"{eden_path} dev --in node1 -- hostname; exit 7"],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT, env=environment())
+    assert (done.returncode, done.stdout) == (7, "node1\nnode1\n"), done.stderr
+    assert "node1 runs the server" in done.stderr
+
+
+def test_a_command_that_is_none_is_told(eden_path):
+    code, said = refused(eden_path, "--nodes", 1, "--port", 0, "--", "no-such-program")
+    assert code == 1
+    assert "no-such-program" in said
+
+
+def test_without_the_rights_of_root_it_works_too(start, for_all):
+    nobody = as_nobody()
+    dev = start("--nodes", 2, path=for_all, prefix=nobody)
+    assert dev.ask("nodes", "list", "-o", "name", prefix=nobody).split() == ["node1", "node2"]
+    shown = dev.inside("node2", "sh", "-c", "id -u; hostname; echo x > /etc/motd; cat /etc/motd",
+                       prefix=nobody)
+    assert shown == "0\nnode2\nx\n"
+    dev.process.send_signal(signal.SIGINT)
+    assert dev.process.wait(LIMIT) == 0
+    assert not os.path.exists(dev.card["directory"])
+
+
+def test_where_users_have_no_namespaces_it_says_what_to_do(for_all):
+    """In a user namespace where there may be no other, as a user who is not root there."""
+    if os.geteuid() != 0:
+        pytest.fail("needs the rights of root, to take namespaces from a user")
+    libc = ctypes.CDLL(None, use_errno=True)
+    made, mapped = os.pipe(), os.pipe()
+
+    def become_poor():
+        assert libc.unshare(CLONE_NEWUSER) == 0, os.strerror(ctypes.get_errno())
+        os.write(made[1], b"x")
+        os.read(mapped[0], 1)
+        pathlib.Path("/proc/sys/user/max_user_namespaces").write_text("0")
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+
+    helper = os.fork()
+    if helper == 0:
+        try:
+            become_poor()
+            os.dup2(mapped[1], 2)
+            os.execve(for_all, [for_all, "dev", "--nodes", "1", "--port", "0"], environment())
+        finally:
+            os._exit(99)
+    os.read(made[0], 1)
+    for name in ("uid_map", "gid_map"):
+        pathlib.Path(f"/proc/{helper}/{name}").write_text(f"0 0 {NOBODY + 1}\n")
+    os.write(mapped[1], b"x")
+    _, status = os.waitpid(helper, 0)
+    os.set_blocking(mapped[0], False)
+    said = os.read(mapped[0], 65536).decode()
+    assert os.waitstatus_to_exitcode(status) == 4, said
+    assert "run it as root" in said and "user.max_user_namespaces" in said
+
+
+def test_overlays_that_the_kernel_refuses_are_told(start):
+    """They can lie over each other twice: in a cluster in a cluster there is no third."""
+    dev = start("--nodes", 1)
+    words = ("dev", "--nodes", "1", "--port", "0", "--")
+    done = subprocess.run(
+        [dev.eden_path, "dev", "--directory", dev.card["directory"], "--in", "node1", "--",
+         dev.eden_path, *words, dev.eden_path, "dev", "--in", "node1", "--", dev.eden_path, *words,
+         "true"],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT, env=environment())
+    assert done.returncode != 0
+    assert "an overlay of / cannot be made" in done.stderr, done.stderr
+
+
+def test_a_port_that_is_taken_is_told(eden_path):
+    before = left()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, said = refused(eden_path, "--nodes", 1, "--port", port)
+    assert code == 5
+    assert f"127.0.0.1:{port}" in said
+    assert not any((pathlib.Path("/tmp") / name / "dev.json").exists() for name in left() - before)
+
+
+@pytest.mark.parametrize("words", [("--nodes", "0"), ("--nodes", "1000"), ("--nodes", "x"),
+                                   ("--port", "70000"), ("--in", "node1")])
+def test_a_wrong_command_line_starts_nothing(eden_path, words):
+    code, said = refused(eden_path, *words)
+    assert code == 64
+    assert words[0] in said
+
+
+def test_a_node_that_is_not_there_is_told(start):
+    dev = start("--nodes", 1)
+    code, said = refused(dev.eden_path, "--directory", dev.card["directory"], "--in", "node7", "--",
+                         "true")
+    assert code == 1
+    assert "there is no node 'node7'" in said
+
+
+def examples():
+    eden = os.environ.get("EDEN", "build/eden")
+    listed = subprocess.run([eden, "help", "dev", "-o", "json"], capture_output=True, text=True)
+    return ([] if listed.returncode != 0
+            else [each["command"] for each in json.loads(listed.stdout)["examples"]])
+
+
+@pytest.mark.parametrize("command", examples())
+def test_the_example_works(start, eden_path, tmp_path, command):
+    words = shlex.split(command)[1:]
+    (tmp_path / "eden").symlink_to(pathlib.Path(eden_path).resolve())
+    env = {**environment(), "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    if "--in" in words:
+        env["EDEN_DEV"] = start("--nodes", 2).card["directory"]
+    elif "--" not in words:
+        start(*words[1:])
+        return
+    done = subprocess.run([eden_path, *words], capture_output=True, text=True, cwd=ROOT,
+                          stdin=subprocess.DEVNULL, timeout=LIMIT, env=env)
+    assert done.returncode == 0, done.stderr
+    assert "node1" in done.stdout or "node2" in done.stdout
