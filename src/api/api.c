@@ -10,6 +10,7 @@
 #include "base/ascii_case.h"
 #include "base/bug.h"
 #include "base/log.h"
+#include "sys/clock.h"
 
 /* Calls under way: those that are to be answered, and those whose answer comes in pieces. */
 typedef struct ApiLoad {
@@ -37,6 +38,7 @@ static ApiCall *call_new(Api *api, HttpRequest *request)
     }
     call->api = api;
     call->request = request;
+    call->began_us = clock_monotonic_us();
     call->is_local = http_request_peer(request)->is_local;
     load_of(call)->calls++;
     call->next = api->calls;
@@ -113,9 +115,25 @@ bool call_parameter_count(ApiCall *call, const char *name, uint32_t fallback, ui
     return true;
 }
 
+/* An answer is about to go, or, with `in_pieces`, to begin. How long it took is for people who look
+ * at it: nothing depends on it, so that it may be the clock's time and not the loop's. */
+static void count_answer(const ApiCall *call, int status, bool in_pieces)
+{
+    const RouteRow *row = call->row;
+    Metrics *metrics = call->api->settings.metrics;
+    if (metrics != NULL) {
+        metrics_note_request(metrics, row == NULL ? "any" : row->method,
+                             row != NULL     ? row->pattern
+                             : call->is_page ? "page"
+                                             : "none",
+                             status, in_pieces ? -1 : clock_monotonic_us() - call->began_us);
+    }
+}
+
 /* The request first: answering it may start the next one of its connection. */
 static void answer(ApiCall *call, int status, Str json)
 {
+    count_answer(call, status, false);
     HttpRequest *request = call->request;
     Buf body = buf_make(BUF_UNLIMITED);
     buf_put(&body, json);
@@ -129,6 +147,7 @@ static void answer(ApiCall *call, int status, Str json)
 
 void call_answer_as(ApiCall *call, int status, const char *content_type, Str body)
 {
+    count_answer(call, status, false);
     HttpRequest *request = call->request;
     Arena arena = call->arena; /* the body may be in there */
     arena_init(&call->arena, ARENA_UNLIMITED);
@@ -228,6 +247,7 @@ bool call_begin(ApiCall *call, const char *content_type, const CallPieces *piece
     load->calls--;
     load->streams++;
     call->is_stream = true;
+    count_answer(call, 200, true);
     http_request_begin(call->request, 200, content_type, pieces->drained, pieces->context);
     if (str_eq_c(http_request_head(call->request)->method, "HEAD")) {
         call_end(call);

@@ -4,6 +4,7 @@
  * (api/routes.h), not by where. */
 #pragma once
 
+#include "api/metrics.h"
 #include "cluster/admission.h"
 #include "cluster/authority.h"
 #include "cluster/cluster_store.h"
@@ -36,6 +37,9 @@ typedef struct ApiSettings {
     Authority *authority; /* NULL, as the next two: nothing is told of certificates */
     OwnCertificates *own;
     const CertifySettings *certify;
+    Metrics *metrics; /* requests are counted there; NULL: nowhere */
+    /* Adds what the server can tell of itself; `waiting` machines ask to become nodes. NULL: nothing. */
+    void (*gather)(void *context, int64_t waiting, MetricsText *out);
     const bool *stops; /* the server does, which may change; NULL: never */
     /* Asks a node whether it answers, as session_service_ping does; NULL: nobody can. */
     void (*ping)(void *context, Str node, SessionPinged *done, void *done_context);

@@ -104,6 +104,7 @@ bool pages_answer(ApiCall *call)
     if (file == NULL && !lacks_slash) {
         return false;
     }
+    call->is_page = true;
     if (!str_eq_c(head->method, "GET") && !str_eq_c(head->method, "HEAD")) {
         http_request_add_header(call->request, "Allow", STR("GET, HEAD"));
         call_refuse(call, 405, "a page can only be looked at");

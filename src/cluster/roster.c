@@ -90,6 +90,16 @@ static void drop_all(Roster *roster)
     roster->count = 0;
 }
 
+/* Of a node, its own key comes before the others. */
+static void note_alive(Roster *roster, Str name, bool is_alive)
+{
+    bool found;
+    uint32_t at = place_of(roster, name, &found);
+    if (found) {
+        roster->items[at]->is_alive = is_alive;
+    }
+}
+
 /* A record that cannot be read is nobody's: better one node out than a stranger in. False for other
  * keys, such as those that tell who is alive. */
 static bool take_node(Roster *roster, Str key, Str value)
@@ -100,7 +110,13 @@ static bool take_node(Roster *roster, Str key, Str value)
     KeyKind kind;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!key_parse(&arena, roster->prefix, key, &kind, parts) || kind != KEY_NODE) {
+    if (!key_parse(&arena, roster->prefix, key, &kind, parts)) {
+        return false;
+    }
+    if (kind != KEY_NODE) {
+        if (kind == KEY_NODE_ALIVE) {
+            note_alive(roster, parts[0], true);
+        }
         return false;
     }
     if (!node_record_read(&arena, value, &record, &err) ||
@@ -137,6 +153,7 @@ static bool forget_node(Roster *roster, Str key)
     }
     if (kind != KEY_NODE) {
         if (kind == KEY_NODE_ALIVE) {
+            note_alive(roster, parts[0], false);
             tell_silent(roster, parts[0]);
         }
         return false;
@@ -341,6 +358,15 @@ const RosterNode *roster_find(const Roster *roster, Str name)
 uint32_t roster_count(const Roster *roster)
 {
     return roster->count;
+}
+
+uint32_t roster_alive(const Roster *roster)
+{
+    uint32_t alive = 0;
+    for (uint32_t i = 0; i < roster->count; i++) {
+        alive += roster->items[i]->is_alive;
+    }
+    return alive;
 }
 
 const RevocationList *roster_revoked(const Roster *roster)

@@ -11,6 +11,7 @@ typedef struct RosterNode {
     char name[NODE_NAME_MAX + 1];
     char enrolment[ENROLMENT_TEXT + 1]; /* certificates of others are not this node's */
     bool is_server;
+    bool is_alive;                /* it has a session */
     char serial[SERIAL_TEXT + 1]; /* of the certificate that it got last, and */
     int64_t not_after_ms;         /* when that expires */
 } RosterNode;
@@ -33,4 +34,5 @@ DEFINE_AUTO(Roster, roster_free)
 /* NULL: no such node. Valid until the loop's next turn. */
 const RosterNode *roster_find(const Roster *roster, Str name);
 uint32_t roster_count(const Roster *roster);
+uint32_t roster_alive(const Roster *roster); /* of them */
 const RevocationList *roster_revoked(const Roster *roster);

@@ -15,6 +15,7 @@
 #include "pki/peer.h"
 #include "rpc/dispatch.h"
 #include "server/founding.h"
+#include "server/server_metrics.h"
 #include "service/nodes_service.h"
 #include "service/pki_service.h"
 #include "service/session_service.h"
@@ -51,7 +52,8 @@ struct Server {
     Api *api;
     TlsContext *api_tls;
     HttpServer *public_api, *local_api; /* by TLS, and by the Unix socket */
-    const Listener *api_listener;
+    const Listener *api_listener, *local_listener;
+    Metrics *metrics;
     ClockWatch clock;
     Str *api_names;    /* where others reach it: "eden1.example.org:1338" */
     bool stops;        /* others are told so */
@@ -288,7 +290,6 @@ static bool listen_public(Server *server, Error *err)
 static bool listen_local(Server *server, Error *err)
 {
     ListenerOptions listening = listener_defaults();
-    const Listener *listener;
     Address address;
     if (server->options.socket == NULL) {
         return true;
@@ -297,7 +298,8 @@ static bool listen_local(Server *server, Error *err)
     listening.mode = 0660;
     server->local_api = make_http(server, API_LOCAL_BODY_MAX);
     return address_unix(str_from_c(server->options.socket), &address, err) &&
-           http_server_listen(server->local_api, &listening, &address, &listener, err);
+           http_server_listen(server->local_api, &listening, &address, &server->local_listener,
+                              err);
 }
 
 /* The names that were given with the port that it has. */
@@ -319,6 +321,23 @@ static void ping(void *context, Str node, SessionPinged *done, void *done_contex
 {
     const Server *server = context;
     session_service_ping(server->sessions, node, done, done_context);
+}
+
+static void gather(void *context, int64_t waiting, MetricsText *out)
+{
+    const Server *server = context;
+    server_metrics_print(&(ServerView){ .stops = server->stops,
+                                        .started_ms = metrics_started_ms(server->metrics),
+                                        .store = server->store,
+                                        .roster = server->roster,
+                                        .waiting = waiting,
+                                        .sessions = server->sessions,
+                                        .own = server->own,
+                                        .cas = server->certify.cas,
+                                        .listeners = { { "rpc", server->rpc_listener },
+                                                       { "api", server->api_listener },
+                                                       { "local", server->local_listener } } },
+                         out);
 }
 
 static bool listen_api(Server *server, Error *err)
@@ -347,6 +366,8 @@ static bool listen_api(Server *server, Error *err)
                                           .authority = server->authority,
                                           .own = server->own,
                                           .certify = &server->certify,
+                                          .metrics = server->metrics,
+                                          .gather = gather,
                                           .stops = &server->stops,
                                           .ping = ping,
                                           .describe = describe,
@@ -560,6 +581,7 @@ static void server_free(Server *server)
     tls_context_free(server->rpc_tls);
     tls_context_free(server->api_tls);
     directory_close(&server->directory);
+    metrics_free(server->metrics);
     arena_clear(&server->arena);
     free(server);
 }
@@ -594,6 +616,7 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     server->options = *options;
     arena_init(&server->arena, ARENA_UNLIMITED);
     server->directory.descriptor = -1;
+    server->metrics = metrics_new(loop_wall_ms(options->loop));
     loop_task_init(&server->release, release, server);
     loop_timer_init(&server->sweep, options->loop, sweep_runs, server);
     if (!read_files(server, err) || !open_store(server, err) || !open_certificates(server, err)) {
@@ -609,6 +632,7 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
 {
     BUG_IF(server->closed != NULL);
     server->stops = true;
+    server->rpc_listener = server->api_listener = server->local_listener = NULL; /* they go now */
     server->closed = closed;
     server->closed_context = context;
     clock_watch_stop(&server->clock);

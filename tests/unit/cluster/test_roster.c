@@ -117,10 +117,13 @@ static void it_tells_of_nodes_that_are_alive_no_more(void **state)
     for (int i = 1; i <= 2; i++) {
         put(f, alive, STR("1"));
         put(f, nobody, STR("1"));
+        pass(f);
+        assert_int_equal(roster_alive(f->roster), 1);
         assert_true(store_delete(f->store, alive, done, NULL, &err));
         assert_true(store_delete(f->store, nobody, done, NULL, &err));
         pass(f);
         assert_int_equal(f->silent, i);
+        assert_int_equal(roster_alive(f->roster), 0);
     }
     assert_int_equal(f->changed, 0);
 }

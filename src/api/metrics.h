@@ -1,0 +1,25 @@
+/* What is counted while a server works, for /metrics; what can be asked for at any time is not here.
+ * Loop thread. */
+#pragma once
+
+#include "api/metrics_text.h"
+#include "base/own.h"
+
+typedef struct Metrics Metrics;
+
+Metrics *metrics_new(int64_t now_ms);
+void metrics_free(Metrics *metrics); /* NULL is fine */
+DEFINE_AUTO(Metrics, metrics_free)
+
+int64_t metrics_started_ms(const Metrics *metrics);
+
+enum {
+    METRICS_ROUTES_MAX = 256 /* further ones are one */
+};
+
+/* A request was answered. The texts are a row's: they are known by where they are, and borrowed. `us`
+ * negative: its answer has begun, nobody knows how long it is going to take. */
+void metrics_note_request(Metrics *metrics, const char *method, const char *route, int status,
+                          int64_t us);
+/* METRIC_HTTP_REQUESTS and METRIC_HTTP_DURATION. */
+void metrics_print_requests(const Metrics *metrics, MetricsText *text);

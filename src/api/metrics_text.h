@@ -1,0 +1,63 @@
+/* Metrics as Prometheus reads them, text format 0.0.4, from the rows of metrics.def. Pure. */
+#pragma once
+
+#include "base/buf.h"
+
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+typedef enum MetricType {
+    METRIC_COUNTER, /* only grows, from 0 when the program starts */
+    METRIC_GAUGE,
+    METRIC_HISTOGRAM,
+} MetricType;
+
+typedef enum Metric {
+#define METRIC(constant, name, type, help) METRIC_##constant,
+#include "api/metrics.def"
+#undef METRIC
+    METRIC_COUNT
+} Metric;
+
+typedef struct MetricRow {
+    const char *name;
+    MetricType type;
+    const char *help;
+} MetricRow;
+
+extern const MetricRow metric_rows[METRIC_COUNT];
+
+enum {
+    METRIC_BUCKETS = 7 /* of every histogram, and one without an end */
+};
+
+/* Their ends, in microseconds: 1 ms to 10 s. */
+extern const int64_t metric_bounds_us[METRIC_BUCKETS];
+
+typedef struct MetricHistogram {
+    uint64_t counts[METRIC_BUCKETS + 1]; /* each by itself */
+    uint64_t sum_us;
+} MetricHistogram;
+
+void metric_histogram_add(MetricHistogram *histogram, int64_t us);
+
+typedef struct MetricLabel {
+    const char *name;
+    Str value; /* any bytes; what is no UTF-8 is replaced */
+} MetricLabel;
+
+/* A text under way. All samples of one metric stand together: whoever comes back to one has a bug. */
+typedef struct MetricsText {
+    Buf *out;
+    int current; /* metric, -1: none yet */
+    bool told[METRIC_COUNT];
+} MetricsText;
+
+void metrics_text_init(MetricsText *text, Buf *out);
+/* `labels` may be NULL when there are none. */
+void metrics_text_int(MetricsText *text, Metric metric, const MetricLabel *labels, uint32_t count,
+                      int64_t value);
+/* Microseconds, told as seconds. */
+void metrics_text_us(MetricsText *text, Metric metric, const MetricLabel *labels, uint32_t count,
+                     int64_t us);
+void metrics_text_histogram(MetricsText *text, Metric metric, const MetricLabel *labels,
+                            uint32_t count, const MetricHistogram *histogram);

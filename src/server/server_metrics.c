@@ -1,0 +1,113 @@
+#include "server/server_metrics.h"
+
+#include "sys/own_usage.h"
+
+static void put(MetricsText *text, Metric metric, int64_t value)
+{
+    metrics_text_int(text, metric, NULL, 0, value);
+}
+
+static void put_of(MetricsText *text, Metric metric, const char *label, const char *value,
+                   int64_t number)
+{
+    MetricLabel one = { label, str_from_c(value) };
+    metrics_text_int(text, metric, &one, 1, number);
+}
+
+static void put_nodes(const ServerView *view, MetricsText *text)
+{
+    SessionServiceCounts sessions = session_service_counts(view->sessions);
+    uint32_t alive = roster_alive(view->roster);
+    put_of(text, METRIC_NODES, "state", "alive", alive);
+    put_of(text, METRIC_NODES, "state", "silent", (int64_t)roster_count(view->roster) - alive);
+    put_of(text, METRIC_NODES, "state", "waiting", view->waiting);
+    put(text, METRIC_SESSIONS, sessions.live);
+    put_of(text, METRIC_SESSION_RECORDS, "result", "taken", (int64_t)sessions.taken);
+    put_of(text, METRIC_SESSION_RECORDS, "result", "refused", (int64_t)sessions.refused);
+}
+
+static void put_certificates(const ServerView *view, MetricsText *text)
+{
+    static const char *const names[OWN_KINDS] = {
+        [OWN_KIND_NODE] = "server", [OWN_KIND_SERVING] = "serving"
+    };
+    put_of(text, METRIC_CERT_EXPIRY, "certificate", "ca",
+           view->cas->issuer->chain.items[0].not_after_ms / 1000);
+    for (uint32_t i = 0; i < OWN_KINDS; i++) {
+        const Credential *own = own_credential(view->own, (OwnKind)i);
+        put_of(text, METRIC_CERT_EXPIRY, "certificate", names[i],
+               own->chain.items[0].not_after_ms / 1000);
+    }
+}
+
+static void put_store(const ServerView *view, MetricsText *text)
+{
+    StoreStatus store = store_status(view->store);
+    put(text, METRIC_STORE_WRITABLE, store.writable);
+    put(text, METRIC_STORE_REVISION, store.revision);
+    put(text, METRIC_STORE_COMPACTED, store.compacted);
+    put(text, METRIC_STORE_BYTES, store.bytes);
+    put(text, METRIC_STORE_COMMITS, (int64_t)store.commits);
+    put(text, METRIC_STORE_WRITES, (int64_t)store.writes);
+    put(text, METRIC_STORE_PENDING, store.pending);
+    put(text, METRIC_STORE_WATCHES, store.watches);
+    put(text, METRIC_STORE_BEHIND, store.watches_behind);
+    put(text, METRIC_STORE_LEASES, store.leases);
+}
+
+static void put_refused(MetricsText *text, const char *listener, const char *reason, uint64_t count)
+{
+    MetricLabel labels[] = { { "listener", str_from_c(listener) },
+                             { "reason", str_from_c(reason) } };
+    metrics_text_int(text, METRIC_CONNECTIONS_REFUSED, labels, COUNT_OF(labels), (int64_t)count);
+}
+
+/* A metric at a time, since its samples stand together. */
+static void put_connections(const ServerView *view, MetricsText *text)
+{
+    static const Metric metrics[] = { METRIC_CONNECTIONS, METRIC_CONNECTIONS_OPENING,
+                                      METRIC_CONNECTIONS_ACCEPTED, METRIC_CONNECTIONS_REFUSED };
+    for (size_t i = 0; i < COUNT_OF(metrics); i++) {
+        for (size_t j = 0; j < SERVER_LISTENERS; j++) {
+            const ServerListener *one = &view->listeners[j];
+            if (one->listener == NULL) {
+                continue;
+            }
+            ListenerCounts counts = listener_counts(one->listener);
+            if (metrics[i] == METRIC_CONNECTIONS) {
+                put_of(text, metrics[i], "listener", one->name, counts.standing);
+            } else if (metrics[i] == METRIC_CONNECTIONS_OPENING) {
+                put_of(text, metrics[i], "listener", one->name, counts.opening);
+            } else if (metrics[i] == METRIC_CONNECTIONS_ACCEPTED) {
+                put_of(text, metrics[i], "listener", one->name, (int64_t)counts.accepted);
+            } else {
+                put_refused(text, one->name, "full", counts.refused_full);
+                put_refused(text, one->name, "origin", counts.refused_origin);
+                put_refused(text, one->name, "handshake", counts.failed);
+                put_refused(text, one->name, "slow", counts.evicted);
+            }
+        }
+    }
+}
+
+static void put_process(const ServerView *view, MetricsText *text)
+{
+    OwnUsage usage = own_usage();
+    metrics_text_us(text, METRIC_PROCESS_CPU, NULL, 0, usage.cpu_us);
+    put(text, METRIC_PROCESS_RESIDENT, usage.resident_bytes);
+    put(text, METRIC_PROCESS_VIRTUAL, usage.virtual_bytes);
+    put(text, METRIC_PROCESS_FDS, usage.descriptors);
+    put(text, METRIC_PROCESS_FDS_MAX, usage.descriptors_max);
+    put(text, METRIC_PROCESS_THREADS, usage.threads);
+    put(text, METRIC_PROCESS_START, view->started_ms / 1000);
+}
+
+void server_metrics_print(const ServerView *view, MetricsText *text)
+{
+    put(text, METRIC_READY, !view->stops);
+    put_nodes(view, text);
+    put_certificates(view, text);
+    put_store(view, text);
+    put_connections(view, text);
+    put_process(view, text);
+}

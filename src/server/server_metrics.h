@@ -1,0 +1,32 @@
+/* What a server can tell of itself at any time, as metrics. Loop thread. */
+#pragma once
+
+#include "api/metrics_text.h"
+#include "cluster/own_certificates.h"
+#include "cluster/roster.h"
+#include "net/listener.h"
+#include "service/session_service.h"
+#include "store/store.h"
+
+enum {
+    SERVER_LISTENERS = 3
+};
+
+typedef struct ServerListener {
+    const char *name;
+    const Listener *listener; /* NULL: it listens no more */
+} ServerListener;
+
+typedef struct ServerView {
+    bool stops;
+    int64_t started_ms;
+    const Store *store;
+    const Roster *roster;
+    int64_t waiting; /* machines that ask to become nodes */
+    const SessionService *sessions;
+    const OwnCertificates *own;
+    const CaSet *cas;
+    ServerListener listeners[SERVER_LISTENERS];
+} ServerView;
+
+void server_metrics_print(const ServerView *view, MetricsText *text);
