@@ -28,7 +28,7 @@ build: ## build the program as build/eden
 	$(NINJA) -C build eden
 
 .PHONY: demo
-demo: build ## render and apply the shipped examples and show what eden can do
+demo: build ## render and apply the shipped examples, also in a cluster, and show what eden can do
 	@tools/demo build/eden
 
 .PHONY: test
