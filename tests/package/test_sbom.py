@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from conftest import BUILD, ROOT, tool
+
 REQUIRED = {"SPDXID", "name", "versionInfo", "supplier", "downloadLocation", "filesAnalyzed",
             "licenseConcluded", "licenseDeclared", "copyrightText"}  # fmt: skip
 # Of the list of SPDX, as far as we link anything under them.
@@ -81,9 +83,15 @@ def test_it_lists_every_library_with_the_version_that_is_there(sbom, unpacked):
     assert {name: listed.get(name) for name in there} == there
 
 
-def test_the_same_program_makes_the_same_package(deb, tmp_path):
-    from conftest import BUILD, tool
+def test_it_lists_the_page_that_is_inside(sbom):
+    wanted = json.loads((ROOT / "src/ui/swagger-ui.json").read_text())
+    [page] = [each for each in sbom["packages"] if each["name"] == wanted["name"]]
+    assert page["versionInfo"] == wanted["version"]
+    assert {"spdxElementId": "SPDXRef-eden", "relationshipType": "CONTAINS",
+            "relatedSpdxElement": page["SPDXID"]} in sbom["relationships"]  # fmt: skip
 
+
+def test_the_same_program_makes_the_same_package(deb, tmp_path):
     again = tool("make-deb", BUILD, tmp_path)
     assert again.read_bytes() == deb.read_bytes()
 

@@ -47,6 +47,15 @@ def pid(host, unit):
     return host.run(["systemctl", "show", "--value", "-p", "MainPID", unit]).out
 
 
+def upgrade(server, host):
+    """Of a host; the writer gets through before, meanwhile or after."""
+    old = pid(host, "eden")
+    done = len(acknowledged(server))
+    host.run("dpkg -i /srv/next.deb")
+    assert pid(host, "eden") not in (old, "0")
+    server.wait_for(lambda: len(acknowledged(server)) > done + 20, what="load that goes on")
+
+
 @pytest.fixture
 def trio(installed):
     """A server and two nodes, one of the next Debian."""
@@ -70,15 +79,15 @@ def test_an_upgrade_under_load_loses_no_write_no_event_and_no_node(trio):
     cas = ask(server, "pki", "list")["cas"]
     watch = server.popen("exec eden watch /load/ --prefix > /tmp/watched 2>/tmp/watch-told",
                          stdin=subprocess.DEVNULL)  # fmt: skip
+    server.popen("exec eden watch /eden/nodes/ --prefix > /tmp/nodes", stdin=subprocess.DEVNULL)
     server.wait_for("eden put /load/0 0 && grep -q /load/0 /tmp/watched", what="the watch")
     writer = server.popen(WRITER)
     server.wait_for(lambda: len(acknowledged(server)) > 20, what="load")
-    for host in trio:  # servers first
-        old = pid(host, "eden")
-        done = len(acknowledged(server))
-        host.run("dpkg -i /srv/next.deb")
-        assert pid(host, "eden") not in (old, "0")
-        server.wait_for(lambda: len(acknowledged(server)) > done + 20, what="load that goes on")
+    upgrade(server, server)
+    server.wait_for(lambda: all(node["since"] != before[name]["since"]
+                                for name, node in nodes(server).items()), what="new sessions")
+    for host in trio[1:]:
+        upgrade(server, host)
     wait_alive(server, "0.1.1~next")
     server.write("/tmp/enough", "")
     assert writer.wait(30) == 0
@@ -94,7 +103,8 @@ def test_an_upgrade_under_load_loses_no_write_no_event_and_no_node(trio):
     # A key that was put twice is one whose first answer got lost; no event comes twice.
     revisions = [int(line.split()[0]) for line in server.read("/tmp/watched").splitlines()]
     assert revisions == sorted(set(revisions))
-    # Everybody is who they were.
+    # Nobody was silent, and everybody is who they were.
+    assert [line for line in server.read("/tmp/nodes").splitlines() if " delete " in line] == []
     after = nodes(server)
     assert {n: (each["labels"], each["serial"]) for n, each in after.items()} == {
         n: (each["labels"], each["serial"]) for n, each in before.items()}  # fmt: skip
