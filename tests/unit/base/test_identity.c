@@ -127,6 +127,48 @@ static void other_spellings_are_no_identity(void **state)
     }
 }
 
+/* A user is no node, and a node no user, whatever they are called. */
+static void users_have_identities_of_their_own(void **state)
+{
+    UserIdentity made, user;
+    Identity node;
+    Error err;
+    char uri[IDENTITY_URI_MAX + 1];
+    assert_true(user_identity_make(STR("home"), STR("ann.lee"), &made, &err));
+    user_identity_uri(&made, uri);
+    assert_string_equal(uri, "eden://home/user/ann.lee");
+    assert_true(user_identity_parse(str_from_c(uri), &user, &err));
+    assert_string_equal(user.cluster, "home");
+    assert_string_equal(user.user, "ann.lee");
+    assert_false(identity_parse(str_from_c(uri), &node, &err));
+    assert_non_null(strstr(err.text, "/node/"));
+    assert_false(user_identity_parse(STR("eden://home/node/ann.lee"), &user, &err));
+    assert_non_null(strstr(err.text, "/user/"));
+    static const char *const bad[] = {
+        "",
+        "eden://home/user/",
+        "eden://home/user/Ann",
+        "eden://home/user/ann/",
+        "eden://home/user/node/ann",
+        "eden://home/node/user/ann",
+        "eden://home//user/ann",
+        "eden:///user/ann",
+        "eden://home/users/ann",
+        "EDEN://home/user/ann",
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_false(user_identity_parse(str_from_c(bad[i]), &user, &err));
+        assert_false(identity_parse(str_from_c(bad[i]), &node, &err));
+    }
+    assert_true(user_identity_make(str_slice(STR(LONGEST), 0, CLUSTER_NAME_MAX), STR(LONGEST),
+                                   &made, &err));
+    user_identity_uri(&made, uri);
+    assert_int_equal(strlen(uri), IDENTITY_URI_MAX);
+    assert_true(user_identity_parse(str_from_c(uri), &user, &err));
+    assert_false(user_name_check(STR("ann lee"), &err));
+    assert_non_null(strstr(err.text, "name of a user"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +176,7 @@ int main(void)
         cmocka_unit_test(names_that_play_tricks_are_refused),
         cmocka_unit_test(identities_are_read_as_they_are_written),
         cmocka_unit_test(other_spellings_are_no_identity),
+        cmocka_unit_test(users_have_identities_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

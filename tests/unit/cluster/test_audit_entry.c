@@ -239,6 +239,38 @@ static void fields_are_bounded_and_clean(void **state)
     assert_true(audit_chain_add(&chain, 1, buf_str(&text)) && audit_chain_end(&chain));
 }
 
+/* Made by another program: with sorted keys, no spaces, and SHA-256. The second has a field that a later
+ * version may add. */
+static void others_find_the_same_hashes(void **state)
+{
+    static const char *const lines[] = {
+        ("{\"address\":\"10.0.0.1:4242\",\"by\":\"token\",\"detail\":\"\",\"format\":\"eden.audit/"
+         "1\",\"has"
+         "h\":\"bbc6d9dd7d749a41741a21ca77a064e86cf153ced859d6430974167536ee4cb8\",\"kind\":\"No"
+         "de\",\"name\":\"web1\",\"outcome\":\"asked\",\"previous\":"
+         "\"00000000000000000000000000000000"
+         "00000000000000000000000000000000\",\"reason\":\"it "
+         "burns\",\"request\":\"r1\",\"sequence\":"
+         "1,\"time_ms\":1800000000001,\"verb\":\"delete\",\"who\":\"ci (token abcdefgh)\"}"),
+        ("{\"address\":\"10.0.0.1:4242\",\"by\":\"token\",\"detail\":\"\",\"format\":\"eden.audit/"
+         "1\",\"has"
+         "h\":\"d9d3d6c67e7fbf4fa182a884167d1698ebc0130636c14ba7f31bf8568582dd0f\",\"kind\":\"No"
+         "de\",\"later\":{\"x\":[1,2.5,null,true]},\"name\":\"web1\",\"outcome\":\"asked\","
+         "\"previous\":\""
+         "0000000000000000000000000000000000000000000000000000000000000000\",\"reason\":\"it b"
+         "urns\",\"request\":\"r1\",\"sequence\":1,\"time_ms\":1800000000001,\"verb\":\"delete\","
+         "\"who\":"
+         "\"ci (token abcdefgh)\"}"),
+    };
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        AuditChain chain;
+        audit_chain_start(&chain, &(AuditHead){ .sequence = 1, .floor_hash = AUDIT_GENESIS });
+        if (!audit_chain_add(&chain, 1, str_from_c(lines[i]))) {
+            fail_msg("%s", chain.what);
+        }
+    }
+}
+
 static void heads_are_read_strictly(void **state)
 {
     World *world = *state;
@@ -272,6 +304,7 @@ int main(void)
         ROW(gaps_and_ends_are_found),
         ROW(a_chain_can_begin_later),
         ROW(fields_are_bounded_and_clean),
+        ROW(others_find_the_same_hashes),
         ROW(heads_are_read_strictly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

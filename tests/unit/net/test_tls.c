@@ -320,6 +320,29 @@ static void an_identity_is_the_only_name(void **state)
     }
 }
 
+static void a_user_is_known_as_one(void **state)
+{
+    Fixture *f = *state;
+    use_client(f, make_certificate(f, &f->ca, "URI:eden://blue/user/ann", 21), f->ca.pem);
+    assert_true(try(f));
+    assert_true(f->seen.has_user);
+    assert_false(f->seen.has_identity);
+    assert_string_equal(f->seen.user.cluster, "blue");
+    assert_string_equal(f->seen.user.user, "ann");
+    static const char *const names[] = {
+        "URI:eden://blue/user/ann,URI:eden://blue/user/bob",
+        "URI:eden://blue/user/ann,URI:eden://blue/node/web1",
+        "URI:eden://blue/user/ann,DNS:ann",
+        "URI:eden://blue/user/Ann",
+        "URI:eden://blue/node/web1",
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        use_client(f, make_certificate(f, &f->ca, names[i], 22), f->ca.pem);
+        assert_true(try(f));
+        assert_false(f->seen.has_user);
+    }
+}
+
 static void a_client_can_want_a_host(void **state)
 {
     Fixture *f = *state;
@@ -466,6 +489,7 @@ int main(void)
         ROW(new_certificates_end_old_sessions),
         ROW(bad_material_changes_nothing),
         ROW(an_identity_is_the_only_name),
+        ROW(a_user_is_known_as_one),
         ROW(a_client_can_want_a_host),
         ROW(a_pinned_ca_is_enough),
         ROW(who_knows_no_ca_takes_the_first_that_is_shown),

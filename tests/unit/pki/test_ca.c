@@ -29,6 +29,47 @@ static void every_ca_and_certificate_has_its_own_number(void **state)
     assert_string_equal(first.enrolment, second.enrolment);
 }
 
+static UserGrant user_grant(const Authority *authority, const char *user)
+{
+    UserGrant grant = { .key = authority->public_key, .now_ms = NOW_MS };
+    assert_goes(user_identity_make(STR("home"), str_from_c(user), &grant.identity, &err));
+    return grant;
+}
+
+static void certificate_of_a_user_is_for_clients_and_no_nodes(void **state)
+{
+    Authority *authority = *state;
+    Certificate made;
+    UserGrant grant = user_grant(authority, "web1");
+    assert_goes(ca_issue_user(&authority->arena, &authority->ca, &grant, &made, &err));
+    assert_true(made.has_user && made.for_client);
+    assert_false(made.has_identity || made.for_server || made.is_ca);
+    assert_string_equal(made.user.cluster, "home");
+    assert_string_equal(made.user.user, "web1");
+    assert_string_equal(made.enrolment, "");
+    assert_str(made.subject, "CN=user web1");
+    assert_int_equal(strlen(made.serial), SERIAL_OURS);
+    assert_int_equal(made.not_after_ms, NOW_MS + USER_LIFE_MS);
+    assert_goes(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err));
+    assert_fails(certificate_verify(one(&made), authority->ca.chain, USE_SERVER, NOW_MS, &err),
+                 ERROR_DENIED, "");
+    /* And that of a node is no user's. */
+    NodeGrant node = node_grant(authority, "web1");
+    made = issue_node(authority, &node);
+    assert_false(made.has_user);
+    grant.life_ms = USER_LIFE_MAX_MS + 1;
+    assert_fails(ca_issue_user(&authority->arena, &authority->ca, &grant, &made, &err),
+                 ERROR_INVALID, "a year at most");
+    grant = user_grant(authority, "ann");
+    snprintf(grant.identity.cluster, sizeof grant.identity.cluster, "away");
+    assert_fails(ca_issue_user(&authority->arena, &authority->ca, &grant, &made, &err),
+                 ERROR_INVALID, "is not that of cluster 'away'");
+    grant = user_grant(authority, "ann");
+    snprintf(grant.identity.user, sizeof grant.identity.user, "../x");
+    assert_fails(ca_issue_user(&authority->arena, &authority->ca, &grant, &made, &err),
+                 ERROR_INVALID, "byte 1");
+}
+
 static void ids_are_drawn(void **state)
 {
     char one_id[CLUSTER_ID_TEXT + 1], other_id[CLUSTER_ID_TEXT + 1];
@@ -255,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         authority_test(ca_is_one_and_nothing_else),
         authority_test(every_ca_and_certificate_has_its_own_number),
+        authority_test(certificate_of_a_user_is_for_clients_and_no_nodes),
         authority_test(ids_are_drawn),
         authority_test(grants_that_make_no_sense_are_refused),
         authority_test(certificates_end_with_their_ca),

@@ -41,6 +41,12 @@ static void identity_is_taken_only_from_the_certificate(void **state)
     assert_goes(ca_issue_serving(&authority->arena, &authority->ca, &serving, &made, &err));
     peer = peer_of_certificate(&made);
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not that of a node");
+    /* A user of the same name is no node: their certificates do not open the port of nodes. */
+    UserGrant user = { .key = authority->public_key, .now_ms = NOW_MS };
+    assert_goes(user_identity_make(STR("home"), STR("web1"), &user.identity, &err));
+    assert_goes(ca_issue_user(&authority->arena, &authority->ca, &user, &made, &err));
+    peer = peer_of_certificate(&made);
+    assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not that of a node");
     peer = peer_of_certificate(&authority->ca.chain.items[0]);
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not that of a node");
     peer = (ShownPeer){ 0 };

@@ -1,0 +1,197 @@
+#include "cluster/idempotency.h"
+
+#include "store_world.h"
+
+typedef struct Fixture {
+    StoreWorld world;
+    IdempotencyState state;
+    int status;
+    char body[100];
+    IdempotentRequest request;
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    Error err;
+    world_open(&f->world);
+    *state = f;
+    return idempotent_request_make(STR("token:a"), STR("key"), STR("POST"), STR("/v1/nodes"),
+                                   STR("{}"), &f->request, &err)
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    world_close(&f->world);
+    free(f);
+    return 0;
+}
+
+static void claimed(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
+                    const Error *err)
+{
+    Fixture *f = context;
+    f->state = state;
+    f->status = 0;
+    assert_int_equal(answer != NULL, err == NULL && state == IDEMPOTENCY_REPLAY);
+    if (answer != NULL) {
+        f->status = answer->status;
+        snprintf(f->body, sizeof f->body, "%.*s", STR_ARG(answer->body));
+    }
+    world_done(&f->world, err);
+}
+
+static IdempotencyState claim(Fixture *f, const IdempotentRequest *request)
+{
+    idempotency_claim(&f->world.at, request, claimed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    return f->state;
+}
+
+static IdempotentRequest request_of(const char *credential, const char *key, const char *body)
+{
+    IdempotentRequest request;
+    Error err;
+    assert_true(idempotent_request_make(str_from_c(credential), str_from_c(key), STR("POST"),
+                                        STR("/v1/nodes"), str_from_c(body), &request, &err));
+    return request;
+}
+
+static void finish(Fixture *f, Str body, bool holds_secret)
+{
+    idempotency_finish(&f->world.at, &f->request, 201, body, holds_secret, world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+}
+
+static void pass_seconds(Fixture *f, int64_t seconds)
+{
+    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + seconds * 1000);
+}
+
+static void what_is_done_is_answered_again(void **state)
+{
+    Fixture *f = *state;
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_IN_FLIGHT);
+    finish(f, STR("{\"a\":\"b\"}\n"), false);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
+    assert_int_equal(f->status, 201);
+    assert_string_equal(f->body, "{\"a\":\"b\"}\n");
+    pass_seconds(f, IDEMPOTENCY_KEPT_S - 60);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
+    pass_seconds(f, 120);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+}
+
+static void another_request_with_the_key_is_told(void **state)
+{
+    Fixture *f = *state;
+    IdempotentRequest other = request_of("token:a", "key", "{ }");
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+    assert_int_equal(claim(f, &other), IDEMPOTENCY_OTHER);
+    finish(f, STR("x"), false);
+    assert_int_equal(claim(f, &other), IDEMPOTENCY_OTHER);
+    assert_non_null(idempotency_state_text(IDEMPOTENCY_OTHER));
+    /* Nor does it end what is not its own. */
+    idempotency_forget(&f->world.at, &other, world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
+}
+
+static void keys_of_others_are_others(void **state)
+{
+    Fixture *f = *state;
+    IdempotentRequest other = request_of("token:b", "key", "{}");
+    IdempotentRequest shifted = request_of("token:ak", "ey", "{}");
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+    assert_int_equal(claim(f, &other), IDEMPOTENCY_NEW);
+    assert_int_equal(claim(f, &shifted), IDEMPOTENCY_NEW);
+}
+
+static void secrets_and_long_answers_are_not_kept(void **state)
+{
+    Fixture *f = *state;
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+    finish(f, STR("the canary secret"), true);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_UNKEPT);
+    WorldValue got = world_get(
+        &f->world, cluster_key_idempotency(&f->world.arena, PREFIX, str_from_c(f->request.name)));
+    assert_true(got.there);
+    assert_true(str_find(got.value, STR("body"), 0) == STR_NOT_FOUND);
+    f->request = request_of("token:a", "long", "{}");
+    char *body = calloc(1, IDEMPOTENCY_BODY_MAX + 1);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+    finish(f, str_from(body, IDEMPOTENCY_BODY_MAX + 1), false);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_UNKEPT);
+    f->request = request_of("token:a", "as-long-as-it-may-be", "{}");
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+    finish(f, str_from(body, IDEMPOTENCY_BODY_MAX), false);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
+    free(body);
+}
+
+static void what_came_to_nothing_may_be_tried_again(void **state)
+{
+    Fixture *f = *state;
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+    idempotency_forget(&f->world.at, &f->request, world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+    /* Whoever had it under way is gone. */
+    pass_seconds(f, IDEMPOTENCY_PENDING_S + 60);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+}
+
+static void keys_are_bounded(void **state)
+{
+    char key[IDEMPOTENCY_KEY_MAX + 1];
+    IdempotentRequest request;
+    Error err;
+    memset(key, 'k', sizeof key);
+    assert_true(idempotent_request_make(STR("a"), str_from(key, sizeof key - 1), STR("POST"),
+                                        STR("/"), STR_EMPTY, &request, &err));
+    assert_false(idempotent_request_make(STR("a"), str_from(key, sizeof key), STR("POST"), STR("/"),
+                                         STR_EMPTY, &request, &err));
+    assert_false(idempotent_request_make(STR("a"), STR_EMPTY, STR("POST"), STR("/"), STR_EMPTY,
+                                         &request, &err));
+    assert_false(idempotent_request_make(STR("a"), STR("a b"), STR("POST"), STR("/"), STR_EMPTY,
+                                         &request, &err));
+}
+
+static void a_damaged_record_is_an_error(void **state)
+{
+    Fixture *f = *state;
+    Str key = cluster_key_idempotency(&f->world.arena, PREFIX, str_from_c(f->request.name));
+    world_put(&f->world, key, STR("{}"));
+    idempotency_claim(&f->world.at, &f->request, claimed, f);
+    world_expect(&f->world, ERROR_INVALID, "record of an earlier request");
+}
+
+static void a_store_that_closes_answers_all(void **state)
+{
+    Fixture *f = *state;
+    idempotency_claim(&f->world.at, &f->request, claimed, f);
+    store_close(f->world.at.store);
+    f->world.at.store = NULL;
+    world_expect(&f->world, ERROR_UNAVAILABLE, NULL);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(what_is_done_is_answered_again),
+        ROW(another_request_with_the_key_is_told),
+        ROW(keys_of_others_are_others),
+        ROW(secrets_and_long_answers_are_not_kept),
+        ROW(what_came_to_nothing_may_be_tried_again),
+        ROW(keys_are_bounded),
+        ROW(a_damaged_record_is_an_error),
+        ROW(a_store_that_closes_answers_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
