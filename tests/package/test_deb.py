@@ -150,6 +150,17 @@ def test_purging_leaves_the_cluster_and_what_is_documented(server):
     assert [line for line in left if not known.search(line)] == []
 
 
+def test_it_installs_without_a_running_systemd(light, packages):
+    """In a container, or below a root that is being made."""
+    host = light("trixie", layers=[packages])
+    host.run("rm /usr/local/bin/eden && dpkg -i /srv/eden.deb && dpkg -i /srv/next.deb")
+    assert host.run("id -un eden").out == "eden"
+    assert host.run("dpkg -V eden").out == ""
+    assert host.run("eden version").out == "eden 0.1.1~next"
+    host.run("dpkg --purge eden")
+    assert not host.exists("/var/lib/eden")
+
+
 def test_a_purged_node_leaves_nothing(installed):
     host = installed()
     host.run("mkdir -p /var/lib/eden/agent && echo secret > /var/lib/eden/agent/node.pem")
