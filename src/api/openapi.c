@@ -42,6 +42,7 @@ static const struct {
     { "continue", "string", NULL, "where the page begins: what the page before said" },
     { "selector", "string", NULL, "only objects with such names and labels, as 'role=web'" },
     { "watch", "string", "sse|ndjson", "tell of changes as they happen, in this form" },
+    { "port", "integer", NULL, "the port of the targets; 9100 when it is not given" },
     { "key", "string", NULL, "a key of the store" },
     { "prefix", "string", NULL, "what keys of the store start with" },
     { "from", "integer", NULL, "the revision to begin with" },

@@ -67,6 +67,20 @@ def test_what_happens_is_counted(server):
     assert after["eden_nodes"].value(**silent) == before["eden_nodes"].value(**silent) + 1
 
 
+def test_nodes_are_targets(server):
+    server.join("web1")
+    labels = {"labels": {"role": "web"}}
+    assert server.api("PATCH", "/v1/nodes/web1", labels)[0] == 200
+    status, found = server.api("GET", "/v1/prometheus-targets?port=9200&selector=role%3Dweb")
+    assert status == 200
+    assert [target["targets"] for target in found] == [["127.0.0.1:9200"]]
+    assert found[0]["labels"]["__meta_eden_node"] == "web1"
+    assert found[0]["labels"]["__meta_eden_label_role"] == "web"
+    assert len(server.api("GET", "/v1/prometheus-targets")[1]) == 2
+    for wrong in ("port=0", "port=65536", "selector=%28", "selector=a%20==%201"):
+        assert server.api("GET", "/v1/prometheus-targets?" + wrong)[0] == 400, wrong
+
+
 def test_who_may_not_is_told_nothing(server):
     status, answer = server.ask("/metrics")
     assert status == 401, answer

@@ -1,0 +1,91 @@
+#include "api/prometheus_targets.h"
+
+#include "api/json_out.h"
+#include "net/address.h"
+
+static void put_target(Buf *out, const NodeRecord *record, uint16_t port)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    Address address;
+    Error err;
+    if ((record->address[0] == '\0' ||
+         !address_parse(str_from_c(record->address), 0, &address, &err) ||
+         address.kind == ADDRESS_UNIX) &&
+        !address_parse(str_from_c(record->name), 0, &address, &err)) {
+        address = (Address){ .kind = ADDRESS_NAME };
+        memcpy(address.host, record->name, sizeof record->name);
+    }
+    address.port = port;
+    address_format(&address, &text);
+    json_out_open(out, "targets", '[');
+    json_out_item(out, buf_str(&text));
+    json_out_close(out, ']');
+}
+
+/* Names of Prometheus' labels have fewer letters than ours. */
+static void put_label_name(Buf *out, Str name)
+{
+    buf_put_c(out, "__meta_eden_label_");
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        buf_put_char(out, ascii_is_alpha(c) || ascii_is_digit(c) ? c : '_');
+    }
+}
+
+/* Of two whose names become the same the first is told. */
+static bool is_told(const Map *labels, uint32_t before, Str name)
+{
+    for (uint32_t i = 0; i < before; i++) {
+        AUTO_CLEAR(Buf) other = buf_make(BUF_UNLIMITED);
+        put_label_name(&other, value_str(labels->entries[i].key));
+        if (str_eq(buf_str(&other), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_labels(Buf *out, const Map *labels)
+{
+    for (uint32_t i = 0; i < labels->len; i++) {
+        AUTO_CLEAR(Buf) name = buf_make(BUF_UNLIMITED);
+        put_label_name(&name, value_str(labels->entries[i].key));
+        if (!is_told(labels, i, buf_str(&name))) {
+            json_out_text(out, buf_c(&name), value_str(labels->entries[i].value));
+        }
+    }
+}
+
+static void put_text(Buf *out, const char *name, bool value)
+{
+    json_out_text(out, name, value ? STR("true") : STR("false"));
+}
+
+static bool is_meant(const Selector *selector, const NodeRecord *record)
+{
+    SelectorSubject subject = { .name = str_from_c(record->name), .labels = record->labels.map };
+    bool matches;
+    return selector == NULL || (selector_match(selector, &subject, &matches) && matches);
+}
+
+void prometheus_targets_put(Buf *out, const TargetsSpec *spec, const NodesListing *nodes)
+{
+    buf_put_char(out, '[');
+    for (uint32_t i = 0; i < nodes->node_count; i++) {
+        const NodeEntry *node = &nodes->nodes[i];
+        if (!is_meant(spec->selector, &node->record)) {
+            continue;
+        }
+        json_out_open(out, NULL, '{');
+        put_target(out, &node->record, spec->port);
+        json_out_open(out, "labels", '{');
+        json_out_text(out, "__meta_eden_cluster", spec->cluster);
+        json_out_text(out, "__meta_eden_node", str_from_c(node->record.name));
+        put_text(out, "__meta_eden_alive", node->is_alive);
+        put_text(out, "__meta_eden_server", node->record.is_server);
+        put_labels(out, node->record.labels.map);
+        json_out_close(out, '}');
+        json_out_close(out, '}');
+    }
+    buf_put_char(out, ']');
+}
