@@ -88,7 +88,7 @@ static bool parse_length(Str text, uint64_t *out)
 }
 
 /* Whether a tab stands between the value of a field and the end of its line. That is allowed, but there
- * are readers to whom it makes a length none. */
+ * are readers to whom it makes a length or an encoding none. */
 static bool has_tab_behind(Str value)
 {
     const char *c = value.data + value.len;
@@ -312,7 +312,8 @@ static bool judge_body(Http1Reader *reader, bool newer, Error *err)
                                       : "more than one encoding of the body");
     }
     if (encodings > 0) {
-        if (!newer || !str_eq_ignore_case(*http1_find(head, "Transfer-Encoding"), STR("chunked"))) {
+        Str encoding = *http1_find(head, "Transfer-Encoding");
+        if (!newer || !str_eq_ignore_case(encoding, STR("chunked")) || has_tab_behind(encoding)) {
             return refuse(reader, 501, err, ERROR_INVALID,
                           "no valid HTTP: a body in an encoding other than chunked");
         }

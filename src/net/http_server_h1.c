@@ -1,4 +1,7 @@
-/* HTTP/1.1 on a connection of the server: one request at a time. */
+/* HTTP/1.1 on a connection of the server: one request at a time.
+ *
+ * The next one is not read before the answer to the last has left: what a peer that takes nothing of
+ * its answers can have us keep is one of them, and one read of what it still says. */
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -6,6 +9,7 @@
 
 enum {
     AHEAD_MAX = 64 * 1024, /* bytes of further requests while one is under way */
+    SHARE = 16 * 1024,     /* bytes of a body that a connection may hold however crowded it is */
     GOODBYE_MS = 5000
 };
 
@@ -16,6 +20,7 @@ typedef struct Client {
     LoopTimer timer;
     LoopTask drain; /* pieces that have left at once are told of in a turn of its own */
     size_t stuck;   /* bytes that were unsent when the timer was started */
+    size_t held;    /* of the server's: bytes of the body */
     HttpRequest request;
     Buf ahead;      /* bytes behind the request under way */
     bool began;     /* bytes of the next request are there */
@@ -30,10 +35,17 @@ static Client *client_of(const HttpRequest *request)
 
 /* --- A client's life ------------------------------------------------------------------------- */
 
+static void let_go(Client *client)
+{
+    client->base.server->held -= client->held;
+    client->held = 0;
+}
+
 static void client_free(HttpClient *base)
 {
     Client *client = (Client *)base;
     http_request_lose(&client->request);
+    let_go(client);
     loop_timer_stop(&client->timer);
     loop_task_stop(base->server->options.loop, &client->drain);
     connection_free(base->connection);
@@ -44,12 +56,23 @@ static void client_free(HttpClient *base)
     free(client);
 }
 
+/* The peer has to take something of what is unsent, again and again. */
+static void watch_unsent(Client *client)
+{
+    client->stuck = connection_unsent(client->base.connection);
+    loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
+}
+
 /* The last bytes go out, then `closed` comes. */
 static void finish(Client *client)
 {
     client->finishing = true;
-    loop_timer_stop(&client->timer);
-    connection_finish(client->base.connection, GOODBYE_MS);
+    if (connection_unsent(client->base.connection) > 0) {
+        watch_unsent(client);
+    } else {
+        loop_timer_stop(&client->timer);
+        connection_finish(client->base.connection, GOODBYE_MS);
+    }
 }
 
 static void stop(HttpClient *base)
@@ -93,26 +116,22 @@ static void refuse(Client *client, int status, const char *why)
     buf_put_format(&text, "%s\n", why);
     put_answer(client, status, "text/plain; charset=utf-8", buf_str(&text), true);
     buf_clear(&text);
+    buf_clear(&client->request.body);
+    let_go(client);
     finish(client);
-}
-
-static void watch_unsent(Client *client)
-{
-    client->stuck = connection_unsent(client->base.connection);
-    loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
 }
 
 static void expire(void *context)
 {
     Client *client = context;
-    if (client->request.in_pieces && connection_unsent(client->base.connection) < client->stuck) {
+    size_t unsent = connection_unsent(client->base.connection);
+    bool waits = client->request.in_pieces || client->finishing || !client->began;
+    if (waits && unsent > 0 && unsent < client->stuck) {
         watch_unsent(client);
-    } else if (client->request.in_pieces) {
+    } else if (waits) {
         client_free(&client->base);
-    } else if (client->began) {
-        refuse(client, 408, "the request took too long");
     } else {
-        client_free(&client->base);
+        refuse(client, 408, "the request took too long");
     }
 }
 
@@ -126,15 +145,47 @@ static void begin(Client *client)
     }
 }
 
+/* Bodies of all connections together have a limit. */
+static void take_body(Client *client, Str bytes)
+{
+    HttpServer *server = client->base.server;
+    client->held += bytes.len;
+    server->held += bytes.len;
+    if (server->held > server->options.memory_max && client->held > SHARE) {
+        http_request_add_header(&client->request, "Retry-After", STR("1"));
+        refuse(client, 429, "the server holds as much of requests as it may; try again later");
+        return;
+    }
+    buf_put(&client->request.body, bytes);
+}
+
 static void handle(Client *client, Http1Event event)
 {
     if (event == HTTP1_HEAD && client->reader.head.expects_continue) {
         connection_write(client->base.connection, STR("HTTP/1.1 100 Continue\r\n\r\n"));
     } else if (event == HTTP1_DATA) {
-        buf_put(&client->request.body, client->reader.data);
+        take_body(client, client->reader.data);
     } else if (event == HTTP1_END) {
         loop_timer_stop(&client->timer);
         http_request_hand_on(&client->request);
+    }
+}
+
+static bool is_blocked(const Client *client)
+{
+    return client->request.under_way || client->finishing ||
+           connection_unsent(client->base.connection) > 0;
+}
+
+/* Bytes that cannot be taken yet. Whose request is under way is listened to all the same, to know when
+ * it leaves. */
+static void keep_ahead(Client *client, Str bytes)
+{
+    buf_put(&client->ahead, bytes);
+    if (client->ahead.overflow) {
+        finish(client);
+    } else if (!client->request.under_way) {
+        connection_pause(client->base.connection);
     }
 }
 
@@ -142,7 +193,7 @@ static void take(Client *client, Str bytes)
 {
     Http1Event event = HTTP1_HEAD;
     client->taking = true;
-    while (event != HTTP1_MORE && !client->request.under_way && !client->finishing) {
+    while (event != HTTP1_MORE && !is_blocked(client)) {
         Error err;
         if (bytes.len > 0) {
             begin(client);
@@ -154,11 +205,23 @@ static void take(Client *client, Str bytes)
         }
     }
     client->taking = false;
-    if (client->request.under_way && bytes.len > 0) {
-        buf_put(&client->ahead, bytes);
-        if (client->ahead.overflow) {
-            finish(client);
-        }
+    if (bytes.len > 0 && !client->finishing) {
+        keep_ahead(client, bytes);
+    }
+}
+
+/* What has waited. */
+static void go_on(Client *client)
+{
+    if (client->taking || is_blocked(client)) {
+        return;
+    }
+    connection_resume(client->base.connection);
+    if (client->ahead.len > 0) {
+        Buf ahead = client->ahead;
+        client->ahead = buf_make(AHEAD_MAX);
+        take(client, buf_str(&ahead));
+        buf_clear(&ahead);
     }
 }
 
@@ -185,6 +248,13 @@ static void all_sent(void *context)
     if (client->request.in_pieces) {
         loop_timer_stop(&client->timer);
         client->request.drained(client->request.drained_context);
+    } else if (client->finishing) {
+        finish(client);
+    } else {
+        if (!client->began) {
+            loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
+        }
+        go_on(client);
     }
 }
 
@@ -196,17 +266,13 @@ static void conclude(Client *client, bool last)
     client->began = false;
     loop_task_stop(client->base.server->options.loop, &client->drain);
     http_request_reset(&client->request);
+    let_go(client);
     if (last) {
         finish(client);
         return;
     }
-    loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
-    if (!client->taking && client->ahead.len > 0) {
-        Buf ahead = client->ahead;
-        client->ahead = buf_make(AHEAD_MAX);
-        take(client, buf_str(&ahead));
-        buf_clear(&ahead);
-    }
+    watch_unsent(client);
+    go_on(client);
 }
 
 static bool is_last(const Client *client)

@@ -49,7 +49,7 @@ struct HttpServer {
     HttpClient *clients;
     Listener *listeners[HTTP_LISTENERS_MAX];
     uint32_t listener_count;
-    size_t held; /* bytes of requests on all connections of HTTP/2 */
+    size_t held; /* bytes of requests on all connections */
     bool stopping;
     LoopTimer grace;
     LoopTask stopped;

@@ -48,7 +48,6 @@ typedef struct Message {
     size_t end; /* the byte behind it, when it is whole */
     bool has_head, is_whole, has_trailer;
     bool keep_alive;
-    bool is_newer;
 } Message;
 
 typedef enum Verdict {
@@ -108,7 +107,6 @@ static void note_head(Message *message, const Http1Head *head)
     }
     message->has_head = true;
     message->keep_alive = head->keep_alive;
-    message->is_newer = head->is_newer;
 }
 
 static void read_ours(Reading *reading, Str all)
@@ -300,8 +298,6 @@ static void check_taken(const Message *ours, const Message *theirs)
         BUG_IF(!theirs->is_whole || theirs->has_trailer || ours->end != theirs->end ||
                ours->body.len != theirs->body.len);
         BUG_IF(ours->keep_alive && !theirs->keep_alive);
-        /* Only what came before HTTP/1.1 is not kept though it asks for it. */
-        BUG_IF(!ours->keep_alive && theirs->keep_alive && ours->is_newer);
     }
 }
 

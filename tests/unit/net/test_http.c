@@ -13,7 +13,7 @@ typedef struct Fixture {
     HttpCall *call;
     HttpRequest *held; /* one that the test answers itself */
     bool holds;
-    uint32_t gone;
+    uint32_t gone, requests;
     bool over, stopped;
     int status;
     char body[200];
@@ -25,6 +25,7 @@ static void requested(void *context, HttpRequest *request)
 {
     Fixture *f = context;
     const Http1Head *head = http_request_head(request);
+    f->requests++;
     if (f->holds) {
         f->held = request;
         return;
@@ -46,19 +47,12 @@ static void gone(void *context, HttpRequest *request)
     f->gone++;
 }
 
-static int set_up(void **state)
+static void serve(Fixture *f, const HttpServerOptions *limits)
 {
-    scratch_set_up(state);
-    Fixture *f = calloc(1, sizeof *f);
+    HttpServerOptions options = *limits;
     const Listener *listener;
     Error err;
-    f->scratch = *state;
-    *state = f;
-    world_open(&f->world);
-    HttpServerOptions options = http_server_defaults();
     options.loop = f->world.loop;
-    options.body_max = 100;
-    options.request_timeout_ms = 50;
     options.requested = requested;
     options.gone = gone;
     options.context = f;
@@ -68,6 +62,19 @@ static int set_up(void **state)
     assert_true(
         address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
     assert_true(http_server_listen(f->server, &listening, &f->address, &listener, &err));
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    HttpServerOptions limits = http_server_defaults();
+    limits.body_max = 100;
+    limits.request_timeout_ms = 50;
+    serve(f, &limits);
     return 0;
 }
 
@@ -367,6 +374,83 @@ static void who_expects_it_is_told_to_continue(void **state)
     close(descriptor);
 }
 
+/* A peer that asks and asks, and takes nothing of what it is told: nothing more is done for it. When it
+ * does, it is told everything. */
+static void who_takes_no_answers_is_not_asked_on(void **state)
+{
+    Fixture *f = *state;
+    static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    const size_t len = strlen(request);
+    int descriptor = connect_raw(f);
+    size_t sent = 0;
+    uint32_t seen, same = 0;
+    while (same < 20) {
+        for (ssize_t put = 1; put > 0;) {
+            put = send(descriptor, request + sent % len, len - sent % len, MSG_NOSIGNAL);
+            sent += put > 0 ? (size_t)put : 0;
+        }
+        seen = f->requests;
+        world_pass(&f->world, 1);
+        same = f->requests == seen ? same + 1 : 0;
+    }
+    assert_true(f->requests > 0 && f->requests < sent / len);
+    uint32_t answers = 0;
+    char got[4096], last[] = "HTTP/1.1 200 OK";
+    size_t matched = 0;
+    while (answers < sent / len) {
+        ssize_t count_got = recv(descriptor, got, sizeof got, 0);
+        for (ssize_t i = 0; i < count_got; i++) {
+            matched = got[i] == last[matched] ? matched + 1 : got[i] == last[0];
+            if (last[matched] == '\0') {
+                answers++;
+                matched = 0;
+            }
+        }
+        if (count_got < 0) {
+            world_pass(&f->world, 1);
+        }
+        assert_int_not_equal(count_got, 0);
+    }
+    assert_int_equal(f->requests, sent / len);
+    close(descriptor);
+}
+
+/* Bodies of all peers together have a limit, and who comes then is told. */
+static void bodies_that_are_too_much_together_are_refused(void **state)
+{
+    Fixture *f = *state;
+    static const char head[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 40000\r\n\r\n";
+    static char body[39999], got[1000];
+    memset(body, 'x', sizeof body);
+    int peers[3];
+    HttpServerOptions limits = http_server_defaults();
+    limits.memory_max = 70000;
+    http_server_free(f->server);
+    serve(f, &limits);
+    for (uint32_t i = 0; i < COUNT_OF(peers); i++) {
+        peers[i] = connect_raw(f);
+        assert_true(send(peers[i], head, strlen(head), 0) > 0);
+        assert_int_equal(send(peers[i], body, sizeof body, 0), sizeof body);
+    }
+    bool refused = false;
+    while (!refused) {
+        world_pass(&f->world, 1);
+        for (uint32_t i = 0; i < COUNT_OF(peers); i++) {
+            refused = refused || recv(peers[i], got, 1, MSG_PEEK) > 0;
+        }
+    }
+    uint32_t taken = 0;
+    for (uint32_t i = 0; i < COUNT_OF(peers); i++) {
+        (void)send(peers[i], "x", 1, MSG_NOSIGNAL);
+        read_raw(f, peers[i], got, sizeof got, 200);
+        taken += strncmp(got, "HTTP/1.1 200 ", 13) == 0;
+        assert_true(strncmp(got, "HTTP/1.1 200 ", 13) == 0 ||
+                    strstr(got, "\r\nRetry-After: 1\r\n") != NULL);
+        close(peers[i]);
+    }
+    assert_true(taken > 0 && taken < COUNT_OF(peers));
+}
+
 /* More than may wait behind a request under way. */
 static void who_sends_without_end_is_ended(void **state)
 {
@@ -448,6 +532,8 @@ int main(void)
         ROW(a_request_that_does_not_end_is_ended),
         ROW(who_expects_it_is_told_to_continue),
         ROW(who_sends_without_end_is_ended),
+        ROW(who_takes_no_answers_is_not_asked_on),
+        ROW(bodies_that_are_too_much_together_are_refused),
         ROW(who_stops_answers_first),
         ROW(who_stops_does_not_wait_for_ever),
     };
