@@ -33,6 +33,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         BUG_IF(err.kind != ERROR_INVALID || err.text[0] == '\0');
     }
+    UserIdentity user;
+    if (user_identity_parse(text, &user, &err)) {
+        char again[IDENTITY_URI_MAX + 1];
+        user_identity_uri(&user, again);
+        BUG_IF(!str_eq_c(text, again));
+        check_name(str_from_c(user.cluster));
+        check_name(str_from_c(user.user));
+        BUG_IF(identity_parse(text, &identity, &err));
+    }
     if (node_name_check(text, &err)) {
         check_name(text);
         BUG_IF(!identity_make(STR("home"), text, &identity, &err));

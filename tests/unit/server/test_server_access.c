@@ -217,6 +217,24 @@ static TlsMaterial credential_of(Fixture *f, const char *name)
                           .ca = certificate_pem(f->arena, &f->ca.chain.items[0]) };
 }
 
+/* Of a user who is called like a node. */
+static TlsMaterial material_of_user(Fixture *f, const char *name)
+{
+    AUTO(P256Private) *key = NULL;
+    AUTO_CLEAR(KeyText) text = { 0 };
+    Certificate made;
+    UserGrant grant = { .now_ms = loop_wall_ms(f->world.loop) };
+    Error err;
+    assert_true(p256_private_make(&key, &err));
+    assert_true(p256_public_of(key, &grant.key, &err));
+    assert_true(p256_private_text(key, &text, &err));
+    assert_true(user_identity_make(STR("blue"), str_from_c(name), &grant.identity, &err));
+    assert_true(ca_issue_user(f->arena, &f->ca, &grant, &made, &err));
+    return (TlsMaterial){ .certificate = certificate_pem(f->arena, &made),
+                          .key = arena_copy(f->arena, str_from(text.text, text.len)),
+                          .ca = certificate_pem(f->arena, &f->ca.chain.items[0]) };
+}
+
 /* CVE-2021-37219: what the same CA has signed for something else. */
 static void certificates_of_other_kinds_do_not_open_the_port_of_nodes(void **state)
 {
@@ -224,6 +242,10 @@ static void certificates_of_other_kinds_do_not_open_the_port_of_nodes(void **sta
     TlsMaterial serving = credential_of(f, SERVER_SERVING), ca = credential_of(f, SERVER_CA);
     expect_none(f, "the certificate of the API", &serving);
     expect_none(f, "the CA itself", &ca);
+    put_node(f, "web1", ENROLMENT);
+    TlsMaterial user = material_of_user(f, "web1"), server = material_of_user(f, "s1");
+    expect_none(f, "a user", &user);
+    expect_none(f, "a user called like the server", &server);
 }
 
 /* CVE-2021-3144, CVE-2022-22967: also on a connection that stands. */
