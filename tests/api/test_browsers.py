@@ -89,3 +89,15 @@ def test_what_somebody_stored_is_never_a_page(server):
     assert answer.status == 404
     assert answer.field("content-type") in ("application/json", "application/problem+json")
     check_fields(answer)
+
+
+def test_http2_is_no_way_around(server):
+    answer = server.ask("/v1/health", "--http2")
+    assert answer.status == 200
+    check_fields(answer)
+    answer = server.ask("/v1/health", "--http2", "-H", "Host: evil.example")
+    assert (answer.status, answer.json()["code"]) == (421, "misdirected")
+    check_fields(answer)
+    answer = server.ask("/v1/join", "--http2", "-H", "Origin: https://evil.example", "--json", "{}")
+    assert answer.status == 403
+    assert server.ask("/v1/health", "--http2", "-X", "OPTIONS").status == 405

@@ -130,3 +130,13 @@ def test_who_takes_nothing_holds_up_nobody(server):
     assert server.ask(large).status == 200
     for one in lazy:
         one.close()
+
+
+def test_pages_are_the_same_by_http2(server):
+    for path in all_pages(server):
+        first, second = server.ask(path), server.ask(path, "--http2")
+        assert (first.body, first.field("etag")) == (second.body, second.field("etag"))
+        assert second.field("cache-control") == first.field("cache-control")
+        check_fields(second)
+    tag = server.ask("/").field("etag")
+    assert server.ask("/", "--http2", "-H", f"If-None-Match: {tag}").status == 304

@@ -18,9 +18,13 @@ function say(text) {
 }
 
 /* Status and JSON; status 0: nobody answered. */
-async function ask(method, path, fields) {
+async function ask(method, path, fields, body) {
+  const headers = { Accept: "application/json", ...fields };
+  if (body !== undefined) {
+    headers["Content-Type"] = "application/json";
+  }
   try {
-    const answer = await fetch(path, { method, headers: { Accept: "application/json", ...fields },
+    const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body),
       cache: "no-store", credentials: "same-origin", redirect: "error" });
     const text = await answer.text();
     return { status: answer.status, body: text === "" ? {} : JSON.parse(text) };
@@ -162,10 +166,12 @@ function show(isIn) {
   byId("login").hidden = isIn;
   byId("nodes").hidden = !isIn;
   byId("leave").hidden = !isIn;
+  byId("who").hidden = !isIn;
 }
 
 function enter(session) {
   csrf = session.csrf ?? "";
+  byId("who").textContent = session.name ?? "";
   say("");
   show(true);
   watch();
@@ -180,13 +186,13 @@ function leave() {
 async function logIn(event) {
   event.preventDefault();
   const token = byId("token").value.trim();
-  const made = await ask("POST", "/v1/session", { Authorization: `Bearer ${token}` });
-  if (made.status !== 200 && made.status !== 201) {
+  const made = await ask("POST", "/v1/session", {}, { token });
+  if (made.status !== 201) {
     say(why(made));
     return;
   }
   byId("token").value = "";
-  await begin();
+  enter(made.body);
 }
 
 async function logOut() {
