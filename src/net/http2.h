@@ -71,6 +71,9 @@ typedef struct Http2Events {
 
 typedef struct Http2Options {
     bool is_server;
+    /* A server's: a response that ends before its request does not reset the stream at once; the user
+     * does, after a while. Some clients lose the response otherwise. */
+    bool lingers;
     uint32_t streams_max;        /* that the peer may have open */
     uint32_t stream_window;      /* bytes under way to us on one stream */
     uint32_t connection_window;  /* on all */

@@ -98,6 +98,11 @@ static bool count_idle_frame(Http2 *http2)
     return --http2->allowance >= 0;
 }
 
+static Http2Stream *stream_of(nghttp2_session *session, int32_t id)
+{
+    return id == 0 ? NULL : nghttp2_session_get_stream_user_data(session, id);
+}
+
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head, void *context)
 {
     Http2 *http2 = context;
@@ -108,7 +113,9 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head
     if (head->type == NGHTTP2_DATA) {
         is_idle = head->length == 0 && (head->flags & NGHTTP2_FLAG_END_STREAM) == 0;
     } else if (head->type == NGHTTP2_HEADERS) {
-        is_idle = false;
+        /* On a stream that is over it is only passed over. */
+        is_idle = head->stream_id <= nghttp2_session_get_last_proc_stream_id(session) &&
+                  stream_of(session, head->stream_id) == NULL;
     } else if (head->type == NGHTTP2_WINDOW_UPDATE && http2->windows > 0) {
         http2->windows--;
         is_idle = false;
@@ -120,11 +127,6 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
     return 0;
-}
-
-static Http2Stream *stream_of(nghttp2_session *session, int32_t id)
-{
-    return id == 0 ? NULL : nghttp2_session_get_stream_user_data(session, id);
 }
 
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
@@ -202,7 +204,8 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *c
     if (frame->hd.type == NGHTTP2_RST_STREAM) {
         count_reset(http2, frame->rst_stream.error_code);
     }
-    if (http2->options.is_server && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 &&
+    if (http2->options.is_server && !http2->options.lingers &&
+        (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 &&
         (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
         nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) == 0) {
         nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,

@@ -17,6 +17,7 @@ enum {
     BODY_WINDOW = 256 << 10, /* of one that has */
     ROOM_BODIES = 2,         /* the room for bodies: so many of the largest */
     AT_ONCE_MAX = 16,        /* requests whose answer has not begun */
+    LINGER_MS = 2000,        /* for a peer to stop sending when it has its answer */
     QUEUED_MAX = 256 << 10,  /* bytes of answers that wait, until the next request has its turn */
     SHARE = 64 << 10,        /* what a connection may hold when all together hold too much */
     ANSWER_FIELDS_MAX = 60,
@@ -308,6 +309,8 @@ static void expire(void *context)
                     "a header block took too long");
     } else if (stream->state == STREAM_BODY) {
         refuse(stream, 408, "the request took too long");
+    } else if (stream->http2.ended) {
+        http2_reset(&stream->http2, HTTP2_NO_ERROR);
     } else if (http2_stream_queued(&stream->http2) < stream->stuck) {
         watch_queue(stream);
     } else {
@@ -434,6 +437,8 @@ static void part_sent(void *context, Http2Stream *http2)
         loop_timer_stop(&stream->timer);
         if (stream->request.in_pieces) {
             loop_defer(loop, &stream->drain);
+        } else if (http2->ended && !http2->peer_ended) {
+            loop_timer_start(&stream->timer, LINGER_MS);
         }
     }
     loop_defer(loop, &session->turns);
@@ -536,6 +541,7 @@ void http_h2_adopt(HttpServer *server, Connection *connection)
     loop_task_init(&session->turns, take_turns, session);
     Http2Options options = http2_defaults();
     options.is_server = true;
+    options.lingers = true;
     options.streams_max = STREAMS_MAX;
     options.stream_window = FIRST_WINDOW;
     options.header_bytes_max = HTTP1_HEAD_MAX;

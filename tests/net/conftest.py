@@ -1,5 +1,7 @@
-"""A gRPC server of ours (echo_server.c), certificates, and the npm packages of a foreign client."""
+"""Servers of ours (echo_server.c for gRPC, http_echo_server.c), certificates, and the npm packages of
+a foreign client."""
 
+import http.client
 import json
 import os
 import pathlib
@@ -8,7 +10,9 @@ import signal
 import socket
 import ssl
 import subprocess
+import time
 
+import h2
 import npm
 import pytest
 
@@ -65,16 +69,21 @@ def certificates(tmp_path_factory):
 class Server:
     """One echo_server, on a port and on a Unix socket."""
 
+    program = "echo_server"
+    socket_name = "echo.sock"
+    more = ["--ca", "ca.pem"]
+
     def __init__(self, certificates, folder, options):
         self.certificates = certificates
-        self.unix = str(folder / "echo.sock")
+        self.unix = str(folder / self.socket_name)
         args = ["--unix", self.unix, "--listen", "127.0.0.1:0",
-                "--cert", certificates.path("server.pem"), "--key", certificates.path("server.key"),
-                "--ca", certificates.path("ca.pem")]
+                "--cert", certificates.path("server.pem"), "--key", certificates.path("server.key")]
+        for name, file in zip(self.more[::2], self.more[1::2]):
+            args += [name, certificates.path(file)]
         for name, value in options.items():
             args += ["--" + name.replace("_", "-"), str(value)]
         self.process = subprocess.Popen(
-            [str(BUILD / "tests" / "net" / "echo_server"), *args], stdout=subprocess.PIPE, text=True)
+            [str(BUILD / "tests" / "net" / self.program), *args], stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         assert line.startswith("port "), line
         self.port = int(line.split()[1])
@@ -115,12 +124,66 @@ class Server:
         assert self.process.wait(timeout=30) == 0
 
 
-@pytest.fixture
-def start_server(certificates, tmp_path):
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(30)
+        self.sock.connect(self.path)
+
+
+class HttpServer(Server):
+    """One http_echo_server."""
+
+    program = "http_echo_server"
+    socket_name = "http.sock"
+    more = []
+
+    def tls(self, protocols=("h2", "http/1.1")):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(self.certificates.path("ca.pem"))
+        if protocols:
+            context.set_alpn_protocols(list(protocols))
+        return context
+
+    def connect(self, protocols=("h2", "http/1.1")):
+        return self.tls(protocols).wrap_socket(self.connect_raw(), server_hostname="localhost")
+
+    def client(self, **options):
+        """A connection on which HTTP/2 is spoken."""
+        connection = self.connect()
+        assert connection.selected_alpn_protocol() == "h2"
+        return h2.Client(connection, **options)
+
+    def stats(self):
+        """Asked beside the connections that are tested."""
+        connection = UnixConnection(self.unix)
+        connection.request("GET", "/stats")
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        return answer
+
+    def wait_for(self, **counts):
+        limit = time.monotonic() + 30
+        while any((known := self.stats())[name] != value for name, value in counts.items()):
+            assert time.monotonic() < limit, (known, counts)
+
+    def is_served(self):
+        """Somebody else, meanwhile."""
+        client = self.client()
+        answer = client.ask(1)
+        client.connection.close()
+        return answer.status == 200 and answer.body.startswith(b"GET /echo?")
+
+
+def starting(kind, certificates, folder):
     servers = []
 
     def start(**options):
-        servers.append(Server(certificates, tmp_path, options))
+        servers.append(kind(certificates, folder, options))
         return servers[-1]
 
     yield start
@@ -130,6 +193,16 @@ def start_server(certificates, tmp_path):
         finally:
             if server.process.poll() is None:
                 server.process.kill()
+
+
+@pytest.fixture
+def start_server(certificates, tmp_path):
+    yield from starting(Server, certificates, tmp_path)
+
+
+@pytest.fixture
+def start_http(certificates, tmp_path):
+    yield from starting(HttpServer, certificates, tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,309 @@
+/* A small HTTPS server for tests with foreign clients, on HTTP/2 and HTTP/1.1:
+ *
+ *     http_echo_server --listen ADDRESS --cert FILE --key FILE --unix PATH [OPTION N]...
+ *
+ * It prints "port N" when it listens, and on SIGTERM stops in order: what was held is answered then.
+ *
+ *     /echo      the request, as text: method, path, query, fields, body
+ *     /bytes?N   so many bytes, as a whole
+ *     /pieces?N  so many bytes, in pieces
+ *     /stays     one piece, and no end
+ *     /broken    one piece, then broken off
+ *     /hold      no answer until the server stops
+ *     /stats     what the tests want to know, as JSON */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+#include "net/http_server.h"
+#include "net/watch.h"
+#include "sys/file.h"
+
+enum {
+    FILE_MAX = 1 << 20,
+    BYTES_MAX = 64 << 20,
+    PIECE = 10000,
+};
+
+/* One request that was not answered at once. */
+typedef struct Held {
+    struct Echo *echo;
+    HttpRequest *request;
+    struct Held *next, *previous;
+    uint64_t left;
+    bool in_pieces;
+} Held;
+
+typedef struct Echo {
+    Loop *loop;
+    Arena arena;
+    HttpServer *server;
+    const Listener *listener;
+    Held *first;
+    uint32_t requests, gone, held;
+} Echo;
+
+static Held *held_new(Echo *echo, HttpRequest *request)
+{
+    Held *held = calloc(1, sizeof *held);
+    *held = (Held){ .echo = echo, .request = request, .next = echo->first };
+    if (echo->first != NULL) {
+        echo->first->previous = held;
+    }
+    echo->first = held;
+    echo->held++;
+    http_request_set_data(request, held);
+    return held;
+}
+
+static void held_free(Held *held)
+{
+    *(held->previous == NULL ? &held->echo->first : &held->previous->next) = held->next;
+    if (held->next != NULL) {
+        held->next->previous = held->previous;
+    }
+    held->echo->held--;
+    free(held);
+}
+
+/* --- What it answers ------------------------------------------------------------------------- */
+
+static void echo_back(HttpRequest *request)
+{
+    const Http1Head *head = http_request_head(request);
+    Buf text = buf_make(BUF_UNLIMITED);
+    buf_put_format(&text, "%" STR_FMT " %" STR_FMT "?%" STR_FMT "\n", STR_ARG(head->method),
+                   STR_ARG(head->path), STR_ARG(head->query));
+    for (uint32_t i = 0; i < head->header_count; i++) {
+        buf_put_format(&text, "%" STR_FMT "=%" STR_FMT "\n", STR_ARG(head->headers[i].name),
+                       STR_ARG(head->headers[i].value));
+    }
+    buf_put(&text, STR("\n"));
+    buf_put(&text, http_request_body(request));
+    http_request_add_header(request, "Eden-Test", STR("yes"));
+    http_request_answer(request, 200, "text/plain", buf_str(&text));
+    buf_clear(&text);
+}
+
+static void give(void *context)
+{
+    static const char letters[PIECE] = "pieces";
+    Held *held = context;
+    size_t count = held->left < PIECE ? held->left : PIECE;
+    held->left -= count;
+    if (count > 0) {
+        http_request_piece(held->request, str_from(letters, count));
+    } else {
+        HttpRequest *request = held->request;
+        held_free(held);
+        http_request_end(request);
+    }
+}
+
+static void nothing(void *context)
+{
+}
+
+static void give_bytes(HttpRequest *request, uint64_t count)
+{
+    char *bytes = calloc(1, count + 1);
+    http_request_answer(request, 200, "application/octet-stream", str_from(bytes, count));
+    free(bytes);
+}
+
+static void tell_stats(Echo *echo, HttpRequest *request)
+{
+    char text[200];
+    ListenerCounts door = listener_counts(echo->listener);
+    snprintf(text, sizeof text,
+             "{\"requests\":%u,\"gone\":%u,\"held\":%u,\"standing\":%u,\"opening\":%u}",
+             echo->requests, echo->gone, echo->held, door.standing, door.opening);
+    http_request_answer(request, 200, "application/json", str_from_c(text));
+}
+
+static void requested(void *context, HttpRequest *request)
+{
+    Echo *echo = context;
+    const Http1Head *head = http_request_head(request);
+    uint64_t number = 0;
+    bool has_number = str_to_u64(head->query, &number) && number <= BYTES_MAX;
+    if (str_eq_c(head->path, "/stats")) {
+        tell_stats(echo, request);
+        return;
+    }
+    echo->requests++;
+    if (str_eq_c(head->path, "/echo")) {
+        echo_back(request);
+    } else if (str_eq_c(head->path, "/bytes") && has_number) {
+        give_bytes(request, number);
+    } else if (str_eq_c(head->path, "/pieces") && has_number) {
+        Held *held = held_new(echo, request);
+        held->in_pieces = true;
+        held->left = number;
+        http_request_begin(request, 200, "text/plain", give, held);
+        give(held);
+    } else if (str_eq_c(head->path, "/stays")) {
+        held_new(echo, request)->in_pieces = true;
+        http_request_begin(request, 200, "text/plain", nothing, NULL);
+        http_request_piece(request, STR("first"));
+    } else if (str_eq_c(head->path, "/broken")) {
+        http_request_begin(request, 200, "text/plain", nothing, NULL);
+        http_request_piece(request, STR("first"));
+        http_request_break(request);
+    } else if (str_eq_c(head->path, "/hold")) {
+        held_new(echo, request);
+    } else {
+        http_request_answer(request, 404, "text/plain", STR("not here"));
+    }
+}
+
+static void gone(void *context, HttpRequest *request)
+{
+    Echo *echo = context;
+    echo->gone++;
+    held_free(http_request_data(request));
+}
+
+/* --- The program ----------------------------------------------------------------------------- */
+
+static void signalled(void *context, bool can_read, bool can_write)
+{
+    loop_stop(context);
+}
+
+static void stopped(void *context)
+{
+    loop_stop(context);
+}
+
+static void die(const Error *err)
+{
+    fprintf(stderr, "http_echo_server: %s\n", err->text);
+    exit(1);
+}
+
+typedef struct Settings {
+    const char *listen, *cert, *key, *unix_path;
+    HttpServerOptions server;
+    ListenerOptions listener;
+} Settings;
+
+static void set(Settings *settings, const char *name, const char *value)
+{
+    const struct {
+        const char *name;
+        const char **to;
+    } texts[] = {
+        { "--listen", &settings->listen },
+        { "--cert", &settings->cert },
+        { "--key", &settings->key },
+        { "--unix", &settings->unix_path },
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (strcmp(name, texts[i].name) == 0) {
+            *texts[i].to = value;
+            return;
+        }
+    }
+    long number = strtol(value, NULL, 10);
+    if (strcmp(name, "--body-max") == 0) {
+        settings->server.body_max = (uint64_t)number;
+    } else if (strcmp(name, "--memory-max") == 0) {
+        settings->server.memory_max = (size_t)number;
+    } else if (strcmp(name, "--request-ms") == 0) {
+        settings->server.request_timeout_ms = number;
+    } else if (strcmp(name, "--idle-ms") == 0) {
+        settings->server.idle_timeout_ms = number;
+    } else {
+        fprintf(stderr, "http_echo_server: no option %s\n", name);
+        exit(64);
+    }
+}
+
+static Str read_file(Echo *echo, const char *path)
+{
+    Str text;
+    Error err;
+    if (!file_read(&echo->arena, path, FILE_MAX, &text, &err)) {
+        die(&err);
+    }
+    return text;
+}
+
+static const Listener *listen_on(Echo *echo, const ListenerOptions *options, const char *text)
+{
+    Address address;
+    const Listener *listener;
+    Error err;
+    if (!address_parse(str_from_c(text), 0, &address, &err) ||
+        !http_server_listen(echo->server, options, &address, &listener, &err)) {
+        die(&err);
+    }
+    return listener;
+}
+
+static Watch *watch_signals(Loop *loop)
+{
+    sigset_t signals;
+    Watch *watch;
+    Error err;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    if (!watch_new(loop, signalfd(-1, &signals, SFD_CLOEXEC), signalled, loop, &watch, &err)) {
+        die(&err);
+    }
+    watch_set(watch, true, false);
+    return watch;
+}
+
+/* Answers in pieces are gone by then. */
+static void answer_held(Echo *echo)
+{
+    while (echo->first != NULL) {
+        HttpRequest *request = echo->first->request;
+        held_free(echo->first);
+        http_request_answer(request, 200, "text/plain", STR("late"));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    Echo echo = { .loop = loop_new() };
+    Settings settings = { .server = http_server_defaults(), .listener = listener_defaults() };
+    Error err;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        set(&settings, argv[i], argv[i + 1]);
+    }
+    arena_init(&echo.arena, ARENA_UNLIMITED);
+    settings.server.loop = settings.listener.loop = echo.loop;
+    settings.server.requested = requested;
+    settings.server.gone = gone;
+    settings.server.context = &echo;
+    echo.server = http_server_new(&settings.server);
+    listen_on(&echo, &settings.listener, settings.unix_path);
+    TlsContext *tls;
+    TlsMaterial material = { .certificate = read_file(&echo, settings.cert),
+                             .key = read_file(&echo, settings.key) };
+    TlsOptions wanted = { .role = TLS_SERVER_PUBLIC, .protocol = "http/1.1", .preferred = "h2" };
+    if (!tls_context_new(echo.loop, &wanted, &material, &tls, &err)) {
+        die(&err);
+    }
+    settings.listener.tls = tls;
+    echo.listener = listen_on(&echo, &settings.listener, settings.listen);
+    Watch *watch = watch_signals(echo.loop);
+    printf("port %u\n", listener_port(echo.listener));
+    fflush(stdout);
+    loop_run(echo.loop);
+    watch_free(watch);
+    http_server_stop(echo.server, 5000, stopped, echo.loop);
+    answer_held(&echo);
+    loop_run(echo.loop);
+    http_server_free(echo.server);
+    tls_context_free(tls);
+    loop_free(echo.loop);
+    arena_clear(&echo.arena);
+    return 0;
+}

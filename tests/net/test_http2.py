@@ -1,0 +1,427 @@
+"""HTTP/2 of the server, to the letter: what a client may do is answered, what it must not do is
+refused, on its stream alone or with the connection, and others are served."""
+
+import http.client
+import socket
+import ssl
+import struct
+
+import frames
+import h2
+import pytest
+from frames import CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, SETTINGS, frame
+
+BODY_MAX = 200000
+
+
+@pytest.fixture(name="server")
+def make_server(start_http):
+    return start_http(body_max=BODY_MAX)
+
+
+# --- As it should be -------------------------------------------------------------------------------
+
+
+def test_the_protocol_is_the_better_one_of_both(server):
+    assert server.connect(["http/1.1", "h2"]).selected_alpn_protocol() == "h2"
+    for protocols in (["http/1.1"], None):
+        context = server.tls(protocols)
+        connection = http.client.HTTPSConnection("localhost", server.port, context=context)
+        connection.request("GET", "/echo?x")
+        assert connection.getresponse().read().startswith(b"GET /echo?x\n")
+        connection.close()
+    with pytest.raises((ConnectionError, ssl.SSLError)):
+        server.connect(["h3"]).recv(1)
+
+
+def test_without_alpn_nobody_speaks_http2(server):
+    for way in (lambda: server.connect(None), server.connect_raw):
+        with way() as connection:
+            connection.sendall(frames.HELLO + h2.get(1))
+            try:
+                came = b""
+                while piece := connection.recv(1000):
+                    came += piece
+            except (ConnectionError, ssl.SSLError):
+                pass
+            assert b"200" not in came.split(b"\r\n")[0]
+
+
+def test_requests_are_answered(server):
+    client = server.client()
+    client.send(h2.get(1, "/echo?q=1", ("cookie", "a=1"), ("x-y", "z"), ("cookie", "b=2")),
+                h2.post(3, b"hello"), h2.get(5, "/nope"))
+    first = client.finish(1)
+    assert first.status == 200
+    lines = first.body.decode().split("\n")
+    assert lines[0] == "GET /echo?q=1"
+    assert sorted(lines[1:-2]) == ["cookie=a=1; b=2", "host=localhost", "x-y=z"]
+    assert client.finish(3).body.endswith(b"\n\nhello")
+    assert client.finish(5).status == 404
+    assert client.goaway == []
+
+
+def test_a_head_has_no_body(server):
+    client = server.client()
+    client.send(h2.headers(1, h2.block(method="HEAD", path="/bytes?1000")),
+                h2.headers(3, h2.block(method="HEAD", path="/pieces?30000")))
+    for stream in (1, 3):
+        answer = client.finish(stream)
+        assert (answer.status, answer.body) == (200, b"")
+
+
+def test_an_answer_comes_in_pieces(server):
+    client = server.client(window=1 << 20)
+    client.send(h2.window(0, 1 << 20))
+    assert len(client.ask(1, "/pieces?300000").body) == 300000
+    client.send(h2.get(3, "/stays"))
+    client.until(lambda: client.answer(3).body == b"first")
+    assert client.ask(5).status == 200  # meanwhile
+    client.send(h2.reset(3))
+    server.wait_for(gone=1)
+
+
+def test_an_answer_that_is_broken_off_is_none(server):
+    client = server.client()
+    answer = client.ask(1, "/broken")
+    assert (answer.ended, answer.code) == (False, h2.INTERNAL_ERROR)
+    assert client.ask(3).status == 200
+
+
+def test_a_body_may_need_a_word_first(server):
+    client = server.client()
+    client.send(h2.headers(1, h2.block(("expect", "100-continue"), method="POST"), END_HEADERS))
+    client.until(lambda: client.answer(1).informed == [100])
+    client.send(frame(DATA, END_STREAM, 1, b"now"))
+    assert client.finish(1).body.endswith(b"\n\nnow")
+
+
+def test_a_block_may_come_in_parts(server):
+    client = server.client()
+    whole = h2.block(("x-y", "z" * 300))
+    client.send(h2.headers(1, whole[:7], END_STREAM), frame(CONTINUATION, 0, 1, whole[7:50]),
+                frame(CONTINUATION, 0, 1), frame(CONTINUATION, END_HEADERS, 1, whole[50:]))
+    assert b"x-y=" + b"z" * 300 in client.finish(1).body
+
+
+def test_padding_and_priorities_change_nothing(server):
+    client = server.client()
+    block = h2.block(method="POST")
+    padded = b"\4" + b"\0\0\0\0\7" + h2.NO_TABLE + block + b"\0" * 4
+    client.send(frame(HEADERS, END_HEADERS | 0x28, 1, padded),
+                frame(DATA, END_STREAM | 8, 1, b"\3body" + b"\0" * 3))
+    assert client.finish(1).body.endswith(b"\n\nbody")
+
+
+def test_frames_of_no_known_kind_are_passed_over(server):
+    client = server.client()
+    client.send(frame(0x77, 0xff, 5, b"x" * 100) * 2000, h2.get(1))
+    assert client.finish(1).status == 200
+
+
+def test_large_bodies_wait_for_one_another(server):
+    """More at a time than there is room for: all get through."""
+    client = server.client(window=BODY_MAX * 2)
+    client.send(h2.window(0, BODY_MAX * 20))
+    bodies = {stream: bytes([97 + stream % 26]) * (BODY_MAX - stream) for stream in range(1, 20, 2)}
+    for (stream, body), answer in zip(bodies.items(), client.upload(bodies)):
+        assert answer.status == 200, stream
+        assert answer.body.endswith(b"\n\n" + body)
+
+
+def test_a_window_may_be_as_small_as_it_likes(server):
+    client = server.client(window=1)
+    client.send(h2.get(1, "/bytes?300"))
+    while not client.answer(1).is_over():
+        before = len(client.answer(1).body)
+        client.until(lambda: len(client.answer(1).body) > before or client.answer(1).is_over())
+        client.send(h2.window(1, 1))
+    assert len(client.answer(1).body) == 300
+
+
+def test_a_window_may_shrink_below_nothing(server):
+    client = server.client(window=100)
+    client.send(h2.get(1, "/bytes?1000"))
+    client.until(lambda: len(client.answer(1).body) == 100)
+    client.send(h2.settings(window=10), h2.window(1, 90), h2.get(3))
+    client.until(lambda: len(client.answer(3).body) == 10)
+    assert len(client.answer(1).body) == 100
+    client.send(h2.settings(window=100000))
+    assert len(client.finish(1).body) == 1000
+    assert client.finish(3).ended
+
+
+# --- Requests that are none: their stream ends, the connection does not -----------------------------
+
+LONG = ("content-length", "5")
+BAD_BLOCKS = {
+    "no method": h2.block(method=None),
+    "no scheme": h2.block(scheme=None),
+    "no path": h2.block(path=None),
+    "no authority": h2.block(authority=None),
+    "host alone": h2.block(("host", "localhost"), authority=None),
+    "another host": h2.block(("host", "elsewhere")),
+    "two hosts": h2.block(("host", "localhost"), ("host", "elsewhere")),
+    "authority with a user": h2.block(authority="me@localhost"),
+    "empty authority": h2.block(authority=""),
+    "http": h2.block(scheme="http"),
+    "CONNECT": h2.block(method="CONNECT", scheme=None, path=None),
+    "CONNECT with a path": h2.block(method="CONNECT"),
+    "CONNECT with a protocol": h2.block((":protocol", "websocket"), method="CONNECT"),
+    "empty method": h2.block(method=""),
+    "no word of a method": h2.block(method="G T"),
+    "a method in two lines": h2.block(method="GET / HTTP/1.1\r\nx: y\r\n\r\nGET"),
+    "empty path": h2.block(path=""),
+    "no path but a name": h2.block(path="echo"),
+    "an address": h2.block(path="https://elsewhere/echo"),
+    "a path with a blank": h2.block(path="/echo x"),
+    "a path with a mark": h2.block(path="/echo#x"),
+    "a path in two lines": h2.block(path="/echo HTTP/1.1\r\nx: y"),
+    "a path not encoded": h2.block(path="/ech\xf6"),
+    "all, but not of OPTIONS": h2.block(path="*"),
+    "two methods": h2.field(":method", "GET") + h2.block(),
+    "two paths": h2.field(":path", "/") + h2.block(),
+    "two authorities": h2.field(":authority", "localhost") + h2.block(),
+    "unknown with a colon": h2.field(":version", "2") + h2.block(),
+    "a status": h2.field(":status", "200") + h2.block(),
+    "a colon behind": h2.field("x", "y") + h2.block(),
+    "upper case": h2.block(("X-Y", "z")),
+    "empty name": h2.block(("", "z")),
+    "a name with a blank": h2.block(("x y", "z")),
+    "a name with a colon": h2.block(("x:y", "z")),
+    "a value in two lines": h2.block(("x", "y\r\nz: a")),
+    "a value with a line feed": h2.block(("x", "y\nz")),
+    "a value with nothing": h2.block(("x", "y\0z")),
+    "a value with blanks": h2.block(("x", " y ")),
+    "connection": h2.block(("connection", "close")),
+    "keep-alive": h2.block(("keep-alive", "5")),
+    "proxy-connection": h2.block(("proxy-connection", "close")),
+    "transfer-encoding": h2.block(("transfer-encoding", "chunked")),
+    "upgrade": h2.block(("upgrade", "h2c")),
+    "te": h2.block(("te", "gzip")),
+    "http2-settings": h2.block(("http2-settings", "AAAA")),
+    "a length without a body": h2.block(LONG),
+    "two lengths": h2.block(("content-length", "0"), ("content-length", "0")),
+    "a length that is none": h2.block(("content-length", "zero")),
+    "a length with a sign": h2.block(("content-length", "+0")),
+    "a length in a list": h2.block(("content-length", "0, 0")),
+}
+
+
+def is_refused(answer, code=h2.PROTOCOL_ERROR):
+    return answer.status in (400, 501) or (answer.status is None and answer.code == code)
+
+
+@pytest.mark.parametrize("name", BAD_BLOCKS)
+def test_a_head_that_is_none_is_refused(server, name):
+    client = server.client()
+    client.send(h2.headers(1, BAD_BLOCKS[name]))
+    assert is_refused(client.finish(1)), vars(client.answer(1))
+    assert client.ask(3).status == 200
+    assert server.stats()["requests"] == 1
+
+
+BAD_BODIES = {
+    "short": h2.headers(1, h2.block(LONG, method="POST"), END_HEADERS)
+    + frame(DATA, END_STREAM, 1, b"four"),
+    "long": h2.headers(1, h2.block(LONG, method="POST"), END_HEADERS)
+    + frame(DATA, END_STREAM, 1, b"six...")[:15],
+    "longer by and by": h2.headers(1, h2.block(LONG, method="POST"), END_HEADERS)
+    + frame(DATA, 0, 1, b"four") + frame(DATA, END_STREAM, 1, b"four"),
+    "trailers": h2.headers(1, h2.block(method="POST"), END_HEADERS) + frame(DATA, 0, 1, b"body")
+    + h2.headers(1, h2.field("x", "y")),
+    "trailers with a colon": h2.headers(1, h2.block(method="POST"), END_HEADERS)
+    + h2.headers(1, h2.field(":path", "/other")),
+    "trailers that do not end it": h2.headers(1, h2.block(method="POST"), END_HEADERS)
+    + h2.headers(1, h2.field("x", "y"), END_HEADERS),
+}
+
+
+@pytest.mark.parametrize("name", BAD_BODIES)
+def test_a_body_that_is_none_is_refused(server, name):
+    client = server.client()
+    client.send(BAD_BODIES[name])
+    assert is_refused(client.finish(1)), vars(client.answer(1))
+    assert client.ask(3).status == 200
+    assert server.stats()["requests"] == 1
+
+
+@pytest.mark.parametrize("fields", [
+    [(f"x-{i}", "y") for i in range(64)],
+    [("x", "y" * 17000)],
+    [(f"x-{i}", "y" * 1000) for i in range(17)],
+], ids=["many", "long", "both"])
+def test_too_many_headers_are_refused(server, fields):
+    client = server.client()
+    block = h2.block(*fields)
+    client.send(h2.headers(1, block[:16000], END_STREAM),
+                frame(CONTINUATION, END_HEADERS, 1, block[16000:]))
+    assert client.finish(1).status == 431
+    assert client.ask(3).status == 200
+
+
+def test_as_many_headers_as_may_be_are_taken(server):
+    client = server.client()
+    assert client.ask(1, "/echo", *[(f"x-{i}", "y") for i in range(63)]).status == 200
+
+
+def test_a_body_has_its_limit(server):
+    client = server.client()
+    client.send(h2.headers(1, h2.block(("content-length", str(BODY_MAX + 1)), method="POST"),
+                           END_HEADERS))
+    assert client.finish(1).status == 413
+    stream = 3
+    client.send(h2.headers(stream, h2.block(method="POST"), END_HEADERS))
+    sent = 0
+    while not client.answer(stream).is_over():
+        room = min(client.windows.setdefault(stream, h2.FIRST_WINDOW), client.windows[0], h2.PIECE)
+        if room > 0:
+            client.send(frame(DATA, 0, stream, b"x" * room))
+            client.windows[stream] -= room
+            client.windows[0] -= room
+            sent += room
+        else:
+            client.take()
+    assert client.answer(stream).status == 413
+    assert BODY_MAX < sent < BODY_MAX + 600000
+    assert client.ask(5).status == 200
+
+
+STREAM_ERRORS = {
+    "a window that overflows": (h2.window(1, 0x7fffffff) * 2, h2.FLOW_CONTROL_ERROR),
+    "a window of nothing": (h2.window(1, 0), h2.PROTOCOL_ERROR),
+}
+
+
+@pytest.mark.parametrize("name", STREAM_ERRORS)
+def test_some_faults_end_the_stream(server, name):
+    last, code = STREAM_ERRORS[name]
+    client = server.client()
+    client.send(h2.get(1, "/stays"), last)
+    try:
+        assert client.finish(1).code == code
+        assert client.ask(3).status == 200
+    except AssertionError:
+        assert client.goaway == [code]  # also allowed
+    server.wait_for(gone=1)
+
+
+# --- Faults that end the connection ------------------------------------------------------------------
+
+OPEN = h2.headers(1, h2.block(method="POST"), END_HEADERS)
+FAULTS = {
+    "an oversized frame": frame(DATA, 0, 1, b"x", length=1 << 23),
+    "settings of no size": frame(SETTINGS, 0, 0, b"xxx"),
+    "settings of a stream": frame(SETTINGS, 0, 1),
+    "settings both asked and granted": frame(SETTINGS, 1, 0, b"\0\3\0\0\0\1"),
+    "a push of two": h2.settings(push=2),
+    "a window beyond all": h2.settings(window=1 << 31),
+    "frames too small": h2.settings(frame=100),
+    "a short ping": frame(frames.PING, 0, 0, b"short"),
+    "a ping of a stream": frame(frames.PING, 0, 1, b"12345678"),
+    "a short reset": OPEN + frame(frames.RST_STREAM, 0, 1, b"xx"),
+    "a reset of nothing": h2.reset(0),
+    "a reset before the begin": h2.reset(1),
+    "a short window": frame(frames.WINDOW, 0, 0, b"xx"),
+    "a window of nothing": h2.window(0, 0),
+    "a window that overflows": h2.window(0, 0x7fffffff) * 2,
+    "a window before the begin": h2.window(5, 10),
+    "a short priority": frame(frames.PRIORITY, 0, 1, b"xx"),
+    "a goaway of a stream": frame(frames.GOAWAY, 0, 1, b"\0" * 8),
+    "a promise": frame(frames.PUSH, END_HEADERS, 1, b"\0\0\0\2" + h2.block()),
+    "data of nothing": frame(DATA, 0, 0, b"x"),
+    "data before the begin": frame(DATA, 0, 5, b"x"),
+    "padding beyond the end": OPEN + frame(DATA, 8, 1, b"\xffx"),
+    "headers of nothing": h2.headers(0, h2.block()),
+    "an even stream": h2.headers(2, h2.block()),
+    "headers cut short": frame(HEADERS, END_HEADERS | 0x20, 1, b"\0\0"),
+    "no table": h2.headers(1, b"\xff\xff\xff\xff\xff\xff"),
+    "an entry that is not there": h2.headers(1, b"\xbe"),
+    "the entry 0": h2.headers(1, b"\x80"),
+    "a table beyond the limit": h2.headers(1, h2.block(), table=b"\x3f\xe1\xff\x03"),
+    "text packed wrongly": h2.headers(1, b"\0\x81\xff\x81\xff"),
+    "more of a block that has ended": h2.get(1) + frame(CONTINUATION, END_HEADERS, 1, b""),
+    "another frame within a block": h2.headers(1, h2.block(), 0) + frame(DATA, 0, 1, b"x"),
+    "another stream within a block": h2.headers(1, h2.block(), 0)
+    + frame(CONTINUATION, END_HEADERS, 3, b""),
+    "an unknown frame within a block": h2.headers(1, h2.block(), 0) + frame(0x77, 0, 1, b"x"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_frames_against_the_rules_end_the_connection(server, name):
+    client = server.client()
+    client.send(FAULTS[name])
+    goaway = client.until_closed()
+    assert goaway and goaway[-1] != h2.NO_ERROR
+    assert server.is_served()
+
+
+@pytest.mark.parametrize("stream", [5, 3, 1], ids=["the same", "left out", "left out too"])
+def test_a_stream_is_used_once(server, stream):
+    """What comes on one that is over, or was passed over, is not looked at."""
+    client = server.client()
+    assert client.ask(5).status == 200
+    client.send(h2.get(stream), h2.get(7))
+    assert client.finish(7).status == 200
+    assert server.stats()["requests"] == 2
+
+
+@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                                   frames.PREFACE[:-2] + b"xx", frames.PREFACE + h2.get(1),
+                                   b"\0" * 100],
+                         ids=["HTTP/1.1", "nearly", "without settings", "nothing"])
+def test_a_bad_preface_ends_the_connection(server, first):
+    with server.connect() as connection:
+        connection.sendall(first)
+        kinds = [one[0] for one in frames.Reader(connection).until_end()]
+        assert HEADERS not in kinds
+    assert server.is_served()
+    assert server.stats()["requests"] == 1
+
+
+def test_there_are_a_hundred_streams_and_no_more(server):
+    client = server.client(ack=False)
+    client.send(*[h2.get(stream, "/stays") for stream in range(1, 400, 2)])
+    refused = [stream for stream in range(1, 400, 2)
+               if not client.until(lambda s=stream: client.answer(s).status or
+                                   client.answer(s).code is not None)
+               and client.answer(stream).code == h2.REFUSED_STREAM]
+    assert refused == list(range(201, 400, 2))
+    server.wait_for(held=100)
+    assert server.is_served()
+    # Who has seen the limit and goes beyond it does so on purpose.
+    client.send(frame(SETTINGS, 1), *[h2.get(stream) for stream in range(401, 410, 2)])
+    assert client.until_closed()[-1] == h2.PROTOCOL_ERROR
+    server.wait_for(held=0)
+
+
+# --- The end -----------------------------------------------------------------------------------------
+
+
+def test_a_server_that_stops_says_so(start_http):
+    server = start_http(body_max=BODY_MAX)
+    client, idle = server.client(), server.client()
+    assert idle.ask(1).status == 200
+    client.send(h2.get(1, "/hold"), h2.get(3, "/stays"),
+                h2.headers(5, h2.block(method="POST"), END_HEADERS))
+    client.until(lambda: client.answer(3).body == b"first")
+    server.wait_for(held=2)
+    server.stop()
+    client.until_closed()
+    assert client.goaway and set(client.goaway) == {h2.NO_ERROR}
+    assert (client.answer(1).status, client.answer(1).body) == (200, b"late")
+    assert client.answer(3).code == h2.CANCEL
+    assert client.answer(5).code == h2.REFUSED_STREAM
+    assert set(idle.until_closed()) == {h2.NO_ERROR}
+
+
+def test_who_leaves_is_not_answered(server):
+    client = server.client()
+    client.send(h2.get(1, "/hold"), h2.get(3, "/stays"), h2.get(5, "/hold"))
+    server.wait_for(held=3)
+    client.send(h2.reset(1))
+    server.wait_for(held=2, gone=1)
+    client.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.connection.close()
+    server.wait_for(held=0, gone=3, standing=0)
