@@ -24,6 +24,11 @@ static bool parse(Str text, Address *out)
 bool host_is_own(const HostRules *rules, Str host)
 {
     Address asked, own, name;
+    for (uint32_t i = 0; i < rules->name_count; i++) {
+        if (host.len > 0 && str_eq(host, rules->names[i])) {
+            return true; /* as most write it, at once */
+        }
+    }
     if (!parse(host, &asked)) {
         return false;
     }

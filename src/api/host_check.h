@@ -12,7 +12,7 @@ typedef struct HostRules {
     const Str
         *names; /* names and IP addresses; what stands behind them as a port is not looked at */
     uint32_t name_count;
-    Str own; /* where the connection ends on this side: "10.0.0.1:1338", "[::1]:1338" */
+    Str own; /* where the connection ends on this side: "10.0.0.1:1338", "[::1]:1338"; may be empty */
 } HostRules;
 
 /* `host`: of Host or ":authority", with or without a port, which may be another one than the server's:
