@@ -10,6 +10,7 @@
 #include "lang/json.h"
 #include "sys/child.h"
 #include "sys/clock.h"
+#include "sys/machine.h"
 #include "sys/process.h"
 #include "sys/twin.h"
 
@@ -193,10 +194,21 @@ static void tell_lost(void *context, const char *node)
 
 /* --- What is told ---------------------------------------------------------------------------- */
 
+/* As it can be typed: installed programs by their name. */
+static const char *own_name(Arena *arena)
+{
+    Str path;
+    Error err;
+    return machine_own_program(arena, &path, &err) && !str_starts(path, STR("/usr/"))
+               ? arena_copy_c(arena, path)
+               : "eden";
+}
+
 static void print_ready(const Work *work)
 {
     static const char *const words[] = { "nodes", "list", NULL };
     Stream *out = work->invocation->out;
+    const char *eden = own_name(work->invocation->arena);
     const char *run_dir = dev_cluster_run_dir(work->cluster);
     Str table;
     Error err;
@@ -211,13 +223,13 @@ static void print_ready(const Work *work)
                       "  commands     with --run-dir %s\n"
                       "  logs         %" STR_FMT "/node1/log, ...\n\n"
                       "Try, in another terminal:\n"
-                      "  eden facts --node node1 --run-dir %s\n"
-                      "  eden doctor --run-dir %s\n"
-                      "  eden dev --in node%u -- eden apply SITE\n\n"
+                      "  %s facts --node node1 --run-dir %s\n"
+                      "  %s dev --in node1 -- %s doctor\n"
+                      "  %s dev --in node%u -- %s apply SITE\n\n"
                       "Ctrl-C ends it, and nothing stays.\n",
                       STR_ARG(cluster_text(work->card, "api")), STR_ARG(work->ca_pin), run_dir,
-                      STR_ARG(cluster_text(work->card, "directory")), run_dir, run_dir,
-                      work->nodes);
+                      STR_ARG(cluster_text(work->card, "directory")), eden, run_dir, eden, eden,
+                      eden, work->nodes, eden);
 }
 
 /* What the command of a user finds the cluster by. */

@@ -80,11 +80,14 @@ static bool make_network(Hub *hub, Error *err)
     const char *text =
         arena_format(&hub->arena, "%s:%u", dev_node_address(&hub->arena, 0), relay_port(hub->relay))
             .data;
-    return (hub->settings->is_root || offshoot_become_root(err)) && offshoot_leave_network(err) &&
-           link_make_bridge(BRIDGE, err) &&
-           link_add_address(BRIDGE, dev_address(&hub->arena, DEV_HUB_ADDRESS), DEV_PREFIX, err) &&
-           link_raise(BRIDGE, err) && address_parse(str_from_c(text), 0, &server, err) &&
-           relay_start(hub->relay, &server, err);
+    if ((!hub->settings->is_root && !offshoot_become_root(err)) || !offshoot_leave_network(err)) {
+        return false;
+    }
+    return (link_make_bridge(BRIDGE, err) &&
+            link_add_address(BRIDGE, dev_address(&hub->arena, DEV_HUB_ADDRESS), DEV_PREFIX, err) &&
+            link_raise(BRIDGE, err) && address_parse(str_from_c(text), 0, &server, err) &&
+            relay_start(hub->relay, &server, err)) ||
+           error_wrap(err, "a network for the nodes, which takes the modules bridge and veth");
 }
 
 static bool start_node(Hub *hub, uint32_t number, Error *err)

@@ -2,6 +2,7 @@
 
 #include "dev/dev_plan.h"
 #include "lang/json.h"
+#include "sys/process.h"
 #include "sys/temporary.h"
 
 #define PREFIX "eden-dev-"
@@ -42,12 +43,12 @@ static bool make_one(Arena *arena, DevPlace *out, Error *err)
 {
     for (uint32_t i = 0; i < TRIES; i++) {
         AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
-        Str found;
+        Str found, holder = arena_format(arena, "%lld\n", (long long)process_own_number());
         if (!temporary_make(arena, PREFIX, &out->folder, err)) {
             return false;
         }
         if (directory_open(out->folder, &directory, err) &&
-            file_lock_take(&directory, LOCK, STR_EMPTY, arena, &out->lock, &found, err)) {
+            file_lock_take(&directory, LOCK, holder, arena, &out->lock, &found, err)) {
             return true;
         }
     }

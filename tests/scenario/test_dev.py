@@ -37,10 +37,15 @@ class Dev:
         if "directory" not in self.card:
             self.process.kill()
             raise AssertionError(line + self.process.communicate()[1])
-        self.spaces = {space_of(node["process"], kind)
-                       for node in self.card["nodes"] for kind in ("pid", "net", "mnt")}
-        self.spaces.add(space_of(parent_of(self.card["nodes"][0]["process"]), "net"))
-        self.spaces -= {space_of("self", kind) for kind in ("pid", "net", "mnt")}
+        processes = [node["process"] for node in self.card["nodes"]]
+        paths = [f"/proc/{process}/ns/{kind}" for process in processes
+                 for kind in ("pid", "net", "mnt")]
+        paths.append(f"/proc/{parent_of(processes[0])}/ns/net")
+        # As long as somebody has them open, nobody else gets their numbers.
+        self.held = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths]
+        self.spaces = {os.readlink(path) for path in paths}
+        assert not self.spaces & {os.readlink(f"/proc/self/ns/{kind}")
+                                  for kind in ("pid", "net", "mnt")}
 
     def call(self, *words, prefix=()):
         done = subprocess.run([*prefix, self.eden_path, *map(str, words)], capture_output=True,
@@ -57,7 +62,7 @@ class Dev:
                          **more)
 
     def wait_gone(self):
-        """Until nobody is in its namespaces: then these, and what is mounted in them, are gone."""
+        """Until nobody is in its namespaces: what is mounted there has nobody to see it."""
         wait_until(lambda: not self.spaces & spaces_in_use(), "the end of all processes")
 
     def end(self):
@@ -65,11 +70,9 @@ class Dev:
             self.process.kill()
         self.process.communicate()
         self.wait_gone()
+        for descriptor in self.held:
+            os.close(descriptor)
         shutil.rmtree(self.card["directory"], ignore_errors=True)
-
-
-def space_of(process, kind):
-    return os.readlink(f"/proc/{process}/ns/{kind}")
 
 
 def parent_of(process):
@@ -81,7 +84,7 @@ def spaces_in_use():
     for process in filter(str.isdigit, os.listdir("/proc")):
         for kind in ("pid", "net", "mnt"):
             with contextlib.suppress(OSError):
-                found.add(space_of(process, kind))
+                found.add(os.readlink(f"/proc/{process}/ns/{kind}"))
     return found
 
 
@@ -108,7 +111,7 @@ def start(eden_path):
         return running[-1]
 
     yield run
-    for dev in running:
+    for dev in reversed(running):
         dev.end()
 
 
@@ -201,6 +204,34 @@ def test_all_of_it_is_gone_when_it_was_asked_to_end(start, number):
     assert dev.process.wait(LIMIT) == 0
     assert not dev.spaces & spaces_in_use()
     assert not os.path.exists(dev.card["directory"])
+
+
+def folder_of(process):
+    """Its lock says whose it is."""
+    for path in pathlib.Path("/tmp").glob("eden-dev-*/lock"):
+        with contextlib.suppress(OSError):
+            if path.read_text().strip() == str(process.pid):
+                return path.parent
+    return None
+
+
+def test_it_can_be_ended_while_it_starts(eden_path):
+    process = subprocess.Popen([eden_path, "dev", "--port", "0"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=environment())
+    assert "runs the server" in process.stderr.readline()
+    folder = folder_of(process)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=LIMIT)
+    assert process.returncode in (130, 0), said  # 0: it was ready before the signal came
+    assert not folder.exists()
+
+
+def test_a_node_that_ends_is_told_and_the_others_go_on(start):
+    dev = start("--nodes", 2)
+    os.kill(dev.card["nodes"][1]["process"], signal.SIGKILL)
+    assert dev.process.stderr.readline() == "node2 has ended, the others go on\n"
+    assert dev.ask("nodes", "ping", "node1")
 
 
 def test_killed_it_leaves_a_folder_that_the_next_one_removes(start):
