@@ -134,6 +134,11 @@ static void end_nodes(Hub *hub)
             offshoot_end(hub->nodes[i].process);
         }
     }
+    for (uint32_t i = 0; i < hub->settings->count; i++) {
+        if (hub->nodes[i].process != 0) {
+            offshoot_wait(hub->nodes[i].process);
+        }
+    }
 }
 
 static bool start(Hub *hub, Error *err)

@@ -82,7 +82,6 @@ void offshoot_wait(pid_t process)
 void offshoot_end(pid_t process)
 {
     kill(process, SIGKILL);
-    offshoot_wait(process);
 }
 
 /* --- Namespaces ------------------------------------------------------------------------------ */

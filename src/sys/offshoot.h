@@ -22,9 +22,8 @@ typedef struct OffshootOptions {
 /* The caller must have no threads. The channel is the caller's to close. */
 MUST_CHECK bool offshoot_start(const OffshootOptions *options, pid_t *process, int *channel,
                                Error *err);
-/* Waits until it has ended; and ends it before that. */
-void offshoot_wait(pid_t process);
-void offshoot_end(pid_t process);
+void offshoot_end(pid_t process);  /* at once */
+void offshoot_wait(pid_t process); /* until it has ended, with all that is apart with it */
 
 /* Makes this process root of a user namespace of its own, in which there is nobody else; for an
  * offshoot of a user without the rights of root. Fails with ERROR_DENIED or ERROR_UNAVAILABLE, and

@@ -63,6 +63,7 @@ static void it_ends_when_it_is_told_to(void **state)
     int channel;
     pid_t process = start(stay, false, &channel);
     offshoot_end(process);
+    offshoot_wait(process);
     assert_int_equal(kill(process, 0), -1);
     assert_int_equal(errno, ESRCH);
     close(channel);
