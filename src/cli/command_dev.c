@@ -81,19 +81,30 @@ static bool ask(const Work *work, const char *const *words, ProcessTake take, vo
     return error_wrap(err, "eden %s", words[0]);
 }
 
+/* Of a command line; empty when there is none. */
+static Str word_behind(Str line, Str option)
+{
+    Str rest = str_trim(line), word;
+    while (str_split_next(&rest, ' ', &word)) {
+        if (str_eq(word, option)) {
+            return str_split_next(&rest, ' ', &word) ? word : STR_EMPTY;
+        }
+    }
+    return STR_EMPTY;
+}
+
+/* As the line that is to be run on machines that join. */
 static bool make_token(Work *work, Str *token, Error *err)
 {
     Arena *arena = work->invocation->arena;
     const char *uses = arena_format(arena, "%u", work->nodes > 1 ? work->nodes - 1 : 1).data;
-    const char *const words[] = { "tokens", "create", "--uses", uses, "-o", "json", NULL };
-    Str answer;
-    Value made;
-    if (!ask(work, words, NULL, NULL, &answer, err) ||
-        !json_parse_text(arena, answer, NULL, &made, err)) {
+    const char *const words[] = { "tokens", "create", "--uses", uses, NULL };
+    Str line;
+    if (!ask(work, words, NULL, NULL, &line, err)) {
         return false;
     }
-    *token = cluster_text(made, "token");
-    work->ca_pin = cluster_text(made, "ca_pin");
+    *token = word_behind(line, STR("--token"));
+    work->ca_pin = word_behind(line, STR("--ca-pin"));
     return (token->len > 0 && work->ca_pin.len > 0) ||
            error_set(err, ERROR_INVALID, "'eden tokens create' has made none");
 }
@@ -176,7 +187,7 @@ static bool start(Work *work, Error *err)
         return false;
     }
     if (work->nodes > 1) {
-        tell_stage(work, "%u more have joined", work->nodes - 1);
+        tell_stage(work, "%u more %s joined", work->nodes - 1, work->nodes == 2 ? "has" : "have");
     }
     if (!wait_facts(work, err)) {
         return false;

@@ -157,7 +157,8 @@ static bool mount_directory(Overlay *overlay, Str point, Error *err)
 {
     const char *path = arena_copy_c(overlay->arena, point);
     if (str_eq_c(point, "/proc")) {
-        return overlay_renew(overlay, point, "proc", err);
+        return overlay_renew(overlay, point, "proc", err) ||
+               error_wrap(err, "a view of its own processes, which some containers refuse");
     }
     if (str_eq_c(point, "/sys")) {
         Error denied; /* where a part of it is hidden, as in some containers */

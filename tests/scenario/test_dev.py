@@ -5,6 +5,8 @@ import ctypes
 import json
 import os
 import pathlib
+import pty
+import re
 import select
 import shlex
 import shutil
@@ -204,6 +206,26 @@ def test_all_of_it_is_gone_when_it_was_asked_to_end(start, number):
     assert dev.process.wait(LIMIT) == 0
     assert not dev.spaces & spaces_in_use()
     assert not os.path.exists(dev.card["directory"])
+
+
+def test_ctrl_c_on_a_terminal_ends_it(eden_path):
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execve(eden_path, [eden_path, "dev", "--nodes", "2", "--port", "0"], environment())
+    said = b""
+    while b"Ctrl-C ends it" not in said:
+        assert select.select([terminal], [], [], LIMIT)[0], said
+        said += os.read(terminal, 65536)
+    folder = re.search(rb"/tmp/eden-dev-\w+", said)[0]
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # the terminal goes with its last process
+        while select.select([terminal], [], [], LIMIT)[0] and (more := os.read(terminal, 65536)):
+            said += more
+    _, status = os.waitpid(process, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 0, said
+    assert b"all of it is gone" in said
+    assert not os.path.exists(folder)
 
 
 def folder_of(process):
