@@ -19,13 +19,18 @@ static bool is_safe(Str method)
     return str_eq_c(method, "GET") || str_eq_c(method, "HEAD");
 }
 
-/* Before HTTP/1.1 a request may have no Host; no browser speaks that. */
+/* Before HTTP/1.1 a request may have no Host; no browser speaks that. The kernel is asked only when no
+ * name fits. */
 static bool check_host(const ApiSettings *settings, const HttpRequest *request, Str host,
                        Error *err)
 {
     char own[ADDRESS_TEXT_MAX];
+    HostRules rules = { .names = settings->names, .name_count = settings->name_count };
+    if (host_is_own(&rules, host)) {
+        return true;
+    }
     http_request_own_address(request, own);
-    HostRules rules = { settings->names, settings->name_count, str_from_c(own) };
+    rules.own = str_from_c(own);
     return host_is_own(&rules, host) ||
            error_set(err, ERROR_INVALID,
                      "Host names another server than this one, which is known by the names that "
