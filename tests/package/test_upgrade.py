@@ -72,10 +72,18 @@ def trio(installed):
     return hosts
 
 
+def pages(server, host):
+    """What a machine beside the server gets from its pages."""
+    get = "curl -sS -o /dev/null -w '%{http_code} ' --cacert /var/lib/eden/agent/ca.pem"
+    return [host.run(f"{get} https://{server.address}:1338{path}").out.strip()
+            for path in ("/", "/docs/", "/healthz", "/readyz")]  # fmt: skip
+
+
 def test_an_upgrade_under_load_loses_no_write_no_event_and_no_node(trio):
     server = trio[0]
     server.run("eden nodes label web1 role=web")
     before = nodes(server)
+    assert pages(server, trio[1]) == ["200"] * 4
     cas = ask(server, "pki", "list")["cas"]
     watch = server.popen("exec eden watch /load/ --prefix > /tmp/watched 2>/tmp/watch-told",
                          stdin=subprocess.DEVNULL)  # fmt: skip
@@ -108,6 +116,7 @@ def test_an_upgrade_under_load_loses_no_write_no_event_and_no_node(trio):
     after = nodes(server)
     assert {n: (each["labels"], each["serial"]) for n, each in after.items()} == {
         n: (each["labels"], each["serial"]) for n, each in before.items()}  # fmt: skip
+    assert pages(server, trio[1]) == ["200"] * 4
     assert after["web1"]["labels"] == {"role": "web"}
     assert ask(server, "pki", "list")["cas"] == cas
     for host in trio:
