@@ -63,6 +63,8 @@ def test_a_cluster_runs_and_its_server_is_up_at_once(server):
     assert server.run(["eden", "doctor"], check=False).returncode == 0
     assert "session with" in show(server, "eden", "StatusText")
     assert "listens on ports" in show(server, "eden-server", "StatusText")
+    for unit in ("eden", "eden-server"):
+        assert show(server, unit, "StartLimitIntervalUSec") == "0", "it would be given up"
     for unit, seconds in (("eden", "1min"), ("eden-server", "30s")):
         assert show(server, unit, "Type") == "notify"
         assert show(server, unit, "WatchdogUSec") == seconds
