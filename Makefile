@@ -55,7 +55,7 @@ check: ## what CI runs beside the tests: format, layers, clang's warnings, lint,
 	$(MESON_TEST) -C build-asan --no-suite unit --no-suite contract --no-suite fuzz-replay
 
 .PHONY: bench
-bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, Puppet, Ansible, etcd
+bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, Puppet, Ansible, etcd, nginx
 	@tools/install-packages build bench lab
 	@tools/setup-build build
 	bench/run
@@ -65,6 +65,7 @@ bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, P
 	$(NINJA) -C build bench/store_bench
 	build/bench/store_bench
 	bench/cluster
+	bench/api
 
 .PHONY: history
 history: ## kill a server KILLS=100 times (SEED=1) and look whether its clients lost anything

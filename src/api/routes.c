@@ -155,6 +155,17 @@ static bool fits(Arena *arena, const char *pattern, Str path, Str *part)
     return !str_split_next(&path, '/', &found);
 }
 
+/* Whether the path begins as the pattern does before its first part that varies: most rows are passed
+ * over by that. */
+static bool begins_so(const char *pattern, Str path)
+{
+    size_t i = 0;
+    while (i < path.len && pattern[i] == path.data[i]) {
+        i++;
+    }
+    return pattern[i] == '<' || (pattern[i] == '\0' && i == path.len);
+}
+
 bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err)
 {
     *out = (RouteMatch){ .part = STR_EMPTY };
@@ -164,7 +175,8 @@ bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err
     Str asked = str_eq_c(method, "HEAD") ? STR("GET") : method;
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         const RouteRow *row = &route_rows[i];
-        if (!route_is_offered(row) || !fits(arena, row->pattern, path, &out->part)) {
+        if (!begins_so(row->pattern, path) || !route_is_offered(row) ||
+            !fits(arena, row->pattern, path, &out->part)) {
             continue;
         }
         BUG_IF(out->row_count == ROUTE_METHODS_MAX);
