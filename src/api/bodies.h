@@ -9,9 +9,6 @@
 
 /* {"label":"rack 7","life":"1h","uses":1}, all of them optional; nothing at all will do too. */
 MUST_CHECK bool token_body_read(Arena *arena, Str body, TokenWish *out, Error *err);
-/* {"labels":{"role":"web","old":null}}: null unsets. */
-MUST_CHECK bool labels_body_read(Arena *arena, Str body, const LabelChange **out, uint32_t *count,
-                                 Error *err);
 typedef struct ApproveWish {
     Str key; /* empty: by SSH */
     SshTarget target;
