@@ -6,8 +6,10 @@
 
 #include "api/metrics.h"
 #include "cluster/admission.h"
+#include "cluster/audit.h"
 #include "cluster/authority.h"
 #include "cluster/cluster_store.h"
+#include "cluster/credentials.h"
 #include "cluster/own_certificates.h"
 #include "cluster/ssh_back.h"
 #include "net/http_server.h"
@@ -17,7 +19,7 @@
 typedef struct Api Api;
 
 enum {
-    API_PUBLIC_BODY_MAX = JOIN_REQUEST_MAX, /* for servers that anybody reaches */
+    API_PUBLIC_BODY_MAX = 64 << 10, /* for servers that anybody reaches */
     API_LOCAL_BODY_MAX = 4 << 20,
     API_CALLS_MAX = 1024,   /* under way at once; who comes then is told to come later */
     API_STREAMS_MAX = 4096, /* the same of watches and other answers in pieces */
@@ -44,6 +46,8 @@ typedef struct ApiSettings {
     /* Asks a node whether it answers, as session_service_ping does; NULL: nobody can. */
     void (*ping)(void *context, Str node, SessionPinged *done, void *done_context);
     uint32_t calls_max, streams_max; /* 0: API_CALLS_MAX, API_STREAMS_MAX */
+    Credentials *credentials;        /* NULL: nobody but local operators */
+    Audit *audit;                    /* NULL: nothing is recorded */
     DispatchDescribe *describe;      /* asked for every request */
     void *context;
 } ApiSettings;
@@ -54,6 +58,10 @@ Api *api_new(const ApiSettings *settings);
  * done. NULL is fine. */
 void api_free(Api *api);
 DEFINE_AUTO(Api, api_free)
+
+/* Ends answers in pieces whose callers may no longer have them: credentials or roles have changed, or
+ * time has passed. */
+void api_recheck(Api *api);
 
 /* Sets what a server that is to be does with requests. */
 void api_serve(Api *api, HttpServerOptions *options);

@@ -6,7 +6,7 @@
 #include "pki/json_fields.h"
 
 enum {
-    VALUES_MAX = 512, /* in a body */
+    NODES_MAX = 8 * LABELS_MAX, /* values in a body */
     LIFE_DEFAULT_MS = 60 * 60 * 1000
 };
 
@@ -14,30 +14,43 @@ static bool read_fields(Arena *arena, Str body, uint32_t size_max, const JsonFie
                         size_t count, Error *err)
 {
     Value object;
-    return (json_object_read(arena, body, size_max, VALUES_MAX, &object, err) &&
+    return (json_object_read(arena, body, size_max, NODES_MAX, &object, err) &&
             json_fields_read(object, fields, count, err)) ||
            error_wrap(err, "the body of the request");
 }
 
-bool token_body_read(Arena *arena, Str body, TokenWish *out, Error *err)
+bool session_body_read(Arena *arena, Str body, Str *token, Error *err)
 {
-    Value label = value_string(STR_EMPTY), life = value_missing(), uses = value_int(1);
-    const JsonField fields[] = { { "label", VALUE_STRING, true, &label },
-                                 { "life", VALUE_STRING, true, &life },
-                                 { "uses", VALUE_INT, true, &uses } };
-    TokenWish wish = { .life_ms = LIFE_DEFAULT_MS };
-    if (body.len > 0 && !read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+    Value given;
+    const JsonField fields[] = { { "token", VALUE_STRING, false, &given } };
+    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
         return false;
     }
-    if (!value_is_missing(life) && !duration_parse(value_str(life), &wish.life_ms)) {
-        return error_set(err, ERROR_INVALID, "'life' is a span of time as '90m' or '7d'");
+    *token = value_str(given);
+    return true;
+}
+
+bool labels_body_read(Arena *arena, Str body, const LabelChange **out, uint32_t *count, Error *err)
+{
+    Value labels;
+    const JsonField fields[] = { { "labels", VALUE_MAP, false, &labels } };
+    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+        return false;
     }
-    if (uses.integer < 1 || uses.integer > TOKEN_USES_MAX) {
-        return error_set(err, ERROR_INVALID, "'uses' is a number from 1 to %d", TOKEN_USES_MAX);
+    LabelChange *changes = ARENA_ARRAY(arena, LabelChange, labels.map->len);
+    for (uint32_t i = 0; i < labels.map->len; i++) {
+        const MapEntry *entry = &labels.map->entries[i];
+        bool unset = entry->value.kind == VALUE_NULL;
+        if (!unset && !value_is_string(entry->value)) {
+            return error_set(err, ERROR_INVALID,
+                             "the body of the request: a label is a text, or null to unset it");
+        }
+        changes[i] = (LabelChange){ .name = value_str(entry->key),
+                                    .value = unset ? STR_EMPTY : value_str(entry->value),
+                                    .unset = unset };
     }
-    wish.label = value_str(label);
-    wish.uses = (uint32_t)uses.integer;
-    *out = wish;
+    *out = changes;
+    *count = labels.map->len;
     return true;
 }
 

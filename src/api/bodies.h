@@ -5,10 +5,12 @@
 #include "cluster/nodes.h"
 #include "cluster/own_certificates.h"
 #include "cluster/ssh_back.h"
-#include "cluster/tokens.h"
 
-/* {"label":"rack 7","life":"1h","uses":1}, all of them optional; nothing at all will do too. */
-MUST_CHECK bool token_body_read(Arena *arena, Str body, TokenWish *out, Error *err);
+/* {"token":"eden_..."} */
+MUST_CHECK bool session_body_read(Arena *arena, Str body, Str *token, Error *err);
+/* {"labels":{"role":"web","old":null}}: null unsets. */
+MUST_CHECK bool labels_body_read(Arena *arena, Str body, const LabelChange **out, uint32_t *count,
+                                 Error *err);
 typedef struct ApproveWish {
     Str key; /* empty: by SSH */
     SshTarget target;

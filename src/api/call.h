@@ -2,10 +2,14 @@
  * so whoever was called back asks call_goes_on first, and nobody else holds on to it. */
 #pragma once
 
-#include "api/api.h"
+#include "api/caller.h"
 #include "api/kind_field.h"
 #include "api/routes.h"
 #include "base/buf.h"
+#include "cluster/audit.h"
+#include "cluster/idempotency.h"
+
+typedef void CallStep(ApiCall *call);
 
 /* An answer in pieces. `drained` as of http_request_begin. `gone`: nobody takes it any more; the call
  * ends when it returns, so whatever else would call back must be canceled there. */
@@ -30,12 +34,30 @@ struct ApiCall {
     bool is_local;     /* by the Unix socket */
     bool is_stream;    /* its answer comes in pieces */
     void *own;         /* of the handler, in the arena */
+    ApiCaller caller;
+    bool is_limited; /* the caller may for some objects only: call_may_touch */
+    char id[16 + 1]; /* see call_id */
+
+    /* Of api/record.h. */
+    AuditEntry *entry; /* that it was asked for is recorded; NULL: nothing is, or its end too */
+    bool is_claimed;   /* its answer is to be kept: */
+    IdempotentRequest idempotent;
+    bool holds_secret; /* the answer, which is not kept then */
+    int status;
+    Str answer;
+    CallStep *go;
 };
 
 /* Only while it is wanted. */
 const ApiSettings *call_settings(const ApiCall *call);
 const ClusterStore *call_store(const ApiCall *call);
 Str call_body(const ApiCall *call); /* only in the handler itself */
+/* By which it is known in the audit log. */
+Str call_id(ApiCall *call);
+/* A field of the answer that is to come. */
+void call_add_header(ApiCall *call, const char *name, Str value);
+/* Whether the row has it and it was given. */
+bool call_has_parameter(const ApiCall *call, const char *name, Str *out);
 /* A parameter that the row has; empty: not given. */
 Str call_parameter(const ApiCall *call, const char *name);
 /* The same as a number from 1 to `max`; `fallback` when it is not given. False: it was refused. */
@@ -46,13 +68,21 @@ MUST_CHECK bool call_parameter_count(ApiCall *call, const char *name, uint32_t f
  * that is NULL; the call has ended. */
 MUST_CHECK bool call_goes_on(ApiCall *call, const Error *err);
 
+/* Whether the caller's roles are for this object too; always, unless the call is limited. `labels` is a
+ * map, or missing. When not: call_refuse_touch, which says what it says of objects that are not. */
+bool call_may_touch(const ApiCall *call, Str name, Value labels);
+void call_refuse_touch(ApiCall *call);
+
 /* Answers; each ends the call. */
 void call_answer(ApiCall *call, int status, const Buf *json);
 /* As it is, with a type of its own. */
 void call_answer_as(ApiCall *call, int status, const char *content_type, Str body);
 void call_fail(ApiCall *call, const Error *err); /* with the status of its kind */
 void call_refuse(ApiCall *call, int status, const char *text);
+void call_refuse_full(ApiCall *call); /* too much is under way */
 void call_refuse_fields(ApiCall *call, const FieldProblems *problems);
+/* The status and the answer that it has; for api/record.h. */
+void call_send(ApiCall *call);
 /* {"format":"eden.done/1"} or what went wrong: a ClusterDone, with the call as its context. */
 void call_done(void *context, const Error *err);
 

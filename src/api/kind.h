@@ -117,6 +117,8 @@ void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item
 
 /* --- For create, update and remove ------------------------------------------------------------ */
 
+/* Answers that it is made: with `item`, which may hold what is shown this once. */
+void kind_answer_made(ApiCall *call, const KindItem *item);
 /* Answers with the object as it is now, with 201 when it is new. */
 void kind_changed(ApiCall *call, Str name, bool is_new);
 /* A ClusterDone for updates of the object that the call names. */

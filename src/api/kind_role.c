@@ -1,23 +1,181 @@
-/* Role: what whoever has it may do. */
+/* Role: what whoever has it may do. Kept as it is, but for those that are built in. */
+#include "api/call.h"
 #include "api/kind_rows.h"
 #include "api/kind_stored.h"
+
+/* --- Those that are built in ----------------------------------------------------------------- */
+
+static KindItem builtin_item(const Kind *kind, Arena *arena, const AccessRole *role)
+{
+    Map *spec = map_new(arena, 1), *status = map_new(arena, 1);
+    KindItem item = { .name = role->name, .labels = value_missing() };
+    map_set_str(arena, spec, STR("rules"), access_role_value(arena, role));
+    map_set_str(arena, status, STR("builtin"), value_bool(true));
+    item.annotations = value_missing();
+    item.spec = value_map(spec);
+    item.status = value_map(status);
+    object_uuid(kind, role->name, item.uuid);
+    return item;
+}
+
+typedef struct RoleListing {
+    const Kind *kind;
+    Arena *arena;
+    KindListed *done;
+    void *context;
+} RoleListing;
+
+/* The first page begins with them. */
+static void listed(void *context, const KindItems *items, const Error *err)
+{
+    const RoleListing *listing = context;
+    uint32_t count = 0;
+    if (err != NULL) {
+        listing->done(listing->context, NULL, err);
+        return;
+    }
+    while (access_roles_builtin[count] != NULL) {
+        count++;
+    }
+    KindItem *all = ARENA_ARRAY(listing->arena, KindItem, count + items->count);
+    for (uint32_t i = 0; i < count; i++) {
+        all[i] = builtin_item(listing->kind, listing->arena, access_roles_builtin[i]);
+    }
+    for (uint32_t i = 0; i < items->count; i++) {
+        all[count + i] = items->items[i];
+    }
+    KindItems page = *items;
+    page.items = all;
+    page.count = count + items->count;
+    listing->done(listing->context, &page, NULL);
+}
+
+static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindListed *done, void *context)
+{
+    if (page->after.len > 0) {
+        stored_list(kind, settings, arena, page, done, context);
+        return;
+    }
+    RoleListing *listing = ARENA_NEW(arena, RoleListing);
+    *listing = (RoleListing){ kind, arena, done, context };
+    stored_list(kind, settings, arena, page, listed, listing);
+}
+
+static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindGot *done, void *context)
+{
+    const AccessRole *role = access_role_builtin(name);
+    if (role == NULL) {
+        stored_get(kind, settings, arena, name, done, context);
+        return;
+    }
+    KindItem item = builtin_item(kind, arena, role);
+    done(context, &item, NULL);
+}
+
+/* --- Changing -------------------------------------------------------------------------------- */
+
+static void add_word(Str *words, uint32_t *count, const char *word)
+{
+    for (uint32_t i = 0; i < *count; i++) {
+        if (str_eq_c(words[i], word)) {
+            return;
+        }
+    }
+    words[(*count)++] = str_from_c(word);
+}
+
+/* The verbs and kinds that addresses have, and "watch". */
+static AccessVocabulary vocabulary(Arena *arena)
+{
+    Str *verbs = ARENA_ARRAY(arena, Str, ROUTE_COUNT + 1);
+    Str *names = ARENA_ARRAY(arena, Str, ROUTE_COUNT);
+    AccessVocabulary known = { .verbs = verbs, .kinds = names };
+    add_word(verbs, &known.verb_count, "watch");
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (!route_is_public(&route_rows[i])) {
+            add_word(verbs, &known.verb_count, route_rows[i].verb);
+            add_word(names, &known.kind_count, route_rows[i].kind);
+        }
+    }
+    return known;
+}
+
+/* False: it was answered. */
+static bool check_rules(ApiCall *call, const KindDraft *draft)
+{
+    const Value *rules = value_get(draft->spec, STR("rules"));
+    AccessVocabulary known = vocabulary(&call->arena);
+    RuleFaults *faults = ARENA_NEW(&call->arena, RuleFaults);
+    AccessRole role;
+    Error err;
+    *faults = (RuleFaults){ .arena = &call->arena };
+    if (!access_role_parse(&call->arena, draft->name, rules == NULL ? value_null() : *rules,
+                           STR("/spec/rules"), &known, &role, faults)) {
+        FieldProblems problems = { .count = 0 };
+        for (uint32_t i = 0; i < faults->count; i++) {
+            field_problem(&call->arena, &problems, faults->items[i].pointer, "%" STR_FMT,
+                          STR_ARG(faults->items[i].detail));
+        }
+        call_refuse_fields(call, &problems);
+        return false;
+    }
+    const Credentials *credentials = call_settings(call)->credentials;
+    if (credentials != NULL &&
+        !credentials_may_define(credentials, &call->caller.principal, &role, &err)) {
+        call_fail(call, &err);
+        return false;
+    }
+    return true;
+}
+
+static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    Error err;
+    if (!access_role_name_check(draft->name, &err)) {
+        call_fail(call, &err);
+    } else if (check_rules(call, draft)) {
+        stored_create(kind, call, draft);
+    }
+}
+
+static void update(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    if (access_role_builtin(draft->name) != NULL) {
+        call_refuse(call, 409, "this role is built in and stays as it is; make another one");
+    } else if (check_rules(call, draft)) {
+        stored_update(kind, call, draft);
+    }
+}
+
+static void remove_role(const Kind *kind, ApiCall *call, const KindItem *present)
+{
+    if (access_role_builtin(present->name) != NULL) {
+        call_refuse(call, 409, "this role is built in and stays");
+    } else {
+        stored_remove(kind, call, present);
+    }
+}
+
+/* --- The row --------------------------------------------------------------------------------- */
 
 static const KindField rule[] = {
     { .name = "verbs",
       .shape = KIND_FIELD_LIST,
       .is_required = true,
       .min = 1,
-      .max = 63,
+      .max = ACCESS_WORD_MAX,
       .help = "get, list, watch, create, update, delete, words as approve and ping, or * for all" },
     { .name = "kinds",
       .shape = KIND_FIELD_LIST,
       .is_required = true,
       .min = 1,
-      .max = 63,
+      .max = ACCESS_WORD_MAX,
       .help = "Node, Facts and so on, or * for all" },
     { .name = "selector",
       .type = KIND_FIELD_SELECTOR,
-      .max = 4096,
+      .max = ACCESS_SELECTOR_MAX,
       .help = "only objects with such names and labels; all of them when it is not there" },
     { 0 },
 };
@@ -32,7 +190,13 @@ static const KindField spec[] = {
     { 0 },
 };
 
+static const KindField status[] = {
+    { .name = "builtin", .type = KIND_FIELD_BOOL, .help = "it is part of eden, and stays" },
+    { 0 },
+};
+
 static const KindColumn columns[] = {
+    { "BUILT IN", "status.builtin", false, NULL },
     { "RULES", "spec.rules", false, NULL },
     { 0 },
 };
@@ -43,6 +207,14 @@ const Kind kind_role = {
     .help = "What whoever has the role may do: verbs, with kinds of objects, perhaps only some.",
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_UPDATE | KIND_DELETE | KIND_WATCH,
     .spec = spec,
+    .status = status,
     .columns = columns,
-    STORED_KIND,
+    .name_help = "small letters, digits, and '-' between them",
+    .list = list,
+    .get = get,
+    .create = create,
+    .update = update,
+    .remove = remove_role,
+    .watched = stored_watched,
+    .touched = stored_touched,
 };

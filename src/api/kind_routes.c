@@ -35,7 +35,7 @@ static void answer_item(ApiCall *call, const Kind *kind, int status, const KindI
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     Str tag = arena_format(&call->arena, "\"%lld\"", (long long)item->revision);
     object_print(&call->arena, &json, kind, item);
-    http_request_add_header(call->request, "ETag", tag);
+    call_add_header(call, "ETag", tag);
     call_answer(call, status, &json);
 }
 
@@ -68,9 +68,11 @@ static void listed(void *context, const KindItems *items, const Error *err)
     json_out_open(&json, NULL, '{');
     put_list_metadata(&json, kind, items);
     json_out_open(&json, "items", '[');
-    for (uint32_t i = 0; i < items->count; i++) {
-        buf_put_c(&json, i > 0 ? "," : "");
-        object_print(&call->arena, &json, kind, &items->items[i]);
+    for (uint32_t i = 0, shown = 0; i < items->count; i++) {
+        if (call_may_touch(call, items->items[i].name, items->items[i].labels)) {
+            buf_put_c(&json, shown++ > 0 ? "," : "");
+            object_print(&call->arena, &json, kind, &items->items[i]);
+        }
     }
     json_out_close(&json, ']');
     json_out_close(&json, '}');
@@ -91,8 +93,13 @@ void kind_route_list(ApiCall *call)
 static void got(void *context, const KindItem *item, const Error *err)
 {
     ApiCall *call = context;
-    if (call_goes_on(call, err)) {
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    if (call_may_touch(call, item->name, item->labels)) {
         answer_item(call, kind_of(call), 200, item);
+    } else {
+        call_refuse_touch(call);
     }
 }
 
@@ -160,6 +167,13 @@ static bool make_draft(KindCall *change, const KindItem *present)
                  &change->draft, &problems);
     if (problems.count > 0) {
         call_refuse_fields(call, &problems);
+        return false;
+    }
+    /* Neither is it another's, nor is it made one of others. */
+    Str name = call->part.len > 0 ? call->part : change->body.name;
+    if ((present != NULL && !call_may_touch(call, name, present->labels)) ||
+        !call_may_touch(call, name, change->draft.labels)) {
+        call_refuse_touch(call);
         return false;
     }
     return true;
@@ -233,24 +247,30 @@ void kind_route_patch(ApiCall *call)
 void kind_route_create(ApiCall *call)
 {
     KindCall *change = change_new(call);
+    Str body = call_body(call);
     Error err;
-    if (!object_body_read(&call->arena, change->kind, call_body(call), &change->body, &err)) {
+    if (!object_body_read(&call->arena, change->kind, body.len == 0 ? STR("{}") : body,
+                          &change->body, &err)) {
         call_fail(call, &err);
     } else {
         create(change);
     }
 }
 
+void kind_answer_made(ApiCall *call, const KindItem *item)
+{
+    Str place =
+        arena_format(&call->arena, "/v1/%s/%" STR_FMT, kind_of(call)->plural, STR_ARG(item->name));
+    call_add_header(call, "Location", place);
+    answer_item(call, kind_of(call), 201, item);
+}
+
 static void show_created(void *context, const KindItem *item, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
-        return;
+    if (call_goes_on(call, err)) {
+        kind_answer_made(call, item);
     }
-    Str place =
-        arena_format(&call->arena, "/v1/%s/%" STR_FMT, kind_of(call)->plural, STR_ARG(item->name));
-    http_request_add_header(call->request, "Location", place);
-    answer_item(call, kind_of(call), 201, item);
 }
 
 void kind_changed(ApiCall *call, Str name, bool is_new)
@@ -281,7 +301,12 @@ static void look_for_removal(void *context, const KindItem *item, const Error *e
 {
     ApiCall *call = context;
     KindCall *change = call->own;
-    if (call_goes_on(call, err) && check_match(change, item)) {
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    if (!call_may_touch(call, item->name, item->labels)) {
+        call_refuse_touch(call);
+    } else if (check_match(change, item)) {
         change->present = *item;
         change->kind->remove(change->kind, call, &change->present);
     }

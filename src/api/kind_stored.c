@@ -65,14 +65,25 @@ static bool record_read(Arena *arena, Str name, const StoreKv *kv, KindItem *out
            error_set(err, ERROR_INVALID, "%" STR_FMT ": 'uuid' is none", STR_ARG(kv->key));
 }
 
+/* "role" of "Role": as all keys are written. */
+static Str key_word(const Kind *kind, Arena *arena)
+{
+    Str name = str_from_c(kind->name);
+    char *word = arena_copy_c(arena, name);
+    for (size_t i = 0; i < name.len; i++) {
+        word[i] = ascii_lower(word[i]);
+    }
+    return str_from(word, name.len);
+}
+
 static Str key_of(const Kind *kind, Arena *arena, Str prefix, Str name)
 {
-    return key_make(arena, prefix, KEY_OBJECT, (Str[]){ str_from_c(kind->name), name }, 2);
+    return key_make(arena, prefix, KEY_OBJECT, (Str[]){ key_word(kind, arena), name }, 2);
 }
 
 Str stored_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 {
-    Str name = str_from_c(kind->name);
+    Str name = key_word(kind, arena);
     return which == 0 ? key_make_prefix(arena, prefix, KEY_OBJECT, &name, 1) : STR_EMPTY;
 }
 
@@ -81,7 +92,7 @@ bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
     Str parts[KEYS_PARTS_MAX];
     KeyKind found;
     if (!key_parse(arena, prefix, key, &found, parts) || found != KEY_OBJECT ||
-        !str_eq_c(parts[0], kind->name)) {
+        !str_eq(parts[0], key_word(kind, arena))) {
         return false;
     }
     *name = parts[1];

@@ -199,17 +199,18 @@ static bool next_parameter(Str *rest, Str *name, bool *optional)
     return true;
 }
 
-static Str *find_parameter(const RouteRow *row, RouteQuery *query, Str wanted)
+/* Its place among those of the row; ROUTE_PARAMETERS_MAX: it is none of them. */
+static uint32_t find_parameter(const RouteRow *row, Str wanted)
 {
     Str rest = str_from_c(row->query == NULL ? "" : row->query), name;
     bool optional;
     for (uint32_t i = 0; next_parameter(&rest, &name, &optional); i++) {
         BUG_IF(i == ROUTE_PARAMETERS_MAX);
         if (str_eq(name, wanted)) {
-            return &query->values[i];
+            return i;
         }
     }
-    return NULL;
+    return ROUTE_PARAMETERS_MAX;
 }
 
 static bool check_all_there(const RouteRow *row, const RouteQuery *query, Error *err)
@@ -240,41 +241,21 @@ bool route_query(Arena *arena, const RouteRow *row, Str query, RouteQuery *out, 
     }
     while (query.len > 0 && str_split_next(&query, '&', &pair)) {
         size_t equals = str_find(pair, STR("="), 0);
-        Str *value =
-            equals == STR_NOT_FOUND ? NULL : find_parameter(row, out, str_slice(pair, 0, equals));
-        if (value == NULL || value->len > 0 || equals + 1 == pair.len) {
+        uint32_t at = equals == STR_NOT_FOUND ? ROUTE_PARAMETERS_MAX
+                                              : find_parameter(row, str_slice(pair, 0, equals));
+        if (at == ROUTE_PARAMETERS_MAX || out->values[at].len > 0 || equals + 1 == pair.len) {
             return error_set(err, ERROR_INVALID,
                              "behind '?' may stand, each once and with a value: %s", row->query);
         }
-        if (!decode(arena, str_from_offset(pair, equals + 1), value, err)) {
+        if (!decode(arena, str_from_offset(pair, equals + 1), &out->values[at], err)) {
             return false;
         }
     }
     return check_all_there(row, out, err);
 }
 
-Str route_parameter(const RouteRow *row, const RouteQuery *query, const char *name)
+const Str *route_parameter(const RouteRow *row, const RouteQuery *query, const char *name)
 {
-    RouteQuery copy = *query;
-    const Str *value = find_parameter(row, &copy, str_from_c(name));
-    BUG_IF(value == NULL);
-    return *value;
-}
-
-/* --- Who may --------------------------------------------------------------------------------- */
-
-bool route_access(const RouteRow *row, const Caller *caller, int *status, Error *err)
-{
-    if (row != NULL && route_is_public(row)) {
-        return true;
-    }
-    if (caller->is_local) {
-        *status = 403;
-        return caller->is_operator ||
-               error_set(err, ERROR_DENIED,
-                         "only root and members of the group 'eden' may do that");
-    }
-    *status = caller->has_identity ? 403 : 401;
-    return error_set(err, ERROR_DENIED,
-                     "this is for operators, by the Unix socket on the machine of the server");
+    uint32_t at = find_parameter(row, str_from_c(name));
+    return at == ROUTE_PARAMETERS_MAX ? NULL : &query->values[at];
 }

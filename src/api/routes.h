@@ -1,8 +1,8 @@
-/* The addresses of the API, from routes.def: which one a request means, and who may call it. Pure. */
+/* The addresses of the API, from routes.def: which one a request means. Pure. */
 #pragma once
 
 #include "base/arena.h"
-#include "rpc/access.h"
+#include "base/error.h"
 
 typedef struct ApiCall ApiCall;
 typedef void RouteHandler(ApiCall *call);
@@ -56,10 +56,6 @@ bool route_is_offered(const RouteRow *row);
 /* Whether it is one of those that every kind has. */
 bool route_is_of_kinds(const RouteRow *row);
 
-/* Decides who may. `row` NULL: whether the caller may learn that there is none. When not, ERROR_DENIED
- * and the HTTP status: 401 for who has not said who it is, else 403. */
-MUST_CHECK bool route_access(const RouteRow *row, const Caller *caller, int *status, Error *err);
-
 enum {
     ROUTE_PARAMETERS_MAX = 5
 };
@@ -72,5 +68,5 @@ typedef struct RouteQuery {
  * such one. */
 MUST_CHECK bool route_query(Arena *arena, const RouteRow *row, Str query, RouteQuery *out,
                             Error *err);
-/* The value of one that the row has. */
-Str route_parameter(const RouteRow *row, const RouteQuery *query, const char *name);
+/* The value of one; NULL: the row has none of that name. */
+const Str *route_parameter(const RouteRow *row, const RouteQuery *query, const char *name);

@@ -120,25 +120,32 @@ static int print_chosen(Inputs *inputs, const Invocation *invocation, Map *all)
 static int show_node(Invocation *invocation, const char *node)
 {
     Inputs inputs;
-    Value object;
+    Value detail;
     Error err;
     inputs_init(&inputs, invocation->arena);
     int code =
         cluster_call(invocation,
                      &(ClusterRequest){ .method = "GET",
-                                        .target = cluster_target(invocation->arena, "/v1/facts/",
+                                        .target = cluster_target(invocation->arena, "/v1/nodes/",
                                                                  str_from_c(node)) },
-                     &object);
+                     &detail);
     if (code != EXIT_OK) {
         return code;
     }
-    Value sent = cluster_map(object, "status");
-    Str unreadable = cluster_text(sent, "error");
-    if (sent.kind == VALUE_MAP && unreadable.len == 0) {
+    Value sent = cluster_map(detail, "facts");
+    Str unreadable = cluster_text(detail, "facts_error");
+    if (sent.kind == VALUE_MAP) {
         return print_chosen(&inputs, invocation, sent.map);
     }
-    error_set(&err, ERROR_INVALID, "the facts of '%s' cannot be read: %" STR_FMT, node,
-              STR_ARG(unreadable));
+    if (cluster_map(detail, "node").kind != VALUE_MAP) {
+        error_set(&err, ERROR_UNAVAILABLE, "'%s' asks to join, and has sent no facts yet", node);
+    } else if (unreadable.len > 0) {
+        error_set(&err, ERROR_INVALID, "the facts of '%s' cannot be read: %" STR_FMT, node,
+                  STR_ARG(unreadable));
+    } else {
+        error_set(&err, ERROR_UNAVAILABLE,
+                  "'%s' has never sent facts; does 'eden agent' run there?", node);
+    }
     return cluster_tell(invocation, &err, true);
 }
 

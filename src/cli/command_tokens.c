@@ -1,4 +1,4 @@
-/* eden tokens: what machines join with. */
+/* eden tokens: what machines join with, and what people show to the API. */
 #include "cli/cluster_client.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -7,53 +7,105 @@
 
 /* --- create ---------------------------------------------------------------------------------- */
 
-static bool read_wish(const Invocation *invocation, Map *wish)
+/* Roles make it a token for the API; else machines join with it. */
+static bool is_for_access(const Invocation *invocation)
+{
+    uint32_t count;
+    invocation_texts(invocation, "role", &count);
+    return count > 0;
+}
+
+static bool read_spec(const Invocation *invocation, Map *spec)
 {
     Arena *arena = invocation->arena;
-    const char *label = invocation_text(invocation, "label");
-    int64_t uses;
-    if (!str_to_i64(str_from_c(invocation_text(invocation, "uses")), &uses)) {
-        usage_error(invocation, "--uses takes a number, not '%s'",
-                    invocation_text(invocation, "uses"));
+    const char *label = invocation_text(invocation, "label"),
+               *uses = invocation_text(invocation, "uses"),
+               *ttl = invocation_text(invocation, "ttl");
+    int64_t count, life_ms;
+    if (uses != NULL && is_for_access(invocation)) {
+        usage_error(invocation, "--uses is for tokens to join with, which have no --role");
         return false;
     }
-    int64_t life_ms;
-    Str ttl = str_from_c(invocation_text(invocation, "ttl"));
-    if (!duration_parse(ttl, &life_ms)) {
-        usage_error(invocation, "--ttl takes a span of time as 90m or 7d, not '%" STR_FMT "'",
-                    STR_ARG(ttl));
+    if (uses != NULL && !str_to_i64(str_from_c(uses), &count)) {
+        usage_error(invocation, "--uses takes a number, not '%s'", uses);
         return false;
     }
-    map_set_str(arena, wish, STR("uses"), value_int(uses));
-    map_set_str(arena, wish, STR("life"), value_string(ttl));
+    if (ttl != NULL && !duration_parse(str_from_c(ttl), &life_ms)) {
+        usage_error(invocation, "--ttl takes a span of time as 90m or 7d, not '%s'", ttl);
+        return false;
+    }
+    if (uses != NULL) {
+        map_set_str(arena, spec, STR("uses"), value_int(count));
+    }
+    if (ttl != NULL) {
+        map_set_str(arena, spec, STR("life"), value_string(str_from_c(ttl)));
+    }
     if (label != NULL) {
-        map_set_str(arena, wish, STR("label"), value_string(str_from_c(label)));
+        map_set_str(arena, spec, STR("description"), value_string(str_from_c(label)));
     }
     return true;
 }
 
-/* What is to be run on the machine that joins. */
-static Str join_line(Arena *arena, Value made)
+static void add_roles(const Invocation *invocation, Map *spec)
 {
-    const List *servers = cluster_list(made, "servers");
-    Str token = cluster_text(made, "token"), pin = cluster_text(made, "ca_pin");
-    Buf line = buf_make_in(arena, BUF_UNLIMITED);
-    buf_put_c(&line, "eden join --server ");
-    buf_put(&line, servers->len > 0 && value_is_string(servers->items[0])
-                       ? value_str(servers->items[0])
-                       : STR("SERVER"));
-    buf_put_format(&line, " --token %" STR_FMT " --ca-pin %" STR_FMT, STR_ARG(token), STR_ARG(pin));
-    return buf_str(&line);
+    Arena *arena = invocation->arena;
+    uint32_t count;
+    const char **names = invocation_texts(invocation, "role", &count);
+    List *roles = list_new(arena, count);
+    for (uint32_t i = 0; i < count; i++) {
+        list_push(arena, roles, value_string(str_from_c(names[i])));
+    }
+    map_set_str(arena, spec, STR("purpose"), value_string(STR("access")));
+    map_set_str(arena, spec, STR("roles"), value_list(roles));
+}
+
+/* What is to be run on the machine that joins, or logs in. */
+static Str next_line(Arena *arena, Value status, bool is_access)
+{
+    const List *servers = cluster_list(status, "servers");
+    Str pin = cluster_text(status, "ca_pin"), server = STR("SERVER");
+    if (servers->len > 0 && value_is_string(servers->items[0])) {
+        server = value_str(servers->items[0]);
+    }
+    if (is_access) {
+        return arena_format(arena, "eden login https://%" STR_FMT " --ca-pin %" STR_FMT,
+                            STR_ARG(server), STR_ARG(pin));
+    }
+    return arena_format(arena,
+                        "eden join --server %" STR_FMT " --token %" STR_FMT " --ca-pin %" STR_FMT,
+                        STR_ARG(server), STR_ARG(cluster_text(status, "secret")), STR_ARG(pin));
+}
+
+static void explain(const Invocation *invocation, Value made, Str line, bool is_access)
+{
+    int64_t uses = cluster_int(cluster_map(made, "spec"), "uses");
+    Str expires = cluster_text(cluster_map(made, "status"), "expires");
+    if (is_access) {
+        stream_put_format(invocation->err,
+                          "  good until %" STR_FMT ", and not shown again; to use it: %" STR_FMT
+                          "\n",
+                          STR_ARG(expires), STR_ARG(line));
+    } else {
+        stream_put_format(invocation->err,
+                          "  run this as root on the machine that joins; good for %lld machine%s, "
+                          "until %" STR_FMT "\n",
+                          (long long)uses, uses == 1 ? "" : "s", STR_ARG(expires));
+    }
 }
 
 static int run_create(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
-    Map *wish = map_new(arena, 3);
+    Map *spec = map_new(arena, 4), *wish = map_new(arena, 1);
+    bool is_access = is_for_access(invocation);
     Value made;
-    if (!read_wish(invocation, wish)) {
+    if (!read_spec(invocation, spec)) {
         return EXIT_USAGE;
     }
+    if (is_access) {
+        add_roles(invocation, spec);
+    }
+    map_set_str(arena, wish, STR("spec"), value_map(spec));
     int code = cluster_call(invocation,
                             &(ClusterRequest){ .method = "POST",
                                                .target = STR("/v1/tokens"),
@@ -62,40 +114,57 @@ static int run_create(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    Str line = join_line(arena, made);
+    Value status = cluster_map(made, "status");
+    Str line = next_line(arena, status, is_access);
     if (output_wants_value(invocation)) {
-        map_set_str(arena, made.map, STR("join"), value_string(line));
+        if (status.kind == VALUE_MAP) {
+            map_set_str(arena, status.map, is_access ? STR("login") : STR("join"),
+                        value_string(line));
+        }
         return output_answer(invocation, made);
     }
-    stream_put(invocation->out, line);
+    stream_put(invocation->out, is_access ? cluster_text(status, "secret") : line);
     stream_put(invocation->out, STR("\n"));
     if (stream_is_terminal(invocation->err)) {
-        int64_t uses = cluster_int(made, "uses_max");
-        stream_put_format(invocation->err,
-                          "  run this as root on the machine that joins; good for %lld machine%s, "
-                          "until %" STR_FMT "\n",
-                          (long long)uses, uses == 1 ? "" : "s",
-                          STR_ARG(cluster_text(made, "expires")));
+        explain(invocation, made, line, is_access);
     }
     return EXIT_OK;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
 
+static Str roles_text(Arena *arena, Value spec)
+{
+    const List *roles = cluster_list(spec, "roles");
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < roles->len; i++) {
+        buf_put_c(&text, i > 0 ? ", " : "");
+        buf_put(&text, value_is_string(roles->items[i]) ? value_str(roles->items[i]) : STR("?"));
+    }
+    return text.len == 0 ? STR("-") : buf_str(&text);
+}
+
 static void print_table(const Invocation *invocation, const List *tokens)
 {
-    static const char *const headings[] = { "TOKEN", "STATE", "USES", "EXPIRES", "LABEL", NULL };
+    static const char *const headings[] = { "TOKEN", "PURPOSE", "STATE", "USES",
+                                            "ROLES", "EXPIRES", "FOR",   NULL };
     Arena *arena = invocation->arena;
     Table table;
     table_init(&table, arena, headings);
     for (uint32_t i = 0; i < tokens->len; i++) {
-        Value token = tokens->items[i];
-        table_add(&table, cluster_text(token, "id"));
-        table_add(&table, cluster_text(token, "state"));
-        table_add(&table, arena_format(arena, "%lld of %lld", (long long)cluster_int(token, "uses"),
-                                       (long long)cluster_int(token, "uses_max")));
-        table_add(&table, cluster_text(token, "expires"));
-        table_add(&table, cluster_text(token, "label"));
+        Value token = tokens->items[i], spec = cluster_map(token, "spec"),
+              status = cluster_map(token, "status");
+        bool is_access = str_eq_c(cluster_text(spec, "purpose"), "access");
+        table_add(&table, cluster_text(cluster_map(token, "metadata"), "name"));
+        table_add(&table, cluster_text(spec, "purpose"));
+        table_add(&table, cluster_text(status, "state"));
+        table_add(&table, is_access ? STR("-")
+                                    : arena_format(arena, "%lld of %lld",
+                                                   (long long)cluster_int(status, "uses"),
+                                                   (long long)cluster_int(spec, "uses")));
+        table_add(&table, roles_text(arena, spec));
+        table_add(&table, cluster_text(status, "expires"));
+        table_add(&table, cluster_text(spec, "description"));
     }
     table_print(&table, invocation->out);
     if (tokens->len == 0) {
@@ -107,18 +176,20 @@ static int run_list(Invocation *invocation)
 {
     Value answer;
     int code = cluster_call(
-        invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/tokens") }, &answer);
+        invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/tokens?limit=1000") },
+        &answer);
     if (code != EXIT_OK) {
         return code;
     }
-    const List *tokens = cluster_list(answer, "tokens");
+    const List *tokens = cluster_list(answer, "items");
     if (invocation_prints(invocation, "table")) {
         print_table(invocation, tokens);
         return EXIT_OK;
     }
     if (invocation_prints(invocation, "name")) {
         for (uint32_t i = 0; i < tokens->len; i++) {
-            stream_put(invocation->out, cluster_text(tokens->items[i], "id"));
+            stream_put(invocation->out,
+                       cluster_text(cluster_map(tokens->items[i], "metadata"), "name"));
             stream_put(invocation->out, STR("\n"));
         }
         return EXIT_OK;
@@ -135,7 +206,9 @@ static int run_revoke(Invocation *invocation)
     for (uint32_t i = 1; i < invocation->arg_count; i++) {
         Str id = str_from_c(invocation->args[i]);
         /* Who has the whole token at hand may give that. */
-        id = str_slice(id, 0, str_find(id, STR("."), 0));
+        bool is_access = str_starts(id, STR("eden_"));
+        id = is_access ? str_from_offset(id, 5) : id;
+        id = str_slice(id, 0, str_find(id, is_access ? STR("_") : STR("."), 0));
         Value answer;
         int code = cluster_call(
             invocation,
@@ -167,12 +240,15 @@ static int tokens_run(Invocation *invocation)
 static const Option options[] = {
     { .name = "ttl",
       .argument = "TIME",
-      .fallback = "1h",
-      .help = "create: how long it is good, as 90m or 7d" },
+      .help = "create: how long it is good, as 90m or 7d; an hour, or eight with --role, unless "
+              "told" },
     { .name = "uses",
       .argument = "COUNT",
-      .fallback = "1",
-      .help = "create: how many machines may join with it" },
+      .help = "create: how many machines may join with it; one, unless told" },
+    { .name = "role",
+      .argument = "ROLE",
+      .repeats = true,
+      .help = "create: a token for the API, whose owner has this role, as admin or viewer" },
     { .name = "label", .argument = "TEXT", .help = "create: what it is for, as 'rack 7'" },
     OUTPUT_OPTION("table|json|yaml|name", "table", "how to print"),
     CLUSTER_OPTIONS,
@@ -182,6 +258,7 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden tokens create", "a line to run on one other machine, within an hour" },
     { "eden tokens create --uses 20 --ttl 1d --label 'rack 7'", "for a rack of machines" },
+    { "eden tokens create --role viewer --label ann", "a token for the API, for eight hours" },
     { "eden tokens list", "which there are, and what they are still good for" },
     { "eden tokens revoke 4l2ygazs", "nobody else can join with it" },
     { 0 },
@@ -195,11 +272,15 @@ const Command command_tokens = {
     .args_max = UINT32_MAX,
     .word = WORD_TOKEN,
     .choices = "create|list|revoke",
-    .help = "Make, list and revoke what machines join with.",
+    .help = "Make, list and revoke tokens: to join with, or for the API.",
     .text =
         "'create' prints a whole 'eden join' line: the address of this server, a new token, and\n"
         "the pin of the cluster's CA, by which the machine knows the right server. Run it there\n"
         "as root. The secret half of the token is shown this once.\n"
+        "\n"
+        "With --role it makes a token for the API instead, and prints that alone: whoever shows "
+        "it\n"
+        "may do what the roles allow ('eden schema Role'). 'eden login' takes it.\n"
         "\n"
         "'list' shows tokens by their public half, which 'revoke' takes. Machines that have "
         "joined\n"

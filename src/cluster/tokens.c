@@ -85,12 +85,14 @@ typedef struct Listing {
     void *context;
 } Listing;
 
-static bool read_records(Arena *arena, const StoreOpReply *reply, TokenRecord *out, Error *err)
+static bool read_records(Arena *arena, const StoreOpReply *reply, TokenRecord *out,
+                         int64_t *revisions, Error *err)
 {
     for (uint32_t i = 0; i < reply->kv_count; i++) {
         if (!token_record_read(arena, reply->kvs[i].value, &out[i], err)) {
             return error_wrap(err, "%" STR_FMT, STR_ARG(reply->kvs[i].key));
         }
+        revisions[i] = reply->kvs[i].mod_revision;
     }
     return true;
 }
@@ -102,11 +104,13 @@ static void listed(void *context, const StoreReply *reply, const Error *err)
     Error bad;
     arena_init(&arena, ARENA_UNLIMITED);
     TokenRecord *records = NULL;
+    int64_t *revisions = NULL;
     if (err == NULL) {
+        revisions = ARENA_ARRAY(&arena, int64_t, reply->ops[0].kv_count);
         records = ARENA_ARRAY(&arena, TokenRecord, reply->ops[0].kv_count);
-        err = read_records(&arena, &reply->ops[0], records, &bad) ? NULL : &bad;
+        err = read_records(&arena, &reply->ops[0], records, revisions, &bad) ? NULL : &bad;
     }
-    listing->done(listing->context, err == NULL ? records : NULL,
+    listing->done(listing->context, err == NULL ? records : NULL, err == NULL ? revisions : NULL,
                   err == NULL ? reply->ops[0].kv_count : 0, err);
     free(listing);
 }

@@ -23,8 +23,9 @@ typedef void TokenMade(void *context, const Token *token, const TokenRecord *rec
 /* ERROR_INVALID for a wish that makes no sense, ERROR_LIMIT when there are too many. */
 void tokens_create(const ClusterStore *at, const TokenWish *wish, TokenMade *done, void *context);
 
-typedef void TokensListed(void *context, const TokenRecord *records, uint32_t count,
-                          const Error *err);
+/* `revisions`: of the last change of each. */
+typedef void TokensListed(void *context, const TokenRecord *records, const int64_t *revisions,
+                          uint32_t count, const Error *err);
 /* In the order of their ids. */
 void tokens_list(const ClusterStore *at, TokensListed *done, void *context);
 

@@ -197,8 +197,7 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
     }
     char uri[IDENTITY_URI_MAX + 1];
     identity_uri(&checked, uri);
-    return sign_for(arena, &draft, uri, ca, out, err) ||
-           error_wrap(err, "node '%s'", checked.node);
+    return sign_for(arena, &draft, uri, ca, out, err) || error_wrap(err, "node '%s'", checked.node);
 }
 
 bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, Certificate *out,
@@ -222,8 +221,7 @@ bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, C
         return false;
     }
     user_identity_uri(&checked, uri);
-    return sign_for(arena, &draft, uri, ca, out, err) ||
-           error_wrap(err, "user '%s'", checked.user);
+    return sign_for(arena, &draft, uri, ca, out, err) || error_wrap(err, "user '%s'", checked.user);
 }
 
 bool ca_renew_node(Arena *arena, const Credential *ca, const Identity *identity, Str serial,

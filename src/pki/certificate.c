@@ -76,8 +76,7 @@ static void read_identity(const X509 *x, Certificate *out)
         return;
     }
     const ASN1_IA5STRING *text = name->d.uniformResourceIdentifier;
-    Str uri =
-        str_from((const char *)ASN1_STRING_get0_data(text), (size_t)ASN1_STRING_length(text));
+    Str uri = str_from((const char *)ASN1_STRING_get0_data(text), (size_t)ASN1_STRING_length(text));
     Error ignored;
     out->has_identity = identity_parse(uri, &out->identity, &ignored);
     out->has_user = !out->has_identity && user_identity_parse(uri, &out->user, &ignored);

@@ -38,6 +38,8 @@ struct Server {
     OwnCertificates *own;
     CertifySettings certify;
     Roster *roster;
+    Credentials *credentials;
+    Audit *audit;
     LoopTimer sweep;
     StoreService *store_service;
     PkiService *pki_service;
@@ -205,7 +207,7 @@ static bool set_rpc_tls(Server *server, Error *err)
 /* A joiner that knows the CA by its pin only needs the CA itself too. */
 static bool set_api_tls(Server *server, Error *err)
 {
-    TlsOptions options = { .role = TLS_SERVER_PUBLIC, .protocol = "http/1.1", .preferred = "h2" };
+    TlsOptions options = { .role = TLS_SERVER_OPTIONAL, .protocol = "http/1.1", .preferred = "h2" };
     return set_tls(server, OWN_KIND_SERVING, authority_chain(server->authority), &options,
                    &server->api_tls, err);
 }
@@ -370,6 +372,8 @@ static bool listen_api(Server *server, Error *err)
                                           .gather = gather,
                                           .stops = &server->stops,
                                           .ping = ping,
+                                          .credentials = server->credentials,
+                                          .audit = server->audit,
                                           .describe = describe,
                                           .context = server });
     if (!listen_public(server, err)) {
@@ -387,12 +391,21 @@ static void roster_changed(void *context)
     }
 }
 
+static void credentials_changed(void *context)
+{
+    Server *server = context;
+    if (server->api != NULL) {
+        api_recheck(server->api);
+    }
+}
+
 /* Leases do not mind; certificates and tokens may be good no more, or not yet. */
 static void clock_jumped(void *context, int64_t by_ms)
 {
     Server *server = context;
     log_warning("the clock of this server has jumped", LOG_INT("by_ms", by_ms));
     roster_changed(server);
+    credentials_changed(server);
     if (server->rpc != NULL) {
         own_certificates_look(server->own);
     }
@@ -403,7 +416,7 @@ static void fail(Server *server, const Error *err)
     server->options.failed(server->options.context, err);
 }
 
-static void roster_ready(void *context)
+static void credentials_ready(void *context)
 {
     Server *server = context;
     Error err;
@@ -413,6 +426,25 @@ static void roster_ready(void *context)
     }
     loop_timer_start(&server->sweep, SWEEP_MS);
     server->options.ready(server->options.context);
+}
+
+static void credentials_failed(void *context, const Error *err)
+{
+    credentials_changed(context); /* which knows nobody any more */
+    fail(context, err);
+}
+
+/* When it is known who belongs to the cluster: who else may ask. */
+static void roster_ready(void *context)
+{
+    Server *server = context;
+    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
+    CredentialsEvents events = { .ready = credentials_ready,
+                                 .changed = credentials_changed,
+                                 .failed = credentials_failed,
+                                 .context = server };
+    server->audit = audit_new(&at);
+    server->credentials = credentials_new(&at, str_from_c(server->settings.cluster), &events);
 }
 
 static void roster_failed(void *context, const Error *err)
@@ -462,6 +494,7 @@ static void sweep_runs(void *context)
     Server *server = context;
     roster_changed(server);
     probe_store(server);
+    credentials_changed(server);
     loop_timer_start(&server->sweep, SWEEP_MS);
 }
 
@@ -566,6 +599,8 @@ static bool open_store(Server *server, Error *err)
 static void server_free(Server *server)
 {
     api_free(server->api);
+    audit_free(server->audit);
+    credentials_free(server->credentials);
     admission_free(server->admission);
     ssh_back_free(server->ssh_back);
     dispatch_free(server->dispatch);

@@ -2,15 +2,17 @@
 
 
 def test_a_token_lives_its_life(server):
-    status, made = server.local("/v1/tokens", "--json", '{"label": "rack 7", "uses": 3}')
+    status, made = server.local("/v1/tokens", "--json",
+                                '{"spec": {"description": "rack 7", "uses": 3}}')
     assert status == 201
-    assert made["token"].startswith(made["id"] + ".")
+    name = made["metadata"]["name"]
+    assert made["status"]["secret"].startswith(name + ".")
     status, listed = server.local("/v1/tokens")
     assert status == 200
-    assert [token["label"] for token in listed["tokens"]] == ["rack 7"]
-    assert "token" not in listed["tokens"][0]
-    assert server.local(f"/v1/tokens/{made['id']}", "-X", "DELETE")[0] == 200
-    assert server.local("/v1/tokens")[1] == {"format": "eden.tokens/1", "tokens": []}
+    assert [token["spec"]["description"] for token in listed["items"]] == ["rack 7"]
+    assert "secret" not in listed["items"][0]["status"]
+    assert server.local(f"/v1/tokens/{name}", "-X", "DELETE")[0] == 200
+    assert server.local("/v1/tokens")[1]["items"] == []
 
 
 def test_keys_can_be_looked_at(server):

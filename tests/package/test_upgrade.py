@@ -65,7 +65,7 @@ def trio(installed):
     hosts = [server]
     for name, root in (("web1", "bookworm"), ("web2", "trixie")):
         host = installed(root, name)
-        host.run(ask(server, "tokens", "create")["join"] + f" --name {name}")
+        host.run(ask(server, "tokens", "create")["status"]["join"] + f" --name {name}")
         host.run("systemctl enable --now eden")
         hosts.append(host)
     wait_alive(server, "0.1.0")

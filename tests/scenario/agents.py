@@ -55,7 +55,8 @@ def first(cluster):
 
 
 def make_token(cluster):
-    return json.loads(cluster.call("tokens", "create", "-o", "json").stdout)
+    made = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)
+    return {"id": made["metadata"]["name"], "token": made["status"]["secret"]}
 
 
 def node(cluster, name):

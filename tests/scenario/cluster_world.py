@@ -31,7 +31,7 @@ def fill(cluster):
     for number, name in enumerate(("web1", "web2")):
         put(cluster, f"/eden/nodes/{name}",
             {**own, "name": name, "key": NODE_KEY, "enrolment": f"{number + 1:016x}",
-             "serial": f"{number + 1:016x}{0:016x}", "server": False})
+             "server": False})
     put(cluster, "/eden/nodes/web2/silent",
         {"format": "eden.silent/1", "since_ms": 1800000000000})
     put(cluster, "/eden/facts/web1", {"os": "Debian", "kernel": "6.1.0", "memory": {"total": 1024}})
@@ -39,7 +39,8 @@ def fill(cluster):
         put(cluster, f"/eden/objects/joining/{name}",
             {"format": "eden.joining/1", "name": name, "key": key, "approved": False,
              "address": "10.0.0.2:4242", "asked_ms": 1800000000000})
-    token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["id"]
+    made = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)
+    token = made["metadata"]["name"]
     put(cluster, "/eden/objects/token/4l2ygazs",
         {**get(cluster, f"/eden/objects/token/{token}"), "id": "4l2ygazs"})
     cluster.call("tokens", "revoke", token)
@@ -93,7 +94,6 @@ def add_nodes(cluster, count, at_once=32):
                 name = f"node-{number:05}"
                 connection.put(f"/eden/nodes/{name}",
                                {**own, "name": name, "enrolment": f"{number + 1:016x}",
-                                "serial": f"{number + 1:016x}{0:016x}",
                                 "server": False, "labels": {"rack": str(number % 40)}})
             connection.close()
         except Exception as failure:  # a thread has nobody to tell

@@ -137,7 +137,7 @@ def test_the_example_of_a_backup_works(cluster, command):
     lambda each: each.values[0].startswith("eden join"), examples()))
 def test_the_example_of_joining_works(cluster, eden_path, command):
     cluster.start()
-    token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["token"]
+    token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["status"]["secret"]
     words = [{"eden1": f"127.0.0.1:{cluster.api_port}", "$PIN": cluster.founded["ca_pin"]}.get(
         word, word) for word in shlex.split(command.split(" <")[0])[1:]]
     process = subprocess.Popen([eden_path, *words, "--state-dir", cluster.folder / "web1"],
@@ -177,8 +177,7 @@ def test_the_example_of_a_watch_works(cluster, command):
     labels = 0
     while not select.select([process.stdout], [], [], 0.1)[0]:
         labels += 1
-        asking.ask(cluster, "PATCH", "/v1/nodes/s1",
-                   {"metadata": {"labels": {"changed": str(labels)}}})
+        asking.ask(cluster, "PATCH", "/v1/nodes/s1", {"labels": {"changed": str(labels)}})
     assert "/eden/nodes/s1" in asking.next_line(process.stdout)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)

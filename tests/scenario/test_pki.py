@@ -143,9 +143,9 @@ def test_killed_while_it_writes_the_files_of_a_rotation_it_ends_with_one_ca(clus
 
 
 def join(cluster, name, pin, check=True):
-    made = ask(cluster, "/v1/tokens", "POST", {"uses": 1})
+    made = ask(cluster, "/v1/tokens", "POST", {"spec": {"uses": 1}})
     return cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--token",
-                        made["token"], "--ca-pin", pin, "--name", name, "--max-wait", "20s",
+                        made["status"]["secret"], "--ca-pin", pin, "--name", name, "--max-wait", "20s",
                         "--state-dir", cluster.folder / name, check=check)
 
 
@@ -221,7 +221,7 @@ def test_the_server_renews_its_own_certificates(cluster):
         for name, before in first.items():
             wait_until(lambda: serial(cluster.state / f"server/{name}.pem") != before,
                        f"a new certificate in {name}.pem")
-        standing.sendall(b"GET /v1/health HTTP/1.1\r\nHost: eden\r\n\r\n")
+        standing.sendall(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert b" 200 " in standing.recv(4096)
     ca = blocks((cluster.state / "server/ca.pem").read_text())
     for name in first:
@@ -328,9 +328,9 @@ class Agent:
 
 def joined(cluster, name):
     agent = Agent(cluster, name)
-    made = ask(cluster, "/v1/tokens", "POST", {"uses": 1})
-    cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--token", made["token"],
-                 "--ca-pin", made["ca_pin"], "--name", name, "--max-wait", "20s", "--state-dir",
+    made = ask(cluster, "/v1/tokens", "POST", {"spec": {"uses": 1}})
+    cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--token",
+                 made["status"]["secret"], "--ca-pin", made["status"]["ca_pin"], "--name", name, "--max-wait", "20s", "--state-dir",
                  agent.state)
     return agent.start()
 

@@ -130,8 +130,9 @@ static Token make_token(Fixture *f)
 {
     Token token;
     Error err;
-    Value made = operate(f, "POST", "/v1/tokens", STR("{\"uses\":1}"));
-    assert_true(token_parse(value_str(*value_get(made, STR("token"))), &token, &err));
+    Value made = operate(f, "POST", "/v1/tokens", STR("{\"spec\":{\"uses\":1}}"));
+    assert_true(token_parse(value_str(*value_get(*value_get(made, STR("status")), STR("secret"))),
+                            &token, &err));
     return token;
 }
 
@@ -247,8 +248,8 @@ static void a_server_of_another_ca_is_told_nothing(void **state)
     assert_false(f->is_node);
     assert_int_equal(f->err.kind, ERROR_DENIED);
     Value tokens = operate(f, "GET", "/v1/tokens", STR_EMPTY);
-    Value one = value_get(tokens, STR("tokens"))->list->items[0];
-    assert_int_equal(value_get(one, STR("uses"))->integer, 0);
+    Value one = value_get(tokens, STR("items"))->list->items[0];
+    assert_int_equal(value_get(*value_get(one, STR("status")), STR("uses"))->integer, 0);
 }
 
 static void a_token_that_is_used_up_is_refused(void **state)
@@ -395,7 +396,7 @@ static void machine_that_knows_no_ca_waits_until_it_is_asked_over_ssh(void **sta
     assert_int_equal(f->wait.state, NODE_JOIN_PENDING);
     assert_true(pin_equal(&f->claim, &f->ca));
     Value node = operate(f, "GET", "/v1/nodes/web1", STR_EMPTY);
-    assert_int_equal(value_get(*value_get(node, STR("status")), STR("asking"))->kind, VALUE_MAP);
+    assert_int_equal(value_get(node, STR("waiting"))->kind, VALUE_MAP);
     JoinAnswer told = answer(f, "web1", &key, "server");
     assert_int_equal(told.result, JOIN_ANSWER_TRUSTED);
     assert_true(pin_equal(&told.key, &key));

@@ -44,13 +44,15 @@ static void create(Fixture *f, const char *label, int64_t life_ms, uint32_t uses
     tokens_create(&f->world.at, &wish, made, f);
 }
 
-static void listed(void *context, const TokenRecord *records, uint32_t count, const Error *err)
+static void listed(void *context, const TokenRecord *records, const int64_t *revisions,
+                   uint32_t count, const Error *err)
 {
     Fixture *f = context;
     assert_true(count <= COUNT_OF(f->listed));
     f->count = count;
     for (uint32_t i = 0; i < count; i++) {
         f->listed[i] = records[i];
+        assert_true(revisions[i] > 0);
     }
     world_done(&f->world, err);
 }

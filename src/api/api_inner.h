@@ -1,0 +1,20 @@
+/* Between the files of this folder that deal with calls as such. */
+#pragma once
+
+#include "api/call.h"
+
+/* Calls under way: those that are to be answered, and those whose answer comes in pieces. */
+typedef struct ApiLoad {
+    uint32_t calls, streams;
+} ApiLoad;
+
+struct Api {
+    ApiSettings settings;
+    ApiCall *calls;
+    ApiLoad local, remote; /* apart, so that who comes to look what is the matter finds room */
+};
+
+ApiCall *call_new(Api *api, HttpRequest *request);
+void call_unlink(ApiCall *call); /* from its Api */
+void call_free(ApiCall *call);
+ApiLoad *call_load(const ApiCall *call);

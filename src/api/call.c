@@ -1,0 +1,333 @@
+#include "api/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/api_inner.h"
+#include "api/json_out.h"
+#include "api/problem_json.h"
+#include "api/record.h"
+#include "base/bug.h"
+#include "base/log.h"
+#include "sys/clock.h"
+
+ApiLoad *call_load(const ApiCall *call)
+{
+    return call->is_local ? &call->api->local : &call->api->remote;
+}
+
+ApiCall *call_new(Api *api, HttpRequest *request)
+{
+    ApiCall *call = calloc(1, sizeof *call);
+    if (call == NULL) {
+        memory_exhausted(sizeof *call);
+    }
+    call->api = api;
+    call->request = request;
+    call->began_us = clock_monotonic_us();
+    call->is_local = http_request_peer(request)->is_local;
+    call_load(call)->calls++;
+    call->next = api->calls;
+    if (api->calls != NULL) {
+        api->calls->previous = call;
+    }
+    api->calls = call;
+    arena_init(&call->arena, ARENA_UNLIMITED);
+    http_request_set_data(request, call);
+    return call;
+}
+
+void call_unlink(ApiCall *call)
+{
+    if (call->api == NULL) {
+        return;
+    }
+    if (call->is_stream) {
+        call_load(call)->streams--;
+    } else {
+        call_load(call)->calls--;
+    }
+    if (call->previous != NULL) {
+        call->previous->next = call->next;
+    } else {
+        call->api->calls = call->next;
+    }
+    if (call->next != NULL) {
+        call->next->previous = call->previous;
+    }
+    call->api = NULL;
+    call->next = call->previous = NULL;
+}
+
+void call_free(ApiCall *call)
+{
+    call_unlink(call);
+    arena_clear(&call->arena);
+    free(call);
+}
+
+const ApiSettings *call_settings(const ApiCall *call)
+{
+    return &call->api->settings;
+}
+
+const ClusterStore *call_store(const ApiCall *call)
+{
+    return &call->api->settings.at;
+}
+
+Str call_body(const ApiCall *call)
+{
+    return http_request_body(call->request);
+}
+
+bool call_has_parameter(const ApiCall *call, const char *name, Str *out)
+{
+    const Str *found = route_parameter(call->row, &call->query, name);
+    *out = found == NULL ? STR_EMPTY : *found;
+    return out->len > 0;
+}
+
+Str call_parameter(const ApiCall *call, const char *name)
+{
+    const Str *found = route_parameter(call->row, &call->query, name);
+    BUG_IF(found == NULL);
+    return *found;
+}
+
+bool call_parameter_count(ApiCall *call, const char *name, uint32_t fallback, uint32_t max,
+                          uint32_t *out)
+{
+    Str text = call_parameter(call, name);
+    int64_t number = fallback;
+    if (text.len > 0 && (!str_to_i64(text, &number) || number < 1 || number > max)) {
+        Error err;
+        error_set(&err, ERROR_INVALID, "'%s' is a number from 1 to %u", name, max);
+        call_fail(call, &err);
+        return false;
+    }
+    *out = (uint32_t)number;
+    return true;
+}
+
+Str call_id(ApiCall *call)
+{
+    if (call->id[0] == '\0') {
+        snprintf(call->id, sizeof call->id, "%016llx",
+                 (unsigned long long)loop_random(call_store(call)->loop));
+    }
+    return str_from_c(call->id);
+}
+
+void call_add_header(ApiCall *call, const char *name, Str value)
+{
+    if (call->request != NULL) {
+        http_request_add_header(call->request, name, value);
+    }
+}
+
+/* --- Answers --------------------------------------------------------------------------------- */
+
+/* An answer is about to go, or, with `in_pieces`, to begin. How long it took is for people who look
+ * at it: nothing depends on it, so that it may be the clock's time and not the loop's. */
+static void count_answer(const ApiCall *call, int status, bool in_pieces)
+{
+    const RouteRow *row = call->row;
+    Metrics *metrics = call->api->settings.metrics;
+    if (metrics != NULL) {
+        metrics_note_request(metrics, row == NULL ? "any" : row->method,
+                             row != NULL     ? row->pattern
+                             : call->is_page ? "page"
+                                             : "none",
+                             status, in_pieces ? -1 : clock_monotonic_us() - call->began_us);
+    }
+}
+
+/* The request first: answering it may start the next one of its connection. */
+void call_send(ApiCall *call)
+{
+    HttpRequest *request = call->request;
+    int status = call->status;
+    if (request == NULL || call->api == NULL) {
+        call_free(call);
+        return;
+    }
+    count_answer(call, status, false);
+    Buf body = buf_make(BUF_UNLIMITED);
+    buf_put(&body, call->answer);
+    buf_put_char(&body, '\n');
+    call->request = NULL;
+    call_free(call);
+    http_request_answer(request, status, status >= 400 ? PROBLEM_JSON_TYPE : "application/json",
+                        buf_str(&body));
+    buf_clear(&body);
+}
+
+/* What it is told is in the arena. */
+static void answer(ApiCall *call, int status, Str json)
+{
+    call->status = status;
+    call->answer = json;
+    record_end(call, call_send);
+}
+
+void call_answer_as(ApiCall *call, int status, const char *content_type, Str body)
+{
+    count_answer(call, status, false);
+    HttpRequest *request = call->request;
+    Arena arena = call->arena; /* the body may be in there */
+    arena_init(&call->arena, ARENA_UNLIMITED);
+    call->request = NULL;
+    call_free(call);
+    http_request_answer(request, status, content_type, body);
+    arena_clear(&arena);
+}
+
+/* Operators want to know later what was done. Keys as they are and pings may be many: those are for
+ * who looks closely. */
+static void log_change(const ApiCall *call)
+{
+    const RouteRow *row = call->row;
+    if (row == NULL || route_is_public(row) || strcmp(row->method, "GET") == 0) {
+        return;
+    }
+    bool is_quiet = strcmp(row->kind, "Key") == 0 || strcmp(row->verb, "ping") == 0;
+    LOG_AT(is_quiet ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "a request is done",
+           LOG_C("verb", row->verb), LOG_C("kind", row->kind), LOG_STR("name", call->part),
+           LOG_C("who", call->caller.principal.who));
+}
+
+void call_answer(ApiCall *call, int status, const Buf *json)
+{
+    log_change(call);
+    answer(call, status, buf_str(json));
+}
+
+void call_refuse(ApiCall *call, int status, const char *text)
+{
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    problem_json_put(&json, status, str_from_c(text), NULL);
+    answer(call, status, buf_str(&json));
+}
+
+void call_refuse_full(ApiCall *call)
+{
+    http_request_add_header(call->request, "Retry-After", STR("1"));
+    call_refuse(call, 429, "the server has as much under way as it takes; try again later");
+}
+
+void call_refuse_fields(ApiCall *call, const FieldProblems *problems)
+{
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    Buf detail = buf_make_in(&call->arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < problems->count; i++) {
+        buf_put_format(&detail, "%s%" STR_FMT ": %" STR_FMT, i > 0 ? "; " : "",
+                       STR_ARG(problems->items[i].pointer), STR_ARG(problems->items[i].text));
+    }
+    problem_json_put(&json, 400, buf_str(&detail), problems);
+    answer(call, 400, buf_str(&json));
+}
+
+/* What went wrong inside is for operators: anybody else would learn of files and disks. */
+void call_fail(ApiCall *call, const Error *err)
+{
+    int status = problem_status(err->kind);
+    bool is_public = call->row != NULL && route_is_public(call->row);
+    if (status >= 500 && is_public) {
+        log_warning("a request failed", LOG_C("route", call->row->pattern),
+                    LOG_C("error", err->text));
+        call_refuse(call, status,
+                    status == 503 ? "the server cannot do that at present; try again later"
+                                  : "the server failed; its log says why");
+    } else {
+        call_refuse(call, status, err->text);
+    }
+}
+
+bool call_goes_on(ApiCall *call, const Error *err)
+{
+    bool is_wanted = call->request != NULL || call->entry != NULL || call->is_claimed;
+    if (!is_wanted || call->api == NULL) {
+        call_free(call);
+        return false;
+    }
+    if (err != NULL) {
+        call_fail(call, err);
+        return false;
+    }
+    return true;
+}
+
+/* Roles may have changed since it was admitted. */
+bool call_may_touch(const ApiCall *call, Str name, Value labels)
+{
+    AccessDecision decision;
+    if (!call->is_limited) {
+        return true;
+    }
+    credentials_decide(call_settings(call)->credentials, &call->caller.principal,
+                       str_from_c(call->row->verb), str_from_c(call->row->kind), &decision);
+    return access_decision_allows(&decision, name, labels.kind == VALUE_MAP ? labels.map : NULL);
+}
+
+void call_refuse_touch(ApiCall *call)
+{
+    call_refuse(call, 404, "among the objects that your roles are for there is none of that name");
+}
+
+bool call_begin(ApiCall *call, const char *content_type, const CallPieces *pieces)
+{
+    if (!http_request_takes_pieces(call->request)) {
+        call_refuse(call, 505, "this address answers HTTP/1.1 only");
+        return false;
+    }
+    ApiLoad *load = call_load(call);
+    if (load->streams >= call->api->settings.streams_max) {
+        call_refuse_full(call);
+        return false;
+    }
+    load->calls--;
+    load->streams++;
+    call->is_stream = true;
+    count_answer(call, 200, true);
+    http_request_begin(call->request, 200, content_type, pieces->drained, pieces->context);
+    if (str_eq_c(http_request_head(call->request)->method, "HEAD")) {
+        call_end(call);
+        return false;
+    }
+    call->pieces = *pieces;
+    return true;
+}
+
+void call_piece(ApiCall *call, Str piece)
+{
+    http_request_piece(call->request, piece);
+}
+
+void call_end(ApiCall *call)
+{
+    HttpRequest *request = call->request;
+    record_stream_end(call, true);
+    call_free(call);
+    http_request_end(request);
+}
+
+void call_break(ApiCall *call)
+{
+    HttpRequest *request = call->request;
+    record_stream_end(call, false);
+    call_free(call);
+    http_request_break(request);
+}
+
+void call_done(void *context, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.done/1");
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}

@@ -1,0 +1,453 @@
+/* Token: what machines join with, and what people and programs show to the API.
+ *
+ * Two sorts of records (cluster/tokens.h, cluster/access_tokens.h) that are one kind of object: both
+ * are made here, shown once, expire, and are taken back. In lists those to join with come first. */
+#include <openssl/crypto.h>
+
+#include "api/call.h"
+#include "api/kind_rows.h"
+#include "base/utc.h"
+#include "cluster/access_tokens.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/tokens.h"
+#include "model/duration.h"
+
+#define JOIN_LIFE_MS   ((int64_t)60 * 60 * 1000)
+#define ACCESS_LIFE_MS ((int64_t)8 * 60 * 60 * 1000)
+/* Where a page begins: behind this one of them. */
+#define AFTER_JOIN   STR("join/")
+#define AFTER_ACCESS STR("access/")
+
+/* --- As objects ------------------------------------------------------------------------------ */
+
+static void set_text(Arena *arena, Map *map, const char *name, Str text)
+{
+    map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, text)));
+}
+
+static KindItem item_make(const Kind *kind, Arena *arena, const char *id, int64_t created_ms,
+                          int64_t revision)
+{
+    KindItem item = { .name = arena_copy(arena, str_from_c(id)),
+                      .labels = value_missing(),
+                      .annotations = value_missing(),
+                      .revision = revision,
+                      .created_ms = created_ms,
+                      .spec = value_map(map_new(arena, 4)),
+                      .status = value_map(map_new(arena, 4)) };
+    object_uuid(kind, arena_format(arena, "%s/%lld", id, (long long)created_ms), item.uuid);
+    return item;
+}
+
+static KindItem join_item(const Kind *kind, Arena *arena, const TokenRecord *record,
+                          int64_t revision, int64_t now_ms)
+{
+    KindItem item = item_make(kind, arena, record->id, record->created_ms, revision);
+    Map *spec = item.spec.map, *status = item.status.map;
+    set_text(arena, spec, "purpose", STR("join"));
+    set_text(arena, spec, "description", str_from_c(record->label));
+    map_set_str(arena, spec, STR("uses"), value_int(record->uses_max));
+    set_text(arena, status, "state",
+             str_from_c(token_verdict_name(token_standing(record, now_ms))));
+    set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
+    map_set_str(arena, status, STR("uses"), value_int(record->uses));
+    return item;
+}
+
+static Value role_list(Arena *arena, const char *text)
+{
+    Str rest = str_from_c(text), role;
+    List *list = list_new(arena, 1);
+    while (role_names_next(&rest, &role)) {
+        list_push(arena, list, value_string(arena_copy(arena, role)));
+    }
+    return value_list(list);
+}
+
+static KindItem access_item(const Kind *kind, Arena *arena, const AccessTokenRecord *record,
+                            int64_t revision, int64_t now_ms)
+{
+    KindItem item = item_make(kind, arena, record->id, record->created_ms, revision);
+    Map *spec = item.spec.map, *status = item.status.map;
+    set_text(arena, spec, "purpose", STR("access"));
+    set_text(arena, spec, "description", str_from_c(record->name));
+    map_set_str(arena, spec, STR("roles"), role_list(arena, record->roles.text));
+    set_text(arena, status, "state", now_ms < record->expires_ms ? STR("good") : STR("expired"));
+    set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
+    set_text(arena, status, "made_by", str_from_c(record->made_by));
+    return item;
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+typedef struct TokenReading {
+    const Kind *kind;
+    const ApiSettings *settings;
+    Arena *arena;
+    Str after; /* of the part that is read */
+    Str name;
+    uint32_t limit;
+    KindItem *items;
+    uint32_t count;
+    KindListed *listed;
+    KindGot *got;
+    void *context;
+} TokenReading;
+
+static int64_t now_of(const TokenReading *reading)
+{
+    return loop_wall_ms(reading->settings->at.loop);
+}
+
+static void list_end(TokenReading *reading, Str next, int64_t revision)
+{
+    KindItems items = {
+        .items = reading->items, .count = reading->count, .next = next, .revision = revision
+    };
+    reading->listed(reading->context, &items, NULL);
+}
+
+static void access_listed(void *context, const AccessTokensListed *listed, const Error *err)
+{
+    TokenReading *reading = context;
+    if (err != NULL) {
+        reading->listed(reading->context, NULL, err);
+        return;
+    }
+    for (uint32_t i = 0; i < listed->count; i++) {
+        reading->items[reading->count++] =
+            access_item(reading->kind, reading->arena, &listed->records[i], listed->revisions[i],
+                        now_of(reading));
+    }
+    Str next = STR_EMPTY;
+    if (listed->next.len > 0) {
+        next = arena_format(reading->arena, "access/%" STR_FMT, STR_ARG(listed->next));
+    }
+    list_end(reading, next, listed->revision);
+}
+
+static void list_access(TokenReading *reading, Str after)
+{
+    access_tokens_list(&reading->settings->at, after, reading->limit - reading->count,
+                       access_listed, reading);
+}
+
+static void join_listed(void *context, const TokenRecord *records, const int64_t *revisions,
+                        uint32_t count, const Error *err)
+{
+    TokenReading *reading = context;
+    if (err != NULL) {
+        reading->listed(reading->context, NULL, err);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (str_compare(str_from_c(records[i].id), reading->after) <= 0) {
+            continue;
+        }
+        if (reading->count == reading->limit) {
+            break;
+        }
+        reading->items[reading->count++] =
+            join_item(reading->kind, reading->arena, &records[i], revisions[i], now_of(reading));
+    }
+    if (reading->count == reading->limit) {
+        Str last = reading->items[reading->count - 1].name;
+        list_end(reading, arena_format(reading->arena, "join/%" STR_FMT, STR_ARG(last)),
+                 store_status(reading->settings->at.store).revision);
+    } else {
+        list_access(reading, STR_EMPTY);
+    }
+}
+
+static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindListed *done, void *context)
+{
+    TokenReading *reading = ARENA_NEW(arena, TokenReading);
+    Str after = arena_copy(arena, page->after);
+    Error err;
+    *reading = (TokenReading){ .kind = kind,
+                               .settings = settings,
+                               .arena = arena,
+                               .limit = page->limit,
+                               .items = ARENA_ARRAY(arena, KindItem, page->limit),
+                               .listed = done,
+                               .context = context };
+    if (str_starts(after, AFTER_ACCESS)) {
+        list_access(reading, str_from_offset(after, AFTER_ACCESS.len));
+        return;
+    }
+    if (after.len > 0 && !str_starts(after, AFTER_JOIN)) {
+        error_set(&err, ERROR_INVALID, "'continue' is nothing that a page has said");
+        done(context, NULL, &err);
+        return;
+    }
+    reading->after = after.len == 0 ? after : str_from_offset(after, AFTER_JOIN.len);
+    tokens_list(&settings->at, join_listed, reading);
+}
+
+static void access_got(void *context, const AccessTokensListed *listed, const Error *err)
+{
+    TokenReading *reading = context;
+    if (err != NULL) {
+        reading->got(reading->context, NULL, err);
+        return;
+    }
+    KindItem item = access_item(reading->kind, reading->arena, &listed->records[0],
+                                listed->revisions[0], now_of(reading));
+    reading->got(reading->context, &item, NULL);
+}
+
+static void join_got(void *context, const TokenRecord *records, const int64_t *revisions,
+                     uint32_t count, const Error *err)
+{
+    TokenReading *reading = context;
+    if (err != NULL) {
+        reading->got(reading->context, NULL, err);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (str_eq_c(reading->name, records[i].id)) {
+            KindItem item = join_item(reading->kind, reading->arena, &records[i], revisions[i],
+                                      now_of(reading));
+            reading->got(reading->context, &item, NULL);
+            return;
+        }
+    }
+    access_tokens_get(&reading->settings->at, reading->name, access_got, reading);
+}
+
+static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindGot *done, void *context)
+{
+    TokenReading *reading = ARENA_NEW(arena, TokenReading);
+    *reading = (TokenReading){ .kind = kind,
+                               .settings = settings,
+                               .arena = arena,
+                               .name = arena_copy(arena, name),
+                               .got = done,
+                               .context = context };
+    tokens_list(&settings->at, join_got, reading);
+}
+
+/* --- Making ---------------------------------------------------------------------------------- */
+
+static Str field_text(Value spec, const char *name)
+{
+    const Value *value = value_get(spec, str_from_c(name));
+    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
+}
+
+static int64_t field_life(Value spec, int64_t fallback_ms)
+{
+    Str text = field_text(spec, "life");
+    int64_t ms = fallback_ms;
+    return text.len == 0 || duration_parse(text, &ms) ? ms : fallback_ms;
+}
+
+/* What a machine needs beside the token. */
+static void set_way_in(Arena *arena, Map *status, const ApiSettings *settings)
+{
+    char pin[PIN_TEXT + 1];
+    List *servers = list_new(arena, settings->name_count);
+    if (settings->cas != NULL) {
+        pin_text(&settings->cas->issuer->chain.items[0].pin, pin);
+        set_text(arena, status, "ca_pin", str_from_c(pin));
+    }
+    for (uint32_t i = 0; i < settings->name_count; i++) {
+        list_push(arena, servers, value_string(settings->names[i]));
+    }
+    map_set_str(arena, status, STR("servers"), value_list(servers));
+}
+
+static void answer_made(ApiCall *call, KindItem *item, char *secret, size_t length)
+{
+    set_text(&call->arena, item->status.map, "secret", str_from(secret, length));
+    OPENSSL_cleanse(secret, length);
+    set_way_in(&call->arena, item->status.map, call_settings(call));
+    call->holds_secret = true;
+    kind_answer_made(call, item);
+}
+
+static void join_made(void *context, const Token *token, const TokenRecord *record,
+                      const Error *err)
+{
+    ApiCall *call = context;
+    char text[TOKEN_TEXT + 1];
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    KindItem item = join_item(&kind_token, &call->arena, record, 0, record->created_ms);
+    token_text(token, text);
+    answer_made(call, &item, text, TOKEN_TEXT);
+}
+
+static void access_made(void *context, const AccessToken *token, const AccessTokenRecord *record,
+                        const Error *err)
+{
+    ApiCall *call = context;
+    char text[ACCESS_TOKEN_TEXT + 1];
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    KindItem item = access_item(&kind_token, &call->arena, record, 0, record->created_ms);
+    access_token_text(token, text);
+    answer_made(call, &item, text, ACCESS_TOKEN_TEXT);
+}
+
+static void make_join(ApiCall *call, Value spec)
+{
+    const Value *uses = value_get(spec, STR("uses"));
+    if (value_get(spec, STR("roles")) != NULL) {
+        call_refuse(call, 400, "/spec/roles: a token to join with has none");
+        return;
+    }
+    tokens_create(call_store(call),
+                  &(TokenWish){ .label = field_text(spec, "description"),
+                                .life_ms = field_life(spec, JOIN_LIFE_MS),
+                                .uses = uses == NULL ? 1 : (uint32_t)uses->integer },
+                  join_made, call);
+}
+
+static void make_access(ApiCall *call, Value spec)
+{
+    const ApiSettings *settings = call_settings(call);
+    const Value *given = value_get(spec, STR("roles"));
+    Error err;
+    if (value_get(spec, STR("uses")) != NULL) {
+        call_refuse(call, 400,
+                    "/spec/uses: a token for the API may be shown as often as one likes");
+        return;
+    }
+    if (given == NULL || given->list->len == 0) {
+        call_refuse(call, 400, "/spec/roles: a token for the API needs one at least");
+        return;
+    }
+    Str name = field_text(spec, "description");
+    Str *roles = ARENA_ARRAY(&call->arena, Str, given->list->len);
+    for (uint32_t i = 0; i < given->list->len; i++) {
+        roles[i] = value_str(given->list->items[i]);
+    }
+    if (settings->credentials == NULL) {
+        call_refuse(call, 503, "this server knows no tokens for the API");
+    } else if (!credentials_may_grant(settings->credentials, &call->caller.principal, roles,
+                                      given->list->len, &err)) {
+        error_wrap(&err, "/spec/roles");
+        call_fail(call, &err);
+    } else {
+        access_tokens_create(
+            &settings->at,
+            &(AccessTokenWish){ .name =
+                                    name.len > 0 ? name : str_from_c(call->caller.principal.name),
+                                .roles = roles,
+                                .role_count = given->list->len,
+                                .life_ms = field_life(spec, ACCESS_LIFE_MS),
+                                .made_by = str_from_c(call->caller.principal.who) },
+            access_made, call);
+    }
+}
+
+static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    if (draft->name.len > 0) {
+        call_refuse(call, 400, "/metadata/name: the server gives it one");
+    } else if (str_eq_c(field_text(draft->spec, "purpose"), "access")) {
+        make_access(call, draft->spec);
+    } else {
+        make_join(call, draft->spec);
+    }
+}
+
+static void remove_token(const Kind *kind, ApiCall *call, const KindItem *present)
+{
+    if (str_eq_c(field_text(present->spec, "purpose"), "access")) {
+        access_tokens_revoke(call_store(call), present->name, call_done, call);
+    } else {
+        tokens_revoke(call_store(call), present->name, call_done, call);
+    }
+}
+
+/* --- Watching -------------------------------------------------------------------------------- */
+
+static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+{
+    return which == 0   ? cluster_key_token_all(arena, prefix)
+           : which == 1 ? cluster_key_access_token_all(arena, prefix)
+                        : STR_EMPTY;
+}
+
+static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        Str all = watched(kind, arena, prefix, i);
+        if (str_starts(key, all)) {
+            *name = str_from_offset(key, all.len);
+            return name->len > 0;
+        }
+    }
+    return false;
+}
+
+/* --- The row --------------------------------------------------------------------------------- */
+
+static const KindField spec[] = {
+    { .name = "purpose",
+      .type = KIND_FIELD_CHOICE,
+      .choices = "join|access",
+      .help = "to join the cluster with, which is what it is when nothing is said; or to show to "
+              "the API" },
+    { .name = "description", .max = TOKEN_LABEL_MAX, .help = "what or whom it is for" },
+    { .name = "life",
+      .type = KIND_FIELD_DURATION,
+      .help = "how long it is good: an hour for joining and eight for access, unless told" },
+    { .name = "uses",
+      .type = KIND_FIELD_INT,
+      .min = 1,
+      .max = TOKEN_USES_MAX,
+      .help = "how many machines may join with it" },
+    { .name = "roles",
+      .shape = KIND_FIELD_LIST,
+      .min = 1,
+      .max = ROLE_NAME_MAX,
+      .help = "what whoever shows it may do; none that its maker does not have" },
+    { 0 },
+};
+
+static const KindField status[] = {
+    { .name = "state",
+      .type = KIND_FIELD_CHOICE,
+      .choices = "good|expired|used up",
+      .help = "what it is worth" },
+    { .name = "expires", .type = KIND_FIELD_TIME, .help = "from then on it opens nothing" },
+    { .name = "uses", .type = KIND_FIELD_INT, .help = "how many machines have joined with it" },
+    { .name = "made_by", .help = "who made it" },
+    { .name = "secret", .is_secret = true, .help = "the token itself: shown when it is made" },
+    { .name = "ca_pin", .help = "which CA to trust: shown when it is made" },
+    { .name = "servers",
+      .shape = KIND_FIELD_LIST,
+      .help = "where the API is reached: shown when it is made" },
+    { 0 },
+};
+
+static const KindColumn columns[] = {
+    { "PURPOSE", "spec.purpose", false, NULL },   { "STATE", "status.state", false, NULL },
+    { "USES", "status.uses", false, NULL },       { "ROLES", "spec.roles", false, NULL },
+    { "EXPIRES", "status.expires", false, NULL }, { "MADE BY", "status.made_by", true, NULL },
+    { "FOR", "spec.description", false, NULL },   { 0 },
+};
+
+const Kind kind_token = {
+    .name = "Token",
+    .plural = "tokens",
+    .help = "What machines join with, or what people and programs show to the API.",
+    .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_DELETE | KIND_WATCH,
+    .spec = spec,
+    .status = status,
+    .columns = columns,
+    .name_help = "the first half of the token, which is no secret",
+    .list = list,
+    .get = get,
+    .create = create,
+    .remove = remove_token,
+    .watched = watched,
+    .touched = touched,
+};

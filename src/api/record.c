@@ -1,0 +1,206 @@
+#include "api/record.h"
+
+#include "base/log.h"
+#include "cluster/audit.h"
+
+/* --- Entries --------------------------------------------------------------------------------- */
+
+/* Reads are not recorded, but for the one that gives everything away; nor are questions. */
+static bool is_recorded(const ApiCall *call)
+{
+    const RouteRow *row = call->row;
+    if (call_settings(call)->audit == NULL || !call->caller.is_known || route_is_public(row)) {
+        return false;
+    }
+    bool reads = strcmp(row->method, "GET") == 0 || strcmp(row->verb, "ping") == 0;
+    return !reads || strcmp(row->kind, "Backup") == 0;
+}
+
+/* What it is done to: the word of the path, or a key of the store. */
+static Str name_of(ApiCall *call)
+{
+    static const char *const parameters[] = { "key", "prefix" };
+    for (size_t i = 0; call->part.len == 0 && i < COUNT_OF(parameters); i++) {
+        Str name;
+        if (call_has_parameter(call, parameters[i], &name)) {
+            return name;
+        }
+    }
+    return call->part;
+}
+
+static AuditEntry *entry_new(ApiCall *call)
+{
+    AuditEntry *entry = ARENA_NEW(&call->arena, AuditEntry);
+    const Str *reason = http1_find(http_request_head(call->request), "Eden-Reason");
+    const Peer *peer = http_request_peer(call->request);
+    *entry = (AuditEntry){
+        .who = str_from_c(call->caller.principal.who),
+        .by = call->caller.principal.kind,
+        .address = arena_copy(&call->arena, str_from_c(peer->address)),
+        .verb = str_from_c(call->row->verb),
+        .kind = str_from_c(call->row->kind),
+        .name = name_of(call),
+        .reason = reason == NULL ? STR_EMPTY : arena_copy(&call->arena, *reason),
+        .request = call_id(call),
+    };
+    return entry;
+}
+
+static void append(ApiCall *call, AuditOutcome outcome, Str detail, AuditDone *done)
+{
+    call->entry->outcome = outcome;
+    call->entry->detail = detail;
+    audit_append(call_settings(call)->audit, call->entry, done, call);
+}
+
+void record_denied(ApiCall *call, const char *why)
+{
+    Audit *audit = call_settings(call)->audit;
+    if (audit == NULL || !call->caller.is_known) {
+        return;
+    }
+    Str credential = str_from_c(call->caller.principal.credential);
+    if (strcmp(call->row->method, "GET") != 0 || audit_denied_read_is_due(audit, credential)) {
+        call->entry = entry_new(call);
+        append(call, AUDIT_REFUSED, str_from_c(why), NULL);
+        call->entry = NULL;
+    }
+}
+
+/* --- Before ---------------------------------------------------------------------------------- */
+
+static void ignore(void *context, const Error *err)
+{
+}
+
+static void forget(ApiCall *call)
+{
+    if (call->is_claimed && call->api != NULL) {
+        call->is_claimed = false;
+        idempotency_forget(call_store(call), &call->idempotent, ignore, NULL);
+    }
+}
+
+static void asked(void *context, uint64_t sequence, const Error *err)
+{
+    ApiCall *call = context;
+    bool has_left = call->request == NULL;
+    if (err == NULL && has_left && call->api != NULL) {
+        append(call, AUDIT_FAILED, STR("whoever asked had left before it was begun"), NULL);
+    }
+    if (err != NULL || has_left) {
+        call->entry = NULL;
+        forget(call);
+    }
+    if (call_goes_on(call, err)) {
+        call->go(call);
+    }
+}
+
+static void begin_audit(ApiCall *call)
+{
+    if (is_recorded(call)) {
+        call->entry = entry_new(call);
+        append(call, AUDIT_ASKED, STR_EMPTY, asked);
+    } else {
+        call->go(call);
+    }
+}
+
+static void claimed(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
+                    const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return; /* in flight for a while, in case that nobody is there any more */
+    }
+    if (state == IDEMPOTENCY_NEW) {
+        call->is_claimed = true;
+        begin_audit(call);
+    } else if (state == IDEMPOTENCY_REPLAY) {
+        call_add_header(call, "Idempotent-Replayed", STR("true"));
+        call->status = answer->status;
+        call->answer = arena_copy(&call->arena, answer->body);
+        call_send(call);
+    } else {
+        call_refuse(call, state == IDEMPOTENCY_OTHER ? 422 : 409, idempotency_state_text(state));
+    }
+}
+
+void record_begin(ApiCall *call, CallStep *go)
+{
+    const Http1Head *head = http_request_head(call->request);
+    const Str *key = http1_find(head, "Idempotency-Key");
+    Error err;
+    call->go = go;
+    if (key == NULL || !call->caller.is_known || strcmp(call->row->method, "POST") != 0) {
+        begin_audit(call);
+        return;
+    }
+    Str target = arena_format(&call->arena, "%" STR_FMT "?%" STR_FMT, STR_ARG(head->path),
+                              STR_ARG(head->query));
+    if (!idempotent_request_make(str_from_c(call->caller.principal.credential), *key, head->method,
+                                 target, call_body(call), &call->idempotent, &err)) {
+        call_fail(call, &err);
+        return;
+    }
+    idempotency_claim(call_store(call), &call->idempotent, claimed, call);
+}
+
+/* --- After ----------------------------------------------------------------------------------- */
+
+static void kept(void *context, const Error *err)
+{
+    ApiCall *call = context;
+    if (err != NULL) {
+        log_warning("an answer could not be kept for who asks again", LOG_C("error", err->text));
+    }
+    call->go(call);
+}
+
+/* A failure of the server is nothing to keep: the same may go well when it is tried again. */
+static void keep_answer(ApiCall *call)
+{
+    if (call->is_claimed && call->status >= 500) {
+        forget(call);
+    }
+    if (!call->is_claimed || call->api == NULL) {
+        call->go(call);
+        return;
+    }
+    call->is_claimed = false;
+    idempotency_finish(call_store(call), &call->idempotent, call->status, call->answer,
+                       call->holds_secret, kept, call);
+}
+
+static void told(void *context, uint64_t sequence, const Error *err)
+{
+    ApiCall *call = context;
+    if (err != NULL) {
+        log_error("what came of a request could not be recorded", LOG_C("error", err->text));
+    }
+    call->entry = NULL;
+    keep_answer(call);
+}
+
+void record_end(ApiCall *call, CallStep *go)
+{
+    call->go = go;
+    if (call->entry == NULL || call->api == NULL) {
+        keep_answer(call);
+    } else if (call->status < 400) {
+        append(call, AUDIT_DONE, STR_EMPTY, told);
+    } else {
+        append(call, AUDIT_FAILED, arena_format(&call->arena, "status %d", call->status), told);
+    }
+}
+
+void record_stream_end(ApiCall *call, bool is_whole)
+{
+    if (call->entry != NULL && call->api != NULL) {
+        append(call, is_whole ? AUDIT_DONE : AUDIT_FAILED,
+               is_whole ? STR_EMPTY : STR("its answer was broken off"), NULL);
+        call->entry = NULL;
+    }
+}

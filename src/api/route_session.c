@@ -1,0 +1,104 @@
+/* /v1/session: who asks; and what a browser shows from then on instead of a token. */
+#include <openssl/crypto.h>
+
+#include "api/bodies.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/json_out.h"
+#include "cluster/browser_sessions.h"
+
+static void put_roles(Buf *json, const char *roles)
+{
+    Str rest = str_from_c(roles), role;
+    json_out_open(json, "roles", '[');
+    while (role_names_next(&rest, &role)) {
+        json_out_item(json, role);
+    }
+    json_out_close(json, ']');
+}
+
+static void put_principal(Buf *json, const ApiSettings *settings, const Principal *principal)
+{
+    json_out_start(json, "eden.session/1");
+    json_out_text(json, "cluster", settings->cluster);
+    json_out_text(json, "name", str_from_c(principal->name));
+    json_out_text(json, "by", str_from_c(principal_kind_name(principal->kind)));
+    put_roles(json, principal->roles);
+    if (principal->expires_ms == 0) {
+        json_out_null(json, "expires");
+    } else {
+        json_out_time(json, "expires", principal->expires_ms);
+    }
+}
+
+static void put_csrf(Buf *json, const BrowserSecret *secret)
+{
+    char csrf[BROWSER_CSRF_TEXT + 1];
+    browser_secret_csrf(secret, csrf);
+    json_out_text(json, "csrf", str_from_c(csrf));
+}
+
+void session_get(ApiCall *call)
+{
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    if (!call->caller.is_known) {
+        call_refuse(call, 401, "nobody has logged in here");
+        return;
+    }
+    put_principal(&json, call_settings(call), &call->caller.principal);
+    if (call->caller.principal.kind == PRINCIPAL_SESSION) {
+        put_csrf(&json, &call->caller.secret);
+    }
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+static void made(void *context, const BrowserSecret *secret, const BrowserRecord *record,
+                 const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    AUTO_CLEAR(Buf) cookie = buf_make(BUF_UNLIMITED);
+    Principal principal = call->caller.principal;
+    principal.kind = PRINCIPAL_SESSION;
+    principal.expires_ms = record->expires_ms;
+    browser_cookie_set(secret, &cookie);
+    call_add_header(call, "Set-Cookie", buf_str(&cookie));
+    OPENSSL_cleanse(cookie.data, cookie.len);
+    put_principal(&json, call_settings(call), &principal);
+    put_csrf(&json, secret);
+    json_out_close(&json, '}');
+    call_answer(call, 201, &json);
+}
+
+void session_post(ApiCall *call)
+{
+    const ApiSettings *settings = call_settings(call);
+    Str token;
+    Error err;
+    if (settings->credentials == NULL) {
+        call_refuse(call, 503, "nobody can log in here");
+    } else if (!session_body_read(&call->arena, call_body(call), &token, &err)) {
+        call_fail(call, &err);
+    } else if (!credentials_by_token(settings->credentials, token, loop_wall_ms(settings->at.loop),
+                                     &call->caller.principal, &err)) {
+        call_refuse(call, err.kind == ERROR_UNAVAILABLE ? 503 : 401, err.text);
+    } else {
+        browser_sessions_create(&settings->at, &call->caller.principal, made, call);
+    }
+}
+
+void session_delete(ApiCall *call)
+{
+    const ApiCaller *caller = &call->caller;
+    if (!caller->is_known || caller->principal.kind != PRINCIPAL_SESSION) {
+        call_refuse(call, 401, "there is no session to end");
+        return;
+    }
+    call_add_header(call, "Set-Cookie", str_from_c(browser_cookie_gone));
+    browser_sessions_delete(call_store(call), str_from_c(caller->principal.session), call_done,
+                            call);
+}
