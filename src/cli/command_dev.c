@@ -312,20 +312,6 @@ static int start_and_use(Work *work, const DevOptions *options)
 
 /* --- Inside of a node ------------------------------------------------------------------------ */
 
-typedef struct Inside {
-    Loop *loop;
-    bool has_ended;
-    ChildEnd end;
-} Inside;
-
-static void inside_ended(void *context, ChildEnd end)
-{
-    Inside *inside = context;
-    inside->has_ended = true;
-    inside->end = end;
-    loop_stop(inside->loop);
-}
-
 static bool find_node(const Invocation *invocation, const char *name, pid_t *process, Error *err)
 {
     const char *folder = invocation_text(invocation, "directory");
@@ -349,31 +335,15 @@ static bool find_node(const Invocation *invocation, const char *name, pid_t *pro
 static int run_inside(Invocation *invocation, const char *node)
 {
     pid_t process = 0;
+    int code;
     Error err;
     if (invocation->arg_count == 0) {
         return usage_error(invocation, "--in needs a command to run there, behind '--'");
     }
-    if (!find_node(invocation, node, &process, &err) || !twin_enter(process, &err)) {
-        return fail(invocation, &err);
-    }
-    Inside inside = { .loop = loop_new() };
-    Child *child;
-    ChildOptions options = { .loop = inside.loop,
-                             .program = invocation->args[0],
-                             .argv = command_words(invocation),
-                             .is_foreground = true,
-                             .ended = inside_ended,
-                             .context = &inside };
-    if (!child_start(&options, &child, &err)) {
-        loop_free(inside.loop);
-        return fail(invocation, &err);
-    }
-    while (!inside.has_ended) {
-        loop_run(inside.loop);
-    }
-    child_free(child);
-    loop_free(inside.loop);
-    return inside.end.by_signal ? 128 + inside.end.number : inside.end.number;
+    return find_node(invocation, node, &process, &err) &&
+                   twin_run(process, command_words(invocation), &code, &err)
+               ? code
+               : fail(invocation, &err);
 }
 
 /* --- The command ----------------------------------------------------------------------------- */

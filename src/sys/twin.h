@@ -41,6 +41,8 @@ typedef struct TwinDaemon {
  * surroundings (sys/daemon.h) goes to the channel, one line each. Returns the exit code. */
 int twin_keep(const TwinDaemon *daemon, int channel);
 
-/* The process goes on inside of a twin, of which that process is one: with its next children, which
- * run in the same directory when that is there too. */
-MUST_CHECK bool twin_enter(pid_t process, Error *err);
+/* Runs a program inside of a twin, of which that process is one, for the user: with the terminal of
+ * this process, which waits for it, and in the same directory when that is there too. `*code` is its
+ * exit code. Fails with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS when it could not be started. The
+ * caller must have no threads. */
+MUST_CHECK bool twin_run(pid_t process, const char *const *argv, int *code, Error *err);
