@@ -5,6 +5,7 @@
 #include "api/json_out.h"
 #include "base/base64.h"
 #include "base/visible.h"
+#include "cluster/guarded_keys.h"
 
 enum {
     PAGE_DEFAULT = 200,
@@ -15,6 +16,17 @@ static bool key_fits(ApiCall *call, Str key)
 {
     if (key.len > STORE_KEY_MAX) {
         call_refuse(call, 413, "the key is longer than keys can be");
+        return false;
+    }
+    return true;
+}
+
+/* Not by anybody, whatever their role: these have their own ways. False: it was refused. */
+static bool may_change(ApiCall *call, Str key, Str end)
+{
+    Error err;
+    if (!guarded_keys_check(call_store(call)->prefix, key, end, &err)) {
+        call_fail(call, &err);
         return false;
     }
     return true;
@@ -89,7 +101,8 @@ void store_key_put(ApiCall *call)
 {
     Str value;
     Error err;
-    if (!key_fits(call, call_parameter(call, "key"))) {
+    if (!key_fits(call, call_parameter(call, "key")) ||
+        !may_change(call, call_parameter(call, "key"), STR_EMPTY)) {
         return;
     }
     if (!value_body_read(&call->arena, call_body(call), &value, &err)) {
@@ -110,6 +123,7 @@ void store_key_delete(ApiCall *call)
 {
     Error err;
     if (key_fits(call, call_parameter(call, "key")) &&
+        may_change(call, call_parameter(call, "key"), STR_EMPTY) &&
         !store_delete(call_store(call)->store, call_parameter(call, "key"), changed, call, &err)) {
         call_fail(call, &err);
     }
@@ -205,7 +219,7 @@ void keys_delete(ApiCall *call)
                    .key = prefix,
                    .end = store_prefix_end(&call->arena, prefix) };
     Error err;
-    if (key_fits(call, prefix) &&
+    if (key_fits(call, prefix) && may_change(call, op.key, op.end) &&
         !store_op(call_store(call)->store, &op, keys_deleted, call, &err)) {
         call_fail(call, &err);
     }

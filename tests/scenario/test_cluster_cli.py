@@ -256,6 +256,12 @@ def test_keys_of_the_cluster_itself_are_not_changed_by_mistake(running):
     running.call("put", "/eden/x", "1", "--force")
     running.call("delete", "/eden/x", "--force")
     running.call("put", "/edenx", "1")
+    # Nor at all, where it is said who may do what, and who did.
+    for words in (("put", "/eden/audit/00000000000000000001", "{}"),
+                  ("delete", "/eden/objects/role/x"), ("delete", "/eden", "--prefix")):
+        done = running.call(*words, "--force", check=False)
+        assert done.returncode == 4
+        assert "by nobody" in done.stderr
 
 
 def test_a_server_that_does_not_run_is_told_with_what_starts_it(cluster):

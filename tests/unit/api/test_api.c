@@ -604,6 +604,33 @@ static void keys_are_shown_as_they_are(void **state)
     expect(f, 413, "code", "too-large");
 }
 
+/* Whoever asks: the audit log, and what says who may do what, are not changed as keys. */
+static void keys_with_ways_of_their_own_are_not_changed(void **state)
+{
+    static const char *const guarded[] = { "audit/00000000000000000001",    "audit_head",
+                                           "objects/access-token/aaaaaaaa", "objects/role/web",
+                                           "objects/user-certificate/00",   "browser/00" };
+    static const char *const prefixes[] = { "/eden", "/", "/eden/a", "/eden/objects/" };
+    Fixture *f = *state;
+    char target[100];
+    for (size_t i = 0; i < COUNT_OF(guarded); i++) {
+        snprintf(target, sizeof target, "/v1/store?key=/eden/%s", guarded[i]);
+        ask(f, "PUT", target, "{\"value\":\"x\"}");
+        expect(f, 403, "code", "denied");
+        ask(f, "DELETE", target, "");
+        expect(f, 403, "code", "denied");
+        ask(f, "GET", target, "");
+        expect(f, 404, "code", "not-found");
+    }
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
+        snprintf(target, sizeof target, "/v1/keys?prefix=%s", prefixes[i]);
+        ask(f, "DELETE", target, "");
+        expect(f, 403, "code", "denied");
+    }
+    ask(f, "DELETE", "/v1/keys?prefix=/eden/nodes/", "");
+    expect(f, 200, "format", "eden.done/1");
+}
+
 static void facts_are_shown_as_json_or_not_at_all(void **state)
 {
     Fixture *f = *state;
@@ -789,6 +816,7 @@ int main(void)
         ROW(the_line_for_authorized_keys_is_shown),
         ROW(who_asks_can_be_rejected),
         ROW(keys_are_shown_as_they_are),
+        ROW(keys_with_ways_of_their_own_are_not_changed),
         ROW(facts_are_shown_as_json_or_not_at_all),
         ROW(a_node_is_asked_when_it_is_alive),
         ROW(keys_come_page_by_page),
