@@ -84,6 +84,10 @@ MUST_CHECK bool http1_read(Http1Reader *reader, Str *bytes, Http1Event *event, E
  * when it ended one, else HTTP1_MORE. */
 MUST_CHECK bool http1_read_end(Http1Reader *reader, Http1Event *event, Error *err);
 
+/* Whether a message may have this field: the name is a token, and the value has no control
+ * characters and no blanks around it. */
+bool http1_is_field(Str name, Str value);
+
 /* "Not Found" of 404; "Unknown" for those that we never send. */
 const char *http1_status_text(int status);
 /* Heads, to be followed by http1_put_header, one of the ends, and the body. */

@@ -254,6 +254,12 @@ static bool read_field(Http1Reader *reader, Str line, Error *err)
     return true;
 }
 
+bool http1_is_field(Str name, Str value)
+{
+    return name.len > 0 && is_made_of(name, token_chars) && is_field_text(value) &&
+           trim_blanks(value).len == value.len;
+}
+
 static uint32_t count_fields(const Http1Head *head, const char *name)
 {
     uint32_t count = 0;

@@ -18,6 +18,7 @@ struct HttpCall {
     Buf rest;      /* read, and not dealt with yet */
     uint32_t busy; /* calls under way that still look at this memory */
     bool over;     /* `done` was called */
+    bool sent;
     bool paused, freed;
 };
 
@@ -52,6 +53,7 @@ static void expire(void *context)
 static void ready(void *context)
 {
     HttpCall *call = context;
+    call->sent = true;
     connection_write(call->connection, buf_str(&call->request));
 }
 
@@ -172,6 +174,9 @@ static void write_request(HttpCall *call)
     if (options->content_type != NULL) {
         http1_put_header(&call->request, "Content-Type", str_from_c(options->content_type));
     }
+    for (uint32_t i = 0; i < options->field_count; i++) {
+        http1_put_header(&call->request, options->fields[i].name, options->fields[i].value);
+    }
     http1_put_end_length(&call->request, options->body.len);
     buf_put(&call->request, options->body);
 }
@@ -187,7 +192,8 @@ HttpCall *http_call_new(const HttpCallOptions *options)
     call->body = buf_make(BUF_UNLIMITED);
     call->rest = buf_make(BUF_UNLIMITED);
     write_request(call);
-    call->options.body = STR_EMPTY; /* the caller's */
+    call->options.body = STR_EMPTY; /* the caller's, as the fields are */
+    call->options.fields = NULL;
     http1_reader_init(&call->reader, HTTP1_RESPONSE, options->answer_max);
     loop_timer_init(&call->timer, options->loop, expire, call);
     loop_task_init(&call->task, go_on, call);
@@ -238,6 +244,11 @@ void http_call_resume(HttpCall *call)
         loop_timer_start(&call->timer, call->options.idle_timeout_ms);
         loop_defer(call->options.loop, &call->task);
     }
+}
+
+bool http_call_is_sent(const HttpCall *call)
+{
+    return call->sent;
 }
 
 const Peer *http_call_peer(const HttpCall *call)

@@ -9,6 +9,12 @@
 
 typedef struct HttpCall HttpCall;
 
+/* One more field of a request. */
+typedef struct HttpCallField {
+    const char *name; /* a token, see http1_is_field for both */
+    Str value;
+} HttpCallField;
+
 /* Borrowed for the call of `done`. */
 typedef struct HttpAnswer {
     const Http1Head *head;
@@ -22,11 +28,13 @@ typedef struct HttpCallOptions {
     const char *tls_host; /* the name that the server's certificate must have; NULL: `verify` of the
                              context decides */
     const char *method;
-    const char *target;       /* "/v1/join" */
-    const char *content_type; /* of the body; NULL: there is none */
-    Str body;                 /* copied */
-    uint64_t answer_max;      /* bytes of its body */
-    int64_t timeout_ms;       /* for all of it; with pieces, until the first byte of the answer */
+    const char *target;          /* "/v1/join" */
+    const char *content_type;    /* of the body; NULL: there is none */
+    Str body;                    /* copied */
+    const HttpCallField *fields; /* copied */
+    uint32_t field_count;
+    uint64_t answer_max; /* bytes of its body */
+    int64_t timeout_ms;  /* for all of it; with pieces, until the first byte of the answer */
     /* May be NULL. Gets the body of an answer with a status of 200 to 299 in place of `done`; any
      * other is kept for `done`, up to 64 KiB of it. The call may be paused or freed here. */
     void (*piece)(void *context, const Http1Head *head, Str piece);
@@ -47,5 +55,7 @@ DEFINE_AUTO(HttpCall, http_call_free)
  * then they come in a later turn. Only that the connection broke may still be told. */
 void http_call_pause(HttpCall *call);
 void http_call_resume(HttpCall *call);
+/* Whether the server may have seen something of the request. */
+bool http_call_is_sent(const HttpCall *call);
 /* Who answered; once `done` is called with an answer. */
 const Peer *http_call_peer(const HttpCall *call);

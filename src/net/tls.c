@@ -249,6 +249,7 @@ void tls_context_leave(TlsContext *context)
         return;
     }
     tls_tickets_forget(context);
+    free(context->ca);
     SSL_CTX_free(context->ssl);
     BIO_meth_free(context->socket_method);
     OPENSSL_cleanse(context, sizeof *context);

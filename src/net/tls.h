@@ -81,6 +81,10 @@ DEFINE_AUTO(TlsContext, tls_context_free)
 /* The pin of the CA that was shown, with `ca_shown`. False: nobody has shown one yet. */
 MUST_CHECK bool tls_context_shown_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1]);
 
+/* The certificate of the CA by which the last server was trusted that was checked with `ca_pin` or
+ * `ca_shown`, as PEM; empty: there was none yet. Borrowed until the next handshake. */
+Str tls_context_ca(const TlsContext *context);
+
 /* For connections from now on. Sessions of before cannot be resumed, so that all are checked
  * against the new CAs. On failure everything stays as it was. */
 MUST_CHECK bool tls_context_reload(TlsContext *context, const TlsMaterial *material, Error *err);

@@ -40,6 +40,7 @@ struct TlsContext {
     bool takes_shown; /* the pin is that of the first CA that is shown; until then there is none: */
     bool has_shown;
     uint8_t pin[TLS_PIN_BYTES];
+    char *ca;                    /* PEM of the one with the pin, once a server was trusted by it */
     TlsTicketKey ticket_keys[2]; /* the current one, the one before */
     TlsKeptSession sessions[TLS_SESSIONS_KEPT];
     uint32_t next_session; /* whose place is taken next */

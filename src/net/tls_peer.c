@@ -1,6 +1,9 @@
 /* Who the peer is, from its certificate. */
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "net/tls_inner.h"
 
@@ -133,6 +136,18 @@ static bool is_pinned(const TlsContext *context, const X509 *certificate)
     return pin_of(certificate, pin) && memcmp(pin, context->pin, TLS_PIN_BYTES) == 0;
 }
 
+static void keep_ca(TlsContext *context, const X509 *certificate)
+{
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *text;
+    if (bio != NULL && PEM_write_bio_X509(bio, certificate) == 1) {
+        long len = BIO_get_mem_data(bio, &text);
+        free(context->ca);
+        context->ca = strndup(text, (size_t)len);
+    }
+    BIO_free(bio);
+}
+
 /* In place of OpenSSL's own: only CAs of the chain that have the pinned key are trusted, and the
  * rest is checked as ever. */
 int tls_pin_verify(X509_STORE_CTX *store, void *data)
@@ -163,9 +178,17 @@ int tls_pin_verify(X509_STORE_CTX *store, void *data)
         X509_STORE_CTX_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
         result = X509_verify_cert(store);
     }
+    if (result > 0) {
+        keep_ca(context, sk_X509_value(trusted, 0));
+    }
     sk_X509_free(trusted);
     context->has_shown = context->takes_shown && (context->has_shown || result > 0);
     return result > 0 ? 1 : 0;
+}
+
+Str tls_context_ca(const TlsContext *context)
+{
+    return str_from_c(context->ca == NULL ? "" : context->ca);
 }
 
 bool tls_context_shown_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1])

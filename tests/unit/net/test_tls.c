@@ -418,6 +418,7 @@ static void who_knows_no_ca_takes_the_first_that_is_shown(void **state)
                            &err));
     assert_false(try(f));
     assert_false(tls_context_shown_ca(f->client_tls, pin));
+    assert_str(tls_context_ca(f->client_tls), "");
     assert_true(tls_context_reload(f->server_tls,
                                    &(TlsMaterial){ .certificate = with_ca(f, f->server.pem, &f->ca),
                                                    .key = f->server.key,
@@ -426,6 +427,7 @@ static void who_knows_no_ca_takes_the_first_that_is_shown(void **state)
     assert_true(try(f));
     assert_true(tls_context_shown_ca(f->client_tls, pin));
     assert_str(pin_of(f, &f->ca), pin);
+    assert_true(str_eq(tls_context_ca(f->client_tls), f->ca.pem));
     TestCertificate other = make_certificate(f, &f->other_ca, "DNS:localhost,IP:127.0.0.1", 5);
     assert_true(tls_context_reload(
         f->server_tls,
