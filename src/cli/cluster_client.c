@@ -1,11 +1,13 @@
 #include "cli/cluster_client.h"
 
 #include "base/bug.h"
+#include "cluster/audit_entry.h"
 #include "cluster/node_state.h"
 #include "lang/json.h"
 #include "model/duration.h"
 #include "net/http_client.h"
 #include "server/founding.h"
+#include "sys/clock.h"
 #include "sys/file.h"
 
 /* --- One request ----------------------------------------------------------------------------- */
@@ -13,21 +15,30 @@
 typedef struct Waiting {
     Loop *loop;
     Arena *arena;
-    bool answered;
-    int status;
-    Str body;
+    bool answered, told_head;
+    ClusterAnswer *answer;
     Error err;
     const ClusterPieces *pieces; /* NULL: it comes as a whole */
     bool enough;
 } Waiting;
+
+static void tell_head(Waiting *waiting, const Http1Head *head)
+{
+    bool is_first = !waiting->told_head;
+    waiting->told_head = true;
+    if (is_first && waiting->pieces != NULL && waiting->pieces->head != NULL) {
+        waiting->pieces->head(waiting->pieces->context, head);
+    }
+}
 
 static void done(void *context, const HttpAnswer *answer, const Error *err)
 {
     Waiting *waiting = context;
     waiting->answered = answer != NULL;
     if (answer != NULL) {
-        waiting->status = answer->head->status;
-        waiting->body = arena_copy(waiting->arena, answer->body);
+        tell_head(waiting, answer->head);
+        waiting->answer->status = answer->head->status;
+        waiting->answer->body = arena_copy(waiting->arena, answer->body);
     } else {
         waiting->err = *err;
     }
@@ -37,6 +48,8 @@ static void done(void *context, const HttpAnswer *answer, const Error *err)
 static void piece(void *context, const Http1Head *head, Str bytes)
 {
     Waiting *waiting = context;
+    tell_head(waiting, head);
+    waiting->answer->status = head->status;
     if (!waiting->enough && !waiting->pieces->piece(waiting->pieces->context, bytes)) {
         waiting->enough = true;
         loop_stop(waiting->loop);
@@ -53,68 +66,58 @@ static const struct {
     { 503, ERROR_UNAVAILABLE }, { 504, ERROR_TIMEOUT },
 };
 
-static ErrorKind kind_of(int status)
+ErrorKind cluster_status_kind(int status)
 {
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         if (kinds[i].status == status) {
             return kinds[i].kind;
         }
     }
-    return ERROR_OS;
+    return status < 300 ? ERROR_NONE : ERROR_OS;
 }
 
 /* What a server says is shown, so one that says nothing readable is told as that. */
-static bool read_answer(const Waiting *waiting, Value *answer, Error *err)
+bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Error *err)
 {
-    bool is_json = json_parse_text(waiting->arena, waiting->body, NULL, answer, err);
-    if (waiting->status < 300) {
-        return (is_json && answer->kind == VALUE_MAP) ||
+    bool is_json = json_parse_text(arena, got->body, NULL, out, err);
+    if (got->status < 300) {
+        return (is_json && out->kind == VALUE_MAP) ||
                error_set(err, ERROR_OS, "the server's answer is no JSON object");
     }
-    Str message = is_json ? cluster_text(*answer, "detail") : STR_EMPTY;
+    Str message = is_json ? cluster_text(*out, "detail") : STR_EMPTY;
     if (message.len == 0) {
-        return error_set(err, kind_of(waiting->status), "the server answers with status %d",
-                         waiting->status);
+        return error_set(err, cluster_status_kind(got->status), "the server answers with status %d",
+                         got->status);
     }
-    return error_set(err, kind_of(waiting->status), "%" STR_FMT, STR_ARG(message));
+    error_set(err, cluster_status_kind(got->status), "%" STR_FMT, STR_ARG(message));
+    if (got->status == 401) {
+        /* The text is all that a caller may see of it. */
+        char text[sizeof err->text];
+        memcpy(text, err->text, sizeof text);
+        error_set(err, ERROR_DENIED, "%s; 'eden login' takes a new token", text);
+    }
+    return false;
 }
 
-/* False: nobody has answered. */
-static bool exchange(const Invocation *invocation, const ClusterRequest *request, Waiting *waiting,
-                     Error *err)
+/* One server; with material it is asked by TLS. `*sent`: it may have seen something of the request. */
+static bool ask_one(HttpCallOptions *options, const TlsMaterial *material, Waiting *waiting,
+                    bool *sent, Error *err)
 {
-    Arena *arena = invocation->arena;
-    int64_t timeout_ms = request->timeout_ms;
-    if (timeout_ms == 0 &&
-        !duration_parse(str_from_c(invocation_text(invocation, "timeout")), &timeout_ms)) {
-        return error_set(err, ERROR_INVALID, "--timeout is a span of time as '5s' or '1m'");
-    }
-    Str path = arena_format(arena, "%s/%s", invocation_text(invocation, "run-dir"),
-                            request->socket == NULL ? "server/api.sock" : request->socket);
     AUTO(Loop) *loop = loop_new();
-    waiting->loop = loop;
-    waiting->arena = arena;
-    HttpCallOptions options = {
-        .loop = loop,
-        .method = request->method,
-        .target = arena_copy_c(arena, request->target),
-        .content_type = request->body.len > 0 ? "application/json" : NULL,
-        .body = request->body,
-        .answer_max = request->answer_max > 0 ? request->answer_max : CLUSTER_ANSWER_MAX,
-        .timeout_ms = timeout_ms,
-        .done = done,
-        .context = waiting,
-    };
-    if (waiting->pieces != NULL) {
-        options.answer_max = UINT64_MAX;
-        options.piece = piece;
-        options.idle_timeout_ms = waiting->pieces->idle_timeout_ms;
+    AUTO(TlsContext) *tls = NULL;
+    *sent = false;
+    if (material != NULL &&
+        !tls_context_new(loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
+                         material, &tls, err)) {
+        err->kind = ERROR_OS;
+        return error_wrap(err, "what the context has");
     }
-    if (!address_unix(path, &options.address, err)) {
-        return false;
-    }
-    HttpCall *call = http_call_new(&options);
+    waiting->loop = options->loop = loop;
+    options->tls = tls;
+    options->tls_host = tls == NULL ? NULL : options->address.host;
+    HttpCall *call = http_call_new(options);
     loop_run(loop);
+    *sent = http_call_is_sent(call);
     http_call_free(call);
     *err = waiting->err;
     if (err->kind == ERROR_INVALID) {
@@ -123,23 +126,136 @@ static bool exchange(const Invocation *invocation, const ClusterRequest *request
     return waiting->answered || waiting->enough;
 }
 
+/* The servers of a context, one after the other: the next one only when this one cannot have seen
+ * the request, or when that changes nothing. */
+static bool ask_far(Arena *arena, const ClusterEnd *end, HttpCallOptions *options, Waiting *waiting,
+                    Error *err)
+{
+    const ContextMaterial *has = &end->has;
+    int64_t until_us = clock_monotonic_us() + options->timeout_ms * 1000;
+    HttpCallField *fields = ARENA_ARRAY(arena, HttpCallField, options->field_count + 1);
+    for (uint32_t i = 0; i < options->field_count; i++) {
+        fields[i] = options->fields[i];
+    }
+    options->fields = fields;
+    if (has->token.len > 0) {
+        Str value = arena_format(arena, "Bearer %" STR_FMT, STR_ARG(has->token));
+        fields[options->field_count++] = (HttpCallField){ "Authorization", value };
+    }
+    TlsMaterial material = { .ca = has->ca, .certificate = has->certificate, .key = has->key };
+    for (uint32_t i = 0; i < end->context.server_count; i++) {
+        bool sent;
+        int64_t left_ms = (until_us - clock_monotonic_us()) / 1000;
+        options->timeout_ms = left_ms > 0 ? left_ms : 1;
+        if (!context_server_parse(end->context.servers[i], &options->address, err)) {
+            return false;
+        }
+        if (ask_one(options, &material, waiting, &sent, err)) {
+            return true;
+        }
+        if (waiting->told_head || (sent && strcmp(options->method, "GET") != 0)) {
+            break;
+        }
+    }
+    return false;
+}
+
+/* The fields of the request, and why it is made. */
+static bool make_fields(const Invocation *invocation, const ClusterRequest *request,
+                        HttpCallOptions *options, Error *err)
+{
+    bool can_say = option_find(invocation->command, STR("reason")) != NULL;
+    const char *reason = can_say ? invocation_text(invocation, "reason") : NULL;
+    HttpCallField *fields = ARENA_ARRAY(invocation->arena, HttpCallField, request->field_count + 1);
+    for (uint32_t i = 0; i < request->field_count; i++) {
+        fields[i] = request->fields[i];
+    }
+    options->fields = fields;
+    options->field_count = request->field_count;
+    if (reason != NULL && strcmp(request->method, "GET") != 0) {
+        Str text = str_from_c(reason);
+        if (text.len == 0 || text.len > AUDIT_REASON_MAX ||
+            !http1_is_field(STR("Eden-Reason"), text)) {
+            return error_set(err, ERROR_INVALID,
+                             "--reason is one line of 1 to %d bytes, without blanks around it",
+                             AUDIT_REASON_MAX);
+        }
+        fields[options->field_count++] = (HttpCallField){ "Eden-Reason", text };
+    }
+    return true;
+}
+
+bool cluster_exchange_at(const Invocation *invocation, const ClusterEnd *end,
+                         const ClusterRequest *request, const ClusterPieces *pieces,
+                         ClusterAnswer *out, Error *err)
+{
+    Arena *arena = invocation->arena;
+    Waiting waiting = { .arena = arena, .answer = out, .pieces = pieces };
+    HttpCallOptions options = {
+        .method = request->method,
+        .target = arena_copy_c(arena, request->target),
+        .body = request->body,
+        .answer_max = request->answer_max > 0 ? request->answer_max : CLUSTER_ANSWER_MAX,
+        .timeout_ms = request->timeout_ms,
+        .done = done,
+        .context = &waiting,
+    };
+    bool sent;
+    *out = (ClusterAnswer){ 0 };
+    if (request->body.len > 0) {
+        options.content_type =
+            request->content_type == NULL ? "application/json" : request->content_type;
+    }
+    if (pieces != NULL) {
+        options.answer_max = UINT64_MAX;
+        options.piece = piece;
+        options.idle_timeout_ms = pieces->idle_timeout_ms;
+    }
+    if (options.timeout_ms == 0 &&
+        !duration_parse(str_from_c(invocation_text(invocation, "timeout")), &options.timeout_ms)) {
+        return error_set(err, ERROR_INVALID, "--timeout is a span of time as '5s' or '1m'");
+    }
+    if (!make_fields(invocation, request, &options, err)) {
+        return false;
+    }
+    options.address = end->socket;
+    return end->is_local ? ask_one(&options, NULL, &waiting, &sent, err)
+                         : ask_far(arena, end, &options, &waiting, err);
+}
+
+bool cluster_exchange(const Invocation *invocation, const ClusterRequest *request,
+                      const ClusterPieces *pieces, ClusterAnswer *out, Error *err)
+{
+    ClusterEnd end = { .is_local = true };
+    if (request->socket != NULL) {
+        Str path = arena_format(invocation->arena, "%s/%s", invocation_text(invocation, "run-dir"),
+                                request->socket);
+        if (!address_unix(path, &end.socket, err)) {
+            return false;
+        }
+    } else if (!cluster_end_choose(invocation, &end, err)) {
+        return false;
+    }
+    return cluster_exchange_at(invocation, &end, request, pieces, out, err);
+}
+
 bool cluster_ask(const Invocation *invocation, const ClusterRequest *request, Value *answer,
                  bool *asked, Error *err)
 {
-    Waiting waiting = { 0 };
+    ClusterAnswer got;
     *answer = value_null();
-    *asked = exchange(invocation, request, &waiting, err);
-    return *asked && read_answer(&waiting, answer, err);
+    *asked = cluster_exchange(invocation, request, NULL, &got, err);
+    return *asked && cluster_answer_read(invocation->arena, &got, answer, err);
 }
 
 bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
                     const ClusterPieces *pieces, bool *asked, Error *err)
 {
-    Waiting waiting = { .pieces = pieces };
+    ClusterAnswer got;
     Value refusal;
-    *asked = exchange(invocation, request, &waiting, err);
+    *asked = cluster_exchange(invocation, request, pieces, &got, err);
     return *asked &&
-           (waiting.enough || waiting.status < 300 || read_answer(&waiting, &refusal, err));
+           (got.status < 300 || cluster_answer_read(invocation->arena, &got, &refusal, err));
 }
 
 /* --- What is wrong --------------------------------------------------------------------------- */
@@ -183,24 +299,73 @@ static void tell_no_server(const Invocation *invocation, Problems *problems, con
             ? STR("this machine is a server: 'systemctl start eden' or 'eden agent' starts it, "
                   "'eden doctor' tells why it does not run")
         : servers.len > 0
-            ? arena_format(invocation->arena, "run it on a server: %" STR_FMT, STR_ARG(servers))
-            : STR("'eden serve' starts one, 'eden init' founds a cluster; --run-dir "
-                  "says where it listens");
+            ? arena_format(invocation->arena,
+                           "'eden login' reaches it from here, or run it on a server: %" STR_FMT,
+                           STR_ARG(servers))
+            : STR("'eden login' reaches one elsewhere, 'eden serve' starts one, 'eden init' founds "
+                  "a cluster; --run-dir says where it listens");
+}
+
+static void tell_far(const Invocation *invocation, const ClusterEnd *end, Problems *problems,
+                     const Error *err)
+{
+    Arena *arena = invocation->arena;
+    Str who = cluster_end_text(arena, end), name = end->context.name;
+    bool is_distrust = err->kind == ERROR_DENIED;
+    Problem *problem =
+        problems_add(problems, is_distrust ? "E0814" : "E0810", NULL, 0, 0, "%" STR_FMT " %s: %s",
+                     STR_ARG(who), is_distrust ? "is not trusted" : "does not answer", err->text);
+    problem->hint =
+        is_distrust
+            ? arena_format(
+                  arena,
+                  "the pin of the CA may have changed: compare it on the server ('eden pki "
+                  "rotate --status'), then 'eden login --name %" STR_FMT " --ca-pin sha256:...'",
+                  STR_ARG(name))
+            : STR("is the address right, does the server run, do firewalls let port 1338 through? "
+                  "'eden doctor' tells more, --context asks another one");
+}
+
+/* Whom to ask is not known. */
+static int tell_choice(Invocation *invocation, const Error *err)
+{
+    if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT) {
+        return usage_error(invocation, "%s", err->text);
+    }
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    problems_add(&inputs.problems, "E0815", NULL, 0, 0, "%s", err->text);
+    (void)inputs_report(&inputs, invocation);
+    return error_kind_exit_code(err->kind);
 }
 
 int cluster_tell(Invocation *invocation, const Error *err, bool asked)
 {
     Inputs inputs;
+    ClusterEnd end;
+    Error why;
+    if (!cluster_end_choose(invocation, &end, &why)) {
+        return tell_choice(invocation, &why);
+    }
     inputs_init(&inputs, invocation->arena);
     if (asked) {
-        problems_add(&inputs.problems, "E0812", NULL, 0, 0, "%s", err->text);
-    } else if (err->kind == ERROR_DENIED) {
-        Problem *problem = problems_add(&inputs.problems, "E0811", NULL, 0, 0, "%s", err->text);
-        problem->hint = STR("only root and members of the server's group may ask it");
-    } else if (err->kind == ERROR_TIMEOUT) {
-        problems_add(&inputs.problems, "E0813", NULL, 0, 0, "the server is silent: %s", err->text);
+        Problem *problem = problems_add(&inputs.problems, "E0812", NULL, 0, 0, "%s", err->text);
+        if (!end.is_local) {
+            problem->hint = arena_format(invocation->arena, "that is what %" STR_FMT " says",
+                                         STR_ARG(cluster_end_text(invocation->arena, &end)));
+        }
     } else if (err->kind == ERROR_INVALID) {
         return usage_error(invocation, "%s", err->text);
+    } else if (err->kind == ERROR_TIMEOUT) {
+        problems_add(&inputs.problems, "E0813", NULL, 0, 0, "%s is silent: %s",
+                     end.is_local ? "the server" : cluster_end_text(invocation->arena, &end).data,
+                     err->text);
+    } else if (!end.is_local) {
+        tell_far(invocation, &end, &inputs.problems, err);
+    } else if (err->kind == ERROR_DENIED) {
+        Problem *problem = problems_add(&inputs.problems, "E0811", NULL, 0, 0, "%s", err->text);
+        problem->hint = STR("only root and members of the server's group may ask it; others, and "
+                            "from other machines: 'eden login'");
     } else {
         tell_no_server(invocation, &inputs.problems, err);
     }

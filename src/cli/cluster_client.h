@@ -1,8 +1,11 @@
-/* How commands speak with the server on this machine: HTTP and JSON on its Unix socket, one request
- * after the other, each waited for. */
+/* How commands speak with a server: HTTP and JSON, one request after the other, each waited for. On
+ * the server's own machine by its Unix socket, from elsewhere by HTTPS, as a context says
+ * (cluster_end.h). */
 #pragma once
 
+#include "cli/cluster_end.h"
 #include "cli/inputs.h"
+#include "net/http_client.h"
 
 /* The directories that commands of a cluster share, as rows of their options. */
 #define RUN_DIR_OPTION                                                                         \
@@ -15,12 +18,22 @@
         .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,                 \
         .fallback = "/var/lib/eden", .help = "where this machine keeps what is its own" \
     }
+#define CONTEXT_OPTION                                                                          \
+    {                                                                                           \
+        .name = "context", .argument = "NAME", .word = WORD_CONTEXT,                            \
+        .help =                                                                                 \
+            "the cluster to ask, of 'eden context list'; 'local' is the server on this machine" \
+    }
 /* Of every command that calls the server. */
-#define CLUSTER_OPTIONS                                           \
-    RUN_DIR_OPTION, STATE_DIR_OPTION,                             \
-    {                                                             \
-        .name = "timeout", .argument = "TIME", .fallback = "30s", \
-        .help = "how long to wait for an answer"                  \
+#define CLUSTER_OPTIONS                                                                      \
+    RUN_DIR_OPTION, STATE_DIR_OPTION,                                                        \
+        { .name = "timeout",                                                                 \
+          .argument = "TIME",                                                                \
+          .fallback = "30s",                                                                 \
+          .help = "how long to wait for an answer" },                                        \
+        CONTEXT_OPTION,                                                                      \
+    {                                                                                        \
+        .name = "reason", .argument = "TEXT", .help = "why it is changed, for the audit log" \
     }
 
 enum {
@@ -29,8 +42,11 @@ enum {
 
 typedef struct ClusterRequest {
     const char *method;
-    Str target;          /* "/v1/nodes/web1", see cluster_target */
-    Str body;            /* JSON, see cluster_body; empty: none */
+    Str target;               /* "/v1/nodes/web1", see cluster_target */
+    Str body;                 /* JSON, see cluster_body; empty: none */
+    const char *content_type; /* of the body; NULL: application/json */
+    const HttpCallField *fields;
+    uint32_t field_count;
     uint64_t answer_max; /* bytes; 0: CLUSTER_ANSWER_MAX */
     int64_t timeout_ms;  /* for all of it; 0: as --timeout says */
     const char *socket;  /* below the run directory; NULL: that of the server */
@@ -53,12 +69,30 @@ typedef struct ClusterPieces {
     bool (*piece)(void *context, Str bytes); /* false: enough, nothing more is wanted */
     void *context;
     int64_t idle_timeout_ms; /* while nothing comes; `timeout_ms` is until the first byte */
+    void (*head)(void *context, const Http1Head *head); /* once, before all else; may be NULL */
 } ClusterPieces;
 
 /* Waits for all of it; whoever takes pieces makes the server wait meanwhile. True when the answer is
- * whole, or when it was enough. */
+ * whole, or when it was enough. ERROR_DENIED and `*asked`: who asks is not known or not allowed to. */
 MUST_CHECK bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
                                const ClusterPieces *pieces, bool *asked, Error *err);
+
+/* Any answer as it is, also one that refuses; what came in pieces is not in it. False: nobody has
+ * answered, as cluster_tell() tells with `asked` false. */
+typedef struct ClusterAnswer {
+    int status;
+    Str body;
+} ClusterAnswer;
+MUST_CHECK bool cluster_exchange(const Invocation *invocation, const ClusterRequest *request,
+                                 const ClusterPieces *pieces, ClusterAnswer *out, Error *err);
+/* The same with a server that the command line does not choose. */
+MUST_CHECK bool cluster_exchange_at(const Invocation *invocation, const ClusterEnd *end,
+                                    const ClusterRequest *request, const ClusterPieces *pieces,
+                                    ClusterAnswer *out, Error *err);
+/* What the answer says: a map, or why there is none. */
+MUST_CHECK bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Error *err);
+/* What a status means: ERROR_NONE below 300. */
+ErrorKind cluster_status_kind(int status);
 
 /* --- Requests -------------------------------------------------------------------------------- */
 

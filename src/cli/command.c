@@ -32,9 +32,10 @@ const char *const command_group_titles[GROUP_COUNT] = {
 const char *word_kind_name(WordKind kind)
 {
     static const char *const names[] = {
-        [WORD_TEXT] = "text",       [WORD_FILE] = "file",   [WORD_DIRECTORY] = "directory",
-        [WORD_COMMAND] = "command", [WORD_TOPIC] = "topic", [WORD_SUBJECT] = "subject",
-        [WORD_FACT] = "fact",       [WORD_NODE] = "node",   [WORD_TOKEN] = "token",
+        [WORD_TEXT] = "text",       [WORD_FILE] = "file",       [WORD_DIRECTORY] = "directory",
+        [WORD_COMMAND] = "command", [WORD_TOPIC] = "topic",     [WORD_SUBJECT] = "subject",
+        [WORD_FACT] = "fact",       [WORD_NODE] = "node",       [WORD_TOKEN] = "token",
+        [WORD_ROLE] = "role",       [WORD_CONTEXT] = "context",
     };
     return names[kind];
 }
@@ -42,7 +43,8 @@ const char *word_kind_name(WordKind kind)
 const Command *command_find(Str name)
 {
     for (size_t i = 0; commands[i] != NULL; i++) {
-        if (str_eq_c(name, commands[i]->name)) {
+        const char *alias = commands[i]->alias;
+        if (str_eq_c(name, commands[i]->name) || (alias != NULL && str_eq_c(name, alias))) {
             return commands[i];
         }
     }

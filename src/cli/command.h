@@ -17,8 +17,10 @@ typedef enum WordKind {
     WORD_TOPIC,   /* the name of a command, or a topic of `eden help` */
     WORD_SUBJECT, /* what `eden explain` knows */
     WORD_FACT,    /* the name of a fact */
-    WORD_NODE,    /* the name of a node, which the server on this machine knows */
+    WORD_NODE,    /* the name of a node, as the server knows it */
     WORD_TOKEN,   /* the public half of a token, likewise */
+    WORD_ROLE,    /* the name of a role, likewise */
+    WORD_CONTEXT, /* the name of a context of this user */
 } WordKind;
 
 /* "file", "directory" ...: how the description of the commands names it. */
@@ -61,6 +63,7 @@ typedef struct Invocation Invocation;
 
 typedef struct Command {
     const char *name;
+    const char *alias; /* another word for it; or NULL */
     CommandGroup group;
     const char *args; /* "FILE..."; "" for none */
     uint32_t args_min;

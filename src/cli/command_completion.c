@@ -33,9 +33,9 @@ const Command command_completion = {
     .help = "Print a script that lets a shell complete eden's commands.",
     .text =
         "SHELL is bash, zsh or fish. Commands, options, their values, files, topics of help and\n"
-        "names that can be explained are completed; on a server also the names of nodes and "
-        "tokens,\n"
-        "as they are at that moment.",
+        "names that can be explained are completed; also the names of contexts, and of nodes, "
+        "tokens\n"
+        "and roles, as the server has told them last ('eden complete').",
     .examples = examples,
     .run = completion_run,
 };

@@ -35,8 +35,10 @@ void completion_put_topics(Buf *out)
 const char *completion_live(WordKind word)
 {
     switch (word) {
-    case WORD_NODE: return "command eden nodes list -o name --timeout 1s 2>/dev/null";
-    case WORD_TOKEN: return "command eden tokens list -o name --timeout 1s 2>/dev/null";
+    case WORD_NODE: return "node";
+    case WORD_TOKEN: return "token";
+    case WORD_ROLE: return "role";
+    case WORD_CONTEXT: return "context";
     default: return NULL;
     }
 }

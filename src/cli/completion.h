@@ -22,8 +22,7 @@ void completion_put_choices(const char *choices, Buf *out);
 /* The commands' names, or those and the topics', with spaces between them. */
 void completion_put_commands(Buf *out);
 void completion_put_topics(Buf *out);
-/* The command that prints the live names of this kind, or NULL for a kind that has none. It is quick
- * and says nothing where no server runs. */
+/* What `eden complete` calls live names of this kind; NULL for a kind that has none. */
 const char *completion_live(WordKind word);
 /* The names of facts. */
 void completion_put_facts(Buf *out);

@@ -15,6 +15,13 @@ static const char *const script_start =
     "    COMPREPLY=($(compgen -W \"$1\" -- \"$2\"))\n"
     "}\n"
     "\n"
+    "# The words so far say which server knows the names.\n"
+    "_eden_live()\n"
+    "{\n"
+    "    _eden_words \"$(command eden complete \"$1\" -- \"${COMP_WORDS[@]}\" 2>/dev/null)\" "
+    "\"$2\"\n"
+    "}\n"
+    "\n"
     "_eden()\n"
     "{\n"
     "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
@@ -59,7 +66,9 @@ static void put_action(WordKind word, const char *choices, Buf *out)
         return;
     case WORD_NODE:
     case WORD_TOKEN:
-        buf_put_format(out, "_eden_words \"$(%s)\" \"$word\"", completion_live(word));
+    case WORD_ROLE:
+    case WORD_CONTEXT:
+        buf_put_format(out, "_eden_live %s \"$word\"", completion_live(word));
         return;
     }
 }
@@ -92,7 +101,9 @@ static void put_option_names(const Option *options, Buf *out)
 
 static void put_command(const Command *command, Buf *out)
 {
-    buf_put_format(out, "    %s)\n        case $before in\n", command->name);
+    buf_put_format(out, "    %s%s%s)\n        case $before in\n", command->name,
+                   command->alias != NULL ? " | " : "",
+                   command->alias != NULL ? command->alias : "");
     put_option_values(command->options, out);
     put_option_values(common_options, out);
     buf_put_c(out, "        esac\n        if [[ $word == -* ]]; then\n            _eden_words '");

@@ -44,14 +44,27 @@ static void put_action(WordKind word, const char *choices, Buf *out)
         return;
     case WORD_SUBJECT: buf_put_c(out, " -f -a '(command eden explain -o name)'"); return;
     case WORD_NODE:
-    case WORD_TOKEN: buf_put_format(out, " -f -a '(%s)'", completion_live(word)); return;
+    case WORD_TOKEN:
+    case WORD_ROLE:
+    case WORD_CONTEXT:
+        buf_put_format(out, " -f -a '(command eden complete %s -- (commandline -opc) 2>/dev/null)'",
+                       completion_live(word));
+        return;
     }
+}
+
+/* When the command is this one, by either of its words. */
+static void put_condition(const Command *command, const char *more, Buf *out)
+{
+    buf_put_format(out, "complete -c eden -n '__eden_runs %s%s%s%s'", command->name,
+                   command->alias != NULL ? " " : "", command->alias != NULL ? command->alias : "",
+                   more);
 }
 
 static void put_options(const Command *command, const Option *options, Buf *out)
 {
     for (; options != NULL && options->name != NULL; options++) {
-        buf_put_format(out, "complete -c eden -n '__eden_runs %s'", command->name);
+        put_condition(command, "", out);
         if (options->letter != 0) {
             buf_put_format(out, " -s %c", options->letter);
         }
@@ -72,7 +85,7 @@ void completion_write_fish(Buf *out)
                    "#     eden completion fish >~/.config/fish/completions/eden.fish\n\n"
                    "function __eden_runs\n"
                    "    set -l words (commandline -opc)\n"
-                   "    test (count $words) -gt 1; and test $words[2] = $argv[1]\n"
+                   "    test (count $words) -gt 1; and contains -- $words[2] $argv\n"
                    "end\n\n"
                    "function __eden_first\n"
                    "    test (count (commandline -opc)) -eq 2\n"
@@ -91,13 +104,11 @@ void completion_write_fish(Buf *out)
         put_options(command, common_options, out);
         if (command->args_max > 0 && (command->word != WORD_TEXT || command->choices != NULL)) {
             bool more = command->choices != NULL && command->args_max > 1;
-            buf_put_format(out, "complete -c eden -n '__eden_runs %s%s'", command->name,
-                           more ? "; and __eden_first" : "");
+            put_condition(command, more ? "; and __eden_first" : "", out);
             put_action(command->word, command->choices, out);
             buf_put_char(out, '\n');
             if (more) { /* the choices are for the first argument only */
-                buf_put_format(out, "complete -c eden -n '__eden_runs %s; and not __eden_first'",
-                               command->name);
+                put_condition(command, "; and not __eden_first", out);
                 put_action(command->word, NULL, out);
                 buf_put_char(out, '\n');
             }

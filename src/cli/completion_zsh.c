@@ -38,6 +38,8 @@ static void put_action(const char *message, WordKind word, const char *choices, 
     case WORD_SUBJECT: buf_put_c(out, "_eden_subjects"); return;
     case WORD_NODE: buf_put_c(out, "_eden_nodes"); return;
     case WORD_TOKEN: buf_put_c(out, "_eden_tokens"); return;
+    case WORD_ROLE: buf_put_c(out, "_eden_roles"); return;
+    case WORD_CONTEXT: buf_put_c(out, "_eden_contexts"); return;
     case WORD_FACT:
         buf_put_char(out, '(');
         completion_put_facts(out);
@@ -79,7 +81,8 @@ static void put_options(const Option *options, Buf *out)
 
 static void put_command(const Command *command, Buf *out)
 {
-    buf_put_format(out, "        (%s)\n            _arguments -s -S \\\n", command->name);
+    buf_put_format(out, "        (%s%s%s)\n            _arguments -s -S \\\n", command->name,
+                   command->alias != NULL ? "|" : "", command->alias != NULL ? command->alias : "");
     put_options(command->options, out);
     put_options(common_options, out);
     buf_put_c(out, "            ");
@@ -112,7 +115,8 @@ static void put_live(const char *name, WordKind word, Buf *out)
 {
     buf_put_format(out,
                    "_eden_%s() {\n"
-                   "    local -a names=(${(f)\"$(%s)\"})\n"
+                   "    local -a names=(${(f)\"$(command eden complete %s -- \"${words[@]}\" "
+                   "2>/dev/null)\"})\n"
                    "    compadd -a names\n}\n\n",
                    name, completion_live(word));
 }
@@ -139,6 +143,8 @@ void completion_write_zsh(Buf *out)
                    "    _describe -t subjects name names\n}\n\n");
     put_live("nodes", WORD_NODE, out);
     put_live("tokens", WORD_TOKEN, out);
+    put_live("roles", WORD_ROLE, out);
+    put_live("contexts", WORD_CONTEXT, out);
     buf_put_c(out,
               "_eden() {\n"
               "    local curcontext=$curcontext state line\n"

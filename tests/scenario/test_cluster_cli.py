@@ -315,18 +315,64 @@ def path_with_eden(cluster):
     return f"{folder}:/usr/bin:/bin"
 
 
+def keep_names(cluster):
+    """As after the first key: who presses it is not kept waiting for the answer."""
+    for kind in ("node", "token"):
+        complete(cluster, kind, "--refresh")
+
+
+def complete(cluster, *words):
+    done = subprocess.run(
+        [cluster.eden_path, "complete", *words, "--run-dir", cluster.run], capture_output=True,
+        text=True, timeout=60, env={"PATH": "/usr/bin:/bin", "HOME": str(cluster.folder)})
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_names_are_kept_for_a_moment_and_renewed_behind_it(filled):
+    cache = filled.folder / ".cache/eden"
+    assert complete(filled, "node", "--refresh") == ""
+    file, = (name for name in cache.iterdir() if name.name.startswith("names-node-")
+             and not name.name.endswith(".lock"))
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert cache.stat().st_mode & 0o777 == 0o700
+    head, _, names = file.read_text().partition("\n")
+    assert names == "s1\nweb1\nweb2\ndb1\ndb2\n"
+    # What is fresh is not asked for.
+    file.write_text(head + "\nkept\n")
+    assert complete(filled, "node") == "kept\n"
+    # What is old is shown at once, and somebody asks.
+    file.write_text("eden.names/1 1000\nold\n")
+    assert complete(filled, "node") == "old\n"
+    wait_until(lambda: "web1" in file.read_text(), "the names are renewed")
+    # Where nobody answers, what was known last.
+    filled.server.stop()
+    file.write_text("eden.names/1 1000\nold\n")
+    assert complete(filled, "node") == "old\n"
+    file.unlink()
+    assert complete(filled, "node") == ""
+
+
+def test_names_that_are_no_words_are_not_offered(filled):
+    record = json.loads(filled.call("get", "/eden/objects/joining/db1").stdout)
+    put(filled, "/eden/objects/joining/$(touch x)", {**record, "name": "$(touch x)"})
+    complete(filled, "node", "--refresh")
+    assert "touch" not in complete(filled, "node")
+
+
 @pytest.mark.parametrize("argv, setup", [
     (["bash", "--norc", "--noprofile", "-i"], "source <(command eden completion bash)"),
     (["zsh", "-f", "-i"],
      "autoload -Uz compinit; compinit -u -D; source <(command eden completion zsh)"),
 ], ids=["bash", "zsh"])
 def test_live_names_are_completed_on_a_terminal(filled, argv, setup):
+    keep_names(filled)
     terminal = open_terminal(argv, path_with_eden(filled), filled.folder, setup)
     try:
         for line, expected in LIVE:
             assert terminal.complete(line).rstrip() == expected
-        filled.server.stop()
-        assert terminal.complete("eden nodes show we").rstrip() == "nodes show we"
+        filled.server.stop()  # what was known last
+        assert terminal.complete("eden nodes show we").rstrip() == "nodes show web"
     finally:
         terminal.close()
 
@@ -341,8 +387,9 @@ def test_fish_completes_live_names(filled):
         return [line.split("\t")[0] for line in done.stdout.splitlines()]
 
     path = path_with_eden(filled)
+    keep_names(filled)
     assert offered("eden nodes show we") == ["web1", "web2"]
     assert offered("eden tokens revoke ") == ["4l2ygazs"]
     assert offered("eden facts --node db") == ["db1", "db2"]
-    filled.server.stop()
-    assert offered("eden nodes show we") == []
+    filled.server.stop()  # what was known last
+    assert offered("eden nodes show we") == ["web1", "web2"]

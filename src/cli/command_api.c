@@ -1,0 +1,231 @@
+/* eden api: any request to the server. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
+#include "cli/output.h"
+#include "lang/json.h"
+#include "sys/file.h"
+
+enum {
+    BODY_MAX = 64 << 20,
+    FIELDS_MAX = 32,
+    SILENCE_MS = 60 * 60 * 1000, /* of a watch on which nothing happens */
+};
+
+typedef struct Asking {
+    Invocation *invocation;
+    Buf body;     /* gathered, when it is to be printed in another form */
+    bool gathers; /* else it is printed as it comes */
+} Asking;
+
+static const char *const methods[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
+
+/* --- The request ----------------------------------------------------------------------------- */
+
+static const char *find_method(const Invocation *invocation)
+{
+    Str given = str_from_c(invocation->args[0]);
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        if (str_eq_ignore_case(given, str_from_c(methods[i]))) {
+            return methods[i];
+        }
+    }
+    return NULL;
+}
+
+/* What stands in a request line as it is: encoded, and from the root on. */
+static bool is_target(Str path)
+{
+    for (size_t i = 0; i < path.len; i++) {
+        unsigned char c = (unsigned char)path.data[i];
+        if (c <= ' ' || c >= 0x7f) {
+            return false;
+        }
+    }
+    return str_starts(path, STR("/"));
+}
+
+static bool read_fields(const Invocation *invocation, ClusterRequest *request)
+{
+    uint32_t count;
+    const char **given = invocation_texts(invocation, "header", &count);
+    HttpCallField *fields = ARENA_ARRAY(invocation->arena, HttpCallField, count);
+    for (uint32_t i = 0; i < count; i++) {
+        Str line = str_from_c(given[i]);
+        size_t colon = str_find(line, STR(":"), 0);
+        Str name = str_slice(line, 0, colon);
+        Str value = colon == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(line, colon + 1));
+        if (colon == STR_NOT_FOUND || count > FIELDS_MAX || !http1_is_field(name, value)) {
+            usage_error(invocation, "-H takes 'Name: value', not '%s'", given[i]);
+            return false;
+        }
+        if (str_eq_ignore_case(name, STR("content-type"))) {
+            request->content_type = arena_copy_c(invocation->arena, value);
+            continue;
+        }
+        if (str_eq_ignore_case(name, STR("host")) ||
+            str_eq_ignore_case(name, STR("content-length")) ||
+            str_eq_ignore_case(name, STR("transfer-encoding")) ||
+            str_eq_ignore_case(name, STR("connection")) ||
+            str_eq_ignore_case(name, STR("authorization"))) {
+            usage_error(invocation, "'%" STR_FMT "' is not for -H: the request has its own",
+                        STR_ARG(name));
+            return false;
+        }
+        fields[request->field_count++] =
+            (HttpCallField){ arena_copy_c(invocation->arena, name), value };
+    }
+    request->fields = fields;
+    return true;
+}
+
+/* EXIT_OK, or what is wrong was told. */
+static int read_body(Invocation *invocation, ClusterRequest *request)
+{
+    const char *data = invocation_text(invocation, "data");
+    const char *file = invocation_text(invocation, "file");
+    Error err;
+    if (data != NULL && file != NULL) {
+        return usage_error(invocation, "-d and -f are two of one thing");
+    }
+    if (data != NULL && strcmp(data, "-") != 0) {
+        request->body = str_from_c(data);
+    } else if ((data != NULL || file != NULL) &&
+               !file_read(invocation->arena, file != NULL ? file : "-", BODY_MAX, &request->body,
+                          &err)) {
+        return daemon_command_fail(invocation, "E0001", &err);
+    }
+    return EXIT_OK;
+}
+
+/* --- The answer ------------------------------------------------------------------------------ */
+
+static void print_head(void *context, const Http1Head *head)
+{
+    Asking *asking = context;
+    Stream *out = asking->invocation->out;
+    if (!invocation_flag(asking->invocation, "include")) {
+        return;
+    }
+    stream_put_format(out, "HTTP/1.1 %d %s\n", head->status, http1_status_text(head->status));
+    for (uint32_t i = 0; i < head->header_count; i++) {
+        stream_put_format(out, "%" STR_FMT ": %" STR_FMT "\n", STR_ARG(head->headers[i].name),
+                          STR_ARG(head->headers[i].value));
+    }
+    stream_put(out, STR("\n"));
+}
+
+static bool take(void *context, Str bytes)
+{
+    Asking *asking = context;
+    if (asking->gathers) {
+        buf_put(&asking->body, bytes);
+        return !asking->body.overflow;
+    }
+    stream_put(asking->invocation->out, bytes);
+    return stream_flush(asking->invocation->out);
+}
+
+/* In another form where it has one: else as it is. */
+static void print_body(const Asking *asking, Str body)
+{
+    const Invocation *invocation = asking->invocation;
+    Value value;
+    Error err;
+    bool as_value = output_wants_value(invocation) &&
+                    json_parse_text(invocation->arena, body, NULL, &value, &err);
+    if (as_value) {
+        output_answer(invocation, value);
+        return;
+    }
+    stream_put(invocation->out, body);
+    if (body.len > 0 && !str_ends(body, STR("\n")) && !invocation_prints(invocation, "raw")) {
+        stream_put(invocation->out, STR("\n"));
+    }
+}
+
+static int ask(Invocation *invocation, const ClusterRequest *request)
+{
+    Asking asking = { .invocation = invocation,
+                      .body = buf_make(CLUSTER_ANSWER_MAX),
+                      .gathers = invocation_prints(invocation, "yaml") ||
+                                 invocation_flag(invocation, "output") ==
+                                     !invocation_prints(invocation, "raw") };
+    ClusterPieces pieces = { take, &asking, SILENCE_MS, print_head };
+    ClusterAnswer answer;
+    Error err = { 0 };
+    bool answered = cluster_exchange(invocation, request, &pieces, &answer, &err);
+    if (!answered) {
+        buf_clear(&asking.body);
+        return cluster_tell(invocation, &err, false);
+    }
+    print_body(&asking, asking.body.len > 0 ? buf_str(&asking.body) : answer.body);
+    buf_clear(&asking.body);
+    return answer.status < 300 ? EXIT_OK : error_kind_exit_code(cluster_status_kind(answer.status));
+}
+
+static int api_run(Invocation *invocation)
+{
+    ClusterRequest request = { .method = find_method(invocation),
+                               .target = str_from_c(invocation->args[1]) };
+    if (request.method == NULL) {
+        return usage_error(invocation, "there is no method '%s'", invocation->args[0]);
+    }
+    if (!is_target(request.target)) {
+        return usage_error(invocation, "PATH starts with '/', and is encoded: not '%s'",
+                           invocation->args[1]);
+    }
+    if (!read_fields(invocation, &request)) {
+        return EXIT_USAGE;
+    }
+    int code = read_body(invocation, &request);
+    return code == EXIT_OK ? ask(invocation, &request) : code;
+}
+
+static const Option options[] = {
+    { .name = "data",
+      .letter = 'd',
+      .argument = "JSON",
+      .help = "the body; - is standard input" },
+    { .name = "file",
+      .letter = 'f',
+      .argument = "FILE",
+      .word = WORD_FILE,
+      .help = "the body from a file; - is standard input" },
+    { .name = "header",
+      .letter = 'H',
+      .argument = "'NAME: VALUE'",
+      .repeats = true,
+      .help = "one more field of the request, as 'If-Match: \"7\"'" },
+    { .name = "include", .letter = 'i', .help = "print status and fields of the answer too" },
+    OUTPUT_OPTION("raw|json|yaml", "raw", "how to print; raw: as it comes"),
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden api GET /v1/nodes -o yaml", "what a server tells of the nodes" },
+    { "eden api GET /v1/health -i", "with status and fields" },
+    { "eden api PUT '/v1/store?key=%2Ftest%2Fa' -d '{\"value\": \"b\"}'", "change something" },
+    { 0 },
+};
+
+const Command command_api = {
+    .name = "api",
+    .group = GROUP_CLUSTER,
+    .args = "METHOD PATH",
+    .args_min = 2,
+    .args_max = 2,
+    .help = "Make any request of the API.",
+    .text =
+        "The request goes where other commands ask ('eden context'), with the same credentials. The\n"
+        "body is JSON unless -H 'Content-Type: ...' says otherwise. The answer is printed as it\n"
+        "comes, a stream for as long as it lasts; -o json and -o yaml print it as one value. What the\n"
+        "server refuses is printed too, and is told by the exit code: 4 not allowed, 5 it does not\n"
+        "fit to what is there, 3 not able at present, 124 too late, else 1.",
+    .options = options,
+    .examples = examples,
+    .run = api_run,
+};

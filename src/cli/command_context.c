@@ -1,0 +1,291 @@
+/* eden context: the clusters that this user works with. */
+#include <stdlib.h>
+
+#include "base/utc.h"
+#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "cluster/access_token.h"
+#include "pki/certificate.h"
+
+static int fail(Invocation *invocation, const Error *err)
+{
+    return daemon_command_fail(invocation, "E0815", err);
+}
+
+static int unknown(const Invocation *invocation, const Contexts *contexts, Str name)
+{
+    return usage_error_near(invocation, contexts_near(contexts, name),
+                            "there is no context '%" STR_FMT "'", STR_ARG(name));
+}
+
+/* --- What it is ------------------------------------------------------------------------------ */
+
+/* The one that a command without options asks. */
+static Str used_name(const Contexts *contexts)
+{
+    const char *set = getenv("EDEN_CONTEXT");
+    return set != NULL && set[0] != '\0' ? str_from_c(set)
+           : contexts->current.len > 0   ? contexts->current
+                                         : STR(CONTEXT_LOCAL);
+}
+
+/* What proves who asks, without the secret. */
+static Str credential_text(Arena *arena, const Context *context)
+{
+    AUTO_CLEAR(AccessToken) token = { 0 };
+    Error err;
+    if (context->certificate.len > 0) {
+        return STR("certificate");
+    }
+    if (context->token_file.len > 0) {
+        return arena_format(arena, "token in %" STR_FMT, STR_ARG(context->token_file));
+    }
+    return access_token_parse(context->token, &token, &err)
+               ? arena_format(arena, "token %s", token.id)
+               : STR("none");
+}
+
+static Value text_or_null(Str text)
+{
+    return text.len > 0 ? value_string(text) : value_null();
+}
+
+static Value as_value(Arena *arena, const Context *context, bool is_used)
+{
+    Map *map = map_new(arena, 8);
+    List *servers = list_new(arena, context->server_count);
+    for (uint32_t i = 0; i < context->server_count; i++) {
+        list_push(arena, servers, value_string(context->servers[i]));
+    }
+    map_set_str(arena, map, STR("name"), value_string(context->name));
+    map_set_str(arena, map, STR("current"), value_bool(is_used));
+    map_set_str(arena, map, STR("servers"), value_list(servers));
+    map_set_str(arena, map, STR("credential"), value_string(credential_text(arena, context)));
+    map_set_str(arena, map, STR("expires"), text_or_null(context->expires));
+    return value_map(map);
+}
+
+/* That of this machine, as a row among the others. */
+static Context local_context(void)
+{
+    return (Context){ .name = STR(CONTEXT_LOCAL) };
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static void add_row(Table *table, const Context *context, Str used)
+{
+    bool is_local = context->server_count == 0;
+    table_add(table, str_eq(context->name, used) ? STR("*") : STR_EMPTY);
+    table_add(table, context->name);
+    table_add(table, is_local ? STR("the socket of this machine") : context->servers[0]);
+    table_add(table, is_local ? STR("-") : credential_text(table->arena, context));
+    table_add(table, context->expires.len > 0 ? context->expires : STR("-"));
+}
+
+static int run_list(Invocation *invocation)
+{
+    static const char *const headings[] = {
+        "", "CONTEXT", "SERVER", "CREDENTIAL", "EXPIRES", NULL
+    };
+    Arena *arena = invocation->arena;
+    Str directory = contexts_directory(arena);
+    Contexts contexts;
+    Error err;
+    if (!contexts_load(arena, directory, &contexts, &err)) {
+        return fail(invocation, &err);
+    }
+    Str used = used_name(&contexts);
+    List *list = list_new(arena, contexts.count + 1);
+    Table table;
+    table_init(&table, arena, headings);
+    for (uint32_t i = 0; i <= contexts.count; i++) {
+        Context context = i < contexts.count ? contexts.items[i] : local_context();
+        add_row(&table, &context, used);
+        list_push(arena, list, as_value(arena, &context, str_eq(context.name, used)));
+        if (invocation_prints(invocation, "name")) {
+            stream_put_format(invocation->out, "%" STR_FMT "\n", STR_ARG(context.name));
+        }
+    }
+    if (invocation_prints(invocation, "table")) {
+        table_print(&table, invocation->out);
+    } else if (output_wants_value(invocation)) {
+        Map *map = map_new(arena, 3);
+        map_set_str(arena, map, STR("format"), value_string(STR("eden.contexts-list/1")));
+        map_set_str(arena, map, STR("file"),
+                    directory.len > 0
+                        ? value_string(arena_format(arena, "%" STR_FMT "/" CONTEXTS_FILE,
+                                                    STR_ARG(directory)))
+                        : value_null());
+        map_set_str(arena, map, STR("contexts"), value_list(list));
+        return output_answer(invocation, value_map(map));
+    }
+    return EXIT_OK;
+}
+
+/* --- show ------------------------------------------------------------------------------------ */
+
+static void show_ca(Arena *arena, Str directory, const Context *context, Str *pin, Str *until)
+{
+    ContextMaterial has;
+    Certificate *items;
+    uint32_t count;
+    Error err;
+    char text[PIN_TEXT + 1];
+    *pin = *until = STR_EMPTY;
+    if (context_material(arena, directory, context, &has, &err) &&
+        certificates_from_pem(arena, has.ca, &items, &count, &err)) {
+        pin_text(&items[0].pin, text);
+        *pin = arena_copy(arena, str_from_c(text));
+        *until = utc_text(arena, items[0].not_after_ms);
+    } else {
+        *pin = arena_format(arena, "%s", err.text);
+    }
+}
+
+static void put_line(const Invocation *invocation, const char *name, Str value)
+{
+    if (value.len > 0) {
+        stream_put_format(invocation->out, "%-12s%" STR_FMT "\n", name, STR_ARG(value));
+    }
+}
+
+static int run_show(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    Str directory = contexts_directory(arena), pin = STR_EMPTY, until = STR_EMPTY;
+    Contexts contexts;
+    Error err;
+    if (!contexts_load(arena, directory, &contexts, &err)) {
+        return fail(invocation, &err);
+    }
+    Str used = used_name(&contexts);
+    Str name = invocation->arg_count > 1 ? str_from_c(invocation->args[1]) : used;
+    const Context *found = contexts_find(&contexts, name);
+    if (found == NULL && !str_eq_c(name, CONTEXT_LOCAL)) {
+        return unknown(invocation, &contexts, name);
+    }
+    Context context = found != NULL ? *found : local_context();
+    if (found != NULL) {
+        show_ca(arena, directory, &context, &pin, &until);
+    }
+    if (output_wants_value(invocation)) {
+        Value value = as_value(arena, &context, str_eq(name, used));
+        map_set_str(arena, value.map, STR("ca_pin"), text_or_null(pin));
+        map_set_str(arena, value.map, STR("ca_expires"), text_or_null(until));
+        return output_answer(invocation, value);
+    }
+    put_line(invocation, "context", context.name);
+    put_line(invocation, "current", str_eq(name, used) ? STR("yes") : STR("no"));
+    for (uint32_t i = 0; i < context.server_count; i++) {
+        put_line(invocation, i == 0 ? "server" : "", context.servers[i]);
+    }
+    if (found == NULL) {
+        put_line(invocation, "server", STR("the socket of this machine"));
+        return EXIT_OK;
+    }
+    put_line(invocation, "ca", pin);
+    put_line(invocation, "ca until", until);
+    put_line(invocation, "credential", credential_text(arena, &context));
+    put_line(invocation, "until", context.expires);
+    return EXIT_OK;
+}
+
+/* --- use, remove ----------------------------------------------------------------------------- */
+
+static int change(Invocation *invocation, bool removes)
+{
+    Arena *arena = invocation->arena;
+    Str directory = contexts_directory(arena), name = str_from_c(invocation->args[1]);
+    Contexts contexts;
+    Error err;
+    if (!contexts_load(arena, directory, &contexts, &err)) {
+        return fail(invocation, &err);
+    }
+    bool is_local = str_eq_c(name, CONTEXT_LOCAL);
+    if (contexts_find(&contexts, name) == NULL && (!is_local || removes)) {
+        return is_local ? usage_error(invocation,
+                                      "'" CONTEXT_LOCAL "' is always there, and cannot be removed")
+                        : unknown(invocation, &contexts, name);
+    }
+    if (removes) {
+        contexts_remove(&contexts, name);
+    } else {
+        contexts.current = name;
+    }
+    if (!contexts_save(arena, directory, &contexts, &err)) {
+        return fail(invocation, &err);
+    }
+    if (output_wants_value(invocation)) {
+        Map *map = map_new(arena, 3);
+        map_set_str(arena, map, STR("format"), value_string(STR("eden.done/1")));
+        map_set_str(arena, map, STR("context"), value_string(name));
+        map_set_str(arena, map, STR("current"), text_or_null(contexts.current));
+        return output_answer(invocation, value_map(map));
+    }
+    stream_put_format(invocation->out, "context '%" STR_FMT "' is %s\n", STR_ARG(name),
+                      removes ? "forgotten" : "the current one");
+    return EXIT_OK;
+}
+
+static int run_use(Invocation *invocation)
+{
+    return change(invocation, false);
+}
+
+static int run_remove(Invocation *invocation)
+{
+    return change(invocation, true);
+}
+
+static int context_run(Invocation *invocation)
+{
+    static const Verb verbs[] = {
+        { "list", "", 0, 0, run_list },
+        { "use", "CONTEXT", 1, 1, run_use },
+        { "show", "[CONTEXT]", 0, 1, run_show },
+        { "remove", "CONTEXT", 1, 1, run_remove },
+        { 0 },
+    };
+    return invocation->arg_count == 0 ? run_list(invocation) : verbs_run(invocation, verbs);
+}
+
+static const Option options[] = {
+    OUTPUT_OPTION("table|json|yaml|name", "table", "how to print"),
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden context", "which there are, and which one commands ask" },
+    { "eden context use prod", "from now on, until another one is used" },
+    { "eden nodes list --context prod", "this once" },
+    { "eden context use local", "the server on this machine again" },
+    { "eden context remove prod", "forget it, with its token" },
+    { 0 },
+};
+
+const Command command_context = {
+    .name = "context",
+    .alias = "contexts",
+    .group = GROUP_CLUSTER,
+    .args = "[list|use|show|remove] [CONTEXT]",
+    .args_max = 2,
+    .word = WORD_CONTEXT,
+    .choices = "list|use|show|remove",
+    .help = "List and choose the clusters that commands ask.",
+    .text =
+        "A context is a cluster that you have logged in to: its servers, its CA, your token. "
+        "'list',\n"
+        "which is also what happens without a word, marks the one that commands ask; 'use' makes\n"
+        "another one the current one, 'show' tells more of one, 'remove' forgets it. '--context' "
+        "and\n"
+        "EDEN_CONTEXT choose one for a command. 'local' is the server on this machine, by its "
+        "socket,\n"
+        "and is always there. Secrets are not shown.",
+    .options = options,
+    .examples = examples,
+    .run = context_run,
+};

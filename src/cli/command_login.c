@@ -1,0 +1,338 @@
+/* eden login: from now on commands ask that server, as whoever the token is for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
+#include "cli/output.h"
+#include "cli/server_ca.h"
+#include "cluster/access_token.h"
+#include "model/duration.h"
+#include "pki/certificate.h"
+#include "sys/file.h"
+#include "sys/terminal.h"
+
+enum {
+    TOKEN_INPUT_MAX = 4096, /* bytes of a file or standard input */
+    ANSWER_MAX = 16,        /* to a question with yes or no */
+};
+
+typedef struct Login {
+    Invocation *invocation;
+    Arena *arena;
+    Str directory;
+    Contexts contexts;
+    Context context; /* the one that is to be */
+    bool is_named;   /* somebody has said how it is called */
+    Address server;
+    int64_t timeout_ms;
+    Str cluster;   /* as the server says */
+    Value session; /* who the server takes us for; null: it does not tell */
+} Login;
+
+/* --- Which one ------------------------------------------------------------------------------- */
+
+/* `eden login` alone is for the context that is used anyway. */
+static Str wanted_name(const Login *login)
+{
+    const char *given = invocation_text(login->invocation, "name"), *set = getenv("EDEN_CONTEXT");
+    if (given != NULL || login->invocation->arg_count > 0) {
+        return str_from_c(given == NULL ? "" : given);
+    }
+    return set != NULL && set[0] != '\0' ? str_from_c(set) : login->contexts.current;
+}
+
+static bool find_context(Login *login, Error *err)
+{
+    Str name = wanted_name(login);
+    const Context *old = contexts_find(&login->contexts, name);
+    login->is_named = name.len > 0;
+    login->context = old != NULL ? *old : (Context){ .name = name };
+    if (name.len > 0 && !context_name_check(name, err)) {
+        return false;
+    }
+    if (login->invocation->arg_count > 0) {
+        Str text = str_from_c(login->invocation->args[0]);
+        if (!context_server_parse(text, &login->server, err)) {
+            return error_wrap(err, "SERVER");
+        }
+        Str server = context_server_text(login->arena, &login->server);
+        bool is_known = false;
+        for (uint32_t i = 0; i < login->context.server_count; i++) {
+            is_known = is_known || str_eq(login->context.servers[i], server);
+        }
+        if (!is_known) {
+            login->context = (Context){ .name = name, .servers = { server }, .server_count = 1 };
+        }
+        return true;
+    }
+    if (old == NULL) {
+        return error_set(err, ERROR_INVALID,
+                         "needs SERVER, as https://eden1:1338: there is no context to renew");
+    }
+    return context_server_parse(old->servers[0], &login->server, err);
+}
+
+/* --- By which CA ----------------------------------------------------------------------------- */
+
+/* Without a pin somebody has to compare it; a program cannot. */
+static bool confirm(Login *login, const ServerCa *shown, Error *err)
+{
+    char answer[ANSWER_MAX];
+    Str server = login->context.servers[0];
+    Str question = arena_format(
+        login->arena,
+        "%" STR_FMT " says that it is a server of cluster '%" STR_FMT "', whose CA has the pin\n"
+        "  %s\n"
+        "'eden pki rotate --status' on the server shows the right one. Is it the same? [y/N] ",
+        STR_ARG(server), STR_ARG(shown->cluster), shown->pin);
+    if (!terminal_ask(arena_copy_c(login->arena, question), false, answer, sizeof answer, err)) {
+        return false;
+    }
+    return strcmp(answer, "y") == 0 || strcmp(answer, "yes") == 0 ||
+           error_set(err, ERROR_DENIED, "the pin was not confirmed");
+}
+
+static bool fetch_ca(Login *login, Str pin, Error *err)
+{
+    ServerCa shown;
+    if (pin.len == 0 && !terminal_is_there()) {
+        return error_set(err, ERROR_INVALID,
+                         "needs --ca-pin or --ca, to know the right server by; 'eden pki rotate "
+                         "--status' and 'eden tokens create' on the server show the pin");
+    }
+    if (!server_ca_fetch(login->arena, &login->server, pin, login->timeout_ms, &shown, err)) {
+        return error_wrap(err, "%" STR_FMT, STR_ARG(login->context.servers[0]));
+    }
+    login->context.ca = shown.pem;
+    login->cluster = shown.cluster;
+    return pin.len > 0 || confirm(login, &shown, err);
+}
+
+static bool find_ca(Login *login, Error *err)
+{
+    const char *pin = invocation_text(login->invocation, "ca-pin");
+    const char *file = invocation_text(login->invocation, "ca");
+    Certificate *items;
+    uint32_t count;
+    if (pin != NULL && file != NULL) {
+        return error_set(err, ERROR_INVALID, "--ca-pin and --ca are two of one thing");
+    }
+    if (file == NULL) {
+        return pin == NULL && login->context.ca.len > 0
+                   ? true
+                   : fetch_ca(login, str_from_c(pin == NULL ? "" : pin), err);
+    }
+    if (!file_read(login->arena, file, CONTEXT_FILE_MAX, &login->context.ca, err)) {
+        return false;
+    }
+    return certificates_from_pem(login->arena, login->context.ca, &items, &count, err) ||
+           error_wrap(err, "%s", file);
+}
+
+/* --- As whom --------------------------------------------------------------------------------- */
+
+/* Never from the command line: others can see that. */
+static bool read_token(Login *login, Error *err)
+{
+    const char *file = invocation_text(login->invocation, "token-file");
+    const char *set = getenv("EDEN_TOKEN");
+    char typed[ACCESS_TOKEN_TEXT + 80];
+    AUTO_CLEAR(AccessToken) token = { 0 };
+    Str text;
+    if (file != NULL) {
+        if (!file_read(login->arena, file, TOKEN_INPUT_MAX, &text, err)) {
+            return false;
+        }
+    } else if (set != NULL && set[0] != '\0') {
+        text = str_from_c(set);
+    } else if (!terminal_is_there()) {
+        return error_set(err, ERROR_INVALID,
+                         "needs a token: --token-file FILE, --token-file - for standard input, or "
+                         "EDEN_TOKEN");
+    } else {
+        if (!terminal_ask("Token: ", true, typed, sizeof typed, err)) {
+            return false;
+        }
+        text = arena_copy(login->arena, str_from_c(typed));
+        explicit_bzero(typed, sizeof typed);
+    }
+    text = str_trim(text);
+    if (!access_token_parse(text, &token, err)) {
+        return false;
+    }
+    login->context.token = text;
+    login->context.token_file = login->context.certificate = login->context.key = STR_EMPTY;
+    return true;
+}
+
+/* --- Whether that is so ---------------------------------------------------------------------- */
+
+static bool ask(Login *login, Str target, ClusterAnswer *answer, Error *err)
+{
+    ClusterEnd end = { .context = login->context };
+    return context_material(login->arena, login->directory, &login->context, &end.has, err) &&
+           (cluster_exchange_at(login->invocation, &end,
+                                &(ClusterRequest){ .method = "GET",
+                                                   .target = target,
+                                                   .timeout_ms = login->timeout_ms },
+                                NULL, answer, err) ||
+            error_wrap(err, "%" STR_FMT, STR_ARG(login->context.servers[0])));
+}
+
+static bool check(Login *login, Error *err)
+{
+    ClusterAnswer answer;
+    Value health;
+    if (!ask(login, STR("/v1/session"), &answer, err)) {
+        return false;
+    }
+    if (!cluster_answer_read(login->arena, &answer, &login->session, err)) {
+        return error_wrap(err, "the server does not take the token");
+    }
+    login->context.expires = arena_copy(login->arena, cluster_text(login->session, "expires"));
+    if (login->cluster.len == 0 && ask(login, STR("/v1/health"), &answer, err) &&
+        cluster_answer_read(login->arena, &answer, &health, err)) {
+        login->cluster = cluster_text(health, "cluster");
+    }
+    return true;
+}
+
+/* Called after its cluster, unless another one is called that. */
+static bool name_context(Login *login, Error *err)
+{
+    if (login->is_named) {
+        return true;
+    }
+    Error why;
+    login->context.name = arena_copy(login->arena, login->cluster);
+    if (!context_name_check(login->context.name, &why)) {
+        return error_set(err, ERROR_INVALID, "needs --name: the cluster is called '%" STR_FMT "'",
+                         STR_ARG(login->cluster));
+    }
+    const Context *old = contexts_find(&login->contexts, login->context.name);
+    return old == NULL || str_eq(str_trim(old->ca), str_trim(login->context.ca)) ||
+           str_eq(old->servers[0], login->context.servers[0]) ||
+           error_set(err, ERROR_CONFLICT,
+                     "another context is called '%" STR_FMT "' already: give --name",
+                     STR_ARG(login->context.name));
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
+
+static int print(const Login *login)
+{
+    const Invocation *invocation = login->invocation;
+    Arena *arena = login->arena;
+    const Context *context = &login->context;
+    Str who = cluster_text(login->session, "name");
+    if (!invocation_prints(invocation, "json")) {
+        stream_put_format(invocation->out, "logged in to %" STR_FMT, STR_ARG(context->servers[0]));
+        if (who.len > 0) {
+            stream_put_format(invocation->out, " as '%" STR_FMT "'", STR_ARG(who));
+        }
+        if (context->expires.len > 0) {
+            stream_put_format(invocation->out, " until %" STR_FMT, STR_ARG(context->expires));
+        }
+        stream_put_format(invocation->out, "\ncontext '%" STR_FMT "' is the current one\n",
+                          STR_ARG(context->name));
+        return EXIT_OK;
+    }
+    Map *map = map_new(arena, 6);
+    map_set_str(arena, map, STR("format"), value_string(STR("eden.login/1")));
+    map_set_str(arena, map, STR("context"), value_string(context->name));
+    map_set_str(arena, map, STR("server"), value_string(context->servers[0]));
+    map_set_str(arena, map, STR("cluster"), value_string(login->cluster));
+    map_set_str(arena, map, STR("name"), who.len > 0 ? value_string(who) : value_null());
+    map_set_str(arena, map, STR("expires"),
+                context->expires.len > 0 ? value_string(context->expires) : value_null());
+    return output_json(invocation, value_map(map));
+}
+
+static bool log_in(Login *login, Error *err)
+{
+    if (!duration_parse(str_from_c(invocation_text(login->invocation, "timeout")),
+                        &login->timeout_ms)) {
+        return error_set(err, ERROR_INVALID, "--timeout is a span of time as '5s' or '1m'");
+    }
+    if (!contexts_load(login->arena, login->directory, &login->contexts, err)) {
+        err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
+        return false;
+    }
+    if (!find_context(login, err) || !find_ca(login, err) || !read_token(login, err) ||
+        !check(login, err) || !name_context(login, err)) {
+        return false;
+    }
+    contexts_put(login->arena, &login->contexts, &login->context);
+    login->contexts.current = login->context.name;
+    return contexts_save(login->arena, login->directory, &login->contexts, err);
+}
+
+static int login_run(Invocation *invocation)
+{
+    Login login = { .invocation = invocation,
+                    .arena = invocation->arena,
+                    .directory = contexts_directory(invocation->arena),
+                    .session = value_null() };
+    Error err;
+    if (log_in(&login, &err)) {
+        return print(&login);
+    }
+    return err.kind == ERROR_INVALID ? usage_error(invocation, "%s", err.text)
+                                     : daemon_command_fail(invocation, "E0816", &err);
+}
+
+static const Option options[] = {
+    { .name = "name",
+      .argument = "CONTEXT",
+      .word = WORD_CONTEXT,
+      .help = "how to call it here; else as the cluster is called" },
+    { .name = "ca-pin",
+      .argument = "PIN",
+      .help = "sha256:... of the cluster's CA, which the server must show" },
+    { .name = "ca", .argument = "FILE", .word = WORD_FILE, .help = "the CA itself, as PEM" },
+    { .name = "token-file",
+      .argument = "FILE",
+      .word = WORD_FILE,
+      .help = "where the token is; - is standard input" },
+    { .name = "timeout",
+      .argument = "TIME",
+      .fallback = "30s",
+      .help = "how long to wait for an answer" },
+    OUTPUT_OPTION("text|json", "text", "how to print"),
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden login https://eden1:1338 --name prod --ca-pin sha256:9c1e...",
+      "asks for the token without showing it" },
+    { "pass eden/prod | eden login eden1 --ca-pin sha256:9c1e... --token-file -",
+      "with a token from another program" },
+    { "eden login", "a new token for the current context" },
+    { 0 },
+};
+
+const Command command_login = {
+    .name = "login",
+    .group = GROUP_CLUSTER,
+    .args = "[SERVER]",
+    .args_max = 1,
+    .help = "Work with a cluster from this machine.",
+    .text =
+        "SERVER is https://NAME:PORT, of which the port is 1338 unless you say so. From then on\n"
+        "commands of the cluster ask that server instead of one on this machine; 'eden context'\n"
+        "shows and changes that. Without SERVER it renews the token of the current context, or of\n"
+        "--name.\n"
+        "\n"
+        "The server is known by its CA: by the pin that 'eden init', 'eden tokens create' and "
+        "'eden\n"
+        "pki rotate --status' show, or by the file. Without either you are asked at the terminal\n"
+        "whether the pin is right; where nobody can be asked, it is refused.\n"
+        "\n"
+        "The token is read from --token-file, from EDEN_TOKEN, or at the terminal; never from the\n"
+        "command line, which others can see. It is tried before anything is kept. What is kept is\n"
+        "for you alone, in eden/contexts.json of XDG_CONFIG_HOME or ~/.config.",
+    .options = options,
+    .examples = examples,
+    .run = login_run,
+};

@@ -1,0 +1,83 @@
+#include "cli/server_ca.h"
+
+#include <stdio.h>
+
+#include "cli/cluster_client.h"
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "pki/certificate.h"
+
+enum {
+    HEALTH_MAX = 64 << 10
+};
+
+typedef struct Asking {
+    Loop *loop;
+    Arena *arena;
+    bool answered;
+    Str body;
+    Error err;
+} Asking;
+
+static void done(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Asking *asking = context;
+    asking->answered = answer != NULL;
+    if (answer != NULL) {
+        asking->body = arena_copy(asking->arena, answer->body);
+    } else {
+        asking->err = *err;
+    }
+    loop_stop(asking->loop);
+}
+
+/* What vouched for the answer. Its pin is told from it, whatever was asked for. */
+static bool take_ca(Arena *arena, const TlsContext *tls, const Asking *asking, ServerCa *out,
+                    Error *err)
+{
+    Certificate *items;
+    uint32_t count;
+    Value health;
+    Error ignored;
+    char pin[PIN_TEXT + 1];
+    out->pem = arena_copy(arena, tls_context_ca(tls));
+    if (!certificates_from_pem(arena, out->pem, &items, &count, err)) {
+        return error_wrap(err, "the CA that the server shows");
+    }
+    pin_text(&items[0].pin, pin);
+    snprintf(out->pin, sizeof out->pin, "%s", pin);
+    out->cluster = json_parse_text(arena, asking->body, NULL, &health, &ignored)
+                       ? cluster_text(health, "cluster")
+                       : STR_EMPTY;
+    return true;
+}
+
+bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeout_ms,
+                     ServerCa *out, Error *err)
+{
+    AUTO(Loop) *loop = loop_new();
+    AUTO(TlsContext) *tls = NULL;
+    Asking asking = { .loop = loop, .arena = arena };
+    *out = (ServerCa){ 0 };
+    if (!tls_context_new(loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
+                         &(TlsMaterial){ .ca_pin = pin, .ca_shown = pin.len == 0 }, &tls, err)) {
+        return false;
+    }
+    HttpCall *call = http_call_new(&(HttpCallOptions){ .loop = loop,
+                                                       .address = *server,
+                                                       .tls = tls,
+                                                       .tls_host = server->host,
+                                                       .method = "GET",
+                                                       .target = "/v1/health",
+                                                       .answer_max = HEALTH_MAX,
+                                                       .timeout_ms = timeout_ms,
+                                                       .done = done,
+                                                       .context = &asking });
+    loop_run(loop);
+    http_call_free(call);
+    if (!asking.answered) {
+        *err = asking.err;
+        return false;
+    }
+    return take_ca(arena, tls, &asking, out, err);
+}

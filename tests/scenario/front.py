@@ -1,0 +1,101 @@
+"""A server as machines elsewhere see it: HTTPS with the certificate of a cluster's server, for who has
+the token. What it lets through is answered by the server itself."""
+
+import json
+import socket
+import ssl
+import threading
+
+TOKEN = "eden_4l2ygazs_" + "k" * 32
+
+
+class Front:
+    """It ends with close(). What was asked for is in `requests`."""
+
+    def __init__(self, cluster, shows=None):
+        """`shows`: the cluster whose certificate it has, when that is another."""
+        self.cluster = cluster
+        self.token = TOKEN
+        self.requests = []
+        self.session = {"format": "eden.session/1", "name": "ann", "expires": "2030-01-01T00:00:00Z"}
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        state = (shows or cluster).state
+        chain = cluster.folder / f"front-{id(self)}.pem"
+        chain.write_text((state / "server/serving.pem").read_text() +
+                         (state / "agent/ca.pem").read_text())
+        context.load_cert_chain(chain)
+        context.set_alpn_protocols(["http/1.1"])
+        self.tls = context
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.url = f"https://127.0.0.1:{self.port}"
+        self.thread = threading.Thread(target=self._accept, daemon=True)
+        self.thread.start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        try:
+            with self.tls.wrap_socket(client, server_side=True) as peer:
+                self._answer(peer)
+        except OSError:
+            client.close()
+
+    def _answer(self, peer):
+        seen = b""
+        while b"\r\n\r\n" not in seen:
+            piece = peer.recv(65536)
+            if not piece:
+                return
+            seen += piece
+        lines = seen.split(b"\r\n\r\n")[0].decode().split("\r\n")
+        method, target, _ = lines[0].split(" ")
+        fields = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
+        self.requests.append((method, target, fields))
+        if target == "/v1/health":
+            pass
+        elif fields.get("authorization") != f"Bearer {self.token}":
+            self._say(peer, 401, {"code": "unauthorized", "detail": "the token has expired"})
+            return
+        elif target == "/v1/session":
+            self._say(peer, 200, self.session)
+            return
+        self._pass_on(peer, seen)
+
+    @staticmethod
+    def _say(peer, status, value):
+        body = json.dumps(value).encode()
+        peer.sendall(b"HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+                     % (status, len(body), body))
+        peer.shutdown(socket.SHUT_RDWR)
+
+    def _pass_on(self, peer, seen):
+        with socket.socket(socket.AF_UNIX) as server:
+            try:
+                server.connect(str(self.cluster.run / "server/api.sock"))
+            except OSError:
+                return
+            head, _, body = seen.partition(b"\r\n\r\n")
+            length = next((int(line.split(b":")[1]) for line in head.lower().split(b"\r\n")
+                           if line.startswith(b"content-length")), 0)
+            # On the socket nobody is asked for a token, nor under which name it is reached.
+            kept = [line for line in head.split(b"\r\n")
+                    if not line.lower().startswith((b"authorization", b"host"))]
+            while len(body) < length:
+                body += peer.recv(65536)
+            server.sendall(b"\r\n".join([kept[0], b"Host: localhost", *kept[1:]]) + b"\r\n\r\n" + body)
+            while piece := server.recv(65536):
+                peer.sendall(piece)
+
+    def close(self):
+        """Twice is once."""
+        if self.thread.is_alive():
+            self.listener.shutdown(socket.SHUT_RDWR)
+            self.thread.join()
+            self.listener.close()

@@ -1,0 +1,397 @@
+"""A cluster from another machine: contexts, logging in, every command over HTTPS."""
+
+import json
+import os
+import pty
+import re
+import select
+import stat
+import subprocess
+
+import daemons
+import pytest
+from cluster_world import fill
+from front import TOKEN, Front
+from test_cli_examples import examples, is_far
+
+
+@pytest.fixture
+def front(cluster):
+    cluster.start()
+    front = Front(cluster)
+    yield front
+    front.close()
+
+
+@pytest.fixture
+def home(eden, front, tmp_path):
+    """`eden` of a user elsewhere, with settings of their own and no server."""
+
+    def run(*args, env=None, **more):
+        return eden(*args, env={"HOME": str(tmp_path / "home"), **(env or {})}, **more)
+
+    run.file = tmp_path / "home/.config/eden/contexts.json"
+    run.pin = front.cluster.founded["ca_pin"]
+    return run
+
+
+@pytest.fixture
+def logged_in(home, front):
+    done = home("login", front.url, "--name", "prod", "--ca-pin", home.pin, "--token-file", "-",
+                input=TOKEN + "\n")
+    assert done.returncode == 0, done.stderr
+    return home
+
+
+def told(home, *args, **more):
+    done = home(*args, "-o", "json", **more)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return json.loads(done.stdout)
+
+
+# --- the examples ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("command", filter(lambda each: is_far(each.values[0]), examples()))
+def test_the_example_works_from_elsewhere(logged_in, front, eden_path, tmp_path, command):
+    fill(front.cluster)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/eden").symlink_to(eden_path)
+    (tmp_path / "bin/pass").write_text(f"#!/bin/sh\necho {TOKEN}\n")
+    (tmp_path / "bin/pass").chmod(0o755)
+    logged_in("complete", "node", "--refresh")
+    line = (command.replace("https://eden1:1338", front.url).replace("eden1", front.url)
+            .replace("sha256:9c1e...", logged_in.pin))
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line], cwd=tmp_path, capture_output=True, text=True,
+        stdin=subprocess.DEVNULL, timeout=daemons.LIMIT,
+        env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "HOME": str(logged_in.file.parents[2]),
+             "LC_ALL": "C.UTF-8", "EDEN_TOKEN": TOKEN})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout != ""
+
+
+# --- login ----------------------------------------------------------------------------------------
+
+def test_logging_in_keeps_a_context_for_its_owner_alone(home, front):
+    done = home("login", front.url, "--name", "prod", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (f"logged in to {front.url} as 'ann' until 2030-01-01T00:00:00Z\n"
+                           "context 'prod' is the current one\n")
+    assert stat.S_IMODE(home.file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.file.parent.stat().st_mode) == 0o700
+    kept = json.loads(home.file.read_text())
+    assert kept["format"] == "eden.contexts/1"
+    assert kept["current"] == "prod"
+    assert kept["contexts"]["prod"]["server"] == front.url
+    assert kept["contexts"]["prod"]["token"] == TOKEN
+    assert kept["contexts"]["prod"]["ca"].startswith("-----BEGIN CERTIFICATE-----")
+    assert os.listdir(home.file.parent) == ["contexts.json"]
+
+
+def test_settings_are_where_xdg_says(home, front, tmp_path):
+    done = home("login", front.url, "--ca-pin", home.pin,
+                env={"EDEN_TOKEN": TOKEN, "XDG_CONFIG_HOME": str(tmp_path / "elsewhere")})
+    assert done.returncode == 0, done.stderr
+    kept = json.loads((tmp_path / "elsewhere/eden/contexts.json").read_text())
+    assert list(kept["contexts"]) == ["blue"]  # as the cluster is called
+    assert not home.file.exists()
+
+
+def test_a_wrong_pin_sends_no_token(home, front):
+    pin = "sha256:" + "0" * 64
+    done = home("login", front.url, "--ca-pin", pin, env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 4
+    assert front.url in done.stderr
+    assert front.requests == []
+    assert not home.file.exists()
+
+
+def test_a_wrong_token_is_not_kept(home, front):
+    done = home("login", front.url, "--ca-pin", home.pin,
+                env={"EDEN_TOKEN": "eden_4l2ygazs_" + "m" * 32})
+    assert done.returncode == 4
+    assert "the server does not take the token: the token has expired" in done.stderr
+    assert not home.file.exists()
+
+
+def test_what_is_no_token_is_not_sent(home, front):
+    done = home("login", front.url, "--ca-pin", home.pin, env={"EDEN_TOKEN": "hunter2"})
+    assert done.returncode == 64
+    assert "hunter2" not in done.stderr
+    assert not any("authorization" in fields for _, _, fields in front.requests)
+
+
+def test_the_ca_may_come_as_a_file(home, front, tmp_path):
+    ca = (front.cluster.state / "agent/ca.pem").read_text()
+    (tmp_path / "ca.pem").write_text(ca)
+    done = home("login", front.url, "--ca", tmp_path / "ca.pem", env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 0, done.stderr
+    assert told(home, "nodes", "list")["items"]
+
+
+def test_without_a_pin_and_nobody_to_ask_it_is_refused(home, front):
+    done = home("login", front.url, env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 64
+    assert "--ca-pin" in done.stderr
+    assert front.requests == []
+
+
+def test_plain_http_is_refused(home, front):
+    done = home("login", front.url.replace("https", "http"), "--ca-pin", home.pin)
+    assert done.returncode == 64
+    assert "https" in done.stderr
+
+
+def test_a_token_in_the_command_line_is_no_option(home, front):
+    done = home("login", front.url, "--ca-pin", home.pin, "--token", TOKEN)
+    assert done.returncode == 64
+    assert "--token-file" in done.stderr
+
+
+def test_nobody_there_is_exit_code_3(home, front):
+    port = front.port
+    front.close()
+    done = home("login", f"127.0.0.1:{port}", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 3
+    assert f"https://127.0.0.1:{port}" in done.stderr
+
+
+class Typist:
+    """`eden` at a terminal."""
+
+    def __init__(self, argv, env):
+        self.pid, self.descriptor = pty.fork()
+        if self.pid == 0:
+            os.execvpe(argv[0], argv, env)
+        self.seen = ""
+
+    def wait_for(self, text):
+        while text not in self.seen:
+            assert select.select([self.descriptor], [], [], daemons.LIMIT)[0], self.seen
+            try:
+                self.seen += os.read(self.descriptor, 4096).decode()
+            except OSError:
+                raise AssertionError(f"it ended: {self.seen}") from None
+
+    def type(self, text):
+        os.write(self.descriptor, text.encode())
+
+    def end(self):
+        try:
+            while select.select([self.descriptor], [], [], daemons.LIMIT)[0]:
+                self.seen += os.read(self.descriptor, 4096).decode()
+            raise AssertionError(f"it does not end: {self.seen}")
+        except OSError:
+            pass
+        os.close(self.descriptor)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.fixture
+def typist(eden_path, home, front):
+    return Typist([eden_path, "login", front.url, "--name", "prod"],
+                  {**daemons.environment(), "HOME": str(home.file.parents[2])})
+
+
+def test_at_a_terminal_the_pin_is_shown_and_the_token_is_not(typist, home):
+    typist.wait_for("[y/N] ")
+    assert home.pin in typist.seen
+    typist.type("y\n")
+    typist.wait_for("Token: ")
+    typist.type(TOKEN[:-1] + "x\x7f" + TOKEN[-1] + "\n")
+    assert typist.end() == 0, typist.seen
+    assert TOKEN not in typist.seen
+    assert json.loads(home.file.read_text())["contexts"]["prod"]["token"] == TOKEN
+
+
+def test_who_does_not_confirm_the_pin_is_not_logged_in(typist, home, front):
+    typist.wait_for("[y/N] ")
+    typist.type("\n")
+    assert typist.end() == 4
+    assert not home.file.exists()
+    assert all(target == "/v1/health" for _, target, _ in front.requests)
+
+
+def test_an_interrupt_at_the_token_leaves_the_terminal_as_it_was(typist, home):
+    typist.wait_for("[y/N] ")
+    typist.type("y\n")
+    typist.wait_for("Token: ")
+    typist.type("abc\x03")
+    assert typist.end() != 0
+    assert not home.file.exists()
+
+
+def test_login_alone_renews_the_token(logged_in, front):
+    front.token = "eden_4l2ygazs_" + "z" * 32
+    done = logged_in("nodes", "list")
+    assert done.returncode == 4
+    assert "'eden login'" in done.stderr and "prod" in done.stderr
+    done = logged_in("login", env={"EDEN_TOKEN": front.token})
+    assert done.returncode == 0, done.stderr
+    assert told(logged_in, "nodes", "list")["items"]
+
+
+def test_logging_out_forgets_the_token_alone(logged_in, front):
+    done = logged_in("logout")
+    assert done.returncode == 0
+    assert "eden tokens revoke 4l2ygazs" in done.stderr
+    assert TOKEN not in logged_in.file.read_text()
+    assert logged_in("nodes", "list").returncode == 4
+    assert logged_in("login", env={"EDEN_TOKEN": TOKEN}).returncode == 0
+    assert logged_in("nodes", "list").returncode == 0
+
+
+# --- context --------------------------------------------------------------------------------------
+
+def test_contexts_are_listed_shown_used_and_removed(logged_in, front):
+    listed = told(logged_in, "context")
+    assert [(c["name"], c["current"], c["credential"]) for c in listed["contexts"]] == [
+        ("prod", True, "token 4l2ygazs"), ("local", False, "none")]
+    assert logged_in("contexts", "list", "-o", "name").stdout == "prod\nlocal\n"
+    shown = told(logged_in, "context", "show")
+    assert (shown["servers"], shown["ca_pin"]) == ([front.url], logged_in.pin)
+    assert TOKEN not in logged_in("context", "show", "prod").stdout
+    assert logged_in("context", "use", "local").returncode == 0
+    assert told(logged_in, "context", "show")["name"] == "local"
+    assert logged_in("nodes", "list").returncode == 3  # no server on this machine
+    assert logged_in("nodes", "list", "--context", "prod").returncode == 0
+    assert logged_in("nodes", "list", env={"EDEN_CONTEXT": "prod"}).returncode == 0
+    assert logged_in("context", "use", "prd").returncode == 64
+    assert "did you mean 'prod'" in logged_in("context", "use", "prd").stderr
+    assert logged_in("context", "remove", "prod").returncode == 0
+    assert told(logged_in, "context")["contexts"][0]["name"] == "local"
+    assert logged_in("context", "remove", "local").returncode == 64
+
+
+def test_a_context_that_is_not_there_is_a_wrong_command_line(logged_in):
+    done = logged_in("nodes", "list", "--context", "prd")
+    assert done.returncode == 64
+    assert "did you mean 'prod'" in done.stderr
+    done = logged_in("nodes", "list", env={"EDEN_CONTEXT": "other"})
+    assert done.returncode == 64
+    assert "EDEN_CONTEXT" in done.stderr
+
+
+def test_two_servers_named_is_a_wrong_command_line(logged_in, front):
+    done = logged_in("nodes", "list", "--context", "prod", "--run-dir", front.cluster.run)
+    assert done.returncode == 64
+
+
+def test_a_run_directory_means_the_socket_in_it(logged_in, front):
+    front.requests.clear()
+    done = logged_in("nodes", "list", "--run-dir", front.cluster.run)
+    assert done.returncode == 0, done.stderr
+    assert front.requests == []
+
+
+def test_contexts_that_others_may_read_are_refused(logged_in):
+    logged_in.file.chmod(0o644)
+    done = logged_in("nodes", "list")
+    assert done.returncode == 4
+    assert "chmod 600" in done.stderr
+    assert logged_in("context", "list").returncode == 4
+
+
+@pytest.mark.parametrize("text, says", [
+    ("{", "line 1"),
+    ('{"format":"eden.contexts/2","contexts":{}}', "eden.contexts/1"),
+    ('{"format":"eden.contexts/1","contexts":{"a":{"server":"https://x","tokne":"y"}}}',
+     "did you mean 'token'"),
+    ('{"format":"eden.contexts/1","contexts":{"a":{"server":"http://x"}}}', "https"),
+    ('{"format":"eden.contexts/1","contexts":{"a":{}}}', "server: is missing"),
+    ('{"format":"eden.contexts/1","current":"b","contexts":{}}', "current"),
+])
+def test_contexts_that_make_no_sense_are_told(home, text, says):
+    home.file.parent.mkdir(parents=True)
+    home.file.write_text(text)
+    home.file.chmod(0o600)
+    done = home("nodes", "list")
+    assert done.returncode == 1
+    assert "contexts.json" in done.stderr and says in done.stderr
+    assert "E0815" in done.stderr
+
+
+# --- every command --------------------------------------------------------------------------------
+
+def test_commands_ask_the_server_elsewhere(logged_in, front):
+    fill(front.cluster)
+    assert "web2" in logged_in("nodes", "list", "-o", "name").stdout
+    assert logged_in("nodes", "label", "web1", "role=web", "--reason", "new rack").returncode == 0
+    method, _, fields = front.requests[-1]
+    assert (method, fields["eden-reason"]) == ("PATCH", "new rack")
+    assert fields["host"] == f"127.0.0.1:{front.port}"
+    assert logged_in("facts", "--node", "web1", "os").returncode == 0
+    assert logged_in("put", "/test/a", "b").returncode == 0
+    assert logged_in("get", "/test/a").stdout == "b\n"
+    assert logged_in("pki", "list").returncode == 0
+    assert logged_in("tokens", "list").returncode == 0
+
+
+def test_a_reason_is_one_line(logged_in):
+    done = logged_in("put", "/test/a", "b", "--reason", "two\nlines")
+    assert done.returncode == 64
+    assert "--reason" in done.stderr
+
+
+def test_a_watch_goes_over_https(logged_in, front, eden_path):
+    watching = subprocess.Popen(
+        [eden_path, "watch", "/test/", "--prefix", "--from", "1", "-o", "json"],
+        stdout=subprocess.PIPE, text=True,
+        env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+    try:
+        front.cluster.call("put", "/test/a", "one")
+        assert json.loads(watching.stdout.readline())["value"] == "one"
+        front.cluster.call("put", "/test/a", "two")
+        assert json.loads(watching.stdout.readline())["value"] == "two"
+    finally:
+        watching.terminate()
+        watching.communicate()
+
+
+def test_a_backup_goes_over_https(logged_in, tmp_path):
+    done = logged_in("backup", "create", tmp_path / "blue.eden")
+    assert done.returncode == 0, done.stderr
+    assert logged_in("backup", "verify", tmp_path / "blue.eden", "--scratch", tmp_path).returncode == 0
+
+
+def test_a_server_with_another_ca_is_not_trusted(logged_in, front, tmp_path):
+    other = daemons.Cluster(front.cluster.eden_path, tmp_path, name="s9", cluster="red")
+    port = front.port
+    context = json.loads(logged_in.file.read_text())
+    fake = Front(front.cluster, shows=other)
+    try:
+        context["contexts"]["prod"]["server"] = fake.url
+        logged_in.file.write_text(json.dumps(context))
+        done = logged_in("nodes", "list")
+        assert done.returncode == 4
+        assert "E0814" in done.stderr and "prod" in done.stderr and fake.url in done.stderr
+        assert "eden login" in done.stderr
+        assert fake.requests == []
+        assert port != fake.port
+    finally:
+        fake.close()
+
+
+def test_the_next_server_is_asked_when_one_is_away(logged_in, front):
+    context = json.loads(logged_in.file.read_text())
+    context["contexts"]["prod"].update(server="https://127.0.0.1:1", servers=[front.url])
+    logged_in.file.write_text(json.dumps(context))
+    assert logged_in("put", "/test/a", "b").returncode == 0
+    context["contexts"]["prod"]["servers"] = []
+    logged_in.file.write_text(json.dumps(context))
+    done = logged_in("put", "/test/a", "b")
+    assert done.returncode == 3
+    assert "https://127.0.0.1:1 (context 'prod')" in done.stderr
+
+
+def test_a_token_may_lie_in_a_file(logged_in, front, tmp_path):
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    context = json.loads(logged_in.file.read_text())
+    del context["contexts"]["prod"]["token"]
+    context["contexts"]["prod"]["token_file"] = str(tmp_path / "token")
+    logged_in.file.write_text(json.dumps(context))
+    assert logged_in("nodes", "list").returncode == 0
+    (tmp_path / "token").unlink()
+    done = logged_in("nodes", "list")
+    assert done.returncode == 1
+    assert re.search(r"context 'prod'.*token", done.stderr)

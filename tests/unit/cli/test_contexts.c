@@ -1,0 +1,169 @@
+/* The clusters that somebody works with, as a text, as a file, and what is wrong with either. */
+#include "cli/contexts.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "scratch.h"
+
+#define HEAD "{\"format\":\"eden.contexts/1\",\"current\":null,\"contexts\":{"
+
+static void reads(Arena *arena, const char *text, Contexts *out)
+{
+    Error err;
+    bool ok = contexts_read(arena, str_from_c(text), out, &err);
+    if (!ok) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void refuses(const char *text, const char *why)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Contexts contexts;
+    Error err;
+    assert_false(contexts_read(&arena, str_from_c(text), &contexts, &err));
+    if (strstr(err.text, why) == NULL) {
+        fail_msg("'%s' says '%s', not '%s'", text, err.text, why);
+    }
+}
+
+static void a_text_is_read_and_written(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Contexts first, second;
+    reads(&arena,
+          "{\"format\":\"eden.contexts/1\",\"current\":\"b\",\"contexts\":{"
+          "\"a\":{\"server\":\"eden1\",\"servers\":[\"https://eden1:1338/\",\"[::1]:7\"],"
+          "\"ca\":\"x.pem\",\"token\":\"t\",\"expires\":\"soon\"},"
+          "\"b\":{\"server\":\"https://10.0.0.1:9\",\"certificate\":\"c\",\"key\":\"k\"}}}",
+          &first);
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    contexts_print(&first, &text);
+    reads(&arena, buf_c(&text), &second);
+    const Contexts *both[] = { &first, &second };
+    for (size_t i = 0; i < COUNT_OF(both); i++) {
+        const Context *a = contexts_find(both[i], STR("a")), *b = contexts_find(both[i], STR("b"));
+        assert_non_null(a);
+        assert_non_null(b);
+        assert_str(both[i]->current, "b");
+        assert_int_equal(a->server_count, 2); /* the first one is named twice */
+        assert_str(a->servers[0], "https://eden1:1338");
+        assert_str(a->servers[1], "https://[::1]:7");
+        assert_str(a->ca, "x.pem");
+        assert_str(a->token, "t");
+        assert_str(a->expires, "soon");
+        assert_str(b->servers[0], "https://10.0.0.1:9");
+        assert_str(b->certificate, "c");
+        assert_str(b->key, "k");
+    }
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+    refuses("", "");
+    refuses("[]", "format");
+    refuses("{\"format\":\"eden.contexts/1\"}", "contexts");
+    refuses(HEAD "\"a\":7}}", "context 'a': is no object");
+    refuses(HEAD "\"a\":{}}}", "server: is missing");
+    refuses(HEAD "\"a\":{\"server\":\"http://x\"}}}", "https");
+    refuses(HEAD "\"a\":{\"server\":\"https://x/y\"}}}", "https://NAME:PORT");
+    refuses(HEAD "\"a\":{\"server\":\"x\",\"key\":\"k\"}}}", "belong together");
+    refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":\"k\",\"token_file\":\"f\"}}}", "two of one");
+    refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":7}}}", "token: is no text");
+    refuses(HEAD "\"a\":{\"server\":\"x\",\"tokens\":\"k\"}}}", "did you mean 'token'");
+    refuses(HEAD "\"local\":{\"server\":\"x\"}}}", "this machine");
+    refuses(HEAD "\"-a\":{\"server\":\"x\"}}}", "the name of a context");
+    refuses(HEAD "\"a\":{\"servers\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\"]}}}",
+            "more than 8");
+}
+
+static void one_is_added_replaced_and_removed(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Contexts contexts = { 0 };
+    for (int i = 0; i < 9; i++) {
+        Context context = { .name = arena_format(&arena, "c%d", i) };
+        contexts_put(&arena, &contexts, &context);
+    }
+    contexts_put(&arena, &contexts, &(Context){ .name = STR("c4"), .token = STR("new") });
+    assert_int_equal(contexts.count, 9);
+    assert_str(contexts_find(&contexts, STR("c4"))->token, "new");
+    contexts.current = STR("c4");
+    contexts_remove(&contexts, STR("c3"));
+    assert_str(contexts.current, "c4");
+    contexts_remove(&contexts, STR("c4"));
+    contexts_remove(&contexts, STR("c4"));
+    assert_str(contexts.current, "");
+    assert_int_equal(contexts.count, 7);
+    assert_null(contexts_find(&contexts, STR("c4")));
+    assert_non_null(contexts_find(&contexts, STR("c8")));
+    assert_str(contexts_near(&contexts, STR("loacl")), "local");
+}
+
+static void the_file_is_for_its_owner_alone(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str folder = arena_format(&arena, "%s/settings/eden", scratch->path);
+    const char *file = arena_format(&arena, "%" STR_FMT "/contexts.json", STR_ARG(folder)).data;
+    Contexts contexts = { 0 };
+    struct stat seen;
+    Error err;
+    assert_true(contexts_load(&arena, folder, &contexts, &err)); /* not there: none */
+    assert_int_equal(contexts.count, 0);
+    Context context = { .name = STR("a"), .servers = { STR("https://x:1") }, .server_count = 1 };
+    contexts_put(&arena, &contexts, &context);
+    assert_true(contexts_save(&arena, folder, &contexts, &err));
+    assert_int_equal(stat(file, &seen), 0);
+    assert_int_equal(seen.st_mode & 0777, 0600);
+    assert_int_equal(stat(folder.data, &seen), 0);
+    assert_int_equal(seen.st_mode & 0777, 0700);
+    assert_true(contexts_load(&arena, folder, &contexts, &err));
+    assert_int_equal(contexts.count, 1);
+    assert_int_equal(chmod(file, 0640), 0);
+    assert_false(contexts_load(&arena, folder, &contexts, &err));
+    assert_int_equal(err.kind, ERROR_DENIED);
+    assert_false(contexts_save(&arena, STR_EMPTY, &contexts, &err));
+}
+
+static void what_it_names_is_read(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str folder = str_from_c(scratch->path);
+    ContextMaterial has;
+    Error err;
+    scratch_put(scratch, "token", " eden_x \n");
+    scratch_put(scratch, "ca.pem", "-----BEGIN CERTIFICATE-----\n");
+    Context context = { .name = STR("a"), .ca = STR("ca.pem"), .token_file = STR("token") };
+    assert_true(context_material(&arena, folder, &context, &has, &err));
+    assert_str(has.token, "eden_x");
+    assert_str(has.ca, "-----BEGIN CERTIFICATE-----\n");
+    scratch_put(scratch, "token", "two\nlines");
+    assert_false(context_material(&arena, folder, &context, &has, &err));
+    context.token_file = STR("gone");
+    assert_false(context_material(&arena, folder, &context, &has, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    context.token_file = STR_EMPTY;
+    context.ca = STR_EMPTY;
+    assert_false(context_material(&arena, folder, &context, &has, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_is_read_and_written),
+        cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(one_is_added_replaced_and_removed),
+        cmocka_unit_test_setup_teardown(the_file_is_for_its_owner_alone, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(what_it_names_is_read, scratch_set_up, scratch_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
