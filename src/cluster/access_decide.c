@@ -13,16 +13,17 @@
 
 static const Str every[] = { WORD("*") };
 static const Str looks[] = { WORD("get"), WORD("list"), WORD("watch") };
-static const Str makes[] = { WORD("create") };
+static const Str hands_out[] = { WORD("create"), WORD("delete"), WORD("issue"), WORD("revoke"),
+                                 WORD("renew") };
 
 /* What an operator deals with all day. */
 static const Str tended[] = { WORD("Node"), WORD("Facts"), WORD("Config") };
-static const Str handed_out[] = { WORD("Token"), WORD("JoinToken"), WORD("Certificate") };
-static const Str seen_by_operators[] = { WORD("Token"), WORD("JoinToken"), WORD("Certificate"),
-                                         WORD("Role"), WORD("Audit") };
-/* No raw keys and no audit: what others have asked for is not for everybody. */
-static const Str seen_by_viewers[] = { WORD("Node"), WORD("Facts"), WORD("Config"),
-                                       WORD("Certificate"), WORD("Role") };
+static const Str handed_out[] = { WORD("Token"), WORD("Certificate") };
+static const Str seen_by_operators[] = { WORD("Token"), WORD("Certificate"), WORD("Role"),
+                                         WORD("Audit"), WORD("Metrics") };
+/* No raw keys, no backups, no audit log: what others have asked for is not for everybody. */
+static const Str seen_by_viewers[] = { WORD("Node"),        WORD("Facts"), WORD("Config"),
+                                       WORD("Certificate"), WORD("Role"),  WORD("Metrics") };
 
 #define RULE(verb_list, kind_list)                                                     \
     {                                                                                  \
@@ -38,7 +39,7 @@ static const AccessRule admin_rules[] = { RULE(every, every) };
 static const AccessRule operator_rules[] = {
     RULE(every, tended),
     RULE(looks, seen_by_operators),
-    RULE(makes, handed_out),
+    RULE(hands_out, handed_out),
 };
 static const AccessRule viewer_rules[] = { RULE(looks, seen_by_viewers) };
 

@@ -198,13 +198,16 @@ static void built_in_roles_are_as_told(void **state)
         const char *verb, *kind;
         bool viewer, operator;
     } rows[] = {
-        { "get", "Node", true, true },       { "list", "Facts", true, true },
-        { "watch", "Config", true, true },   { "delete", "Node", false, true },
-        { "approve", "Node", false, true },  { "update", "Config", false, true },
-        { "get", "Audit", false, true },     { "create", "Role", false, false },
-        { "update", "Role", false, false },  { "get", "Key", false, false },
-        { "delete", "Token", false, false }, { "create", "Token", false, true },
-        { "get", "Backup", false, false },   { "create", "Audit", false, false },
+        { "get", "Node", true, true },           { "list", "Facts", true, true },
+        { "watch", "Config", true, true },       { "delete", "Node", false, true },
+        { "approve", "Node", false, true },      { "update", "Config", false, true },
+        { "get", "Audit", false, true },         { "create", "Role", false, false },
+        { "update", "Role", false, false },      { "get", "Key", false, false },
+        { "delete", "Token", false, true },      { "create", "Token", false, true },
+        { "get", "Backup", false, false },       { "create", "Audit", false, false },
+        { "get", "Metrics", true, true },        { "rotate", "Certificate", false, false },
+        { "issue", "Certificate", false, true }, { "get", "Token", false, true },
+        { "delete", "Role", false, false },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *verb = rows[i].verb, *kind = rows[i].kind;
