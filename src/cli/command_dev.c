@@ -25,6 +25,7 @@ typedef struct Work {
     uint32_t nodes;
     int64_t started_us;
     Str ca_pin;
+    Str token; /* for the API */
     Value card;
 } Work;
 
@@ -91,6 +92,18 @@ static Str word_behind(Str line, Str option)
         }
     }
     return STR_EMPTY;
+}
+
+static bool make_access(Work *work, Error *err)
+{
+    static const char *const words[] = { "tokens", "create",  "--role",   "admin", "--ttl",
+                                         "7d",     "--label", "eden dev", NULL };
+    Str line;
+    if (!ask(work, words, NULL, NULL, &line, err)) {
+        return false;
+    }
+    work->token = str_trim(line);
+    return true;
 }
 
 /* As the line that is to be run on machines that join. */
@@ -183,7 +196,7 @@ static bool start(Work *work, Error *err)
         return false;
     }
     dev_cluster_join(cluster, token, work->ca_pin);
-    if (!dev_cluster_wait_nodes(cluster, err)) {
+    if (!make_access(work, err) || !dev_cluster_wait_nodes(cluster, err)) {
         return false;
     }
     if (work->nodes > 1) {
@@ -193,7 +206,7 @@ static bool start(Work *work, Error *err)
         return false;
     }
     tell_stage(work, "all have told what they are");
-    return dev_cluster_tell(cluster, work->ca_pin, &work->card, err);
+    return dev_cluster_tell(cluster, work->ca_pin, work->token, &work->card, err);
 }
 
 static void tell_lost(void *context, const char *node)
@@ -230,6 +243,7 @@ static void print_ready(const Work *work)
     stream_put_format(out,
                       "\n"
                       "  open         %" STR_FMT "/\n"
+                      "  log in with  %" STR_FMT "\n"
                       "  CA           %" STR_FMT "\n"
                       "  commands     with --run-dir %s\n"
                       "  logs         %" STR_FMT "/node1/log, ...\n\n"
@@ -238,7 +252,8 @@ static void print_ready(const Work *work)
                       "  %s dev --in node1 -- %s doctor\n"
                       "  %s dev --in node%u -- %s apply SITE\n\n"
                       "Ctrl-C ends it, and nothing stays.\n",
-                      STR_ARG(cluster_text(work->card, "api")), STR_ARG(work->ca_pin), run_dir,
+                      STR_ARG(cluster_text(work->card, "api")), STR_ARG(work->token),
+                      STR_ARG(work->ca_pin), run_dir,
                       STR_ARG(cluster_text(work->card, "directory")), eden, run_dir, eden, eden,
                       eden, work->nodes, eden);
 }
@@ -247,7 +262,7 @@ static void print_ready(const Work *work)
 static const char *const *variables(const Work *work)
 {
     Arena *arena = work->invocation->arena;
-    const char **made = ARENA_ARRAY(arena, const char *, 5);
+    const char **made = ARENA_ARRAY(arena, const char *, 6);
     made[0] =
         arena_format(arena, "EDEN_DEV=%" STR_FMT, STR_ARG(cluster_text(work->card, "directory")))
             .data;
@@ -255,7 +270,8 @@ static const char *const *variables(const Work *work)
     made[2] =
         arena_format(arena, "EDEN_API=%" STR_FMT, STR_ARG(cluster_text(work->card, "api"))).data;
     made[3] = arena_format(arena, "EDEN_CA_PIN=%" STR_FMT, STR_ARG(work->ca_pin)).data;
-    made[4] = NULL;
+    made[4] = arena_format(arena, "EDEN_TOKEN=%" STR_FMT, STR_ARG(work->token)).data;
+    made[5] = NULL;
     return made;
 }
 
@@ -433,7 +449,7 @@ const Command command_dev = {
         "COMMAND, behind '--', runs once the cluster is ready, on this machine; it ends with it,\n"
         "and the exit code is the command's. It finds the cluster by $EDEN_RUN_DIR, for "
         "--run-dir,\n"
-        "$EDEN_API, $EDEN_CA_PIN and $EDEN_DEV.",
+        "$EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN, for the API from anywhere, and $EDEN_DEV.",
     .options = options,
     .examples = examples,
     .run = dev_run,

@@ -264,13 +264,14 @@ const char *dev_cluster_run_dir(const DevCluster *cluster)
     return dev_run_dir(cluster->arena, cluster->place.folder, 0);
 }
 
-bool dev_cluster_tell(DevCluster *cluster, Str ca_pin, Value *card, Error *err)
+bool dev_cluster_tell(DevCluster *cluster, Str ca_pin, Str token, Value *card, Error *err)
 {
     DevCard known = { .folder = cluster->place.folder,
                       .port = cluster->port,
                       .count = cluster->options.nodes,
                       .processes = cluster->processes,
-                      .ca_pin = ca_pin };
+                      .ca_pin = ca_pin,
+                      .token = token };
     cluster->is_ready = true;
     loop_timer_stop(&cluster->limit);
     *card = dev_describe(cluster->arena, &known);

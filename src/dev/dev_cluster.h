@@ -41,8 +41,9 @@ bool dev_cluster_is_asked_to_end(const DevCluster *cluster);
 
 /* Where the server listens for commands. */
 const char *dev_cluster_run_dir(const DevCluster *cluster);
-/* What it is (dev_describe), for others to find it by. */
-MUST_CHECK bool dev_cluster_tell(DevCluster *cluster, Str ca_pin, Value *card, Error *err);
+/* What it is (dev_describe), for others to find it by; with a token for the API. */
+MUST_CHECK bool dev_cluster_tell(DevCluster *cluster, Str ca_pin, Str token, Value *card,
+                                 Error *err);
 
 /* Until it is asked to end, which is true, or the server has ended. */
 MUST_CHECK bool dev_cluster_stay(DevCluster *cluster, Error *err);

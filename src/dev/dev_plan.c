@@ -111,6 +111,7 @@ Value dev_describe(Arena *arena, const DevCard *card)
     put_text(arena, map, "api", arena_format(arena, "https://127.0.0.1:%u", card->port).data);
     put_text(arena, map, "run_dir", dev_run_dir(arena, card->folder, 0));
     map_set_str(arena, map, STR("ca_pin"), value_string(card->ca_pin));
+    map_set_str(arena, map, STR("token"), value_string(card->token));
     map_set_str(arena, map, STR("nodes"), value_list(nodes));
     return value_map(map);
 }

@@ -34,6 +34,7 @@ typedef struct DevCard {
     uint32_t count;
     const int64_t *processes; /* one of each node */
     Str ca_pin;
+    Str token; /* for the API, with all rights */
 } DevCard;
 
 /* "eden.dev/1": what others need to know of a cluster that is ready. */

@@ -156,9 +156,10 @@ def test_five_nodes_have_told_their_facts_when_it_is_ready(start):
 
 def test_the_api_is_reached_from_this_machine(start):
     dev = start("--nodes", 1)
-    done = subprocess.run(["curl", "-sk", "-o", "/dev/null", "-w", "%{http_code}",
-                           dev.card["api"] + "/v1/nodes"], capture_output=True, text=True)
-    assert done.stdout == "401", done
+    curl = ["curl", "-sk", "-o", "/dev/null", "-w", "%{http_code}", dev.card["api"] + "/v1/nodes"]
+    assert subprocess.run(curl, capture_output=True, text=True).stdout == "401"
+    curl += ["-H", f"Authorization: Bearer {dev.card['token']}"]
+    assert subprocess.run(curl, capture_output=True, text=True).stdout == "200"
 
 
 def test_the_machine_is_untouched_while_it_runs_and_afterwards(start):

@@ -73,14 +73,15 @@ static void others_are_told_where_all_of_it_is(void **state)
                      .port = 4711,
                      .count = 2,
                      .processes = processes,
-                     .ca_pin = STR("sha256:00") };
+                     .ca_pin = STR("sha256:00"),
+                     .token = STR("eden_x") };
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
     assert_true(json_print(&text, dev_describe(arena, &card), NULL, &err));
     assert_str(buf_str(&text),
                "{\"format\":\"eden.dev/1\",\"directory\":\"/tmp/x\","
                "\"api\":\"https://127.0.0.1:4711\",\"run_dir\":\"/tmp/x/node1/run\","
-               "\"ca_pin\":\"sha256:00\",\"nodes\":["
+               "\"ca_pin\":\"sha256:00\",\"token\":\"eden_x\",\"nodes\":["
                "{\"name\":\"node1\",\"address\":\"10.13.37.1\",\"run_dir\":\"/tmp/x/node1/run\","
                "\"process\":11},"
                "{\"name\":\"node2\",\"address\":\"10.13.37.2\",\"run_dir\":\"/tmp/x/node2/run\","
