@@ -235,7 +235,7 @@ static Str read_file(Echo *echo, const char *path)
 static const Listener *listen_on(Echo *echo, const ListenerOptions *options, const char *text)
 {
     Address address;
-    const Listener *listener;
+    const Listener *listener = NULL;
     Error err;
     if (!address_parse(str_from_c(text), 0, &address, &err) ||
         !http_server_listen(echo->server, options, &address, &listener, &err)) {
