@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/cluster_client.h"
+#include "cli/contexts.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "dev/dev_cluster.h"
@@ -248,14 +249,16 @@ static void print_ready(const Work *work)
                       "  commands     with --run-dir %s\n"
                       "  logs         %" STR_FMT "/node1/log, ...\n\n"
                       "Try, in another terminal:\n"
+                      "  %s login %" STR_FMT " --name dev --ca-pin %" STR_FMT "\n"
                       "  %s facts --node node1 --run-dir %s\n"
                       "  %s dev --in node1 -- %s doctor\n"
                       "  %s dev --in node%u -- %s apply SITE\n\n"
                       "Ctrl-C ends it, and nothing stays.\n",
                       STR_ARG(cluster_text(work->card, "api")), STR_ARG(work->token),
                       STR_ARG(work->ca_pin), run_dir,
-                      STR_ARG(cluster_text(work->card, "directory")), eden, run_dir, eden, eden,
-                      eden, work->nodes, eden);
+                      STR_ARG(cluster_text(work->card, "directory")), eden,
+                      STR_ARG(cluster_text(work->card, "api")), STR_ARG(work->ca_pin), eden,
+                      run_dir, eden, eden, eden, work->nodes, eden);
 }
 
 /* What the command of a user finds the cluster by. */
@@ -350,6 +353,8 @@ static bool find_node(const Invocation *invocation, const char *name, pid_t *pro
 
 static int run_inside(Invocation *invocation, const char *node)
 {
+    /* Commands there ask the server there, whatever the user has logged in to. */
+    static const char *const own[] = { "EDEN_CONTEXT=" CONTEXT_LOCAL, NULL };
     pid_t process = 0;
     int code;
     Error err;
@@ -357,7 +362,8 @@ static int run_inside(Invocation *invocation, const char *node)
         return usage_error(invocation, "--in needs a command to run there, behind '--'");
     }
     return find_node(invocation, node, &process, &err) &&
-                   twin_run(process, command_words(invocation), &code, &err)
+                   twin_run(process, command_words(invocation),
+                            process_environment(invocation->arena, own), &code, &err)
                ? code
                : fail(invocation, &err);
 }

@@ -198,7 +198,7 @@ _Noreturn static void give_up(const Error *err, int report)
 }
 
 /* Signals are as for a new program. */
-_Noreturn static void become_program(const char *const *argv, int report)
+_Noreturn static void become_program(const char *const *argv, const char *const *env, int report)
 {
     static const int numbers[] = { SIGINT, SIGQUIT, SIGPIPE };
     Error err;
@@ -206,14 +206,15 @@ _Noreturn static void become_program(const char *const *argv, int report)
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         signal(numbers[i], SIG_DFL);
     }
-    execvp(argv[0], (char *const *)argv);
+    execvpe(argv[0], (char *const *)argv, (char *const *)env);
     file_error(&err, errno, argv[0]);
     give_up(&err, report);
 }
 
 /* The namespace of processes is that of children only, so it takes a process in between; whose memory
  * is left as it is, because tools that look at it in the end know nothing of such. */
-_Noreturn static void run_inside(pid_t process, const char *const *argv, int report)
+_Noreturn static void run_inside(pid_t process, const char *const *argv, const char *const *env,
+                                 int report)
 {
     Error err;
     if (!enter(process, &err)) {
@@ -222,7 +223,7 @@ _Noreturn static void run_inside(pid_t process, const char *const *argv, int rep
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     pid_t child = fork();
     if (child == 0) {
-        become_program(argv, report);
+        become_program(argv, env, report);
     }
     if (child < 0) {
         file_error(&err, errno, "a process of the node");
@@ -232,7 +233,7 @@ _Noreturn static void run_inside(pid_t process, const char *const *argv, int rep
     _exit(wait_code(child));
 }
 
-bool twin_run(pid_t process, const char *const *argv, int *code, Error *err)
+bool twin_run(pid_t process, const char *const *argv, const char *const *env, int *code, Error *err)
 {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0) {
@@ -243,7 +244,7 @@ bool twin_run(pid_t process, const char *const *argv, int *code, Error *err)
     signal(SIGQUIT, SIG_IGN);
     pid_t child = fork();
     if (child == 0) {
-        run_inside(process, argv, report[1]);
+        run_inside(process, argv, env, report[1]);
     }
     int number = errno;
     close(report[1]);

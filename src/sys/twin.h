@@ -42,7 +42,8 @@ typedef struct TwinDaemon {
 int twin_keep(const TwinDaemon *daemon, int channel);
 
 /* Runs a program inside of a twin, of which that process is one, for the user: with the terminal of
- * this process, which waits for it, and in the same directory when that is there too. `*code` is its
- * exit code. Fails with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS when it could not be started. The
- * caller must have no threads. */
-MUST_CHECK bool twin_run(pid_t process, const char *const *argv, int *code, Error *err);
+ * this process, which waits for it, and in the same directory when that is there too. Both lists end
+ * with NULL, `env` has "NAME=value". `*code` is its exit code. Fails with ERROR_NOT_FOUND,
+ * ERROR_DENIED or ERROR_OS when it could not be started. The caller must have no threads. */
+MUST_CHECK bool twin_run(pid_t process, const char *const *argv, const char *const *env, int *code,
+                         Error *err);

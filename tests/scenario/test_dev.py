@@ -162,6 +162,24 @@ def test_the_api_is_reached_from_this_machine(start):
     assert subprocess.run(curl, capture_output=True, text=True).stdout == "200"
 
 
+def test_commands_reach_it_from_anywhere(start, tmp_path):
+    dev = start("--nodes", 2)
+    env = {**environment(), "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path),
+           "EDEN_TOKEN": dev.card["token"]}
+
+    def call(*words):
+        done = subprocess.run([dev.eden_path, *words], capture_output=True, text=True, env=env,
+                              stdin=subprocess.DEVNULL, timeout=LIMIT, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    call("login", dev.card["api"], "--ca-pin", dev.card["ca_pin"], "--name", "dev")
+    assert call("nodes", "list", "-o", "name").split() == ["node1", "node2"]
+    # Inside, the server of the node is asked, whatever the user has logged in to.
+    inside = ("dev", "--directory", dev.card["directory"], "--in", "node1", "--", dev.eden_path)
+    assert "all is well" in call(*inside, "doctor")
+
+
 def test_the_machine_is_untouched_while_it_runs_and_afterwards(start):
     before = machine()
     dev = start("--nodes", 2)
