@@ -6,7 +6,7 @@
 #include "pki/json_fields.h"
 
 enum {
-    NODES_MAX = 8 * LABELS_MAX, /* values in a body */
+    VALUES_MAX = 512, /* in a body */
     LIFE_DEFAULT_MS = 60 * 60 * 1000
 };
 
@@ -14,7 +14,7 @@ static bool read_fields(Arena *arena, Str body, uint32_t size_max, const JsonFie
                         size_t count, Error *err)
 {
     Value object;
-    return (json_object_read(arena, body, size_max, NODES_MAX, &object, err) &&
+    return (json_object_read(arena, body, size_max, VALUES_MAX, &object, err) &&
             json_fields_read(object, fields, count, err)) ||
            error_wrap(err, "the body of the request");
 }
@@ -27,30 +27,6 @@ bool session_body_read(Arena *arena, Str body, Str *token, Error *err)
         return false;
     }
     *token = value_str(given);
-    return true;
-}
-
-bool labels_body_read(Arena *arena, Str body, const LabelChange **out, uint32_t *count, Error *err)
-{
-    Value labels;
-    const JsonField fields[] = { { "labels", VALUE_MAP, false, &labels } };
-    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
-        return false;
-    }
-    LabelChange *changes = ARENA_ARRAY(arena, LabelChange, labels.map->len);
-    for (uint32_t i = 0; i < labels.map->len; i++) {
-        const MapEntry *entry = &labels.map->entries[i];
-        bool unset = entry->value.kind == VALUE_NULL;
-        if (!unset && !value_is_string(entry->value)) {
-            return error_set(err, ERROR_INVALID,
-                             "the body of the request: a label is a text, or null to unset it");
-        }
-        changes[i] = (LabelChange){ .name = value_str(entry->key),
-                                    .value = unset ? STR_EMPTY : value_str(entry->value),
-                                    .unset = unset };
-    }
-    *out = changes;
-    *count = labels.map->len;
     return true;
 }
 

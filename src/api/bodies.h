@@ -8,9 +8,6 @@
 
 /* {"token":"eden_..."} */
 MUST_CHECK bool session_body_read(Arena *arena, Str body, Str *token, Error *err);
-/* {"labels":{"role":"web","old":null}}: null unsets. */
-MUST_CHECK bool labels_body_read(Arena *arena, Str body, const LabelChange **out, uint32_t *count,
-                                 Error *err);
 typedef struct ApproveWish {
     Str key; /* empty: by SSH */
     SshTarget target;

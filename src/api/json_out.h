@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 
-/* {"format":"eden.nodes/1" */
+/* {"format":"eden.ping/1" */
 void json_out_start(Buf *out, const char *format);
 /* Opens an object ('{') or a list ('['); `name` is NULL in a list. */
 void json_out_open(Buf *out, const char *name, char bracket);

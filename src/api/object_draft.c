@@ -3,11 +3,6 @@
 #include "cluster/node_record.h"
 #include "pki/json_fields.h"
 
-enum {
-    ANNOTATIONS_MAX = 64,
-    ANNOTATION_VALUE_MAX = 4096
-};
-
 /* --- Reading --------------------------------------------------------------------------------- */
 
 static bool take_text(Value map, const char *name, Str *out, Error *err)

@@ -17,6 +17,9 @@ static const char *const policies[] = {
                         "form-action 'none'; frame-ancestors 'none'"),
 };
 
+/* Whoever looks at a call finds a row: a page is for anybody. */
+static const RouteRow page_row = { .method = "GET", .pattern = "page", .help = "A page." };
+
 /* --- Piece by piece ------------------------------------------------------------------------------ */
 
 typedef struct Sending {
@@ -105,6 +108,7 @@ bool pages_answer(ApiCall *call)
         return false;
     }
     call->is_page = true;
+    call->row = &page_row;
     if (!str_eq_c(head->method, "GET") && !str_eq_c(head->method, "HEAD")) {
         http_request_add_header(call->request, "Allow", STR("GET, HEAD"));
         call_refuse(call, 405, "a page can only be looked at");

@@ -120,32 +120,25 @@ static int print_chosen(Inputs *inputs, const Invocation *invocation, Map *all)
 static int show_node(Invocation *invocation, const char *node)
 {
     Inputs inputs;
-    Value detail;
+    Value object;
     Error err;
     inputs_init(&inputs, invocation->arena);
     int code =
         cluster_call(invocation,
                      &(ClusterRequest){ .method = "GET",
-                                        .target = cluster_target(invocation->arena, "/v1/nodes/",
+                                        .target = cluster_target(invocation->arena, "/v1/facts/",
                                                                  str_from_c(node)) },
-                     &detail);
+                     &object);
     if (code != EXIT_OK) {
         return code;
     }
-    Value sent = cluster_map(detail, "facts");
-    Str unreadable = cluster_text(detail, "facts_error");
-    if (sent.kind == VALUE_MAP) {
+    Value sent = cluster_map(object, "status");
+    Str unreadable = cluster_text(sent, "error");
+    if (sent.kind == VALUE_MAP && unreadable.len == 0) {
         return print_chosen(&inputs, invocation, sent.map);
     }
-    if (cluster_map(detail, "node").kind != VALUE_MAP) {
-        error_set(&err, ERROR_UNAVAILABLE, "'%s' asks to join, and has sent no facts yet", node);
-    } else if (unreadable.len > 0) {
-        error_set(&err, ERROR_INVALID, "the facts of '%s' cannot be read: %" STR_FMT, node,
-                  STR_ARG(unreadable));
-    } else {
-        error_set(&err, ERROR_UNAVAILABLE,
-                  "'%s' has never sent facts; does 'eden agent' run there?", node);
-    }
+    error_set(&err, ERROR_INVALID, "the facts of '%s' cannot be read: %" STR_FMT, node,
+              STR_ARG(unreadable));
     return cluster_tell(invocation, &err, true);
 }
 

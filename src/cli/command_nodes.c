@@ -21,40 +21,24 @@ static int call_node(Invocation *invocation, const char *method, Str name, const
 
 static int run_list(Invocation *invocation)
 {
-    Arena *arena = invocation->arena;
-    List *nodes, *waiting;
-    int code = nodes_fetch(invocation, &nodes, &waiting);
-    if (code != EXIT_OK) {
-        return code;
+    const Kind *kind = kind_find(STR("Node"));
+    Value list;
+    int code = kind_fetch(invocation, kind, NULL, &list);
+    if (code == EXIT_OK && !kind_print_value(invocation, list, &code)) {
+        nodes_print_table(invocation, kind, object_items(list));
     }
-    if (invocation_prints(invocation, "name")) {
-        nodes_print_names(invocation, nodes, waiting);
-        return EXIT_OK;
-    }
-    if (!output_wants_value(invocation)) {
-        nodes_print_table(invocation, nodes, waiting);
-        return EXIT_OK;
-    }
-    Map *all = map_new(arena, 3);
-    map_set_str(arena, all, STR("format"), value_string(STR("eden.nodes/1")));
-    map_set_str(arena, all, STR("nodes"), value_list(nodes));
-    map_set_str(arena, all, STR("waiting"), value_list(waiting));
-    return output_answer(invocation, value_map(all));
+    return code;
 }
 
 static int run_show(Invocation *invocation)
 {
-    Value detail;
+    Value node;
     Str name = str_from_c(invocation->args[1]);
-    int code = call_node(invocation, "GET", name, "", STR_EMPTY, &detail);
-    if (code != EXIT_OK) {
-        return code;
+    int code = call_node(invocation, "GET", name, "", STR_EMPTY, &node);
+    if (code == EXIT_OK && !kind_print_value(invocation, node, &code)) {
+        nodes_print_one(invocation, node);
     }
-    if (output_wants_value(invocation)) {
-        return output_answer(invocation, detail);
-    }
-    nodes_print_one(invocation, detail);
-    return EXIT_OK;
+    return code;
 }
 
 /* --- Changing -------------------------------------------------------------------------------- */
@@ -86,22 +70,20 @@ static bool read_labels(const Invocation *invocation, Map *labels)
 static int run_label(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
-    Map *labels = map_new(arena, 4), *body = map_new(arena, 1);
+    Map *labels = map_new(arena, 4), *metadata = map_new(arena, 1), *body = map_new(arena, 1);
     Str name = str_from_c(invocation->args[1]);
-    Value detail;
+    Value node;
     if (!read_labels(invocation, labels)) {
         return EXIT_USAGE;
     }
-    map_set_str(arena, body, STR("labels"), value_map(labels));
+    map_set_str(arena, metadata, STR("labels"), value_map(labels));
+    map_set_str(arena, body, STR("metadata"), value_map(metadata));
     int code =
-        call_node(invocation, "PATCH", name, "", cluster_body(arena, value_map(body)), &detail);
-    if (code != EXIT_OK) {
+        call_node(invocation, "PATCH", name, "", cluster_body(arena, value_map(body)), &node);
+    if (code != EXIT_OK || kind_print_value(invocation, node, &code)) {
         return code;
     }
-    if (output_wants_value(invocation)) {
-        return output_answer(invocation, detail);
-    }
-    Str text = nodes_labels_text(arena, cluster_map(detail, "node"));
+    Str text = nodes_labels_text(arena, node);
     stream_put_format(invocation->out, "%" STR_FMT ": %" STR_FMT "\n", STR_ARG(name),
                       STR_ARG(text));
     return EXIT_OK;
@@ -112,16 +94,16 @@ static int run_label(Invocation *invocation)
 static int find_key(Invocation *invocation, Str name, Str *key)
 {
     const char *given = invocation_text(invocation, "key");
-    Value detail;
+    Value node;
     if (given != NULL) {
         *key = str_from_c(given);
         return EXIT_OK;
     }
-    int code = call_node(invocation, "GET", name, "", STR_EMPTY, &detail);
+    int code = call_node(invocation, "GET", name, "", STR_EMPTY, &node);
     if (code != EXIT_OK) {
         return code;
     }
-    Value waiting = cluster_map(detail, "waiting");
+    Value waiting = cluster_map(object_status(node), "asking");
     if (waiting.kind != VALUE_MAP) {
         Error err;
         error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' is a node already, and does not ask",
@@ -136,7 +118,7 @@ static int run_approve(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
     Str name = str_from_c(invocation->args[1]), key = STR_EMPTY;
-    Value detail;
+    Value node;
     if (nodes_ssh_is_misused(invocation)) {
         return EXIT_USAGE;
     }
@@ -150,14 +132,11 @@ static int run_approve(Invocation *invocation)
     Map *body = map_new(arena, 1);
     map_set_str(arena, body, STR("key"), value_string(key));
     code = call_node(invocation, "POST", name, "/approve", cluster_body(arena, value_map(body)),
-                     &detail);
-    if (code != EXIT_OK) {
+                     &node);
+    if (code != EXIT_OK || kind_print_value(invocation, node, &code)) {
         return code;
     }
-    if (output_wants_value(invocation)) {
-        return output_answer(invocation, detail);
-    }
-    Value waiting = cluster_map(detail, "waiting");
+    Value waiting = cluster_map(object_status(node), "asking");
     stream_put_format(
         invocation->out,
         "%" STR_FMT " is approved with key %" STR_FMT "; it is in when it asks the next time\n",
@@ -256,13 +235,13 @@ static const Option options[] = {
       .argument = "PIN",
       .help = "approve: only this key, by 8 digits of its pin or more; else the one that asks" },
     NODES_SSH_OPTIONS,
-    OUTPUT_OPTION("table|wide|json|yaml|name", "table", "how to print"),
+    OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden nodes list", "who is there, who is silent since when, and who asks to join" },
+    { "eden nodes", "who is there, who is silent since when, and who asks to join" },
     { "eden nodes list -o wide", "with keys, versions and certificates" },
     { "eden nodes show web1", "all about one" },
     { "eden nodes label web1 role=web rack=7 old-", "set two labels, unset one" },
@@ -279,15 +258,16 @@ static const Example examples[] = {
 const Command command_nodes = {
     .name = "nodes",
     .group = GROUP_CLUSTER,
-    .args = "list|show|label|approve|reject|remove|ping|ssh-key [NODE...]",
-    .args_min = 1,
+    .args = "[list|show|label|approve|reject|remove|ping|ssh-key] [NODE...]",
+    .args_min = 0,
     .args_max = UINT32_MAX,
     .word = WORD_NODE,
     .choices = "list|show|label|approve|reject|remove|ping|ssh-key",
     .help = "List, label, let in and remove nodes.",
     .text =
-        "'list' shows members first, then machines that ask. A node is alive while it has a\n"
-        "session with a server; for one that is silent, SINCE is when it was heard of last.\n"
+        "'list', which may be left out, shows members first, then machines that ask. A node is\n"
+        "alive while it has a session with a server; for one that is silent, SINCE is when it was\n"
+        "heard of last.\n"
         "\n"
         "A machine that asks without a good token waits until it is approved. What is approved is\n"
         "its key: compare the pin with what 'eden join' shows on the machine, and give it as\n"

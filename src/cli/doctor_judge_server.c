@@ -1,8 +1,8 @@
 /* The machine as a server, and the cluster as the server knows it. */
 #include <inttypes.h>
 
-#include "cli/cluster_client.h"
 #include "cli/doctor_judges.h"
+#include "cli/kind_print.h"
 #include "pki/ca.h"
 
 #define CA_SOON_MS ((int64_t)180 * PKI_DAY_MS)
@@ -201,11 +201,12 @@ DoctorResult judge_silent(Arena *arena, const DoctorView *view)
     if (result.text.len > 0) {
         return result;
     }
-    const List *nodes = cluster_list(view->nodes.json, "nodes");
+    const List *nodes = object_items(view->nodes.json);
     for (uint32_t i = 0; i < nodes->len; i++) {
-        if (!cluster_bool(nodes->items[i], "alive")) {
-            Str since = cluster_text(nodes->items[i], "since");
-            add(&silent, cluster_text(nodes->items[i], "name"),
+        Value status = object_status(nodes->items[i]);
+        if (str_eq_c(cluster_text(status, "state"), "silent")) {
+            Str since = cluster_text(status, "since");
+            add(&silent, object_name(nodes->items[i]),
                 since.len > 0 ? arena_format(arena, "since %" STR_FMT, STR_ARG(since)) : since);
         }
     }
@@ -219,11 +220,14 @@ DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
     if (result.text.len > 0) {
         return result;
     }
-    const List *all = cluster_list(view->nodes.json, "waiting");
+    const List *all = object_items(view->nodes.json);
     for (uint32_t i = 0; i < all->len; i++) {
-        add(&waiting, cluster_text(all->items[i], "name"),
-            cluster_bool(all->items[i], "approved") ? STR("approved; it has to ask again")
-                                                    : STR_EMPTY);
+        Value asking = cluster_map(object_status(all->items[i]), "asking");
+        if (asking.kind == VALUE_MAP) {
+            add(&waiting, object_name(all->items[i]),
+                cluster_bool(asking, "approved") ? STR("approved; it has to ask again")
+                                                 : STR_EMPTY);
+        }
     }
     return conclude(arena, &waiting, DOCTOR_WARNING, "ask to be let in",
                     "nobody asks to be let in");
@@ -302,11 +306,11 @@ DoctorResult judge_versions(Arena *arena, const DoctorView *view)
     if (result.text.len > 0) {
         return result;
     }
-    const List *nodes = cluster_list(view->nodes.json, "nodes");
+    const List *nodes = object_items(view->nodes.json);
     for (uint32_t i = 0; i < nodes->len; i++) {
-        Str version = cluster_text(nodes->items[i], "version");
+        Str version = cluster_text(object_status(nodes->items[i]), "version");
         if (version.len > 0 && !str_eq_c(version, EDEN_VERSION)) {
-            add(&other, cluster_text(nodes->items[i], "name"), version);
+            add(&other, object_name(nodes->items[i]), version);
         }
     }
     return conclude(arena, &other, DOCTOR_WARNING, "have another than " EDEN_VERSION,

@@ -1,7 +1,7 @@
 #include "cli/doctor_look.h"
 
 #include "agent/agent.h"
-#include "cli/cluster_client.h"
+#include "cli/kind_print.h"
 #include "lang/json.h"
 #include "net/http_client.h"
 #include "pki/credential.h"
@@ -204,18 +204,18 @@ static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
     ask_local(look, socket, target, out);
     page = *out;
     for (uint32_t i = 0; i < PAGES_MAX && page.err.kind == ERROR_NONE; i++) {
-        const List *some = cluster_list(page.json, "nodes");
+        const List *some = object_items(page.json);
         for (uint32_t j = 0; j < some->len; j++) {
             list_push(arena, nodes, some->items[j]);
         }
-        Str next = cluster_text(page.json, "continue");
+        Str next = cluster_text(cluster_map(page.json, "metadata"), "continue");
         if (next.len == 0) {
             break;
         }
         ask_local(look, socket, cluster_target(arena, "/v1/nodes?continue=", next), &page);
     }
     if (out->err.kind == ERROR_NONE && out->json.kind == VALUE_MAP) {
-        map_set_str(arena, out->json.map, STR("nodes"), value_list(nodes));
+        map_set_str(arena, out->json.map, STR("items"), value_list(nodes));
     }
 }
 

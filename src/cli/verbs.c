@@ -4,11 +4,12 @@
 
 int verbs_run(Invocation *invocation, const Verb *verbs)
 {
-    while (verbs->name != NULL && strcmp(verbs->name, invocation->args[0]) != 0) {
+    bool bare = invocation->arg_count == 0;
+    while (!bare && verbs->name != NULL && strcmp(verbs->name, invocation->args[0]) != 0) {
         verbs++;
     }
     BUG_IF(verbs->name == NULL); /* the row lists the choices */
-    uint32_t count = invocation->arg_count - 1;
+    uint32_t count = bare ? 0 : invocation->arg_count - 1;
     if (count < verbs->args_min || count > verbs->args_max) {
         return usage_error(invocation, "'%s %s' takes %s", invocation->command->name, verbs->name,
                            verbs->args[0] == '\0' ? "no argument" : verbs->args);

@@ -12,5 +12,5 @@ typedef struct Verb {
 } Verb;
 
 /* Runs the one that is named, whose arguments are `args` from the second on; a wrong number of them
- * is a usage error. Returns the exit code. */
+ * is a usage error. Without any it is the first one. Returns the exit code. */
 int verbs_run(Invocation *invocation, const Verb *verbs);

@@ -7,8 +7,7 @@
 #include "pki/json_fields.h"
 
 enum {
-    RECORD_MAX = 64 << 10,
-    RECORD_NODES = 4 * LABELS_MAX
+    RECORD_VALUES = 4 * (LABELS_MAX + ANNOTATIONS_MAX)
 };
 
 #define NODE_FORMAT    "eden.node/1"
@@ -66,6 +65,18 @@ static bool check_labels(Value labels, Error *err)
     return true;
 }
 
+static bool check_annotations(Value annotations, Error *err)
+{
+    const Map *map = annotations.map;
+    bool ok = map->len <= ANNOTATIONS_MAX;
+    for (uint32_t i = 0; ok && i < map->len; i++) {
+        const MapEntry *entry = &map->entries[i];
+        ok = value_is_string(entry->value) && entry->value.len <= ANNOTATION_VALUE_MAX &&
+             entry->key.len > 0 && entry->key.len <= LABEL_NAME_MAX;
+    }
+    return ok || error_set(err, ERROR_INVALID, "an annotation that is none");
+}
+
 /* --- Nodes ----------------------------------------------------------------------------------- */
 
 static void put_text(Buf *out, const char *name, const char *text)
@@ -86,6 +97,19 @@ static void put_pin(Buf *out, const Pin *pin)
     put_text(out, "key", text);
 }
 
+static void put_texts(Buf *out, const char *name, Value texts)
+{
+    const Map *map = texts.kind == VALUE_MAP ? texts.map : NULL;
+    buf_put_format(out, ",\"%s\":{", name);
+    for (uint32_t i = 0; map != NULL && i < map->len; i++) {
+        buf_put_c(out, i > 0 ? "," : "");
+        json_text_put(out, value_str(map->entries[i].key));
+        buf_put_char(out, ':');
+        json_text_put(out, value_str(map->entries[i].value));
+    }
+    buf_put_char(out, '}');
+}
+
 void node_record_print(const NodeRecord *record, Buf *out)
 {
     buf_put_c(out, "{\"format\":\"" NODE_FORMAT "\"");
@@ -98,15 +122,12 @@ void node_record_print(const NodeRecord *record, Buf *out)
     put_number(out, "joined_ms", record->joined_ms);
     put_text(out, "serial", record->serial);
     put_number(out, "not_after_ms", record->not_after_ms);
-    buf_put_c(out, ",\"labels\":{");
-    const Map *labels = record->labels.kind == VALUE_MAP ? record->labels.map : NULL;
-    for (uint32_t i = 0; labels != NULL && i < labels->len; i++) {
-        buf_put_c(out, i > 0 ? "," : "");
-        json_text_put(out, value_str(labels->entries[i].key));
-        buf_put_char(out, ':');
-        json_text_put(out, value_str(labels->entries[i].value));
+    put_texts(out, "labels", record->labels);
+    /* Agents of before know no such field, and it is mostly empty. */
+    if (record->annotations.kind == VALUE_MAP && record->annotations.map->len > 0) {
+        put_texts(out, "annotations", record->annotations);
     }
-    buf_put_c(out, "}}");
+    buf_put_char(out, '}');
 }
 
 static bool read_name(Value field, char out[NODE_NAME_MAX + 1], Error *err)
@@ -134,7 +155,7 @@ static bool read_token(Value field, char out[TOKEN_ID_TEXT + 1])
 bool node_record_read(Arena *arena, Str text, NodeRecord *out, Error *err)
 {
     Value object, said, name, key, enrolment, token, server, address, joined, serial, not_after;
-    NodeRecord record = { 0 };
+    NodeRecord record = { .annotations = value_map(map_new(arena, 0)) };
     const JsonField fields[] = {
         { "format", VALUE_STRING, false, &said },
         { "name", VALUE_STRING, false, &name },
@@ -147,12 +168,13 @@ bool node_record_read(Arena *arena, Str text, NodeRecord *out, Error *err)
         { "serial", VALUE_STRING, false, &serial },
         { "not_after_ms", VALUE_INT, false, &not_after },
         { "labels", VALUE_MAP, false, &record.labels },
+        { "annotations", VALUE_MAP, true, &record.annotations },
     };
-    if (!json_object_read(arena, text, RECORD_MAX, RECORD_NODES, &object, err) ||
+    if (!json_object_read(arena, text, NODE_RECORD_MAX, RECORD_VALUES, &object, err) ||
         !json_format_check(object, NODE_FORMAT, err) ||
         !json_fields_read(object, fields, COUNT_OF(fields), err) ||
         !read_name(name, record.name, err) || !pin_parse(value_str(key), &record.key, err) ||
-        !check_labels(record.labels, err)) {
+        !check_labels(record.labels, err) || !check_annotations(record.annotations, err)) {
         return error_wrap(err, "the record of a node");
     }
     if (!json_copy(enrolment, record.enrolment, sizeof record.enrolment) ||
@@ -190,7 +212,7 @@ bool joining_record_read(Arena *arena, Str text, JoiningRecord *out, Error *err)
         { "key", VALUE_STRING, false, &key },         { "approved", VALUE_BOOL, false, &approved },
         { "address", VALUE_STRING, false, &address }, { "asked_ms", VALUE_INT, false, &asked },
     };
-    if (!json_object_read(arena, text, RECORD_MAX, RECORD_NODES, &object, err) ||
+    if (!json_object_read(arena, text, NODE_RECORD_MAX, RECORD_VALUES, &object, err) ||
         !json_format_check(object, JOINING_FORMAT, err) ||
         !json_fields_read(object, fields, COUNT_OF(fields), err) ||
         !read_name(name, record.name, err) || !pin_parse(value_str(key), &record.key, err)) {

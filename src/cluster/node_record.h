@@ -10,7 +10,10 @@ enum {
     JOINING_TTL_S = 24 * 60 * 60, /* those who do not ask any more are forgotten */
     LABELS_MAX = 64,              /* of a node */
     LABEL_NAME_MAX = 63,          /* bytes */
-    LABEL_VALUE_MAX = 255         /* bytes */
+    LABEL_VALUE_MAX = 255,        /* bytes */
+    ANNOTATIONS_MAX = 64,         /* under names as long as those of labels */
+    ANNOTATION_VALUE_MAX = 4096,  /* bytes */
+    NODE_RECORD_MAX = 64 << 10    /* bytes, with both */
 };
 
 /* A member of the cluster: "eden.node/1" under nodes/<node>. */
@@ -25,10 +28,11 @@ typedef struct NodeRecord {
     char serial[SERIAL_TEXT + 1]; /* of the certificate that it got last */
     int64_t not_after_ms;         /* and when that expires */
     Value labels;                 /* a map of texts */
+    Value annotations;            /* the same; records of old have none */
 } NodeRecord;
 
 void node_record_print(const NodeRecord *record, Buf *out);
-/* Labels are in the arena. Fails with ERROR_INVALID. */
+/* Labels and annotations are in the arena, or borrowed from the text. Fails with ERROR_INVALID. */
 MUST_CHECK bool node_record_read(Arena *arena, Str text, NodeRecord *out, Error *err);
 /* Names are letters, digits, "-", "_", "." and "/", values any text without control characters.
  * Fails with ERROR_INVALID. */

@@ -25,11 +25,6 @@ static StoreOp range_of(Arena *arena, Str prefix, bool keys_only)
                       .keys_only = keys_only };
 }
 
-static bool read_failed(const StoreKv *kv, Error *err)
-{
-    return error_wrap(err, "%" STR_FMT, STR_ARG(kv->key));
-}
-
 /* --- Names that nobody has ------------------------------------------------------------------- */
 
 typedef struct Unknown {
@@ -92,6 +87,50 @@ void nodes_tell_unknown(const ClusterStore *at, Str name, ClusterDone *done, voi
     }
 }
 
+/* --- Records --------------------------------------------------------------------------------- */
+
+bool node_record_is_revoked(const NodeRecord *record, const RevocationList *list)
+{
+    Error why;
+    return strncmp(record->enrolment, record->serial, ENROLMENT_TEXT) != 0 ||
+           !revocation_check(list, str_from_c(record->name), str_from_c(record->serial), &why);
+}
+
+static Str fault_of(Arena *arena, const StoreKv *kv, const Error *err)
+{
+    return arena_format(arena, "%" STR_FMT ": %s", STR_ARG(kv->key), err->text);
+}
+
+static void copy_name(Str name, char out[NODE_NAME_MAX + 1])
+{
+    size_t len = name.len < NODE_NAME_MAX ? name.len : NODE_NAME_MAX;
+    memcpy(out, name.data, len);
+    out[len] = '\0';
+}
+
+void node_entry_read(Arena *arena, Str name, const StoreKv *kv, NodeEntry *out)
+{
+    Error err;
+    *out = (NodeEntry){ .revision = kv->mod_revision, .error = STR_EMPTY };
+    /* Labels borrow from the text. */
+    if (!node_record_read(arena, arena_copy(arena, kv->value), &out->record, &err)) {
+        out->record = (NodeRecord){ .labels = value_missing(), .annotations = value_missing() };
+        out->error = fault_of(arena, kv, &err);
+        copy_name(name, out->record.name);
+    }
+}
+
+void joining_entry_read(Arena *arena, Str name, const StoreKv *kv, JoiningEntry *out)
+{
+    Error err;
+    *out = (JoiningEntry){ .revision = kv->mod_revision, .error = STR_EMPTY };
+    if (!joining_record_read(arena, kv->value, &out->record, &err)) {
+        out->record = (JoiningRecord){ 0 };
+        out->error = fault_of(arena, kv, &err);
+        copy_name(name, out->record.name);
+    }
+}
+
 /* --- One of them ----------------------------------------------------------------------------- */
 
 typedef struct Showing {
@@ -107,6 +146,7 @@ enum {
     SHOW_SILENT,
     SHOW_JOINING,
     SHOW_FACTS,
+    SHOW_REVOCATIONS,
     SHOW_COUNT
 };
 
@@ -126,23 +166,27 @@ static Str value_of(const StoreOpReply *reply)
     return reply->kv_count > 0 ? reply->kvs[0].value : STR_EMPTY;
 }
 
-static bool read_view(Arena *arena, const StoreReply *reply, NodeView *out, Error *err)
+static void read_view(Arena *arena, Str name, const StoreReply *reply, NodeView *out)
 {
-    const StoreOpReply *node = &reply->ops[SHOW_NODE], *joining = &reply->ops[SHOW_JOINING],
-                       *facts = &reply->ops[SHOW_FACTS];
+    const StoreOpReply *node = &reply->ops[SHOW_NODE], *joining = &reply->ops[SHOW_JOINING];
+    RevocationList revoked = { 0 };
+    Str revocations = value_of(&reply->ops[SHOW_REVOCATIONS]);
+    Error err;
     out->is_member = node->kv_count > 0;
-    if (out->is_member && !node_record_read(arena, node->kvs[0].value, &out->node.record, err)) {
-        return read_failed(&node->kvs[0], err);
+    if (out->is_member) {
+        node_entry_read(arena, name, &node->kvs[0], &out->node);
+        node_entry_read_liveness(&out->node, value_of(&reply->ops[SHOW_ALIVE]),
+                                 value_of(&reply->ops[SHOW_SILENT]));
+        out->node.knows_revoked =
+            revocations.len == 0 || revocation_read(arena, revocations, &revoked, &err);
+        out->node.is_revoked =
+            out->node.error.len == 0 && node_record_is_revoked(&out->node.record, &revoked);
+        out->node.has_facts = reply->ops[SHOW_FACTS].count > 0;
     }
-    node_entry_read_liveness(&out->node, value_of(&reply->ops[SHOW_ALIVE]),
-                             value_of(&reply->ops[SHOW_SILENT]));
-    out->is_waiting = joining->kv_count > 0;
-    if (out->is_waiting && !joining_record_read(arena, joining->kvs[0].value, &out->waiting, err)) {
-        return read_failed(&joining->kvs[0], err);
+    out->node.is_asking = joining->kv_count > 0;
+    if (out->node.is_asking) {
+        joining_entry_read(arena, name, &joining->kvs[0], &out->node.asking);
     }
-    out->facts = value_of(facts);
-    out->node.has_facts = out->facts.len > 0;
-    return true;
 }
 
 static void shown(void *context, const StoreReply *reply, const Error *err)
@@ -150,14 +194,13 @@ static void shown(void *context, const StoreReply *reply, const Error *err)
     Showing *showing = context;
     AUTO_CLEAR(Arena) arena;
     NodeView view = { 0 };
-    Error bad;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (err == NULL && !read_view(&arena, reply, &view, &bad)) {
-        err = &bad;
+    if (err == NULL) {
+        read_view(&arena, str_from_c(showing->name), reply, &view);
     }
     if (err != NULL) {
         showing_end(showing, NULL, err);
-    } else if (!view.is_member && !view.is_waiting) {
+    } else if (!view.is_member && !view.node.is_asking) {
         nodes_tell_unknown(&showing->at, str_from_c(showing->name), told_unknown, showing);
     } else {
         showing_end(showing, &view, NULL);
@@ -182,10 +225,11 @@ void nodes_show(const ClusterStore *at, Str name, NodeShown *done, void *context
         [SHOW_SILENT] = cluster_key_silent(&arena, at->prefix, name),
         [SHOW_JOINING] = cluster_key_joining(&arena, at->prefix, name),
         [SHOW_FACTS] = cluster_key_facts(&arena, at->prefix, name),
+        [SHOW_REVOCATIONS] = cluster_key_revocations(&arena, at->prefix),
     };
     StoreOp ops[SHOW_COUNT];
     for (uint32_t i = 0; i < SHOW_COUNT; i++) {
-        ops[i] = (StoreOp){ .kind = STORE_RANGE, .key = keys[i] };
+        ops[i] = (StoreOp){ .kind = STORE_RANGE, .key = keys[i], .count_only = i == SHOW_FACTS };
     }
     StoreTxn txn = { .success = ops, .success_count = SHOW_COUNT };
     if (!store_txn(at->store, &txn, shown, showing, &err)) {

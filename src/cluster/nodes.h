@@ -8,6 +8,7 @@
 
 #include "cluster/cluster_store.h"
 #include "cluster/node_record.h"
+#include "pki/revocation.h"
 
 enum {
     NODE_PIN_DIGITS_MIN = 8, /* of the key that is approved */
@@ -15,12 +16,25 @@ enum {
     NODE_VERSION_MAX = 128   /* bytes */
 };
 
+/* Somebody who asks. */
+typedef struct JoiningEntry {
+    JoiningRecord record;
+    int64_t revision; /* of its last change */
+    Str error;        /* why the record cannot be read, and only has a name; empty: it can */
+} JoiningEntry;
+
 typedef struct NodeEntry {
     NodeRecord record;
+    int64_t revision;                   /* of the record's last change */
+    Str error;                          /* as of a JoiningEntry */
     bool is_alive;                      /* it has a session with a server */
     int64_t since_ms;                   /* of that, or of its silence; 0: that is not known */
     char version[NODE_VERSION_MAX + 1]; /* of eden, as it says itself while alive */
     bool has_facts;
+    bool knows_revoked;  /* the list of those could be read; else nobody can tell */
+    bool is_revoked;     /* its certificate is not believed */
+    bool is_asking;      /* also; with the same key or another */
+    JoiningEntry asking; /* that */
 } NodeEntry;
 
 typedef struct NodesPage {
@@ -31,25 +45,23 @@ typedef struct NodesPage {
 typedef struct NodesListing {
     const NodeEntry *nodes; /* in the order of their names, as those: */
     uint32_t node_count;
-    const JoiningRecord *waiting; /* after all nodes */
+    const JoiningEntry *waiting; /* after all nodes; those that are nodes too are not among them */
     uint32_t waiting_count;
-    Str next; /* where the next one begins; empty: that was all */
+    Str next;         /* where the next one begins; empty: that was all */
+    int64_t revision; /* of the store, when it began */
 } NodesListing;
 
 typedef void NodesListed(void *context, const NodesListing *listing, const Error *err);
-/* A record that cannot be read is ERROR_INVALID, with its key; so is a page that begins nowhere. */
+/* A page that begins nowhere is ERROR_INVALID. There may be fewer than `limit`, and yet more to come. */
 void nodes_list(const ClusterStore *at, const NodesPage *page, NodesListed *done, void *context);
 
-/* All of them at once, for who looks at every one; each page is as of its own moment. */
+/* All of them at once, for who looks at every one; each page is as of its own moment. A record that
+ * cannot be read is ERROR_INVALID, with its key. */
 void nodes_list_all(const ClusterStore *at, NodesListed *done, void *context);
 
-/* Somebody may be a member and ask again, with the same key or another. */
 typedef struct NodeView {
     bool is_member;
-    NodeEntry node;
-    bool is_waiting;
-    JoiningRecord waiting;
-    Str facts; /* as the node has told them; empty: it has not */
+    NodeEntry node; /* if so; who asks is its `asking` in any case */
 } NodeView;
 
 typedef void NodeShown(void *context, const NodeView *view, const Error *err);
@@ -57,16 +69,15 @@ void nodes_show(const ClusterStore *at, Str name, NodeShown *done, void *context
 
 /* --- Changes --------------------------------------------------------------------------------- */
 
-typedef struct LabelChange {
-    Str name;
-    Str value;
-    bool unset; /* what is not there may be unset too */
-} LabelChange;
+typedef struct NodeWish {
+    Value labels, annotations; /* maps of texts, all of them */
+    int64_t revision;          /* that the record must still have; 0: any */
+} NodeWish;
 
-/* All or none. ERROR_INVALID for labels that cannot be, ERROR_LIMIT when there would be too many,
- * ERROR_CONFLICT for who is no member yet. */
-void nodes_label(const ClusterStore *at, Str name, const LabelChange *changes, uint32_t count,
-                 ClusterDone *done, void *context);
+/* ERROR_INVALID for what cannot be, ERROR_LIMIT when it is too much, ERROR_CONFLICT for who is no
+ * member yet, or has another revision. */
+void nodes_set(const ClusterStore *at, Str name, const NodeWish *wish, ClusterDone *done,
+               void *context);
 
 /* Lets in who asks with the key that was looked at: `key` is its pin, "sha256:" may be left out, and
  * the first NODE_PIN_DIGITS_MIN digits or more will do. The machine is a member when it asks the
@@ -86,5 +97,10 @@ void nodes_remove(const ClusterStore *at, Str name, ClusterDone *done, void *con
 
 /* Tells `done` that nobody is called so, and who has a name like it. */
 void nodes_tell_unknown(const ClusterStore *at, Str name, ClusterDone *done, void *context);
+/* Whether the certificate that it got last is not believed any more. */
+bool node_record_is_revoked(const NodeRecord *record, const RevocationList *list);
+/* Reads what a key holds, or says in `error` why that cannot be. The arena keeps both. */
+void node_entry_read(Arena *arena, Str name, const StoreKv *kv, NodeEntry *out);
+void joining_entry_read(Arena *arena, Str name, const StoreKv *kv, JoiningEntry *out);
 /* From what the keys of who is alive and who is silent hold; either may be empty. */
 void node_entry_read_liveness(NodeEntry *entry, Str alive, Str silent);

@@ -5,7 +5,6 @@
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
-#include "pki/revocation.h"
 
 /* What is read, for every change. */
 enum {
@@ -25,8 +24,7 @@ struct NodeChange {
     char name[NODE_NAME_MAX + 1];
     Arena arena; /* of what is wanted */
     Str key;
-    const LabelChange *labels;
-    uint32_t label_count;
+    NodeWish wish;
     Decide *decide;
     bool is_unknown; /* the last try found nobody of the name */
     ClusterDone *done;
@@ -121,86 +119,70 @@ static bool read_joining(Change *change, JoiningRecord *out, Error *err)
            error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, SEEN_JOINING)));
 }
 
-/* --- Labels ---------------------------------------------------------------------------------- */
+/* --- What people say of a node ---------------------------------------------------------------- */
 
-static bool label_changes(const Map *labels, const LabelChange *change)
+static bool texts_equal(const Map *left, const Map *right)
 {
-    const MapEntry *entry = map_find_str(labels, change->name);
-    return change->unset ? entry != NULL
-                         : entry == NULL || !str_eq(value_str(entry->value), change->value);
-}
-
-static bool decide_label(const NodeChange *wanted, Change *change, Error *err)
-{
-    NodeRecord node;
-    Arena *arena = change_arena(change);
-    if (!change_has(change, SEEN_NODE)) {
-        return error_set(err, ERROR_CONFLICT, "'%s' is no member yet; approve it first",
-                         wanted->name);
-    }
-    if (!read_node(change, &node, err)) {
+    if (left->len != right->len) {
         return false;
     }
-    bool changed = false;
-    Map *labels = node.labels.map;
-    for (uint32_t i = 0; i < wanted->label_count; i++) {
-        const LabelChange *label = &wanted->labels[i];
-        if (!label_changes(labels, label)) {
-            continue;
-        }
-        changed = true;
-        if (label->unset) {
-            map_remove(labels, value_string(label->name));
-        } else {
-            map_set_str(arena, labels, label->name, value_string(label->value));
-        }
-    }
-    if (labels->len > LABELS_MAX) {
-        return error_set(err, ERROR_LIMIT, "a node has at most %d labels", LABELS_MAX);
-    }
-    if (changed) {
-        Buf text = buf_make_in(arena, BUF_UNLIMITED);
-        node_record_print(&node, &text);
-        change_put(change, change_key(change, SEEN_NODE), buf_str(&text), 0);
-    }
-    return true;
-}
-
-static bool check_labels(const LabelChange *changes, uint32_t count, Error *err)
-{
-    if (count > 2 * LABELS_MAX) {
-        return error_set(err, ERROR_LIMIT, "more than %d labels at once", 2 * LABELS_MAX);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        Str value = changes[i].unset ? STR_EMPTY : changes[i].value;
-        if (!node_label_check(changes[i].name, value, err)) {
+    for (uint32_t i = 0; i < left->len; i++) {
+        const MapEntry *other = map_find(right, left->entries[i].key);
+        if (other == NULL || !str_eq(value_str(left->entries[i].value), value_str(other->value))) {
             return false;
         }
     }
     return true;
 }
 
-void nodes_label(const ClusterStore *at, Str name, const LabelChange *changes, uint32_t count,
-                 ClusterDone *done, void *context)
+static bool decide_set(const NodeChange *wanted, Change *change, Error *err)
 {
-    Error err;
-    if (!check_labels(changes, count, &err)) {
-        done(context, &err);
-        return;
+    const NodeWish *wish = &wanted->wish;
+    NodeRecord node, checked;
+    Arena *arena = change_arena(change);
+    if (!change_has(change, SEEN_NODE)) {
+        return error_set(err, ERROR_CONFLICT, "'%s' is no member yet; approve it first",
+                         wanted->name);
     }
-    NodeChange *wanted = node_change_new(at, name, decide_label, done, context);
-    if (wanted == NULL) {
-        return;
+    if (wish->revision != 0 && change_revision(change, SEEN_NODE) != wish->revision) {
+        return error_set(err, ERROR_CONFLICT,
+                         "somebody else has changed it meanwhile; read it anew");
     }
-    LabelChange *labels = ARENA_ARRAY(&wanted->arena, LabelChange, count);
-    for (uint32_t i = 0; i < count; i++) {
-        labels[i] = (LabelChange){ .name = arena_copy(&wanted->arena, changes[i].name),
-                                   .value = arena_copy(&wanted->arena, changes[i].value),
-                                   .unset = changes[i].unset };
+    if (!read_node(change, &node, err)) {
+        return false;
     }
-    wanted->labels = labels;
-    wanted->label_count = count;
-    node_change_start(wanted);
+    if (texts_equal(node.labels.map, wish->labels.map) &&
+        texts_equal(node.annotations.map, wish->annotations.map)) {
+        return true;
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    node.labels = wish->labels;
+    node.annotations = wish->annotations;
+    node_record_print(&node, &text);
+    if (text.len > NODE_RECORD_MAX) {
+        return error_set(err, ERROR_LIMIT,
+                         "the labels and annotations of a node have at most %d bytes",
+                         NODE_RECORD_MAX);
+    }
+    /* What could not be read again must not be written. */
+    if (!node_record_read(arena, buf_str(&text), &checked, err)) {
+        return false;
+    }
+    change_put(change, change_key(change, SEEN_NODE), buf_str(&text), 0);
+    return true;
+}
+
+void nodes_set(const ClusterStore *at, Str name, const NodeWish *wish, ClusterDone *done,
+               void *context)
+{
+    NodeChange *wanted = node_change_new(at, name, decide_set, done, context);
+    if (wanted != NULL) {
+        Arena *arena = &wanted->arena;
+        wanted->wish = (NodeWish){ .labels = value_copy(arena, wish->labels),
+                                   .annotations = value_copy(arena, wish->annotations),
+                                   .revision = wish->revision };
+        node_change_start(wanted);
+    }
 }
 
 /* --- Approving and rejecting ----------------------------------------------------------------- */

@@ -11,9 +11,10 @@
 #include "pki/json_fields.h"
 
 enum {
-    KEYS_PER_NODE = 3,
-    DETAIL_NODES = STORE_OPS_MAX / KEYS_PER_NODE, /* of one transaction */
-    LIVENESS_MAX = 16 << 10,                      /* bytes */
+    KEYS_PER_NODE = 3, /* that stand side by side */
+    DETAILS_PER_NODE = 4,
+    DETAIL_NODES = STORE_OPS_MAX / DETAILS_PER_NODE, /* of one transaction */
+    LIVENESS_MAX = 16 << 10,                         /* bytes */
     LIVENESS_VALUES = 16
 };
 
@@ -27,6 +28,11 @@ typedef struct Listing {
     NodeEntry *nodes;
     uint32_t count;
     bool more_nodes;
+    bool knows_revoked;
+    RevocationList revoked;
+    JoiningEntry *waiting;
+    uint32_t waiting_count;
+    bool *is_node;  /* which of those are nodes too */
     uint32_t asked; /* transactions for details that are not answered */
     const Error *failure;
     NodesListing out;
@@ -80,18 +86,77 @@ static void listing_end(Listing *listing, const Error *err)
     free(listing);
 }
 
-static void read_failed(Listing *listing, const StoreKv *kv, Error *err)
-{
-    error_wrap(err, "%" STR_FMT, STR_ARG(kv->key));
-    listing_end(listing, err);
-}
-
 static Str next_after(Listing *listing, Str kind, const char *name)
 {
     return arena_join(&listing->arena, kind, str_from_c(name), STR_EMPTY);
 }
 
+static void keep_failure(Listing *listing, const Error *err)
+{
+    if (listing->failure == NULL) {
+        Error *kept = ARENA_NEW(&listing->arena, Error);
+        *kept = *err;
+        listing->failure = kept;
+    }
+}
+
+/* The first answer tells as of when all is. */
+static void note_revision(Listing *listing, const StoreReply *reply)
+{
+    if (listing->out.revision == 0) {
+        listing->out.revision = reply->revision;
+    }
+}
+
 /* --- Those who ask --------------------------------------------------------------------------- */
+
+static void waiting_answered(Listing *listing)
+{
+    if (--listing->asked > 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < listing->waiting_count; i++) {
+        if (!listing->is_node[i]) {
+            listing->waiting[listing->out.waiting_count++] = listing->waiting[i];
+        }
+    }
+    listing->out.waiting = listing->waiting;
+    listing_end(listing, listing->failure);
+}
+
+/* Those that are nodes too were listed as such. */
+static void members_told(void *context, const StoreReply *reply, const Error *err)
+{
+    const Details *details = context;
+    Listing *listing = details->listing;
+    if (err != NULL) {
+        keep_failure(listing, err);
+    }
+    for (uint32_t i = 0; err == NULL && i < details->count; i++) {
+        listing->is_node[details->first + i] = reply->ops[i].count > 0;
+    }
+    waiting_answered(listing);
+}
+
+static void ask_members(Listing *listing, uint32_t first, uint32_t count)
+{
+    StoreOp ops[STORE_OPS_MAX];
+    Details *details = ARENA_NEW(&listing->arena, Details);
+    *details = (Details){ listing, first, count };
+    for (uint32_t i = 0; i < count; i++) {
+        Str name = str_from_c(listing->waiting[first + i].record.name);
+        ops[i] = (StoreOp){ .kind = STORE_RANGE,
+                            .key = cluster_key_node(&listing->arena, listing->at.prefix, name),
+                            .count_only = true };
+    }
+    StoreTxn txn = { .success = ops, .success_count = count };
+    Error err;
+    listing->asked++;
+    if (!store_txn(listing->at.store, &txn, members_told, details, &err)) {
+        keep_failure(listing, &err);
+        listing->asked--;
+    }
+}
 
 static void waiting_came(void *context, const StoreReply *reply, const Error *err)
 {
@@ -101,20 +166,29 @@ static void waiting_came(void *context, const StoreReply *reply, const Error *er
         return;
     }
     const StoreOpReply *range = &reply->ops[0];
-    JoiningRecord *records = ARENA_ARRAY(&listing->arena, JoiningRecord, range->kv_count);
+    listing->waiting = ARENA_ARRAY(&listing->arena, JoiningEntry, range->kv_count);
+    listing->is_node = ARENA_ARRAY(&listing->arena, bool, range->kv_count);
+    note_revision(listing, reply);
     for (uint32_t i = 0; i < range->kv_count; i++) {
-        Error bad;
-        if (!joining_record_read(&listing->arena, range->kvs[i].value, &records[i], &bad)) {
-            read_failed(listing, &range->kvs[i], &bad);
-            return;
+        KeyKind kind;
+        Str parts[KEYS_PARTS_MAX];
+        if (key_parse(&listing->arena, listing->at.prefix, range->kvs[i].key, &kind, parts) &&
+            kind == KEY_OBJECT) {
+            listing->is_node[listing->waiting_count] = false;
+            joining_entry_read(&listing->arena, parts[1], &range->kvs[i],
+                               &listing->waiting[listing->waiting_count++]);
         }
     }
-    listing->out.waiting = records;
-    listing->out.waiting_count = range->kv_count;
-    if (range->more && range->kv_count > 0) {
-        listing->out.next = next_after(listing, AFTER_WAITING, records[range->kv_count - 1].name);
+    if (range->more && listing->waiting_count > 0) {
+        listing->out.next = next_after(listing, AFTER_WAITING,
+                                       listing->waiting[listing->waiting_count - 1].record.name);
     }
-    listing_end(listing, NULL);
+    listing->asked = 1;
+    for (uint32_t first = 0; first < listing->waiting_count; first += STORE_OPS_MAX) {
+        uint32_t left = listing->waiting_count - first;
+        ask_members(listing, first, left < STORE_OPS_MAX ? left : STORE_OPS_MAX);
+    }
+    waiting_answered(listing);
 }
 
 /* What stands right behind the key. */
@@ -144,6 +218,12 @@ static void read_waiting(Listing *listing, Str after)
 
 static void all_details_came(Listing *listing)
 {
+    for (uint32_t i = 0; i < listing->count; i++) {
+        NodeEntry *entry = &listing->nodes[i];
+        entry->knows_revoked = listing->knows_revoked;
+        entry->is_revoked =
+            entry->error.len == 0 && node_record_is_revoked(&entry->record, &listing->revoked);
+    }
     listing->out.nodes = listing->nodes;
     listing->out.node_count = listing->count;
     if (listing->failure != NULL) {
@@ -167,15 +247,6 @@ static void detail_answered(Listing *listing)
     }
 }
 
-static void keep_failure(Listing *listing, const Error *err)
-{
-    if (listing->failure == NULL) {
-        Error *kept = ARENA_NEW(&listing->arena, Error);
-        *kept = *err;
-        listing->failure = kept;
-    }
-}
-
 static Str value_of(const StoreOpReply *reply)
 {
     return reply->kv_count > 0 ? reply->kvs[0].value : STR_EMPTY;
@@ -190,9 +261,14 @@ static void details_came(void *context, const StoreReply *reply, const Error *er
     }
     for (uint32_t i = 0; err == NULL && i < details->count; i++) {
         NodeEntry *entry = &listing->nodes[details->first + i];
-        const StoreOpReply *replies = &reply->ops[(size_t)i * KEYS_PER_NODE];
+        const StoreOpReply *replies = &reply->ops[(size_t)i * DETAILS_PER_NODE];
         node_entry_read_liveness(entry, value_of(&replies[0]), value_of(&replies[1]));
         entry->has_facts = replies[2].count > 0;
+        entry->is_asking = replies[3].kv_count > 0;
+        if (entry->is_asking) {
+            joining_entry_read(&listing->arena, str_from_c(entry->record.name), &replies[3].kvs[0],
+                               &entry->asking);
+        }
     }
     detail_answered(listing);
 }
@@ -201,22 +277,47 @@ static void ask_details(Listing *listing, uint32_t first, uint32_t count)
 {
     Arena *arena = &listing->arena;
     Str prefix = listing->at.prefix;
-    StoreOp ops[DETAIL_NODES * KEYS_PER_NODE];
+    StoreOp ops[DETAIL_NODES * DETAILS_PER_NODE];
     Details *details = ARENA_NEW(arena, Details);
     *details = (Details){ listing, first, count };
     for (uint32_t i = 0; i < count; i++) {
         Str name = str_from_c(listing->nodes[first + i].record.name);
-        StoreOp *op = &ops[(size_t)i * KEYS_PER_NODE];
+        StoreOp *op = &ops[(size_t)i * DETAILS_PER_NODE];
         op[0] = (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_alive(arena, prefix, name) };
         op[1] = (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_silent(arena, prefix, name) };
         op[2] = (StoreOp){ .kind = STORE_RANGE,
                            .key = cluster_key_facts(arena, prefix, name),
                            .count_only = true };
+        op[3] = (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_joining(arena, prefix, name) };
     }
-    StoreTxn txn = { .success = ops, .success_count = count * KEYS_PER_NODE };
+    StoreTxn txn = { .success = ops, .success_count = count * DETAILS_PER_NODE };
     Error err;
     listing->asked++;
     if (!store_txn(listing->at.store, &txn, details_came, details, &err)) {
+        keep_failure(listing, &err);
+        listing->asked--;
+    }
+}
+
+static void revocations_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Listing *listing = context;
+    Error bad;
+    Str text = err == NULL ? arena_copy(&listing->arena, value_of(&reply->ops[0])) : STR_EMPTY;
+    listing->knows_revoked =
+        text.len == 0 || revocation_read(&listing->arena, text, &listing->revoked, &bad);
+    if (err != NULL) {
+        keep_failure(listing, err);
+    }
+    detail_answered(listing);
+}
+
+static void ask_revocations(Listing *listing)
+{
+    Error err;
+    listing->asked++;
+    if (!store_get(listing->at.store, cluster_key_revocations(&listing->arena, listing->at.prefix),
+                   revocations_came, listing, &err)) {
         keep_failure(listing, &err);
         listing->asked--;
     }
@@ -230,13 +331,15 @@ static void ask_all_details(Listing *listing)
         uint32_t left = listing->count - first;
         ask_details(listing, first, left < DETAIL_NODES ? left : DETAIL_NODES);
     }
+    if (listing->count > 0) {
+        ask_revocations(listing);
+    }
     detail_answered(listing);
 }
 
 static void read_nodes(Listing *listing, Str from);
 
-/* False: it has ended with an error. */
-static bool take_nodes(Listing *listing, const StoreOpReply *range)
+static void take_nodes(Listing *listing, const StoreOpReply *range)
 {
     for (uint32_t i = 0; i < range->kv_count; i++) {
         const StoreKv *kv = &range->kvs[i];
@@ -248,20 +351,10 @@ static bool take_nodes(Listing *listing, const StoreOpReply *range)
         }
         if (listing->count == listing->limit) {
             listing->more_nodes = true;
-            return true;
+            return;
         }
-        NodeEntry *entry = &listing->nodes[listing->count];
-        Error bad;
-        *entry = (NodeEntry){ 0 };
-        /* Labels borrow from the text, and the answer is gone when the details come. */
-        if (!node_record_read(&listing->arena, arena_copy(&listing->arena, kv->value),
-                              &entry->record, &bad)) {
-            read_failed(listing, kv, &bad);
-            return false;
-        }
-        listing->count++;
+        node_entry_read(&listing->arena, parts[0], kv, &listing->nodes[listing->count++]);
     }
-    return true;
 }
 
 static void nodes_came(void *context, const StoreReply *reply, const Error *err)
@@ -272,9 +365,8 @@ static void nodes_came(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     const StoreOpReply *range = &reply->ops[0];
-    if (!take_nodes(listing, range)) {
-        return;
-    }
+    note_revision(listing, reply);
+    take_nodes(listing, range);
     if (range->more && !listing->more_nodes) {
         read_nodes(listing, behind(&listing->arena, range->kvs[range->kv_count - 1].key));
     } else {
@@ -343,7 +435,7 @@ typedef struct Whole {
     ClusterStore at;
     Arena arena;
     VEC(NodeEntry) nodes;
-    VEC(JoiningRecord) waiting;
+    VEC(JoiningEntry) waiting;
     NodesListed *done;
     void *context;
 } Whole;
@@ -359,6 +451,16 @@ static void whole_end(Whole *whole, const Error *err)
     free(whole);
 }
 
+static bool whole_fails(Whole *whole, Str error)
+{
+    Error err;
+    if (error.len > 0) {
+        error_set(&err, ERROR_INVALID, "%" STR_FMT, STR_ARG(error));
+        whole_end(whole, &err);
+    }
+    return error.len > 0;
+}
+
 static void page_came(void *context, const NodesListing *listing, const Error *err)
 {
     Whole *whole = context;
@@ -369,10 +471,17 @@ static void page_came(void *context, const NodesListing *listing, const Error *e
     }
     for (uint32_t i = 0; i < listing->node_count; i++) {
         NodeEntry entry = listing->nodes[i];
+        if (whole_fails(whole, entry.error)) {
+            return;
+        }
         entry.record.labels = value_copy(arena, entry.record.labels);
+        entry.record.annotations = value_missing();
         VEC_PUSH(arena, &whole->nodes, entry);
     }
     for (uint32_t i = 0; i < listing->waiting_count; i++) {
+        if (whole_fails(whole, listing->waiting[i].error)) {
+            return;
+        }
         VEC_PUSH(arena, &whole->waiting, listing->waiting[i]);
     }
     if (listing->next.len == 0) {

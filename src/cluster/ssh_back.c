@@ -220,16 +220,20 @@ static void looked_up(void *context, const NodeView *view, const Error *err)
     if (err == NULL && visit->back == NULL) {
         tell_gone(&why);
         err = &why;
-    } else if (err == NULL && !view->is_waiting) {
+    } else if (err == NULL && !view->node.is_asking) {
         error_set(&why, ERROR_CONFLICT, "'%s' is a member already, and nobody else asks",
                   visit->question.node);
+        err = &why;
+    }
+    if (err == NULL && view->node.asking.error.len > 0) {
+        error_set(&why, ERROR_INVALID, "%" STR_FMT, STR_ARG(view->node.asking.error));
         err = &why;
     }
     if (err != NULL) {
         visit_end(visit, err);
         return;
     }
-    visit->question.key = view->waiting.key;
+    visit->question.key = view->node.asking.record.key;
     if (!start_visit(visit, &why)) {
         visit_end(visit, &why);
     }

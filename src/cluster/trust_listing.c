@@ -55,15 +55,12 @@ static NodeTrust *node_of(Reading *reading, Str key)
 static bool mark_revoked(Reading *reading, const StoreOpReply *reply, Error *err)
 {
     RevocationList list = { 0 };
-    Error why;
     if (reply->kv_count > 0 && !revocation_read(&reading->arena, reply->kvs[0].value, &list, err)) {
         return false;
     }
     for (uint32_t i = 0; i < reading->count; i++) {
         const NodeRecord *record = &reading->nodes[i].node->record;
-        reading->nodes[i].is_revoked =
-            strncmp(record->enrolment, record->serial, ENROLMENT_TEXT) != 0 ||
-            !revocation_check(&list, str_from_c(record->name), str_from_c(record->serial), &why);
+        reading->nodes[i].is_revoked = node_record_is_revoked(record, &list);
     }
     return true;
 }
@@ -109,7 +106,7 @@ static void nodes_came(void *context, const NodesListing *listing, const Error *
     reading->count = listing->node_count;
     for (uint32_t i = 0; i < listing->node_count; i++) {
         entries[i] = listing->nodes[i];
-        entries[i].record.labels = value_missing();
+        entries[i].record.labels = entries[i].record.annotations = value_missing();
         reading->nodes[i] = (NodeTrust){ .node = &entries[i] };
     }
     Str prefix = reading->at.prefix;

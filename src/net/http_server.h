@@ -25,7 +25,9 @@ typedef struct HttpField {
 typedef struct HttpServerOptions {
     Loop *loop;
     uint64_t body_max;
-    size_t memory_max;          /* bytes of requests on all connections; then no more */
+    /* Bytes of requests on all connections, then no more are taken; and of answers that their peers do
+     * not take, then the largest of them is broken off. */
+    size_t memory_max;
     int64_t request_timeout_ms; /* from the first byte of a request to its last */
     int64_t
         idle_timeout_ms; /* between two requests, and for a peer to take anything of an answer */

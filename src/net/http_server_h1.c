@@ -21,12 +21,16 @@ typedef struct Client {
     LoopTask drain; /* pieces that have left at once are told of in a turn of its own */
     size_t stuck;   /* bytes that were unsent when the timer was started */
     size_t held;    /* of the server's: bytes of the body */
+    size_t unsent;  /* of the server's: bytes of answers, as they were last counted */
     HttpRequest request;
     Buf ahead;      /* bytes behind the request under way */
     bool began;     /* bytes of the next request are there */
     bool taking;    /* within take(): answers do not start the next request themselves */
     bool finishing; /* nothing more is read */
+    bool cut;       /* it ends in the next turn, whatever is unsent */
 } Client;
+
+static const HttpKind kind;
 
 static Client *client_of(const HttpRequest *request)
 {
@@ -46,6 +50,7 @@ static void client_free(HttpClient *base)
     Client *client = (Client *)base;
     http_request_lose(&client->request);
     let_go(client);
+    base->server->unsent -= client->unsent;
     loop_timer_stop(&client->timer);
     loop_task_stop(base->server->options.loop, &client->drain);
     connection_free(base->connection);
@@ -59,8 +64,47 @@ static void client_free(HttpClient *base)
 /* The peer has to take something of what is unsent, again and again. */
 static void watch_unsent(Client *client)
 {
-    client->stuck = connection_unsent(client->base.connection);
-    loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
+    if (!client->cut) {
+        client->stuck = connection_unsent(client->base.connection);
+        loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
+    }
+}
+
+/* Ends the connection with the most to send, in a turn of its own. */
+static void cut_largest(HttpServer *server)
+{
+    Client *largest = NULL;
+    for (HttpClient *base = server->clients; base != NULL; base = base->next) {
+        Client *client = (Client *)base;
+        if (base->kind == &kind && (largest == NULL || client->unsent > largest->unsent)) {
+            largest = client;
+        }
+    }
+    server->unsent -= largest->unsent;
+    largest->unsent = 0;
+    largest->finishing = largest->cut = true;
+    loop_timer_start(&largest->timer, 0);
+}
+
+/* What peers do not take of their answers has a limit, for all of them together. */
+static void count_unsent(Client *client)
+{
+    HttpServer *server = client->base.server;
+    if (client->cut) {
+        return;
+    }
+    server->unsent -= client->unsent;
+    client->unsent = connection_unsent(client->base.connection);
+    server->unsent += client->unsent;
+    while (server->unsent > server->options.memory_max) {
+        cut_largest(server);
+    }
+}
+
+static void write_out(Client *client, Str bytes)
+{
+    connection_write(client->base.connection, bytes);
+    count_unsent(client);
 }
 
 /* The last bytes go out, then `closed` comes. */
@@ -69,7 +113,7 @@ static void finish(Client *client)
     client->finishing = true;
     if (connection_unsent(client->base.connection) > 0) {
         watch_unsent(client);
-    } else {
+    } else if (!client->cut) {
         loop_timer_stop(&client->timer);
         connection_finish(client->base.connection, GOODBYE_MS);
     }
@@ -106,7 +150,7 @@ static void put_answer(Client *client, int status, const char *content_type, Str
     } else {
         http1_put_end_bare(&out);
     }
-    connection_write(client->base.connection, buf_str(&out));
+    write_out(client, buf_str(&out));
     buf_clear(&out);
 }
 
@@ -126,7 +170,7 @@ static void expire(void *context)
     Client *client = context;
     size_t unsent = connection_unsent(client->base.connection);
     bool waits = client->request.in_pieces || client->finishing || !client->began;
-    if (waits && unsent > 0 && unsent < client->stuck) {
+    if (waits && unsent > 0 && unsent < client->stuck && !client->cut) {
         watch_unsent(client);
     } else if (waits) {
         client_free(&client->base);
@@ -162,7 +206,7 @@ static void take_body(Client *client, Str bytes)
 static void handle(Client *client, Http1Event event)
 {
     if (event == HTTP1_HEAD && client->reader.head.expects_continue) {
-        connection_write(client->base.connection, STR("HTTP/1.1 100 Continue\r\n\r\n"));
+        write_out(client, STR("HTTP/1.1 100 Continue\r\n\r\n"));
     } else if (event == HTTP1_DATA) {
         take_body(client, client->reader.data);
     } else if (event == HTTP1_END) {
@@ -245,6 +289,10 @@ static void closed(void *context, const Error *why)
 static void all_sent(void *context)
 {
     Client *client = context;
+    count_unsent(client);
+    if (client->cut) {
+        return;
+    }
     if (client->request.in_pieces) {
         loop_timer_stop(&client->timer);
         client->request.drained(client->request.drained_context);
@@ -294,7 +342,7 @@ static void begin_answer(HttpRequest *request, int status, const char *content_t
     Buf out = buf_make(BUF_UNLIMITED);
     put_head(client, &out, status, content_type, is_last(client));
     http1_put_end_chunked(&out);
-    connection_write(client->base.connection, buf_str(&out));
+    write_out(client, buf_str(&out));
     buf_clear(&out);
 }
 
@@ -307,7 +355,7 @@ static void put_piece(HttpRequest *request, Str piece)
     if (http_request_wants_body(request)) {
         Buf out = buf_make(BUF_UNLIMITED);
         http1_put_chunk(&out, piece);
-        connection_write(client->base.connection, buf_str(&out));
+        write_out(client, buf_str(&out));
         buf_clear(&out);
     }
     if (connection_unsent(client->base.connection) == 0) {
@@ -323,7 +371,7 @@ static void end_answer(HttpRequest *request)
     if (http_request_wants_body(request)) {
         Buf out = buf_make(BUF_UNLIMITED);
         http1_put_chunk(&out, STR_EMPTY);
-        connection_write(client->base.connection, buf_str(&out));
+        write_out(client, buf_str(&out));
         buf_clear(&out);
     }
     conclude(client, is_last(client));

@@ -49,7 +49,8 @@ struct HttpServer {
     HttpClient *clients;
     Listener *listeners[HTTP_LISTENERS_MAX];
     uint32_t listener_count;
-    size_t held; /* bytes of requests on all connections */
+    size_t held;   /* bytes of requests on all connections */
+    size_t unsent; /* bytes of answers on all connections of HTTP/1.1 */
     bool stopping;
     LoopTimer grace;
     LoopTask stopped;

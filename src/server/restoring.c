@@ -199,6 +199,7 @@ static bool claim_name(Before *before, Error *err)
     }
     if (before->was_there) {
         node->labels = before->record.labels;
+        node->annotations = before->record.annotations;
         node->joined_ms = before->record.joined_ms;
     }
     if (!given) {

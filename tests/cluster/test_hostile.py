@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import resource
+import select
 import socket
 import ssl
 import struct
@@ -121,11 +122,19 @@ def test_half_requests_are_not_waited_for_by_others(server, listener):
 
 
 def test_a_request_that_never_ends_is_given_up(server):
-    """One byte now and then keeps no connection longer than a request may take."""
-    slow = [INSIDE[listener](server) for listener in ("api", "unix")]
-    for connection in slow:
-        connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX: ")
-        connection.settimeout(1)
+    """One byte now and then keeps no connection longer than a request may take: neither in its head
+    nor in its body, as a whole or in chunks."""
+    starts = (
+        b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX: ",
+        b"POST /v1/join HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{",
+        b"POST /v1/join HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n{",
+    )
+    slow = []
+    for listener in ("api", "unix"):
+        for start in starts:
+            slow.append(INSIDE[listener](server))
+            slow[-1].sendall(start)
+            slow[-1].settimeout(1)
     for _ in range(100):
         for connection in list(slow):
             try:
@@ -169,6 +178,122 @@ def test_oversized_messages_are_refused(server):
                     pass
     are_served(server)
     assert grew(server, before) < 20
+
+
+def answer_there(connection):
+    return bool(select.select([connection], [], [], 0)[0])
+
+
+@pytest.mark.parametrize("listener", ["api", "unix"])
+def test_a_gigabyte_in_chunks_is_refused(server, listener):
+    """As soon as it is more than the listener takes; what still comes is dropped."""
+    are_served(server)
+    before = server.memory()
+    peers = [INSIDE[listener](server) for _ in range(8)]
+    for peer in peers:
+        peer.sendall(b"POST /v1/join HTTP/1.1\r\nHost: localhost\r\n"
+                     b"Transfer-Encoding: chunked\r\n\r\n")  # fmt: skip
+    chunk = b"100000\r\n" + b"x" * MB + b"\r\n"
+    waiting = list(peers)
+    for _ in range(1024):
+        for peer in list(waiting):
+            try:
+                peer.sendall(chunk)
+                if not answer_there(peer):
+                    continue
+                assert peer.recv(1000).startswith(b"HTTP/1.1 413 ")
+            except (ConnectionError, ssl.SSLError):
+                pass
+            waiting.remove(peer)
+        if not waiting:
+            break
+    assert not waiting
+    are_served(server)
+    assert grew(server, before) < 64
+    for peer in peers:
+        peer.close()
+
+
+@pytest.mark.parametrize("listener", ["api", "unix"])
+def test_a_hundred_thousand_headers_are_refused(server, listener):
+    are_served(server)
+    before = server.memory()
+    head = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n"
+    head += b"".join(b"x%d: y\r\n" % number for number in range(100000)) + b"\r\n"
+    for _ in range(20):
+        with INSIDE[listener](server) as peer:
+            try:
+                peer.sendall(head)
+                assert peer.recv(1000).startswith(b"HTTP/1.1 431 ")
+            except (ConnectionError, ssl.SSLError):
+                pass
+    are_served(server)
+    assert grew(server, before) < 20
+
+
+@pytest.mark.parametrize("listener", ["api", "unix"])
+def test_who_asks_on_and_on_and_reads_nothing_has_to_wait(server, listener):
+    are_served(server)
+    before = server.memory()
+    many = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000
+    peers = []
+    for _ in range(10):
+        peer = INSIDE[listener](server)
+        peer.settimeout(0.5)
+        with pytest.raises((TimeoutError, ssl.SSLError)):
+            for _ in range(2000):
+                peer.sendall(many)
+        peers.append(peer)
+        are_served(server)
+    assert grew(server, before) < 20
+    for peer in peers:
+        peer.close()
+    are_served(server)
+
+
+def test_answers_that_nobody_reads_are_not_kept_without_end(server):
+    """Large ones, that only operators get; the server keeps 64 MB of them."""
+    for number in range(16):
+        done, _ = server.api("PUT", f"/v1/store?key=/big/{number}", {"value": "x" * (MB // 2)})
+        assert done == 200
+    are_served(server)
+    before = server.memory()
+    peers = []
+    for _ in range(40):
+        peer = server.connect_unix()
+        peer.sendall(b"GET /v1/keys?prefix=/big HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert peer.recv(12) == b"HTTP/1.1 200"
+        peers.append(peer)
+    are_served(server)
+    assert grew(server, before) < 160
+    for peer in peers:
+        peer.close()
+    are_served(server)
+
+
+def test_one_watch_too_many_is_told_to_come_later(server):
+    raise_limit()
+    watch = b"GET /v1/watch?prefix=/x HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    watching = []
+    for _ in range(4096):
+        watching.append(server.connect_unix())
+        watching[-1].sendall(watch)
+        assert watching[-1].recv(12) == b"HTTP/1.1 200"
+    with server.connect_unix() as late:
+        late.sendall(watch)
+        said = late.recv(4096)
+        assert said.startswith(b"HTTP/1.1 429 ") and b"\r\nRetry-After: " in said
+    are_served(server)
+    watching.pop().close()
+    for _ in range(1000):
+        with server.connect_unix() as again:
+            again.sendall(watch)
+            if again.recv(12) == b"HTTP/1.1 200":
+                break
+    else:
+        pytest.fail("the place of one that has left is not given to another")
+    for one in watching:
+        one.close()
 
 
 def raise_limit():

@@ -2,6 +2,7 @@
  * or to an error; what varies in it is one plain word. The body is read as
  * each of those that there are. */
 #include "api/bodies.h"
+#include "api/object_draft.h"
 #include "api/routes.h"
 #include "base/bug.h"
 
@@ -44,15 +45,19 @@ static void read_line(Arena *arena, Str line)
 
 static void read_body(Arena *arena, Str body)
 {
-    const LabelChange *changes;
-    uint32_t count;
     Str text;
     Error err = { 0 };
     if (session_body_read(arena, body, &text, &err)) {
         BUG_IF(text.len > body.len);
     }
-    if (labels_body_read(arena, body, &changes, &count, &err)) {
-        BUG_IF(count > body.len);
+    for (size_t i = 0; kinds[i] != NULL; i++) {
+        ObjectBody object;
+        FieldProblems problems = { .count = 0 };
+        KindDraft draft;
+        if (object_body_read(arena, kinds[i], body, &object, &err)) {
+            object_draft(arena, kinds[i], &object, i % 2 == 0, NULL, &draft, &problems);
+            BUG_IF(draft.labels.kind != VALUE_MAP || draft.spec.kind != VALUE_MAP);
+        }
     }
     ApproveWish approve;
     if (approve_body_read(arena, body, &approve, &err)) {

@@ -31,7 +31,7 @@ def fill(cluster):
     for number, name in enumerate(("web1", "web2")):
         put(cluster, f"/eden/nodes/{name}",
             {**own, "name": name, "key": NODE_KEY, "enrolment": f"{number + 1:016x}",
-             "server": False})
+             "serial": f"{number + 1:016x}{0:016x}", "server": False})
     put(cluster, "/eden/nodes/web2/silent",
         {"format": "eden.silent/1", "since_ms": 1800000000000})
     put(cluster, "/eden/facts/web1", {"os": "Debian", "kernel": "6.1.0", "memory": {"total": 1024}})
@@ -94,6 +94,7 @@ def add_nodes(cluster, count, at_once=32):
                 name = f"node-{number:05}"
                 connection.put(f"/eden/nodes/{name}",
                                {**own, "name": name, "enrolment": f"{number + 1:016x}",
+                                "serial": f"{number + 1:016x}{0:016x}",
                                 "server": False, "labels": {"rack": str(number % 40)}})
             connection.close()
         except Exception as failure:  # a thread has nobody to tell

@@ -51,8 +51,9 @@ def shown(cluster, name, fits=lambda node: True):
 def test_the_agent_of_a_founded_machine_runs_its_server(cluster, first):
     agent = first.start()
     first.wait_live()
-    node = shown(cluster, "s1", lambda node: node["facts"])
-    assert node["node"]["alive"] and node["facts"]["kernel"] == os.uname().release
+    node = shown(cluster, "s1", lambda node: node["status"]["facts"])
+    assert node["status"]["state"] == "alive"
+    assert f" {os.uname().release}\n" in cluster.call("facts", "--node", "s1", "kernel").stdout
     status = first.status()
     assert status["server"]["state"] == "running"
     assert servers_of(cluster.state) == [status["server"]["pid"]]
@@ -101,8 +102,8 @@ def test_what_an_agent_has_to_tell_survives_its_kill(cluster, web):
     agent.kill()
     cluster.start()
     agent = web.start()
-    assert shown(cluster, "web1", lambda node: node["facts"])["facts"]["arch"] == \
-        os.uname().machine
+    shown(cluster, "web1", lambda node: node["status"]["facts"])
+    assert f" {os.uname().machine}\n" in cluster.call("facts", "--node", "web1", "arch").stdout
     web.wait_live()
     web.wait_status(lambda status: status["facts"]["looked"], "a look at the facts")
     assert web.status()["facts"]["told"] is None
@@ -117,7 +118,7 @@ def test_a_server_that_is_killed_and_restarted_has_its_sessions_again(cluster, w
     assert "no session" in web.agent.wait_for_note("no session")
     cluster.start()
     web.wait_status(lambda status: status["session"]["state"] == "live", "a session")
-    assert shown(cluster, "web1", lambda node: node["node"]["alive"])
+    assert shown(cluster, "web1", lambda node: node["status"]["state"] == "alive")
 
 
 def test_labels_reach_the_node_and_stay_known_without_a_server(cluster, web):
@@ -172,7 +173,7 @@ def test_a_machine_that_joins_anew_brings_nothing_of_before(cluster, web):
     """Also with the same name and while the agent runs."""
     web.start()
     web.wait_live()
-    shown(cluster, "web1", lambda node: node["facts"])
+    shown(cluster, "web1", lambda node: node["status"]["facts"])
     cluster.call("nodes", "label", "web1", "role=web")
     web.wait_status(lambda status: status["labels"] == {"role": "web"}, "the label")
     before = (web.state / "agent/enrolment").read_text()
@@ -184,7 +185,7 @@ def test_a_machine_that_joins_anew_brings_nothing_of_before(cluster, web):
                     and status["session"]["state"] == "live", "that it is a node again")
     assert (web.state / "agent/enrolment").read_text() != before
     web.wait_status(lambda status: status["labels"] == {}, "no label")
-    assert shown(cluster, "web1", lambda node: node["facts"])["node"]["labels"] == {}
+    assert shown(cluster, "web1", lambda node: node["status"]["facts"])["metadata"]["labels"] == {}
 
 
 def test_hangup_makes_it_look_again(cluster, web):

@@ -58,7 +58,7 @@ def fresh(cluster):
 def test_what_was_there_is_there_again(cluster, fresh):
     for i in range(50):
         put(cluster, f"/t/{i}", VALUE + str(i))
-    ask(cluster, "PATCH", "/v1/nodes/s1", {"labels": {"role": "server"}})
+    ask(cluster, "PATCH", "/v1/nodes/s1", {"metadata": {"labels": {"role": "server"}}})
     token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)
     made = create(cluster, "blue.backup")
     assert made["cluster"] == "blue" and made["node"] == "s1"
@@ -79,8 +79,8 @@ def test_what_was_there_is_there_again(cluster, fresh):
         assert get(fresh, f"/t/{i}") == VALUE + str(i)
     tokens = ask(fresh, "GET", "/v1/tokens")[1]["items"]
     assert [each["metadata"]["name"] for each in tokens] == [token["metadata"]["name"]]
-    node = ask(fresh, "GET", "/v1/nodes/s1")[1]["node"]
-    assert node["labels"] == {"role": "server"} and node["server"]
+    node = ask(fresh, "GET", "/v1/nodes/s1")[1]
+    assert node["metadata"]["labels"] == {"role": "server"} and node["status"]["server"]
     assert put(fresh, "/t/new", "1") > made["revision"]
 
 
@@ -107,8 +107,8 @@ def test_another_name_takes_the_place_of_the_old_server(cluster, fresh):
                    "--rpc", "127.0.0.1:0", "--api", "127.0.0.1:0")
     assert json.loads(done.stdout)["node"] == "s2"
     fresh.start()
-    nodes = ask(fresh, "GET", "/v1/nodes")[1]["nodes"]
-    assert [(node["name"], node["server"]) for node in nodes] == [("s2", True)]
+    nodes = ask(fresh, "GET", "/v1/nodes")[1]["items"]
+    assert [(node["metadata"]["name"], node["status"]["server"]) for node in nodes] == [("s2", True)]
     settings = json.loads((fresh.state / "server/server.json").read_text())
     assert settings["names"] == ["localhost"]
 
@@ -127,7 +127,7 @@ def test_a_name_that_was_given_up_can_be_taken_again(cluster, fresh):
         restore(cluster, "second", third.state, "--name", "s1", *ports)
         third.start()
         start_agent(third, "third", third.state)
-        wait_until(lambda: show(third, "s1")["node"]["alive"], "its own agent")
+        wait_until(lambda: show(third, "s1")["state"] == "alive", "its own agent")
     finally:
         third.close()
 
@@ -166,23 +166,23 @@ def start_agent(cluster, name, state):
 
 
 def show(cluster, name):
-    return ask(cluster, "GET", f"/v1/nodes/{name}")[1]
+    return ask(cluster, "GET", f"/v1/nodes/{name}")[1]["status"]
 
 
 def test_nodes_come_back_to_the_restored_server(cluster, fresh):
     """With the certificates that they have, and nothing is done on them."""
     start_agent(cluster, "web1", join(cluster, "web1"))
-    wait_until(lambda: show(cluster, "web1")["node"]["alive"] and show(cluster, "web1")["facts"],
+    wait_until(lambda: show(cluster, "web1")["state"] == "alive" and show(cluster, "web1")["facts"],
                "a session and facts")
-    ask(cluster, "PATCH", "/v1/nodes/web1", {"labels": {"role": "web"}})
+    ask(cluster, "PATCH", "/v1/nodes/web1", {"metadata": {"labels": {"role": "web"}}})
     create(cluster, "blue.backup")
-    ask(cluster, "PATCH", "/v1/nodes/web1", {"labels": {"role": "changed"}})
+    ask(cluster, "PATCH", "/v1/nodes/web1", {"metadata": {"labels": {"role": "changed"}}})
     cluster.server.stop()
     restore(cluster, "blue.backup", fresh.state)
     fresh.start()
-    wait_until(lambda: show(fresh, "web1")["node"]["alive"], "the node")
-    node = show(fresh, "web1")
-    assert node["node"]["labels"] == {"role": "web"} and node["facts"]
+    wait_until(lambda: show(fresh, "web1")["state"] == "alive", "the node")
+    node = ask(fresh, "GET", "/v1/nodes/web1")[1]
+    assert node["metadata"]["labels"] == {"role": "web"} and node["status"]["facts"]
     # What the node watches it reads anew: the agent has the label as it is in this store.
     status = asking.UnixConnection(cluster.folder / "web1/run/agent.sock")
 

@@ -183,7 +183,8 @@ def test_the_example_of_a_watch_works(cluster, command):
     labels = 0
     while not select.select([process.stdout], [], [], 0.1)[0]:
         labels += 1
-        asking.ask(cluster, "PATCH", "/v1/nodes/s1", {"labels": {"changed": str(labels)}})
+        asking.ask(cluster, "PATCH", "/v1/nodes/s1",
+                   {"metadata": {"labels": {"changed": str(labels)}}})
     assert "/eden/nodes/s1" in asking.next_line(process.stdout)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)

@@ -180,7 +180,7 @@ def test_who_waits_is_told(cluster):
     cluster.daemon("join", "--server", f"127.0.0.1:{cluster.api_port}", "--ca-pin",
                    cluster.founded["ca_pin"], "--name", "db1", "--state-dir",
                    cluster.folder / "db1")
-    wait_until(lambda: ask(cluster, "GET", "/v1/nodes")[1]["waiting"], "somebody who asks")
+    wait_until(lambda: ask(cluster, "GET", "/v1/nodes/db1")[0] == 200, "somebody who asks")
     checks = look(cluster)
     assert checks["waiting"]["state"] == "warning" and "db1" in checks["waiting"]["text"]
 

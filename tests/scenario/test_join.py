@@ -21,8 +21,9 @@ def web(running):
 
 
 def names(cluster):
-    return [node["name"] for node in json.loads(
-        cluster.call("nodes", "list", "-o", "json").stdout)["nodes"]]
+    return [node["metadata"]["name"] for node in json.loads(
+        cluster.call("nodes", "list", "-o", "json").stdout)["items"]
+        if node["status"]["state"] in ("alive", "silent")]
 
 
 def start_join(machine, *words):

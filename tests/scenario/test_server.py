@@ -22,7 +22,7 @@ def ask(cluster, target, method="GET", body=None):
 
 def test_a_founded_cluster_serves_until_it_is_asked_to_stop(cluster):
     server = cluster.start()
-    assert [node["name"] for node in ask(cluster, "/v1/nodes")["nodes"]] == ["s1"]
+    assert [node["metadata"]["name"] for node in ask(cluster, "/v1/nodes")["items"]] == ["s1"]
     assert server.stop() == 0
     assert not (cluster.run / "server/api.sock").exists()
 

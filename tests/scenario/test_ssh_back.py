@@ -68,7 +68,7 @@ def start_join(cluster, machine, *options):
 
 
 def is_member(cluster):
-    return ask(cluster, "/v1/nodes/web1")[1]["node"] is not None
+    return ask(cluster, "/v1/nodes/web1")[1]["status"]["joined"] is not None
 
 
 def test_a_machine_that_knows_nothing_joins_over_ssh(cluster, machine):
@@ -263,7 +263,7 @@ def test_a_machine_that_is_not_there_is_told(cluster, machine):
 def test_nobody_joins_by_a_claim_alone(cluster, machine):
     cluster.start()
     joiner = start_join(cluster, machine)
-    key = ask(cluster, "/v1/nodes/web1")[1]["waiting"]["key"]
+    key = ask(cluster, "/v1/nodes/web1")[1]["status"]["asking"]["key"]
     assert ask(cluster, "/v1/nodes/web1/approve", {"key": key})[0] == 200
     joiner.end()
     again = cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--name", "web1",

@@ -26,7 +26,7 @@ def ask(host, *words):
 
 
 def node(server, name):
-    return next(each for each in ask(server, "nodes", "list")["nodes"] if each["name"] == name)
+    return ask(server, "nodes", "show", name)
 
 
 def wait_alive(server, *names):
@@ -34,8 +34,9 @@ def wait_alive(server, *names):
         done = server.eden("nodes", "list", "-o", "json")
         if done.returncode != 0:
             return False  # it is on its way
-        known = {each["name"]: each["alive"] for each in json.loads(done.stdout)["nodes"]}
-        return all(known.get(name) for name in names)
+        known = {each["metadata"]["name"]: each["status"]["state"]
+                 for each in json.loads(done.stdout)["items"]}
+        return all(known.get(name) == "alive" for name in names)
 
     server.wait_for(all_alive, what=f"{', '.join(names)} to be alive")
 
@@ -76,7 +77,7 @@ def join_by_ssh(server, host):
     host.write("/root/.ssh/authorized_keys", line + "\n", mode=0o600)
     waiting = host.popen(["eden", "join", "--server", server.address, "--name", host.name])
     server.wait_for(
-        lambda: any(each["name"] == host.name for each in ask(server, "nodes", "list")["waiting"]),
+        lambda: any(each["metadata"]["name"] == host.name for each in ask(server, "nodes")["items"]),
         what="the request to join")
     key = host.read("/etc/ssh/ssh_host_ed25519_key.pub").strip()
     server.eden("nodes", "approve", host.name, "--ssh", host.address, "--host-key", key, check=True)
@@ -132,7 +133,7 @@ def test_a_server_that_is_killed_comes_back_and_nodes_go_on(trio):
         wait_alive(server, "s1", "web1", "web2")
     # Labels reach a node through its session.
     server.eden("nodes", "label", "web1", "role=web", check=True)
-    assert node(server, "web1")["labels"] == {"role": "web"}
+    assert node(server, "web1")["metadata"]["labels"] == {"role": "web"}
     server.kill()  # the power
     server.start()
     wait_alive(server, "s1", "web1", "web2")
@@ -146,7 +147,7 @@ def test_a_removed_node_is_refused_and_its_name_inherits_nothing(trio):
     wait_facts(server, "web1")
     server.eden("nodes", "remove", "web1", check=True)
     first.wait_for("journalctl -u eden | grep -q 'we belong no more'", what="the refusal")
-    assert all(each["name"] != "web1" for each in ask(server, "nodes", "list")["nodes"])
+    assert server.eden("nodes", "show", "web1").returncode != 0
     assert server.eden("facts", "--node", "web1").returncode != 0
     wait_alive(server, "web2")
     # The same name again is somebody new.
@@ -154,21 +155,21 @@ def test_a_removed_node_is_refused_and_its_name_inherits_nothing(trio):
     first.eden("leave", "--force", check=True)
     join_by_token(server, first)
     wait_alive(server, "web1")
-    assert node(server, "web1")["labels"] == {}
+    assert node(server, "web1")["metadata"]["labels"] == {}
 
 
 def test_the_ca_is_exchanged_while_all_stay_connected(trio):
     server, first, second = trio
     before = ask(server, "pki", "list")
-    since = {host.name: node(server, host.name)["since"] for host in trio}
+    since = {host.name: node(server, host.name)["status"]["since"] for host in trio}
     server.eden("pki", "rotate", "--wait", check=True, timeout=180)
     after = ask(server, "pki", "list")
     old = {each["key"] for each in before["cas"]}
     new = {each["key"] for each in after["cas"]}
     assert len(new) == 1 and not new & old
     for host in trio:
-        now = node(server, host.name)
-        assert now["alive"] and now["since"] == since[host.name], "its session was interrupted"
+        now = node(server, host.name)["status"]
+        assert now["state"] == "alive" and now["since"] == since[host.name], "its session was interrupted"
         assert len(re.findall("BEGIN CERTIFICATE", host.read("/var/lib/eden/agent/ca.pem"))) == 1
         host.run("openssl verify -CAfile /var/lib/eden/agent/ca.pem /var/lib/eden/agent/node.pem")
 
@@ -191,5 +192,5 @@ def test_a_backup_becomes_the_cluster_on_a_fresh_host(trio, systemd):
     fresh.run("systemctl enable --now eden")
     fresh.wait_for(lambda: fresh.eden("nodes", "list").returncode == 0, what="the server")
     assert fresh.eden("get", "/test/kept", check=True).out == "yes"
-    assert node(fresh, "web1")["labels"] == {"role": "web"}
+    assert node(fresh, "web1")["metadata"]["labels"] == {"role": "web"}
     wait_alive(fresh, "web1", "web2")

@@ -26,14 +26,14 @@ static void paths_lead_to_their_rows(void **state)
     } cases[] = {
         { "GET", "/v1/health", ROUTE_HEALTH, "" },
         { "HEAD", "/v1/health", ROUTE_HEALTH, "" },
-        { "GET", "/v1/nodes/web1", ROUTE_NODE_SHOW, "web1" },
-        { "DELETE", "/v1/nodes/web1", ROUTE_NODE_REMOVE, "web1" },
-        { "PATCH", "/v1/nodes/web1", ROUTE_NODE_LABEL, "web1" },
+        { "GET", "/v1/nodes/web1", ROUTE_NODE_GET, "web1" },
+        { "DELETE", "/v1/nodes/web1", ROUTE_NODE_DELETE, "web1" },
+        { "PATCH", "/v1/nodes/web1", ROUTE_NODE_PATCH, "web1" },
         { "POST", "/v1/nodes/web1/approve", ROUTE_NODE_APPROVE, "web1" },
         { "DELETE", "/v1/tokens/abc", ROUTE_TOKEN_DELETE, "abc" },
-        { "GET", "/v1/nodes/a%20b", ROUTE_NODE_SHOW, "a b" },
-        { "GET", "/v1/nodes/a%2541", ROUTE_NODE_SHOW, "a%41" }, /* decoded once */
-        { "GET", "/v1/nodes/approve", ROUTE_NODE_SHOW, "approve" },
+        { "GET", "/v1/nodes/a%20b", ROUTE_NODE_GET, "a b" },
+        { "GET", "/v1/nodes/a%2541", ROUTE_NODE_GET, "a%41" }, /* decoded once */
+        { "GET", "/v1/nodes/approve", ROUTE_NODE_GET, "approve" },
         { "get", "/v1/health", -1, "" },
         { "POST", "/v1/health", -1, "" },
         { "OPTIONS", "/v1/nodes/web1", -1, "web1" },
@@ -111,7 +111,8 @@ static void every_row_leads_to_itself(void **state)
             buf_put(&path, word.data[0] == '<' ? STR("x") : word);
         }
         assert_true(route_match(arena, str_from_c(row->method), buf_str(&path), &match, &err));
-        assert_ptr_equal(match.row, row);
+        /* What a kind does not offer is as if it were not there. */
+        assert_true(match.row == row || (match.row == NULL && route_is_of_kinds(row)));
         assert_true(row->help[0] != '\0' && row->handler != NULL);
     }
 }
@@ -134,12 +135,12 @@ static void a_query_has_the_parameters_of_its_row(void **state)
         { ROUTE_STORE_GET, "other=a", NULL },
         { ROUTE_STORE_GET, "%6bey=a", NULL },
         { ROUTE_STORE_GET, "key=%", NULL },
-        { ROUTE_NODES_LIST, "", "" },
-        { ROUTE_NODES_LIST, "continue=nodes%2fa", "" },
-        { ROUTE_NODES_LIST, "continue=x&limit=7", "7" },
-        { ROUTE_NODES_LIST, "limit=7&limit=7", NULL },
-        { ROUTE_NODES_LIST, "limit=", NULL },
-        { ROUTE_NODES_LIST, "[limit]=7", NULL },
+        { ROUTE_NODE_LIST, "", "" },
+        { ROUTE_NODE_LIST, "continue=nodes%2fa", "" },
+        { ROUTE_NODE_LIST, "continue=x&limit=7", "7" },
+        { ROUTE_NODE_LIST, "limit=7&limit=7", NULL },
+        { ROUTE_NODE_LIST, "limit=", NULL },
+        { ROUTE_NODE_LIST, "[limit]=7", NULL },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         RouteQuery query;

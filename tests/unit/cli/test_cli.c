@@ -181,9 +181,9 @@ static void what_can_be_walked_is_printed_as_a_list(void **state)
 static void verbs_take_what_their_rows_say(void **state)
 {
     Fixture *fixture = *state;
-    expect(fixture, "nodes", EXIT_USAGE, "",
-           "eden nodes: list|show|label|approve|reject|remove|ping|ssh-key [NODE...] is missing\n"
-           "  see: eden help nodes\n");
+    expect(fixture, "backup", EXIT_USAGE, "",
+           "eden backup: create|verify|restore [FILE] is missing\n"
+           "  see: eden help backup\n");
     expect(
         fixture, "nodes lst", EXIT_USAGE, "",
         "eden nodes: takes list|show|label|approve|reject|remove|ping|ssh-key, not 'lst'; did you "

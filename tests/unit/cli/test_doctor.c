@@ -74,8 +74,8 @@ static DoctorView *make_view(Arena *arena)
              "\"server\":\"s1\",\"since\":\"y\"},\"spool\":{\"records\":2,\"bytes\":10}}");
     say_json(arena, &view->health, "{\"healthy\":true}");
     say_json(arena, &view->nodes,
-             "{\"nodes\":[{\"name\":\"s1\",\"alive\":true,\"version\":\"" EDEN_VERSION
-             "\"}],\"waiting\":[]}");
+             "{\"items\":[{\"metadata\":{\"name\":\"s1\"},\"status\":{\"state\":\"alive\","
+             "\"version\":\"" EDEN_VERSION "\",\"asking\":null}}]}");
     say_json(arena, &view->tokens, "{\"tokens\":[{\"id\":\"a\",\"state\":\"good\"}]}");
     say_json(
         arena, &view->pki,
@@ -285,9 +285,12 @@ static void a_disk_that_fills_up_is_told(void **state)
 static void the_cluster_is_looked_at(void **state)
 {
     DoctorView *view = make_view(*state);
-    say_json(*state, &view->nodes,
-             "{\"nodes\":[{\"name\":\"a\",\"alive\":false,\"since\":\"monday\"},{\"name\":\"b\","
-             "\"alive\":true,\"version\":\"9.9\"}],\"waiting\":[{\"name\":\"c\"}]}");
+    say_json(
+        *state, &view->nodes,
+        "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"silent\",\"since\":"
+        "\"monday\"}},{\"metadata\":{\"name\":\"b\"},\"status\":{\"state\":\"alive\",\"version\":"
+        "\"9.9\"}},{\"metadata\":{\"name\":\"c\"},\"status\":{\"state\":\"asks\",\"asking\":"
+        "{\"approved\":false}}}]}");
     say_json(*state, &view->tokens, "{\"tokens\":[{\"id\":\"t\",\"state\":\"expired\"}]}");
     say_json(*state, &view->pki,
              "{\"rotation\":{\"state\":\"distribute\",\"since\":\"monday\",\"waits\":[{\"node\":"
@@ -308,9 +311,14 @@ static void the_cluster_is_looked_at(void **state)
 static void a_few_names_are_enough(void **state)
 {
     DoctorView *view = make_view(*state);
-    say_json(*state, &view->nodes,
-             "{\"nodes\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"},{\"name\":\"d\"},"
-             "{\"name\":\"e\"},{\"name\":\"f\"}]}");
+    Buf json = buf_make_in(*state, BUF_UNLIMITED);
+    for (char name = 'a'; name <= 'f'; name++) {
+        buf_put_format(&json,
+                       "%s{\"metadata\":{\"name\":\"%c\"},\"status\":{\"state\":\"silent\"}}",
+                       name == 'a' ? "{\"items\":[" : ",", name);
+    }
+    buf_put_c(&json, "]}");
+    say_json(*state, &view->nodes, buf_c(&json));
     expect(*state, view, CHECK_SILENT, DOCTOR_WARNING, "6 silent: a, b, c, d, e, ...");
 }
 

@@ -74,16 +74,21 @@ static void listed(void *context, const NodesListing *listing, const Error *err)
     f->listing = (NodesListing){ 0 };
     if (err == NULL) {
         NodeEntry *nodes = ARENA_ARRAY(arena, NodeEntry, listing->node_count);
-        JoiningRecord *waiting = ARENA_ARRAY(arena, JoiningRecord, listing->waiting_count);
+        JoiningEntry *waiting = ARENA_ARRAY(arena, JoiningEntry, listing->waiting_count);
         for (uint32_t i = 0; i < listing->node_count; i++) {
             nodes[i] = listing->nodes[i];
             nodes[i].record.labels = value_copy(arena, nodes[i].record.labels);
+            nodes[i].error = arena_copy(arena, nodes[i].error);
         }
         for (uint32_t i = 0; i < listing->waiting_count; i++) {
             waiting[i] = listing->waiting[i];
         }
-        f->listing = (NodesListing){ nodes, listing->node_count, waiting, listing->waiting_count,
-                                     arena_copy(arena, listing->next) };
+        f->listing = (NodesListing){ nodes,
+                                     listing->node_count,
+                                     waiting,
+                                     listing->waiting_count,
+                                     arena_copy(arena, listing->next),
+                                     listing->revision };
     }
     world_done(&f->world, err);
 }
@@ -103,7 +108,7 @@ static void shown(void *context, const NodeView *view, const Error *err)
         f->view.node.record.labels = view->is_member
                                          ? value_copy(&f->world.arena, view->node.record.labels)
                                          : value_missing();
-        f->view.facts = arena_copy(&f->world.arena, view->facts);
+        f->view.node.error = arena_copy(&f->world.arena, view->node.error);
     }
     world_done(&f->world, err);
 }
@@ -112,6 +117,21 @@ static void show(Fixture *f, const char *name)
 {
     nodes_show(&f->world.at, str_from_c(name), shown, f);
     world_expect(&f->world, ERROR_NONE, NULL);
+}
+
+/* One label is all that it has then, or none. */
+static void set(Fixture *f, const char *node, const char *label, const char *value,
+                int64_t revision)
+{
+    Arena *arena = &f->world.arena;
+    Map *labels = map_new(arena, 1);
+    if (label != NULL) {
+        map_set_str(arena, labels, str_from_c(label), value_string(str_from_c(value)));
+    }
+    NodeWish wish = { .labels = value_map(labels),
+                      .annotations = value_map(map_new(arena, 0)),
+                      .revision = revision };
+    nodes_set(&f->world.at, str_from_c(node), &wish, world_done, &f->world);
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -133,7 +153,7 @@ static void members_and_those_who_wait_are_listed(void **state)
     assert_false(f->listing.nodes[1].is_alive);
     assert_false(f->listing.nodes[2].is_alive);
     assert_int_equal(f->listing.waiting_count, 1);
-    assert_string_equal(f->listing.waiting[0].name, "db1");
+    assert_string_equal(f->listing.waiting[0].record.name, "db1");
 }
 
 /* Every name once and in order, however small the pages are. */
@@ -150,8 +170,7 @@ static void pages_follow_one_another(void **state)
     }
     put_joining(f, "db1", 200);
     put_joining(f, "db2", 201);
-    LabelChange label = { .name = STR("rack"), .value = STR("seven") };
-    nodes_label(&f->world.at, STR("node-064-b"), &label, 1, world_done, &f->world);
+    set(f, "node-064-b", "rack", "seven", 0);
     world_expect(&f->world, ERROR_NONE, NULL);
     static const uint32_t limits[] = { 1, 2, 7, 129, 130, 131, 132, 1000 };
     for (size_t k = 0; k < COUNT_OF(limits); k++) {
@@ -221,17 +240,69 @@ static void silence_is_kept_until_the_node_is_removed(void **state)
     }
 }
 
-static void a_damaged_record_is_named(void **state)
+/* And hides nobody else. */
+static void a_damaged_record_is_told_as_such(void **state)
 {
     Fixture *f = *state;
     world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("web1")), STR("[]"));
-    nodes_list(&f->world.at, &(NodesPage){ .limit = 100 }, listed, f);
-    world_expect(&f->world, ERROR_INVALID, "/eden/nodes/web1: ");
-    nodes_show(&f->world.at, STR("web1"), shown, f);
+    world_put(&f->world, cluster_key_joining(&f->world.arena, PREFIX, STR("db1")), STR("[]"));
+    put_node(f, "web2", 2);
+    put_joining(f, "db2", 3);
+    list(f, "", 100);
+    assert_int_equal(f->listing.node_count, 2);
+    assert_string_equal(f->listing.nodes[0].record.name, "web1");
+    assert_true(str_starts(f->listing.nodes[0].error, STR("/eden/nodes/web1: ")));
+    assert_str(f->listing.nodes[1].error, "");
+    assert_int_equal(f->listing.waiting_count, 2);
+    assert_string_equal(f->listing.waiting[0].record.name, "db1");
+    assert_true(f->listing.waiting[0].error.len > 0);
+    show(f, "web1");
+    assert_true(f->view.is_member);
+    assert_true(str_starts(f->view.node.error, STR("/eden/nodes/web1: ")));
+    /* Who needs to know about everybody is told that it cannot. */
+    nodes_list_all(&f->world.at, listed, f);
     world_expect(&f->world, ERROR_INVALID, "/eden/nodes/web1: ");
 }
 
-static void one_is_shown_with_its_facts(void **state)
+static void a_member_that_asks_anew_is_listed_once(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", 1);
+    put_joining(f, "web1", 2);
+    put_joining(f, "web2", 3);
+    list(f, "", 100);
+    assert_int_equal(f->listing.node_count, 1);
+    assert_true(f->listing.nodes[0].is_asking);
+    assert_int_equal(f->listing.nodes[0].asking.record.key.bytes[0], 2);
+    assert_int_equal(f->listing.waiting_count, 1);
+    assert_string_equal(f->listing.waiting[0].record.name, "web2");
+    assert_true(f->listing.nodes[0].revision > 0);
+    assert_true(f->listing.revision >= f->listing.waiting[0].revision);
+}
+
+static void who_is_revoked_is_told(void **state)
+{
+    Fixture *f = *state;
+    Arena *arena = &f->world.arena;
+    RevocationList revoked = { 0 };
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    Error err;
+    put_node(f, "web1", 1);
+    put_node(f, "web2", 2);
+    assert_true(revocation_set_name(arena, &revoked, STR("web2"), STR_EMPTY, 1900000000000, &err));
+    revocation_print(&revoked, &text);
+    world_put(&f->world, cluster_key_revocations(arena, PREFIX), buf_str(&text));
+    list(f, "", 100);
+    assert_false(f->listing.nodes[0].is_revoked);
+    assert_true(f->listing.nodes[1].is_revoked && f->listing.nodes[1].knows_revoked);
+    show(f, "web2");
+    assert_true(f->view.node.is_revoked && f->view.node.knows_revoked);
+    world_put(&f->world, cluster_key_revocations(arena, PREFIX), STR("damaged"));
+    list(f, "", 100);
+    assert_false(f->listing.nodes[1].knows_revoked);
+}
+
+static void one_is_shown(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
@@ -239,31 +310,30 @@ static void one_is_shown_with_its_facts(void **state)
     show(f, "web1");
     assert_true(f->view.is_member);
     assert_false(f->view.node.is_alive);
-    assert_false(f->view.is_waiting);
-    assert_str(f->view.facts, "");
+    assert_false(f->view.node.is_asking);
+    assert_false(f->view.node.has_facts);
     put_alive(f, "web1");
     world_put(&f->world, cluster_key_facts(&f->world.arena, PREFIX, STR("web1")), STR("{}"));
     show(f, "web1");
     assert_true(f->view.node.is_alive);
-    assert_str(f->view.facts, "{}");
+    assert_true(f->view.node.has_facts);
     show(f, "db1");
     assert_false(f->view.is_member);
-    assert_true(f->view.is_waiting);
-    assert_string_equal(f->view.waiting.address, "10.0.0.2:99");
+    assert_true(f->view.node.is_asking);
+    assert_string_equal(f->view.node.asking.record.address, "10.0.0.2:99");
 }
 
 static void who_is_not_there_is_told_with_a_near_name(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
-    LabelChange label = { .name = STR("a"), .value = STR("b") };
     put_node(f, "frontend", 1);
     put_joining(f, "database", 2);
     nodes_show(&world->at, STR("frontent"), shown, f);
     world_expect(world, ERROR_NOT_FOUND, "there is no node 'frontent'; did you mean 'frontend'?");
     nodes_approve(&world->at, STR("databse"), STR("02020202"), world_done, world);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
-    nodes_label(&world->at, STR("frontnd"), &label, 1, world_done, world);
+    set(f, "frontnd", "a", "b", 0);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'frontend'?");
     nodes_reject(&world->at, STR("databas"), world_done, world);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
@@ -283,28 +353,48 @@ static Str label_of(Fixture *f, const char *label)
     return found == NULL ? STR("(none)") : value_str(*found);
 }
 
-static void labels_are_set_and_unset(void **state)
+static void labels_are_set_as_a_whole(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
     put_node(f, "web1", 1);
-    LabelChange set[] = { { .name = STR("role"), .value = STR("web") },
-                          { .name = STR("rack"), .value = STR("7") } };
-    nodes_label(&world->at, STR("web1"), set, 2, world_done, world);
+    set(f, "web1", "role", "web", 0);
     world_expect(world, ERROR_NONE, NULL);
     assert_str(label_of(f, "role"), "web");
-    LabelChange change[] = { { .name = STR("role"), .value = STR("db") },
-                             { .name = STR("rack"), .unset = true },
-                             { .name = STR("never"), .unset = true } };
-    nodes_label(&world->at, STR("web1"), change, 3, world_done, world);
+    set(f, "web1", "rack", "7", 0);
     world_expect(world, ERROR_NONE, NULL);
-    assert_str(label_of(f, "role"), "db");
-    assert_str(label_of(f, "rack"), "(none)");
+    assert_str(label_of(f, "rack"), "7");
+    assert_str(label_of(f, "role"), "(none)");
     /* The same again writes nothing. */
     int64_t revision = store_status(world->at.store).revision;
-    nodes_label(&world->at, STR("web1"), change, 3, world_done, world);
+    set(f, "web1", "rack", "7", 0);
     world_expect(world, ERROR_NONE, NULL);
     assert_int_equal(store_status(world->at.store).revision, revision);
+}
+
+static void annotations_stay_in_the_record(void **state)
+{
+    Fixture *f = *state;
+    Arena *arena = &f->world.arena;
+    NodeRecord record;
+    Error err;
+    Map *notes = map_new(arena, 1);
+    put_node(f, "web1", 1);
+    map_set_str(arena, notes, STR("owner"), value_string(STR("somebody")));
+    NodeWish wish = { .labels = value_map(map_new(arena, 0)), .annotations = value_map(notes) };
+    nodes_set(&f->world.at, STR("web1"), &wish, world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    WorldValue got = world_get(&f->world, cluster_key_node(arena, PREFIX, STR("web1")));
+    assert_true(node_record_read(arena, got.value, &record, &err));
+    assert_str(value_str(*value_get(record.annotations, STR("owner"))), "somebody");
+    /* Too much of them is refused. */
+    char *large = arena_alloc_zero(arena, ANNOTATION_VALUE_MAX + 1);
+    memset(large, '"', ANNOTATION_VALUE_MAX);
+    for (int i = 0; i < 10; i++) {
+        map_set_str(arena, notes, arena_format(arena, "n%d", i), value_string(str_from_c(large)));
+    }
+    nodes_set(&f->world.at, STR("web1"), &wish, world_done, &f->world);
+    world_expect(&f->world, ERROR_LIMIT, NULL);
 }
 
 static void labels_that_cannot_be_are_refused(void **state)
@@ -313,37 +403,25 @@ static void labels_that_cannot_be_are_refused(void **state)
     StoreWorld *world = &f->world;
     put_node(f, "web1", 1);
     put_joining(f, "db1", 2);
-    LabelChange bad[] = { { .name = STR("fine"), .value = STR("x") },
-                          { .name = STR("a b"), .value = STR("x") } };
-    nodes_label(&world->at, STR("web1"), bad, 2, world_done, world);
+    set(f, "web1", "a b", "x", 0);
     world_expect(world, ERROR_INVALID, NULL);
-    assert_str(label_of(f, "fine"), "(none)");
-    nodes_label(&world->at, STR("db1"), bad, 1, world_done, world);
+    assert_str(label_of(f, "a b"), "(none)");
+    set(f, "db1", "fine", "x", 0);
     world_expect(world, ERROR_CONFLICT, "approve it first");
-    LabelChange many[LABELS_MAX + 1];
-    for (int i = 0; i <= LABELS_MAX; i++) {
-        many[i] = (LabelChange){ .name = arena_format(&world->arena, "l%d", i) };
-    }
-    nodes_label(&world->at, STR("web1"), many, LABELS_MAX + 1, world_done, world);
-    world_expect(world, ERROR_LIMIT, NULL);
-    nodes_label(&world->at, STR("web1"), many, LABELS_MAX, world_done, world);
-    world_expect(world, ERROR_NONE, NULL);
 }
 
-/* Both read the record before either of them writes. */
-static void of_two_at_once_neither_is_lost(void **state)
+static void a_change_rests_on_its_revision(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
-    LabelChange one = { .name = STR("one"), .value = STR("1") };
-    LabelChange two = { .name = STR("two"), .value = STR("2") };
-    StoreWorld first = f->world, second = f->world;
-    nodes_label(&f->world.at, STR("web1"), &one, 1, world_done, &first);
-    nodes_label(&f->world.at, STR("web1"), &two, 1, world_done, &second);
-    world_pass(&f->world);
-    assert_true(first.is_done && second.is_done);
+    show(f, "web1");
+    int64_t revision = f->view.node.revision;
+    set(f, "web1", "one", "1", revision);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    set(f, "web1", "two", "2", revision);
+    world_expect(&f->world, ERROR_CONFLICT, "read it anew");
     assert_str(label_of(f, "one"), "1");
-    assert_str(label_of(f, "two"), "2");
+    assert_str(label_of(f, "two"), "(none)");
 }
 
 /* --- Those who ask --------------------------------------------------------------------------- */
@@ -362,11 +440,11 @@ static void approved_is_the_key_that_was_shown(void **state)
     nodes_approve(&world->at, STR("web1"), STR("abababac"), world_done, world);
     world_expect(world, ERROR_CONFLICT, "asks with another key, sha256:abab");
     show(f, "web1");
-    assert_false(f->view.waiting.is_approved);
+    assert_false(f->view.node.asking.record.is_approved);
     nodes_approve(&world->at, STR("web1"), STR("sha256:abababab"), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
     show(f, "web1");
-    assert_true(f->view.waiting.is_approved);
+    assert_true(f->view.node.asking.record.is_approved);
     /* It is still forgotten when it does not ask. */
     Str key = cluster_key_joining(&world->arena, PREFIX, STR("web1"));
     assert_int_not_equal(world_get(world, key).lease, 0);
@@ -500,12 +578,15 @@ int main(void)
         ROW(pages_follow_one_another),
         ROW(a_page_that_begins_nowhere_is_refused),
         ROW(silence_is_kept_until_the_node_is_removed),
-        ROW(a_damaged_record_is_named),
-        ROW(one_is_shown_with_its_facts),
+        ROW(a_damaged_record_is_told_as_such),
+        ROW(a_member_that_asks_anew_is_listed_once),
+        ROW(who_is_revoked_is_told),
+        ROW(one_is_shown),
         ROW(who_is_not_there_is_told_with_a_near_name),
-        ROW(labels_are_set_and_unset),
+        ROW(labels_are_set_as_a_whole),
+        ROW(annotations_stay_in_the_record),
         ROW(labels_that_cannot_be_are_refused),
-        ROW(of_two_at_once_neither_is_lost),
+        ROW(a_change_rests_on_its_revision),
         ROW(approved_is_the_key_that_was_shown),
         ROW(a_whole_pin_does_too_and_no_more),
         ROW(a_member_is_not_replaced_by_approval),

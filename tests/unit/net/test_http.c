@@ -451,6 +451,40 @@ static void bodies_that_are_too_much_together_are_refused(void **state)
     assert_true(taken > 0 && taken < COUNT_OF(peers));
 }
 
+/* As those below take nothing of their answers, one of them is broken off; who is left has its own. */
+static void answers_that_nobody_takes_are_broken_off(void **state)
+{
+    Fixture *f = *state;
+    enum {
+        BODY = 400000
+    };
+    static char said[BODY + 200], got[BODY + 1000];
+    int peers[6];
+    HttpServerOptions limits = http_server_defaults();
+    limits.memory_max = 2 * BODY;
+    http_server_free(f->server);
+    serve(f, &limits);
+    int len = snprintf(
+        said, sizeof said,
+        "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", BODY);
+    memset(said + len, 'x', BODY);
+    for (uint32_t i = 0; i < COUNT_OF(peers); i++) {
+        size_t sent = 0;
+        peers[i] = connect_raw(f);
+        while (f->requests == i) {
+            ssize_t put = send(peers[i], said + sent, (size_t)len + BODY - sent, MSG_NOSIGNAL);
+            sent += put > 0 ? (size_t)put : 0;
+            world_pass(&f->world, 1);
+        }
+    }
+    uint32_t whole = 0;
+    for (uint32_t i = 0; i < COUNT_OF(peers); i++) {
+        whole += read_raw(f, peers[i], got, sizeof got, 0) > BODY;
+        close(peers[i]);
+    }
+    assert_true(whole > 0 && whole < COUNT_OF(peers));
+}
+
 /* More than may wait behind a request under way. */
 static void who_sends_without_end_is_ended(void **state)
 {
@@ -534,6 +568,7 @@ int main(void)
         ROW(who_sends_without_end_is_ended),
         ROW(who_takes_no_answers_is_not_asked_on),
         ROW(bodies_that_are_too_much_together_are_refused),
+        ROW(answers_that_nobody_takes_are_broken_off),
         ROW(who_stops_answers_first),
         ROW(who_stops_does_not_wait_for_ever),
     };

@@ -331,8 +331,8 @@ static inline void revoke_serial(Fixture *f, Str serial)
 static inline void make_token(Fixture *f, Token *out)
 {
     Error err;
-    assert_int_equal(request(f, NULL, "POST", "/v1/tokens", STR("{\"label\":\"test\"}")), 201);
-    const Value *text = value_get(answer(f), STR("token"));
+    assert_int_equal(request(f, NULL, "POST", "/v1/tokens", STR("{\"spec\":{}}")), 201);
+    const Value *text = value_get(*value_get(answer(f), STR("status")), STR("secret"));
     assert_non_null(text);
     assert_true(token_parse(value_str(*text), out, &err));
 }

@@ -396,7 +396,7 @@ static void join_without_token_or_approval_stays_pending(void **state)
     /* What was approved is another key. */
     Joiner other = make_joiner(f, false);
     assert_int_equal(request(f, NULL, "GET", "/v1/nodes/web1", STR_EMPTY), 200);
-    Str key = value_str(*value_get(*value_get(answer(f), STR("waiting")), STR("key")));
+    Str key = value_str(*value_get(*value_get(answer(f), STR("status")), STR("key")));
     assert_int_equal(request(f, NULL, "POST", "/v1/nodes/web1/approve",
                              arena_format(f->arena, "{\"key\":\"%" STR_FMT "\"}", STR_ARG(key))),
                      200);
@@ -419,8 +419,9 @@ static void reused_name_inherits_nothing(void **state)
     Joiner first = make_joiner(f, true), second = make_joiner(f, true);
     assert_int_equal(post_join(f, &first), 200);
     TlsMaterial old = gain_of(f, &first);
-    assert_int_equal(
-        request(f, NULL, "PATCH", "/v1/nodes/web1", STR("{\"labels\":{\"role\":\"vault\"}}")), 200);
+    assert_int_equal(request(f, NULL, "PATCH", "/v1/nodes/web1",
+                             STR("{\"metadata\":{\"labels\":{\"role\":\"vault\"}}}")),
+                     200);
     connect_server(f);
     Str order = cluster_key_orders(f->arena, STORE_KEYS_PREFIX, STR("web1"));
     order = arena_join(f->arena, order, STR("1"), STR_EMPTY);
@@ -433,8 +434,8 @@ static void reused_name_inherits_nothing(void **state)
     assert_int_equal(post_join(f, &second), 200);
     TlsMaterial own = gain_of(f, &second);
     Value shown = shown_node(f);
-    assert_int_equal(value_get(*value_get(shown, STR("node")), STR("labels"))->map->len, 0);
-    assert_int_equal(value_get(shown, STR("facts"))->kind, VALUE_NULL);
+    assert_int_equal(value_get(*value_get(shown, STR("metadata")), STR("labels"))->map->len, 0);
+    assert_false(value_get(*value_get(shown, STR("status")), STR("facts"))->boolean);
     Str target = arena_join(f->arena, STR("/v1/store?key="), order, STR_EMPTY);
     assert_int_equal(request(f, NULL, "GET", arena_copy_c(f->arena, target), STR_EMPTY), 404);
     assert_int_equal(call_as(f, &own, METHOD_STORE_STATUS, STR_EMPTY), GRPC_PERMISSION_DENIED);

@@ -1,0 +1,310 @@
+/* Node: a member of the cluster, or a machine that asks to become one. */
+#include "api/call.h"
+#include "api/kind_rows.h"
+#include "base/utc.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/nodes.h"
+
+/* --- As objects ------------------------------------------------------------------------------ */
+
+static void set_text(Arena *arena, Map *map, const char *name, const char *text)
+{
+    map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, str_from_c(text))));
+}
+
+/* 0: nobody knows. */
+static void set_moment(Arena *arena, Map *map, const char *name, int64_t ms)
+{
+    map_set_str(arena, map, str_from_c(name),
+                ms == 0 ? value_null() : value_string(utc_text(arena, ms)));
+}
+
+static void set_bool(Arena *arena, Map *map, const char *name, bool value)
+{
+    map_set_str(arena, map, str_from_c(name), value_bool(value));
+}
+
+static void set_key(Arena *arena, Map *map, const Pin *pin)
+{
+    char text[PIN_TEXT + 1];
+    pin_text(pin, text);
+    set_text(arena, map, "key", text);
+}
+
+static Value asking_value(Arena *arena, const JoiningEntry *asking)
+{
+    const JoiningRecord *record = &asking->record;
+    Map *map = map_new(arena, 4);
+    if (asking->error.len > 0) {
+        map_set_str(arena, map, STR("error"), value_string(arena_copy(arena, asking->error)));
+        return value_map(map);
+    }
+    set_key(arena, map, &record->key);
+    set_text(arena, map, "address", record->address);
+    set_moment(arena, map, "asked", record->asked_ms);
+    set_bool(arena, map, "approved", record->is_approved);
+    return value_map(map);
+}
+
+static void set_unreadable(Arena *arena, Map *status, Str error)
+{
+    set_text(arena, status, "state", "unreadable");
+    map_set_str(arena, status, STR("error"), value_string(arena_copy(arena, error)));
+}
+
+/* What only members have. */
+static void set_membership(Arena *arena, Map *status, const NodeRecord *record)
+{
+    set_moment(arena, status, "joined", record->joined_ms);
+    set_text(arena, status, "token", record->token);
+    set_text(arena, status, "serial", record->serial);
+    set_moment(arena, status, "certificate_expires", record->not_after_ms);
+}
+
+static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *node)
+{
+    const NodeRecord *record = &node->record;
+    Map *status = map_new(arena, 16);
+    KindItem item = { .name = arena_copy(arena, str_from_c(record->name)),
+                      .labels = value_copy(arena, record->labels),
+                      .annotations = value_copy(arena, record->annotations),
+                      .revision = node->revision,
+                      .created_ms = record->joined_ms,
+                      .spec = value_missing(),
+                      .status = value_map(status) };
+    if (node->error.len > 0) {
+        set_unreadable(arena, status, node->error);
+        object_uuid(kind, item.name, item.uuid);
+        return item;
+    }
+    object_uuid(kind, str_from_c(record->enrolment), item.uuid);
+    set_text(arena, status, "state", node->is_alive ? "alive" : "silent");
+    set_moment(arena, status, "since", node->since_ms);
+    set_text(arena, status, "version", node->version);
+    set_bool(arena, status, "facts", node->has_facts);
+    set_bool(arena, status, "server", record->is_server);
+    set_text(arena, status, "address", record->address);
+    set_key(arena, status, &record->key);
+    set_membership(arena, status, record);
+    map_set_str(arena, status, STR("revoked"),
+                node->knows_revoked ? value_bool(node->is_revoked) : value_null());
+    map_set_str(arena, status, STR("asking"),
+                node->is_asking ? asking_value(arena, &node->asking) : value_null());
+    return item;
+}
+
+static KindItem item_of_asking(const Kind *kind, Arena *arena, const JoiningEntry *asking)
+{
+    const JoiningRecord *record = &asking->record;
+    char pin[PIN_TEXT + 1];
+    Map *status = map_new(arena, 16);
+    KindItem item = { .name = arena_copy(arena, str_from_c(record->name)),
+                      .labels = value_missing(),
+                      .annotations = value_missing(),
+                      .revision = asking->revision,
+                      .spec = value_missing(),
+                      .status = value_map(status) };
+    if (asking->error.len > 0) {
+        set_unreadable(arena, status, asking->error);
+        object_uuid(kind, item.name, item.uuid);
+        return item;
+    }
+    /* Another one when another key asks, and as a member. */
+    pin_text(&record->key, pin);
+    object_uuid(kind, arena_format(arena, "%s/%s", record->name, pin), item.uuid);
+    set_text(arena, status, "state", record->is_approved ? "approved" : "asks");
+    set_moment(arena, status, "since", record->asked_ms);
+    set_text(arena, status, "version", "");
+    set_bool(arena, status, "facts", false);
+    set_bool(arena, status, "server", false);
+    set_text(arena, status, "address", record->address);
+    set_text(arena, status, "key", pin);
+    set_membership(arena, status, &(NodeRecord){ 0 });
+    set_bool(arena, status, "revoked", false);
+    map_set_str(arena, status, STR("asking"), asking_value(arena, asking));
+    return item;
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+typedef struct Reading {
+    const Kind *kind;
+    Arena *arena;
+    KindListed *listed;
+    KindGot *got;
+    void *context;
+} Reading;
+
+static void nodes_listed(void *context, const NodesListing *listing, const Error *err)
+{
+    const Reading *reading = context;
+    Arena *arena = reading->arena;
+    if (err != NULL) {
+        reading->listed(reading->context, NULL, err);
+        return;
+    }
+    KindItem *items =
+        ARENA_ARRAY(arena, KindItem, (size_t)listing->node_count + listing->waiting_count);
+    KindItems out = { .items = items,
+                      .next = arena_copy(arena, listing->next),
+                      .revision = listing->revision };
+    for (uint32_t i = 0; i < listing->node_count; i++) {
+        items[out.count++] = item_of_node(reading->kind, arena, &listing->nodes[i]);
+    }
+    for (uint32_t i = 0; i < listing->waiting_count; i++) {
+        items[out.count++] = item_of_asking(reading->kind, arena, &listing->waiting[i]);
+    }
+    reading->listed(reading->context, &out, NULL);
+}
+
+static void node_list(const Kind *kind, const ApiSettings *settings, Arena *arena,
+                      const KindPage *page, KindListed *done, void *context)
+{
+    Reading *reading = ARENA_NEW(arena, Reading);
+    *reading = (Reading){ .kind = kind, .arena = arena, .listed = done, .context = context };
+    nodes_list(&settings->at, &(NodesPage){ .after = page->after, .limit = page->limit },
+               nodes_listed, reading);
+}
+
+static void node_shown(void *context, const NodeView *view, const Error *err)
+{
+    const Reading *reading = context;
+    if (err != NULL) {
+        reading->got(reading->context, NULL, err);
+        return;
+    }
+    KindItem item = view->is_member
+                        ? item_of_node(reading->kind, reading->arena, &view->node)
+                        : item_of_asking(reading->kind, reading->arena, &view->node.asking);
+    reading->got(reading->context, &item, NULL);
+}
+
+static void node_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                     KindGot *done, void *context)
+{
+    Reading *reading = ARENA_NEW(arena, Reading);
+    *reading = (Reading){ .kind = kind, .arena = arena, .got = done, .context = context };
+    nodes_show(&settings->at, name, node_shown, reading);
+}
+
+/* --- Changing -------------------------------------------------------------------------------- */
+
+static void node_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    NodeWish wish = { .labels = draft->labels,
+                      .annotations = draft->annotations,
+                      .revision = draft->revision };
+    nodes_set(call_store(call), draft->name, &wish, kind_update_done, call);
+}
+
+static void node_remove(const Kind *kind, ApiCall *call, const KindItem *present)
+{
+    if (str_eq(present->name, call_settings(call)->node)) {
+        Error err;
+        error_set(&err, ERROR_CONFLICT,
+                  "'%" STR_FMT "' is this server, and would shut itself out; to end the cluster, "
+                  "stop eden and delete its state directory",
+                  STR_ARG(present->name));
+        call_fail(call, &err);
+        return;
+    }
+    nodes_remove(call_store(call), present->name, call_done, call);
+}
+
+/* --- Watching -------------------------------------------------------------------------------- */
+
+static Str node_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+{
+    switch (which) {
+    case 0: return cluster_key_node_all(arena, prefix);
+    case 1: return cluster_key_joining_all(arena, prefix);
+    case 2: return key_make_prefix(arena, prefix, KEY_FACTS, NULL, 0);
+    default: return STR_EMPTY;
+    }
+}
+
+static bool node_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+{
+    Str parts[KEYS_PARTS_MAX];
+    KeyKind found;
+    if (!key_parse(arena, prefix, key, &found, parts)) {
+        return false;
+    }
+    if (found == KEY_NODE || found == KEY_NODE_ALIVE || found == KEY_NODE_SILENT ||
+        found == KEY_FACTS) {
+        *name = parts[0];
+        return true;
+    }
+    *name = found == KEY_OBJECT ? parts[1] : STR_EMPTY;
+    return found == KEY_OBJECT && str_eq(key, cluster_key_joining(arena, prefix, parts[1]));
+}
+
+/* --- The row --------------------------------------------------------------------------------- */
+
+static const KindField asking[] = {
+    { .name = "key", .help = "the pin of the key that it asks with" },
+    { .name = "address", .help = "whence" },
+    { .name = "asked", .type = KIND_FIELD_TIME, .help = "when it did so last" },
+    { .name = "approved",
+      .type = KIND_FIELD_BOOL,
+      .help = "it is let in when it asks the next time" },
+    { .name = "error", .help = "why the record of it cannot be read" },
+    { 0 },
+};
+
+static const KindField status[] = {
+    { .name = "state",
+      .type = KIND_FIELD_CHOICE,
+      .choices = "alive|silent|asks|approved|unreadable",
+      .help = "alive while it has a session; asks until somebody lets it in" },
+    { .name = "since",
+      .type = KIND_FIELD_TIME,
+      .help = "alive; of one that is silent, when it was heard of last; null: nobody knows" },
+    { .name = "version", .help = "of eden, as it says itself while alive" },
+    { .name = "facts", .type = KIND_FIELD_BOOL, .help = "it has sent some" },
+    { .name = "server", .type = KIND_FIELD_BOOL, .help = "it is one" },
+    { .name = "address", .help = "whence it asked to join" },
+    { .name = "key", .help = "the pin of its key" },
+    { .name = "joined", .type = KIND_FIELD_TIME, .help = "when it became a member" },
+    { .name = "token", .help = "by which it came; empty: somebody approved it" },
+    { .name = "serial", .help = "of its certificate" },
+    { .name = "certificate_expires", .type = KIND_FIELD_TIME, .help = "when that does" },
+    { .name = "revoked",
+      .type = KIND_FIELD_BOOL,
+      .help = "that is not believed any more; null: the list of those cannot be read" },
+    { .name = "asking",
+      .type = KIND_FIELD_OBJECT,
+      .fields = asking,
+      .help = "how it asks to become a member, or a member asks anew; else null" },
+    { .name = "error", .help = "why its record cannot be read" },
+    { 0 },
+};
+
+static const KindColumn columns[] = {
+    { "STATE", "status.state", false, NULL },
+    { "SINCE", "status.since", false, "not known" },
+    { "FACTS", "status.facts", false, "never sent" },
+    { "ADDRESS", "status.address", false, NULL },
+    { "VERSION", "status.version", true, NULL },
+    { "JOINED", "status.joined", true, NULL },
+    { "CERTIFICATE UNTIL", "status.certificate_expires", true, NULL },
+    { "KEY", "status.key", true, NULL },
+    { "LABELS", "metadata.labels", false, NULL },
+    { 0 },
+};
+
+const Kind kind_node = {
+    .name = "Node",
+    .plural = "nodes",
+    .help = "A member of the cluster, or a machine that asks to become one.",
+    .verbs = KIND_LIST | KIND_GET | KIND_UPDATE | KIND_DELETE | KIND_WATCH,
+    .status = status,
+    .columns = columns,
+    .name_help = "the name of the machine in the cluster",
+    .list = node_list,
+    .get = node_get,
+    .update = node_update,
+    .remove = node_remove,
+    .watched = node_watched,
+    .touched = node_touched,
+};

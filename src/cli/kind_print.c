@@ -1,0 +1,189 @@
+#include "cli/kind_print.h"
+
+#include "base/bug.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "lang/json.h"
+
+enum {
+    ANSWER_MAX = 64 << 20,
+    COLUMNS_MAX = 32
+};
+
+Str object_name(Value object)
+{
+    return cluster_text(cluster_map(object, "metadata"), "name");
+}
+
+Value object_status(Value object)
+{
+    return cluster_map(object, "status");
+}
+
+const List *object_items(Value list)
+{
+    return cluster_list(list, "items");
+}
+
+/* --- Fetching -------------------------------------------------------------------------------- */
+
+static Str page_target(Arena *arena, const Kind *kind, const char *selector, Str next)
+{
+    Str target = arena_format(arena, "/v1/%s?limit=%d", kind->plural, KIND_PAGE_MAX);
+    if (selector != NULL) {
+        Str before = arena_format(arena, "%" STR_FMT "&selector=", STR_ARG(target));
+        target = cluster_target(arena, before.data, str_from_c(selector));
+    }
+    if (next.len > 0) {
+        Str before = arena_format(arena, "%" STR_FMT "&continue=", STR_ARG(target));
+        target = cluster_target(arena, before.data, next);
+    }
+    return target;
+}
+
+int kind_fetch(Invocation *invocation, const Kind *kind, const char *selector, Value *list)
+{
+    Arena *arena = invocation->arena;
+    List *items = list_new(arena, 0);
+    Value first = value_null(), answer, metadata;
+    Str next = STR_EMPTY;
+    do {
+        int code =
+            cluster_call(invocation,
+                         &(ClusterRequest){ .method = "GET",
+                                            .target = page_target(arena, kind, selector, next),
+                                            .answer_max = ANSWER_MAX },
+                         &answer);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        first = first.kind == VALUE_MAP ? first : answer;
+        const List *more = object_items(answer);
+        for (uint32_t i = 0; i < more->len; i++) {
+            list_push(arena, items, more->items[i]);
+        }
+        next = cluster_text(cluster_map(answer, "metadata"), "continue");
+    } while (next.len > 0);
+    metadata = cluster_map(first, "metadata");
+    if (metadata.kind == VALUE_MAP) {
+        map_set_str(arena, metadata.map, STR("continue"), value_null());
+        map_set_str(arena, metadata.map, STR("truncated"), value_bool(false));
+    }
+    map_set_str(arena, first.map, STR("items"), value_list(items));
+    *list = first;
+    return EXIT_OK;
+}
+
+/* --- Values ---------------------------------------------------------------------------------- */
+
+static void print_name(const Invocation *invocation, Value object)
+{
+    stream_put(invocation->out, object_name(object));
+    stream_put(invocation->out, STR("\n"));
+}
+
+bool kind_print_value(const Invocation *invocation, Value value, int *code)
+{
+    *code = EXIT_OK;
+    if (output_wants_value(invocation)) {
+        *code = output_answer(invocation, value);
+        return true;
+    }
+    if (!invocation_prints(invocation, "name")) {
+        return false;
+    }
+    if (value_get(value, STR("items")) == NULL) {
+        print_name(invocation, value);
+    }
+    const List *items = object_items(value);
+    for (uint32_t i = 0; i < items->len; i++) {
+        print_name(invocation, items->items[i]);
+    }
+    return true;
+}
+
+/* --- Tables ---------------------------------------------------------------------------------- */
+
+static void put_cell(Buf *out, Value value)
+{
+    Error err;
+    if (value_is_string(value)) {
+        buf_put(out, value_str(value));
+    } else if (value.kind == VALUE_BOOL) {
+        buf_put_c(out, value.boolean ? "yes" : "no");
+    } else {
+        bool printed = json_print(out, value, NULL, &err);
+        BUG_IF(!printed); /* it was read from JSON */
+    }
+}
+
+/* "role=web, rack=7" */
+static void put_map(Buf *out, const Map *map)
+{
+    for (uint32_t i = 0; i < map->len; i++) {
+        buf_put_c(out, i > 0 ? ", " : "");
+        put_cell(out, map->entries[i].key);
+        buf_put_char(out, '=');
+        put_cell(out, map->entries[i].value);
+    }
+}
+
+/* "web, db"; of things that have no short form, how many. */
+static void put_list(Buf *out, const List *list)
+{
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (list->items[i].kind == VALUE_MAP || list->items[i].kind == VALUE_LIST) {
+            out->len = 0;
+            buf_put_format(out, "%u", list->len);
+            return;
+        }
+        buf_put_c(out, i > 0 ? ", " : "");
+        put_cell(out, list->items[i]);
+    }
+}
+
+Str kind_cell(Arena *arena, Value object, const char *path, const char *none)
+{
+    Str rest = str_from_c(path), part;
+    const Value *value = &object;
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    while (value != NULL && str_split_next(&rest, '.', &part)) {
+        value = value->kind == VALUE_MAP ? value_get(*value, part) : NULL;
+    }
+    if (value != NULL && value->kind == VALUE_MAP) {
+        put_map(&text, value->map);
+    } else if (value != NULL && value->kind == VALUE_LIST) {
+        put_list(&text, value->list);
+    } else if (value != NULL && value->kind == VALUE_BOOL && !value->boolean && none != NULL) {
+        return str_from_c(none);
+    } else if (value != NULL && value->kind != VALUE_NULL) {
+        put_cell(&text, *value);
+    }
+    return text.len > 0 ? buf_str(&text) : str_from_c(none != NULL ? none : "-");
+}
+
+void kind_print_table(const Invocation *invocation, const Kind *kind, const List *items)
+{
+    Arena *arena = invocation->arena;
+    bool wide = invocation_prints(invocation, "wide");
+    const char *headings[COLUMNS_MAX + 2] = { "NAME" };
+    const KindColumn *shown[COLUMNS_MAX];
+    uint32_t count = 0;
+    for (const KindColumn *column = kind->columns; column != NULL && column->title != NULL;
+         column++) {
+        if (wide || !column->is_wide) {
+            BUG_IF(count == COLUMNS_MAX);
+            shown[count++] = column;
+            headings[count] = column->title;
+        }
+    }
+    Table table;
+    table_init(&table, arena, headings);
+    for (uint32_t i = 0; i < items->len; i++) {
+        table_add(&table, object_name(items->items[i]));
+        for (uint32_t k = 0; k < count; k++) {
+            table_add(&table, kind_cell(arena, items->items[i], shown[k]->path, shown[k]->none));
+        }
+    }
+    table_print(&table, invocation->out);
+}

@@ -1,0 +1,267 @@
+/* An API behind a Unix socket, with a store in memory, and who asks it. */
+#pragma once
+
+#include "api/api.h"
+#include "cluster/cluster_keys.h"
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "net/world.h"
+#include "pki/ca.h"
+
+#define CLUSTER STR("blue")
+
+enum {
+    CALLS_MAX = 3
+};
+
+typedef struct Fixture {
+    World world;
+    Scratch *scratch;
+    Credential ca;
+    CaSet cas;
+    Store *store;
+    Admission *admission;
+    SshBack *ssh_back;
+    Api *api;
+    HttpServer *server;
+    Address address;
+    Caller caller; /* who calls, whoever it is */
+    bool is_deaf;  /* pings are not answered */
+    bool is_slow;  /* nor given up */
+    SessionPinged *pinged[CALLS_MAX];
+    void *pinged_context[CALLS_MAX];
+    uint32_t pings; /* that wait */
+    bool stops;     /* the loop, as soon as a request is there */
+    HttpCall *call;
+    int status;
+    char allow[100], etag[40], retry[10];
+    Str body; /* of the last answer */
+    Value json;
+} Fixture;
+
+static const Str api_name = { "eden1.example.org:1338", 22 };
+
+static inline void describe(void *context, const Peer *peer, Caller *out)
+{
+    Fixture *f = context;
+    assert_true(peer->is_local);
+    *out = f->caller;
+    if (f->stops) {
+        loop_stop(f->world.loop);
+    }
+}
+
+static inline void ping(void *context, Str node, SessionPinged *done, void *done_context)
+{
+    SessionPing answer = { .round_trip_ms = 4,
+                           .node_ms = 1800000001498,
+                           .server_ms = 1800000000000 };
+    Error err;
+    assert_str(node, "web1");
+    error_set(&err, ERROR_TIMEOUT, "no answer came");
+    Fixture *f = context;
+    if (f->is_slow) {
+        f->pinged[f->pings] = done;
+        f->pinged_context[f->pings++] = done_context;
+        loop_stop(f->world.loop);
+        return;
+    }
+    bool answers = !f->is_deaf;
+    done(done_context, answers ? &answer : NULL, answers ? NULL : &err);
+}
+
+static inline int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    const Listener *listener;
+    Error err;
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    f->caller = (Caller){ .is_local = true, .is_operator = true };
+    f->store = store_open_memory(f->world.loop, NULL);
+    assert_true(ca_make(&f->scratch->arena, CLUSTER, loop_wall_ms(f->world.loop), &f->ca, &err));
+    f->cas = (CaSet){ &f->ca, f->ca.chain };
+    f->admission = admission_new(
+        &(AdmissionSettings){ .certify = { .at = { f->world.loop, f->store, KEYS_PREFIX },
+                                           .cluster = CLUSTER,
+                                           .cas = &f->cas },
+                              .server = STR("s1"),
+                              .rpc_port = 1337 });
+    scratch_put(f->scratch, "ssh", "#!/bin/sh\n. ./answer\n");
+    chmod(scratch_place(f->scratch, "ssh"), 0755);
+    f->ssh_back = ssh_back_new(&(SshBackSettings){ .at = { f->world.loop, f->store, KEYS_PREFIX },
+                                                   .cluster = CLUSTER,
+                                                   .directory = f->scratch->path,
+                                                   .cas = &f->cas,
+                                                   .program = scratch_place(f->scratch, "ssh") });
+    f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, KEYS_PREFIX },
+                                     .cluster = CLUSTER,
+                                     .node = STR("s1"),
+                                     .admission = f->admission,
+                                     .ssh_back = f->ssh_back,
+                                     .cas = &f->cas,
+                                     .names = &api_name,
+                                     .name_count = 1,
+                                     .ping = ping,
+                                     .calls_max = CALLS_MAX,
+                                     .describe = describe,
+                                     .context = f });
+    HttpServerOptions options = http_server_defaults();
+    options.loop = f->world.loop;
+    options.body_max = API_LOCAL_BODY_MAX;
+    api_serve(f->api, &options);
+    f->server = http_server_new(&options);
+    ListenerOptions listening = listener_defaults();
+    listening.loop = f->world.loop;
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
+    assert_true(http_server_listen(f->server, &listening, &f->address, &listener, &err));
+    return 0;
+}
+
+static inline int tear_down(void **state)
+{
+    Fixture *f = *state;
+    http_call_free(f->call);
+    http_server_free(f->server);
+    admission_free(f->admission);
+    ssh_back_free(f->ssh_back);
+    api_free(f->api);
+    store_close(f->store);
+    world_close(&f->world);
+    credential_clear(&f->ca);
+    *state = f->scratch;
+    free(f);
+    return scratch_tear_down(state);
+}
+
+static inline void answered(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Fixture *f = context;
+    if (answer == NULL) {
+        fail_msg("%s", err->text);
+        return;
+    }
+    const Str *allow = http1_find(answer->head, "Allow");
+    f->status = answer->head->status;
+    snprintf(f->allow, sizeof f->allow, "%.*s", allow == NULL ? 0 : (int)allow->len,
+             allow == NULL ? "" : allow->data);
+    const Str *retry = http1_find(answer->head, "Retry-After");
+    snprintf(f->retry, sizeof f->retry, "%.*s", retry == NULL ? 0 : (int)retry->len,
+             retry == NULL ? "" : retry->data);
+    const Str *etag = http1_find(answer->head, "ETag");
+    snprintf(f->etag, sizeof f->etag, "%.*s", etag == NULL ? 0 : (int)etag->len,
+             etag == NULL ? "" : etag->data);
+    f->body = arena_copy(&f->scratch->arena, answer->body);
+    loop_stop(f->world.loop);
+}
+
+static inline void start(Fixture *f, const char *method, const char *target, const char *type,
+                         Str body)
+{
+    HttpCallOptions options = { .loop = f->world.loop,
+                                .address = f->address,
+                                .method = method,
+                                .target = target,
+                                .content_type = type,
+                                .body = body,
+                                .answer_max = 8 << 20,
+                                .timeout_ms = 10000,
+                                .done = answered,
+                                .context = f };
+    http_call_free(f->call);
+    f->call = http_call_new(&options);
+}
+
+/* The answer is a JSON object that tells what it is, whatever happens. */
+static inline void ask_as(Fixture *f, const char *method, const char *target, const char *type,
+                          Str body)
+{
+    Error err;
+    f->status = 0;
+    start(f, method, target, type, body);
+    world_run(&f->world);
+    if (f->status == 200 &&
+        (strcmp(target, "/metrics") == 0 || strcmp(target, "/v1/prometheus-targets") == 0)) {
+        return; /* as Prometheus wants it */
+    }
+    if (!json_parse_text(&f->scratch->arena, f->body, NULL, &f->json, &err)) {
+        fail_msg("%s: %s", target, err.text);
+    }
+    const char *told = f->status >= 400 ? "type" : "format";
+    assert_true(value_get(f->json, str_from_c(told)) != NULL ||
+                value_get(f->json, STR("metadata")) != NULL ||
+                value_get(f->json, STR("openapi")) != NULL);
+}
+
+static inline void ask(Fixture *f, const char *method, const char *target, const char *body)
+{
+    ask_as(f, method, target, body[0] == '\0' ? NULL : "application/json", str_from_c(body));
+}
+
+/* By names and positions, as "nodes.0.name". */
+static inline Value field(Fixture *f, const char *path)
+{
+    Str rest = str_from_c(path), word;
+    Value at = f->json;
+    while (str_split_next(&rest, '.', &word)) {
+        uint64_t index;
+        if (at.kind == VALUE_LIST && str_to_u64(word, &index) && index < at.list->len) {
+            at = at.list->items[index];
+        } else {
+            const Value *found = value_get(at, word);
+            if (found == NULL) {
+                fail_msg("%s is not in %.*s", path, (int)f->body.len, f->body.data);
+                return at;
+            }
+            at = *found;
+        }
+    }
+    return at;
+}
+
+static inline void expect(Fixture *f, int status, const char *path, const char *text)
+{
+    if (f->status != status) {
+        fail_msg("%d: %.*s", f->status, (int)f->body.len, f->body.data);
+    }
+    assert_str(value_str(field(f, path)), text);
+}
+
+/* Somebody asks to become web1, without a token. */
+static inline void join(Fixture *f, const P256Private *key)
+{
+    JoinWish wish = { .name = STR("web1"),
+                      .ca = f->ca.chain.items[0].pin,
+                      .key = key,
+                      .now_ms = loop_wall_ms(f->world.loop) };
+    char nonce[JOIN_NONCE_TEXT + 1];
+    Str text;
+    Error err;
+    assert_true(join_request_make(&f->scratch->arena, &wish, &text, nonce, &err));
+    Caller before = f->caller;
+    f->caller = (Caller){ 0 };
+    ask_as(f, "POST", "/v1/join", "application/json", text);
+    f->caller = before;
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+/* And becomes it. The key is the caller's to free. */
+static inline P256Private *join_as_node(Fixture *f)
+{
+    P256Private *key;
+    Error err;
+    char body[200];
+    assert_true(p256_private_make(&key, &err));
+    join(f, key);
+    ask(f, "GET", "/v1/nodes/web1", "");
+    snprintf(body, sizeof body, "{\"key\":\"%.*s\"}", PIN_TEXT,
+             value_str(field(f, "status.key")).data);
+    ask(f, "POST", "/v1/nodes/web1/approve", body);
+    join(f, key);
+    expect(f, 200, "result", "admitted");
+    return key;
+}

@@ -1,0 +1,303 @@
+/* Nodes and their facts, as objects of the API. */
+#include "api/api_fixture.h"
+#include "api/kind.h"
+
+static void put_key(Fixture *f, const char *key, const char *value)
+{
+    Buf body = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+    Buf target = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+    buf_put_c(&body, "{\"value\":");
+    json_print_string(&body, str_from_c(value), NULL);
+    buf_put_c(&body, "}");
+    buf_put_format(&target, "/v1/store?key=%s", key);
+    ask(f, "PUT", buf_c(&target), buf_c(&body));
+    expect(f, 200, "format", "eden.done/1");
+}
+
+/* --- Nodes ----------------------------------------------------------------------------------- */
+
+static void a_machine_joins_is_labeled_and_removed(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key;
+    Error err;
+    char body[200];
+    assert_true(p256_private_make(&key, &err));
+    join(f, key);
+    expect(f, 202, "result", "pending");
+    ask(f, "GET", "/v1/nodes", "");
+    expect(f, 200, "metadata.kind", "NodeList");
+    assert_int_equal(field(f, "items").list->len, 1);
+    expect(f, 200, "items.0.metadata.name", "web1");
+    expect(f, 200, "items.0.status.state", "asks");
+    assert_int_equal(field(f, "items.0.metadata.created").kind, VALUE_NULL);
+    snprintf(body, sizeof body, "{\"key\":\"%.*s\"}", 7 + 10,
+             value_str(field(f, "items.0.status.asking.key")).data);
+    ask(f, "POST", "/v1/nodes/web1/approve", "{\"key\":\"00000000\"}");
+    expect(f, 409, "code", "conflict");
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":\"web\"}}}");
+    expect(f, 409, "detail", "'web1' is no member yet; approve it first");
+    ask(f, "POST", "/v1/nodes/web1/approve", body);
+    expect(f, 200, "metadata.kind", "Node");
+    expect(f, 200, "status.state", "approved");
+    assert_true(field(f, "status.asking.approved").boolean);
+    join(f, key);
+    expect(f, 200, "result", "admitted");
+    ask(f, "GET", "/v1/nodes/web1", "");
+    expect(f, 200, "status.state", "silent");
+    assert_int_equal(field(f, "status.asking").kind, VALUE_NULL);
+    assert_int_equal(field(f, "status.since").kind, VALUE_NULL);
+    assert_false(field(f, "status.facts").boolean || field(f, "status.revoked").boolean);
+    assert_int_equal(field(f, "metadata.created").kind, VALUE_STRING);
+    ask(f, "GET", "/v1/nodes/web2", "");
+    expect(f, 404, "detail", "there is no node 'web2'; did you mean 'web1'?");
+    ask(f, "DELETE", "/v1/nodes/web1", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "GET", "/v1/nodes/web1", "");
+    expect(f, 404, "code", "not-found");
+    p256_private_free(key);
+}
+
+static void labels_and_annotations_are_changed_as_those_of_any_object(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key = join_as_node(f);
+    ask(f, "PATCH", "/v1/nodes/web1",
+        "{\"metadata\":{\"labels\":{\"role\":\"web\",\"old\":null},\"annotations\":{\"a\":\"b\"}}"
+        "}");
+    expect(f, 200, "metadata.labels.role", "web");
+    expect(f, 200, "metadata.annotations.a", "b");
+    int64_t revision = field(f, "metadata.revision").integer;
+    assert_string_equal(f->etag,
+                        arena_format(&f->scratch->arena, "\"%lld\"", (long long)revision).data);
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"rack\":\"7\"}}}");
+    expect(f, 200, "metadata.labels.role", "web");
+    Str stale = arena_format(&f->scratch->arena,
+                             "{\"metadata\":{\"revision\":%lld,\"labels\":{\"x\":\"y\"}}}",
+                             (long long)revision);
+    ask(f, "PATCH", "/v1/nodes/web1", stale.data);
+    expect(f, 412, "code", "precondition");
+    ask(f, "PUT", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"only\":\"this\"}}}");
+    expect(f, 200, "metadata.labels.only", "this");
+    assert_int_equal(field(f, "metadata.labels").map->len, 1);
+    assert_int_equal(field(f, "metadata.annotations").map->len, 0);
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":7}}}");
+    expect(f, 400, "problems.0.pointer", "/metadata/labels/role");
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"spec\":{\"rank\":1}}");
+    expect(f, 400, "problems.0.pointer", "/spec/rank");
+    ask(f, "PUT", "/v1/nodes/web2", "{}");
+    expect(f, 404, "code", "not-found");
+    ask(f, "POST", "/v1/nodes", "{}");
+    assert_int_equal(f->status, 405);
+    p256_private_free(key);
+}
+
+static void one_that_cannot_be_read_hides_no_other(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key = join_as_node(f);
+    put_key(f, "/eden/nodes/broken", "{}");
+    ask(f, "GET", "/v1/nodes", "");
+    assert_int_equal(field(f, "items").list->len, 2);
+    expect(f, 200, "items.0.metadata.name", "broken");
+    expect(f, 200, "items.0.status.state", "unreadable");
+    assert_true(str_starts(value_str(field(f, "items.0.status.error")), STR("/eden/nodes/broken")));
+    expect(f, 200, "items.1.metadata.name", "web1");
+    ask(f, "GET", "/v1/nodes/broken", "");
+    expect(f, 200, "status.state", "unreadable");
+    p256_private_free(key);
+}
+
+static void pages_of_nodes_follow_one_another(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key = join_as_node(f);
+    put_key(f, "/eden/nodes/broken", "{}");
+    ask(f, "GET", "/v1/nodes?limit=1", "");
+    expect(f, 200, "items.0.metadata.name", "broken");
+    assert_true(field(f, "metadata.truncated").boolean);
+    Str target = arena_format(&f->scratch->arena, "/v1/nodes?limit=1&continue=%" STR_FMT,
+                              STR_ARG(value_str(field(f, "metadata.continue"))));
+    ask(f, "GET", target.data, "");
+    expect(f, 200, "items.0.metadata.name", "web1");
+    ask(f, "GET", "/v1/nodes?limit=1&continue=elsewhere", "");
+    expect(f, 400, "code", "invalid");
+    p256_private_free(key);
+}
+
+static void a_server_does_not_remove_itself(void **state)
+{
+    Fixture *f = *state;
+    put_key(f, "/eden/nodes/s1", "{}");
+    ask(f, "DELETE", "/v1/nodes/s1", "");
+    expect(f, 409, "code", "conflict");
+    assert_true(str_find(value_str(field(f, "detail")), STR("is this server"), 0) != STR_NOT_FOUND);
+}
+
+static void who_asks_can_be_rejected(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key;
+    Error err;
+    assert_true(p256_private_make(&key, &err));
+    join(f, key);
+    ask(f, "POST", "/v1/nodes/web1/reject", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "POST", "/v1/nodes/web1/reject", "");
+    expect(f, 404, "code", "not-found");
+    p256_private_free(key);
+}
+
+/* Calls that wait for a node; one more than may is refused at once, until one of them ends. */
+static void who_comes_when_it_is_full_is_told_so(Fixture *f)
+{
+    HttpCall *waiting[CALLS_MAX];
+    Error err;
+    f->is_slow = true;
+    for (uint32_t i = 0; i < CALLS_MAX; i++) {
+        start(f, "POST", "/v1/nodes/web1/ping", NULL, STR_EMPTY);
+        waiting[i] = TAKE(f->call);
+        world_run(&f->world);
+        assert_int_equal(f->pings, i + 1);
+    }
+    ask(f, "GET", "/v1/health", "");
+    expect(f, 429, "code", "limit");
+    assert_string_equal(f->retry, "1");
+    error_set(&err, ERROR_TIMEOUT, "no answer came");
+    f->pinged[0](f->pinged_context[0], NULL, &err);
+    world_run(&f->world);
+    assert_int_equal(f->status, 504);
+    ask(f, "GET", "/v1/health", "");
+    expect(f, 200, "format", "eden.health/1");
+    assert_string_equal(f->retry, "");
+    for (uint32_t i = 0; i < CALLS_MAX; i++) {
+        http_call_free(waiting[i]);
+    }
+    /* Nobody waits for the others any more, but they are still under way. */
+    for (uint32_t i = 1; i < CALLS_MAX; i++) {
+        f->pinged[i](f->pinged_context[i], NULL, &err);
+    }
+}
+
+static void a_node_is_asked_when_it_is_alive(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key;
+    Error err;
+    assert_true(p256_private_make(&key, &err));
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 404, "code", "not-found");
+    join(f, key);
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 409, "code", "conflict");
+    p256_private_free(key);
+    key = join_as_node(f);
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 503, "detail", "'web1' is silent, and it is not known since when");
+    ask(f, "PUT", "/v1/store?key=/eden/nodes/web1/silent",
+        "{\"value\":\"{\\\"since_ms\\\":1800000000000}\"}");
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 503, "detail", "'web1' is silent since 2027-01-15T08:00:00Z");
+    ask(f, "PUT", "/v1/store?key=/eden/nodes/web1/alive", "{\"value\":\"{}\"}");
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 200, "format", "eden.ping/1");
+    assert_int_equal(field(f, "round_trip_ms").integer, 4);
+    assert_int_equal(field(f, "clock_ahead_ms").integer, 1500);
+    assert_str(value_str(field(f, "node_time")), "2027-01-15T08:00:01Z");
+    f->is_deaf = true;
+    ask(f, "POST", "/v1/nodes/web1/ping", "");
+    expect(f, 504, "code", "timeout");
+    p256_private_free(key);
+    who_comes_when_it_is_full_is_told_so(f);
+}
+
+static void keys_lead_to_their_nodes(void **state)
+{
+    static const struct {
+        const char *key, *node, *facts; /* NULL: nobody's */
+    } keys[] = {
+        { "/eden/nodes/web1", "web1", "web1" },      { "/eden/nodes/web1/alive", "web1", NULL },
+        { "/eden/nodes/web1/silent", "web1", NULL }, { "/eden/objects/joining/web1", "web1", NULL },
+        { "/eden/objects/Config/web1", NULL, NULL }, { "/eden/facts/web1", "web1", "web1" },
+        { "/eden/sessions/web1", NULL, NULL },
+    };
+    Fixture *f = *state;
+    Arena *arena = &f->scratch->arena;
+    const Kind *rows[] = { kind_find(STR("Node")), kind_find(STR("Facts")) };
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const char *wanted[] = { keys[i].node, keys[i].facts };
+        for (size_t k = 0; k < COUNT_OF(rows); k++) {
+            Str key = str_from_c(keys[i].key), name, prefix;
+            bool touched = rows[k]->touched(rows[k], arena, KEYS_PREFIX, key, &name);
+            assert_int_equal(touched, wanted[k] != NULL);
+            bool seen = false;
+            for (uint32_t j = 0;
+                 (prefix = rows[k]->watched(rows[k], arena, KEYS_PREFIX, j)).len > 0; j++) {
+                seen = seen || str_starts(key, prefix);
+            }
+            if (touched) {
+                assert_str(name, wanted[k]);
+                assert_true(seen);
+            }
+        }
+    }
+}
+
+/* --- Facts ----------------------------------------------------------------------------------- */
+
+static void facts_are_objects_with_the_labels_of_their_node(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key = join_as_node(f);
+    ask(f, "GET", "/v1/facts/web1", "");
+    expect(f, 404, "detail", "'web1' has never sent facts; does 'eden agent' run there?");
+    ask(f, "GET", "/v1/facts/web2", "");
+    expect(f, 404, "detail", "there is no node 'web2'; did you mean 'web1'?");
+    put_key(f, "/eden/facts/web1", "{\"cpus\": 4}");
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":\"web\"}}}");
+    assert_true(field(f, "status.facts").boolean);
+    ask(f, "GET", "/v1/facts/web1", "");
+    expect(f, 200, "metadata.kind", "Facts");
+    expect(f, 200, "metadata.labels.role", "web");
+    assert_int_equal(field(f, "status.cpus").integer, 4);
+    put_key(f, "/eden/facts/another", "{}");
+    ask(f, "GET", "/v1/facts?limit=1", "");
+    expect(f, 200, "items.0.metadata.name", "another");
+    expect(f, 200, "metadata.continue", "another");
+    ask(f, "GET", "/v1/facts?limit=1&continue=another", "");
+    expect(f, 200, "items.0.metadata.labels.role", "web");
+    assert_int_equal(field(f, "metadata.continue").kind, VALUE_NULL);
+    ask(f, "DELETE", "/v1/facts/web1", "");
+    assert_int_equal(f->status, 405);
+    p256_private_free(key);
+}
+
+static void facts_that_are_none_are_told_as_such(void **state)
+{
+    Fixture *f = *state;
+    static const char *const texts[] = { "},{", "[1]", "7", "" };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        put_key(f, "/eden/facts/web1", texts[i]);
+        ask(f, "GET", "/v1/facts", "");
+        assert_int_equal(f->status, 200);
+        assert_true(field(f, "items.0.status.error").len > 0);
+        assert_int_equal(field(f, "items.0.status").map->len, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(a_machine_joins_is_labeled_and_removed),
+        ROW(labels_and_annotations_are_changed_as_those_of_any_object),
+        ROW(one_that_cannot_be_read_hides_no_other),
+        ROW(pages_of_nodes_follow_one_another),
+        ROW(a_server_does_not_remove_itself),
+        ROW(who_asks_can_be_rejected),
+        ROW(a_node_is_asked_when_it_is_alive),
+        ROW(keys_lead_to_their_nodes),
+        ROW(facts_are_objects_with_the_labels_of_their_node),
+        ROW(facts_that_are_none_are_told_as_such),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
