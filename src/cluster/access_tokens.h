@@ -39,7 +39,7 @@ typedef void AccessTokensDone(void *context, const AccessTokensListed *listed, c
 /* In the order of their ids, behind `after`; `limit` from 1 to ACCESS_TOKENS_PAGE_MAX. */
 void access_tokens_list(const ClusterStore *at, Str after, uint32_t limit, AccessTokensDone *done,
                         void *context);
-/* A list of one. ERROR_NOT_FOUND. */
+/* A list of one. ERROR_NOT_FOUND; ERROR_INVALID when its record cannot be read. */
 void access_tokens_get(const ClusterStore *at, Str id, AccessTokensDone *done, void *context);
 
 /* From then on it opens nothing, nor do sessions that were made from it. ERROR_NOT_FOUND;

@@ -222,6 +222,12 @@ static void listed(void *context, const StoreReply *reply, const Error *err)
             found.unreadable++;
         }
     }
+    if (listing->serial[0] != '\0' && found.count == 0) {
+        error_set(&missing, ERROR_INVALID,
+                  "the record of the certificate %s cannot be read; revoke it", listing->serial);
+        listing_end(listing, NULL, &missing);
+        return;
+    }
     if (range->more && range->kv_count > 0) {
         Str last = range->kvs[range->kv_count - 1].key;
         found.next = str_from_offset(last, str_find_last(last, STR("/")) + 1);

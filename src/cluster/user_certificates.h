@@ -59,7 +59,7 @@ typedef void UserCertificatesDone(void *context, const UserCertificatesListed *l
 /* In the order of their serial numbers, behind `after`. */
 void user_certificates_list(const ClusterStore *at, Str after, uint32_t limit,
                             UserCertificatesDone *done, void *context);
-/* A list of one. ERROR_NOT_FOUND. */
+/* A list of one. ERROR_NOT_FOUND; ERROR_INVALID when its record cannot be read. */
 void user_certificates_get(const ClusterStore *at, Str serial, UserCertificatesDone *done,
                            void *context);
 /* From then on it opens nothing. ERROR_NOT_FOUND; ERROR_INVALID for what is no serial number. */

@@ -26,6 +26,8 @@ typedef struct Fixture {
     BrowserSecret secret;
     Certificate certificate;
     Principal principal;
+    uint32_t listed, unreadable;
+    char next[SERIAL_TEXT + 1];
 } Fixture;
 
 static void ready(void *context)
@@ -623,6 +625,76 @@ static void history_that_is_gone_is_read_anew(void **state)
     assert_int_equal(credentials_counts(f->credentials).tokens, 1);
 }
 
+static void tokens_listed(void *context, const AccessTokensListed *listed, const Error *err)
+{
+    Fixture *f = context;
+    f->listed = err == NULL ? listed->count : 0;
+    f->unreadable = err == NULL ? listed->unreadable : 0;
+    f->next[0] = '\0';
+    if (err == NULL) {
+        snprintf(f->next, sizeof f->next, "%.*s", STR_ARG(listed->next));
+        for (uint32_t i = 0; i < listed->count; i++) {
+            assert_string_equal(listed->records[i].name, "ci");
+            assert_true(listed->revisions[i] > 0 && listed->revisions[i] <= listed->revision);
+        }
+    }
+    world_done(&f->world, err);
+}
+
+static void certificates_listed(void *context, const UserCertificatesListed *listed,
+                                const Error *err)
+{
+    Fixture *f = context;
+    f->listed = err == NULL ? listed->count : 0;
+    assert_true(err != NULL || listed->count == 0 ||
+                strcmp(listed->records[0].made_by, "root (uid 0)") == 0);
+    world_done(&f->world, err);
+}
+
+static void all_are_listed_page_by_page(void **state)
+{
+    Fixture *f = *state;
+    char next[sizeof f->next];
+    for (int i = 0; i < 5; i++) {
+        make_token(f, "viewer");
+        ask_certificate(f, "ann", 0);
+        world_expect(&f->world, ERROR_NONE, NULL);
+    }
+    access_tokens_list(&f->world.at, STR_EMPTY, 3, tokens_listed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->listed, 3);
+    assert_int_equal(strlen(f->next), ACCESS_TOKEN_ID_TEXT);
+    memcpy(next, f->next, sizeof next);
+    access_tokens_list(&f->world.at, str_from_c(next), 3, tokens_listed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->listed, 2);
+    assert_string_equal(f->next, "");
+    access_tokens_get(&f->world.at, str_from_c(f->id), tokens_listed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->listed, 1);
+    access_tokens_get(&f->world.at, STR("aaaaaaaa"), tokens_listed, f);
+    world_expect(&f->world, ERROR_NOT_FOUND, "aaaaaaaa");
+    user_certificates_list(&f->world.at, STR_EMPTY, 10, certificates_listed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->listed, 5);
+    user_certificates_get(&f->world.at, str_from_c(f->certificate.serial), certificates_listed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->listed, 1);
+    access_tokens_list(&f->world.at, STR_EMPTY, 0, tokens_listed, f);
+    world_expect(&f->world, ERROR_INVALID, NULL);
+    /* One that cannot be read is counted, and can be taken back. */
+    world_put(&f->world, cluster_key_access_token(&f->world.arena, PREFIX, str_from_c(f->id)),
+              STR("{}"));
+    access_tokens_list(&f->world.at, STR_EMPTY, 10, tokens_listed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->listed, 4);
+    assert_int_equal(f->unreadable, 1);
+    access_tokens_get(&f->world.at, str_from_c(f->id), tokens_listed, f);
+    world_expect(&f->world, ERROR_INVALID, "cannot be read");
+    access_tokens_revoke(&f->world.at, str_from_c(f->id), world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+}
+
 /* More than one answer of the store holds. */
 static void a_hundred_thousand_tokens_are_found_at_once(void **state)
 {
@@ -701,6 +773,7 @@ int main(void)
         ROW(before_it_knows_and_after_it_cannot_nobody_is_anybody),
         ROW(it_may_be_freed_while_it_reads),
         ROW(history_that_is_gone_is_read_anew),
+        ROW(all_are_listed_page_by_page),
         ROW(a_hundred_thousand_tokens_are_found_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,222 @@
+"""Who gets what of the API, by what they show: every address with every kind of caller, sessions of
+browsers, and the audit log, which anybody can check."""
+
+import hashlib
+import http.client
+import json
+import re
+import ssl
+import subprocess
+import urllib.parse
+
+import daemons
+import pytest
+from test_access import UnixConnection, routes
+
+GENESIS = "0" * 64
+
+
+@pytest.fixture
+def running(cluster):
+    cluster.start()
+    return cluster
+
+
+def needs(eden_path):
+    """What each address needs: (method, path) to (verb, kind), as the API itself tells."""
+    told = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
+    found = {}
+    for path, methods in json.loads(told.stdout)["paths"].items():
+        for method, row in methods.items():
+            said = re.search(r"allows '([\w-]+)' on (\w+)", row.get("description", ""))
+            if said:
+                found[method.upper(), re.sub(r"{\w+}", "x1", path)] = said.groups()
+    return found
+
+
+def ask(cluster, method, address, body=None, certificate=None, **fields):
+    """The status and the answer; of those without end the status only."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if certificate is not None:
+        context.load_cert_chain(certificate)
+    connection = http.client.HTTPSConnection("127.0.0.1", cluster.api_port, context=context,
+                                             timeout=daemons.LIMIT)
+    return answer_of(connection, method, address, body, fields)
+
+
+def answer_of(connection, method, address, body, fields):
+    headers = {name.replace("_", "-"): value for name, value in fields.items()}
+    if body is not None:
+        headers["content-type"] = "application/json"
+    connection.request(method, address, body, headers)
+    answer = connection.getresponse()
+    ends = answer.getheader("content-length") is not None
+    text = answer.read() if ends else b""
+    connection.close()
+    return answer.status, json.loads(text) if text.startswith(b"{") else text, answer
+
+
+def ask_local(cluster, method, address, body=None, **fields):
+    return answer_of(UnixConnection(cluster.run / "server/api.sock"), method, address, body, fields)
+
+
+def make_token(cluster, *roles):
+    words = [word for role in roles for word in ("--role", role)]
+    made = cluster.call("tokens", "create", *words, "--label", "test", "-o", "json").stdout
+    return re.search(r"eden_[a-z2-7]{8}_[a-z2-7]{32}", made)[0]
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+def body_of(method):
+    return "{}" if method in ("POST", "PUT", "PATCH") else None
+
+
+def rules_of(cluster, role):
+    status, told, _ = ask_local(cluster, "GET", f"/v1/roles/{role}")
+    assert status == 200
+    return told["spec"]["rules"]
+
+
+def allows(rules, verb, kind):
+    return any({verb, "*"} & set(rule["verbs"]) and {kind, "*"} & set(rule["kinds"])
+               for rule in rules)
+
+
+def test_every_address_with_every_kind_of_caller(running, eden_path):
+    tokens = {role: make_token(running, role) for role in ("viewer", "operator", "admin")}
+    rules = {role: rules_of(running, role) for role in tokens}
+    revoked = make_token(running, "admin")
+    running.call("tokens", "revoke", revoked.split("_")[1])
+    wrong = tokens["admin"][:-4] + "aaaa"
+    unknown = "eden_aaaaaaaa_" + 32 * "a"
+    needed = needs(eden_path)
+    assert len(needed) > 20
+    for method, address, is_public in routes(eden_path):
+        if is_public:
+            continue
+        verb, kind = needed[method, urllib.parse.urlsplit(address).path]
+        case = (method, address)
+        for bad in ("Bearer", "Bearer x", "Basic eDp4", *(f"Bearer {token}" for token in (
+                revoked, wrong, unknown, tokens["admin"].upper()))):
+            status, _, _ = ask(running, method, address, body_of(method), Authorization=bad)
+            assert status == 401, (*case, bad)
+        for role, token in tokens.items():
+            status, told, _ = ask(running, method, address, body_of(method), **bearer(token))
+            if allows(rules[role], verb, kind):
+                assert status not in (401, 403), (*case, role, told)
+            else:
+                assert status == 403, (*case, role, told)
+                assert f"'{verb}' on {kind}; you have: {role}" in told["detail"]
+
+
+def test_a_certificate_of_a_node_opens_nothing(running, eden_path):
+    certificate = next(one for one in (running.state / "agent").iterdir()
+                       if one.is_file() and b"PRIVATE KEY" in one.read_bytes())
+    for method, address, is_public in routes(eden_path):
+        if is_public:
+            continue
+        try:
+            status, _, _ = ask(running, method, address, body_of(method), certificate=certificate)
+        except (ssl.SSLError, ConnectionError):
+            status = 403  # not even a handshake
+        assert status in (401, 403), (method, address)
+
+
+def log_in(cluster, token):
+    status, told, answer = ask(cluster, "POST", "/v1/session", json.dumps({"token": token}))
+    assert status == 201, told
+    cookie = answer.getheader("set-cookie")
+    for word in ("__Host-eden-session=", "Path=/", "Secure", "HttpOnly", "SameSite=Strict"):
+        assert word in cookie
+    return {"Cookie": cookie.split(";")[0]}, told["csrf"]
+
+
+def test_a_browser_changes_nothing_without_its_second_secret(running):
+    token = make_token(running, "admin")
+    cookie, csrf = log_in(running, token)
+    role = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}})
+    assert ask(running, "GET", "/v1/nodes", **cookie)[0] == 200
+    assert ask(running, "PUT", "/v1/roles/web", role, **cookie)[0] == 403
+    assert ask(running, "PUT", "/v1/roles/web", role, **cookie, Eden_CSRF="0" * 64)[0] == 403
+    assert ask(running, "PUT", "/v1/roles/web", role, **cookie, Eden_CSRF=csrf)[0] in (200, 201)
+    other, other_csrf = log_in(running, token)
+    assert ask(running, "PUT", "/v1/roles/web", role, **cookie, Eden_CSRF=other_csrf)[0] == 403
+    assert ask(running, "DELETE", "/v1/session", **other, Eden_CSRF=other_csrf)[0] == 200
+    assert ask(running, "GET", "/v1/nodes", **other)[0] == 401
+    assert ask(running, "GET", "/v1/nodes", **cookie)[0] == 200
+    twice = {"Cookie": f"{cookie['Cookie']}; {cookie['Cookie']}"}
+    assert ask(running, "GET", "/v1/nodes", **twice)[0] == 401
+
+
+def test_a_session_ends_with_its_token(running):
+    token = make_token(running, "viewer")
+    cookie, _ = log_in(running, token)
+    assert ask(running, "GET", "/v1/nodes", **cookie)[0] == 200
+    running.call("tokens", "revoke", token.split("_")[1])
+    assert ask(running, "GET", "/v1/nodes", **bearer(token))[0] == 401
+    assert ask(running, "GET", "/v1/nodes", **cookie)[0] == 401
+
+
+def test_tokens_and_sessions_outlive_the_server(running):
+    token = make_token(running, "viewer")
+    cookie, _ = log_in(running, token)
+    running.server.stop()
+    running.start()
+    assert ask(running, "GET", "/v1/nodes", **bearer(token))[0] == 200
+    assert ask(running, "GET", "/v1/nodes", **cookie)[0] == 200
+
+
+def test_nobody_gives_away_what_they_do_not_have(running):
+    token = bearer(make_token(running, "operator"))
+    wish = {"spec": {"purpose": "access", "roles": ["viewer"]}}
+    assert ask(running, "POST", "/v1/tokens", json.dumps(wish), **token)[0] == 201
+    wish["spec"]["roles"] = ["admin"]
+    status, told, _ = ask(running, "POST", "/v1/tokens", json.dumps(wish), **token)
+    assert status == 403
+    assert "which you may not do yourself" in told["detail"]
+
+
+def test_a_role_that_somebody_has_stays(running):
+    role = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}})
+    assert ask_local(running, "PUT", "/v1/roles/web", role)[0] in (200, 201)
+    token = make_token(running, "web")
+    assert ask_local(running, "DELETE", "/v1/roles/web")[0] == 409
+    running.call("tokens", "revoke", token.split("_")[1])
+    assert ask_local(running, "DELETE", "/v1/roles/web")[0] == 200
+
+
+def entries(cluster):
+    status, told, _ = ask_local(cluster, "GET", "/v1/keys?prefix=/eden/audit/&limit=1000")
+    assert status == 200
+    return [one["value"] for one in told["values"]]
+
+
+def test_anybody_can_check_the_audit_log(running):
+    """What stands in docs/permissions.md about its hashes, with nothing of eden."""
+    token = make_token(running, "viewer")
+    role = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}})
+    ask_local(running, "PUT", "/v1/roles/web", role, Eden_Reason="for the web team")
+    assert ask(running, "DELETE", "/v1/nodes/s1", **bearer(token))[0] == 403
+    previous, told = GENESIS, []
+    for number, line in enumerate(entries(running), 1):
+        entry = json.loads(line)
+        said = entry.pop("hash")
+        text = json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        assert hashlib.sha256(text.encode()).hexdigest() == said
+        assert entry["previous"] == previous
+        assert entry["sequence"] == number
+        previous = said
+        told.append((entry["verb"], entry["kind"], entry["name"], entry["outcome"],
+                     entry["reason"]))
+        assert token.split("_")[2] not in line
+    assert ("update", "Role", "web", "asked", "for the web team") in told
+    assert ("update", "Role", "web", "done", "for the web team") in told
+    assert ("delete", "Node", "s1", "denied", "") in told
+    status, head, _ = ask_local(running, "GET", "/v1/store?key=/eden/audit_head")
+    assert status == 200
+    assert json.loads(head["value"])["hash"] == previous
