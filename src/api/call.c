@@ -110,6 +110,19 @@ bool call_parameter_count(ApiCall *call, const char *name, uint32_t fallback, ui
     return true;
 }
 
+bool call_parameter_selector(ApiCall *call, const Selector **out)
+{
+    Str text = call_parameter(call, "selector");
+    Error err;
+    *out = NULL;
+    if (text.len > 0 && !object_selector_parse(&call->arena, text, out, &err)) {
+        error_wrap(&err, "'selector'");
+        call_fail(call, &err);
+        return false;
+    }
+    return true;
+}
+
 Str call_id(ApiCall *call)
 {
     if (call->id[0] == '\0') {

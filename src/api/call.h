@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "cluster/audit.h"
 #include "cluster/idempotency.h"
+#include "cluster/object_selector.h"
 
 typedef void CallStep(ApiCall *call);
 
@@ -63,6 +64,8 @@ Str call_parameter(const ApiCall *call, const char *name);
 /* The same as a number from 1 to `max`; `fallback` when it is not given. False: it was refused. */
 MUST_CHECK bool call_parameter_count(ApiCall *call, const char *name, uint32_t fallback,
                                      uint32_t max, uint32_t *out);
+/* The parameter "selector" of objects; NULL when it is not given. False: it was refused. */
+MUST_CHECK bool call_parameter_selector(ApiCall *call, const Selector **out);
 
 /* For whoever was called back. False: nobody waits for the answer any more, or it was `err`, unless
  * that is NULL; the call has ended. */

@@ -1,7 +1,6 @@
-/* /v1/<plural> and /v1/<plural>/<name>: what all kinds have. */
+/* /v1/<plural>/<name>: what all kinds have; their lists are in kind_list.c. */
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/json_out.h"
 #include "api/object_draft.h"
 #include "base/bug.h"
 
@@ -37,55 +36,6 @@ static void answer_item(ApiCall *call, const Kind *kind, int status, const KindI
     object_print(&call->arena, &json, kind, item);
     call_add_header(call, "ETag", tag);
     call_answer(call, status, &json);
-}
-
-/* --- Lists ----------------------------------------------------------------------------------- */
-
-static void put_list_metadata(Buf *json, const Kind *kind, const KindItems *items)
-{
-    json_out_open(json, "metadata", '{');
-    json_out_text(json, "apiVersion", STR(OBJECT_API_VERSION));
-    json_out_name(json, "kind");
-    buf_put_format(json, "\"%sList\"", kind->name);
-    json_out_int(json, "revision", items->revision);
-    if (items->next.len > 0) {
-        json_out_text(json, "continue", items->next);
-    } else {
-        json_out_null(json, "continue");
-    }
-    json_out_bool(json, "truncated", items->next.len > 0);
-    json_out_close(json, '}');
-}
-
-static void listed(void *context, const KindItems *items, const Error *err)
-{
-    ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
-        return;
-    }
-    const Kind *kind = kind_of(call);
-    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
-    json_out_open(&json, NULL, '{');
-    put_list_metadata(&json, kind, items);
-    json_out_open(&json, "items", '[');
-    for (uint32_t i = 0, shown = 0; i < items->count; i++) {
-        if (call_may_touch(call, items->items[i].name, items->items[i].labels)) {
-            buf_put_c(&json, shown++ > 0 ? "," : "");
-            object_print(&call->arena, &json, kind, &items->items[i]);
-        }
-    }
-    json_out_close(&json, ']');
-    json_out_close(&json, '}');
-    call_answer(call, 200, &json);
-}
-
-void kind_route_list(ApiCall *call)
-{
-    KindPage page = { .after = call_parameter(call, "continue") };
-    if (call_parameter_count(call, "limit", KIND_PAGE_DEFAULT, KIND_PAGE_MAX, &page.limit)) {
-        const Kind *kind = kind_of(call);
-        kind->list(kind, call_settings(call), &call->arena, &page, listed, call);
-    }
 }
 
 /* --- One ------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "api/prometheus_targets.h"
 
 #include "api/json_out.h"
+#include "cluster/object_selector.h"
 #include "net/address.h"
 
 static void put_target(Buf *out, const NodeRecord *record, uint16_t port)
@@ -61,19 +62,13 @@ static void put_text(Buf *out, const char *name, bool value)
     json_out_text(out, name, value ? STR("true") : STR("false"));
 }
 
-static bool is_meant(const Selector *selector, const NodeRecord *record)
-{
-    SelectorSubject subject = { .name = str_from_c(record->name), .labels = record->labels.map };
-    bool matches;
-    return selector == NULL || (selector_match(selector, &subject, &matches) && matches);
-}
-
 void prometheus_targets_put(Buf *out, const TargetsSpec *spec, const NodesListing *nodes)
 {
     buf_put_char(out, '[');
     for (uint32_t i = 0; i < nodes->node_count; i++) {
         const NodeEntry *node = &nodes->nodes[i];
-        if (!is_meant(spec->selector, &node->record)) {
+        if (!object_selector_matches(spec->selector, str_from_c(node->record.name),
+                                     node->record.labels)) {
             continue;
         }
         json_out_open(out, NULL, '{');

@@ -7,28 +7,6 @@ enum {
     PORT_DEFAULT = 9100 /* of the exporter that most machines have */
 };
 
-static bool read_selector(ApiCall *call, const Selector **out)
-{
-    Str text = call_parameter(call, "selector");
-    Sources none;
-    Problems problems;
-    *out = NULL;
-    if (text.len == 0) {
-        return true;
-    }
-    sources_init(&none, &call->arena);
-    problems_init(&problems, &call->arena);
-    if (text.len > SELECTOR_TEXT_MAX ||
-        !selector_parse(&call->arena, NULL, &none, value_string(text), out, &problems)) {
-        Error err;
-        Str why = problems.count > 0 ? problems.items[0].message : STR("it is too long");
-        error_set(&err, ERROR_INVALID, "'selector': %" STR_FMT, STR_ARG(why));
-        call_fail(call, &err);
-        return false;
-    }
-    return true;
-}
-
 typedef struct Listing {
     ApiCall *call;
     TargetsSpec spec;
@@ -50,7 +28,7 @@ void prometheus_targets_get(ApiCall *call)
     Listing *listing = ARENA_NEW(&call->arena, Listing);
     uint32_t port;
     if (!call_parameter_count(call, "port", PORT_DEFAULT, UINT16_MAX, &port) ||
-        !read_selector(call, &listing->spec.selector)) {
+        !call_parameter_selector(call, &listing->spec.selector)) {
         return;
     }
     listing->call = call;

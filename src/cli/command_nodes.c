@@ -23,7 +23,7 @@ static int run_list(Invocation *invocation)
 {
     const Kind *kind = kind_find(STR("Node"));
     Value list;
-    int code = kind_fetch(invocation, kind, NULL, &list);
+    int code = kind_fetch(invocation, kind, invocation_text(invocation, "selector"), &list);
     if (code == EXIT_OK && !kind_print_value(invocation, list, &code)) {
         nodes_print_table(invocation, kind, object_items(list));
     }
@@ -235,6 +235,7 @@ static const Option options[] = {
       .argument = "PIN",
       .help = "approve: only this key, by 8 digits of its pin or more; else the one that asks" },
     NODES_SSH_OPTIONS,
+    SELECTOR_OPTION,
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
@@ -242,6 +243,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden nodes", "who is there, who is silent since when, and who asks to join" },
+    { "eden nodes list -l role=web", "only those with this label" },
     { "eden nodes list -o wide", "with keys, versions and certificates" },
     { "eden nodes show web1", "all about one" },
     { "eden nodes label web1 role=web rack=7 old-", "set two labels, unset one" },

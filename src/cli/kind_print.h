@@ -6,6 +6,13 @@
 
 #define KIND_FORMATS "table|wide|json|yaml|name"
 
+/* Of commands that list. */
+#define SELECTOR_OPTION                                                    \
+    {                                                                      \
+        .name = "selector", .letter = 'l', .argument = "SELECTOR",         \
+        .help = "list: only those with such names and labels, as role=web" \
+    }
+
 /* All pages as one list object, as the API tells them; `selector` may be NULL. The exit code, as of
  * cluster_call. */
 int kind_fetch(Invocation *invocation, const Kind *kind, const char *selector, Value *list);

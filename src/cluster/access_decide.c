@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cluster/access_rules.h"
+#include "cluster/object_selector.h"
 
 /* --- Built in -------------------------------------------------------------------------------- */
 
@@ -130,11 +131,10 @@ void access_decide(const AccessRole *const *roles, uint32_t count, Str verb, Str
 
 bool access_decision_allows(const AccessDecision *decision, Str name, Map *labels)
 {
-    SelectorSubject subject = { .name = name, .labels = labels };
+    Value texts = labels == NULL ? value_missing() : value_map(labels);
     for (uint32_t i = 0; decision->verdict == ACCESS_SELECTED && i < decision->selector_count;
          i++) {
-        bool matches = false;
-        if (selector_match(decision->selectors[i], &subject, &matches) && matches) {
+        if (object_selector_matches(decision->selectors[i], name, texts)) {
             return true;
         }
     }

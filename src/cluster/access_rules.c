@@ -2,6 +2,7 @@
 
 #include "base/suggest.h"
 #include "base/visible.h"
+#include "cluster/object_selector.h"
 
 /* --- Names and words ------------------------------------------------------------------------- */
 
@@ -163,20 +164,11 @@ static void read_selector(Reader *reader, Str pointer, Value text, AccessRule *r
     if (text.len == 0) {
         return; /* as if it were not there */
     }
+    Error err;
     rule->selector = arena_copy(reader->arena, value_str(text));
-    Sources none;
-    Problems problems;
-    sources_init(&none, reader->arena);
-    problems_init(&problems, reader->arena);
-    /* No expressions: what they would ask is what a node says of itself. */
-    if (selector_parse(reader->arena, NULL, &none, value_string(rule->selector), &rule->parsed,
-                       &problems)) {
-        return;
+    if (!object_selector_parse(reader->arena, rule->selector, &rule->parsed, &err)) {
+        complain(reader, pointer, "%s", err.text);
     }
-    Str hint = problems.count > 0 ? problems.items[0].hint : STR_EMPTY;
-    complain(reader, pointer, "%" STR_FMT "%s%" STR_FMT,
-             STR_ARG(problems.count > 0 ? problems.items[0].message : STR("it is no selector")),
-             hint.len > 0 ? "; " : "", STR_ARG(hint));
 }
 
 static void check_fields(Reader *reader, Str pointer, Value rule)

@@ -109,6 +109,14 @@ def test_a_node_is_shown_with_all_about_it(filled):
     assert told(filled, "nodes", "show", "web1")["status"]["facts"] is True
 
 
+def test_nodes_are_selected_by_names_and_labels(filled):
+    filled.call("nodes", "label", "web2", "role=web")
+    assert filled.call("nodes", "list", "-l", "role=web", "-o", "name").stdout == "web2\n"
+    assert filled.call("nodes", "-l", "web* and !role=web", "-o", "name").stdout == "web1\n"
+    done = filled.call("nodes", "list", "-l", "server.os == 'debian'", check=False)
+    assert done.returncode == 1 and "only names and labels" in done.stderr
+
+
 def test_a_misspelled_node_is_told_with_a_near_one(filled):
     done = filled.call("nodes", "show", "wbe1", check=False)
     assert done.returncode == 1

@@ -125,6 +125,78 @@ static void pages_of_nodes_follow_one_another(void **state)
     p256_private_free(key);
 }
 
+static void objects_are_selected_by_names_and_labels(void **state)
+{
+    static const struct {
+        const char *query;
+        int status;
+        const char *names;
+    } cases[] = {
+        { "selector=role%3Dweb", 200, "web1" },
+        { "selector=role%3Dweb&limit=1", 200, "web1 ..." },
+        { "selector=!role%3Dweb", 200, "broken-0 broken-1 broken-2" },
+        { "selector=broken-*&limit=2", 200, "broken-0 broken-1 ..." },
+        { "selector=broken-2%20or%20web*&limit=2", 200, "broken-2 web1 ..." },
+        { "selector=nobody", 200, "" },
+        { "selector=server.os%20%3D%3D%20%27debian%27", 400, NULL },
+        { "selector=(", 400, NULL },
+    };
+    Fixture *f = *state;
+    P256Private *key = join_as_node(f);
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":\"web\"}}}");
+    put_key(f, "/eden/nodes/broken-0", "{}");
+    put_key(f, "/eden/nodes/broken-1", "{}");
+    put_key(f, "/eden/nodes/broken-2", "{}");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Buf target = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+        Buf names = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+        buf_put_format(&target, "/v1/nodes?%s", cases[i].query);
+        ask(f, "GET", buf_c(&target), "");
+        assert_int_equal(f->status, cases[i].status);
+        if (cases[i].names == NULL) {
+            assert_true(str_starts(value_str(field(f, "detail")), STR("'selector': ")));
+            continue;
+        }
+        const List *items = field(f, "items").list;
+        for (uint32_t k = 0; k < items->len; k++) {
+            Value metadata = *value_get(items->items[k], STR("metadata"));
+            buf_put_c(&names, k > 0 ? " " : "");
+            buf_put(&names, value_str(*value_get(metadata, STR("name"))));
+        }
+        buf_put_c(&names, field(f, "metadata.truncated").boolean ? " ..." : "");
+        assert_str(buf_str(&names), cases[i].names);
+    }
+    p256_private_free(key);
+}
+
+/* However many there are: the work for one request has an end, and the answer says where. */
+static void what_is_selected_is_found_over_several_requests(void **state)
+{
+    Fixture *f = *state;
+    char key[64];
+    for (int i = 0; i < 50; i++) {
+        snprintf(key, sizeof key, "/eden/facts/n%03d", i);
+        put_key(f, key, "{}");
+    }
+    uint32_t found = 0, requests = 0;
+    Str next = STR_EMPTY;
+    do {
+        Buf target = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+        buf_put_c(&target, "/v1/facts?selector=n049&limit=1");
+        if (next.len > 0) {
+            buf_put_format(&target, "&continue=%" STR_FMT, STR_ARG(next));
+        }
+        ask(f, "GET", buf_c(&target), "");
+        assert_int_equal(f->status, 200);
+        found += field(f, "items").list->len;
+        Value at = field(f, "metadata.continue");
+        next = at.kind == VALUE_STRING ? value_str(at) : STR_EMPTY;
+        requests++;
+    } while (next.len > 0);
+    assert_int_equal(found, 1);
+    assert_int_equal(requests, 3);
+}
+
 static void a_server_does_not_remove_itself(void **state)
 {
     Fixture *f = *state;
@@ -292,6 +364,8 @@ int main(void)
         ROW(labels_and_annotations_are_changed_as_those_of_any_object),
         ROW(one_that_cannot_be_read_hides_no_other),
         ROW(pages_of_nodes_follow_one_another),
+        ROW(objects_are_selected_by_names_and_labels),
+        ROW(what_is_selected_is_found_over_several_requests),
         ROW(a_server_does_not_remove_itself),
         ROW(who_asks_can_be_rejected),
         ROW(a_node_is_asked_when_it_is_alive),

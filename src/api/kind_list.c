@@ -1,0 +1,101 @@
+/* GET /v1/<plural>: page by page, and of those the objects that are selected, as far as the caller may see them. */
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/json_out.h"
+#include "api/kind.h"
+#include "base/bug.h"
+
+enum {
+    /* Looked at for one request; what is left is for the next one. */
+    LOOKED_MAX = 2000,
+    PAGES_MAX = 20
+};
+
+typedef struct Listing {
+    ApiCall *call;
+    const Kind *kind;
+    const Selector *selector; /* NULL: all */
+    uint32_t limit;
+    KindPage page;
+    Buf items; /* those that are wanted, as JSON */
+    uint32_t wanted, looked, pages;
+    int64_t revision; /* of the first page */
+} Listing;
+
+static bool is_wanted(const Listing *listing, const KindItem *item)
+{
+    return object_selector_matches(listing->selector, item->name, item->labels) &&
+           call_may_touch(listing->call, item->name, item->labels);
+}
+
+static void answer(Listing *listing, Str next)
+{
+    Buf json = buf_make_in(&listing->call->arena, BUF_UNLIMITED);
+    json_out_open(&json, NULL, '{');
+    json_out_open(&json, "metadata", '{');
+    json_out_text(&json, "apiVersion", STR(OBJECT_API_VERSION));
+    json_out_name(&json, "kind");
+    buf_put_format(&json, "\"%sList\"", listing->kind->name);
+    json_out_int(&json, "revision", listing->revision);
+    if (next.len > 0) {
+        json_out_text(&json, "continue", next);
+    } else {
+        json_out_null(&json, "continue");
+    }
+    json_out_bool(&json, "truncated", next.len > 0);
+    json_out_close(&json, '}');
+    json_out_open(&json, "items", '[');
+    buf_put(&json, buf_str(&listing->items));
+    json_out_close(&json, ']');
+    json_out_close(&json, '}');
+    call_answer(listing->call, 200, &json);
+}
+
+static void ask(Listing *listing);
+
+static void listed(void *context, const KindItems *items, const Error *err)
+{
+    Listing *listing = context;
+    ApiCall *call = listing->call;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    listing->revision = listing->pages++ == 0 ? items->revision : listing->revision;
+    listing->looked += items->count;
+    for (uint32_t i = 0; i < items->count; i++) {
+        if (is_wanted(listing, &items->items[i])) {
+            buf_put_c(&listing->items, listing->wanted++ > 0 ? "," : "");
+            object_print(&call->arena, &listing->items, listing->kind, &items->items[i]);
+        }
+    }
+    /* What is not selected leaves room for others, and is no reason to look for ever. */
+    bool all = listing->selector == NULL && !call->is_limited;
+    if (all || items->next.len == 0 || listing->wanted >= listing->limit ||
+        listing->looked >= LOOKED_MAX || listing->pages >= PAGES_MAX) {
+        answer(listing, items->next);
+        return;
+    }
+    listing->page.after = arena_copy(&call->arena, items->next);
+    ask(listing);
+}
+
+static void ask(Listing *listing)
+{
+    listing->page.limit = listing->limit - listing->wanted;
+    listing->kind->list(listing->kind, call_settings(listing->call), &listing->call->arena,
+                        &listing->page, listed, listing);
+}
+
+void kind_route_list(ApiCall *call)
+{
+    Listing *listing = ARENA_NEW(&call->arena, Listing);
+    *listing = (Listing){ .call = call,
+                          .kind = kind_find(str_from_c(call->row->kind)),
+                          .page.after = call_parameter(call, "continue"),
+                          .items = buf_make_in(&call->arena, BUF_UNLIMITED) };
+    BUG_IF(listing->kind == NULL);
+    if (call_parameter_count(call, "limit", KIND_PAGE_DEFAULT, KIND_PAGE_MAX, &listing->limit) &&
+        call_parameter_selector(call, &listing->selector)) {
+        ask(listing);
+    }
+}

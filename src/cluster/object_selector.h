@@ -1,0 +1,11 @@
+/* Selectors (model/selector.h) of objects: about their names and labels, and nothing else. Pure. */
+#pragma once
+
+#include "base/error.h"
+#include "model/selector.h"
+
+/* Keeps a copy of the text. Fails with ERROR_INVALID, for expressions too: what they would ask is what
+ * a node says of itself. */
+MUST_CHECK bool object_selector_parse(Arena *arena, Str text, const Selector **out, Error *err);
+/* `selector` may be NULL, and matches all then. `labels` are a map of texts, or anything else: none. */
+bool object_selector_matches(const Selector *selector, Str name, Value labels);
