@@ -125,11 +125,11 @@ class ClusterServer:
 
     def join(self, name):
         """Another node: paths of its certificate and key."""
-        status, made = self.api("POST", "/v1/tokens", {"label": name})
+        status, made = self.api("POST", "/v1/tokens", {"spec": {"description": name}})
         assert status == 201, made
         state = self.folder / name
         self.call("join", "--state-dir", state, "--server", f"localhost:{self.api_port}",
-                  "--token", made["token"], "--ca-pin", self.pin, "--name", name)  # fmt: skip
+                  "--token", made["status"]["secret"], "--ca-pin", self.pin, "--name", name)  # fmt: skip
         files = self.folder / f"{name}.crt", self.folder / f"{name}.key"
         split_pem(state / "agent" / "node.pem", *files)
         return files

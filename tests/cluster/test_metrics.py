@@ -69,8 +69,9 @@ def test_what_happens_is_counted(server):
 
 def test_nodes_are_targets(server):
     server.join("web1")
-    labels = {"labels": {"role": "web"}}
-    assert server.api("PATCH", "/v1/nodes/web1", labels)[0] == 200
+    labels = {"metadata": {"labels": {"role": "web"}}}
+    status, changed = server.api("PATCH", "/v1/nodes/web1", labels)
+    assert status == 200, changed
     status, found = server.api("GET", "/v1/prometheus-targets?port=9200&selector=role%3Dweb")
     assert status == 200
     assert [target["targets"] for target in found] == [["127.0.0.1:9200"]]
