@@ -34,23 +34,10 @@ async function ask(method, path, fields, body) {
 }
 
 function why(answer) {
-  return answer.body.detail ?? answer.body.message ?? `the server answered ${answer.status}`;
+  return answer.body.detail ?? `the server answered ${answer.status}`;
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
-
-function nameOf(object) {
-  return object.metadata?.name ?? object.name;
-}
-
-function stateOf(status) {
-  if (status.alive) {
-    return "alive";
-  }
-  return status.waiting || status.asked ? "waiting" : "silent";
-}
-
-const stateTexts = { alive: "alive", waiting: "asks to join", silent: "silent" };
 
 function cell(row, text, kind) {
   const made = row.insertCell();
@@ -66,18 +53,15 @@ function draw() {
   const body = document.createElement("tbody");
   let alive = 0;
   for (const name of names) {
-    const node = nodes.get(name);
-    const status = node.status ?? node;
-    const state = stateOf(status);
-    const labels = node.metadata?.labels ?? node.labels ?? {};
+    const { metadata, status } = nodes.get(name);
     const row = body.insertRow();
-    alive += state === "alive" ? 1 : 0;
+    alive += status.state === "alive" ? 1 : 0;
     cell(row, name);
-    cell(row, stateTexts[state], state);
-    cell(row, status.since ?? status.asked);
+    cell(row, status.state, status.state);
+    cell(row, status.since);
     cell(row, status.version);
     cell(row, status.address);
-    cell(row, Object.entries(labels).map(([key, value]) => `${key}=${value}`).join(" "), "labels");
+    cell(row, Object.entries(metadata.labels).map((pair) => pair.join("=")).join(" "), "labels");
     rows.append(row);
   }
   byId("rows").replaceChildren(rows);
@@ -107,10 +91,10 @@ async function load() {
       return false;
     }
     const { body } = answer;
-    for (const node of [...(body.items ?? body.nodes ?? []), ...(body.waiting ?? [])]) {
-      found.set(nameOf(node), node);
+    for (const node of body.items) {
+      found.set(node.metadata.name, node);
     }
-    const next = body.metadata?.continue ?? body.continue;
+    const next = body.metadata.continue;
     more = next ? "&continue=" + encodeURIComponent(next) : "";
   } while (more !== "");
   nodes = found;
@@ -124,9 +108,9 @@ function take(event) {
   if (type === "resync") {
     nodes.clear();
   } else if (type === "deleted") {
-    nodes.delete(nameOf(object));
+    nodes.delete(object.metadata.name);
   } else if (type === "added" || type === "changed") {
-    nodes.set(nameOf(object), object);
+    nodes.set(object.metadata.name, object);
   }
   say("");
   drawSoon();
