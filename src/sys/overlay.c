@@ -148,7 +148,7 @@ static bool look_like(const Overlay *overlay, const char *upper, const struct st
            file_error(err, errno, upper);
 }
 
-static bool tell_refusal(int number, const char *lower, Error *err)
+static bool tell_refusal(const Overlay *overlay, int number, const char *lower, Error *err)
 {
     switch (number) {
     case ENODEV:
@@ -161,7 +161,8 @@ static bool tell_refusal(int number, const char *lower, Error *err)
                          lower, strerror(number));
     default:
         return error_set(err, number == EPERM || number == EACCES ? ERROR_DENIED : ERROR_OS,
-                         "an overlay of %s cannot be made: %s", lower, strerror(number));
+                         "an overlay of %s cannot be made: %s%s", lower, strerror(number),
+                         overlay->is_user ? "; users may since Linux 5.11, root always" : "");
     }
 }
 
@@ -185,7 +186,7 @@ bool overlay_cover(Overlay *overlay, Str point, Error *err)
                                        work, overlay->is_user ? ",userxattr" : "")
                               .data;
     if (mount("overlay", overlay_inside(overlay, point), "overlay", 0, options) != 0) {
-        return tell_refusal(errno, lower, err);
+        return tell_refusal(overlay, errno, lower, err);
     }
     OverlayCover made = { .point = point,
                           .upper = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
