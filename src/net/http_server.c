@@ -182,9 +182,37 @@ void http_client_add(HttpClient *client, HttpServer *server, const HttpKind *kin
     server->clients = client;
 }
 
+static void cut_largest(HttpServer *server)
+{
+    HttpClient *largest = server->clients;
+    for (HttpClient *client = largest->next; client != NULL; client = client->next) {
+        if (client->unsent > largest->unsent) {
+            largest = client;
+        }
+    }
+    server->unsent -= largest->unsent;
+    largest->unsent = 0;
+    largest->is_cut = true;
+    largest->kind->cut(largest);
+}
+
+void http_client_count_unsent(HttpClient *client, size_t unsent)
+{
+    HttpServer *server = client->server;
+    if (client->is_cut) {
+        return;
+    }
+    server->unsent = server->unsent - client->unsent + unsent;
+    client->unsent = unsent;
+    while (server->unsent > server->options.memory_max) {
+        cut_largest(server);
+    }
+}
+
 void http_client_remove(HttpClient *client)
 {
     HttpServer *server = client->server;
+    server->unsent -= client->unsent;
     *(client->previous == NULL ? &server->clients : &client->previous->next) = client->next;
     if (client->next != NULL) {
         client->next->previous = client->previous;

@@ -21,16 +21,12 @@ typedef struct Client {
     LoopTask drain; /* pieces that have left at once are told of in a turn of its own */
     size_t stuck;   /* bytes that were unsent when the timer was started */
     size_t held;    /* of the server's: bytes of the body */
-    size_t unsent;  /* of the server's: bytes of answers, as they were last counted */
     HttpRequest request;
     Buf ahead;      /* bytes behind the request under way */
     bool began;     /* bytes of the next request are there */
     bool taking;    /* within take(): answers do not start the next request themselves */
     bool finishing; /* nothing more is read */
-    bool cut;       /* it ends in the next turn, whatever is unsent */
 } Client;
-
-static const HttpKind kind;
 
 static Client *client_of(const HttpRequest *request)
 {
@@ -50,7 +46,6 @@ static void client_free(HttpClient *base)
     Client *client = (Client *)base;
     http_request_lose(&client->request);
     let_go(client);
-    base->server->unsent -= client->unsent;
     loop_timer_stop(&client->timer);
     loop_task_stop(base->server->options.loop, &client->drain);
     connection_free(base->connection);
@@ -64,47 +59,23 @@ static void client_free(HttpClient *base)
 /* The peer has to take something of what is unsent, again and again. */
 static void watch_unsent(Client *client)
 {
-    if (!client->cut) {
+    if (!client->base.is_cut) {
         client->stuck = connection_unsent(client->base.connection);
         loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
     }
 }
 
-/* Ends the connection with the most to send, in a turn of its own. */
-static void cut_largest(HttpServer *server)
+static void cut(HttpClient *base)
 {
-    Client *largest = NULL;
-    for (HttpClient *base = server->clients; base != NULL; base = base->next) {
-        Client *client = (Client *)base;
-        if (base->kind == &kind && (largest == NULL || client->unsent > largest->unsent)) {
-            largest = client;
-        }
-    }
-    server->unsent -= largest->unsent;
-    largest->unsent = 0;
-    largest->finishing = largest->cut = true;
-    loop_timer_start(&largest->timer, 0);
-}
-
-/* What peers do not take of their answers has a limit, for all of them together. */
-static void count_unsent(Client *client)
-{
-    HttpServer *server = client->base.server;
-    if (client->cut) {
-        return;
-    }
-    server->unsent -= client->unsent;
-    client->unsent = connection_unsent(client->base.connection);
-    server->unsent += client->unsent;
-    while (server->unsent > server->options.memory_max) {
-        cut_largest(server);
-    }
+    Client *client = (Client *)base;
+    client->finishing = true;
+    loop_timer_start(&client->timer, 0);
 }
 
 static void write_out(Client *client, Str bytes)
 {
     connection_write(client->base.connection, bytes);
-    count_unsent(client);
+    http_client_count_unsent(&client->base, connection_unsent(client->base.connection));
 }
 
 /* The last bytes go out, then `closed` comes. */
@@ -113,7 +84,7 @@ static void finish(Client *client)
     client->finishing = true;
     if (connection_unsent(client->base.connection) > 0) {
         watch_unsent(client);
-    } else if (!client->cut) {
+    } else if (!client->base.is_cut) {
         loop_timer_stop(&client->timer);
         connection_finish(client->base.connection, GOODBYE_MS);
     }
@@ -170,7 +141,7 @@ static void expire(void *context)
     Client *client = context;
     size_t unsent = connection_unsent(client->base.connection);
     bool waits = client->request.in_pieces || client->finishing || !client->began;
-    if (waits && unsent > 0 && unsent < client->stuck && !client->cut) {
+    if (waits && unsent > 0 && unsent < client->stuck && !client->base.is_cut) {
         watch_unsent(client);
     } else if (waits) {
         client_free(&client->base);
@@ -289,8 +260,8 @@ static void closed(void *context, const Error *why)
 static void all_sent(void *context)
 {
     Client *client = context;
-    count_unsent(client);
-    if (client->cut) {
+    http_client_count_unsent(&client->base, 0);
+    if (client->base.is_cut) {
         return;
     }
     if (client->request.in_pieces) {
@@ -389,6 +360,7 @@ static const HttpKind kind = {
     .end = end_answer,
     .break_off = break_off,
     .stop = stop,
+    .cut = cut,
     .free = client_free,
 };
 

@@ -156,6 +156,11 @@ static void take_turns(void *context)
 {
     Session *session = context;
     Stream *stream;
+    if (session->base.is_cut) {
+        session->base.kind->free(&session->base);
+        return;
+    }
+    http_client_count_unsent(&session->base, http2_queued(session->http2));
     while ((stream = find_oldest(session, is_starved)) != NULL) {
         open_window(stream);
         if (stream->room == 0) {
@@ -273,6 +278,7 @@ static void put_piece(HttpRequest *request, Str piece)
         return;
     }
     http2_send(&stream->http2, piece);
+    loop_defer(server_of(stream)->options.loop, &session_of(stream)->turns);
     if (!loop_timer_started(&stream->timer)) {
         watch_queue(stream);
     }
@@ -503,6 +509,12 @@ static void stop(HttpClient *base)
     http2_shut_down(session->http2);
 }
 
+static void cut(HttpClient *base)
+{
+    Session *session = (Session *)base;
+    loop_defer(base->server->options.loop, &session->turns);
+}
+
 static const HttpKind kind = {
     .answer = answer,
     .begin = begin_answer,
@@ -510,6 +522,7 @@ static const HttpKind kind = {
     .end = end_answer,
     .break_off = break_off,
     .stop = stop,
+    .cut = cut,
     .free = session_free,
 };
 

@@ -31,6 +31,8 @@ struct HttpClient {
     HttpClient *next, *previous;
     const HttpKind *kind;
     Connection *connection;
+    size_t unsent; /* of the server's: bytes of answers, as they were last counted */
+    bool is_cut;   /* it ends in the next turn, whatever is unsent */
 };
 
 struct HttpKind {
@@ -41,6 +43,7 @@ struct HttpKind {
     void (*end)(HttpRequest *request);
     void (*break_off)(HttpRequest *request);
     void (*stop)(HttpClient *client); /* nothing new; may free the client */
+    void (*cut)(HttpClient *client);  /* frees it in a later turn */
     void (*free)(HttpClient *client); /* at once; `gone` for what is under way */
 };
 
@@ -50,7 +53,7 @@ struct HttpServer {
     Listener *listeners[HTTP_LISTENERS_MAX];
     uint32_t listener_count;
     size_t held;   /* bytes of requests on all connections */
-    size_t unsent; /* bytes of answers on all connections of HTTP/1.1 */
+    size_t unsent; /* bytes of answers on all connections */
     bool stopping;
     LoopTimer grace;
     LoopTask stopped;
@@ -66,6 +69,9 @@ void http_client_add(HttpClient *client, HttpServer *server, const HttpKind *kin
                      Connection *connection);
 /* From the server's list; the memory is the kind's. */
 void http_client_remove(HttpClient *client);
+/* So much of its answers waits to be taken. When that is too much for all clients together, those with
+ * the most are cut off. */
+void http_client_count_unsent(HttpClient *client, size_t unsent);
 
 void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head *head);
 /* Forgets what belonged to one request. */

@@ -31,6 +31,7 @@ typedef struct Fixture {
     uint32_t requests, drained, gone;
     size_t to_give, given;
     bool holds, stopped;
+    size_t memory_max; /* 0: as it is */
     Http2 *http2;
     Call calls[CALLS_MAX];
     uint32_t call_count;
@@ -183,6 +184,7 @@ static void start(Fixture *f, int64_t idle_timeout_ms, int64_t request_timeout_m
     options.body_max = BODY_MAX;
     options.idle_timeout_ms = idle_timeout_ms;
     options.request_timeout_ms = request_timeout_ms;
+    options.memory_max = f->memory_max == 0 ? options.memory_max : f->memory_max;
     options.requested = requested;
     options.gone = gone;
     options.context = f;
@@ -380,6 +382,22 @@ static void who_takes_nothing_is_ended(void **state)
     assert_true(call->taken < f->to_give);
 }
 
+/* What waits for all peers together has a limit. */
+static void an_answer_that_is_too_much_is_cut(void **state)
+{
+    Fixture *f = *state;
+    static const char much[400000] = "much";
+    f->holds = true;
+    f->memory_max = 100000;
+    start(f, 10000, 10000);
+    Call *call = ask(f, "GET", NULL, false);
+    call->keeps = true;
+    UNTIL(f, f->held[0] != NULL);
+    http_request_answer(TAKE(f->held[0]), 200, "text/plain", str_from(much, sizeof much));
+    UNTIL(f, f->over);
+    assert_true(call->taken < sizeof much);
+}
+
 static void a_slow_body_is_refused(void **state)
 {
     Fixture *f = *state;
@@ -470,6 +488,7 @@ int main(void)
         ROW(who_resets_is_told),
         ROW(who_leaves_is_told_for_each),
         ROW(who_takes_nothing_is_ended),
+        ROW(an_answer_that_is_too_much_is_cut),
         ROW(a_slow_body_is_refused),
         ROW(an_idle_connection_ends),
         ROW(an_answer_that_was_broken_off_is_none),
