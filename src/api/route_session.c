@@ -21,6 +21,7 @@ static void put_principal(Buf *json, const ApiSettings *settings, const Principa
 {
     json_out_start(json, "eden.session/1");
     json_out_text(json, "cluster", settings->cluster);
+    json_out_text(json, "version", STR(EDEN_VERSION));
     json_out_text(json, "name", str_from_c(principal->name));
     json_out_text(json, "by", str_from_c(principal_kind_name(principal->kind)));
     put_roles(json, principal->roles);

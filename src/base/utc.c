@@ -1,5 +1,6 @@
 #include "base/utc.h"
 
+#include <string.h>
 #include <time.h>
 
 Str utc_text(Arena *arena, int64_t ms)
@@ -11,4 +12,48 @@ Str utc_text(Arena *arena, int64_t ms)
     }
     return arena_format(arena, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900, tm.tm_mon + 1,
                         tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+/* The digits where the form has '0', and everything else as it is there. */
+static bool has_form(Str text, const char *form)
+{
+    if (text.len != strlen(form)) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        if (form[i] == '0' ? !ascii_is_digit(text.data[i]) : text.data[i] != form[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int number_at(Str text, size_t from, size_t to)
+{
+    int64_t number = 0;
+    (void)str_to_i64(str_slice(text, from, to), &number);
+    return (int)number;
+}
+
+bool utc_parse(Str text, int64_t *ms)
+{
+    if (!has_form(text, "0000-00-00T00:00:00Z")) {
+        return false;
+    }
+    struct tm tm = {
+        .tm_year = number_at(text, 0, 4) - 1900,
+        .tm_mon = number_at(text, 5, 7) - 1,
+        .tm_mday = number_at(text, 8, 10),
+        .tm_hour = number_at(text, 11, 13),
+        .tm_min = number_at(text, 14, 16),
+        .tm_sec = number_at(text, 17, 19),
+    };
+    struct tm same = tm;
+    int64_t seconds = timegm(&same);
+    if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday || same.tm_hour != tm.tm_hour ||
+        same.tm_min != tm.tm_min || same.tm_sec != tm.tm_sec) {
+        return false; /* as the 31st of June, which the calendar corrects */
+    }
+    *ms = seconds * 1000;
+    return true;
 }

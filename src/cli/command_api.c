@@ -185,10 +185,7 @@ static int api_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "data",
-      .letter = 'd',
-      .argument = "JSON",
-      .help = "the body; - is standard input" },
+    { .name = "data", .letter = 'd', .argument = "JSON", .help = "the body; - is standard input" },
     { .name = "file",
       .letter = 'f',
       .argument = "FILE",
@@ -220,10 +217,13 @@ const Command command_api = {
     .args_max = 2,
     .help = "Make any request of the API.",
     .text =
-        "The request goes where other commands ask ('eden context'), with the same credentials. The\n"
+        "The request goes where other commands ask ('eden context'), with the same credentials. "
+        "The\n"
         "body is JSON unless -H 'Content-Type: ...' says otherwise. The answer is printed as it\n"
-        "comes, a stream for as long as it lasts; -o json and -o yaml print it as one value. What the\n"
-        "server refuses is printed too, and is told by the exit code: 4 not allowed, 5 it does not\n"
+        "comes, a stream for as long as it lasts; -o json and -o yaml print it as one value. What "
+        "the\n"
+        "server refuses is printed too, and is told by the exit code: 4 not allowed, 5 it does "
+        "not\n"
         "fit to what is there, 3 not able at present, 124 too late, else 1.",
     .options = options,
     .examples = examples,

@@ -1,5 +1,6 @@
 /* eden doctor: what is wrong with this machine's part of a cluster, and what to do about it. */
 #include "cli/cluster_client.h"
+#include "cli/doctor_contexts.h"
 #include "cli/doctor_judge.h"
 #include "cli/doctor_look.h"
 #include "cli/output.h"
@@ -75,6 +76,7 @@ static int doctor_run(Invocation *invocation)
     DoctorResult results[CHECK_COUNT];
     uint32_t failed = 0, warnings = 0;
     doctor_look(invocation->arena, &places, view);
+    doctor_look_contexts(invocation, view);
     for (uint32_t i = 0; i < CHECK_COUNT; i++) {
         results[i] = doctor_checks[i].judge(invocation->arena, view);
         failed += results[i].state == DOCTOR_FAILED;
@@ -93,6 +95,7 @@ static const Option options[] = {
     { .name = "all", .letter = 'a', .help = "also what was skipped, and why" },
     RUN_DIR_OPTION,
     STATE_DIR_OPTION,
+    CONTEXT_OPTION,
     OUTPUT_OPTION("table|json", "table", "how to print"),
     { 0 },
 };
@@ -112,7 +115,9 @@ const Command command_doctor = {
     .text =
         "Looks at this machine's files, certificates, clock and daemons, at the servers it knows,\n"
         "and on a server at the cluster: nodes that are silent, machines that wait, certificates\n"
-        "and tokens that are old. Nothing is changed, and it takes a few seconds at most. As root "
+        "and tokens that are old. Of the clusters that you have logged in to it looks at CAs and\n"
+        "tokens, and asks the server of the one that commands ask, or of --context. Nothing is "
+        "changed, and it takes a few seconds at most. As root "
         "it\n"
         "sees all; others see less.\n"
         "\n"

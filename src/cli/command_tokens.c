@@ -248,6 +248,7 @@ static const Option options[] = {
     { .name = "role",
       .argument = "ROLE",
       .repeats = true,
+      .word = WORD_ROLE,
       .help = "create: a token for the API, whose owner has this role, as admin or viewer" },
     { .name = "label", .argument = "TEXT", .help = "create: what it is for, as 'rack 7'" },
     OUTPUT_OPTION("table|json|yaml|name", "table", "how to print"),

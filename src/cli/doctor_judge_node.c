@@ -271,9 +271,25 @@ DoctorResult judge_reach(Arena *arena, const DoctorView *view)
                       STR_ARG(buf_str(&wrong)));
 }
 
+/* That of a context's server counts as one more. */
+static void consider_contexts(const DoctorView *view, DoctorServer *worst, int64_t *most)
+{
+    for (uint32_t i = 0; i < view->context_count; i++) {
+        const DoctorContext *context = &view->contexts[i];
+        int64_t ahead = context->own_ms - context->time_ms, apart = ahead < 0 ? -ahead : ahead;
+        if (context->time_ms > 0 && apart > *most) {
+            *most = apart;
+            *worst = (DoctorServer){ .node = context->server,
+                                     .time_ms = context->time_ms,
+                                     .own_ms = context->own_ms };
+        }
+    }
+}
+
 DoctorResult judge_clock(Arena *arena, const DoctorView *view)
 {
     const DoctorServer *worst = NULL;
+    DoctorServer far = { 0 };
     int64_t most = -1;
     for (uint32_t i = 0; i < view->server_count; i++) {
         const DoctorServer *server = &view->servers[i];
@@ -284,6 +300,9 @@ DoctorResult judge_clock(Arena *arena, const DoctorView *view)
             worst = server;
         }
     }
+    int64_t near = most;
+    consider_contexts(view, &far, &most);
+    worst = most > near ? &far : worst;
     if (worst == NULL) {
         return doctor_say(arena, DOCTOR_SKIPPED, "no server has told its time");
     }

@@ -114,20 +114,42 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
     return doctor_say(arena, DOCTOR_OK, runs(view) ? "it listens on both" : "both are free");
 }
 
+static DoctorResult judge_room(Arena *arena, int64_t size, int64_t left)
+{
+    if (size == 0) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "its size cannot be told");
+    }
+    DoctorState state = left < DISK_FAILED_BYTES || left < size / DISK_FAILED_SHARE ? DOCTOR_FAILED
+                        : left < size / DISK_WARNING_SHARE                          ? DOCTOR_WARNING
+                                                                                    : DOCTOR_OK;
+    return doctor_say(arena, state, "%" PRId64 " MiB of %" PRId64 " are free", left >> 20,
+                      size >> 20);
+}
+
 DoctorResult judge_disk(Arena *arena, const DoctorView *view)
 {
-    int64_t free_mb = view->disk_free >> 20;
-    if (!view->is_server || view->disk_size == 0) {
-        return view->is_server ? doctor_say(arena, DOCTOR_SKIPPED, "its size cannot be told")
-                               : skip(arena);
+    return view->is_server ? judge_room(arena, view->disk_size, view->disk_free) : skip(arena);
+}
+
+DoctorResult judge_state_disk(Arena *arena, const DoctorView *view)
+{
+    return judge_room(arena, view->state_size, view->state_free);
+}
+
+DoctorResult judge_server_version(Arena *arena, const DoctorView *view)
+{
+    const DoctorAnswer *session = &view->session;
+    for (uint32_t i = 0; i < view->context_count && !session->asked; i++) {
+        session = &view->contexts[i].session;
     }
-    DoctorState state =
-        view->disk_free < DISK_FAILED_BYTES || view->disk_free < view->disk_size / DISK_FAILED_SHARE
-            ? DOCTOR_FAILED
-        : view->disk_free < view->disk_size / DISK_WARNING_SHARE ? DOCTOR_WARNING
-                                                                 : DOCTOR_OK;
-    return doctor_say(arena, state, "%" PRId64 " MiB of %" PRId64 " are free", free_mb,
-                      view->disk_size >> 20);
+    if (!session->asked || session->err.kind != ERROR_NONE) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server has told its version");
+    }
+    Str version = cluster_text(session->json, "version");
+    return str_eq_c(version, EDEN_VERSION)
+               ? doctor_say(arena, DOCTOR_OK, "%s", EDEN_VERSION)
+               : doctor_say(arena, DOCTOR_WARNING, "the server is %" STR_FMT ", this program is %s",
+                            STR_ARG(version), EDEN_VERSION);
 }
 
 DoctorResult judge_store(Arena *arena, const DoctorView *view)
@@ -287,13 +309,14 @@ DoctorResult judge_tokens(Arena *arena, const DoctorView *view)
     if (result.text.len > 0) {
         return result;
     }
-    const List *tokens = cluster_list(view->tokens.json, "tokens");
+    const List *tokens = cluster_list(view->tokens.json, "items");
     for (uint32_t i = 0; i < tokens->len; i++) {
-        Str state = cluster_text(tokens->items[i], "state");
-        int64_t most = cluster_int(tokens->items[i], "uses_max");
-        bool is_spent = most > 0 && cluster_int(tokens->items[i], "uses") >= most;
+        Value status = cluster_map(tokens->items[i], "status");
+        Str state = cluster_text(status, "state");
+        int64_t most = cluster_int(cluster_map(tokens->items[i], "spec"), "uses");
+        bool is_spent = most > 0 && cluster_int(status, "uses") >= most;
         if (!str_eq_c(state, "good") && !is_spent) {
-            add(&old, cluster_text(tokens->items[i], "id"), state);
+            add(&old, cluster_text(cluster_map(tokens->items[i], "metadata"), "name"), state);
         }
     }
     return conclude(arena, &old, DOCTOR_WARNING, "of no use any more", "none is left over");

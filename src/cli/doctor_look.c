@@ -42,6 +42,17 @@ static void look_at_place(const char *path, DoctorPlace *out)
     }
 }
 
+static void look_at_disk(const char *path, DoctorView *out)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    if (directory_open(path, &directory, &err)) {
+        out->state_size = directory_disk_size(&directory);
+        out->state_size = out->state_size == INT64_MAX ? 0 : out->state_size;
+        out->state_free = directory_disk_free(&directory);
+    }
+}
+
 /* Without CAs to trust only what it says itself. */
 static void look_at_certificate(Look *look, const Directory *directory, const char *name,
                                 CertificateSet trusted, DoctorCertificate *out)
@@ -231,6 +242,7 @@ static void ask_daemons(Look *look)
     }
     ask_local(look, socket, STR("/v1/health"), &view->health);
     if (view->health.err.kind == ERROR_NONE) {
+        ask_local(look, socket, STR("/v1/session"), &view->session);
         ask_nodes(look, socket, &view->nodes);
         ask_local(look, socket, STR("/v1/tokens"), &view->tokens);
         ask_local(look, socket, STR("/v1/pki"), &view->pki);
@@ -300,6 +312,7 @@ void doctor_look(Arena *arena, const DoctorPlaces *places, DoctorView *out)
     Look look = { .arena = arena, .places = places, .view = out };
     *out = (DoctorView){ .now_ms = clock_now_ms(), .is_root = privileges_are_root() };
     look_at_place(places->state_dir, &out->state);
+    look_at_disk(places->state_dir, out);
     look_at_node(&look);
     look_at_server(&look);
     ask_daemons(&look);

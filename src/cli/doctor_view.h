@@ -7,7 +7,8 @@
 #include "server/server_settings.h"
 
 enum {
-    DOCTOR_SERVERS_MAX = 4 /* that are asked; each may take its time */
+    DOCTOR_SERVERS_MAX = 4, /* that are asked; each may take its time */
+    DOCTOR_CONTEXTS_MAX = 100,
 };
 
 /* An error of the kind ERROR_NONE: all went well. */
@@ -45,10 +46,26 @@ typedef struct DoctorAnswer {
     Value json; /* when that is ERROR_NONE */
 } DoctorAnswer;
 
+/* A cluster that this user has logged in to. */
+typedef struct DoctorContext {
+    Str name, server;
+    bool is_used;            /* commands ask it */
+    Error err;               /* of what it has and names */
+    int64_t ca_until_ms;     /* 0: not known */
+    int64_t expires_ms;      /* of its token; 0: not known */
+    DoctorAnswer session;    /* of the one that is used: who its server takes this user for */
+    int64_t time_ms, own_ms; /* the clock of the server, and the one here then; 0: not known */
+} DoctorContext;
+
 typedef struct DoctorView {
     int64_t now_ms;
     bool is_root;
     DoctorPlace state;
+    int64_t state_size, state_free; /* bytes of its disk; 0: not known */
+
+    Error contexts_err;
+    DoctorContext contexts[DOCTOR_CONTEXTS_MAX];
+    uint32_t context_count;
 
     bool is_node; /* as far as can be told */
     DoctorPlace agent_directory;
@@ -69,5 +86,5 @@ typedef struct DoctorView {
     int64_t disk_size, disk_free; /* bytes; 0: not known */
     bool store_looked;            /* only while no server runs */
     Error store_err;
-    DoctorAnswer health, nodes, tokens, pki;
+    DoctorAnswer health, session, nodes, tokens, pki;
 } DoctorView;

@@ -126,7 +126,7 @@ def test_the_ca_may_come_as_a_file(home, front, tmp_path):
     (tmp_path / "ca.pem").write_text(ca)
     done = home("login", front.url, "--ca", tmp_path / "ca.pem", env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 0, done.stderr
-    assert told(home, "nodes", "list")["items"]
+    assert home("nodes", "list", "-o", "name").stdout == "s1\n"
 
 
 def test_without_a_pin_and_nobody_to_ask_it_is_refused(home, front):
@@ -228,7 +228,7 @@ def test_login_alone_renews_the_token(logged_in, front):
     assert "'eden login'" in done.stderr and "prod" in done.stderr
     done = logged_in("login", env={"EDEN_TOKEN": front.token})
     assert done.returncode == 0, done.stderr
-    assert told(logged_in, "nodes", "list")["items"]
+    assert logged_in("nodes", "list", "-o", "name").stdout == "s1\n"
 
 
 def test_logging_out_forgets_the_token_alone(logged_in, front):
@@ -239,6 +239,86 @@ def test_logging_out_forgets_the_token_alone(logged_in, front):
     assert logged_in("nodes", "list").returncode == 4
     assert logged_in("login", env={"EDEN_TOKEN": TOKEN}).returncode == 0
     assert logged_in("nodes", "list").returncode == 0
+
+
+# --- as the server itself takes it ----------------------------------------------------------------
+
+def make_token(cluster, role):
+    """A token for the API, as a server makes it."""
+    return json.loads(cluster.call("tokens", "create", "--role", role, "-o", "json").stdout)["status"]
+
+
+def test_a_token_opens_the_server_from_elsewhere(home, front, tmp_path):
+    cluster = front.cluster
+    made = make_token(cluster, "admin")
+    server = f"https://127.0.0.1:{cluster.api_port}"
+    done = home("login", server, "--ca-pin", made["ca_pin"], "--token-file", "-", input=made["secret"])
+    assert done.returncode == 0, done.stderr
+    assert f"until {made['expires']}" in done.stdout
+    assert home("put", "/test/a", "b", "--reason", "to see it").returncode == 0
+    assert home("get", "/test/a").stdout == "b\n"
+    assert home("nodes", "list", "-o", "name").stdout == "s1\n"
+    assert home("backup", "create", tmp_path / "blue.eden").returncode == 0
+    assert home("complete", "role", "--refresh").returncode == 0
+    assert home("complete", "role").stdout.split() == ["admin", "operator", "viewer"]
+    seen = {check["name"]: check for check in json.loads(
+        home("doctor", "-o", "json", "--state-dir", tmp_path / "none").stdout)["checks"]}
+    for name in ("contexts", "context-cas", "context-tokens", "context-server", "server-version",
+                 "clock"):
+        assert seen[name]["state"] == "ok", seen[name]
+
+
+def test_a_role_and_a_revoked_token_are_told_by_exit_code_4(home, front):
+    cluster = front.cluster
+    made = make_token(cluster, "viewer")
+    home("login", f"127.0.0.1:{cluster.api_port}", "--ca-pin", made["ca_pin"], "--token-file", "-",
+         input=made["secret"])
+    assert home("nodes", "list").returncode == 0
+    done = home("put", "/test/a", "b")
+    assert done.returncode == 4
+    assert "viewer" in done.stderr and "context 'blue'" in done.stderr
+    cluster.call("tokens", "revoke", made["secret"].split("_")[1])
+    done = home("nodes", "list")
+    assert done.returncode == 4
+    assert "'eden login'" in done.stderr
+    seen = {check["name"]: check for check in json.loads(home("doctor", "-o", "json").stdout)["checks"]}
+    assert seen["context-server"]["state"] == "failed"
+    assert "'eden login'" in seen["context-server"]["fix"]
+
+
+# --- api ------------------------------------------------------------------------------------------
+
+def test_any_request_can_be_made(logged_in, front):
+    done = logged_in("api", "put", "/v1/store?key=%2Ftest%2Fa", "-d", '{"value":"b"}',
+                     "-H", "Eden-Reason: because")
+    assert done.returncode == 0, done.stderr
+    assert front.requests[-1][2]["eden-reason"] == "because"
+    assert told(logged_in, "api", "GET", "/v1/store?key=%2Ftest%2Fa")["value"] == "b"
+    done = logged_in("api", "PUT", "/v1/store?key=%2Ftest%2Fa", "-f", "-", input='{"value":"c"}')
+    assert done.returncode == 0
+    assert "value: c" in logged_in("api", "GET", "/v1/store?key=%2Ftest%2Fa", "-o", "yaml").stdout
+    done = logged_in("api", "GET", "/v1/health", "-i")
+    assert done.stdout.startswith("HTTP/1.1 200 OK\n")
+    assert "\n\n{" in done.stdout
+
+
+def test_what_a_server_refuses_is_printed_and_told_by_the_exit_code(logged_in):
+    done = logged_in("api", "GET", "/v1/nodes/nobody")
+    assert done.returncode != 0
+    assert json.loads(done.stdout)["status"] == 404
+    assert logged_in("api", "PUT", "/v1/store?key=%2Fx", "-d", "{").returncode == 1
+
+
+@pytest.mark.parametrize("words", [
+    ["FETCH", "/v1/nodes"], ["GET", "v1/nodes"], ["GET", "/v1/no des"],
+    ["GET", "/v1/nodes", "-H", "none"], ["GET", "/v1/nodes", "-H", "a b: c"],
+    ["GET", "/v1/nodes", "-H", "Authorization: Bearer x"], ["GET", "/v1/nodes", "-H", "a: b\nc: d"],
+    ["POST", "/v1/nodes", "-d", "{}", "-f", "x"],
+])
+def test_a_request_that_cannot_be_is_a_wrong_command_line(logged_in, front, words):
+    front.requests.clear()
+    assert logged_in("api", *words).returncode == 64
+    assert front.requests == []
 
 
 # --- context --------------------------------------------------------------------------------------

@@ -62,6 +62,22 @@ static DoctorView *make_view(Arena *arena)
     view->api.address = STR("0.0.0.0:1338");
     view->disk_size = (int64_t)100 << 30;
     view->disk_free = (int64_t)50 << 30;
+    view->state_size = view->disk_size;
+    view->state_free = view->disk_free;
+    view->context_count = 2;
+    view->contexts[0] = (DoctorContext){ .name = STR("prod"),
+                                         .server = STR("https://eden1:1338"),
+                                         .is_used = true,
+                                         .ca_until_ms = NOW_MS + 2000 * DAY_MS,
+                                         .expires_ms = NOW_MS + DAY_MS,
+                                         .time_ms = NOW_MS,
+                                         .own_ms = NOW_MS + 10 };
+    view->contexts[1] = view->contexts[0];
+    view->contexts[1].name = STR("test");
+    view->contexts[1].is_used = false;
+    view->contexts[1].time_ms = 0;
+    say_json(arena, &view->session, "{\"version\":\"" EDEN_VERSION "\",\"name\":\"ann\"}");
+    view->contexts[0].session = view->session;
     view->server_count = 1;
     view->servers[0] = (DoctorServer){ .node = STR("s1"),
                                        .rpc.address = STR("10.0.0.1:1337"),
@@ -76,7 +92,8 @@ static DoctorView *make_view(Arena *arena)
     say_json(arena, &view->nodes,
              "{\"items\":[{\"metadata\":{\"name\":\"s1\"},\"status\":{\"state\":\"alive\","
              "\"version\":\"" EDEN_VERSION "\",\"asking\":null}}]}");
-    say_json(arena, &view->tokens, "{\"tokens\":[{\"id\":\"a\",\"state\":\"good\"}]}");
+    say_json(arena, &view->tokens,
+             "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"good\"}}]}");
     say_json(
         arena, &view->pki,
         "{\"rotation\":{\"state\":\"steady\"},\"nodes\":[{\"name\":\"s1\",\"state\":\"good\"}]}");
@@ -211,6 +228,7 @@ static void clocks_are_both_shown(void **state)
     view->servers[0].own_ms = NOW_MS + 3600 * 1000;
     expect(*state, view, CHECK_CLOCK, DOCTOR_FAILED, "here it is 2027-01-15T09:00:00Z");
     view->servers[0].answered = false;
+    view->context_count = 0;
     expect(*state, view, CHECK_CLOCK, DOCTOR_SKIPPED, "");
 }
 
@@ -291,7 +309,10 @@ static void the_cluster_is_looked_at(void **state)
         "\"monday\"}},{\"metadata\":{\"name\":\"b\"},\"status\":{\"state\":\"alive\",\"version\":"
         "\"9.9\"}},{\"metadata\":{\"name\":\"c\"},\"status\":{\"state\":\"asks\",\"asking\":"
         "{\"approved\":false}}}]}");
-    say_json(*state, &view->tokens, "{\"tokens\":[{\"id\":\"t\",\"state\":\"expired\"}]}");
+    say_json(*state, &view->tokens,
+             "{\"items\":[{\"metadata\":{\"name\":\"t\"},\"status\":{\"state\":\"expired\"}},"
+             "{\"metadata\":{\"name\":\"u\"},\"spec\":{\"uses\":2},"
+             "\"status\":{\"state\":\"used up\",\"uses\":2}}]}");
     say_json(*state, &view->pki,
              "{\"rotation\":{\"state\":\"distribute\",\"since\":\"monday\",\"waits\":[{\"node\":"
              "\"a\",\"silent\":true}]},\"nodes\":[{\"name\":\"a\",\"state\":\"due\"}]}");
@@ -306,6 +327,56 @@ static void the_cluster_is_looked_at(void **state)
     expect(*state, view, CHECK_CERTIFICATES, DOCTOR_FAILED, "a (expired)");
     fail_with(&view->pki.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_ROTATION, DOCTOR_FAILED, "broken");
+}
+
+static void contexts_are_looked_at(void **state)
+{
+    DoctorView *view = make_view(*state);
+    expect(*state, view, CHECK_CONTEXTS, DOCTOR_OK, "2; 'prod' is asked");
+    expect(*state, view, CHECK_CONTEXT_SERVER, DOCTOR_OK, "https://eden1:1338 knows 'ann'");
+    view->contexts[1].expires_ms = NOW_MS - DAY_MS;
+    expect(*state, view, CHECK_CONTEXT_TOKENS, DOCTOR_WARNING, "'test' has expired on");
+    view->contexts[0].expires_ms = NOW_MS;
+    expect(*state, view, CHECK_CONTEXT_TOKENS, DOCTOR_FAILED, "'prod' has expired on");
+    view->contexts[0].ca_until_ms = NOW_MS + 29 * DAY_MS;
+    expect(*state, view, CHECK_CONTEXT_CAS, DOCTOR_WARNING, "'prod' expires on");
+    view->contexts[0].ca_until_ms = NOW_MS - 1;
+    expect(*state, view, CHECK_CONTEXT_CAS, DOCTOR_FAILED, "'prod' has expired on");
+    fail_with(&view->contexts[1].err, ERROR_NOT_FOUND);
+    expect(*state, view, CHECK_CONTEXTS, DOCTOR_WARNING, "'test'");
+    fail_with(&view->contexts[0].session.err, ERROR_DENIED);
+    expect(*state, view, CHECK_CONTEXT_SERVER, DOCTOR_FAILED, "https://eden1:1338: it is broken");
+    fail_with(&view->contexts_err, ERROR_DENIED);
+    expect(*state, view, CHECK_CONTEXTS, DOCTOR_FAILED, "broken");
+    view = make_view(*state);
+    view->context_count = 0;
+    expect(*state, view, CHECK_CONTEXTS, DOCTOR_SKIPPED, "no cluster");
+    expect(*state, view, CHECK_CONTEXT_SERVER, DOCTOR_SKIPPED, "");
+}
+
+static void the_clock_of_a_server_elsewhere_counts(void **state)
+{
+    DoctorView *view = make_view(*state);
+    view->contexts[0].own_ms = NOW_MS + 40 * 1000;
+    expect(*state, view, CHECK_CLOCK, DOCTOR_WARNING, "https://eden1:1338");
+    view->server_count = 0;
+    view->contexts[0].own_ms = NOW_MS - 10 * 60 * 1000;
+    expect(*state, view, CHECK_CLOCK, DOCTOR_FAILED, "https://eden1:1338");
+    view->contexts[0].time_ms = 0;
+    expect(*state, view, CHECK_CLOCK, DOCTOR_SKIPPED, "");
+}
+
+static void a_server_of_another_version_is_told(void **state)
+{
+    DoctorView *view = make_view(*state);
+    say_json(*state, &view->session, "{\"version\":\"0.0.1\"}");
+    expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_WARNING, "the server is 0.0.1");
+    view->session.asked = false; /* then the one elsewhere */
+    expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_OK, EDEN_VERSION);
+    say_json(*state, &view->contexts[0].session, "{\"version\":\"9.9\"}");
+    expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_WARNING, "the server is 9.9");
+    view->state_free = 1;
+    expect(*state, view, CHECK_STATE_DISK, DOCTOR_FAILED, "0 MiB");
 }
 
 static void a_few_names_are_enough(void **state)
@@ -351,6 +422,9 @@ int main(void)
         ROW(a_server_that_does_not_run_is_told),
         ROW(a_disk_that_fills_up_is_told),
         ROW(the_cluster_is_looked_at),
+        ROW(contexts_are_looked_at),
+        ROW(the_clock_of_a_server_elsewhere_counts),
+        ROW(a_server_of_another_version_is_told),
         ROW(a_few_names_are_enough),
         ROW(every_row_says_what_to_do),
     };
