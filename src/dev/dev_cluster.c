@@ -17,12 +17,6 @@ enum {
     LOG_TAIL = 2000
 };
 
-typedef struct Node {
-    int64_t process;
-    bool is_live; /* has a session */
-    bool has_ended;
-} Node;
-
 struct DevCluster {
     Arena *arena;
     DevOptions options;
@@ -35,8 +29,8 @@ struct DevCluster {
     LoopTimer limit;
     uint16_t port; /* 0: not known yet */
     int64_t processes[DEV_NODES_MAX];
-    Node nodes[DEV_NODES_MAX];
-    bool is_ready; /* nodes may end from now on */
+    bool live[DEV_NODES_MAX]; /* whether a node has had a session */
+    bool is_ready;            /* nodes may end from now on */
     bool is_asked_to_end;
     bool has_failed;
     Error failure;
@@ -72,9 +66,7 @@ static Str log_words(const DevCluster *cluster, uint32_t node)
 
 static void node_ended(DevCluster *cluster, uint32_t number)
 {
-    Node *node = &cluster->nodes[number];
     const char *name = dev_node_name(cluster->arena, number);
-    node->has_ended = true;
     if (!cluster->is_ready || number == 0) {
         fail(cluster, ERROR_UNAVAILABLE,
              arena_format(cluster->arena, "%s has ended: %" STR_FMT, name,
@@ -88,7 +80,7 @@ static void node_ended(DevCluster *cluster, uint32_t number)
 static void node_told(DevCluster *cluster, uint32_t number, Str note)
 {
     if (str_find(note, STR("session with "), 0) != STR_NOT_FOUND) {
-        cluster->nodes[number].is_live = true;
+        cluster->live[number] = true;
         loop_stop(cluster->loop);
     }
 }
@@ -152,7 +144,7 @@ static void too_late(void *context)
 {
     DevCluster *cluster = context;
     for (uint32_t i = 0; i < cluster->options.nodes; i++) {
-        if (!cluster->nodes[i].is_live) {
+        if (!cluster->live[i]) {
             fail(cluster, ERROR_TIMEOUT,
                  arena_format(cluster->arena, "%s is not there after %d s: %" STR_FMT,
                               dev_node_name(cluster->arena, i), START_MS / 1000,
@@ -215,7 +207,7 @@ void dev_cluster_close(DevCluster *cluster)
 static bool is_live(const DevCluster *cluster, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!cluster->nodes[i].is_live) {
+        if (!cluster->live[i]) {
             return false;
         }
     }
