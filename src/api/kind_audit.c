@@ -1,0 +1,217 @@
+/* Audit: who has asked for what, and what came of it; the newest first. */
+#include <inttypes.h>
+
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/json_out.h"
+#include "api/kind_rows.h"
+#include "base/utc.h"
+#include "store/keys.h"
+
+/* --- As objects ------------------------------------------------------------------------------ */
+
+static void set_text(Arena *arena, Map *map, const char *name, Str text)
+{
+    map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, text)));
+}
+
+static KindItem item_make(const Kind *kind, Arena *arena, const AuditEntry *entry)
+{
+    Map *status = map_new(arena, 12);
+    KindItem item = { .name = arena_format(arena, "%" PRIu64, entry->sequence),
+                      .labels = value_missing(),
+                      .annotations = value_missing(),
+                      .created_ms = entry->time_ms,
+                      .spec = value_missing(),
+                      .status = value_map(status) };
+    set_text(arena, status, "time", utc_text(arena, entry->time_ms));
+    set_text(arena, status, "who", entry->who);
+    set_text(arena, status, "by", str_from_c(principal_kind_name(entry->by)));
+    set_text(arena, status, "address", entry->address);
+    set_text(arena, status, "verb", entry->verb);
+    set_text(arena, status, "kind", entry->kind);
+    set_text(arena, status, "name", entry->name);
+    set_text(arena, status, "reason", entry->reason);
+    set_text(arena, status, "request", entry->request);
+    set_text(arena, status, "outcome", str_from_c(audit_outcome_name(entry->outcome)));
+    set_text(arena, status, "detail", entry->detail);
+    set_text(arena, status, "previous", entry->previous);
+    set_text(arena, status, "hash", entry->hash);
+    object_uuid(kind, entry->hash, item.uuid);
+    return item;
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+typedef struct AuditReading {
+    const Kind *kind;
+    Arena *arena;
+    uint64_t sequence; /* that is wanted; 0: a list is */
+    KindListed *listed;
+    KindGot *got;
+    void *context;
+} AuditReading;
+
+static void give_one(const AuditReading *reading, const AuditPage *page)
+{
+    Error err;
+    if (page->count == 0 || page->entries[0].sequence != reading->sequence) {
+        error_set(&err, ERROR_NOT_FOUND, "the audit log has no entry %" PRIu64, reading->sequence);
+        reading->got(reading->context, NULL, &err);
+        return;
+    }
+    KindItem item = item_make(reading->kind, reading->arena, &page->entries[0]);
+    reading->got(reading->context, &item, NULL);
+}
+
+static void give_list(const AuditReading *reading, const AuditPage *page)
+{
+    KindItem *items = ARENA_ARRAY(reading->arena, KindItem, page->count);
+    KindItems out = { .items = items, .count = page->count, .revision = page->revision };
+    for (uint32_t i = 0; i < page->count; i++) {
+        items[i] = item_make(reading->kind, reading->arena, &page->entries[i]);
+    }
+    if (page->next > 0) {
+        out.next = arena_format(reading->arena, "%" PRIu64, page->next);
+    }
+    reading->listed(reading->context, &out, NULL);
+}
+
+static void read_done(void *context, const AuditPage *page, const Error *err)
+{
+    const AuditReading *reading = context;
+    if (err == NULL && reading->got != NULL) {
+        give_one(reading, page);
+    } else if (err == NULL) {
+        give_list(reading, page);
+    } else if (reading->got != NULL) {
+        reading->got(reading->context, NULL, err);
+    } else {
+        reading->listed(reading->context, NULL, err);
+    }
+}
+
+static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindListed *done, void *context)
+{
+    AuditQuery query = { .limit = page->limit, .newest_first = true };
+    Error err;
+    if (page->after.len > 0 && (!str_to_u64(page->after, &query.from) || query.from == 0)) {
+        error_set(&err, ERROR_INVALID, "'continue' is nothing that a page has said");
+        done(context, NULL, &err);
+        return;
+    }
+    AuditReading *reading = ARENA_NEW(arena, AuditReading);
+    *reading = (AuditReading){ .kind = kind, .arena = arena, .listed = done, .context = context };
+    audit_list(&settings->at, &query, read_done, reading);
+}
+
+static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindGot *done, void *context)
+{
+    uint64_t sequence;
+    Error err;
+    if (!str_to_u64(name, &sequence) || sequence == 0) {
+        error_set(&err, ERROR_INVALID, "an entry of the audit log is called by its number");
+        done(context, NULL, &err);
+        return;
+    }
+    AuditReading *reading = ARENA_NEW(arena, AuditReading);
+    *reading = (AuditReading){
+        .kind = kind, .arena = arena, .sequence = sequence, .got = done, .context = context
+    };
+    audit_list(&settings->at, &(AuditQuery){ .from = sequence, .limit = 1 }, read_done, reading);
+}
+
+static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+{
+    return which == 0 ? key_make_prefix(arena, prefix, KEY_AUDIT, NULL, 0) : STR_EMPTY;
+}
+
+static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+{
+    Str parts[KEYS_PARTS_MAX];
+    KeyKind found;
+    uint64_t sequence;
+    if (!key_parse(arena, prefix, key, &found, parts) || found != KEY_AUDIT ||
+        !str_to_u64(parts[0], &sequence)) {
+        return false;
+    }
+    *name = arena_format(arena, "%" PRIu64, sequence);
+    return true;
+}
+
+/* --- /v1/audit-verification ------------------------------------------------------------------ */
+
+static void verified(void *context, const AuditChain *chain, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.audit-verification/1");
+    json_out_bool(&json, "whole", !chain->is_broken);
+    json_out_int(&json, "entries", (int64_t)chain->count);
+    json_out_int(&json, "last", (int64_t)chain->head.sequence);
+    json_out_text(&json, "head", str_from_c(chain->head.hash));
+    if (chain->is_broken) {
+        json_out_int(&json, "broken_at", (int64_t)chain->broken_at);
+        json_out_text(&json, "what", str_from_c(chain->what));
+    }
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+void audit_verification_get(ApiCall *call)
+{
+    audit_verify(call_store(call), verified, call);
+}
+
+/* --- The row --------------------------------------------------------------------------------- */
+
+static const KindField status[] = {
+    { .name = "time", .type = KIND_FIELD_TIME, .help = "when" },
+    { .name = "who", .help = "who has asked" },
+    { .name = "by",
+      .type = KIND_FIELD_CHOICE,
+      .choices = "local|token|certificate|session",
+      .help = "what they have shown" },
+    { .name = "address", .help = "whence" },
+    { .name = "verb", .help = "what was asked for" },
+    { .name = "kind", .help = "of which kind it is" },
+    { .name = "name", .help = "to which one" },
+    { .name = "reason", .help = "what they have said about it" },
+    { .name = "request", .help = "the same for what was asked and what came of it" },
+    { .name = "outcome",
+      .type = KIND_FIELD_CHOICE,
+      .choices = "asked|done|failed|denied",
+      .help = "what came of it" },
+    { .name = "detail", .help = "why it failed or was denied" },
+    { .name = "previous", .help = "the hash of the entry before" },
+    { .name = "hash", .help = "of this entry, with the one before in it" },
+    { 0 },
+};
+
+static const KindColumn columns[] = {
+    { "TIME", "status.time", false, NULL },      { "WHO", "status.who", false, NULL },
+    { "VERB", "status.verb", false, NULL },      { "KIND", "status.kind", false, NULL },
+    { "NAME", "status.name", false, NULL },      { "OUTCOME", "status.outcome", false, NULL },
+    { "REASON", "status.reason", false, NULL },  { "BY", "status.by", true, NULL },
+    { "ADDRESS", "status.address", true, NULL }, { "DETAIL", "status.detail", true, NULL },
+    { "REQUEST", "status.request", true, NULL }, { 0 },
+};
+
+const Kind kind_audit = {
+    .name = "Audit",
+    .plural = "audit",
+    .help = "Who has asked for what, and what came of it; a list begins with the newest.",
+    .verbs = KIND_LIST | KIND_GET | KIND_WATCH,
+    .status = status,
+    .columns = columns,
+    .name_help = "its number",
+    .list = list,
+    .get = get,
+    .watched = watched,
+    .touched = touched,
+};

@@ -1,0 +1,135 @@
+/* eden audit: who has asked for what, and whether the log of it is whole. */
+#include "cli/cluster_client.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+
+enum {
+    TAIL_MAX = 1000
+};
+
+/* --- tail ------------------------------------------------------------------------------------ */
+
+static Str or_dash(Str text)
+{
+    return text.len > 0 ? text : STR("-");
+}
+
+/* The server has the newest first; people read down. */
+static void print_table(const Invocation *invocation, const List *entries)
+{
+    static const char *const headings[] = { "ENTRY", "TIME",    "WHO",    "VERB", "KIND",
+                                            "NAME",  "OUTCOME", "REASON", NULL };
+    Table table;
+    table_init(&table, invocation->arena, headings);
+    for (uint32_t i = entries->len; i > 0; i--) {
+        Value entry = entries->items[i - 1], status = cluster_map(entry, "status");
+        table_add(&table, cluster_text(cluster_map(entry, "metadata"), "name"));
+        table_add(&table, cluster_text(status, "time"));
+        table_add(&table, cluster_text(status, "who"));
+        table_add(&table, cluster_text(status, "verb"));
+        table_add(&table, cluster_text(status, "kind"));
+        table_add(&table, or_dash(cluster_text(status, "name")));
+        table_add(&table, cluster_text(status, "outcome"));
+        table_add(&table, or_dash(cluster_text(status, "reason")));
+    }
+    table_print(&table, invocation->out);
+    if (entries->len == 0) {
+        stream_put_format(invocation->err, "the audit log is empty\n");
+    }
+}
+
+static int run_tail(Invocation *invocation)
+{
+    const char *wanted = invocation_text(invocation, "lines");
+    int64_t lines;
+    Value answer;
+    if (!str_to_i64(str_from_c(wanted), &lines) || lines < 1 || lines > TAIL_MAX) {
+        return usage_error(invocation, "--lines takes a number from 1 to %d, not '%s'", TAIL_MAX,
+                           wanted);
+    }
+    Str target = arena_format(invocation->arena, "/v1/audit?limit=%lld", (long long)lines);
+    int code =
+        cluster_call(invocation, &(ClusterRequest){ .method = "GET", .target = target }, &answer);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (output_wants_value(invocation)) {
+        return output_answer(invocation, answer);
+    }
+    print_table(invocation, cluster_list(answer, "items"));
+    return EXIT_OK;
+}
+
+/* --- verify ---------------------------------------------------------------------------------- */
+
+static int run_verify(Invocation *invocation)
+{
+    Value answer;
+    int code = cluster_call(
+        invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/audit-verification") },
+        &answer);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    bool whole = cluster_bool(answer, "whole");
+    if (output_wants_value(invocation)) {
+        output_answer(invocation, answer);
+    } else if (whole) {
+        stream_put_format(
+            invocation->out, "the chain of %lld entries is whole; its head is %" STR_FMT "\n",
+            (long long)cluster_int(answer, "entries"), STR_ARG(cluster_text(answer, "head")));
+    } else {
+        stream_put_format(invocation->out, "the chain is broken at entry %lld: %" STR_FMT "\n",
+                          (long long)cluster_int(answer, "broken_at"),
+                          STR_ARG(cluster_text(answer, "what")));
+    }
+    return whole ? EXIT_OK : EXIT_FAILED;
+}
+
+static int audit_run(Invocation *invocation)
+{
+    static const Verb verbs[] = {
+        { "tail", "", 0, 0, run_tail },
+        { "verify", "", 0, 0, run_verify },
+        { 0 },
+    };
+    return verbs_run(invocation, verbs);
+}
+
+static const Option options[] = {
+    { .name = "lines",
+      .letter = 'n',
+      .argument = "COUNT",
+      .fallback = "20",
+      .help = "tail: how many entries" },
+    OUTPUT_OPTION("table|json|yaml", "table", "how to print"),
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden audit tail", "the last entries, the newest at the end" },
+    { "eden audit tail -n 500 -o json", "more of them, with everything that is known" },
+    { "eden audit verify", "whether nobody has changed or dropped any" },
+    { 0 },
+};
+
+const Command command_audit = {
+    .name = "audit",
+    .group = GROUP_CLUSTER,
+    .args = "tail|verify",
+    .args_min = 1,
+    .args_max = 1,
+    .choices = "tail|verify",
+    .help = "Show who has asked for what, and check that the log of it is whole.",
+    .text =
+        "What changes something through the API is recorded before it is done and after: who\n"
+        "asked, by what they showed, from where, for what, why if they said so, and what came\n"
+        "of it. So are refusals. Each entry has the hash of the one before in it: 'verify'\n"
+        "looks whether the chain is whole, and its exit code is 1 when it is not. Keep the head\n"
+        "that it prints somewhere else: then nobody can make up a whole chain either.",
+    .options = options,
+    .examples = examples,
+    .run = audit_run,
+};

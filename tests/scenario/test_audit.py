@@ -1,0 +1,145 @@
+"""What is recorded of what people ask for, and who may ask."""
+
+import json
+import subprocess
+
+import pytest
+
+
+@pytest.fixture
+def running(cluster):
+    cluster.start()
+    return cluster
+
+
+class Remote:
+    """Somebody elsewhere, who has the CA of the cluster and perhaps a token."""
+
+    def __init__(self, cluster, *fields):
+        self.cluster = cluster
+        self.fields = fields
+
+    def __call__(self, method, path, body=None, *fields):
+        words = ["curl", "-sS", "--max-time", "20", "--cacert",
+                 self.cluster.state / "server/ca.pem", "-X", method, "-w", "\n%{http_code}",
+                 f"https://127.0.0.1:{self.cluster.api_port}{path}"]
+        for field in (*self.fields, *fields):
+            words += ["-H", field]
+        if body is not None:
+            words += ["--json", json.dumps(body)]
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=True)
+        text, status = done.stdout.rsplit("\n", 1)
+        return int(status), json.loads(text)
+
+
+def token(cluster, *roles, label="ann"):
+    words = [word for role in roles for word in ("--role", role)]
+    return cluster.call("tokens", "create", *words, "--label", label).stdout.strip()
+
+
+def bearer(cluster, *roles, label="ann"):
+    return Remote(cluster, f"Authorization: Bearer {token(cluster, *roles, label=label)}")
+
+
+def entries(cluster):
+    listed = json.loads(cluster.call("audit", "tail", "-n", "1000", "-o", "json").stdout)
+    return [item["status"] for item in reversed(listed["items"])]
+
+
+def test_what_is_changed_is_recorded_before_and_after_with_who_and_why(running):
+    admin = bearer(running, "admin")
+    assert admin("PUT", "/v1/config/cluster", {"spec": {"title": "Blue"}},
+                 "Eden-Reason: it has no name")[0] == 201
+    asked, done = entries(running)[-2:]
+    assert (asked["outcome"], done["outcome"]) == ("asked", "done")
+    for entry in (asked, done):
+        assert (entry["verb"], entry["kind"], entry["name"]) == ("update", "Config", "cluster")
+        assert (entry["by"], entry["reason"]) == ("token", "it has no name")
+        assert entry["who"].startswith("ann (token ")
+    assert asked["request"] == done["request"] and done["previous"] == asked["hash"]
+    assert "whole" in running.call("audit", "verify").stdout
+
+
+def test_who_may_not_is_refused_and_recorded(running):
+    viewer = bearer(running, "viewer", label="bob")
+    assert viewer("GET", "/v1/roles")[0] == 200
+    status, told = viewer("DELETE", "/v1/roles/admin")
+    assert (status, told["code"]) == (403, "denied")
+    assert "'delete' on Role" in told["detail"]
+    last = entries(running)[-1]
+    assert (last["outcome"], last["verb"], last["kind"]) == ("denied", "delete", "Role")
+    assert last["who"].startswith("bob (token ")
+
+
+def test_a_token_that_was_taken_back_opens_nothing(running):
+    text = token(running, "admin")
+    remote = Remote(running, f"Authorization: Bearer {text}")
+    assert remote("GET", "/v1/session")[0] == 200
+    running.call("tokens", "revoke", text)
+    for path in ("/v1/session", "/v1/roles"):
+        assert remote("GET", path)[0] == 401
+
+
+def test_nobody_gives_away_what_they_do_not_have(running):
+    running.call("api", "PUT", "/v1/roles/helper", "-d", json.dumps(
+        {"spec": {"rules": [{"verbs": ["create", "list"], "kinds": ["Token"]},
+                            {"verbs": ["create"], "kinds": ["Role"]}]}}))
+    helper = bearer(running, "helper")
+    assert helper("POST", "/v1/tokens", {"spec": {"purpose": "join"}})[0] == 201
+    status, told = helper("POST", "/v1/tokens", {"spec": {"purpose": "access",
+                                                          "roles": ["admin"]}})
+    assert status == 403 and "/spec/roles" in told["detail"]
+    assert helper("POST", "/v1/roles", {"metadata": {"name": "more"}, "spec": {
+        "rules": [{"verbs": ["*"], "kinds": ["Node"]}]}})[0] == 403
+
+
+def test_a_role_that_makes_no_sense_is_told_word_by_word(running):
+    admin = bearer(running, "admin")
+    status, told = admin("PUT", "/v1/roles/odd", {"spec": {"rules": [
+        {"verbs": ["aprove"], "kinds": ["Nod"]}]}})
+    assert status == 400
+    assert [one["pointer"] for one in told["problems"]] == ["/spec/rules/0/verbs/0",
+                                                            "/spec/rules/0/kinds/0"]
+    assert "'approve'" in told["problems"][0]["detail"]
+
+
+def test_a_session_of_a_browser_needs_its_second_secret_to_change_anything(running):
+    nobody = Remote(running)
+    done = subprocess.run(
+        ["curl", "-sS", "-i", "--http1.1", "--cacert", running.state / "server/ca.pem",
+         f"https://127.0.0.1:{running.api_port}/v1/session", "--json",
+         json.dumps({"token": token(running, "admin")})],
+        capture_output=True, check=True).stdout.decode()
+    head, body = done.split("\r\n\r\n", 1)
+    cookie, = [line.split(": ", 1)[1] for line in head.splitlines() if line.startswith("Set-Cookie")]
+    for word in ("Secure", "HttpOnly", "SameSite=Strict", "Path=/"):
+        assert f"; {word}" in cookie
+    shown = "Cookie: " + cookie.split(";")[0]
+    csrf = json.loads(body)["csrf"]
+    assert nobody("GET", "/v1/session", None, shown)[1]["csrf"] == csrf
+    change = ("PUT", "/v1/config/cluster", {"spec": {}}, shown)
+    assert nobody(*change)[0] == 403
+    assert nobody(*change, f"Eden-CSRF: {'0' * len(csrf)}")[0] == 403
+    assert nobody(*change, f"Eden-CSRF: {csrf}", "Origin: https://elsewhere.example")[0] == 403
+    assert nobody(*change, f"Eden-CSRF: {csrf}")[0] == 201
+    assert nobody("DELETE", "/v1/session", None, shown, f"Eden-CSRF: {csrf}")[0] == 200
+    assert nobody("GET", "/v1/session", None, shown)[0] == 401
+
+
+def test_a_request_that_is_sent_twice_happens_once(running):
+    admin = bearer(running, "admin")
+    wish = {"metadata": {"name": "once"}, "spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}}
+    first = admin("POST", "/v1/roles", wish, "Idempotency-Key: 1")
+    assert first[0] == 201
+    assert admin("POST", "/v1/roles", wish, "Idempotency-Key: 1") == first
+    assert admin("POST", "/v1/roles", {**wish, "metadata": {"name": "other"}},
+                 "Idempotency-Key: 1")[0] == 422
+    assert admin("POST", "/v1/roles", wish)[0] == 409
+
+
+def test_the_log_cannot_be_changed_as_keys(running):
+    for words in (("put", "/eden/audit/00000000000000000001", "x", "--force"),
+                  ("delete", "/eden/audit/00000000000000000001", "--force")):
+        running.call("tokens", "create")
+        assert running.call(*words, check=False).returncode != 0
+    assert "whole" in running.call("audit", "verify").stdout
