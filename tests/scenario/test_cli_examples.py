@@ -97,7 +97,7 @@ def leave_a_request(folder):
 def asks_a_server(command):
     """What is run on a server, with the words before the first option."""
     words = command.split("| ")[-1].split()
-    return words[1] in ("tokens", "nodes", "pki", "get", "put", "delete") or "--node" in words
+    return words[1] in ("tokens", "nodes", "pki", "get", "put", "delete", "audit") or "--node" in words
 
 
 def watches(command):
