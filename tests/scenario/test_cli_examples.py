@@ -34,7 +34,7 @@ plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
 modules) exec {eden} "$@" --config-dir "$HOME/etc" ;;
 why | runs | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
 doctor) exec {eden} "$@" --state-dir "$HOME/state" --run-dir "$HOME/run" ;;
-tokens | nodes | pki | get | put | delete | facts) exec {eden} "$@" --run-dir "$HOME/s1/run" ;;
+tokens | nodes | pki | get | put | delete | audit | facts) exec {eden} "$@" --run-dir "$HOME/s1/run" ;;
 init) exec {eden} "$@" --state-dir "$HOME/state" --user root ;;
 *) exec {eden} "$@" ;;
 esac
