@@ -149,10 +149,8 @@ static void count_answer(const ApiCall *call, int status, bool in_pieces)
     Metrics *metrics = call->api->settings.metrics;
     if (metrics != NULL) {
         metrics_note_request(metrics, row == NULL ? "any" : row->method,
-                             row != NULL     ? row->pattern
-                             : call->is_page ? "page"
-                                             : "none",
-                             status, in_pieces ? -1 : clock_monotonic_us() - call->began_us);
+                             row == NULL ? "none" : row->pattern, status,
+                             in_pieces ? -1 : clock_monotonic_us() - call->began_us);
     }
 }
 

@@ -29,7 +29,6 @@ struct ApiCall {
     Str part; /* of the path */
     RouteQuery query;
     int64_t began_us;
-    bool is_page;
     CallPieces pieces; /* once its answer has begun */
     bool joins;        /* the admission deals with it, which may forget it */
     bool is_local;     /* by the Unix socket */

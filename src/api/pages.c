@@ -107,7 +107,6 @@ bool pages_answer(ApiCall *call)
     if (file == NULL && !lacks_slash) {
         return false;
     }
-    call->is_page = true;
     call->row = &page_row;
     if (!str_eq_c(head->method, "GET") && !str_eq_c(head->method, "HEAD")) {
         http_request_add_header(call->request, "Allow", STR("GET, HEAD"));
