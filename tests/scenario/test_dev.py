@@ -35,10 +35,10 @@ class Dev:
             env=environment(), cwd=ROOT)
         ready, _, _ = select.select([self.process.stdout], [], [], LIMIT)
         line = self.process.stdout.readline() if ready else ""
-        self.card = json.loads(line) if line else {}
-        if "directory" not in self.card:
+        if '"directory"' not in line:
             self.process.kill()
             raise AssertionError(line + self.process.communicate()[1])
+        self.card = json.loads(line)
         processes = [node["process"] for node in self.card["nodes"]]
         paths = [f"/proc/{process}/ns/{kind}" for process in processes
                  for kind in ("pid", "net", "mnt")]
@@ -113,8 +113,9 @@ def start(eden_path):
         return running[-1]
 
     yield run
-    for dev in reversed(running):
-        dev.end()
+    with contextlib.ExitStack() as all_of_them:
+        for dev in running:
+            all_of_them.callback(dev.end)
 
 
 @pytest.fixture
