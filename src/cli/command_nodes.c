@@ -245,6 +245,7 @@ static const Example examples[] = {
     { "eden nodes", "who is there, who is silent since when, and who asks to join" },
     { "eden nodes list -l role=web", "only those with this label" },
     { "eden nodes list -o wide", "with keys, versions and certificates" },
+    { "eden nodes -o jsonpath='{.items[*].status.address}'", "one thing of each" },
     { "eden nodes show web1", "all about one" },
     { "eden nodes label web1 role=web rack=7 old-", "set two labels, unset one" },
     { "eden nodes approve db1 --key sha256:3f2a77c0", "let in a machine that asks, by its key" },

@@ -12,8 +12,12 @@ const Shell shells[] = {
 
 void completion_put_choices(const char *choices, Buf *out)
 {
-    for (; *choices != '\0'; choices++) {
-        buf_put_char(out, *choices == '|' ? ' ' : *choices);
+    Str rest = str_from_c(choices), choice;
+    while (str_split_next(&rest, '|', &choice)) {
+        /* What follows "=" is for people. */
+        size_t equals = str_find(choice, STR("="), 0);
+        buf_put_c(out, choice.data == choices ? "" : " ");
+        buf_put(out, equals == STR_NOT_FOUND ? choice : str_slice(choice, 0, equals + 1));
     }
 }
 

@@ -153,13 +153,21 @@ int usage_error_command(const Invocation *invocation, const char *name)
     return usage_error_near(invocation, near, "there is no command '%s'", name);
 }
 
+/* "jsonpath=EXPR" stands for whatever begins with "jsonpath=". */
+static bool fits_choice(Str choice, Str value)
+{
+    size_t equals = str_find(choice, STR("="), 0);
+    return equals == STR_NOT_FOUND ? str_eq(choice, value)
+                                   : str_starts(value, str_slice(choice, 0, equals + 1));
+}
+
 /* Whether `value` is one of "a|b|c"; if not, the nearest of them goes to `near`. */
 static bool is_choice(const char *choices, const char *value, Str *near)
 {
     Suggest suggest = suggest_make(str_from_c(value));
     Str rest = str_from_c(choices), part;
     while (str_split_next(&rest, '|', &part)) {
-        if (str_eq_c(part, value)) {
+        if (fits_choice(part, str_from_c(value))) {
             return true;
         }
         suggest_offer(&suggest, part);

@@ -4,7 +4,7 @@
 #include "api/kind.h"
 #include "cli/cluster_client.h"
 
-#define KIND_FORMATS "table|wide|json|yaml|name"
+#define KIND_FORMATS "table|wide|json|yaml|name|jsonpath=EXPR"
 
 /* Of commands that list. */
 #define SELECTOR_OPTION                                                    \

@@ -72,7 +72,9 @@ void nodes_print_table(const Invocation *invocation, const Kind *kind, const Lis
 {
     if (nodes->len == 0) {
         stream_put_format(invocation->err,
-                          "there is no node; 'eden tokens create' lets one join\n");
+                          invocation_flag(invocation, "selector")
+                              ? "no node is selected\n"
+                              : "there is no node; 'eden tokens create' lets one join\n");
         return;
     }
     kind_print_table(invocation, kind, nodes);

@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include "base/bug.h"
+#include "cli/json_path.h"
 #include "lang/json.h"
 #include "lang/yaml.h"
 
@@ -22,11 +23,44 @@ static bool print_documents(const List *documents, const JsonStyle *json, Buf *o
     return true;
 }
 
+#define JSON_PATH "jsonpath="
+
+/* What stands behind "jsonpath="; NULL: -o says something else. */
+static const char *json_path_of(const Invocation *invocation)
+{
+    const char *format = invocation_text(invocation, "output");
+    return format != NULL && strncmp(format, JSON_PATH, sizeof JSON_PATH - 1) == 0
+               ? format + sizeof JSON_PATH - 1
+               : NULL;
+}
+
+static int output_parts(Inputs *inputs, const Invocation *invocation, const char *path,
+                        const List *documents)
+{
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    Error err;
+    for (uint32_t i = 0; i < documents->len; i++) {
+        if (!json_path_print(invocation->arena, str_from_c(path), documents->items[i], &out,
+                             &err)) {
+            return usage_error(invocation, "-o jsonpath=: %s", err.text);
+        }
+        if (out.len > 0 && out.data[out.len - 1] != '\n') {
+            buf_put_char(&out, '\n');
+        }
+    }
+    stream_put(invocation->out, buf_str(&out));
+    return inputs_report(inputs, invocation);
+}
+
 static int output(Inputs *inputs, const Invocation *invocation, const JsonStyle *json,
                   const List *documents)
 {
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     Error err;
+    const char *path = json_path_of(invocation);
+    if (path != NULL) {
+        return output_parts(inputs, invocation, path, documents);
+    }
     if (!print_documents(documents, invocation_prints(invocation, "json") ? json : NULL, &out,
                          &err)) {
         problems_add(&inputs->problems, "E0004", NULL, 0, 0, "%s", err.text);
@@ -51,7 +85,19 @@ int output_answer(const Invocation *invocation, Value value)
 
 bool output_wants_value(const Invocation *invocation)
 {
-    return invocation_prints(invocation, "json") || invocation_prints(invocation, "yaml");
+    return invocation_prints(invocation, "json") || invocation_prints(invocation, "yaml") ||
+           json_path_of(invocation) != NULL;
+}
+
+int output_yaml(const Invocation *invocation, Value value)
+{
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    List one = { .items = &value, .len = 1 };
+    Error err;
+    bool printed = yaml_print_all(&out, &one, &yaml_style, &err);
+    BUG_IF(!printed); /* it was read from JSON */
+    stream_put(invocation->out, buf_str(&out));
+    return EXIT_OK;
 }
 
 int output_documents(Inputs *inputs, const Invocation *invocation, const List *documents)

@@ -10,11 +10,13 @@ typedef enum OutputLayout {
 
 /* Prints to standard output as `-o` says (json or yaml). YAML shows the marks of secrets as tags,
  * JSON has no form for them. What cannot be printed is a problem.
- * Returns the exit code. */
+ * Returns the exit code. With `jsonpath=` it is parts of the value. */
 int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layout, Value value);
 /* The same for what cannot have problems, with a line per value. */
 int output_answer(const Invocation *invocation, Value value);
-/* Whether `-o` asks for a value: JSON or YAML. */
+/* The same as YAML, whatever `-o` says. */
+int output_yaml(const Invocation *invocation, Value value);
+/* Whether `-o` asks for a value: JSON, YAML, or parts of it (jsonpath=, see cli/json_path.h). */
 bool output_wants_value(const Invocation *invocation);
 /* Several documents: YAML with "---" between them, JSON one after the other. */
 int output_documents(Inputs *inputs, const Invocation *invocation, const List *documents);

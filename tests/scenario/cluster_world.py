@@ -31,7 +31,8 @@ def fill(cluster):
     for number, name in enumerate(("web1", "web2")):
         put(cluster, f"/eden/nodes/{name}",
             {**own, "name": name, "key": NODE_KEY, "enrolment": f"{number + 1:016x}",
-             "serial": f"{number + 1:016x}{0:016x}", "server": False})
+             "serial": f"{number + 1:016x}{0:016x}", "server": False,
+             "labels": {"role": "web"} if name == "web2" else {}})
     put(cluster, "/eden/nodes/web2/silent",
         {"format": "eden.silent/1", "since_ms": 1800000000000})
     put(cluster, "/eden/facts/web1", {"os": "Debian", "kernel": "6.1.0", "memory": {"total": 1024}})

@@ -23,6 +23,7 @@ FILES = {
     "site/variables/base.yaml": "files: {'*': [{name: common}]}\n",
     "site/variables/common.yaml": "network: {mtu: 9000}\n",
     "steps.yaml": "steps:\n- name: greet\n  test.changed:\n",
+    "role.yaml": "metadata: {name: web-operator}\nspec: {rules: [{verbs: [get], kinds: [Node]}]}\n",
     "jobs/base.yaml": "- name: install\n",
 }
 # eden itself, which must leave this machine alone: what acts on one does so below another root.
@@ -34,7 +35,8 @@ plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
 modules) exec {eden} "$@" --config-dir "$HOME/etc" ;;
 why | runs | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
 doctor) exec {eden} "$@" --state-dir "$HOME/state" --run-dir "$HOME/run" ;;
-tokens | nodes | pki | get | put | delete | audit | facts) exec {eden} "$@" --run-dir "$HOME/s1/run" ;;
+tokens | nodes | roles | config | pki | get | put | delete | audit | facts)
+    exec {eden} "$@" --run-dir "$HOME/s1/run" ;;
 init) exec {eden} "$@" --state-dir "$HOME/state" --user root ;;
 *) exec {eden} "$@" ;;
 esac
@@ -97,7 +99,8 @@ def leave_a_request(folder):
 def asks_a_server(command):
     """What is run on a server, with the words before the first option."""
     words = command.split("| ")[-1].split()
-    return words[1] in ("tokens", "nodes", "pki", "get", "put", "delete", "audit") or "--node" in words
+    kinds = ("tokens", "nodes", "roles", "config", "pki", "get", "put", "delete", "audit")
+    return words[1] in kinds or "--node" in words
 
 
 def watches(command):
@@ -227,6 +230,10 @@ def test_the_example_works(eden_path, tmp_path, command, request):
             cluster_world.join(running, "web1")
         else:
             cluster_world.fill(running)
+        if command.startswith("eden roles delete"):
+            running.call("roles", "create", "-f", tmp_path / "role.yaml")
+        if command.startswith("eden config"):
+            running.call("config", "set", "title=Test", "color=green")
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=tmp_path,

@@ -117,6 +117,45 @@ def test_nodes_are_selected_by_names_and_labels(filled):
     assert done.returncode == 1 and "only names and labels" in done.stderr
 
 
+def test_parts_of_objects_are_printed_by_their_paths(filled):
+    assert filled.call("nodes", "-o", "jsonpath={.items[*].metadata.name}").stdout == (
+        "s1 web1 web2 db1 db2\n")
+    assert filled.call("nodes", "show", "web2", "-o", "jsonpath={.status.state}").stdout == "silent\n"
+    assert filled.call("nodes", "-o", 'jsonpath={range .items[*]}{.metadata.name}:{.status.facts}'
+                       '{"\\n"}{end}').stdout.splitlines()[1] == "web1:true"
+    done = filled.call("nodes", "-o", "jsonpath={.items[}", check=False)
+    assert done.returncode == 64 and "at character" in done.stderr
+
+
+# --- roles and settings ----------------------------------------------------------------------------
+
+def test_roles_are_made_listed_shown_and_deleted(running):
+    (running.folder / "role.yaml").write_text(
+        "metadata: {name: web-operator}\n"
+        "spec: {rules: [{verbs: [get, list], kinds: [Node], selector: role=web}]}\n")
+    assert running.call("roles", "create", "-f", running.folder / "role.yaml").stdout == (
+        "web-operator is made\n")
+    assert "web-operator" in running.call("roles", "-o", "name").stdout.split()
+    assert "selector: role=web" in running.call("roles", "show", "web-operator").stdout
+    assert running.call("roles", "create", "-f", running.folder / "role.yaml",
+                        check=False).returncode == 5
+    assert running.call("roles", "delete", "web-operator").stdout == "web-operator is deleted\n"
+    assert running.call("roles", "show", "web-operator", check=False).returncode == 1
+    assert running.call("roles", "create", check=False).returncode == 64
+
+
+def test_what_is_set_for_the_cluster_is_shown_and_unset(running):
+    assert "there is none" in running.call("config").stderr
+    assert running.call("config", "set", "title=Production", "color=red").stdout == (
+        "cluster: title=Production, color=red\n")
+    assert running.call("config", "set", "color-").stdout == "cluster: title=Production\n"
+    assert "title: Production" in running.call("config", "get").stdout
+    done = running.call("config", "set", "color=pink", check=False)
+    assert done.returncode == 1 and "/spec/color" in done.stderr
+    assert running.call("config", "set", "color", check=False).returncode == 64
+    assert running.call("config", "delete", "cluster").stdout == "cluster is deleted\n"
+
+
 def test_a_misspelled_node_is_told_with_a_near_one(filled):
     done = filled.call("nodes", "show", "wbe1", check=False)
     assert done.returncode == 1

@@ -1,0 +1,25 @@
+/* Commands for objects of a kind, from its row: a command is its own row, and what it says of itself.
+ *
+ *     eden roles list -l team=web      eden roles show web      eden roles delete web
+ *     eden roles create -f role.yaml   eden config set title=Production */
+#pragma once
+
+#include "cli/kind_print.h"
+
+#define FILE_OPTION                                                                            \
+    {                                                                                          \
+        .name = "file", .letter = 'f', .argument = "FILE", .repeats = true, .word = WORD_FILE, \
+        .help = "create: the object, as YAML or JSON; - is standard input"                     \
+    }
+
+/* Each does one thing with the kind; what stands behind the verb are `args` from the second on. They
+ * return the exit code. */
+int kind_run_list(Invocation *invocation, const Kind *kind);
+int kind_run_show(Invocation *invocation, const Kind *kind, Str name);
+/* Every document of every --file. */
+int kind_run_create(Invocation *invocation, const Kind *kind);
+/* All that are named are tried; the last failure is the exit code. */
+int kind_run_delete(Invocation *invocation, const Kind *kind);
+/* FIELD=VALUE of its spec, FIELD:=JSON for what is no text, FIELD- unsets. Makes it when it is not
+ * there. */
+int kind_run_set(Invocation *invocation, const Kind *kind, Str name);
