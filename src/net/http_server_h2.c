@@ -215,8 +215,10 @@ static void respond(Stream *stream, int status, const char *content_type, const 
 
 static void watch_queue(Stream *stream)
 {
+    bool has_answer = stream->http2.ended && !stream->http2.peer_ended;
     stream->stuck = http2_stream_queued(&stream->http2);
-    loop_timer_start(&stream->timer, server_of(stream)->options.idle_timeout_ms);
+    loop_timer_start(&stream->timer,
+                     has_answer ? LINGER_MS : server_of(stream)->options.idle_timeout_ms);
 }
 
 /* The answer is given; its last bytes may still wait. */
@@ -230,7 +232,8 @@ static void conclude(Stream *stream)
 static void send_whole(Stream *stream, int status, const char *content_type, Str body)
 {
     bool has_length = http_status_has_body(status);
-    bool has_body = has_length && body.len > 0 && http_request_wants_body(&stream->request);
+    /* Also of a refusal: a body behind HEAD would be a fault of ours. */
+    bool has_body = has_length && body.len > 0 && !str_eq_c(stream->reader.head.method, "HEAD");
     respond(stream, status, content_type, has_length ? &body.len : NULL, !has_body);
     if (has_body) {
         http2_send(&stream->http2, body);

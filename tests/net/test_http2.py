@@ -64,10 +64,11 @@ def test_requests_are_answered(server):
 def test_a_head_has_no_body(server):
     client = server.client()
     client.send(h2.headers(1, h2.block(method="HEAD", path="/bytes?1000")),
-                h2.headers(3, h2.block(method="HEAD", path="/pieces?30000")))
-    for stream in (1, 3):
+                h2.headers(3, h2.block(method="HEAD", path="/pieces?30000")),
+                h2.headers(5, h2.block(("content-length", "999999999"), method="HEAD"), END_HEADERS))
+    for stream, status in ((1, 200), (3, 200), (5, 413)):
         answer = client.finish(stream)
-        assert (answer.status, answer.body) == (200, b"")
+        assert (answer.status, answer.body) == (status, b"")
 
 
 def test_an_answer_comes_in_pieces(server):

@@ -172,6 +172,23 @@ def test_answers_that_nobody_takes_cost_little(start_http):
         assert len(client.finish(stream).body) == MB
 
 
+def test_answers_of_all_together_have_a_limit(start_http):
+    server = start_http(memory_max=4 * MB)
+    greedy = [server.client(window=0) for _ in range(10)]
+    for client in greedy:
+        client.send(h2.get(1, f"/bytes?{MB}"))
+    while server.stats()["requests"] < 10 or server.stats()["standing"] > 4:
+        pass
+    assert server.is_served()
+    standing = [client for client in greedy if client.try_to_send(h2.settings(window=2 * MB))]
+    for client in standing:
+        client.try_to_send(h2.window(0, 2 * MB))
+        while client.take() and not client.answer(1).is_over():
+            pass
+    # The small answer in between may have been too much as well.
+    assert 3 <= sum(len(client.answer(1).body) == MB for client in standing) <= 4
+
+
 def test_requests_have_their_turn(start_http):
     """One connection does not keep more at work than a few."""
     server = start_http()
