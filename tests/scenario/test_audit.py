@@ -15,14 +15,16 @@ def running(cluster):
 class Remote:
     """Somebody elsewhere, who has the CA of the cluster and perhaps a token."""
 
-    def __init__(self, cluster, *fields):
+    def __init__(self, cluster, *fields, words=()):
         self.cluster = cluster
         self.fields = fields
+        self.words = words
 
     def __call__(self, method, path, body=None, *fields):
         words = ["curl", "-sS", "--max-time", "20", "--cacert",
                  self.cluster.state / "server/ca.pem", "-X", method, "-w", "\n%{http_code}",
                  f"https://127.0.0.1:{self.cluster.api_port}{path}"]
+        words += self.words
         for field in (*self.fields, *fields):
             words += ["-H", field]
         if body is not None:
@@ -78,6 +80,26 @@ def test_a_token_that_was_taken_back_opens_nothing(running):
     running.call("tokens", "revoke", text)
     for path in ("/v1/session", "/v1/roles"):
         assert remote("GET", path)[0] == 401
+
+
+def test_a_certificate_of_a_user_opens_the_api_until_it_is_taken_back(running):
+    key, request, mine = (running.folder / f"ann.{end}" for end in ("key", "csr", "pem"))
+    subprocess.run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-subj", "/CN=ann", "-out",
+                    request], check=True, capture_output=True)
+    admin = bearer(running, "admin")
+    status, made = admin("POST", "/v1/certificates", {"spec": {
+        "user": "ann", "roles": ["viewer"], "csr": request.read_text()}})
+    assert status == 201
+    mine.write_text(made["status"]["certificate"])
+    ann = Remote(running, words=("--cert", mine, "--key", key))
+    assert ann("GET", "/v1/session")[1]["name"] == "ann"
+    listed = ann("GET", "/v1/certificates")[1]["items"]
+    assert {item["status"]["usage"] for item in listed} == {"ca", "serving", "server", "node", "user"}
+    place = "/v1/certificates/" + made["metadata"]["name"]
+    assert ann("DELETE", place)[0] == 403
+    assert admin("DELETE", place)[0] == 200
+    assert ann("GET", "/v1/certificates")[0] == 401
 
 
 def test_nobody_gives_away_what_they_do_not_have(running):

@@ -1,0 +1,403 @@
+/* Certificate: those of the CAs, of this server, of nodes and of users, in this order. Users get theirs
+ * here; nodes get theirs by joining. */
+#include "api/call.h"
+#include "api/kind_rows.h"
+#include "base/utc.h"
+#include "cluster/nodes.h"
+#include "cluster/revoke.h"
+#include "cluster/user_certificates.h"
+#include "model/duration.h"
+#include "pki/ca.h"
+
+/* Where a page begins: behind this one of them. */
+#define AFTER_NODES STR("nodes/")
+#define AFTER_USERS STR("users/")
+
+/* --- As objects ------------------------------------------------------------------------------ */
+
+static void set_text(Arena *arena, Map *map, const char *name, Str text)
+{
+    map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, text)));
+}
+
+typedef struct CertificateFacts {
+    const char *serial, *usage;
+    Str owner;
+    int64_t created_ms, expires_ms, revision;
+} CertificateFacts;
+
+static KindItem item_make(const Kind *kind, Arena *arena, const CertificateFacts *facts,
+                          int64_t now_ms)
+{
+    Map *spec = map_new(arena, 3), *status = map_new(arena, 4);
+    KindItem item = { .name = arena_copy(arena, str_from_c(facts->serial)),
+                      .labels = value_missing(),
+                      .annotations = value_missing(),
+                      .revision = facts->revision,
+                      .created_ms = facts->created_ms,
+                      .spec = value_map(spec),
+                      .status = value_map(status) };
+    set_text(arena, status, "usage", str_from_c(facts->usage));
+    set_text(arena, status, "owner", facts->owner);
+    set_text(arena, status, "expires", utc_text(arena, facts->expires_ms));
+    set_text(arena, status, "state", now_ms < facts->expires_ms ? STR("good") : STR("expired"));
+    object_uuid(kind, item.name, item.uuid);
+    return item;
+}
+
+static KindItem own_item(const Kind *kind, Arena *arena, const Certificate *certificate,
+                         const char *usage, Str owner, int64_t now_ms)
+{
+    return item_make(kind, arena,
+                     &(CertificateFacts){ .serial = certificate->serial,
+                                          .usage = usage,
+                                          .owner = owner,
+                                          .created_ms = certificate->not_before_ms,
+                                          .expires_ms = certificate->not_after_ms },
+                     now_ms);
+}
+
+static KindItem node_item(const Kind *kind, Arena *arena, const NodeRecord *record, int64_t now_ms)
+{
+    return item_make(kind, arena,
+                     &(CertificateFacts){ .serial = record->serial,
+                                          .usage = "node",
+                                          .owner = str_from_c(record->name),
+                                          .expires_ms = record->not_after_ms },
+                     now_ms);
+}
+
+static KindItem user_item(const Kind *kind, Arena *arena, const UserCertificateRecord *record,
+                          int64_t revision, int64_t now_ms)
+{
+    Str rest = str_from_c(record->roles.text), role;
+    List *roles = list_new(arena, 1);
+    KindItem item = item_make(kind, arena,
+                              &(CertificateFacts){ .serial = record->serial,
+                                                   .usage = "user",
+                                                   .owner = str_from_c(record->user),
+                                                   .created_ms = record->created_ms,
+                                                   .expires_ms = record->expires_ms,
+                                                   .revision = revision },
+                              now_ms);
+    while (role_names_next(&rest, &role)) {
+        list_push(arena, roles, value_string(arena_copy(arena, role)));
+    }
+    set_text(arena, item.spec.map, "user", str_from_c(record->user));
+    map_set_str(arena, item.spec.map, STR("roles"), value_list(roles));
+    set_text(arena, item.status.map, "made_by", str_from_c(record->made_by));
+    return item;
+}
+
+/* --- Lists ----------------------------------------------------------------------------------- */
+
+enum {
+    OWN_MAX = 16 /* CAs and certificates of this server */
+};
+
+typedef struct CertificateReading {
+    const Kind *kind;
+    const ApiSettings *settings;
+    Arena *arena;
+    uint32_t limit;
+    KindItem *items;
+    uint32_t count;
+    Str name;
+    KindListed *listed;
+    KindGot *got;
+    void *context;
+} CertificateReading;
+
+static int64_t now_of(const CertificateReading *reading)
+{
+    return loop_wall_ms(reading->settings->at.loop);
+}
+
+static void add(CertificateReading *reading, KindItem item)
+{
+    reading->items[reading->count++] = item;
+}
+
+static void add_own(CertificateReading *reading)
+{
+    const ApiSettings *settings = reading->settings;
+    if (settings->authority == NULL || settings->own == NULL) {
+        return;
+    }
+    CertificateSet cas = authority_cas(settings->authority)->trusted;
+    for (uint32_t i = 0; i < cas.count && i < OWN_MAX - 2; i++) {
+        add(reading, own_item(reading->kind, reading->arena, &cas.items[i], "ca", settings->cluster,
+                              now_of(reading)));
+    }
+    add(reading, own_item(reading->kind, reading->arena,
+                          &own_credential(settings->own, OWN_KIND_SERVING)->chain.items[0],
+                          "serving", settings->node, now_of(reading)));
+    add(reading, own_item(reading->kind, reading->arena,
+                          &own_credential(settings->own, OWN_KIND_NODE)->chain.items[0], "server",
+                          settings->node, now_of(reading)));
+}
+
+static void list_end(const CertificateReading *reading, Str next, int64_t revision)
+{
+    KindItems items = {
+        .items = reading->items, .count = reading->count, .next = next, .revision = revision
+    };
+    reading->listed(reading->context, &items, NULL);
+}
+
+static void users_listed(void *context, const UserCertificatesListed *listed, const Error *err)
+{
+    CertificateReading *reading = context;
+    if (err != NULL) {
+        reading->listed(reading->context, NULL, err);
+        return;
+    }
+    for (uint32_t i = 0; i < listed->count; i++) {
+        add(reading, user_item(reading->kind, reading->arena, &listed->records[i],
+                               listed->revisions[i], now_of(reading)));
+    }
+    Str next = STR_EMPTY;
+    if (listed->next.len > 0) {
+        next = arena_format(reading->arena, "users/%" STR_FMT, STR_ARG(listed->next));
+    }
+    list_end(reading, next, listed->revision);
+}
+
+static void list_users(CertificateReading *reading, Str after)
+{
+    user_certificates_list(&reading->settings->at, after, reading->limit - reading->count,
+                           users_listed, reading);
+}
+
+static void nodes_listed(void *context, const NodesListing *listing, const Error *err)
+{
+    CertificateReading *reading = context;
+    if (err != NULL) {
+        reading->listed(reading->context, NULL, err);
+        return;
+    }
+    for (uint32_t i = 0; i < listing->node_count; i++) {
+        if (listing->nodes[i].record.serial[0] != '\0') {
+            add(reading, node_item(reading->kind, reading->arena, &listing->nodes[i].record,
+                                   now_of(reading)));
+        }
+    }
+    /* Behind the nodes come machines that ask, which have none. */
+    bool more = listing->next.len > 0 && listing->waiting_count == 0;
+    if (!more && reading->count < reading->limit) {
+        list_users(reading, STR_EMPTY);
+        return;
+    }
+    Str next = more ? arena_format(reading->arena, "nodes/%" STR_FMT, STR_ARG(listing->next))
+                    : AFTER_USERS;
+    list_end(reading, next, store_status(reading->settings->at.store).revision);
+}
+
+static CertificateReading *reading_new(const Kind *kind, const ApiSettings *settings, Arena *arena)
+{
+    CertificateReading *reading = ARENA_NEW(arena, CertificateReading);
+    *reading = (CertificateReading){ .kind = kind, .settings = settings, .arena = arena };
+    return reading;
+}
+
+static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindListed *done, void *context)
+{
+    CertificateReading *reading = reading_new(kind, settings, arena);
+    Str after = arena_copy(arena, page->after);
+    Error err;
+    reading->limit = page->limit;
+    reading->items = ARENA_ARRAY(arena, KindItem, page->limit + OWN_MAX);
+    reading->listed = done;
+    reading->context = context;
+    if (str_starts(after, AFTER_USERS)) {
+        list_users(reading, str_from_offset(after, AFTER_USERS.len));
+        return;
+    }
+    if (after.len > 0 && !str_starts(after, AFTER_NODES)) {
+        error_set(&err, ERROR_INVALID, "'continue' is nothing that a page has said");
+        done(context, NULL, &err);
+        return;
+    }
+    if (after.len == 0) {
+        add_own(reading);
+    }
+    NodesPage nodes = { .after = after.len == 0 ? after : str_from_offset(after, AFTER_NODES.len),
+                        .limit = page->limit };
+    nodes_list(&settings->at, &nodes, nodes_listed, reading);
+}
+
+/* --- One ------------------------------------------------------------------------------------- */
+
+static void find_among_nodes(void *context, const NodesListing *listing, const Error *err)
+{
+    const CertificateReading *reading = context;
+    Error absent;
+    for (uint32_t i = 0; err == NULL && i < listing->node_count; i++) {
+        if (str_eq_c(reading->name, listing->nodes[i].record.serial)) {
+            KindItem item = node_item(reading->kind, reading->arena, &listing->nodes[i].record,
+                                      now_of(reading));
+            reading->got(reading->context, &item, NULL);
+            return;
+        }
+    }
+    error_set(&absent, ERROR_NOT_FOUND, "there is no certificate '%" STR_FMT "'",
+              STR_ARG(reading->name));
+    reading->got(reading->context, NULL, err == NULL ? &absent : err);
+}
+
+static void find_among_users(void *context, const UserCertificatesListed *listed, const Error *err)
+{
+    CertificateReading *reading = context;
+    if (err != NULL && err->kind == ERROR_NOT_FOUND) {
+        nodes_list_all(&reading->settings->at, find_among_nodes, reading);
+    } else if (err != NULL) {
+        reading->got(reading->context, NULL, err);
+    } else {
+        KindItem item = user_item(reading->kind, reading->arena, &listed->records[0],
+                                  listed->revisions[0], now_of(reading));
+        reading->got(reading->context, &item, NULL);
+    }
+}
+
+static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindGot *done, void *context)
+{
+    CertificateReading *reading = reading_new(kind, settings, arena);
+    reading->name = arena_copy(arena, name);
+    reading->items = ARENA_ARRAY(arena, KindItem, OWN_MAX);
+    reading->got = done;
+    reading->context = context;
+    add_own(reading);
+    for (uint32_t i = 0; i < reading->count; i++) {
+        if (str_eq(reading->items[i].name, name)) {
+            done(context, &reading->items[i], NULL);
+            return;
+        }
+    }
+    user_certificates_get(&settings->at, reading->name, find_among_users, reading);
+}
+
+/* --- Making and taking back ------------------------------------------------------------------ */
+
+static Str field_text(Value map, const char *name)
+{
+    const Value *value = value_get(map, str_from_c(name));
+    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
+}
+
+static void issued(void *context, const Certified *certified, const UserCertificateRecord *record,
+                   const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    KindItem item = user_item(&kind_certificate, &call->arena, record, 0, record->created_ms);
+    set_text(&call->arena, item.status.map, "certificate", certified->certificate);
+    set_text(&call->arena, item.status.map, "bundle", certified->bundle);
+    kind_answer_made(call, &item);
+}
+
+static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    const ApiSettings *settings = call_settings(call);
+    const List *given = value_get(draft->spec, STR("roles"))->list;
+    Str life = field_text(draft->spec, "life");
+    int64_t life_ms = 0;
+    Error err;
+    Str *roles = ARENA_ARRAY(&call->arena, Str, given->len);
+    for (uint32_t i = 0; i < given->len; i++) {
+        roles[i] = value_str(given->items[i]);
+    }
+    if (draft->name.len > 0) {
+        call_refuse(call, 400, "/metadata/name: the server gives it one");
+    } else if (settings->certify == NULL || settings->credentials == NULL) {
+        call_refuse(call, 503, "this server has no CA at present");
+    } else if (life.len > 0 && !duration_parse(life, &life_ms)) {
+        call_refuse(call, 400, "/spec/life: must be a span of time");
+    } else if (!credentials_may_grant(settings->credentials, &call->caller.principal, roles,
+                                      given->len, &err)) {
+        error_wrap(&err, "/spec/roles");
+        call_fail(call, &err);
+    } else {
+        user_certificate_issue(
+            settings->certify,
+            &(UserCertificateWish){ .user = field_text(draft->spec, "user"),
+                                    .csr = field_text(draft->spec, "csr"),
+                                    .roles = roles,
+                                    .role_count = given->len,
+                                    .life_ms = life_ms,
+                                    .made_by = str_from_c(call->caller.principal.who) },
+            issued, call);
+    }
+}
+
+static void remove_certificate(const Kind *kind, ApiCall *call, const KindItem *present)
+{
+    Str usage = field_text(present->status, "usage");
+    if (str_eq_c(usage, "user")) {
+        user_certificate_revoke(call_store(call), present->name, call_done, call);
+    } else if (str_eq_c(usage, "node")) {
+        revoke_serial(call_store(call), present->name, call_done, call);
+    } else {
+        call_refuse(call, 409, "that is a certificate of the cluster's own; 'eden pki' renews it");
+    }
+}
+
+/* --- The row --------------------------------------------------------------------------------- */
+
+static const KindField spec[] = {
+    { .name = "user", .is_required = true, .min = 1, .max = USER_NAME_MAX, .help = "whose it is" },
+    { .name = "roles",
+      .shape = KIND_FIELD_LIST,
+      .is_required = true,
+      .min = 1,
+      .max = ROLE_NAME_MAX,
+      .help = "what they may do; none that its maker does not have" },
+    { .name = "csr", .max = 16 << 10, .help = "the request for it, as PEM; not kept" },
+    { .name = "life", .type = KIND_FIELD_DURATION, .help = "how long it is good" },
+    { 0 },
+};
+
+static const KindField status[] = {
+    { .name = "usage",
+      .type = KIND_FIELD_CHOICE,
+      .choices = "ca|serving|server|node|user",
+      .help = "what it is for" },
+    { .name = "owner", .help = "the cluster, the node or the user that it names" },
+    { .name = "expires", .type = KIND_FIELD_TIME, .help = "until when it is good" },
+    { .name = "state",
+      .type = KIND_FIELD_CHOICE,
+      .choices = "good|expired",
+      .help = "what it is worth" },
+    { .name = "made_by", .help = "who made it, when it is a user's" },
+    { .name = "certificate", .help = "itself, as PEM: shown when it is made" },
+    { .name = "bundle", .help = "the CAs to trust, as PEM: shown when it is made" },
+    { 0 },
+};
+
+static const KindColumn columns[] = {
+    { "USAGE", "status.usage", false, NULL },
+    { "OWNER", "status.owner", false, NULL },
+    { "STATE", "status.state", false, NULL },
+    { "EXPIRES", "status.expires", false, NULL },
+    { "ROLES", "spec.roles", false, NULL },
+    { "MADE BY", "status.made_by", true, NULL },
+    { 0 },
+};
+
+const Kind kind_certificate = {
+    .name = "Certificate",
+    .plural = "certificates",
+    .help = "The certificates of the CAs, of servers, of nodes and of users.",
+    .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_DELETE,
+    .spec = spec,
+    .status = status,
+    .columns = columns,
+    .name_help = "its serial number",
+    .list = list,
+    .get = get,
+    .create = create,
+    .remove = remove_certificate,
+};
