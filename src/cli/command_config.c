@@ -1,5 +1,6 @@
 /* eden config: what is set for the whole cluster. */
 #include "cli/kind_command.h"
+#include "cli/kind_watch.h"
 #include "cli/verbs.h"
 
 static const Kind *kind(void)
@@ -51,6 +52,7 @@ static const Option options[] = {
       .fallback = "cluster",
       .help = "get, set: which object; only 'cluster' is looked at by eden" },
     SELECTOR_OPTION,
+    WATCH_OPTION,
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },

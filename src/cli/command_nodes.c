@@ -1,6 +1,7 @@
 /* eden nodes: the members of the cluster, and the machines that ask to become one. */
 #include <stdlib.h>
 
+#include "cli/kind_watch.h"
 #include "cli/nodes_print.h"
 #include "cli/nodes_ssh.h"
 #include "cli/output.h"
@@ -23,6 +24,9 @@ static int run_list(Invocation *invocation)
 {
     const Kind *kind = kind_find(STR("Node"));
     Value list;
+    if (invocation_flag(invocation, "watch")) {
+        return kind_watch(invocation, kind, invocation_text(invocation, "selector"));
+    }
     int code = kind_fetch(invocation, kind, invocation_text(invocation, "selector"), &list);
     if (code == EXIT_OK && !kind_print_value(invocation, list, &code)) {
         nodes_print_table(invocation, kind, object_items(list));
@@ -236,6 +240,7 @@ static const Option options[] = {
       .help = "approve: only this key, by 8 digits of its pin or more; else the one that asks" },
     NODES_SSH_OPTIONS,
     SELECTOR_OPTION,
+    WATCH_OPTION,
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },

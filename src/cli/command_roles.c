@@ -1,5 +1,6 @@
 /* eden roles: who may do what. */
 #include "cli/kind_command.h"
+#include "cli/kind_watch.h"
 #include "cli/verbs.h"
 
 static const Kind *kind(void)
@@ -40,7 +41,8 @@ static int roles_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    FILE_OPTION,     SELECTOR_OPTION, OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
+    FILE_OPTION,     SELECTOR_OPTION,
+    WATCH_OPTION,    OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS, { 0 },
 };
 

@@ -1,5 +1,6 @@
 #include "cli/kind_command.h"
 
+#include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "lang/json.h"
 
@@ -14,6 +15,9 @@ static Str target_of(Arena *arena, const Kind *kind, Str name)
 int kind_run_list(Invocation *invocation, const Kind *kind)
 {
     Value list;
+    if (invocation_flag(invocation, "watch")) {
+        return kind_watch(invocation, kind, invocation_text(invocation, "selector"));
+    }
     int code = kind_fetch(invocation, kind, invocation_text(invocation, "selector"), &list);
     if (code != EXIT_OK || kind_print_value(invocation, list, &code)) {
         return code;

@@ -17,6 +17,7 @@ class Front:
         self.cluster = cluster
         self.token = TOKEN
         self.requests = []
+        self.events = None  # a queue of what a watch tells; None in it ends the watch
         self.session = {"format": "eden.session/1", "name": "ann", "expires": "2030-01-01T00:00:00Z"}
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         state = (shows or cluster).state
@@ -63,6 +64,9 @@ class Front:
         elif fields.get("authorization") != f"Bearer {self.token}":
             self._say(peer, 401, {"code": "unauthorized", "detail": "the token has expired"})
             return
+        elif "watch=ndjson" in target and self.events is not None:
+            self._tell(peer)
+            return
         elif target == "/v1/session":
             self._say(peer, 200, self.session)
             return
@@ -73,6 +77,15 @@ class Front:
         body = json.dumps(value).encode()
         peer.sendall(b"HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
                      % (status, len(body), body))
+        peer.shutdown(socket.SHUT_RDWR)
+
+    def _tell(self, peer):
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n"
+                     b"Transfer-Encoding: chunked\r\n\r\n")
+        while (event := self.events.get()) is not None:
+            line = (json.dumps(event) if event else "").encode() + b"\n"
+            peer.sendall(b"%x\r\n%s\r\n" % (len(line), line))
+        peer.sendall(b"0\r\n\r\n")
         peer.shutdown(socket.SHUT_RDWR)
 
     def _pass_on(self, peer, seen):

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import queue
 import re
 import select
 import stat
@@ -319,6 +320,71 @@ def test_a_request_that_cannot_be_is_a_wrong_command_line(logged_in, front, word
     front.requests.clear()
     assert logged_in("api", *words).returncode == 64
     assert front.requests == []
+
+
+# --- --watch --------------------------------------------------------------------------------------
+
+def event(type, name=None, state="alive"):
+    return {"type": type, "object": name and {
+        "metadata": {"name": name, "labels": {}}, "spec": {}, "status": {"state": state}}}
+
+
+@pytest.fixture
+def watch(logged_in, front, eden_path):
+    """`eden nodes list --watch`, and the queue of what it is told."""
+    front.events = queue.Queue()
+    started = []
+
+    def start(*words):
+        process = subprocess.Popen(
+            [eden_path, "nodes", "list", "--watch", *words], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+        started.append(process)
+        return process, front.events
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+    front.events.put(None)
+
+
+def test_a_list_goes_on_with_its_changes(watch, front):
+    process, events = watch("-l", "role=web")
+    for each in (event("added", "web1"), event("added", "web2", "silent"), {}, event("synced")):
+        events.put(each)
+    assert process.stdout.readline().startswith("NAME")
+    assert process.stdout.readline().split()[:2] == ["web1", "alive"]
+    assert process.stdout.readline().split()[:2] == ["web2", "silent"]
+    events.put(event("changed", "web2"))
+    assert process.stdout.readline().split()[:3] == ["changed", "web2", "alive"]
+    events.put(event("deleted", "web1"))
+    assert process.stdout.readline().split()[:2] == ["deleted", "web1"]
+    assert front.requests[-1][1] == "/v1/nodes?watch=ndjson&selector=role%3Dweb"
+    # When it ends, it is asked for again, and all is shown anew.
+    events.put(None)
+    assert "trying again" in process.stderr.readline()
+    for each in (event("added", "web2"), event("synced")):
+        events.put(each)
+    assert process.stdout.readline().startswith("NAME")
+    assert process.stdout.readline().split()[:2] == ["web2", "alive"]
+
+
+def test_a_watch_tells_programs_everything(watch):
+    process, events = watch("-o", "json")
+    told_now = [event("added", "web1"), event("synced"), event("changed", "web1", "silent")]
+    for each in told_now:
+        events.put(each)
+        assert json.loads(process.stdout.readline()) == each
+
+
+def test_an_answer_that_is_no_watch_ends_it(watch):
+    process, events = watch()
+    events.put({"metadata": {"kind": "NodeList"}, "items": []})
+    out, err = process.communicate(timeout=daemons.LIMIT)
+    assert process.returncode == 1
+    assert "is no watch" in err
 
 
 # --- context --------------------------------------------------------------------------------------

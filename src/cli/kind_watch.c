@@ -1,0 +1,201 @@
+#include "cli/kind_watch.h"
+
+#include "base/visible.h"
+#include "cli/output.h"
+#include "lang/json.h"
+#include "rpc/backoff.h"
+#include "sys/clock.h"
+
+enum {
+    LINE_LONGEST = 16 << 20, /* bytes */
+    SILENCE_MS = 60 * 1000,  /* a server with no news says so every 15 seconds */
+    FAILURES_MAX = 5,
+};
+
+typedef struct KindWatch {
+    Invocation *invocation;
+    const Kind *kind;
+    Arena round; /* what is gathered until all there is was told */
+    List *items;
+    Buf line;
+    bool is_synced; /* in this round */
+    bool stood;     /* in any */
+    bool is_over;
+    Error err;
+} KindWatch;
+
+/* --- Printing -------------------------------------------------------------------------------- */
+
+static bool is_json(const KindWatch *watch)
+{
+    return invocation_prints(watch->invocation, "json");
+}
+
+/* "changed  web1  alive  ...": the columns of the table, which is above. */
+static void print_change(const KindWatch *watch, Arena *arena, Str type, Value object)
+{
+    bool wide = invocation_prints(watch->invocation, "wide");
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED), shown = buf_make(BUF_UNLIMITED);
+    if (invocation_prints(watch->invocation, "name")) {
+        buf_put(&text, object_name(object));
+    } else {
+        buf_put_format(&text, "%-8" STR_FMT "  %" STR_FMT, STR_ARG(type),
+                       STR_ARG(object_name(object)));
+        for (const KindColumn *column = watch->kind->columns;
+             column != NULL && column->title != NULL; column++) {
+            if (wide || !column->is_wide) {
+                Str cell = kind_cell(arena, object, column->path, column->none);
+                buf_put_format(&text, "  %" STR_FMT, STR_ARG(cell));
+            }
+        }
+    }
+    visible_put(&shown, buf_str(&text));
+    stream_put(watch->invocation->out, buf_str(&shown));
+    stream_put(watch->invocation->out, STR("\n"));
+}
+
+static void print_all(KindWatch *watch)
+{
+    if (invocation_prints(watch->invocation, "name")) {
+        for (uint32_t i = 0; i < watch->items->len; i++) {
+            print_change(watch, &watch->round, STR_EMPTY, watch->items->items[i]);
+        }
+    } else {
+        kind_print_table(watch->invocation, watch->kind, watch->items);
+    }
+}
+
+/* --- What comes ------------------------------------------------------------------------------ */
+
+static bool bad_line(KindWatch *watch)
+{
+    watch->is_over = true;
+    return error_set(&watch->err, ERROR_OS,
+                     "the server's answer is no watch; is it of this version?");
+}
+
+static bool take_line(KindWatch *watch, Str line)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Value event;
+    Error err;
+    if (line.len == 0 || line.data[0] == ':') {
+        return true; /* it is still there */
+    }
+    if (!json_parse_text(&arena, line, NULL, &event, &err)) {
+        return bad_line(watch);
+    }
+    Str type = cluster_text(event, "type");
+    Value object = cluster_map(event, "object");
+    bool is_object =
+        str_eq_c(type, "added") || str_eq_c(type, "changed") || str_eq_c(type, "deleted");
+    if (type.len == 0 || (is_object && object.kind != VALUE_MAP)) {
+        return bad_line(watch);
+    }
+    if (is_json(watch)) {
+        stream_put(watch->invocation->out, line);
+        stream_put(watch->invocation->out, STR("\n"));
+    } else if (is_object && !watch->is_synced) {
+        list_push(&watch->round, watch->items, value_copy(&watch->round, object));
+    } else if (is_object) {
+        print_change(watch, &arena, type, object);
+    }
+    if (str_eq_c(type, "synced") && !watch->is_synced) {
+        watch->is_synced = watch->stood = true;
+        if (!is_json(watch)) {
+            print_all(watch);
+        }
+    }
+    return !str_eq_c(type, "resync"); /* all of it anew */
+}
+
+static bool take(void *context, Str bytes)
+{
+    KindWatch *watch = context;
+    bool goes_on = true;
+    while (goes_on && bytes.len > 0) {
+        size_t end = str_find(bytes, STR("\n"), 0);
+        buf_put(&watch->line, str_slice(bytes, 0, end));
+        if (watch->line.overflow) {
+            return bad_line(watch);
+        }
+        if (end == STR_NOT_FOUND) {
+            break;
+        }
+        goes_on = take_line(watch, buf_str(&watch->line));
+        buf_reset(&watch->line);
+        bytes = str_from_offset(bytes, end + 1);
+    }
+    if (!stream_flush(watch->invocation->out)) {
+        watch->is_over = true;
+        return error_set(&watch->err, ERROR_OS, "%s", watch->invocation->out->error.text);
+    }
+    return goes_on;
+}
+
+/* --- Asking ---------------------------------------------------------------------------------- */
+
+static Str target(const KindWatch *watch, const char *selector)
+{
+    Arena *arena = watch->invocation->arena;
+    Str all = arena_format(arena, "/v1/%s?watch=ndjson", watch->kind->plural);
+    return selector == NULL
+               ? all
+               : cluster_target(arena,
+                                arena_format(arena, "%" STR_FMT "&selector=", STR_ARG(all)).data,
+                                str_from_c(selector));
+}
+
+static void begin_round(KindWatch *watch)
+{
+    arena_clear(&watch->round);
+    arena_init(&watch->round, ARENA_UNLIMITED);
+    watch->items = list_new(&watch->round, 0);
+    watch->is_synced = false;
+    buf_reset(&watch->line);
+}
+
+static int follow(KindWatch *watch, const char *selector)
+{
+    Invocation *invocation = watch->invocation;
+    ClusterPieces pieces = { .piece = take, .context = watch, .idle_timeout_ms = SILENCE_MS };
+    ClusterRequest request = { .method = "GET", .target = target(watch, selector) };
+    for (uint32_t failures = 0;;) {
+        Error err = { 0 };
+        bool asked;
+        begin_round(watch);
+        bool ok = cluster_stream(invocation, &request, &pieces, &asked, &err);
+        if (watch->is_over) {
+            return cluster_tell(invocation, &watch->err, true);
+        }
+        if (ok && !watch->is_synced && !watch->stood) {
+            (void)bad_line(watch);
+            return cluster_tell(invocation, &watch->err, true);
+        }
+        bool may_come_back = ok || !asked || err.kind == ERROR_UNAVAILABLE;
+        if (!watch->stood || !may_come_back) {
+            return cluster_tell(invocation, &err, asked);
+        }
+        if (failures == 0 || watch->is_synced) {
+            stream_put_format(invocation->err, "the watch has ended (%s); trying again\n",
+                              err.kind == ERROR_NONE ? "the server has ended it" : err.text);
+            stream_flush(invocation->err);
+        }
+        failures = watch->is_synced ? 1 : failures + (failures < FAILURES_MAX);
+        clock_sleep_ms(backoff_ms(failures, random_seed()), NULL);
+    }
+}
+
+int kind_watch(Invocation *invocation, const Kind *kind, const char *selector)
+{
+    KindWatch watch = { .invocation = invocation, .kind = kind, .line = buf_make(LINE_LONGEST) };
+    if (invocation_prints(invocation, "yaml")) {
+        return usage_error(invocation, "--watch prints tables, names or JSON");
+    }
+    arena_init(&watch.round, ARENA_UNLIMITED);
+    int code = follow(&watch, selector);
+    arena_clear(&watch.round);
+    buf_clear(&watch.line);
+    return code;
+}

@@ -1,0 +1,16 @@
+/* Objects as they are, and then as they change: `--watch` of commands that list. */
+#pragma once
+
+#include "cli/kind_print.h"
+
+/* Of commands that list. */
+#define WATCH_OPTION                                                          \
+    {                                                                         \
+        .name = "watch", .letter = 'w',                                       \
+        .help = "list: go on with changes as they come, until Ctrl-C ends it" \
+    }
+
+/* Prints the list, then a line for every change; with -o json a line of JSON for each object, too. A
+ * server that was away is asked again, and the list printed anew. `selector` may be NULL. Returns the
+ * exit code. */
+int kind_watch(Invocation *invocation, const Kind *kind, const char *selector);
