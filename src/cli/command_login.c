@@ -4,6 +4,7 @@
 
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
+#include "cli/login_certificate.h"
 #include "cli/output.h"
 #include "cli/server_ca.h"
 #include "cluster/access_token.h"
@@ -198,6 +199,22 @@ static bool check(Login *login, Error *err)
     return true;
 }
 
+/* By the certificate from then on; that it opens the server is seen before it is kept. */
+static bool take_certificate(Login *login, Error *err)
+{
+    ClusterEnd end = { .context = login->context };
+    ClusterAnswer answer;
+    if (!invocation_flag(login->invocation, "certificate")) {
+        return true;
+    }
+    return context_material(login->arena, login->directory, &login->context, &end.has, err) &&
+           login_certificate(login->invocation, &end, login->session, login->timeout_ms,
+                             &login->context, err) &&
+           ask(login, STR("/v1/session"), &answer, err) &&
+           (cluster_answer_read(login->arena, &answer, &login->session, err) ||
+            error_wrap(err, "the server does not take the certificate"));
+}
+
 /* Called after its cluster, unless another one is called that. */
 static bool name_context(Login *login, Error *err)
 {
@@ -260,7 +277,7 @@ static bool log_in(Login *login, Error *err)
         return false;
     }
     if (!find_context(login, err) || !find_ca(login, err) || !read_token(login, err) ||
-        !check(login, err) || !name_context(login, err)) {
+        !check(login, err) || !take_certificate(login, err) || !name_context(login, err)) {
         return false;
     }
     contexts_put(login->arena, &login->contexts, &login->context);
@@ -295,6 +312,8 @@ static const Option options[] = {
       .argument = "FILE",
       .word = WORD_FILE,
       .help = "where the token is; - is standard input" },
+    { .name = "certificate",
+      .help = "keep a certificate with the roles of the token, instead of the token" },
     { .name = "timeout",
       .argument = "TIME",
       .fallback = "30s",
@@ -308,6 +327,7 @@ static const Example examples[] = {
       "asks for the token without showing it" },
     { "pass eden/prod | eden login eden1 --ca-pin sha256:9c1e... --token-file -",
       "with a token from another program" },
+    { "eden login --certificate", "a certificate in place of the token" },
     { "eden login", "a new token for the current context" },
     { 0 },
 };
@@ -330,7 +350,10 @@ const Command command_login = {
         "whether the pin is right; where nobody can be asked, it is refused.\n"
         "\n"
         "The token is read from --token-file, from EDEN_TOKEN, or at the terminal; never from the\n"
-        "command line, which others can see. It is tried before anything is kept. What is kept is\n"
+        "command line, which others can see. With --certificate a key is made here, and the "
+        "server\n"
+        "makes a certificate for it, which proves who you are from then on. All is tried before "
+        "anything is kept. What is kept is\n"
         "for you alone, in eden/contexts.json of XDG_CONFIG_HOME or ~/.config.",
     .options = options,
     .examples = examples,

@@ -93,6 +93,9 @@ static bool take_line(KindWatch *watch, Str line)
     if (type.len == 0 || (is_object && object.kind != VALUE_MAP)) {
         return bad_line(watch);
     }
+    if (str_eq_c(type, "heartbeat")) {
+        return true;
+    }
     if (is_json(watch)) {
         stream_put(watch->invocation->out, line);
         stream_put(watch->invocation->out, STR("\n"));

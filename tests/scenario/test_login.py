@@ -52,7 +52,8 @@ def told(home, *args, **more):
 
 # --- the examples ---------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("command", filter(lambda each: is_far(each.values[0]), examples()))
+@pytest.mark.parametrize("command", filter(
+    lambda each: is_far(each.values[0]) and "--certificate" not in each.values[0], examples()))
 def test_the_example_works_from_elsewhere(logged_in, front, eden_path, tmp_path, command):
     fill(front.cluster)
     (tmp_path / "bin").mkdir()
@@ -267,6 +268,25 @@ def test_a_token_opens_the_server_from_elsewhere(home, front, tmp_path):
     for name in ("contexts", "context-cas", "context-tokens", "context-server", "server-version",
                  "clock"):
         assert seen[name]["state"] == "ok", seen[name]
+
+
+def test_a_certificate_takes_the_place_of_a_token(home, front):
+    cluster = front.cluster
+    made = make_token(cluster, "admin")
+    done = home("login", f"127.0.0.1:{cluster.api_port}", "--ca-pin", made["ca_pin"], "--token-file",
+                "-", "--certificate", input=made["secret"])
+    assert done.returncode == 0, done.stderr
+    kept = json.loads(home.file.read_text())["contexts"]["blue"]
+    assert "token" not in kept
+    assert kept["key"].startswith("-----BEGIN PRIVATE KEY-----")
+    cluster.call("tokens", "revoke", made["secret"].split("_")[1])
+    assert home("nodes", "list", "-o", "name").stdout == "s1\n"
+    assert told(home, "api", "GET", "/v1/session")["by"] == "certificate"
+    assert told(home, "context", "show")["credential"] == "certificate"
+    serial = next(c["metadata"]["name"] for c in told(home, "api", "GET", "/v1/certificates")["items"]
+                  if c["status"]["usage"] == "user")
+    assert home("api", "DELETE", f"/v1/certificates/{serial}").returncode == 0
+    assert home("nodes", "list").returncode == 4
 
 
 def test_a_role_and_a_revoked_token_are_told_by_exit_code_4(home, front):
