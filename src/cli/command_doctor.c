@@ -116,14 +116,11 @@ const Command command_doctor = {
         "Looks at this machine's files, certificates, clock and daemons, at the servers it knows,\n"
         "and on a server at the cluster: nodes that are silent, machines that wait, certificates\n"
         "and tokens that are old. Of the clusters that you have logged in to it looks at CAs and\n"
-        "tokens, and asks the server of the one that commands ask, or of --context. Nothing is "
-        "changed, and it takes a few seconds at most. As root "
-        "it\n"
-        "sees all; others see less.\n"
+        "tokens, and asks the server of the one that commands ask, or of --context. Nothing is\n"
+        "changed, and it takes a few seconds at most. As root it sees all; others see less.\n"
         "\n"
-        "Each check is ok, warning (it works, and will not for ever), failed or skipped, and "
-        "those\n"
-        "that are not well come with what to do. The exit code is 1 when one has failed.",
+        "Each check is ok, warning (it works, and will not for ever), failed or skipped, and\n"
+        "those that are not well come with what to do. The exit code is 1 when one has failed.",
     .options = options,
     .examples = examples,
     .run = doctor_run,
