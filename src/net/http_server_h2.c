@@ -1,8 +1,8 @@
 /* HTTP/2 on a connection of the server: a stream is a request.
  *
- * What a peer may make us hold is bounded: a body goes on beyond the first window of its stream only
- * when there is room for all of it, so that streams wait for one another and none for ever; requests
- * are handed on only while answers leave. The rest is bounded by http2.h. */
+ * What a peer may make us hold is bounded: a body goes on beyond the first window of its stream
+ * only when there is room for all of it, so that streams wait for one another and none for ever;
+ * requests are handed on only while answers leave. The rest is bounded by http2.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
