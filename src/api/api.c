@@ -5,10 +5,12 @@
 #include "api/api_inner.h"
 #include "api/gate.h"
 #include "api/kind.h"
+#include "api/object_watch.h"
 #include "api/pages.h"
 #include "api/record.h"
 #include "base/ascii_case.h"
 #include "base/bug.h"
+#include "base/hash.h"
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
@@ -20,15 +22,16 @@ static void refuse_method(ApiCall *call, const RouteMatch *match)
     Error err;
     int status = 404;
     for (uint32_t i = 0; i < match->row_count; i++) {
-        if (caller_may(call_settings(call), &call->caller, match->rows[i], &decision, &status,
-                       &err)) {
+        if (caller_may(call_settings(call), &call->caller, match->rows[i], match->rows[i]->verb,
+                       &decision, &status, &err)) {
             buf_put_format(&allowed, "%s%s", allowed.len > 0 ? ", " : "", match->rows[i]->method);
         }
     }
     if (allowed.len > 0) {
         http_request_add_header(call->request, "Allow", buf_str(&allowed));
         call_refuse(call, 405, "this address does not know that method");
-    } else if (!caller_may(call_settings(call), &call->caller, NULL, &decision, &status, &err)) {
+    } else if (!caller_may(call_settings(call), &call->caller, NULL, NULL, &decision, &status,
+                           &err)) {
         call_refuse(call, status, err.text);
     } else {
         call_refuse(call, 404, "there is no such address");
@@ -95,10 +98,23 @@ static void looked_up(void *context, const KindItem *item, const Error *err)
     }
 }
 
+/* Which selectors it holds for, as a number. */
+static uint64_t scope_of(const AccessDecision *decision)
+{
+    uint64_t scope = 0;
+    for (uint32_t i = 0; decision->verdict == ACCESS_SELECTED && i < decision->selector_count;
+         i++) {
+        Str text = selector_text(decision->selectors[i]);
+        scope = hash_mix(scope + i + 1, hash_bytes(text.data, text.len));
+    }
+    return scope;
+}
+
 static void check_object(ApiCall *call, const AccessDecision *decision)
 {
     const Kind *kind = call->row->kind == NULL ? NULL : kind_find(str_from_c(call->row->kind));
     call->is_limited = decision->verdict == ACCESS_SELECTED;
+    call->scope = scope_of(decision);
     if (!call->is_limited || route_is_of_kinds(call->row)) {
         record_begin(call, handle);
     } else if (kind == NULL || kind->get == NULL || call->part.len == 0) {
@@ -116,11 +132,12 @@ static void serve_row(ApiCall *call, bool is_good, const RouteMatch *match, int 
     Error err;
     call->row = match->row;
     call->part = match->part;
+    call->verb = object_watch_is_wanted(call) ? "watch" : match->row->verb;
     /* Who shows what is no longer good may do what anybody may. */
     if (!is_good && !route_is_public(match->row)) {
         refuse_caller(call, status, refusal->text);
-    } else if (!caller_may(call_settings(call), &call->caller, match->row, &decision, &status,
-                           &err)) {
+    } else if (!caller_may(call_settings(call), &call->caller, match->row, call->verb, &decision,
+                           &status, &err)) {
         record_denied(call, err.text);
         refuse_caller(call, status, err.text);
     } else if (check_request(call)) {
@@ -186,8 +203,9 @@ static bool is_still_good(ApiCall *call)
     return route_is_public(call->row) || settings->credentials == NULL ||
            (credentials_check(settings->credentials, &call->caller.principal,
                               loop_wall_ms(settings->at.loop), &err) &&
-            caller_may(settings, &call->caller, call->row, &decision, &status, &err) &&
-            (decision.verdict == ACCESS_SELECTED) == call->is_limited);
+            caller_may(settings, &call->caller, call->row, call->verb, &decision, &status, &err) &&
+            (decision.verdict == ACCESS_SELECTED) == call->is_limited &&
+            scope_of(&decision) == call->scope);
 }
 
 void api_recheck(Api *api)

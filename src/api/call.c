@@ -277,7 +277,7 @@ bool call_may_touch(const ApiCall *call, Str name, Value labels)
         return true;
     }
     credentials_decide(call_settings(call)->credentials, &call->caller.principal,
-                       str_from_c(call->row->verb), str_from_c(call->row->kind), &decision);
+                       str_from_c(call->verb), str_from_c(call->row->kind), &decision);
     return access_decision_allows(&decision, name, labels.kind == VALUE_MAP ? labels.map : NULL);
 }
 

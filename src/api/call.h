@@ -25,6 +25,7 @@ struct ApiCall {
     HttpRequest *request; /* NULL: so is the peer */
     ApiCall *next, *previous;
     const RouteRow *row;
+    const char *verb; /* of the row, or "watch"; NULL: anybody may */
     Arena arena;
     Str part; /* of the path */
     RouteQuery query;
@@ -35,6 +36,7 @@ struct ApiCall {
     bool is_stream;    /* its answer comes in pieces */
     void *own;         /* of the handler, in the arena */
     ApiCaller caller;
+    uint64_t scope;  /* of the selectors of the caller's roles: another one when they change */
     bool is_limited; /* the caller may for some objects only: call_may_touch */
     char id[16 + 1]; /* see call_id */
 

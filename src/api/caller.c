@@ -115,7 +115,7 @@ bool caller_identify(const ApiSettings *settings, const HttpRequest *request, Ap
 /* --- Whether they may ------------------------------------------------------------------------ */
 
 bool caller_may(const ApiSettings *settings, const ApiCaller *caller, const RouteRow *row,
-                AccessDecision *decision, int *status, Error *err)
+                const char *verb, AccessDecision *decision, int *status, Error *err)
 {
     *decision = (AccessDecision){ .verdict = ACCESS_ALLOWED };
     if (row != NULL && route_is_public(row)) {
@@ -129,7 +129,7 @@ bool caller_may(const ApiSettings *settings, const ApiCaller *caller, const Rout
         return true;
     }
     *status = 403;
-    credentials_decide(settings->credentials, &caller->principal, str_from_c(row->verb),
+    credentials_decide(settings->credentials, &caller->principal, str_from_c(verb),
                        str_from_c(row->kind), decision);
     return decision->verdict != ACCESS_DENIED ||
            error_set(err, ERROR_DENIED, "%s", decision->reason);

@@ -3,6 +3,7 @@
 #include "api/handlers.h"
 #include "api/json_out.h"
 #include "api/kind.h"
+#include "api/object_watch.h"
 #include "base/bug.h"
 
 enum {
@@ -94,6 +95,10 @@ void kind_route_list(ApiCall *call)
                           .page.after = call_parameter(call, "continue"),
                           .items = buf_make_in(&call->arena, BUF_UNLIMITED) };
     BUG_IF(listing->kind == NULL);
+    if (object_watch_is_wanted(call)) {
+        object_watch(call, listing->kind);
+        return;
+    }
     if (call_parameter_count(call, "limit", KIND_PAGE_DEFAULT, KIND_PAGE_MAX, &listing->limit) &&
         call_parameter_selector(call, &listing->selector)) {
         ask(listing);

@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/object_draft.h"
+#include "api/object_watch.h"
 #include "base/bug.h"
 
 enum {
@@ -56,6 +57,10 @@ static void got(void *context, const KindItem *item, const Error *err)
 void kind_route_get(ApiCall *call)
 {
     const Kind *kind = kind_of(call);
+    if (object_watch_is_wanted(call)) {
+        object_watch(call, kind);
+        return;
+    }
     kind->get(kind, call_settings(call), &call->arena, call->part, got, call);
 }
 

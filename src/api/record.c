@@ -38,7 +38,7 @@ static AuditEntry *entry_new(ApiCall *call)
         .who = str_from_c(call->caller.principal.who),
         .by = call->caller.principal.kind,
         .address = arena_copy(&call->arena, str_from_c(peer->address)),
-        .verb = str_from_c(call->row->verb),
+        .verb = str_from_c(call->verb),
         .kind = str_from_c(call->row->kind),
         .name = name_of(call),
         .reason = reason == NULL ? STR_EMPTY : arena_copy(&call->arena, *reason),

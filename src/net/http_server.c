@@ -126,6 +126,11 @@ void http_request_piece(HttpRequest *request, Str piece)
     request->client->kind->piece(request, piece);
 }
 
+size_t http_request_unsent(const HttpRequest *request)
+{
+    return request->client->kind->unsent(request);
+}
+
 void http_request_end(HttpRequest *request)
 {
     BUG_IF(!request->in_pieces);

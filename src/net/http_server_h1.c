@@ -336,6 +336,11 @@ static void put_piece(HttpRequest *request, Str piece)
     }
 }
 
+static size_t count_unsent(const HttpRequest *request)
+{
+    return connection_unsent(request->client->connection);
+}
+
 static void end_answer(HttpRequest *request)
 {
     Client *client = client_of(request);
@@ -357,6 +362,7 @@ static const HttpKind kind = {
     .answer = answer,
     .begin = begin_answer,
     .piece = put_piece,
+    .unsent = count_unsent,
     .end = end_answer,
     .break_off = break_off,
     .stop = stop,

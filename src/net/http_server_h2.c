@@ -287,6 +287,11 @@ static void put_piece(HttpRequest *request, Str piece)
     }
 }
 
+static size_t count_unsent(const HttpRequest *request)
+{
+    return http2_stream_queued(&((const Stream *)request)->http2);
+}
+
 static void end_answer(HttpRequest *request)
 {
     Stream *stream = stream_of(request);
@@ -522,6 +527,7 @@ static const HttpKind kind = {
     .answer = answer,
     .begin = begin_answer,
     .piece = put_piece,
+    .unsent = count_unsent,
     .end = end_answer,
     .break_off = break_off,
     .stop = stop,

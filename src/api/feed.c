@@ -1,0 +1,532 @@
+#include "api/feed.h"
+
+#include <stdlib.h>
+
+#include "api/api_inner.h"
+#include "api/json_out.h"
+#include "base/bug.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "cluster/name_table.h"
+#include "lang/json.h"
+
+enum {
+    PAGE = 500,
+    BEAT_MS = 5000
+};
+
+/* What was told of an object last. */
+typedef struct FeedEntry {
+    TableName name;
+    int64_t revision;
+    uint64_t hash; /* of what was told; 0: it was not yet */
+    char *labels;  /* JSON */
+} FeedEntry;
+
+/* An object that is to be read. */
+typedef struct FeedTouch {
+    TableName name;
+    int64_t revision; /* of the first touch */
+    struct FeedTouch *next, *previous;
+} FeedTouch;
+
+typedef struct FeedSource {
+    Feed *feed;
+    StoreWatch *watch;
+    int64_t told; /* everything up to here */
+} FeedSource;
+
+struct Feed {
+    Api *api;
+    Feed *next;
+    const Kind *kind;
+    ApiSettings settings; /* reads may outlive the Api */
+    FeedSource sources[FEED_SOURCES_MAX];
+    uint32_t source_count;
+    NameTable entries;       /* FeedEntry */
+    NameTable due;           /* FeedTouch, but the one that is read */
+    FeedTouch *first, *last; /* by revision */
+    FeedTouch *current;      /* is read */
+    int64_t revision;
+    Arena work; /* of what is read */
+    Buf after;  /* where the next page begins */
+    FeedMember *members, *cursor;
+    LoopTimer beat;
+    bool is_ready, reads, is_telling, is_dead;
+};
+
+static void *new_zero(size_t size)
+{
+    void *memory = calloc(1, size);
+    if (memory == NULL) {
+        memory_exhausted(size);
+    }
+    return memory;
+}
+
+static bool name_set(TableName *out, Str name)
+{
+    if (name.len > TABLE_NAME_MAX) {
+        return false;
+    }
+    memcpy(out->text, name.data, name.len);
+    out->text[name.len] = '\0';
+    return true;
+}
+
+const ApiSettings *feed_settings(const Feed *feed)
+{
+    return &feed->settings;
+}
+
+bool feed_has(const Feed *feed, Str name, int64_t revision)
+{
+    const FeedEntry *entry = name_table_find(&feed->entries, name);
+    return entry != NULL && entry->revision == revision;
+}
+
+/* --- How far it is --------------------------------------------------------------------------- */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void count_revision(Feed *feed)
+{
+    int64_t revision = feed->sources[0].told;
+    for (uint32_t i = 1; i < feed->source_count; i++) {
+        revision = least(revision, feed->sources[i].told);
+    }
+    if (feed->first != NULL) {
+        revision = least(revision, feed->first->revision - 1);
+    }
+    if (feed->current != NULL) {
+        revision = least(revision, feed->current->revision - 1);
+    }
+    feed->revision = revision > feed->revision ? revision : feed->revision;
+}
+
+int64_t feed_revision(const Feed *feed)
+{
+    return feed->revision;
+}
+
+/* --- What is due ----------------------------------------------------------------------------- */
+
+static void touch(Feed *feed, Str name, int64_t revision)
+{
+    if (name_table_find(&feed->due, name) != NULL) {
+        return;
+    }
+    FeedTouch *touch = new_zero(sizeof *touch);
+    if (!name_set(&touch->name, name)) {
+        free(touch);
+        return;
+    }
+    touch->revision = revision;
+    name_table_put(&feed->due, touch);
+    /* Several watches are not told in one order. */
+    FeedTouch *before = feed->last;
+    while (before != NULL && before->revision > revision) {
+        before = before->previous;
+    }
+    touch->previous = before;
+    touch->next = before == NULL ? feed->first : before->next;
+    *(before == NULL ? &feed->first : &before->next) = touch;
+    *(touch->next == NULL ? &feed->last : &touch->next->previous) = touch;
+}
+
+static FeedTouch *take_touch(Feed *feed)
+{
+    FeedTouch *touch = feed->first;
+    feed->first = touch->next;
+    *(feed->first == NULL ? &feed->last : &feed->first->previous) = NULL;
+    name_table_take(&feed->due, str_from_c(touch->name.text));
+    return touch;
+}
+
+/* --- The end --------------------------------------------------------------------------------- */
+
+static void entry_free(FeedEntry *entry)
+{
+    if (entry != NULL) {
+        free(entry->labels);
+        free(entry);
+    }
+}
+
+static void feed_destroy(Feed *feed)
+{
+    while (feed->first != NULL) {
+        free(take_touch(feed));
+    }
+    free(feed->current);
+    for (uint32_t i = 0; i < feed->entries.count; i++) {
+        entry_free(feed->entries.items[i]);
+    }
+    name_table_clear(&feed->entries);
+    name_table_clear(&feed->due);
+    arena_clear(&feed->work);
+    buf_clear(&feed->after);
+    free(feed);
+}
+
+/* Nobody watches any more. A read that is under way still ends. */
+static void retire(Feed *feed)
+{
+    if (feed->members != NULL || feed->is_telling || feed->is_dead) {
+        return;
+    }
+    Feed **at = &feed->api->feeds;
+    while (*at != feed) {
+        at = &(*at)->next;
+    }
+    *at = feed->next;
+    for (uint32_t i = 0; i < feed->source_count; i++) {
+        store_watch_cancel(TAKE(feed->sources[i].watch));
+    }
+    loop_timer_stop(&feed->beat);
+    feed->is_dead = true;
+    if (!feed->reads) {
+        feed_destroy(feed);
+    }
+}
+
+typedef void MemberTell(FeedMember *member, void *what);
+
+/* To each, whoever leaves meanwhile. */
+static void tell_all(Feed *feed, MemberTell *tell, void *what)
+{
+    feed->is_telling = true;
+    feed->cursor = feed->members;
+    while (feed->cursor != NULL) {
+        FeedMember *member = feed->cursor;
+        feed->cursor = member->next;
+        tell(member, what);
+    }
+    feed->is_telling = false;
+}
+
+void feed_leave(FeedMember *member)
+{
+    Feed *feed = TAKE(member->feed);
+    if (feed == NULL) {
+        return;
+    }
+    if (feed->cursor == member) {
+        feed->cursor = member->next;
+    }
+    *(member->previous == NULL ? &feed->members : &member->previous->next) = member->next;
+    if (member->next != NULL) {
+        member->next->previous = member->previous;
+    }
+    member->next = member->previous = NULL;
+    retire(feed);
+}
+
+static void tell_lost(FeedMember *member, void *what)
+{
+    member->lost(member->context);
+}
+
+static void lose(Feed *feed, const char *why)
+{
+    log_warning("watches are broken off", LOG_C("kind", feed->kind->name), LOG_C("error", why));
+    tell_all(feed, tell_lost, NULL);
+    BUG_IF(feed->members != NULL);
+    retire(feed);
+}
+
+/* --- News ------------------------------------------------------------------------------------ */
+
+Str feed_remains(Arena *arena, const Kind *kind, Str name)
+{
+    Buf json = buf_make_in(arena, BUF_UNLIMITED);
+    json_out_open(&json, NULL, '{');
+    json_out_open(&json, "metadata", '{');
+    json_out_text(&json, "apiVersion", STR(OBJECT_API_VERSION));
+    json_out_text(&json, "kind", str_from_c(kind->name));
+    json_out_text(&json, "name", name);
+    json_out_close(&json, '}');
+    json_out_close(&json, '}');
+    return buf_str(&json);
+}
+
+Str feed_news_frame(FeedNews *news, WatchFormat format, WatchType type)
+{
+    Buf *frame = &news->frames[format][type];
+    if (frame->len == 0) {
+        watch_event_put(frame, format, type, news->revision, true,
+                        type == WATCH_DELETED ? news->remains : news->object);
+    }
+    return buf_str(frame);
+}
+
+static void keep(Feed *feed, const KindItem *item, uint64_t hash)
+{
+    FeedEntry *entry = new_zero(sizeof *entry);
+    Error err;
+    if (!name_set(&entry->name, item->name)) {
+        free(entry);
+        return;
+    }
+    entry->revision = item->revision;
+    entry->hash = hash;
+    if (item->labels.kind == VALUE_MAP && item->labels.map->len > 0) {
+        AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+        bool printed = json_print(&text, item->labels, NULL, &err);
+        BUG_IF(!printed);
+        entry->labels = strdup(arena_copy_c(&feed->work, buf_str(&text)));
+    }
+    entry_free(name_table_put(&feed->entries, entry));
+}
+
+static void tell_news(FeedMember *member, void *what)
+{
+    member->told(member->context, what);
+}
+
+static void tell(Feed *feed, Str name, const KindItem *item)
+{
+    const FeedEntry *entry = name_table_find(&feed->entries, name);
+    FeedNews news = { .kind = feed->kind,
+                      .name = name,
+                      .item = item,
+                      .was_there = entry != NULL,
+                      .before = value_missing(),
+                      .is_due = name_table_find(&feed->due, name) != NULL,
+                      .revision = feed->revision,
+                      .remains = feed_remains(&feed->work, feed->kind, name) };
+    uint64_t hash = 0;
+    Error err;
+    if (entry != NULL && entry->labels != NULL) {
+        bool parsed =
+            json_parse_text(&feed->work, str_from_c(entry->labels), NULL, &news.before, &err);
+        BUG_IF(!parsed);
+    }
+    if (item != NULL) {
+        Buf json = buf_make_in(&feed->work, BUF_UNLIMITED);
+        object_print(&feed->work, &json, feed->kind, item);
+        news.object = buf_str(&json);
+        hash = hash_bytes(json.data, json.len) | 1;
+        if (entry != NULL && entry->hash == hash) {
+            return; /* a key was touched, and the object is what it was */
+        }
+    }
+    for (uint32_t i = 0; i <= WATCH_NDJSON; i++) {
+        for (uint32_t j = 0; j < WATCH_TYPES; j++) {
+            news.frames[i][j] = buf_make_in(&feed->work, BUF_UNLIMITED);
+        }
+    }
+    tell_all(feed, tell_news, &news);
+    if (item != NULL) {
+        keep(feed, item, hash);
+    } else {
+        entry_free(name_table_take(&feed->entries, name));
+    }
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+static void read_next(Feed *feed);
+
+static void got(void *context, const KindItem *item, const Error *err)
+{
+    Feed *feed = context;
+    feed->reads = false;
+    if (feed->is_dead) {
+        feed_destroy(feed);
+        return;
+    }
+    if (err != NULL && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_INVALID) {
+        lose(feed, err->text); /* they come back, and are told then */
+        return;
+    }
+    FeedTouch *touch = TAKE(feed->current);
+    count_revision(feed);
+    if (err == NULL || err->kind == ERROR_NOT_FOUND) {
+        tell(feed, str_from_c(touch->name.text), item);
+    } else {
+        log_warning("an object cannot be told of", LOG_C("kind", feed->kind->name),
+                    LOG_C("name", touch->name.text), LOG_C("error", err->text));
+    }
+    free(touch);
+    arena_clear(&feed->work);
+    if (feed->members == NULL) {
+        retire(feed);
+    } else {
+        read_next(feed);
+    }
+}
+
+static void read_next(Feed *feed)
+{
+    if (feed->is_ready && !feed->reads && feed->first != NULL) {
+        feed->reads = true;
+        feed->current = take_touch(feed);
+        feed->kind->get(feed->kind, &feed->settings, &feed->work,
+                        str_from_c(feed->current->name.text), got, feed);
+    }
+}
+
+static void read_page(Feed *feed);
+
+static void tell_ready(FeedMember *member, void *what)
+{
+    member->ready(member->context);
+}
+
+static void listed(void *context, const KindItems *items, const Error *err)
+{
+    Feed *feed = context;
+    feed->reads = false;
+    if (feed->is_dead) {
+        feed_destroy(feed);
+        return;
+    }
+    if (err != NULL) {
+        lose(feed, err->text);
+        return;
+    }
+    for (uint32_t i = 0; i < items->count; i++) {
+        keep(feed, &items->items[i], 0);
+    }
+    buf_reset(&feed->after);
+    buf_put(&feed->after, items->next);
+    arena_clear(&feed->work);
+    if (feed->after.len > 0) {
+        read_page(feed);
+        return;
+    }
+    feed->is_ready = true;
+    tell_all(feed, tell_ready, NULL);
+    if (feed->members == NULL) {
+        retire(feed);
+    } else {
+        read_next(feed);
+    }
+}
+
+static void read_page(Feed *feed)
+{
+    KindPage page = { .after = buf_str(&feed->after), .limit = PAGE };
+    feed->reads = true;
+    feed->kind->list(feed->kind, &feed->settings, &feed->work, &page, listed, feed);
+}
+
+/* --- The store ------------------------------------------------------------------------------- */
+
+static void batch_came(void *context, const StoreBatch *batch)
+{
+    FeedSource *source = context;
+    Feed *feed = source->feed;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (batch->err != NULL || batch->resync) {
+        lose(feed, batch->err != NULL ? batch->err->text : "the log of the store was compacted");
+        return;
+    }
+    for (uint32_t i = 0; i < batch->count; i++) {
+        Str name;
+        if (feed->kind->touched(feed->kind, &arena, feed->settings.at.prefix,
+                                batch->events[i].kv.key, &name)) {
+            touch(feed, name, batch->events[i].kv.mod_revision);
+        }
+    }
+    source->told = batch->revision;
+    if (batch->count > 0) {
+        store_watch_ack(source->watch);
+    }
+    count_revision(feed);
+    read_next(feed);
+}
+
+static bool watch_store(Feed *feed, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    int64_t now = store_status(feed->settings.at.store).revision;
+    feed->revision = now;
+    for (uint32_t i = 0; i < FEED_SOURCES_MAX; i++) {
+        Str key = feed->kind->watched(feed->kind, &arena, feed->settings.at.prefix, i);
+        if (key.len == 0) {
+            break;
+        }
+        FeedSource *source = &feed->sources[feed->source_count++];
+        *source = (FeedSource){ .feed = feed, .told = now };
+        StoreWatchSpec spec = { .key = key,
+                                .end = store_prefix_end(&arena, key),
+                                .from = now + 1,
+                                .done = batch_came,
+                                .context = source };
+        if (!store_watch(feed->settings.at.store, &spec, &source->watch, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Who watches ----------------------------------------------------------------------------- */
+
+static void tell_beat(FeedMember *member, void *what)
+{
+    member->beat(member->context);
+}
+
+static void beat(void *context)
+{
+    Feed *feed = context;
+    loop_timer_start(&feed->beat, BEAT_MS);
+    tell_all(feed, tell_beat, NULL);
+    retire(feed);
+}
+
+static Feed *feed_find(const Api *api, const Kind *kind)
+{
+    Feed *feed = api->feeds;
+    while (feed != NULL && feed->kind != kind) {
+        feed = feed->next;
+    }
+    return feed;
+}
+
+static void add_member(Feed *feed, FeedMember *member)
+{
+    member->feed = feed;
+    member->previous = NULL;
+    member->next = feed->members;
+    if (member->next != NULL) {
+        member->next->previous = member;
+    }
+    feed->members = member;
+}
+
+bool feed_join(Api *api, const Kind *kind, FeedMember *member, Error *err)
+{
+    Feed *feed = feed_find(api, kind);
+    if (feed != NULL) {
+        add_member(feed, member);
+        if (feed->is_ready) {
+            member->ready(member->context);
+        }
+        return true;
+    }
+    feed = new_zero(sizeof *feed);
+    feed->api = api;
+    feed->kind = kind;
+    feed->settings = api->settings;
+    feed->after = buf_make(BUF_UNLIMITED);
+    arena_init(&feed->work, ARENA_UNLIMITED);
+    loop_timer_init(&feed->beat, feed->settings.at.loop, beat, feed);
+    feed->next = api->feeds;
+    api->feeds = feed;
+    if (!watch_store(feed, err)) {
+        retire(feed);
+        return false;
+    }
+    loop_timer_start(&feed->beat, BEAT_MS);
+    add_member(feed, member);
+    read_page(feed);
+    return true;
+}

@@ -1,0 +1,558 @@
+/* What is told live is told by the feed of the kind, as soon as somebody has joined it. Until all is
+ * told that was there before (Starting), an object that the feed has told of is left out of what is
+ * read for this peer alone: it would be older. */
+#include "api/object_watch.h"
+
+#include <stdlib.h>
+
+#include "api/feed.h"
+#include "base/bug.h"
+#include "base/log.h"
+#include "cluster/name_table.h"
+#include "cluster/object_selector.h"
+
+enum {
+    PAGE = 100,           /* objects */
+    RESUME_MAX = 1000,    /* touched since; when there are more, all are told */
+    SLOW_MAX = 256 << 10, /* bytes that a peer may leave untaken */
+    SILENT_MS = 10000,    /* then a heartbeat, with the next beat of the feed */
+};
+
+typedef struct ObjectWatch ObjectWatch;
+
+/* A name, with what it stands for. */
+typedef struct NamedRevision {
+    TableName name;
+    int64_t revision;
+} NamedRevision;
+
+typedef struct StartSource {
+    struct Starting *starting;
+    StoreWatch *watch;
+} StartSource;
+
+/* While what was there before is told. Outlives the watch while it reads. */
+typedef struct Starting {
+    ObjectWatch *watch; /* NULL: the peer has left */
+    Arena arena;        /* of a read */
+    Buf after;          /* where the next page begins */
+    bool reads, resumes;
+    bool waits; /* for the peer to take what it was given */
+    bool is_last;
+    NameTable told;    /* by the feed */
+    NameTable touched; /* since where it resumes */
+    StartSource sources[FEED_SOURCES_MAX];
+    uint32_t sources_open;
+} Starting;
+
+struct ObjectWatch {
+    FeedMember member;
+    ApiCall *call;
+    const Kind *kind;
+    WatchFormat format;
+    Arena arena; /* of the next two, if there are */
+    Str name;    /* of the only one; empty: all */
+    const Selector *selector;
+    int64_t from;       /* 0: from the beginning */
+    int64_t sent_ms;    /* when it was told anything last */
+    size_t page;        /* bytes of a page, that may be untaken beside the rest */
+    Starting *starting; /* NULL: it is up to date */
+    NameTable ahead;    /* read for this peer in a state that the feed has not told yet */
+};
+
+/* --- Names ----------------------------------------------------------------------------------- */
+
+static void names_put(NameTable *table, Str name, int64_t revision)
+{
+    NamedRevision *item = calloc(1, sizeof *item);
+    if (item == NULL) {
+        memory_exhausted(sizeof *item);
+    }
+    item->revision = revision;
+    if (name.len > TABLE_NAME_MAX) {
+        free(item);
+        return;
+    }
+    memcpy(item->name.text, name.data, name.len);
+    free(name_table_put(table, item));
+}
+
+static void names_clear(NameTable *table)
+{
+    for (uint32_t i = 0; i < table->count; i++) {
+        free(table->items[i]);
+    }
+    name_table_clear(table);
+}
+
+/* --- The end --------------------------------------------------------------------------------- */
+
+static void stop_sources(Starting *starting)
+{
+    for (uint32_t i = 0; i < FEED_SOURCES_MAX; i++) {
+        store_watch_cancel(TAKE(starting->sources[i].watch));
+    }
+    starting->sources_open = 0;
+}
+
+static void starting_free(Starting *starting)
+{
+    stop_sources(starting);
+    arena_clear(&starting->arena);
+    buf_clear(&starting->after);
+    names_clear(&starting->told);
+    names_clear(&starting->touched);
+    free(starting);
+}
+
+static void watch_free(ObjectWatch *watch)
+{
+    Starting *starting = watch->starting;
+    feed_leave(&watch->member);
+    if (starting != NULL && starting->reads) {
+        stop_sources(starting);
+        starting->watch = NULL;
+    } else if (starting != NULL) {
+        starting_free(starting);
+    }
+    names_clear(&watch->ahead);
+    arena_clear(&watch->arena);
+    free(watch);
+}
+
+static void gone(void *context)
+{
+    watch_free(context);
+}
+
+/* The peer sees that it was, and resumes. */
+static void drop(ObjectWatch *watch)
+{
+    ApiCall *call = watch->call;
+    watch_free(watch);
+    call_break(call);
+}
+
+/* --- Telling --------------------------------------------------------------------------------- */
+
+/* False: the peer is too slow, and the watch is no more. */
+MUST_CHECK static bool tell(ObjectWatch *watch, Str piece)
+{
+    if (http_request_unsent(watch->call->request) > SLOW_MAX + watch->page) {
+        drop(watch);
+        return false;
+    }
+    watch->sent_ms = loop_now_ms(call_store(watch->call)->loop);
+    call_piece(watch->call, piece);
+    return true;
+}
+
+static bool sees(const ObjectWatch *watch, Str name, Value labels)
+{
+    return (watch->name.len == 0 || str_eq(watch->name, name)) &&
+           object_selector_matches(watch->selector, name, labels) &&
+           call_may_touch(watch->call, name, labels);
+}
+
+static void put_object(ObjectWatch *watch, Arena *arena, Buf *out, WatchType type,
+                       const KindItem *item)
+{
+    Buf json = buf_make_in(arena, BUF_UNLIMITED);
+    object_print(arena, &json, watch->kind, item);
+    watch_event_put(out, watch->format, type, item->revision, false, buf_str(&json));
+    if (!feed_has(watch->member.feed, item->name, item->revision)) {
+        names_put(&watch->ahead, item->name, item->revision);
+    }
+}
+
+static void told(void *context, FeedNews *news)
+{
+    ObjectWatch *watch = context;
+    Starting *starting = watch->starting;
+    if (watch->name.len > 0 && !str_eq(watch->name, news->name)) {
+        return;
+    }
+    const NamedRevision *ahead = name_table_find(&watch->ahead, news->name);
+    if (ahead != NULL && news->is_due && news->item != NULL &&
+        news->item->revision < ahead->revision) {
+        return; /* the peer knows better, and there will be more */
+    }
+    bool had = ahead != NULL || (news->was_there && sees(watch, news->name, news->before));
+    bool has = news->item != NULL && sees(watch, news->name, news->item->labels);
+    free(name_table_take(&watch->ahead, news->name));
+    if (starting != NULL) {
+        names_put(&starting->told, news->name, 0);
+    }
+    if (!has && !had) {
+        return;
+    }
+    WatchType type = has ? (had ? WATCH_CHANGED : WATCH_ADDED) : WATCH_DELETED;
+    if (starting == NULL) {
+        (void)!tell(watch, feed_news_frame(news, watch->format, type));
+        return;
+    }
+    if (has) {
+        type = starting->resumes ? WATCH_CHANGED : WATCH_ADDED;
+    }
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    watch_event_put(&out, watch->format, type, news->revision, false,
+                    has ? news->object : news->remains);
+    (void)!tell(watch, buf_str(&out));
+}
+
+static void beat(void *context)
+{
+    ObjectWatch *watch = context;
+    if (loop_now_ms(call_store(watch->call)->loop) - watch->sent_ms < SILENT_MS) {
+        return;
+    }
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    watch_event_put(&out, watch->format, WATCH_HEARTBEAT, feed_revision(watch->member.feed),
+                    watch->starting == NULL, STR_EMPTY);
+    (void)!tell(watch, buf_str(&out));
+}
+
+static void lost(void *context)
+{
+    drop(context);
+}
+
+/* --- What was there -------------------------------------------------------------------------- */
+
+static void go_on(Starting *starting);
+
+/* For whoever was called back with what was read. False: nobody wants it, or it failed. */
+static bool read_ended(Starting *starting, const Error *err)
+{
+    starting->reads = false;
+    if (starting->watch == NULL) {
+        starting_free(starting);
+        return false;
+    }
+    if (err != NULL && err->kind != ERROR_NOT_FOUND) {
+        log_warning("a watch is broken off", LOG_C("kind", starting->watch->kind->name),
+                    LOG_C("error", err->text));
+        drop(starting->watch);
+        return false;
+    }
+    return true;
+}
+
+/* What was read is told; the next step follows when the peer has taken it. */
+static void give(Starting *starting, Buf *out)
+{
+    ObjectWatch *watch = starting->watch;
+    arena_clear(&starting->arena);
+    if (starting->is_last) {
+        watch_event_put(out, watch->format, WATCH_SYNCED, feed_revision(watch->member.feed), true,
+                        STR_EMPTY);
+        starting_free(TAKE(watch->starting));
+    } else {
+        starting->waits = out->len > 0;
+    }
+    if (out->len > 0 && !tell(watch, buf_str(out))) {
+        return;
+    }
+    watch->page = out->len;
+    if (watch->starting != NULL && !starting->waits) {
+        go_on(starting);
+    }
+}
+
+static void put_item(Starting *starting, Buf *out, const KindItem *item)
+{
+    ObjectWatch *watch = starting->watch;
+    if (name_table_find(&starting->told, item->name) == NULL &&
+        sees(watch, item->name, item->labels)) {
+        put_object(watch, &starting->arena, out, WATCH_ADDED, item);
+    }
+}
+
+static void listed(void *context, const KindItems *items, const Error *err)
+{
+    Starting *starting = context;
+    if (!read_ended(starting, err)) {
+        return;
+    }
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    buf_reset(&starting->after);
+    for (uint32_t i = 0; items != NULL && i < items->count; i++) {
+        put_item(starting, &out, &items->items[i]);
+    }
+    if (items != NULL) {
+        buf_put(&starting->after, items->next);
+    }
+    starting->is_last = starting->after.len == 0;
+    give(starting, &out);
+}
+
+static void got(void *context, const KindItem *item, const Error *err)
+{
+    Starting *starting = context;
+    if (!read_ended(starting, err)) {
+        return;
+    }
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    starting->is_last = true;
+    if (item != NULL) {
+        put_item(starting, &out, item);
+    }
+    give(starting, &out);
+}
+
+static void caught_up(void *context, const KindItem *item, const Error *err)
+{
+    Starting *starting = context;
+    if (!read_ended(starting, err)) {
+        return;
+    }
+    ObjectWatch *watch = starting->watch;
+    NamedRevision *touched = starting->touched.items[starting->touched.count - 1];
+    Str name = str_from_c(touched->name.text);
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    if (name_table_find(&starting->told, name) == NULL) {
+        if (item != NULL && sees(watch, name, item->labels)) {
+            put_object(watch, &starting->arena, &out, WATCH_CHANGED, item);
+        } else {
+            watch_event_put(&out, watch->format, WATCH_DELETED, feed_revision(watch->member.feed),
+                            false, feed_remains(&starting->arena, watch->kind, name));
+        }
+    }
+    free(name_table_take(&starting->touched, name));
+    give(starting, &out);
+}
+
+static void go_on(Starting *starting)
+{
+    ObjectWatch *watch = starting->watch;
+    const ApiSettings *settings = feed_settings(watch->member.feed);
+    const Kind *kind = watch->kind;
+    if (starting->resumes && starting->touched.count == 0) {
+        AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+        starting->is_last = true;
+        give(starting, &out);
+        return;
+    }
+    starting->reads = true;
+    if (starting->resumes) {
+        const NamedRevision *touched = starting->touched.items[starting->touched.count - 1];
+        kind->get(kind, settings, &starting->arena, str_from_c(touched->name.text), caught_up,
+                  starting);
+    } else if (watch->name.len > 0) {
+        kind->get(kind, settings, &starting->arena, watch->name, got, starting);
+    } else {
+        KindPage page = { .after = buf_str(&starting->after), .limit = PAGE };
+        kind->list(kind, settings, &starting->arena, &page, listed, starting);
+    }
+}
+
+static void drained(void *context)
+{
+    ObjectWatch *watch = context;
+    watch->page = 0;
+    if (watch->starting != NULL && watch->starting->waits) {
+        watch->starting->waits = false;
+        go_on(watch->starting);
+    }
+}
+
+/* --- Where it was broken off ----------------------------------------------------------------- */
+
+/* All is told anew. */
+static void resync(Starting *starting)
+{
+    ObjectWatch *watch = starting->watch;
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    stop_sources(starting);
+    starting->resumes = false;
+    names_clear(&starting->touched);
+    starting->touched = (NameTable){ 0 };
+    /* No id: who leaves before it is up to date begins once more. */
+    watch_event_put(&out, watch->format, WATCH_RESYNC, feed_revision(watch->member.feed), false,
+                    STR_EMPTY);
+    if (tell(watch, buf_str(&out))) {
+        go_on(starting);
+    }
+}
+
+static void log_came(void *context, const StoreBatch *batch)
+{
+    StartSource *source = context;
+    Starting *starting = source->starting;
+    ObjectWatch *watch = starting->watch;
+    Str prefix = feed_settings(watch->member.feed)->at.prefix;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (batch->err != NULL) {
+        drop(watch);
+        return;
+    }
+    for (uint32_t i = 0; i < batch->count; i++) {
+        Str name;
+        if (watch->kind->touched(watch->kind, &arena, prefix, batch->events[i].kv.key, &name) &&
+            (watch->name.len == 0 || str_eq(watch->name, name))) {
+            names_put(&starting->touched, name, 0);
+        }
+    }
+    if (batch->resync || starting->touched.count > RESUME_MAX) {
+        resync(starting);
+    } else if (batch->count > 0) {
+        store_watch_ack(source->watch);
+    } else {
+        store_watch_cancel(TAKE(source->watch));
+        if (--starting->sources_open == 0) {
+            go_on(starting);
+        }
+    }
+}
+
+static void resume(Starting *starting)
+{
+    ObjectWatch *watch = starting->watch;
+    const ApiSettings *settings = feed_settings(watch->member.feed);
+    AUTO_CLEAR(Arena) arena;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    starting->resumes = true;
+    for (uint32_t i = 0; i < FEED_SOURCES_MAX; i++) {
+        Str key = watch->kind->watched(watch->kind, &arena, settings->at.prefix, i);
+        StartSource *source = &starting->sources[i];
+        if (key.len == 0) {
+            break;
+        }
+        StoreWatchSpec spec = { .key = key,
+                                .end = store_prefix_end(&arena, key),
+                                .from = watch->from,
+                                .done = log_came,
+                                .context = source };
+        source->starting = starting;
+        starting->sources_open++;
+        if (!store_watch(settings->at.store, &spec, &source->watch, &err)) {
+            drop(watch);
+            return;
+        }
+    }
+}
+
+/* --- The beginning --------------------------------------------------------------------------- */
+
+static void ready(void *context)
+{
+    ObjectWatch *watch = context;
+    if (watch->from == 0) {
+        go_on(watch->starting);
+    } else if (watch->call->is_limited) {
+        resync(watch->starting); /* what has left its roles' objects is in no log */
+    } else {
+        resume(watch->starting);
+    }
+}
+
+static const Str *header_of(const ApiCall *call, const char *name)
+{
+    return http1_find(http_request_head(call->request), name);
+}
+
+static bool accepts_events(const ApiCall *call)
+{
+    const Str *accept = header_of(call, "Accept");
+    return accept != NULL && str_find(*accept, STR("text/event-stream"), 0) != STR_NOT_FOUND;
+}
+
+bool object_watch_is_wanted(const ApiCall *call)
+{
+    AUTO_CLEAR(Arena) arena;
+    RouteQuery query;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!route_is_of_kinds(call->row) || strcmp(call->row->method, "GET") != 0 ||
+        !route_query(&arena, call->row, http_request_head(call->request)->query, &query, &err)) {
+        return false;
+    }
+    const Str *wish = route_parameter(call->row, &query, "watch");
+    return wish != NULL && (wish->len > 0 || accepts_events(call));
+}
+
+static bool read_from(ApiCall *call, int64_t *from)
+{
+    const Str *last = header_of(call, "Last-Event-ID");
+    Str text = call_parameter(call, "from");
+    bool good = true;
+    *from = 0;
+    if (last != NULL && last->len > 0) {
+        good = str_to_i64(*last, from) && *from >= 0 && *from < INT64_MAX;
+        *from += good;
+    } else if (text.len > 0) {
+        good = str_to_i64(text, from) && *from >= 1;
+    }
+    if (!good) {
+        call_refuse(call, 400,
+                    "'from' is a revision, a number from 1 on, and 'Last-Event-ID' one "
+                    "that an event had");
+    }
+    return good;
+}
+
+static bool read_wish(ApiCall *call, ObjectWatch *watch)
+{
+    Str wish = call_parameter(call, "watch"), selector;
+    Error err;
+    watch->format = wish.len == 0 || str_eq_c(wish, "sse") ? WATCH_SSE
+                    : str_eq_c(wish, "ndjson")             ? WATCH_NDJSON
+                                                           : WATCH_NONE;
+    if (watch->format == WATCH_NONE) {
+        call_refuse(call, 400, "'watch' is sse or ndjson");
+        return false;
+    }
+    if (call_has_parameter(call, "selector", &selector) &&
+        !object_selector_parse(&watch->arena, selector, &watch->selector, &err)) {
+        call_fail(call, &err);
+        return false;
+    }
+    if (call->part.len > 0) {
+        watch->name = arena_copy(&watch->arena, call->part);
+    }
+    return read_from(call, &watch->from);
+}
+
+static ObjectWatch *watch_new(ApiCall *call, const Kind *kind)
+{
+    ObjectWatch *watch = calloc(1, sizeof *watch);
+    Starting *starting = calloc(1, sizeof *starting);
+    if (watch == NULL || starting == NULL) {
+        memory_exhausted(sizeof *watch);
+    }
+    watch->call = call;
+    watch->kind = kind;
+    watch->member = (FeedMember){ ready, told, beat, lost, watch, NULL, NULL, NULL };
+    watch->starting = starting;
+    arena_init(&watch->arena, ARENA_UNLIMITED);
+    starting->watch = watch;
+    starting->after = buf_make(BUF_UNLIMITED);
+    arena_init(&starting->arena, ARENA_UNLIMITED);
+    return watch;
+}
+
+void object_watch(ApiCall *call, const Kind *kind)
+{
+    Error err;
+    if ((kind->verbs & KIND_WATCH) == 0 || kind->watched == NULL) {
+        call_refuse(call, 400, "objects of this kind cannot be watched");
+        return;
+    }
+    ObjectWatch *watch = watch_new(call, kind);
+    if (!read_wish(call, watch) || !call_begin(call, watch_format_type(watch->format),
+                                               &(CallPieces){ drained, gone, watch })) {
+        watch_free(watch);
+        return;
+    }
+    /* It may last for days, and there may be thousands. */
+    call->part = watch->name;
+    call->query = (RouteQuery){ 0 };
+    arena_clear(&call->arena);
+    watch->sent_ms = loop_now_ms(call_store(call)->loop);
+    if (!feed_join(call->api, kind, &watch->member, &err)) {
+        log_warning("nothing can be watched", LOG_C("kind", kind->name), LOG_C("error", err.text));
+        drop(watch);
+    }
+}

@@ -1,0 +1,10 @@
+/* Watches of objects: first as they are, then what happens to them, without end. Loop thread. */
+#pragma once
+
+#include "api/call.h"
+#include "api/kind.h"
+
+/* Whether the request asks for one: by `watch`, or by `Accept: text/event-stream`. */
+bool object_watch_is_wanted(const ApiCall *call);
+/* Of the objects of a kind, or of the one that the call names. */
+void object_watch(ApiCall *call, const Kind *kind);

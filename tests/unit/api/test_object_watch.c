@@ -1,0 +1,485 @@
+/* Watches of objects, as their users see them, on objects of the kind Config. */
+#include "api/api.h"
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "net/world.h"
+
+enum {
+    LINES_MAX = 4096,
+    CALLS = 50
+};
+
+typedef struct Fixture Fixture;
+
+/* One who watches. */
+typedef struct Watcher {
+    Fixture *f;
+    HttpCall *call;
+    Buf text;               /* of a line that is not whole yet */
+    Value lines[LINES_MAX]; /* in the arena */
+    uint32_t count, at;
+    Buf all;
+    bool over, pauses;
+    int status; /* 0: it was broken off */
+} Watcher;
+
+struct Fixture {
+    World world;
+    Scratch *scratch;
+    Store *store;
+    Api *api;
+    HttpServer *server;
+    Address address;
+    Watcher watchers[CALLS];
+    int64_t revision; /* of the last write */
+};
+
+static void describe(void *context, const Peer *peer, Caller *out)
+{
+    *out = (Caller){ .is_local = true, .is_operator = true };
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    const Listener *listener;
+    Error err;
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    f->store = store_open_memory(f->world.loop, NULL);
+    f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, STR("/eden") },
+                                     .cluster = STR("blue"),
+                                     .store_id = STR("store-1"),
+                                     .describe = describe,
+                                     .context = f });
+    HttpServerOptions options = http_server_defaults();
+    options.loop = f->world.loop;
+    api_serve(f->api, &options);
+    f->server = http_server_new(&options);
+    ListenerOptions listening = listener_defaults();
+    listening.loop = f->world.loop;
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
+    assert_true(http_server_listen(f->server, &listening, &f->address, &listener, &err));
+    for (uint32_t i = 0; i < CALLS; i++) {
+        f->watchers[i] =
+            (Watcher){ .f = f, .text = buf_make(BUF_UNLIMITED), .all = buf_make(BUF_UNLIMITED) };
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    for (uint32_t i = 0; i < CALLS; i++) {
+        http_call_free(f->watchers[i].call);
+        buf_clear(&f->watchers[i].text);
+        buf_clear(&f->watchers[i].all);
+    }
+    http_server_free(f->server);
+    api_free(f->api);
+    assert_int_equal(store_status(f->store).watches, 0);
+    store_close(f->store);
+    world_close(&f->world);
+    *state = f->scratch;
+    free(f);
+    return scratch_tear_down(state);
+}
+
+/* --- The store ------------------------------------------------------------------------------- */
+
+static void written(void *context, const StoreReply *reply, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    f->revision = reply->revision;
+    loop_stop(f->world.loop);
+}
+
+static Str key_of(Fixture *f, const char *name)
+{
+    return arena_format(&f->scratch->arena, "/eden/objects/config/%s", name);
+}
+
+static Str record_of(Fixture *f, const char *role, const char *title)
+{
+    return arena_format(
+        &f->scratch->arena,
+        "{\"format\":\"eden.object/1\",\"uuid\":\"u\",\"created_ms\":1,"
+        "\"labels\":{\"role\":\"%s\"},\"annotations\":{},\"spec\":{\"title\":\"%s\"}}",
+        role, title);
+}
+
+static void nothing(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+}
+
+/* Nobody waits. */
+static void put_soon(Fixture *f, const char *name, const char *role, const char *title)
+{
+    Error err;
+    assert_true(
+        store_put(f->store, key_of(f, name), record_of(f, role, title), 0, nothing, f, &err));
+}
+
+static void put(Fixture *f, const char *name, const char *role, const char *title)
+{
+    Error err;
+    assert_true(
+        store_put(f->store, key_of(f, name), record_of(f, role, title), 0, written, f, &err));
+    world_run(&f->world);
+}
+
+static void remove_object(Fixture *f, const char *name)
+{
+    Error err;
+    assert_true(store_delete(f->store, key_of(f, name), written, f, &err));
+    world_run(&f->world);
+}
+
+/* --- The watch ------------------------------------------------------------------------------- */
+
+static void piece(void *context, const Http1Head *head, Str bytes)
+{
+    Watcher *w = context;
+    Scratch *scratch = w->f->scratch;
+    buf_put(&w->all, bytes);
+    bool is_lines = str_eq_c(*http1_find(head, "Content-Type"), "application/x-ndjson");
+    while (is_lines && bytes.len > 0) {
+        size_t end = str_find(bytes, STR("\n"), 0);
+        buf_put(&w->text, str_slice(bytes, 0, end));
+        if (end == STR_NOT_FOUND) {
+            break;
+        }
+        Error err;
+        assert_true(w->count < LINES_MAX);
+        assert_true(json_parse_text(&scratch->arena, arena_copy(&scratch->arena, buf_str(&w->text)),
+                                    NULL, &w->lines[w->count++], &err));
+        buf_reset(&w->text);
+        bytes = str_from_offset(bytes, end + 1);
+    }
+    if (w->pauses) {
+        http_call_pause(w->call);
+    }
+}
+
+static void done(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Watcher *w = context;
+    w->over = true;
+    w->status = answer == NULL ? 0 : answer->head->status;
+    loop_stop(w->f->world.loop);
+}
+
+static Watcher *watch(Fixture *f, uint32_t which, const char *target)
+{
+    Watcher *w = &f->watchers[which];
+    HttpCallOptions options = { .loop = f->world.loop,
+                                .address = f->address,
+                                .method = "GET",
+                                .target = target,
+                                .answer_max = UINT64_MAX,
+                                .timeout_ms = 10000,
+                                .piece = piece,
+                                .idle_timeout_ms = 100000,
+                                .done = done,
+                                .context = w };
+    http_call_free(w->call);
+    w->count = w->at = 0;
+    w->over = false;
+    buf_reset(&w->text);
+    buf_reset(&w->all);
+    w->call = http_call_new(&options);
+    return w;
+}
+
+static const char *text_of(Fixture *f, Value map, const char *name)
+{
+    const Value *value = value_get(map, str_from_c(name));
+    return value == NULL || !value_is_string(*value)
+               ? ""
+               : arena_copy_c(&f->scratch->arena, value_str(*value));
+}
+
+static int64_t revision_of(Value line)
+{
+    const Value *value = value_get(line, STR("revision"));
+    assert_true(value != NULL && value->kind == VALUE_INT);
+    return value->integer;
+}
+
+static Value next(Watcher *w)
+{
+    while (w->at >= w->count) {
+        assert_false(w->over);
+        world_pass(&w->f->world, 1);
+    }
+    return w->lines[w->at++];
+}
+
+/* The next event, as "added x title". */
+static Value expect(Watcher *w, const char *type, const char *name, const char *title)
+{
+    Value line = next(w);
+    assert_string_equal(text_of(w->f, line, "type"), type);
+    const Value *object = value_get(line, STR("object"));
+    if (name == NULL) {
+        assert_null(object);
+        return line;
+    }
+    assert_non_null(object);
+    assert_string_equal(text_of(w->f, *value_get(*object, STR("metadata")), "name"), name);
+    const Value *spec = value_get(*object, STR("spec"));
+    if (title == NULL) {
+        assert_null(spec);
+    } else {
+        assert_string_equal(text_of(w->f, *spec, "title"), title);
+    }
+    return line;
+}
+
+static void first_all_then_what_happens(void **state)
+{
+    Fixture *f = *state;
+    put(f, "a", "web", "1");
+    put(f, "b", "db", "2");
+    Watcher *w = watch(f, 0, "/v1/config?watch=ndjson");
+    expect(w, "added", "a", "1");
+    expect(w, "added", "b", "2");
+    assert_int_equal(revision_of(expect(w, "synced", NULL, NULL)), f->revision);
+    put(f, "a", "web", "3");
+    assert_int_equal(revision_of(expect(w, "changed", "a", "3")), f->revision);
+    put(f, "c", "web", "4");
+    assert_int_equal(revision_of(expect(w, "added", "c", "4")), f->revision);
+    remove_object(f, "a");
+    assert_int_equal(revision_of(expect(w, "deleted", "a", NULL)), f->revision);
+}
+
+static void pages_follow_one_another(void **state)
+{
+    Fixture *f = *state;
+    for (int i = 0; i < 250; i++) {
+        put(f, arena_format(&f->scratch->arena, "n%03d", i).data, "web", "x");
+    }
+    Watcher *w = watch(f, 0, "/v1/config?watch=ndjson");
+    for (int i = 0; i < 250; i++) {
+        expect(w, "added", arena_format(&f->scratch->arena, "n%03d", i).data, "x");
+    }
+    expect(w, "synced", NULL, NULL);
+}
+
+static void one_object_is_watched_alone(void **state)
+{
+    Fixture *f = *state;
+    Watcher *w = watch(f, 0, "/v1/config/a?watch=ndjson");
+    expect(w, "synced", NULL, NULL);
+    put(f, "b", "web", "1");
+    put(f, "a", "web", "2");
+    expect(w, "added", "a", "2");
+    remove_object(f, "b");
+    remove_object(f, "a");
+    expect(w, "deleted", "a", NULL);
+}
+
+static void what_leaves_a_selector_is_deleted(void **state)
+{
+    Fixture *f = *state;
+    put(f, "a", "web", "1");
+    put(f, "b", "db", "1");
+    Watcher *w = watch(f, 0, "/v1/config?watch=ndjson&selector=role%3Dweb");
+    expect(w, "added", "a", "1");
+    expect(w, "synced", NULL, NULL);
+    put(f, "b", "db", "2");
+    put(f, "b", "web", "3");
+    expect(w, "added", "b", "3");
+    put(f, "a", "db", "4");
+    expect(w, "deleted", "a", NULL);
+    put(f, "a", "db", "5");
+    put(f, "b", "web", "6");
+    expect(w, "changed", "b", "6");
+}
+
+static void who_was_cut_off_is_told_what_was_touched(void **state)
+{
+    Fixture *f = *state;
+    put(f, "a", "web", "1");
+    put(f, "b", "web", "1");
+    put(f, "c", "web", "1");
+    int64_t since = f->revision;
+    put(f, "b", "web", "2");
+    put(f, "b", "web", "3");
+    remove_object(f, "c");
+    Watcher *w = watch(
+        f, 0,
+        arena_format(&f->scratch->arena, "/v1/config?watch=ndjson&from=%lld", (long long)since + 1)
+            .data);
+    expect(w, "deleted", "c", NULL);
+    expect(w, "changed", "b", "3");
+    assert_int_equal(revision_of(expect(w, "synced", NULL, NULL)), f->revision);
+    put(f, "a", "web", "4");
+    expect(w, "changed", "a", "4");
+    w = watch(f, 1,
+              arena_format(&f->scratch->arena, "/v1/config?watch=ndjson&from=%lld",
+                           (long long)f->revision + 1)
+                  .data);
+    expect(w, "synced", NULL, NULL);
+}
+
+static void all_is_told_anew_when_the_log_is_too_short(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put(f, "a", "web", "1");
+    put(f, "a", "web", "2");
+    assert_true(store_compact(f->store, f->revision, written, f, &err));
+    world_run(&f->world);
+    Watcher *w = watch(f, 0, "/v1/config?watch=ndjson&from=1");
+    expect(w, "resync", NULL, NULL);
+    expect(w, "added", "a", "2");
+    expect(w, "synced", NULL, NULL);
+    w = watch(f, 1, "/v1/config?watch=ndjson&from=1000"); /* of a newer store */
+    expect(w, "resync", NULL, NULL);
+    expect(w, "added", "a", "2");
+}
+
+static void many_cost_one_read(void **state)
+{
+    Fixture *f = *state;
+    put(f, "a", "web", "1");
+    for (uint32_t i = 0; i < CALLS; i++) {
+        watch(f, i, "/v1/config?watch=ndjson");
+    }
+    for (uint32_t i = 0; i < CALLS; i++) {
+        expect(&f->watchers[i], "added", "a", "1");
+        expect(&f->watchers[i], "synced", NULL, NULL);
+    }
+    assert_int_equal(store_status(f->store).watches, 1);
+    put(f, "a", "web", "2");
+    for (uint32_t i = 0; i < CALLS; i++) {
+        expect(&f->watchers[i], "changed", "a", "2");
+    }
+}
+
+static void touches_in_a_row_are_one_change(void **state)
+{
+    Fixture *f = *state;
+    put(f, "a", "web", "1");
+    Watcher *w = watch(f, 0, "/v1/config?watch=ndjson");
+    expect(w, "added", "a", "1");
+    expect(w, "synced", NULL, NULL);
+    for (int i = 0; i < 500; i++) {
+        put_soon(f, "a", "web", "x");
+    }
+    put(f, "a", "web", "last");
+    put(f, "b", "web", "end");
+    uint32_t told = 0;
+    bool has_last = false;
+    for (;;) {
+        Value line = next(w);
+        const Value *object = value_get(line, STR("object"));
+        told++;
+        if (strcmp(text_of(f, *value_get(*object, STR("metadata")), "name"), "b") == 0) {
+            break;
+        }
+        has_last = strcmp(text_of(f, *value_get(*object, STR("spec")), "title"), "last") == 0;
+    }
+    assert_true(has_last);
+    assert_true(told < 100);
+}
+
+static void a_slow_peer_is_cut_off_and_others_are_not(void **state)
+{
+    Fixture *f = *state;
+    static char title[100 << 10];
+    memset(title, 'v', sizeof title - 1);
+    Watcher *slow = watch(f, 0, "/v1/config?watch=ndjson");
+    Watcher *quick = watch(f, 1, "/v1/config?watch=ndjson");
+    expect(slow, "synced", NULL, NULL);
+    expect(quick, "synced", NULL, NULL);
+    slow->pauses = true;
+    for (int i = 0; i < 40; i++) {
+        put(f, "a", "web", title);
+        (void)next(quick);
+    }
+    slow->pauses = false;
+    http_call_resume(slow->call);
+    while (!slow->over) {
+        world_run(&f->world);
+    }
+    assert_int_equal(slow->status, 0);
+    put(f, "a", "web", "small");
+    expect(quick, "changed", "a", "small");
+}
+
+static void browsers_are_told_in_their_way(void **state)
+{
+    Fixture *f = *state;
+    put(f, "a", "web", "1");
+    Watcher *w = watch(f, 0, "/v1/config?watch=sse");
+    while (str_find(buf_str(&w->all), STR("event: synced\n"), 0) == STR_NOT_FOUND) {
+        world_pass(&f->world, 1);
+    }
+    assert_true(str_starts(buf_str(&w->all), STR("event: added\ndata: {\"type\":\"added\"")));
+    put(f, "a", "web", "2");
+    Str wanted =
+        arena_format(&f->scratch->arena, "id: %lld\nevent: changed\ndata: {\"type\":\"changed\"",
+                     (long long)f->revision);
+    while (str_find(buf_str(&w->all), wanted, 0) == STR_NOT_FOUND) {
+        world_pass(&f->world, 1);
+    }
+}
+
+static void who_leaves_leaves_nothing(void **state)
+{
+    Fixture *f = *state;
+    expect(watch(f, 0, "/v1/config?watch=ndjson"), "synced", NULL, NULL);
+    assert_int_equal(store_status(f->store).watches, 1);
+    http_call_free(TAKE(f->watchers[0].call));
+    while (store_status(f->store).watches > 0) {
+        world_pass(&f->world, 1);
+    }
+    expect(watch(f, 0, "/v1/tokens?watch=ndjson"), "synced", NULL, NULL);
+    watch(f, 1, "/v1/config?watch=ndjson&from=1");
+    http_server_free(TAKE(f->server));
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+    Fixture *f = *state;
+    static const char *const targets[] = {
+        "/v1/config?watch=x",          "/v1/config?watch=sse&from=0",
+        "/v1/config?watch=sse&from=x", "/v1/config?watch=sse&selector=%28",
+        "/v1/config?watch=sse&x=1",
+    };
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        Watcher *w = watch(f, 0, targets[i]);
+        while (!w->over) {
+            world_run(&f->world);
+        }
+        assert_int_equal(w->status, 400);
+    }
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(first_all_then_what_happens),
+        ROW(pages_follow_one_another),
+        ROW(one_object_is_watched_alone),
+        ROW(what_leaves_a_selector_is_deleted),
+        ROW(who_was_cut_off_is_told_what_was_touched),
+        ROW(all_is_told_anew_when_the_log_is_too_short),
+        ROW(many_cost_one_read),
+        ROW(touches_in_a_row_are_one_change),
+        ROW(a_slow_peer_is_cut_off_and_others_are_not),
+        ROW(browsers_are_told_in_their_way),
+        ROW(who_leaves_leaves_nothing),
+        ROW(what_makes_no_sense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
