@@ -126,7 +126,7 @@ void http_request_piece(HttpRequest *request, Str piece)
     request->client->kind->piece(request, piece);
 }
 
-size_t http_request_unsent(const HttpRequest *request)
+size_t http_request_unsent(HttpRequest *request)
 {
     return request->client->kind->unsent(request);
 }

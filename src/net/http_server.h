@@ -84,7 +84,7 @@ void http_request_begin(HttpRequest *request, int status, const char *content_ty
  * might be idle has left. HEAD is answered without them. */
 void http_request_piece(HttpRequest *request, Str piece);
 /* Bytes of this answer that the peer has not taken yet; with HTTP/1.1, of its connection. */
-size_t http_request_unsent(const HttpRequest *request);
+size_t http_request_unsent(HttpRequest *request);
 /* The answer is whole. Last, as http_request_answer. */
 void http_request_end(HttpRequest *request);
 /* It is not, and the peer shall see that: the stream ends, or the connection of HTTP/1.1. Last. */

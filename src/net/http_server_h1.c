@@ -336,7 +336,7 @@ static void put_piece(HttpRequest *request, Str piece)
     }
 }
 
-static size_t count_unsent(const HttpRequest *request)
+static size_t count_unsent(HttpRequest *request)
 {
     return connection_unsent(request->client->connection);
 }

@@ -287,9 +287,9 @@ static void put_piece(HttpRequest *request, Str piece)
     }
 }
 
-static size_t count_unsent(const HttpRequest *request)
+static size_t count_unsent(HttpRequest *request)
 {
-    return http2_stream_queued(&((const Stream *)request)->http2);
+    return http2_stream_queued(&stream_of(request)->http2);
 }
 
 static void end_answer(HttpRequest *request)

@@ -40,7 +40,7 @@ struct HttpKind {
     void (*answer)(HttpRequest *request, int status, const char *content_type, Str body);
     void (*begin)(HttpRequest *request, int status, const char *content_type);
     void (*piece)(HttpRequest *request, Str piece);
-    size_t (*unsent)(const HttpRequest *request);
+    size_t (*unsent)(HttpRequest *request);
     void (*end)(HttpRequest *request);
     void (*break_off)(HttpRequest *request);
     void (*stop)(HttpClient *client); /* nothing new; may free the client */

@@ -1,0 +1,86 @@
+"""Watches of objects over TLS, with curl and a token that may look at things only."""
+
+import json
+import subprocess
+
+import pytest
+
+from asking import ask, next_line
+
+
+@pytest.fixture
+def cluster(cluster):
+    cluster.start()
+    return cluster
+
+
+@pytest.fixture
+def viewer(cluster):
+    made = json.loads(cluster.call("tokens", "create", "--role", "viewer", "-o", "json").stdout)
+    return made["metadata"]["name"], made["status"]["secret"]
+
+
+@pytest.fixture
+def watch(cluster, viewer):
+    processes = []
+
+    def start(target, *headers):
+        fields = [f"Authorization: Bearer {viewer[1]}", *headers]
+        processes.append(subprocess.Popen(
+            ["curl", "-sSNk", *(word for field in fields for word in ("-H", field)),
+             f"https://127.0.0.1:{cluster.api_port}{target}"], stdout=subprocess.PIPE, text=True))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def label(cluster, word):
+    status, told = ask(cluster, "PATCH", "/v1/nodes/s1", {"metadata": {"labels": {"rack": word}}})[:2]
+    assert status == 200, told
+
+
+def block(process):
+    """One event of text/event-stream, as its fields."""
+    lines = []
+    while (line := next_line(process.stdout)) != "\n":
+        lines.append(line.rstrip("\n").split(": ", 1))
+    return dict(lines)
+
+
+def test_lines_tell_what_is_and_what_happens(cluster, watch):
+    process = watch("/v1/nodes?watch=ndjson")
+    first = json.loads(next_line(process.stdout))
+    assert (first["type"], first["object"]["metadata"]["name"]) == ("added", "s1")
+    assert json.loads(next_line(process.stdout))["type"] == "synced"
+    label(cluster, "r7")
+    told = {"type": None}
+    while told["type"] != "changed" or told["object"]["metadata"]["labels"] != {"rack": "r7"}:
+        told = json.loads(next_line(process.stdout))
+
+
+def test_events_are_resumed_where_they_were_broken_off(cluster, watch):
+    process = watch("/v1/nodes", "Accept: text/event-stream")
+    first = block(process)
+    assert first["event"] == "added" and "id" not in first
+    synced = block(process)
+    assert synced["event"] == "synced" and json.loads(synced["data"])["type"] == "synced"
+    process.kill()
+    label(cluster, "r8")
+    process = watch("/v1/nodes?watch=sse", f"Last-Event-ID: {synced['id']}")
+    told = block(process)
+    assert told["event"] == "changed"
+    assert json.loads(told["data"])["object"]["metadata"]["labels"] == {"rack": "r8"}
+
+
+def test_a_watch_ends_with_the_token(cluster, watch, viewer):
+    process = watch("/v1/nodes/s1?watch=ndjson")
+    assert json.loads(next_line(process.stdout))["type"] == "added"
+    cluster.call("tokens", "revoke", viewer[0])
+    process.stdout.read()
+    assert process.wait() != 0
+    process = watch("/v1/nodes?watch=ndjson")
+    assert json.loads(process.stdout.read())["status"] == 401
