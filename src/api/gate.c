@@ -10,7 +10,6 @@ const HttpField gate_fields[] = {
     { "Referrer-Policy", "no-referrer" },
     { "Cross-Origin-Opener-Policy", "same-origin" },
     { "Cross-Origin-Resource-Policy", "same-origin" },
-    { "Strict-Transport-Security", "max-age=31536000" },
 };
 const uint32_t gate_field_count = COUNT_OF(gate_fields);
 

@@ -11,7 +11,6 @@ FIELDS = {
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "strict-transport-security": "max-age=31536000",
 }
 
 
