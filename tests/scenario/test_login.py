@@ -407,6 +407,20 @@ def test_an_answer_that_is_no_watch_ends_it(watch):
     assert "is no watch" in err
 
 
+def test_a_real_server_tells_of_its_nodes(logged_in, front, eden_path):
+    process = subprocess.Popen(
+        [eden_path, "nodes", "list", "--watch", "--run-dir", front.cluster.run],
+        stdout=subprocess.PIPE, text=True, env=daemons.environment())
+    try:
+        assert process.stdout.readline().startswith("NAME")
+        assert process.stdout.readline().split()[0] == "s1"
+        front.cluster.call("nodes", "label", "s1", "rack=7")
+        assert "rack=7" in process.stdout.readline()
+    finally:
+        process.kill()
+        process.communicate()
+
+
 # --- context --------------------------------------------------------------------------------------
 
 def test_contexts_are_listed_shown_used_and_removed(logged_in, front):
