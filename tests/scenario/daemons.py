@@ -149,10 +149,10 @@ class Cluster:
         """A command that asks the server."""
         return self.eden(*args, "--run-dir", self.run, "--state-dir", self.state, check=check)
 
-    def start(self, *options):
+    def start(self, *options, env=None):
         """The server; the ports are kept when it starts again."""
         self.server = self.daemon("serve", "--state-dir", self.state, "--run-dir", self.run,
-                                  *options)
+                                  *options, env=env)
         note = self.server.wait_for_note("STATUS=listens")
         self.rpc_port, self.api_port = map(int, re.findall(r"\d+", note))
         self.server.wait_ready()

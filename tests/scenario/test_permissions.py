@@ -4,6 +4,7 @@ browsers, and the audit log, which anybody can check."""
 import hashlib
 import http.client
 import json
+import pathlib
 import re
 import ssl
 import subprocess
@@ -13,6 +14,7 @@ import daemons
 import pytest
 from test_access import UnixConnection, routes
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 GENESIS = "0" * 64
 
 
@@ -85,6 +87,49 @@ def rules_of(cluster, role):
 def allows(rules, verb, kind):
     return any({verb, "*"} & set(rule["verbs"]) and {kind, "*"} & set(rule["kinds"])
                for rule in rules)
+
+
+def later(span):
+    """What makes a process believe that it is later."""
+    library = next((ROOT / "build/unpacked/libfaketime").rglob("libfaketime.so.1"))
+    # A sanitizer would rather be loaded first.
+    return {"LD_PRELOAD": str(library), "FAKETIME": f"+{span}", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "ASAN_OPTIONS": "verify_asan_link_order=0"}
+
+
+def test_every_address_is_closed_to_an_expired_token(running, eden_path):
+    token = make_token(running, "admin")
+    assert ask(running, "GET", "/v1/roles", **bearer(token))[0] == 200
+    assert running.server.stop() == 0
+    running.start(env=later("9h"))
+    for method, address, is_public in routes(eden_path):
+        if not is_public:
+            status, told, _ = ask(running, method, address, body_of(method), **bearer(token))
+            assert (status, told["code"]) == (401, "unauthenticated"), (method, address)
+            assert "expired" in told["detail"]
+
+
+def test_secrets_are_nowhere_but_with_who_has_them(running):
+    token = make_token(running, "admin")
+    join = json.loads(running.call("tokens", "create", "-o", "json").stdout)["status"]["secret"]
+    status, _, answer = ask(running, "POST", "/v1/session", json.dumps({"token": token}))
+    assert status == 201
+    cookie = answer.getheader("set-cookie").split(";")[0]
+    secrets = [token.split("_")[2], join.split(".")[1], cookie.split("=")[1]]
+    assert ask(running, "GET", "/v1/nodes", Cookie=cookie)[0] == 200
+    assert ask(running, "GET", "/v1/nodes", **bearer(token + "x"))[0] == 401
+    assert ask(running, "POST", "/v1/session", json.dumps({"tokn": token}))[0] == 400
+    seen = [running.call("audit", "tail", "-n", "1000", "-o", "json").stdout,
+            running.call("tokens", "list", "-o", "json").stdout, "\n".join(running.server.log)]
+    process = pathlib.Path(f"/proc/{running.server.process.pid}")
+    seen += [(process / name).read_bytes().decode() for name in ("cmdline", "environ")]
+    assert running.server.stop() == 0
+    for path in running.folder.rglob("*"):
+        if path.is_file():
+            seen.append(path.read_bytes().decode("latin-1"))
+    assert len(seen) > 8
+    for secret in secrets:
+        assert not [text for text in seen if secret in text], secret
 
 
 def test_every_address_with_every_kind_of_caller(running, eden_path):

@@ -383,7 +383,7 @@ static void a_few_names_are_enough(void **state)
 {
     DoctorView *view = make_view(*state);
     Buf json = buf_make_in(*state, BUF_UNLIMITED);
-    for (char name = 'a'; name <= 'f'; name++) {
+    for (int name = 'a'; name <= 'f'; name++) {
         buf_put_format(&json,
                        "%s{\"metadata\":{\"name\":\"%c\"},\"status\":{\"state\":\"silent\"}}",
                        name == 'a' ? "{\"items\":[" : ",", name);
