@@ -88,10 +88,12 @@ static void refuse_caller(ApiCall *call, int status, const char *why)
 static void looked_up(void *context, const KindItem *item, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    /* What is not there and what is not theirs are told alike. */
+    bool is_absent = err != NULL && err->kind == ERROR_NOT_FOUND;
+    if (!call_goes_on(call, is_absent ? NULL : err)) {
         return;
     }
-    if (call_may_touch(call, item->name, item->labels)) {
+    if (!is_absent && call_may_touch(call, item->name, item->labels)) {
         record_begin(call, handle);
     } else {
         call_refuse_touch(call);
@@ -190,6 +192,7 @@ static void gone(void *context, HttpRequest *request)
     call->request = NULL;
     if (call->pieces.gone != NULL) {
         call->pieces.gone(call->pieces.context);
+        record_stream_end(call, false);
         call_free(call);
     }
 }

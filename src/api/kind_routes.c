@@ -39,18 +39,29 @@ static void answer_item(ApiCall *call, const Kind *kind, int status, const KindI
     call_answer(call, status, &json);
 }
 
+/* An object was looked for. False: it was answered.
+ * Who may for some objects only does not learn which others there are: so this comes before anything
+ * else is said of it. */
+static bool found(ApiCall *call, const KindItem *item, const Error *err)
+{
+    bool is_absent = err != NULL && err->kind == ERROR_NOT_FOUND;
+    if (!call_goes_on(call, is_absent && call->is_limited ? NULL : err)) {
+        return false;
+    }
+    if (!is_absent && call_may_touch(call, item->name, item->labels)) {
+        return true;
+    }
+    call_refuse_touch(call);
+    return false;
+}
+
 /* --- One ------------------------------------------------------------------------------------- */
 
 static void got(void *context, const KindItem *item, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
-        return;
-    }
-    if (call_may_touch(call, item->name, item->labels)) {
+    if (found(call, item, err)) {
         answer_item(call, kind_of(call), 200, item);
-    } else {
-        call_refuse_touch(call);
     }
 }
 
@@ -114,6 +125,11 @@ static KindCall *change_new(ApiCall *call)
 
 /* --- Changing -------------------------------------------------------------------------------- */
 
+static Str name_of(const KindCall *change)
+{
+    return change->call->part.len > 0 ? change->call->part : change->body.name;
+}
+
 static bool make_draft(KindCall *change, const KindItem *present)
 {
     ApiCall *call = change->call;
@@ -124,11 +140,29 @@ static bool make_draft(KindCall *change, const KindItem *present)
         call_refuse_fields(call, &problems);
         return false;
     }
-    /* Neither is it another's, nor is it made one of others. */
-    Str name = call->part.len > 0 ? call->part : change->body.name;
-    if ((present != NULL && !call_may_touch(call, name, present->labels)) ||
-        !call_may_touch(call, name, change->draft.labels)) {
+    /* Nor is it made one of others. */
+    if (!call_may_touch(call, name_of(change), change->draft.labels)) {
         call_refuse_touch(call);
+        return false;
+    }
+    return true;
+}
+
+/* Who may change objects may not make them by that. False: it was answered. */
+static bool may_make(const KindCall *change)
+{
+    ApiCall *call = change->call;
+    const Credentials *credentials = call_settings(call)->credentials;
+    AccessDecision decision;
+    if (!change->is_put || credentials == NULL) {
+        return true;
+    }
+    Value labels = change->draft.labels;
+    credentials_decide(credentials, &call->caller.principal, STR("create"),
+                       str_from_c(change->kind->name), &decision);
+    if (!access_decision_allows(&decision, name_of(change),
+                                labels.kind == VALUE_MAP ? labels.map : NULL)) {
+        call_refuse(call, 403, decision.reason);
         return false;
     }
     return true;
@@ -139,10 +173,25 @@ static void create(KindCall *change)
     ApiCall *call = change->call;
     if ((change->kind->verbs & KIND_CREATE) == 0) {
         call_refuse(call, 404, "there is no such object, and none is made this way");
-    } else if (make_draft(change, NULL)) {
-        change->draft.name = call->part.len > 0 ? call->part : change->body.name;
+    } else if (make_draft(change, NULL) && may_make(change)) {
+        change->draft.name = name_of(change);
         change->kind->create(change->kind, call, &change->draft);
     }
+}
+
+/* Whether something follows when it is not there. Who may for some objects only learns of none by what
+ * is said instead. */
+static bool may_be_absent(const KindCall *change)
+{
+    const ApiCall *call = change->call;
+    AccessDecision decision;
+    if (!change->is_put || !call->is_limited) {
+        return change->is_put;
+    }
+    credentials_decide(call_settings(call)->credentials, &call->caller.principal, STR("create"),
+                       str_from_c(change->kind->name), &decision);
+    return !change->has_match && (change->kind->verbs & KIND_CREATE) != 0 &&
+           decision.verdict != ACCESS_DENIED;
 }
 
 static void look_for_change(void *context, const KindItem *item, const Error *err);
@@ -160,12 +209,13 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
     ApiCall *call = context;
     bool is_absent = err != NULL && err->kind == ERROR_NOT_FOUND;
     KindCall *change = call->own;
-    if (!call_goes_on(call, is_absent && change->is_put ? NULL : err) ||
-        !check_match(change, is_absent ? NULL : item)) {
+    if (is_absent && call->api != NULL && may_be_absent(change)) {
+        if (call_goes_on(call, NULL) && check_match(change, NULL)) {
+            create(change);
+        }
         return;
     }
-    if (is_absent) {
-        create(change);
+    if (!found(call, item, err) || !check_match(change, item)) {
         return;
     }
     change->present = *item;
@@ -259,12 +309,7 @@ static void look_for_removal(void *context, const KindItem *item, const Error *e
 {
     ApiCall *call = context;
     KindCall *change = call->own;
-    if (!call_goes_on(call, err)) {
-        return;
-    }
-    if (!call_may_touch(call, item->name, item->labels)) {
-        call_refuse_touch(call);
-    } else if (check_match(change, item)) {
+    if (found(call, item, err) && check_match(change, item)) {
         change->present = *item;
         change->kind->remove(change->kind, call, &change->present);
     }

@@ -31,6 +31,7 @@ typedef struct Fixture {
     Str response;
     Http2Header protocol; /* that clients say; of an empty one they say nothing */
     HttpCall *http;
+    HttpCallField said; /* one more field of requests; without a name: none */
     int http_status;
 } Fixture;
 
@@ -277,6 +278,8 @@ static inline int request(Fixture *f, const Pin *pin, const char *method, const 
                                 .target = target,
                                 .content_type = body.len > 0 ? "application/json" : NULL,
                                 .body = body,
+                                .fields = &f->said,
+                                .field_count = f->said.name == NULL ? 0 : 1,
                                 .answer_max = JOIN_REPLY_MAX,
                                 .timeout_ms = 10000,
                                 .done = http_done,

@@ -1,0 +1,103 @@
+/* What tokens get whose roles are for some objects only, over TLS. */
+#include "server_world.h"
+
+static const char none_of_yours[] =
+    "among the objects that your roles are for there is none of that name";
+
+static const char *place(const Fixture *f, const char *name)
+{
+    return arena_copy_c(f->arena, arena_format(f->arena, "/v1/config/%s", name));
+}
+
+/* As root. */
+static void put_object(Fixture *f, const char *target, const char *body)
+{
+    f->said = (HttpCallField){ 0 };
+    assert_int_equal(request(f, NULL, "PUT", target, str_from_c(body)), 201);
+}
+
+static int by_token(Fixture *f, const char *method, const char *target, const char *body)
+{
+    return request(f, &f->ca.chain.items[0].pin, method, target, str_from_c(body));
+}
+
+/* From now on requests come with a token of this role, once the server knows both. */
+static void use_role(Fixture *f, const char *role)
+{
+    Str body =
+        arena_format(f->arena, "{\"spec\":{\"purpose\":\"access\",\"roles\":[\"%s\"]}}", role);
+    f->said = (HttpCallField){ 0 };
+    while (request(f, NULL, "POST", "/v1/tokens", body) != 201) {
+        world_pass(&f->world, 1);
+    }
+    Str secret = value_str(*value_get(*value_get(answer(f), STR("status")), STR("secret")));
+    f->said =
+        (HttpCallField){ "Authorization", arena_join(f->arena, STR("Bearer"), STR(" "), secret) };
+    while (by_token(f, "GET", "/v1/config", "") == 401) {
+        world_pass(&f->world, 1);
+    }
+}
+
+static void expect_none(Fixture *f, const char *method, const char *name, const char *body)
+{
+    int status = by_token(f, method, place(f, name), body);
+    if (status != 404 || strstr(arena_copy_c(f->arena, f->response), none_of_yours) == NULL) {
+        fail_msg("%s %s %s: %d %.*s", method, name, body, status, (int)f->response.len,
+                 f->response.data);
+    }
+}
+
+/* Neither by status nor by words: what others have is as if it were not there. */
+static void who_may_for_some_objects_learns_of_no_others(void **state)
+{
+    Fixture *f = *state;
+    static const char *const hidden[] = { "other", "nothing" };
+    put_object(f, "/v1/config/own", "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}");
+    put_object(f, "/v1/config/other", "{\"metadata\":{\"labels\":{\"team\":\"db\"}}}");
+    put_object(f, "/v1/roles/web",
+               "{\"spec\":{\"rules\":[{\"verbs\":[\"get\",\"list\",\"update\",\"delete\"],"
+               "\"kinds\":[\"Config\"],\"selector\":\"team=web\"}]}}");
+    use_role(f, "web");
+    for (size_t i = 0; i < COUNT_OF(hidden); i++) {
+        expect_none(f, "GET", hidden[i], "");
+        expect_none(f, "DELETE", hidden[i], "");
+        expect_none(f, "PATCH", hidden[i], "{\"spec\":{\"title\":\"x\"}}");
+        expect_none(f, "PATCH", hidden[i], "{\"spec\":{\"titel\":\"x\"}}");
+        expect_none(f, "PATCH", hidden[i], "{\"metadata\":{\"revision\":1}}");
+        expect_none(f, "PUT", hidden[i], "{\"metadata\":{\"revision\":1}}");
+        expect_none(f, "PUT", hidden[i], "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}");
+    }
+    assert_int_equal(by_token(f, "GET", "/v1/config", ""), 200);
+    assert_int_equal(value_get(answer(f), STR("items"))->list->len, 1);
+    /* Nor is it given away. */
+    expect_none(f, "PATCH", "own", "{\"metadata\":{\"labels\":{\"team\":\"db\"}}}");
+    assert_int_equal(by_token(f, "PATCH", place(f, "own"), "{\"spec\":{\"title\":\"x\"}}"), 200);
+    assert_int_equal(by_token(f, "DELETE", place(f, "own"), ""), 200);
+}
+
+static void who_may_change_objects_makes_none(void **state)
+{
+    Fixture *f = *state;
+    put_object(f, "/v1/config/own", "{}");
+    put_object(f, "/v1/roles/changes",
+               "{\"spec\":{\"rules\":[{\"verbs\":[\"list\",\"update\"],\"kinds\":[\"Config\"]}]}}");
+    put_object(f, "/v1/roles/makes",
+               "{\"spec\":{\"rules\":[{\"verbs\":[\"list\",\"update\"],\"kinds\":[\"Config\"]},"
+               "{\"verbs\":[\"create\"],\"kinds\":[\"Config\"],\"selector\":\"team=web\"}]}}");
+    use_role(f, "changes");
+    assert_int_equal(by_token(f, "PUT", place(f, "own"), "{\"spec\":{\"title\":\"x\"}}"), 200);
+    assert_int_equal(by_token(f, "PUT", place(f, "new"), "{\"spec\":{\"title\":\"x\"}}"), 403);
+    use_role(f, "makes");
+    assert_int_equal(by_token(f, "PUT", place(f, "new"), "{\"spec\":{\"title\":\"x\"}}"), 403);
+    assert_int_equal(
+        by_token(f, "PUT", place(f, "new"), "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}"), 201);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(who_may_for_some_objects_learns_of_no_others),
+        ROW(who_may_change_objects_makes_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
