@@ -223,7 +223,7 @@ void call_refuse(ApiCall *call, int status, const char *text)
 
 void call_refuse_full(ApiCall *call)
 {
-    http_request_add_header(call->request, "Retry-After", STR("1"));
+    call_add_header(call, "Retry-After", STR("1"));
     call_refuse(call, 429, "the server has as much under way as it takes; try again later");
 }
 
@@ -288,6 +288,12 @@ void call_refuse_touch(ApiCall *call)
 
 bool call_begin(ApiCall *call, const char *content_type, const CallPieces *pieces)
 {
+    /* One that is recorded goes on without its peer, but there is nobody to send this to. */
+    if (call->request == NULL) {
+        record_stream_end(call, false);
+        call_free(call);
+        return false;
+    }
     if (!http_request_takes_pieces(call->request)) {
         call_refuse(call, 505, "this address answers HTTP/1.1 only");
         return false;

@@ -97,7 +97,7 @@ enum {
 
 typedef struct CertificateReading {
     const Kind *kind;
-    const ApiSettings *settings;
+    ClusterStore at; /* not the settings: the store may answer when the API is gone */
     Arena *arena;
     uint32_t limit;
     KindItem *items;
@@ -110,7 +110,7 @@ typedef struct CertificateReading {
 
 static int64_t now_of(const CertificateReading *reading)
 {
-    return loop_wall_ms(reading->settings->at.loop);
+    return loop_wall_ms(reading->at.loop);
 }
 
 static void add(CertificateReading *reading, KindItem item)
@@ -118,9 +118,8 @@ static void add(CertificateReading *reading, KindItem item)
     reading->items[reading->count++] = item;
 }
 
-static void add_own(CertificateReading *reading)
+static void add_own(CertificateReading *reading, const ApiSettings *settings)
 {
-    const ApiSettings *settings = reading->settings;
     if (settings->authority == NULL || settings->own == NULL) {
         return;
     }
@@ -165,8 +164,8 @@ static void users_listed(void *context, const UserCertificatesListed *listed, co
 
 static void list_users(CertificateReading *reading, Str after)
 {
-    user_certificates_list(&reading->settings->at, after, reading->limit - reading->count,
-                           users_listed, reading);
+    user_certificates_list(&reading->at, after, reading->limit - reading->count, users_listed,
+                           reading);
 }
 
 static void nodes_listed(void *context, const NodesListing *listing, const Error *err)
@@ -190,13 +189,13 @@ static void nodes_listed(void *context, const NodesListing *listing, const Error
     }
     Str next = more ? arena_format(reading->arena, "nodes/%" STR_FMT, STR_ARG(listing->next))
                     : AFTER_USERS;
-    list_end(reading, next, store_status(reading->settings->at.store).revision);
+    list_end(reading, next, store_status(reading->at.store).revision);
 }
 
 static CertificateReading *reading_new(const Kind *kind, const ApiSettings *settings, Arena *arena)
 {
     CertificateReading *reading = ARENA_NEW(arena, CertificateReading);
-    *reading = (CertificateReading){ .kind = kind, .settings = settings, .arena = arena };
+    *reading = (CertificateReading){ .kind = kind, .at = settings->at, .arena = arena };
     return reading;
 }
 
@@ -220,7 +219,7 @@ static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
         return;
     }
     if (after.len == 0) {
-        add_own(reading);
+        add_own(reading, settings);
     }
     NodesPage nodes = { .after = after.len == 0 ? after : str_from_offset(after, AFTER_NODES.len),
                         .limit = page->limit };
@@ -250,7 +249,7 @@ static void find_among_users(void *context, const UserCertificatesListed *listed
 {
     CertificateReading *reading = context;
     if (err != NULL && err->kind == ERROR_NOT_FOUND) {
-        nodes_list_all(&reading->settings->at, find_among_nodes, reading);
+        nodes_list_all(&reading->at, find_among_nodes, reading);
     } else if (err != NULL) {
         reading->got(reading->context, NULL, err);
     } else {
@@ -268,7 +267,7 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     reading->items = ARENA_ARRAY(arena, KindItem, OWN_MAX);
     reading->got = done;
     reading->context = context;
-    add_own(reading);
+    add_own(reading, settings);
     for (uint32_t i = 0; i < reading->count; i++) {
         if (str_eq(reading->items[i].name, name)) {
             done(context, &reading->items[i], NULL);

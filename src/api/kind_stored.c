@@ -232,6 +232,12 @@ static bool decide(void *context, Change *change, Error *err)
     return true;
 }
 
+static void writing_free(Writing *writing)
+{
+    arena_clear(&writing->arena);
+    free(writing);
+}
+
 static void written(void *context, Change *done, const Error *err)
 {
     Writing *writing = context;
@@ -243,8 +249,7 @@ static void written(void *context, Change *done, const Error *err)
     } else if (call_goes_on(call, err)) {
         kind_changed(call, arena_copy(&call->arena, writing->name), true);
     }
-    arena_clear(&writing->arena);
-    free(writing);
+    writing_free(writing);
 }
 
 static Writing *writing_new(ApiCall *call, Str name, int64_t revision)
@@ -262,7 +267,14 @@ static Writing *writing_new(ApiCall *call, Str name, int64_t revision)
 
 static void write_start(const Kind *kind, Writing *writing)
 {
-    const ClusterStore *at = call_store(writing->call);
+    ApiCall *call = writing->call;
+    /* Patches may add up to more than can be read again. */
+    if (writing->record.len > RECORD_MAX) {
+        writing_free(writing);
+        call_refuse(call, 413, "the object as a whole is larger than objects can be");
+        return;
+    }
+    const ClusterStore *at = call_store(call);
     Str key = key_of(kind, &writing->arena, at->prefix, writing->name);
     Change *change;
     change_start(&(ChangeSpec){ .store = at->store,

@@ -82,7 +82,7 @@ static KindItem access_item(const Kind *kind, Arena *arena, const AccessTokenRec
 
 typedef struct TokenReading {
     const Kind *kind;
-    const ApiSettings *settings;
+    ClusterStore at; /* not the settings: the store may answer when the API is gone */
     Arena *arena;
     Str after; /* of the part that is read */
     Str name;
@@ -96,7 +96,7 @@ typedef struct TokenReading {
 
 static int64_t now_of(const TokenReading *reading)
 {
-    return loop_wall_ms(reading->settings->at.loop);
+    return loop_wall_ms(reading->at.loop);
 }
 
 static void list_end(TokenReading *reading, Str next, int64_t revision)
@@ -128,8 +128,8 @@ static void access_listed(void *context, const AccessTokensListed *listed, const
 
 static void list_access(TokenReading *reading, Str after)
 {
-    access_tokens_list(&reading->settings->at, after, reading->limit - reading->count,
-                       access_listed, reading);
+    access_tokens_list(&reading->at, after, reading->limit - reading->count, access_listed,
+                       reading);
 }
 
 static void join_listed(void *context, const TokenRecord *records, const int64_t *revisions,
@@ -153,7 +153,7 @@ static void join_listed(void *context, const TokenRecord *records, const int64_t
     if (reading->count == reading->limit) {
         Str last = reading->items[reading->count - 1].name;
         list_end(reading, arena_format(reading->arena, "join/%" STR_FMT, STR_ARG(last)),
-                 store_status(reading->settings->at.store).revision);
+                 store_status(reading->at.store).revision);
     } else {
         list_access(reading, STR_EMPTY);
     }
@@ -166,7 +166,7 @@ static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     Str after = arena_copy(arena, page->after);
     Error err;
     *reading = (TokenReading){ .kind = kind,
-                               .settings = settings,
+                               .at = settings->at,
                                .arena = arena,
                                .limit = page->limit,
                                .items = ARENA_ARRAY(arena, KindItem, page->limit),
@@ -213,7 +213,7 @@ static void join_got(void *context, const TokenRecord *records, const int64_t *r
             return;
         }
     }
-    access_tokens_get(&reading->settings->at, reading->name, access_got, reading);
+    access_tokens_get(&reading->at, reading->name, access_got, reading);
 }
 
 static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
@@ -221,7 +221,7 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 {
     TokenReading *reading = ARENA_NEW(arena, TokenReading);
     *reading = (TokenReading){ .kind = kind,
-                               .settings = settings,
+                               .at = settings->at,
                                .arena = arena,
                                .name = arena_copy(arena, name),
                                .got = done,

@@ -150,6 +150,12 @@ static Value wanted(Arena *arena, Value given, bool is_patch, Value present)
     return is_patch ? merge_patch(arena, present, given) : given;
 }
 
+/* What is null is not given: nobody behind here looks for that. A patch says by it what goes. */
+static Value without_nulls(Arena *arena, Value spec, bool is_patch)
+{
+    return is_patch || spec.kind != VALUE_MAP ? spec : merge_patch(arena, value_missing(), spec);
+}
+
 static Value metadata_map(const ObjectBody *body, const char *name, FieldProblems *problems,
                           Arena *arena)
 {
@@ -192,7 +198,8 @@ void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool i
                          present != NULL ? present->labels : none),
         .annotations = wanted(arena, metadata_map(body, "annotations", problems, arena), is_patch,
                               present != NULL ? present->annotations : none),
-        .spec = wanted(arena, body->spec, is_patch, present != NULL ? present->spec : none),
+        .spec = wanted(arena, without_nulls(arena, body->spec, is_patch), is_patch,
+                       present != NULL ? present->spec : none),
         .revision = present != NULL ? present->revision : 0,
         .present = present,
     };

@@ -134,7 +134,9 @@ void record_begin(ApiCall *call, CallStep *go)
     const Str *key = http1_find(head, "Idempotency-Key");
     Error err;
     call->go = go;
-    if (key == NULL || !call->caller.is_known || strcmp(call->row->method, "POST") != 0) {
+    /* Joining and logging in have their own ways to tell what comes again, and answers with secrets. */
+    if (key == NULL || !call->caller.is_known || route_is_public(call->row) ||
+        strcmp(call->row->method, "POST") != 0) {
         begin_audit(call);
         return;
     }

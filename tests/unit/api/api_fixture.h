@@ -33,6 +33,7 @@ typedef struct Fixture {
     uint32_t pings; /* that wait */
     bool stops;     /* the loop, as soon as a request is there */
     HttpCall *call;
+    HttpCallField said; /* one more field of requests; without a name: none */
     int status;
     char allow[100], etag[40], retry[10];
     Str body; /* of the last answer */
@@ -167,6 +168,8 @@ static inline void start(Fixture *f, const char *method, const char *target, con
                                 .target = target,
                                 .content_type = type,
                                 .body = body,
+                                .fields = &f->said,
+                                .field_count = f->said.name == NULL ? 0 : 1,
                                 .answer_max = 8 << 20,
                                 .timeout_ms = 10000,
                                 .done = answered,

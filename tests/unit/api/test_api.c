@@ -165,6 +165,43 @@ static void all_that_is_wrong_with_an_object_is_told(void **state)
     expect(f, 400, "problems.1.pointer", "/spec/rules/0/kinds");
 }
 
+static void what_is_null_is_not_given(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "POST", "/v1/tokens", "{\"spec\":{\"purpose\":\"access\",\"roles\":null}}");
+    expect(f, 400, "detail", "/spec/roles: a token for the API needs one at least");
+    ask(f, "POST", "/v1/tokens", "{\"spec\":{\"uses\":null,\"roles\":null,\"life\":null}}");
+    expect(f, 201, "spec.purpose", "join");
+    assert_int_equal(field(f, "spec.uses").integer, 1);
+    ask(f, "PUT", "/v1/config/cluster", "{\"spec\":{\"title\":null,\"color\":\"red\"}}");
+    expect(f, 201, "spec.color", "red");
+    assert_int_equal(field(f, "spec").map->len, 1);
+    ask(f, "PUT", "/v1/roles/web", "{\"spec\":{\"rules\":null}}");
+    expect(f, 400, "problems.0.pointer", "/spec/rules");
+}
+
+/* Each change is small enough: they would add up to what nobody could read, nor delete. */
+static void an_object_does_not_grow_beyond_what_can_be_read(void **state)
+{
+    Fixture *f = *state;
+    int status = 201;
+    for (int i = 0; i < 64 && status < 300; i++) {
+        Buf body = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+        buf_put_format(&body, "{\"metadata\":{\"annotations\":{\"a%d\":\"", i);
+        for (int k = 0; k < 4096; k++) {
+            buf_put_char(&body, 'x');
+        }
+        buf_put_c(&body, "\"}}}");
+        ask(f, i == 0 ? "PUT" : "PATCH", "/v1/config/cluster", buf_c(&body));
+        status = f->status;
+    }
+    expect(f, 413, "code", "too-large");
+    ask(f, "GET", "/v1/config", "");
+    expect(f, 200, "items.0.metadata.name", "cluster");
+    ask(f, "DELETE", "/v1/config/cluster", "");
+    expect(f, 200, "format", "eden.done/1");
+}
+
 /* --- What it does ---------------------------------------------------------------------------- */
 
 static void health_is_told(void **state)
@@ -389,8 +426,15 @@ static void a_token_comes_with_the_way_in(void **state)
 static void requests_under_way_end_with_the_server(void **state)
 {
     static const char *const requests[][2] = {
-        { "GET", "/v1/nodes" },         { "GET", "/v1/nodes/web1" },       { "POST", "/v1/tokens" },
-        { "DELETE", "/v1/nodes/web1" }, { "POST", "/v1/nodes/web1/ping" },
+        { "GET", "/v1/nodes" },
+        { "GET", "/v1/nodes/web1" },
+        { "POST", "/v1/tokens" },
+        { "DELETE", "/v1/nodes/web1" },
+        { "POST", "/v1/nodes/web1/ping" },
+        { "GET", "/v1/tokens" },
+        { "GET", "/v1/tokens/aaaaaaaa" },
+        { "GET", "/v1/certificates" },
+        { "GET", "/v1/certificates/5a000000000000aa5a000000000000aa" },
     };
     for (size_t i = 0; i < COUNT_OF(requests); i++) {
         Fixture *f = *state;
@@ -423,6 +467,28 @@ static void joins_under_way_end_with_the_server(void **state)
     p256_private_free(key);
 }
 
+/* Who is known may join another machine; its answers are not kept for who asks again. */
+static void joins_are_not_kept_by_an_idempotency_key(void **state)
+{
+    Fixture *f = *state;
+    f->said = (HttpCallField){ "Idempotency-Key", STR("1") };
+    for (int i = 0; i < 2; i++) {
+        P256Private *key;
+        Str text;
+        char nonce[JOIN_NONCE_TEXT + 1];
+        Error err;
+        assert_true(p256_private_make(&key, &err));
+        JoinWish wish = { .name = i == 0 ? STR("web1") : STR("web2"),
+                          .ca = f->ca.chain.items[0].pin,
+                          .key = key,
+                          .now_ms = loop_wall_ms(f->world.loop) };
+        assert_true(join_request_make(&f->scratch->arena, &wish, &text, nonce, &err));
+        ask_as(f, "POST", "/v1/join", "application/json", text);
+        expect(f, 202, "result", "pending");
+        p256_private_free(key);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +498,8 @@ int main(void)
         ROW(objects_are_made_changed_and_deleted),
         ROW(a_change_may_rest_on_a_revision),
         ROW(all_that_is_wrong_with_an_object_is_told),
+        ROW(what_is_null_is_not_given),
+        ROW(an_object_does_not_grow_beyond_what_can_be_read),
         ROW(health_is_told),
         ROW(tokens_are_made_listed_and_taken_back),
         ROW(a_machine_is_approved_over_ssh),
@@ -443,6 +511,7 @@ int main(void)
         ROW(a_token_comes_with_the_way_in),
         ROW(requests_under_way_end_with_the_server),
         ROW(joins_under_way_end_with_the_server),
+        ROW(joins_are_not_kept_by_an_idempotency_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,6 +132,78 @@ static void a_backup_that_nobody_takes_is_let_go(void **state)
     assert_false(holds_snapshot());
 }
 
+/* So many bytes that a snapshot of them takes a while, and does not go out at once. */
+static void fill_store(Fixture *f)
+{
+    for (int i = 0; i < 16; i++) {
+        Buf body = buf_make_in(f->arena, BUF_UNLIMITED);
+        buf_put_c(&body, "{\"value\":\"");
+        for (int k = 0; k < 1 << 20; k++) {
+            buf_put_char(&body, 'x');
+        }
+        buf_put_c(&body, "\"}");
+        char target[40];
+        snprintf(target, sizeof target, "/v1/store?key=/test/%d", i);
+        assert_int_equal(request(f, NULL, "PUT", target, buf_str(&body)), 200);
+    }
+}
+
+static bool has_snapshot(const Fixture *f)
+{
+    bool found = false;
+    DIR *all = opendir(scratch_place(f->scratch, "state/server"));
+    const struct dirent *entry;
+    assert_non_null(all);
+    while ((entry = readdir(all)) != NULL) {
+        found = found || strncmp(entry->d_name, "backup-", 7) == 0;
+    }
+    closedir(all);
+    return found;
+}
+
+/* That it was asked for is recorded, so its end must be. */
+static void wait_for_failed_backup(Fixture *f)
+{
+    const char *outcome = "\"outcome\":\"failed\"";
+    do {
+        assert_int_equal(request(f, NULL, "GET", "/v1/audit?limit=1", STR_EMPTY), 200);
+    } while (strstr(arena_copy_c(f->arena, f->response), outcome) == NULL);
+    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "\"kind\":\"Backup\""));
+}
+
+static void a_backup_may_be_left_while_it_is_made(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    fill_store(f);
+    HttpCallOptions options = { .loop = f->world.loop,
+                                .method = "GET",
+                                .target = "/v1/backup",
+                                .answer_max = 1 << 10,
+                                .timeout_ms = 10000,
+                                .done = http_done,
+                                .context = f };
+    Str path = str_from_c(scratch_place(f->scratch, "socket"));
+    assert_true(address_parse(path, 0, &options.address, &err));
+    http_call_free(TAKE(f->http));
+    f->http = http_call_new(&options);
+    while (!has_snapshot(f)) {
+        world_pass(&f->world, 0);
+    }
+    http_call_free(TAKE(f->http));
+    wait_for_failed_backup(f);
+    assert_false(holds_snapshot());
+}
+
+static void the_end_of_a_backup_that_was_left_is_recorded(void **state)
+{
+    Fixture *f = *state;
+    fill_store(f);
+    assert_int_equal(request(f, NULL, "GET", "/v1/backup", STR_EMPTY), 0); /* more than it takes */
+    wait_for_failed_backup(f);
+    assert_false(holds_snapshot());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +214,8 @@ int main(void)
         ROW(it_closes_in_order),
         ROW(closing_ends_streams),
         ROW(a_backup_that_nobody_takes_is_let_go),
+        ROW(a_backup_may_be_left_while_it_is_made),
+        ROW(the_end_of_a_backup_that_was_left_is_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
