@@ -107,7 +107,7 @@ static uint64_t scope_of(const AccessDecision *decision)
     for (uint32_t i = 0; decision->verdict == ACCESS_SELECTED && i < decision->selector_count;
          i++) {
         Str text = selector_text(decision->selectors[i]);
-        scope = hash_mix(scope + i + 1, hash_bytes(text.data, text.len));
+        scope = scope * 31 + hash_str(text);
     }
     return scope;
 }

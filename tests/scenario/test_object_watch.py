@@ -24,8 +24,8 @@ def viewer(cluster):
 def watch(cluster, viewer):
     processes = []
 
-    def start(target, *headers):
-        fields = [f"Authorization: Bearer {viewer[1]}", *headers]
+    def start(target, *headers, bearer=viewer[1]):
+        fields = [f"Authorization: Bearer {bearer}", *headers]
         processes.append(subprocess.Popen(
             ["curl", "-sSNk", *(word for field in fields for word in ("-H", field)),
              f"https://127.0.0.1:{cluster.api_port}{target}"], stdout=subprocess.PIPE, text=True))
@@ -84,3 +84,50 @@ def test_a_watch_ends_with_the_token(cluster, watch, viewer):
     assert process.wait() != 0
     process = watch("/v1/nodes?watch=ndjson")
     assert json.loads(process.stdout.read())["status"] == 401
+
+
+def put_object(cluster, plural, name, body):
+    status, told = ask(cluster, "PUT", f"/v1/{plural}/{name}", body)
+    assert status in (200, 201), told
+
+
+def put_title(cluster, name, role, title):
+    put_object(cluster, "config", name, {"metadata": {"labels": {"role": role}},
+                                         "spec": {"title": title}})
+
+
+def put_role(cluster, selector):
+    put_object(cluster, "roles", "web-watch", {"spec": {"rules": [
+        {"verbs": ["watch"], "kinds": ["Config"], "selector": selector}]}})
+
+
+def told_of(process):
+    event = json.loads(next_line(process.stdout))
+    return event["type"], event.get("object", {}).get("metadata", {}).get("name")
+
+
+def test_roles_limit_what_is_told(cluster, watch):
+    put_role(cluster, "role=web")
+    put_title(cluster, "a", "web", "1")
+    put_title(cluster, "b", "db", "1")
+    made = json.loads(cluster.call("tokens", "create", "--role", "web-watch", "-o",
+                                   "json").stdout)["status"]["secret"]
+    process = watch("/v1/config", bearer=made)
+    assert json.loads(process.stdout.read())["status"] == 403  # no verb but watch
+    process = watch("/v1/nodes?watch=ndjson", bearer=made)
+    assert json.loads(process.stdout.read())["status"] == 403
+    process = watch("/v1/config?watch=ndjson", bearer=made)
+    assert told_of(process) == ("added", "a")
+    assert told_of(process) == ("synced", None)
+    put_title(cluster, "b", "db", "2")
+    put_title(cluster, "c", "web", "3")
+    assert told_of(process) == ("added", "c")
+    put_title(cluster, "a", "db", "4")
+    assert told_of(process) == ("deleted", "a")
+    resumed = watch("/v1/config?watch=ndjson", "Last-Event-ID: 1", bearer=made)
+    assert [told_of(resumed) for _ in range(3)] == [("resync", None), ("added", "c"),
+                                                    ("synced", None)]
+    put_role(cluster, "role=db")
+    for one in (process, resumed):
+        one.stdout.read()
+        assert one.wait() != 0
