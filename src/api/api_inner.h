@@ -11,7 +11,7 @@ typedef struct ApiLoad {
 struct Api {
     ApiSettings settings;
     ApiCall *calls;
-    struct Feed *feeds; /* of api/feed.h: one per kind that is watched */
+    struct Feed *feeds;    /* of api/feed.h: one per kind that is watched */
     ApiLoad local, remote; /* apart, so that who comes to look what is the matter finds room */
 };
 
