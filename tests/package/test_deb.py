@@ -20,7 +20,8 @@ def show(host, unit, name):
 
 def alive(host):
     done = host.run(["eden", "nodes", "list", "-o", "json"], check=False)
-    return done.returncode == 0 and all(each["alive"] for each in json.loads(done.stdout)["nodes"])
+    return done.returncode == 0 and all(
+        each["status"]["state"] == "alive" for each in json.loads(done.stdout)["items"])
 
 
 def found(host):
@@ -58,7 +59,7 @@ def test_it_installs_and_starts_nothing(server):
 def test_a_cluster_runs_and_its_server_is_up_at_once(server):
     found(server)
     # systemctl came back when both were ready: nothing is waited for.
-    assert ask(server, "nodes", "list")["nodes"][0]["server"]
+    assert ask(server, "nodes", "list")["items"][0]["status"]["server"]
     server.wait_for(lambda: alive(server), what="the node of the server")
     assert server.run(["eden", "doctor"], check=False).returncode == 0
     assert "session with" in show(server, "eden", "StatusText")

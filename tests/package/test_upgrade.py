@@ -25,7 +25,9 @@ def ask(host, *words):
 def nodes(server):
     """Each by name; nothing while the server is on its way."""
     done = server.run(["eden", "nodes", "list", "-o", "json"], check=False)
-    return {} if done.returncode else {n["name"]: n for n in json.loads(done.stdout)["nodes"]}
+    items = [] if done.returncode else json.loads(done.stdout)["items"]
+    return {item["metadata"]["name"]: {**item["status"], "labels": item["metadata"]["labels"]}
+            for item in items}  # fmt: skip
 
 
 def wait_alive(server, version):
@@ -34,7 +36,7 @@ def wait_alive(server, version):
     def there():
         known = nodes(server)
         return len(known) == 3 and all(
-            n["alive"] and n["version"] == version for n in known.values())  # fmt: skip
+            n["state"] == "alive" and n["version"] == version for n in known.values())  # fmt: skip
 
     server.wait_for(there, what=f"three nodes of version {version}")
 
