@@ -106,7 +106,8 @@ static bool is_list(const RouteRow *row)
 
 static bool makes(const RouteRow *row)
 {
-    return row->handler == kind_route_create || row->handler == kind_route_put;
+    return row->handler == kind_route_create || row->handler == kind_route_put ||
+           row->handler == session_post;
 }
 
 static void put_response(Buf *out, const RouteRow *row, const char *status, const char *help)
@@ -120,16 +121,20 @@ static void put_response(Buf *out, const RouteRow *row, const char *status, cons
 
 static void put_responses(Buf *out, const RouteRow *row)
 {
+    /* Not "default", which generated clients take for something that also a success may be. */
+    static const char *const refusals[] = { "4XX", "5XX" };
     json_out_open(out, "responses", '{');
-    if (row->handler != kind_route_create) {
+    if (!makes(row) || row->handler == kind_route_put) {
         put_response(out, row, "200", "Done.");
     }
     if (makes(row)) {
         put_response(out, row, "201", "Made.");
     }
-    json_out_open(out, "default", '{');
-    put_reference(out, "#/components/responses/", "Problem", "");
-    json_out_close(out, '}');
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        json_out_open(out, refusals[i], '{');
+        put_reference(out, "#/components/responses/", "Problem", "");
+        json_out_close(out, '}');
+    }
     json_out_close(out, '}');
 }
 

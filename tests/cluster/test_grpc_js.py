@@ -10,7 +10,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "net"))
+sys.path.insert(0, str(HERE.parent))
 
 import npm  # noqa: E402
 
@@ -43,7 +43,7 @@ def client(build, server):
         }
         done = subprocess.run(
             ["node", HERE / "client.js", json.dumps(task)],
-            env={**os.environ, "NODE_PATH": npm.node_modules(build)},
+            env={**os.environ, "NODE_PATH": npm.node_modules(build, HERE.parent / "net")},
             capture_output=True, text=True, timeout=100,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

@@ -10,13 +10,17 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import time
 
 import h2
-import npm
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import npm  # noqa: E402
+
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("EDEN_BUILD", ROOT / "build"))
 
@@ -207,7 +211,7 @@ def start_http(certificates, tmp_path):
 
 @pytest.fixture(scope="session")
 def node_modules():
-    return npm.node_modules(BUILD)
+    return npm.node_modules(BUILD, HERE)
 
 
 @pytest.fixture

@@ -1,0 +1,129 @@
+"""The description of the API, read by what others have written for such descriptions: a validator, and
+a generator of clients, whose client then speaks with a server."""
+
+import copy
+import json
+import os
+import pathlib
+import re
+import shutil
+import ssl
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("EDEN_BUILD", HERE.parents[1] / "build"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "scenario")]
+
+import daemons  # noqa: E402
+import npm  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def modules():
+    return pathlib.Path(npm.node_modules(BUILD, HERE))
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    eden_path = os.environ.get("EDEN", str(BUILD / "eden"))
+    cluster = daemons.Cluster(eden_path, tmp_path_factory.mktemp("cluster"))
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture(scope="module")
+def described(running):
+    return json.loads(running.eden("schema", "openapi").stdout)
+
+
+def operations(described):
+    return [(path, method, row) for path, methods in described["paths"].items()
+            for method, row in methods.items()]
+
+
+def test_the_server_describes_itself_as_the_command_does(running, described):
+    trust = ssl.create_default_context(cafile=running.state / "agent/ca.pem")
+    url = f"https://127.0.0.1:{running.api_port}/v1/openapi.json"
+    with urllib.request.urlopen(url, context=trust, timeout=daemons.LIMIT) as answer:
+        assert answer.headers["content-type"].startswith("application/json")
+        assert json.load(answer) == described
+
+
+def validate(modules, path):
+    done = subprocess.run(["node", HERE / "validate.mjs", path, modules], capture_output=True,
+                          text=True, timeout=daemons.LIMIT)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_validator_finds_nothing_wrong(modules, described, tmp_path):
+    described = copy.deepcopy(described)
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps(described))
+    assert validate(modules, path) == {}
+    del described["paths"]["/v1/nodes"]["get"]["responses"]
+    path.write_text(json.dumps(described))
+    assert "responses" in json.dumps(validate(modules, path)["errors"])
+
+
+def test_every_operation_has_a_name_of_its_own(described):
+    rows = operations(described)
+    names = [row["operationId"] for _, _, row in rows]
+    assert len(names) > 30 and len(set(names)) == len(names)
+    for path, _, row in rows:
+        in_path = [each["name"] for each in row["parameters"] if each["in"] == "path"]
+        assert in_path == re.findall(r"{(\w+)}", path)
+
+
+@pytest.fixture(scope="module")
+def client(modules, running, tmp_path_factory):
+    """The generated client, with client.ts, as a program."""
+    folder = tmp_path_factory.mktemp("client")
+    described = folder / "api.json"
+    described.write_text(running.eden("schema", "openapi").stdout)
+    shutil.copy(HERE / "client.ts", folder)
+    for command in (
+        [modules / "openapi-typescript-codegen/bin/index.js", "--input", described, "--output",
+         folder / "generated", "--client", "fetch"],
+        [modules / "typescript/bin/tsc", "--strict", "--target", "es2022", "--module", "commonjs",
+         "--lib", "es2022,dom,dom.iterable", "--outDir", folder / "out", folder / "client.ts"],
+    ):
+        done = subprocess.run(["node", *command], capture_output=True, text=True, cwd=folder,
+                              timeout=daemons.LIMIT)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "out/client.js"
+
+
+def make_token(cluster, role):
+    made = cluster.call("tokens", "create", "--role", role, "--label", role, "-o", "json").stdout
+    return re.search(r"eden_[a-z2-7]{8}_[a-z2-7]{32}", made)[0]
+
+
+def test_a_generated_client_works(running, client):
+    done = subprocess.run(
+        ["node", client, f"https://127.0.0.1:{running.api_port}", make_token(running, "admin"),
+         make_token(running, "viewer")], capture_output=True, text=True, timeout=daemons.LIMIT,
+        env={**daemons.environment(), "PATH": os.environ["PATH"],
+             "NODE_EXTRA_CA_CERTS": str(running.state / "agent/ca.pem")})
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["health"]["cluster"] == "blue"
+    assert said["names"] == ["s1"]
+    assert said["session"]["roles"] == ["admin"]
+    assert said["made"]["spec"] == {"title": "Blue", "color": "blue"}
+    assert said["patched"]["spec"] == {"title": "Navy", "color": "blue"}
+    assert said["shown"] == said["patched"] == said["seen"] == said["kept"]
+    assert [item["metadata"]["name"] for item in said["listed"]["items"]] == ["cluster"]
+    for what, status, code in (("nobody", 401, "unauthenticated"), ("denied", 403, "denied"),
+                               ("missing", 404, "not-found"), ("gone", 404, "not-found")):
+        refused = said[what]
+        assert refused["status"] == refused["body"]["status"] == status, what
+        assert refused["body"]["type"] == f"urn:eden:problem:{code}"
+    assert said["wrong"]["body"]["problems"][0]["pointer"] == "/spec/color"
