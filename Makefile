@@ -33,7 +33,7 @@ demo: build ## render and apply the shipped examples, also in a cluster, and sho
 
 .PHONY: test
 test: ## build and run every test; unit tests and fuzz corpora also under ASan and UBSan
-	@tools/install-packages build test lab package
+	@tools/install-packages build test browser lab package
 	@tools/setup-build build -Dtests=enabled -Dwerror=$(WERROR)
 	$(NINJA) -C build
 	@tests/lab/roots.py

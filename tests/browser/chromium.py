@@ -1,0 +1,155 @@
+"""Chromium without a window, spoken to over a pipe in the Chrome DevTools Protocol."""
+
+import itertools
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import threading
+
+LIMIT = 60  # seconds for anything that is waited for
+
+
+class Chromium:
+    """The program; it ends with close(). Certificates are not looked at, and names that end in
+    `.example` lead to this machine."""
+
+    def __init__(self, folder):
+        program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+        assert program, "chromium-headless-shell is not installed; see tools/install-packages"
+        commands, self.to_browser = os.pipe()
+        self.from_browser, answers = os.pipe()
+        self.log = open(folder / "chromium.log", "w", encoding="utf-8")
+        self.process = subprocess.Popen(
+            # It reads from 3 and writes to 4.
+            ["bash", "-c", f'exec "$0" "$@" 3<&{commands} 4>&{answers}', program, "--headless",
+             "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "--disable-background-networking", "--no-first-run", "--remote-debugging-pipe",
+             "--ignore-certificate-errors", "--host-resolver-rules=MAP *.example 127.0.0.1",
+             f"--user-data-dir={folder / 'profile'}"],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, pass_fds=(commands, answers),
+            start_new_session=True,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"})
+        os.close(commands)
+        os.close(answers)
+        self.numbers = itertools.count(1)
+        self.answers = {}
+        self.pages = {}
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        waiting = b""
+        while piece := os.read(self.from_browser, 1 << 16):
+            *messages, waiting = (waiting + piece).split(b"\0")
+            for message in map(json.loads, messages):
+                if "id" in message:
+                    self.answers[message["id"]].put(message)
+                elif message.get("sessionId") in self.pages:
+                    self.pages[message["sessionId"]].take(message)
+        for answer in list(self.answers.values()):
+            answer.put({"error": "the browser has ended; see chromium.log"})
+
+    def call(self, method, session=None, **params):
+        number = next(self.numbers)
+        self.answers[number] = queue.Queue()
+        message = {"id": number, "method": method, "params": params}
+        if session is not None:
+            message["sessionId"] = session
+        os.write(self.to_browser, json.dumps(message).encode() + b"\0")
+        answer = self.answers[number].get(timeout=LIMIT)
+        assert "error" not in answer, (method, answer["error"])
+        return answer["result"]
+
+    def page(self, cookies_of=None):
+        """A new page. Each has its own cookies, or those of another page."""
+        context = (cookies_of.context if cookies_of else
+                   self.call("Target.createBrowserContext")["browserContextId"])
+        return Page(self, context)
+
+    def close(self):
+        os.killpg(self.process.pid, signal.SIGKILL)  # with what it has started
+        self.process.wait()
+        os.close(self.to_browser)
+        self.reader.join()
+        os.close(self.from_browser)
+        self.log.close()
+
+
+class Page:
+    def __init__(self, browser, context):
+        self.browser = browser
+        self.context = context
+        self.complaints = []  # what the console shows: exceptions, refused by policy, errors
+        self.answers = []  # status and header fields of every answer
+        self.sent_cookie = False  # whether anything that was asked for had one
+        self.seen = queue.Queue()
+        target = browser.call("Target.createTarget", url="about:blank", browserContextId=context)
+        self.session = browser.call("Target.attachToTarget", targetId=target["targetId"],
+                                    flatten=True)["sessionId"]
+        browser.pages[self.session] = self
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method, **params):
+        return self.browser.call(method, self.session, **params)
+
+    def take(self, message):
+        method, params = message["method"], message["params"]
+        if method == "Log.entryAdded":
+            entry = params["entry"]
+            self.complaints.append((entry["source"], entry["text"], entry.get("url", "")))
+        elif method == "Runtime.exceptionThrown":
+            self.complaints.append(("exception", json.dumps(params), ""))
+        elif method == "Runtime.consoleAPICalled":
+            self.complaints.append(("console", json.dumps(params["args"]), ""))
+        elif method == "Network.responseReceivedExtraInfo":
+            self.answers.append((params["statusCode"], params["headers"]))
+        elif method == "Network.requestWillBeSentExtraInfo":
+            self.sent_cookie |= "cookie" in map(str.lower, params["headers"])
+        elif method == "Page.loadEventFired":
+            self.seen.put("load")
+
+    def open(self, url):
+        """Until it is loaded."""
+        self._loaded("Page.navigate", url=url)
+
+    def reload(self):
+        self._loaded("Page.reload")
+
+    def _loaded(self, method, **params):
+        while not self.seen.empty():
+            self.seen.get()
+        answer = self.call(method, **params)
+        assert "errorText" not in answer, answer
+        assert self.seen.get(timeout=LIMIT) == "load"
+
+    def leave(self, text):
+        """What JavaScript does that leads elsewhere, until that is loaded."""
+        self._loaded("Runtime.evaluate", expression=text)
+
+    def run(self, text):
+        """What JavaScript gives, when it is a promise what becomes of that."""
+        answer = self.call("Runtime.evaluate", expression=text, awaitPromise=True,
+                           returnByValue=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def wait(self, condition):
+        """Until JavaScript gives something true: asked for again whenever the document changes."""
+        return self.run(f"""new Promise((done, fail) => {{
+            const look = () => {{
+                const found = ({condition});
+                if (found) {{ changes.disconnect(); done(found); }}
+            }};
+            const changes = new MutationObserver(look);
+            changes.observe(document, {{ subtree: true, childList: true, attributes: true,
+                                         characterData: true }});
+            setTimeout(() => fail(new Error("never: " + {json.dumps(condition)})), {LIMIT * 1000});
+            look();
+        }})""")
+
+    def cookies(self):
+        return self.call("Network.getAllCookies")["cookies"]

@@ -1,0 +1,140 @@
+"""What pages of somebody else can do with the session that a browser has here: nothing."""
+
+import json
+
+import pytest
+
+# Of the first the browser sends no cookie along; a page on another port of the same machine is of the
+# same site, so that it does.
+ORIGINS = ["elsewhere.example", "127.0.0.1"]
+
+CHANGE = json.dumps({"metadata": {"name": "cluster"}, "spec": {"title": "Mine"}})
+
+# Each gives what its page gets to know.
+FETCHES = {
+    "put": "fetch(at + '/v1/config/cluster', {method: 'PUT', credentials: 'include', body: change, "
+           "headers: {'Content-Type': 'application/json'}})",
+    "post": "fetch(at + '/v1/config', {method: 'POST', credentials: 'include', body: change})",
+    "post unseen": "fetch(at + '/v1/config', {method: 'POST', mode: 'no-cors', body: change, "
+                   "credentials: 'include', headers: {'Content-Type': 'text/plain'}})",
+    "delete": "fetch(at + '/v1/session', {method: 'DELETE', credentials: 'include'})",
+    "csrf": "fetch(at + '/v1/config', {method: 'POST', credentials: 'include', body: change, "
+            "headers: {'Eden-CSRF': 'x'}})",
+    "get": "fetch(at + '/v1/nodes', {credentials: 'include'})",
+    "get unseen": "fetch(at + '/v1/nodes', {mode: 'no-cors', credentials: 'include'})",
+    "secret": "fetch(at + '/v1/session', {credentials: 'include'})",
+}
+OTHERS = {
+    "xhr": """new Promise((done) => {
+        const asked = new XMLHttpRequest();
+        asked.open('POST', at + '/v1/config');
+        asked.withCredentials = true;
+        asked.onload = () => done(asked.responseText);
+        asked.onerror = () => done('refused');
+        asked.send(change);
+    })""",
+    "events": """new Promise((done) => {
+        const source = new EventSource(at + '/v1/nodes?watch=sse', {withCredentials: true});
+        source.onopen = () => done('open');
+        source.onmessage = (event) => done(event.data);
+        source.onerror = () => { source.close(); done('refused'); };
+    })""",
+    "script": """new Promise((done) => {
+        const script = document.createElement('script');
+        script.src = at + '/v1/nodes';
+        script.onload = () => done('loaded');
+        script.onerror = () => done('refused');
+        document.body.append(script);
+    })""",
+}
+
+
+def state(cluster):
+    """All that could have been changed, and what was done."""
+    told = json.loads(cluster.call("audit", "tail", "-n", "1000", "-o", "json").stdout)
+    return {
+        "done": [item["metadata"]["name"] for item in told["items"]
+                 if item["status"]["outcome"] in ("asked", "done")],
+        "config": json.loads(cluster.call("config", "list", "-o", "json").stdout)["items"],
+    }
+
+
+@pytest.fixture
+def unchanged(cluster, logged_in):
+    """Nothing is changed at the end, and the session still there."""
+    before = state(cluster)
+    yield
+    assert state(cluster) == before
+    assert logged_in.run("fetch('/v1/session').then((answer) => answer.status)") == 200
+
+
+def go(logged_in, cluster, host, port):
+    page = logged_in.browser.page(cookies_of=logged_in)
+    page.open(f"https://{host}:{port}/")
+    page.run(f"window.at = {json.dumps(cluster.url)}; window.change = {json.dumps(CHANGE)}; 0")
+    return page
+
+
+@pytest.mark.parametrize("host", ORIGINS)
+def test_a_page_of_another_origin_gets_nothing(unchanged, logged_in, cluster, elsewhere, host):
+    page = go(logged_in, cluster, host, elsewhere)
+    for name, text in FETCHES.items():
+        got = page.run(f"{text}.then((answer) => answer.text()).catch((error) => error.name)")
+        assert got == "TypeError", name
+    for name, text in OTHERS.items():
+        assert page.run(text) == "refused", name
+    statuses = {status for status, _ in page.answers}
+    assert statuses <= {200, 401, 403, 405} and statuses & {403, 405}
+    for _, fields in page.answers:
+        assert not [field for field in fields if field.lower().startswith("access-control-")]
+    assert page.sent_cookie == (host == "127.0.0.1")
+
+
+@pytest.mark.parametrize("host", ORIGINS)
+def test_a_form_of_another_origin_changes_nothing(unchanged, logged_in, cluster, elsewhere, host):
+    """Its text is JSON but for the name of a field that stands for the rest."""
+    page = go(logged_in, cluster, host, elsewhere)
+    page.leave("""(() => {
+        const form = document.createElement('form');
+        form.method = 'POST';
+        form.enctype = 'text/plain';
+        form.action = at + '/v1/config';
+        const field = document.createElement('input');
+        field.name = change.slice(0, -1) + ',"metadata":{"name":"x';
+        field.value = '"}}';
+        form.append(field);
+        document.body.append(form);
+        form.submit();
+    })()""")
+    told = json.loads(page.run("document.body.innerText"))
+    assert (told["status"], told["code"]) == (403, "denied")
+
+
+@pytest.mark.parametrize("host", ORIGINS)
+def test_no_page_of_another_origin_has_ours_in_a_frame(logged_in, cluster, elsewhere, host):
+    page = go(logged_in, cluster, host, elsewhere)
+    seen = page.run("""new Promise((done) => {
+        const frame = document.createElement('iframe');
+        frame.src = at + '/';
+        frame.onload = () => {
+            try { done(frame.contentDocument?.body.innerText ?? 'nothing'); }
+            catch { done('nothing'); }
+        };
+        document.body.append(frame);
+    })""")
+    assert seen == "nothing"
+    assert any("frame-ancestors" in text or "X-Frame-Options" in text
+               for _, text, _ in page.complaints), page.complaints
+
+
+def test_a_name_that_was_bent_to_lead_here_opens_nothing(unchanged, logged_in, cluster):
+    """DNS rebinding: for the browser it is one origin with what answers there."""
+    page = logged_in.browser.page(cookies_of=logged_in)
+    page.call("Page.setBypassCSP", enabled=True)  # as the page would that was there before
+    page.open(f"https://rebound.example:{cluster.api_port}/")
+    assert json.loads(page.run("document.body.innerText"))["code"] == "misdirected"
+    for method, path in (("GET", "/v1/health"), ("GET", "/v1/nodes"), ("POST", "/v1/config")):
+        body = "" if method == "GET" else f", body: {json.dumps(CHANGE)}"
+        assert page.run(f"fetch('{path}', {{method: '{method}'{body}}})"
+                        ".then((answer) => answer.status)") == 421
+    assert not page.sent_cookie

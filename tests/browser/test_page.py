@@ -1,0 +1,75 @@
+"""The page of a cluster in a browser: log in, see the nodes, log out."""
+
+from cluster_page import log_in
+
+COOKIE = "__Host-eden-session"
+
+
+def complaints(page):
+    """What a console shows, but for the answer by which a page learns that nobody is logged in, and
+    that of a server that does not tell of changes by itself."""
+    return [(source, text, url) for source, text, url in page.complaints
+            if not (source == "network" and url.endswith("/v1/session") and " 401 " in text)
+            and not text.startswith("EventSource's response has a MIME type")]
+
+
+def test_a_browser_logs_in_and_out(page, cluster):
+    page.open(cluster.url + "/")
+    page.wait("document.title === 'eden blue'")
+    log_in(page, cluster.token)
+    row = page.wait("document.querySelector('#rows tr')?.innerText")
+    assert row.split()[0] == "s1"
+    assert page.run("document.getElementById('who').textContent").startswith("ann")
+    assert page.run("document.getElementById('token').value") == ""
+    page.reload()
+    assert page.wait("document.querySelector('#rows tr')?.innerText").split()[0] == "s1"
+    page.run("document.getElementById('leave').click()")
+    page.wait("!document.getElementById('login').hidden")
+    assert page.cookies() == []
+    page.reload()
+    page.wait("!document.getElementById('login').hidden")
+    assert complaints(page) == []
+
+
+def test_scripts_cannot_read_the_session(logged_in):
+    (cookie,) = logged_in.cookies()
+    assert cookie["name"] == COOKIE
+    assert (cookie["httpOnly"], cookie["secure"], cookie["sameSite"]) == (True, True, "Strict")
+    assert (cookie["domain"], cookie["path"]) == ("127.0.0.1", "/")
+    assert logged_in.run("document.cookie") == ""
+    kept = logged_in.run("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+    assert kept == "[{},{}]"
+
+
+def test_a_wrong_token_is_told(page, cluster):
+    page.open(cluster.url + "/")
+    log_in(page, cluster.token[:-4] + "aaaa")
+    assert page.wait("!document.getElementById('note').hidden && "
+                     "document.getElementById('note').textContent")
+    assert page.run("document.getElementById('nodes').hidden")
+    assert page.cookies() == []
+
+
+def test_what_gets_into_the_page_is_not_run(logged_in):
+    """Only files of the server are run, and texts do not become elements."""
+    for attempt in ("document.createElement('script').textContent = 'window.ran = true'",
+                    "document.body.innerHTML = '<img src=/nothing onerror=\"window.ran = true\">'",
+                    "document.write('<script>window.ran = true</script>')",
+                    "document.createElement('script').src = 'https://elsewhere.example/x.js'"):
+        got = logged_in.run(f"(() => {{ try {{ {attempt}; return 'it went'; }} "
+                            "catch (error) { return error.name; } })()")
+        assert got == "TypeError", attempt
+    refused = logged_in.run("""new Promise((done) => {
+        document.addEventListener('securitypolicyviolation', (event) => done(event.blockedURI));
+        const image = document.createElement('img');
+        image.src = 'https://elsewhere.example/x.png';
+        document.body.append(image);
+    })""")
+    assert refused == "https://elsewhere.example/x.png"
+    assert logged_in.run("window.ran") is None
+
+
+def test_the_description_of_the_api_is_shown(page, cluster):
+    page.open(cluster.url + "/docs/")
+    page.wait("document.body.innerText.includes('/v1/nodes')")
+    assert complaints(page) == []
