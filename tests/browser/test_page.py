@@ -6,11 +6,9 @@ COOKIE = "__Host-eden-session"
 
 
 def complaints(page):
-    """What a console shows, but for the answer by which a page learns that nobody is logged in, and
-    that of a server that does not tell of changes by itself."""
+    """What a console shows, but for the answer by which a page learns that nobody is logged in."""
     return [(source, text, url) for source, text, url in page.complaints
-            if not (source == "network" and url.endswith("/v1/session") and " 401 " in text)
-            and not text.startswith("EventSource's response has a MIME type")]
+            if not (source == "network" and url.endswith("/v1/session") and " 401 " in text)]
 
 
 def test_a_browser_logs_in_and_out(page, cluster):
@@ -29,6 +27,36 @@ def test_a_browser_logs_in_and_out(page, cluster):
     page.reload()
     page.wait("!document.getElementById('login').hidden")
     assert complaints(page) == []
+
+
+def test_changes_come_by_themselves(logged_in, cluster):
+    """To the page, and to any other script of this server."""
+    assert logged_in.run("""new Promise((done) => {
+        const source = new EventSource('/v1/nodes?watch=sse');
+        let told;
+        window.labeled = new Promise((resolve) => { told = resolve; });
+        const take = ({ data, lastEventId }) => {
+            const { type, object } = JSON.parse(data);
+            if (type === 'synced') {
+                done('synced');
+            } else if (object?.metadata.labels.role === 'web') {
+                source.close();
+                told({ type, name: object.metadata.name, id: Number(lastEventId),
+                       revision: object.metadata.revision });
+            }
+        };
+        for (const type of ['message', 'added', 'changed', 'deleted', 'synced', 'resync']) {
+            source.addEventListener(type, take);
+        }
+    })""") == "synced"
+    cluster.call("nodes", "label", "s1", "role=web")
+    told = logged_in.run("window.labeled")
+    assert (told["type"], told["name"]) == ("changed", "s1")
+    assert 0 < told["id"] <= told["revision"]
+    logged_in.wait("document.querySelector('#rows .labels')?.textContent === 'role=web'")
+    cluster.call("nodes", "label", "s1", "role-")
+    logged_in.wait("document.querySelector('#rows .labels')?.textContent === ''")
+    assert complaints(logged_in) == []
 
 
 def test_scripts_cannot_read_the_session(logged_in):
