@@ -180,6 +180,7 @@ async function logIn(event) {
 }
 
 async function logOut() {
+  stop(); /* first: with the session the server breaks off what it watches */
   await ask("DELETE", "/v1/session", { "Eden-CSRF": csrf });
   leave();
 }
