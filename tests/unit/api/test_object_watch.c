@@ -345,7 +345,7 @@ static void all_is_told_anew_when_the_log_is_too_short(void **state)
     expect(w, "added", "a", "2");
 }
 
-static void many_cost_one_read(void **state)
+static void many_share_one_watch_of_the_store(void **state)
 {
     Fixture *f = *state;
     put(f, "a", "web", "1");
@@ -474,7 +474,7 @@ int main(void)
         ROW(what_leaves_a_selector_is_deleted),
         ROW(who_was_cut_off_is_told_what_was_touched),
         ROW(all_is_told_anew_when_the_log_is_too_short),
-        ROW(many_cost_one_read),
+        ROW(many_share_one_watch_of_the_store),
         ROW(touches_in_a_row_are_one_change),
         ROW(a_slow_peer_is_cut_off_and_others_are_not),
         ROW(browsers_are_told_in_their_way),
