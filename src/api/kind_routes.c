@@ -3,6 +3,7 @@
 #include "api/handlers.h"
 #include "api/object_draft.h"
 #include "api/object_watch.h"
+#include "api/record.h"
 #include "base/bug.h"
 
 enum {
@@ -267,9 +268,7 @@ void kind_answer_made(ApiCall *call, const KindItem *item)
     Str place =
         arena_format(&call->arena, "/v1/%s/%" STR_FMT, kind_of(call)->plural, STR_ARG(item->name));
     call_add_header(call, "Location", place);
-    if (call->entry != NULL) {
-        call->entry->name = item->name;
-    }
+    record_name(call, item->name);
     answer_item(call, kind_of(call), 201, item);
 }
 

@@ -150,6 +150,13 @@ void record_begin(ApiCall *call, CallStep *go)
     idempotency_claim(call_store(call), &call->idempotent, claimed, call);
 }
 
+void record_name(ApiCall *call, Str name)
+{
+    if (call->entry != NULL && name.len > 0) {
+        call->entry->name = arena_copy(&call->arena, name);
+    }
+}
+
 /* --- After ----------------------------------------------------------------------------------- */
 
 static void kept(void *context, const Error *err)

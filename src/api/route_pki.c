@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/json_out.h"
+#include "api/record.h"
 #include "cluster/revoke.h"
 #include "cluster/trust_listing.h"
 #include "pki/ca.h"
@@ -237,6 +238,7 @@ void pki_issue(ApiCall *call)
         call_fail(call, &err);
         return;
     }
+    record_name(call, name);
     certify_admit(call_settings(call)->certify, name, csr, issued, call);
 }
 
@@ -246,7 +248,10 @@ void pki_revoke(ApiCall *call)
     Error err;
     if (!revoke_body_read(&call->arena, call_body(call), &node, &serial, &err)) {
         call_fail(call, &err);
-    } else if (node.len > 0) {
+        return;
+    }
+    record_name(call, node.len > 0 ? node : serial);
+    if (node.len > 0) {
         revoke_node(call_store(call), node, call_done, call);
     } else {
         revoke_serial(call_store(call), serial, call_done, call);
@@ -280,6 +285,7 @@ void pki_rotate(ApiCall *call)
         call_fail(call, &err);
         return;
     }
+    record_name(call, node);
     Authority *authority = call_settings(call)->authority;
     switch (wish) {
     case ROTATE_BEGIN: authority_begin(authority, call_done, call); break;

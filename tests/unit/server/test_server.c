@@ -204,6 +204,16 @@ static void the_end_of_a_backup_that_was_left_is_recorded(void **state)
     assert_false(holds_snapshot());
 }
 
+/* Some name what they are about in their body only. */
+static void what_a_certificate_was_taken_from_is_recorded(void **state)
+{
+    Fixture *f = *state;
+    assert_int_equal(request(f, NULL, "POST", "/v1/pki/revoke", STR("{\"node\":\"web9\"}")), 404);
+    assert_int_equal(request(f, NULL, "GET", "/v1/audit?limit=1", STR_EMPTY), 200);
+    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "\"outcome\":\"failed\""));
+    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "\"name\":\"web9\""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +226,7 @@ int main(void)
         ROW(a_backup_that_nobody_takes_is_let_go),
         ROW(a_backup_may_be_left_while_it_is_made),
         ROW(the_end_of_a_backup_that_was_left_is_recorded),
+        ROW(what_a_certificate_was_taken_from_is_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
