@@ -5,13 +5,19 @@
 #include "cluster/nodes.h"
 #include "lang/json.h"
 
+enum {
+    ROUND_MAX = 12 /* levels that stand around facts in whatever is answered */
+};
+
 /* --- Objects --------------------------------------------------------------------------------- */
 
 /* A node tells its own facts: what is no JSON is told as that, and breaks nothing around it. */
 static bool read_facts(Arena *arena, Str text, Value *out, Error *err)
 {
     AUTO_CLEAR(Buf) printed = buf_make(BUF_UNLIMITED);
-    return json_parse_text(arena, text, NULL, out, err) &&
+    JsonOptions options = json_options_default;
+    options.limits.depth = VALUE_DEPTH_MAX - ROUND_MAX;
+    return json_parse_text(arena, text, &options, out, err) &&
            (out->kind == VALUE_MAP ||
             error_set(err, ERROR_INVALID, "facts are a JSON object, and these are none")) &&
            json_print(&printed, *out, NULL, err);

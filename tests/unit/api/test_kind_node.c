@@ -344,6 +344,28 @@ static void facts_are_objects_with_the_labels_of_their_node(void **state)
     p256_private_free(key);
 }
 
+/* As deep as a value may be, and then it stands within an object. */
+static void facts_may_be_nested_however_deep(void **state)
+{
+    Fixture *f = *state;
+    for (int depth = VALUE_DEPTH_MAX - 20; depth <= VALUE_DEPTH_MAX + 1; depth++) {
+        Buf text = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+        buf_put_c(&text, "{\"a\":");
+        for (int i = 1; i < depth; i++) {
+            buf_put_char(&text, '[');
+        }
+        for (int i = 1; i < depth; i++) {
+            buf_put_char(&text, ']');
+        }
+        buf_put_char(&text, '}');
+        put_key(f, "/eden/facts/web1", buf_c(&text));
+        start(f, "GET", "/v1/facts", NULL, STR_EMPTY);
+        world_run(&f->world);
+        assert_int_equal(f->status, 200);
+    }
+    assert_non_null(strstr(arena_copy_c(&f->scratch->arena, f->body), "\"error\":"));
+}
+
 static void facts_that_are_none_are_told_as_such(void **state)
 {
     Fixture *f = *state;
@@ -371,6 +393,7 @@ int main(void)
         ROW(a_node_is_asked_when_it_is_alive),
         ROW(keys_lead_to_their_nodes),
         ROW(facts_are_objects_with_the_labels_of_their_node),
+        ROW(facts_may_be_nested_however_deep),
         ROW(facts_that_are_none_are_told_as_such),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
