@@ -110,12 +110,39 @@ static bool makes(const RouteRow *row)
            row->handler == session_post;
 }
 
-static void put_response(Buf *out, const RouteRow *row, const char *status, const char *help)
+/* What is answered with something else than an object of JSON. */
+static const struct {
+    RouteHandler *handler;
+    const char *content_type, *schema;
+} other_answers[] = {
+    { metrics_get, "text/plain", "{\"type\":\"string\"}" },
+    { prometheus_targets_get, "application/json",
+      "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}" },
+    { backup_get, "application/octet-stream", "{\"type\":\"string\",\"format\":\"binary\"}" },
+};
+
+static void put_answer(Buf *out, const RouteRow *row)
 {
     bool is_object = route_is_of_kinds(row) && strcmp(row->method, "DELETE") != 0;
+    for (size_t i = 0; i < COUNT_OF(other_answers); i++) {
+        if (row->handler == other_answers[i].handler) {
+            json_out_open(out, "content", '{');
+            json_out_open(out, other_answers[i].content_type, '{');
+            json_out_name(out, "schema");
+            buf_put(out, str_from_c(other_answers[i].schema));
+            json_out_close(out, '}');
+            json_out_close(out, '}');
+            return;
+        }
+    }
+    put_content(out, "application/json", is_object ? row->kind : NULL, is_list(row) ? "List" : "");
+}
+
+static void put_response(Buf *out, const RouteRow *row, const char *status, const char *help)
+{
     json_out_open(out, status, '{');
     json_out_text(out, "description", str_from_c(help));
-    put_content(out, "application/json", is_object ? row->kind : NULL, is_list(row) ? "List" : "");
+    put_answer(out, row);
     json_out_close(out, '}');
 }
 

@@ -20,6 +20,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "scenario")]
 
 import daemons  # noqa: E402
 import npm  # noqa: E402
+from asking import UnixConnection  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +81,33 @@ def test_every_operation_has_a_name_of_its_own(described):
     for path, _, row in rows:
         in_path = [each["name"] for each in row["parameters"] if each["in"] == "path"]
         assert in_path == re.findall(r"{(\w+)}", path)
+
+
+def test_what_is_read_is_what_was_described(running, described):
+    """Status, type and shape of the answer of every address that can be read."""
+    shapes = {dict: "object", list: "array"}
+    seen = set()
+    for path, method, row in operations(described):
+        if method != "get" or path == "/v1/watch":
+            continue
+        query = [each["name"] for each in row["parameters"]
+                 if each["in"] == "query" and each["required"]]
+        connection = UnixConnection(running.run / "server/api.sock")
+        connection.request("GET", re.sub(r"{\w+}", "s1", path) +
+                           (f"?{query[0]}=/eden/nodes/s1" if query else ""))
+        answer = connection.getresponse()
+        media = answer.headers.get_content_type()
+        body = answer.read()
+        connection.close()
+        if answer.status in (400, 404):  # there is none of this name
+            assert media == "application/problem+json" and "{" in path, path
+            continue
+        ((said, content),) = row["responses"][str(answer.status)]["content"].items()
+        assert said == media, path
+        if media == "application/json" and "type" in content["schema"]:
+            assert shapes[type(json.loads(body))] == content["schema"]["type"], path
+        seen.add(media)
+    assert seen == {"application/json", "text/plain", "application/octet-stream"}
 
 
 @pytest.fixture(scope="module")
