@@ -52,7 +52,7 @@ check: ## what CI runs beside the tests: format, layers, clang's warnings, lint,
 	tools/check-tidy build-clang $(JOBS)
 	@tools/setup-build build-asan -Dtests=enabled $(SANITIZED) -Dwerror=$(WERROR)
 	$(NINJA) -C build-asan
-	$(MESON_TEST) -C build-asan --no-suite unit --no-suite contract --no-suite fuzz-replay
+	$(MESON_TEST) -C build-asan $(WAITING_TOO) --no-suite unit --no-suite contract --no-suite fuzz-replay
 
 .PHONY: bench
 bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, Puppet, Ansible, etcd, nginx

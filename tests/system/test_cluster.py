@@ -106,8 +106,8 @@ def test_three_hosts_form_a_cluster_and_tell_their_facts(trio):
         facts = wait_facts(server, host.name)
         assert facts["name"] == host.name
         assert facts["os"] == "debian"
-    assert node(server, "s1")["server"] and not node(server, "web1")["server"]
-    assert node(server, "web1")["token"] and not node(server, "web2")["token"]
+    assert node(server, "s1")["status"]["server"] and not node(server, "web1")["status"]["server"]
+    assert node(server, "web1")["status"]["token"] and not node(server, "web2")["status"]["token"]
     table = server.eden("nodes", "list", check=True).stdout
     assert re.search(r"^web1\b", table, re.M) and re.search(r"^web2\b", table, re.M)
     for host in trio:
