@@ -54,6 +54,24 @@ void session_get(ApiCall *call)
     call_answer(call, 200, &json);
 }
 
+/* Who comes and goes is worth an entry, though nothing waits for it. */
+static void note(ApiCall *call, const char *verb)
+{
+    const ApiSettings *settings = call_settings(call);
+    if (settings->audit != NULL && call->request != NULL) {
+        audit_append(
+            settings->audit,
+            &(AuditEntry){ .who = str_from_c(call->caller.principal.who),
+                           .by = call->caller.principal.kind,
+                           .address = str_from_c(http_request_peer(call->request)->address),
+                           .verb = str_from_c(verb),
+                           .kind = STR("Session"),
+                           .request = call_id(call),
+                           .outcome = AUDIT_DONE },
+            NULL, NULL);
+    }
+}
+
 static void made(void *context, const BrowserSecret *secret, const BrowserRecord *record,
                  const Error *err)
 {
@@ -64,6 +82,7 @@ static void made(void *context, const BrowserSecret *secret, const BrowserRecord
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     AUTO_CLEAR(Buf) cookie = buf_make(BUF_UNLIMITED);
     Principal principal = call->caller.principal;
+    note(call, "login");
     principal.kind = PRINCIPAL_SESSION;
     principal.expires_ms = record->expires_ms;
     browser_cookie_set(secret, &cookie);
@@ -99,6 +118,7 @@ void session_delete(ApiCall *call)
         call_refuse(call, 401, "there is no session to end");
         return;
     }
+    note(call, "logout");
     call_add_header(call, "Set-Cookie", str_from_c(browser_cookie_gone));
     browser_sessions_delete(call_store(call), str_from_c(caller->principal.session), call_done,
                             call);

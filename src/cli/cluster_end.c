@@ -4,10 +4,9 @@
 
 #define SERVER_API "server/api.sock"
 
-static bool local(const Invocation *invocation, ClusterEnd *out, Error *err)
+static bool local(const Invocation *invocation, const char *run_dir, ClusterEnd *out, Error *err)
 {
-    Str path =
-        arena_format(invocation->arena, "%s/" SERVER_API, invocation_text(invocation, "run-dir"));
+    Str path = arena_format(invocation->arena, "%s/" SERVER_API, run_dir);
     *out = (ClusterEnd){ .is_local = true };
     return address_unix(path, &out->socket, err);
 }
@@ -35,22 +34,27 @@ static bool by_name(const Invocation *invocation, const Contexts *contexts, Str 
 bool cluster_end_choose(const Invocation *invocation, ClusterEnd *out, Error *err)
 {
     const char *given = invocation_text(invocation, "context"), *set = getenv("EDEN_CONTEXT");
+    const char *run_dir = invocation_text(invocation, "run-dir"), *told = getenv("EDEN_RUN_DIR");
     bool has_run_dir = invocation_flag(invocation, "run-dir");
     Str directory = contexts_directory(invocation->arena);
     Contexts contexts;
     if (given != NULL && has_run_dir) {
         return error_set(err, ERROR_CONFLICT, "--context and --run-dir name two servers");
     }
+    /* As 'eden dev' tells the commands that it runs. */
+    if (given == NULL && !has_run_dir && told != NULL && told[0] == '/') {
+        return local(invocation, told, out, err);
+    }
     bool is_set = given == NULL && !has_run_dir && set != NULL && set[0] != '\0';
     Str name = str_from_c(given != NULL ? given : is_set ? set : "");
     if (has_run_dir || str_eq_c(name, CONTEXT_LOCAL)) {
-        return local(invocation, out, err);
+        return local(invocation, run_dir, out, err);
     }
     if (!contexts_load(invocation->arena, directory, &contexts, err)) {
         return false;
     }
     if (name.len == 0 && (contexts.current.len == 0 || str_eq_c(contexts.current, CONTEXT_LOCAL))) {
-        return local(invocation, out, err);
+        return local(invocation, run_dir, out, err);
     }
     return by_name(invocation, &contexts, directory, name.len > 0 ? name : contexts.current,
                    is_set ? "EDEN_CONTEXT" : "--context", out, err);

@@ -428,7 +428,7 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden dev --nodes 5", "until Ctrl-C" },
     { "eden dev --in node2 -- eden apply examples/shop", "meanwhile: a site, on one of its nodes" },
-    { "eden dev -- sh -c 'eden nodes list --run-dir \"$EDEN_RUN_DIR\"'",
+    { "eden dev -- sh -c 'eden nodes list; eden facts --node node2 os'",
       "as long as a command runs, which finds it by its environment" },
     { 0 },
 };
@@ -453,9 +453,9 @@ const Command command_dev = {
         "users than root, and can change /etc, /var and what is new, but not what is installed.\n"
         "\n"
         "COMMAND, behind '--', runs once the cluster is ready, on this machine; it ends with it,\n"
-        "and the exit code is the command's. It finds the cluster by $EDEN_RUN_DIR, for "
-        "--run-dir,\n"
-        "$EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN, for the API from anywhere, and $EDEN_DEV.",
+        "and the exit code is the command's. What it calls of eden asks this cluster:\n"
+        "$EDEN_RUN_DIR is set. $EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN are for the API from\n"
+        "anywhere, and $EDEN_DEV is where all of it is.",
     .options = options,
     .examples = examples,
     .run = dev_run,

@@ -146,6 +146,8 @@ def test_a_session_of_a_browser_needs_its_second_secret_to_change_anything(runni
     assert nobody(*change, f"Eden-CSRF: {csrf}")[0] == 201
     assert nobody("DELETE", "/v1/session", None, shown, f"Eden-CSRF: {csrf}")[0] == 200
     assert nobody("GET", "/v1/session", None, shown)[0] == 401
+    noted = [(each["verb"], each["by"]) for each in entries(running) if each["kind"] == "Session"]
+    assert noted == [("login", "token"), ("logout", "session")]
 
 
 def test_a_request_that_is_sent_twice_happens_once(running):
