@@ -2,6 +2,7 @@
  *
  *     --context NAME       that of the command line
  *     --run-dir DIR        the socket below it
+ *     EDEN_RUN_DIR         the socket below it: of `eden dev`
  *     EDEN_CONTEXT         that of the environment
  *     the current context  of `eden login` and `eden context use`
  *     else                 the server on this machine */
