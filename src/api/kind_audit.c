@@ -196,7 +196,7 @@ static const KindField status[] = {
 static const KindColumn columns[] = {
     { "TIME", "status.time", false, NULL },      { "WHO", "status.who", false, NULL },
     { "VERB", "status.verb", false, NULL },      { "KIND", "status.kind", false, NULL },
-    { "NAME", "status.name", false, NULL },      { "OUTCOME", "status.outcome", false, NULL },
+    { "OBJECT", "status.name", false, NULL },    { "OUTCOME", "status.outcome", false, NULL },
     { "REASON", "status.reason", false, NULL },  { "BY", "status.by", true, NULL },
     { "ADDRESS", "status.address", true, NULL }, { "DETAIL", "status.detail", true, NULL },
     { "REQUEST", "status.request", true, NULL }, { 0 },

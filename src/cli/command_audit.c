@@ -1,7 +1,6 @@
 /* eden audit: who has asked for what, and whether the log of it is whole. */
-#include "cli/cluster_client.h"
+#include "cli/kind_print.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "cli/verbs.h"
 
 enum {
@@ -10,30 +9,15 @@ enum {
 
 /* --- tail ------------------------------------------------------------------------------------ */
 
-static Str or_dash(Str text)
-{
-    return text.len > 0 ? text : STR("-");
-}
-
 /* The server has the newest first; people read down. */
 static void print_table(const Invocation *invocation, const List *entries)
 {
-    static const char *const headings[] = { "ENTRY", "TIME",    "WHO",    "VERB", "KIND",
-                                            "NAME",  "OUTCOME", "REASON", NULL };
-    Table table;
-    table_init(&table, invocation->arena, headings);
+    Arena *arena = invocation->arena;
+    List *turned = list_new(arena, entries->len);
     for (uint32_t i = entries->len; i > 0; i--) {
-        Value entry = entries->items[i - 1], status = cluster_map(entry, "status");
-        table_add(&table, cluster_text(cluster_map(entry, "metadata"), "name"));
-        table_add(&table, cluster_text(status, "time"));
-        table_add(&table, cluster_text(status, "who"));
-        table_add(&table, cluster_text(status, "verb"));
-        table_add(&table, cluster_text(status, "kind"));
-        table_add(&table, or_dash(cluster_text(status, "name")));
-        table_add(&table, cluster_text(status, "outcome"));
-        table_add(&table, or_dash(cluster_text(status, "reason")));
+        list_push(arena, turned, entries->items[i - 1]);
     }
-    table_print(&table, invocation->out);
+    kind_print_table(invocation, kind_find(STR("Audit")), turned);
     if (entries->len == 0) {
         stream_put_format(invocation->err, "the audit log is empty\n");
     }
@@ -54,10 +38,10 @@ static int run_tail(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    if (output_wants_value(invocation)) {
-        return output_answer(invocation, answer);
+    if (kind_print_value(invocation, answer, &code)) {
+        return code;
     }
-    print_table(invocation, cluster_list(answer, "items"));
+    print_table(invocation, object_items(answer));
     return EXIT_OK;
 }
 
@@ -103,7 +87,7 @@ static const Option options[] = {
       .argument = "COUNT",
       .fallback = "20",
       .help = "tail: how many entries" },
-    OUTPUT_OPTION("table|json|yaml", "table", "how to print"),
+    OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };

@@ -1,5 +1,5 @@
 /* eden tokens: what machines join with, and what people show to the API. */
-#include "cli/cluster_client.h"
+#include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -174,27 +174,17 @@ static void print_table(const Invocation *invocation, const List *tokens)
 
 static int run_list(Invocation *invocation)
 {
-    Value answer;
-    int code = cluster_call(
-        invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/tokens?limit=1000") },
-        &answer);
-    if (code != EXIT_OK) {
+    const Kind *kind = kind_find(STR("Token"));
+    Value list;
+    if (invocation_flag(invocation, "watch")) {
+        return kind_watch(invocation, kind, NULL);
+    }
+    int code = kind_fetch(invocation, kind, NULL, &list);
+    if (code != EXIT_OK || kind_print_value(invocation, list, &code)) {
         return code;
     }
-    const List *tokens = cluster_list(answer, "items");
-    if (invocation_prints(invocation, "table")) {
-        print_table(invocation, tokens);
-        return EXIT_OK;
-    }
-    if (invocation_prints(invocation, "name")) {
-        for (uint32_t i = 0; i < tokens->len; i++) {
-            stream_put(invocation->out,
-                       cluster_text(cluster_map(tokens->items[i], "metadata"), "name"));
-            stream_put(invocation->out, STR("\n"));
-        }
-        return EXIT_OK;
-    }
-    return output_answer(invocation, answer);
+    print_table(invocation, object_items(list));
+    return EXIT_OK;
 }
 
 /* --- revoke ---------------------------------------------------------------------------------- */
@@ -251,7 +241,8 @@ static const Option options[] = {
       .word = WORD_ROLE,
       .help = "create: a token for the API, whose owner has this role, as admin or viewer" },
     { .name = "label", .argument = "TEXT", .help = "create: what it is for, as 'rack 7'" },
-    OUTPUT_OPTION("table|json|yaml|name", "table", "how to print"),
+    WATCH_OPTION,
+    OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };
@@ -268,8 +259,7 @@ static const Example examples[] = {
 const Command command_tokens = {
     .name = "tokens",
     .group = GROUP_CLUSTER,
-    .args = "create|list|revoke [TOKEN...]",
-    .args_min = 1,
+    .args = "[create|list|revoke] [TOKEN...]",
     .args_max = UINT32_MAX,
     .word = WORD_TOKEN,
     .choices = "create|list|revoke",

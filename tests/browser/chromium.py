@@ -14,9 +14,9 @@ LIMIT = 60  # seconds for anything that is waited for
 
 class Chromium:
     """The program; it ends with close(). Certificates are not looked at, and names that end in
-    `.example` lead to this machine."""
+    `.example` lead to this machine. `within`: the words of a command that runs it elsewhere."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, within=()):
         program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
         assert program, "chromium-headless-shell is not installed; see tools/install-packages"
         commands, self.to_browser = os.pipe()
@@ -24,7 +24,7 @@ class Chromium:
         self.log = open(folder / "chromium.log", "w", encoding="utf-8")
         self.process = subprocess.Popen(
             # It reads from 3 and writes to 4.
-            ["bash", "-c", f'exec "$0" "$@" 3<&{commands} 4>&{answers}', program, "--headless",
+            [*within, "bash", "-c", f'exec "$0" "$@" 3<&{commands} 4>&{answers}', program, "--headless",
              "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--disable-background-networking", "--no-first-run", "--remote-debugging-pipe",
              "--ignore-certificate-errors", "--host-resolver-rules=MAP *.example 127.0.0.1",

@@ -8,8 +8,9 @@ import sys
 import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "docs")]
+sys.path[:0] = [str(TESTS), str(TESTS / "docs"), str(TESTS / "browser")]
 
+from chromium import Chromium  # noqa: E402
 from lab.fixtures import *  # noqa: E402, F403
 from programs import another_version, portable  # noqa: E402
 
@@ -67,3 +68,18 @@ def installed(systemd, packages):
         return host
 
     return make
+
+
+@pytest.fixture
+def browser_on(tmp_path):
+    """`browser_on(host)` is a browser that has the network of a host."""
+    browsers = []
+
+    def start(host):
+        within = ["nsenter", "-t", str(host.pid), "-n"]
+        browsers.append(Chromium(tmp_path, within))
+        return browsers[-1]
+
+    yield start
+    for browser in browsers:
+        browser.close()

@@ -4,6 +4,7 @@ import json
 import subprocess
 
 import pytest
+from cluster_page import log_in
 
 # Puts keys one after the other, each until it is acknowledged, and notes those that are.
 WRITER = r"""
@@ -81,8 +82,20 @@ def pages(server, host):
             for path in ("/", "/docs/", "/healthz", "/readyz")]  # fmt: skip
 
 
-def test_an_upgrade_under_load_loses_no_write_no_event_and_no_node(trio):
+def shown(page):
+    """The names in the table of nodes, once there are three."""
+    return page.wait("""(() => {
+        const rows = [...document.querySelectorAll('#rows tr')];
+        return rows.length === 3 && rows.map((row) => row.innerText.split(/\\s/)[0]).join(' ');
+    })()""")
+
+
+def test_an_upgrade_under_load_loses_no_write_no_event_no_node_and_no_session(trio, browser_on):
     server = trio[0]
+    page = browser_on(trio[1]).page()
+    page.open(f"https://{server.address}:1338/")
+    log_in(page, server.run("eden tokens create --role viewer --label ann").out)
+    assert shown(page) == "s1 web1 web2"
     server.run("eden nodes label web1 role=web")
     before = nodes(server)
     assert pages(server, trio[1]) == ["200"] * 4
@@ -120,6 +133,11 @@ def test_an_upgrade_under_load_loses_no_write_no_event_and_no_node(trio):
         n: (each["labels"], each["serial"]) for n, each in before.items()}  # fmt: skip
     assert pages(server, trio[1]) == ["200"] * 4
     assert after["web1"]["labels"] == {"role": "web"}
+    # The browser goes on with the session that it had.
+    page.wait("document.querySelector('#rows')?.innerText.includes('role=web')")
+    page.reload()
+    assert shown(page) == "s1 web1 web2"
+    assert page.run("document.getElementById('login').hidden")
     assert ask(server, "pki", "list")["cas"] == cas
     for host in trio:
         assert host.run(["eden", "doctor"], check=False).returncode == 0
