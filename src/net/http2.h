@@ -39,7 +39,7 @@ struct Http2Stream {
     size_t queue_at; /* bytes of it that are gone already */
     Http2Trailers *trailers;
     uint32_t reset_code;
-    bool deferred, ending, ended, peer_ended, is_closed;
+    bool deferred, ending, ended, peer_ended, is_reset, is_closed;
 };
 
 /* Why a stream ended; the codes of RFC 9113, section 7. */

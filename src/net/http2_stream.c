@@ -62,7 +62,11 @@ void http2_stream_close(Http2Stream *stream, uint32_t code)
 static ssize_t read_queue(nghttp2_session *session, int32_t id, uint8_t *to, size_t room,
                           uint32_t *flags, nghttp2_data_source *source, void *context)
 {
+    Http2 *http2 = context;
     Http2Stream *stream = source->ptr;
+    if (http2->freed) {
+        return NGHTTP2_ERR_CALLBACK_FAILURE; /* and the stream may be */
+    }
     size_t left = http2_stream_queued(stream);
     if (left == 0 && !stream->ending) {
         stream->deferred = true;
@@ -97,6 +101,13 @@ int http2_send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_
     Http2 *http2 = context;
     Http2Stream *stream = source->ptr;
     BUG_IF(frame->data.padlen != 0 || HEAD + length > HTTP2_WRITE_PIECE);
+    if (http2->freed) {
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+    if (stream->is_reset) {
+        /* The frame was made before and has waited for room; its bytes were dropped meanwhile. */
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    }
     if (HEAD + length > HTTP2_WRITE_PIECE - http2->piece_len) {
         return NGHTTP2_ERR_WOULDBLOCK;
     }
@@ -275,6 +286,7 @@ void http2_reset(Http2Stream *stream, uint32_t code)
     }
     http2_stream_drop_queue(stream);
     stream->ending = true;
+    stream->is_reset = true;
     nghttp2_submit_rst_stream(stream->http2->session, NGHTTP2_FLAG_NONE, stream->id, code);
     http2_flush_later(stream->http2);
 }

@@ -32,6 +32,7 @@ typedef struct Fixture {
     size_t to_give, given;
     bool holds, stopped;
     size_t memory_max; /* 0: as it is */
+    uint32_t window;   /* of the client; 0: as it is */
     Http2 *http2;
     Call calls[CALLS_MAX];
     uint32_t call_count;
@@ -198,6 +199,9 @@ static void start(Fixture *f, int64_t idle_timeout_ms, int64_t request_timeout_m
     Http2Options http2 = http2_defaults();
     http2.events = &events;
     http2.context = f;
+    if (f->window > 0) {
+        http2.stream_window = http2.connection_window = f->window;
+    }
     f->http2 = http2_new(connection_connect(&(ConnectionOptions){ .loop = f->world.loop,
                                                                   .tls = f->client_tls,
                                                                   .tls_host = "127.0.0.1",
@@ -434,6 +438,43 @@ static void an_answer_that_was_broken_off_is_none(void **state)
     assert_false(f->over);
 }
 
+/* With windows that are wide open it is the kernel that takes no more: then a frame is made already
+ * and waits, and its bytes go with the stream. */
+static void what_waits_for_the_kernel_can_be_broken_off(void **state)
+{
+    enum {
+        MUCH = 48 << 20 /* more than the buffers of two sockets */
+    };
+    Fixture *f = *state;
+    size_t unsent;
+    f->holds = true;
+    f->window = 2 * MUCH;
+    start(f, 10000, 10000);
+    Call *call = ask(f, "GET", NULL, false);
+    UNTIL(f, f->requests == 1);
+    http_request_begin(f->held[0], 200, "text/plain", nothing, NULL);
+    UNTIL(f, call->status == 200);
+    connection_pause(http2_connection(f->http2));
+    char *much = calloc(1, MUCH);
+    http_request_piece(f->held[0], str_from(much, MUCH));
+    free(much);
+    do {
+        unsent = http_request_unsent(f->held[0]);
+        world_pass(&f->world, 20);
+    } while (unsent == MUCH || http_request_unsent(f->held[0]) < unsent);
+    assert_true(unsent > 0);
+    http_request_break(TAKE(f->held[0]));
+    connection_resume(http2_connection(f->http2));
+    UNTIL(f, call->over);
+    assert_int_equal(call->code, HTTP2_INTERNAL_ERROR);
+    assert_true(call->taken < MUCH);
+    Call *other = ask(f, "GET", NULL, false);
+    UNTIL(f, f->requests == 2);
+    http_request_answer(TAKE(f->held[1]), 200, "text/plain", STR("fine"));
+    UNTIL(f, other->over);
+    assert_string_equal(other->body, "fine");
+}
+
 static void stopped(void *context)
 {
     Fixture *f = context;
@@ -492,6 +533,7 @@ int main(void)
         ROW(a_slow_body_is_refused),
         ROW(an_idle_connection_ends),
         ROW(an_answer_that_was_broken_off_is_none),
+        ROW(what_waits_for_the_kernel_can_be_broken_off),
         ROW(what_is_under_way_may_end),
         ROW(who_answers_never_is_cut),
     };
