@@ -279,6 +279,15 @@ static void all_sent(void *context)
 
 static const ConnectionEvents events = { nothing, received, all_sent, closed };
 
+/* Of pieces that have left at once. Others may wait since then, and are told of when they have left. */
+static void drained_at_once(void *context)
+{
+    Client *client = context;
+    if (connection_unsent(client->base.connection) == 0) {
+        all_sent(client);
+    }
+}
+
 /* The answer is given; the next request may begin. */
 static void conclude(Client *client, bool last)
 {
@@ -382,6 +391,6 @@ void http_h1_adopt(HttpServer *server, Connection *connection)
     http1_reader_init(&client->reader, HTTP1_REQUEST, server->options.body_max);
     loop_timer_init(&client->timer, server->options.loop, expire, client);
     loop_timer_start(&client->timer, server->options.idle_timeout_ms);
-    loop_task_init(&client->drain, all_sent, client);
+    loop_task_init(&client->drain, drained_at_once, client);
     connection_set_events(connection, &events, client);
 }

@@ -309,7 +309,8 @@ static void break_off(HttpRequest *request)
 static void drained(void *context)
 {
     Stream *stream = context;
-    if (stream->request.in_pieces) {
+    /* Others may wait since then, and are told of when they have left. */
+    if (stream->request.in_pieces && http2_stream_queued(&stream->http2) == 0) {
         stream->request.drained(stream->request.drained_context);
     }
 }

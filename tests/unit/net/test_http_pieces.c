@@ -58,6 +58,29 @@ static void give(void *context)
     }
 }
 
+static void end_drained(void *context)
+{
+    Fixture *f = context;
+    f->drained++;
+    assert_int_equal(http_request_unsent(f->request), 0);
+    http_request_end(TAKE(f->request));
+}
+
+/* Two in one turn, of which the first leaves at once and the second cannot. */
+static void give_two(Fixture *f, HttpRequest *request)
+{
+    char *text = malloc(f->to_give);
+    for (size_t i = 0; i < f->to_give; i++) {
+        text[i] = letter(i);
+    }
+    http_request_begin(request, 200, "text/plain", end_drained, f);
+    http_request_piece(request, str_from(text, 1));
+    assert_int_equal(http_request_unsent(request), 0);
+    http_request_piece(request, str_from(text + 1, f->to_give - 1));
+    assert_int_not_equal(http_request_unsent(request), 0);
+    free(text);
+}
+
 static void requested(void *context, HttpRequest *request)
 {
     Fixture *f = context;
@@ -69,6 +92,8 @@ static void requested(void *context, HttpRequest *request)
     } else if (!http_request_takes_pieces(request)) {
         f->old = true;
         http_request_answer(request, 505, "text/plain", STR("too old"));
+    } else if (str_eq_c(http_request_head(request)->path, "/two")) {
+        give_two(f, request);
     } else {
         http_request_begin(request, 200, "text/plain", give, f);
         give(f);
@@ -228,6 +253,18 @@ static void pieces_come_one_by_one(void **state)
     assert_string_equal(f->body, "");
     assert_true(f->pieces > 10);
     assert_int_equal(f->gone, 0);
+}
+
+static void who_waits_for_all_pieces_is_told_of_all(void **state)
+{
+    Fixture *f = *state;
+    serve_local(f, 10000);
+    f->to_give = 8 << 20;
+    start(f, "/two", 10000);
+    finish(f);
+    assert_int_equal(f->status, 200);
+    assert_int_equal(f->taken, f->to_give);
+    assert_int_equal(f->drained, 1);
 }
 
 static void an_answer_of_no_pieces_is_whole(void **state)
@@ -524,6 +561,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(pieces_come_one_by_one),
+        ROW(who_waits_for_all_pieces_is_told_of_all),
         ROW(an_answer_of_no_pieces_is_whole),
         ROW(a_refusal_is_no_piece),
         ROW(an_answer_that_was_broken_off_is_none),
