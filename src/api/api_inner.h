@@ -3,9 +3,10 @@
 
 #include "api/call.h"
 
-/* Calls under way: those that are to be answered, and those whose answer comes in pieces. */
+/* Calls under way: those that are to be answered, and those whose answer comes in pieces. What anybody
+ * may have is counted apart, so that nobody takes the place of those who are known. */
 typedef struct ApiLoad {
-    uint32_t calls, streams;
+    uint32_t calls, streams, public_streams;
 } ApiLoad;
 
 struct Api {

@@ -37,13 +37,19 @@ ApiCall *call_new(Api *api, HttpRequest *request)
     return call;
 }
 
+static uint32_t *streams_of(const ApiCall *call)
+{
+    ApiLoad *load = call_load(call);
+    return route_is_public(call->row) ? &load->public_streams : &load->streams;
+}
+
 void call_unlink(ApiCall *call)
 {
     if (call->api == NULL) {
         return;
     }
     if (call->is_stream) {
-        call_load(call)->streams--;
+        (*streams_of(call))--;
     } else {
         call_load(call)->calls--;
     }
@@ -298,13 +304,16 @@ bool call_begin(ApiCall *call, const char *content_type, const CallPieces *piece
         call_refuse(call, 505, "this address answers HTTP/1.1 only");
         return false;
     }
-    ApiLoad *load = call_load(call);
-    if (load->streams >= call->api->settings.streams_max) {
+    uint32_t *streams = streams_of(call);
+    uint32_t max =
+        route_is_public(call->row) ? API_PUBLIC_STREAMS_MAX : call->api->settings.streams_max;
+    if (*streams >= max) {
+        http_request_drop_headers(call->request); /* they may say that it is packed, or lasts */
         call_refuse_full(call);
         return false;
     }
-    load->calls--;
-    load->streams++;
+    call_load(call)->calls--;
+    (*streams)++;
     call->is_stream = true;
     count_answer(call, 200, true);
     http_request_begin(call->request, 200, content_type, pieces->drained, pieces->context);

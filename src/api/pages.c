@@ -92,7 +92,8 @@ static void answer_file(ApiCall *call, const UiFile *file)
     if (packed) {
         http_request_add_header(request, "Content-Encoding", STR("gzip"));
     }
-    if ((packed ? file->packed : file->size) <= WHOLE_MAX) {
+    bool is_small = (packed ? file->packed : file->size) <= WHOLE_MAX;
+    if (is_small || !http_request_takes_pieces(request)) {
         send_whole(call, file, packed);
     } else {
         send_pieces(call, file, packed);

@@ -99,6 +99,11 @@ void http_request_add_header(HttpRequest *request, const char *name, Str value)
     http1_put_header(&request->fields, name, value);
 }
 
+void http_request_drop_headers(HttpRequest *request)
+{
+    buf_clear(&request->fields);
+}
+
 void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body)
 {
     BUG_IF(!request->under_way || request->in_pieces);

@@ -67,6 +67,8 @@ void http_request_set_data(HttpRequest *request, void *data);
 void *http_request_data(const HttpRequest *request);
 /* A field of the answer that is to come. */
 void http_request_add_header(HttpRequest *request, const char *name, Str value);
+/* Without those that were added: it is going to be another answer than was meant. */
+void http_request_drop_headers(HttpRequest *request);
 /* Once, and last. A 204 or 304 has no body. */
 void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body);
 

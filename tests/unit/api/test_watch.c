@@ -4,6 +4,7 @@
 #include "lang/json.h"
 #include "net/http_client.h"
 #include "net/world.h"
+#include "ui/ui.h"
 
 enum {
     LINES_MAX = 4096,
@@ -354,6 +355,67 @@ static void one_too_many_is_told_to_come_later(void **state)
     until_progress(f);
 }
 
+/* Somebody who begins to read a page, and leaves it at that. */
+typedef struct PageReader {
+    HttpCall *call;
+    bool began;
+} PageReader;
+
+static void page_came(void *context, const Http1Head *head, Str bytes)
+{
+    PageReader *reader = context;
+    reader->began = true;
+    http_call_pause(reader->call);
+}
+
+static void page_over(void *context, const HttpAnswer *answer, const Error *err)
+{
+    fail_msg("the page was to stay under way");
+}
+
+static void page_begin(Fixture *f, PageReader *reader, const char *target)
+{
+    *reader = (PageReader){ 0 };
+    reader->call = http_call_new(&(HttpCallOptions){ .loop = f->world.loop,
+                                                     .address = f->address,
+                                                     .method = "GET",
+                                                     .target = target,
+                                                     .answer_max = UINT64_MAX,
+                                                     .timeout_ms = 10000,
+                                                     .piece = page_came,
+                                                     .idle_timeout_ms = 10000,
+                                                     .done = page_over,
+                                                     .context = reader });
+    while (!reader->began) {
+        world_pass(&f->world, 1);
+    }
+}
+
+/* Anybody may have them; whoever does not take them keeps nobody else from anything. */
+static void pages_take_no_place_of_watches(void **state)
+{
+    Fixture *f = *state;
+    const UiFile *large = &ui_files[0];
+    PageReader readers[STREAMS_MAX];
+    for (uint32_t i = 1; i < ui_file_count; i++) {
+        large = ui_files[i].size > large->size ? &ui_files[i] : large;
+    }
+    if (!ui_has_swagger) {
+        return; /* every page is small then, and goes as a whole */
+    }
+    for (uint32_t i = 0; i < STREAMS_MAX; i++) {
+        page_begin(f, &readers[i], large->address);
+    }
+    start(f, "GET", "/v1/watch?key=/a");
+    while (f->count == 0) {
+        assert_false(f->over);
+        world_pass(&f->world, 1);
+    }
+    for (uint32_t i = 0; i < STREAMS_MAX; i++) {
+        http_call_free(readers[i].call);
+    }
+}
+
 static void a_server_that_ends_breaks_it_off(void **state)
 {
     Fixture *f = *state;
@@ -402,7 +464,7 @@ int main(void)
         ROW(who_watched_a_newer_store_is_told),  ROW(no_news_is_told_too),
         ROW(a_slow_reader_misses_nothing),       ROW(who_leaves_leaves_no_watch),
         ROW(a_server_that_ends_breaks_it_off),   ROW(what_makes_no_sense_is_refused),
-        ROW(one_too_many_is_told_to_come_later),
+        ROW(one_too_many_is_told_to_come_later), ROW(pages_take_no_place_of_watches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
