@@ -108,12 +108,20 @@ static void copy_name(Str name, char out[NODE_NAME_MAX + 1])
     out[len] = '\0';
 }
 
+/* Pages go on behind the name of the last one: it has to be that of the key. */
+static bool check_name(Str name, const char *told, Error *err)
+{
+    return str_eq_c(name, told) ||
+           error_set(err, ERROR_INVALID, "the record has another name, '%s'", told);
+}
+
 void node_entry_read(Arena *arena, Str name, const StoreKv *kv, NodeEntry *out)
 {
     Error err;
     *out = (NodeEntry){ .revision = kv->mod_revision, .error = STR_EMPTY };
     /* Labels borrow from the text. */
-    if (!node_record_read(arena, arena_copy(arena, kv->value), &out->record, &err)) {
+    if (!node_record_read(arena, arena_copy(arena, kv->value), &out->record, &err) ||
+        !check_name(name, out->record.name, &err)) {
         out->record = (NodeRecord){ .labels = value_missing(), .annotations = value_missing() };
         out->error = fault_of(arena, kv, &err);
         copy_name(name, out->record.name);
@@ -124,7 +132,8 @@ void joining_entry_read(Arena *arena, Str name, const StoreKv *kv, JoiningEntry 
 {
     Error err;
     *out = (JoiningEntry){ .revision = kv->mod_revision, .error = STR_EMPTY };
-    if (!joining_record_read(arena, kv->value, &out->record, &err)) {
+    if (!joining_record_read(arena, kv->value, &out->record, &err) ||
+        !check_name(name, out->record.name, &err)) {
         out->record = (JoiningRecord){ 0 };
         out->error = fault_of(arena, kv, &err);
         copy_name(name, out->record.name);

@@ -158,6 +158,21 @@ static void ask_members(Listing *listing, uint32_t first, uint32_t count)
     }
 }
 
+/* What is called otherwise is no node, and no page can go on behind it. */
+static bool is_name(Str name)
+{
+    Error err;
+    return node_name_check(name, &err);
+}
+
+/* What stands right behind the key. */
+static Str behind(Arena *arena, Str key)
+{
+    return arena_join(arena, key, STR("\0"), STR_EMPTY);
+}
+
+static void read_waiting_from(Listing *listing, Str key);
+
 static void waiting_came(void *context, const StoreReply *reply, const Error *err)
 {
     Listing *listing = context;
@@ -173,13 +188,17 @@ static void waiting_came(void *context, const StoreReply *reply, const Error *er
         KeyKind kind;
         Str parts[KEYS_PARTS_MAX];
         if (key_parse(&listing->arena, listing->at.prefix, range->kvs[i].key, &kind, parts) &&
-            kind == KEY_OBJECT) {
+            kind == KEY_OBJECT && is_name(parts[1])) {
             listing->is_node[listing->waiting_count] = false;
             joining_entry_read(&listing->arena, parts[1], &range->kvs[i],
                                &listing->waiting[listing->waiting_count++]);
         }
     }
-    if (range->more && listing->waiting_count > 0) {
+    if (range->more && listing->waiting_count == 0) {
+        read_waiting_from(listing, behind(&listing->arena, range->kvs[range->kv_count - 1].key));
+        return;
+    }
+    if (range->more) {
         listing->out.next = next_after(listing, AFTER_WAITING,
                                        listing->waiting[listing->waiting_count - 1].record.name);
     }
@@ -191,27 +210,27 @@ static void waiting_came(void *context, const StoreReply *reply, const Error *er
     waiting_answered(listing);
 }
 
-/* What stands right behind the key. */
-static Str behind(Arena *arena, Str key)
-{
-    return arena_join(arena, key, STR("\0"), STR_EMPTY);
-}
-
-static void read_waiting(Listing *listing, Str after)
+static void read_waiting_from(Listing *listing, Str key)
 {
     Arena *arena = &listing->arena;
     Str all = cluster_key_joining_all(arena, listing->at.prefix);
     StoreOp op = { .kind = STORE_RANGE,
-                   .key =
-                       after.len == 0
-                           ? all
-                           : behind(arena, cluster_key_joining(arena, listing->at.prefix, after)),
+                   .key = key,
                    .end = store_prefix_end(arena, all),
                    .limit = listing->limit - listing->count };
     Error err;
     if (!store_op(listing->at.store, &op, waiting_came, listing, &err)) {
         listing_end(listing, &err);
     }
+}
+
+static void read_waiting(Listing *listing, Str after)
+{
+    Arena *arena = &listing->arena;
+    Str prefix = listing->at.prefix;
+    read_waiting_from(listing, after.len == 0
+                                   ? cluster_key_joining_all(arena, prefix)
+                                   : behind(arena, cluster_key_joining(arena, prefix, after)));
 }
 
 /* --- Nodes ----------------------------------------------------------------------------------- */
@@ -346,7 +365,7 @@ static void take_nodes(Listing *listing, const StoreOpReply *range)
         KeyKind kind;
         Str parts[KEYS_PARTS_MAX];
         if (!key_parse(&listing->arena, listing->at.prefix, kv->key, &kind, parts) ||
-            kind != KEY_NODE) {
+            kind != KEY_NODE || !is_name(parts[0])) {
             continue;
         }
         if (listing->count == listing->limit) {

@@ -34,7 +34,7 @@ static Pin pin_of(unsigned char byte)
     return pin;
 }
 
-static void put_node(Fixture *f, const char *name, unsigned char key)
+static void put_node_at(Fixture *f, const char *place, const char *name, unsigned char key)
 {
     NodeRecord record = { .key = pin_of(key),
                           .enrolment = ENROLMENT,
@@ -46,11 +46,16 @@ static void put_node(Fixture *f, const char *name, unsigned char key)
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
     node_record_print(&record, &text);
-    world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, str_from_c(name)),
+    world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, str_from_c(place)),
               buf_str(&text));
 }
 
-static void put_joining(Fixture *f, const char *name, unsigned char key)
+static void put_node(Fixture *f, const char *name, unsigned char key)
+{
+    put_node_at(f, name, name, key);
+}
+
+static void put_joining_at(Fixture *f, const char *place, const char *name, unsigned char key)
 {
     JoiningRecord record = { .key = pin_of(key),
                              .address = "10.0.0.2:99",
@@ -58,8 +63,13 @@ static void put_joining(Fixture *f, const char *name, unsigned char key)
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
     joining_record_print(&record, &text);
-    world_put(&f->world, cluster_key_joining(&f->world.arena, PREFIX, str_from_c(name)),
+    world_put(&f->world, cluster_key_joining(&f->world.arena, PREFIX, str_from_c(place)),
               buf_str(&text));
+}
+
+static void put_joining(Fixture *f, const char *name, unsigned char key)
+{
+    put_joining_at(f, name, name, key);
 }
 
 static void put_alive(Fixture *f, const char *name)
@@ -198,6 +208,37 @@ static void pages_follow_one_another(void **state)
         assert_int_equal(alive, 44);
         assert_int_equal(waiting, 2);
     }
+}
+
+/* Whatever somebody has put there: pages end, and tell what is a node once. */
+static void a_record_elsewhere_leads_no_page_astray(void **state)
+{
+    static const char *const expected[] = { "web1", "web2", "web3", "db1", "db2", "db3" };
+    Fixture *f = *state;
+    uint32_t count = 0;
+    Str next = STR_EMPTY;
+    put_node(f, "web1", 1);
+    put_node_at(f, "web2", "aaa", 2);
+    put_node_at(f, "web2 no name", "web2", 2);
+    put_node(f, "web3", 3);
+    put_joining_at(f, "a no name", "db1", 4);
+    put_joining(f, "db1", 4);
+    put_joining_at(f, "db2", "aaa", 5);
+    put_joining(f, "db3", 6);
+    do {
+        list(f, arena_copy_c(&f->world.arena, next), 1);
+        assert_int_equal(f->listing.node_count + f->listing.waiting_count, 1);
+        assert_true(count < COUNT_OF(expected));
+        const char *name = f->listing.node_count > 0 ? f->listing.nodes[0].record.name
+                                                     : f->listing.waiting[0].record.name;
+        assert_string_equal(name, expected[count]);
+        if (count == 1) {
+            assert_true(f->listing.nodes[0].error.len > 0);
+        }
+        count++;
+        next = f->listing.next;
+    } while (next.len > 0);
+    assert_int_equal(count, COUNT_OF(expected));
 }
 
 static void a_page_that_begins_nowhere_is_refused(void **state)
@@ -576,6 +617,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(members_and_those_who_wait_are_listed),
         ROW(pages_follow_one_another),
+        ROW(a_record_elsewhere_leads_no_page_astray),
         ROW(a_page_that_begins_nowhere_is_refused),
         ROW(silence_is_kept_until_the_node_is_removed),
         ROW(a_damaged_record_is_told_as_such),
