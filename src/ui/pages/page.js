@@ -163,6 +163,7 @@ function enter(session) {
 
 function leave() {
   stop();
+  byId("rows").replaceChildren(); /* nothing of them is left for who comes next */
   csrf = "";
   show(false);
 }
