@@ -60,13 +60,13 @@ static int run_verify(Invocation *invocation)
     if (output_wants_value(invocation)) {
         output_answer(invocation, answer);
     } else if (whole) {
-        stream_put_format(
-            invocation->out, "the chain of %lld entries is whole; its head is %" STR_FMT "\n",
-            (long long)cluster_int(answer, "entries"), STR_ARG(cluster_text(answer, "head")));
+        output_line(invocation->out, "the chain of %lld entries is whole; its head is %" STR_FMT,
+                    (long long)cluster_int(answer, "entries"),
+                    STR_ARG(cluster_text(answer, "head")));
     } else {
-        stream_put_format(invocation->out, "the chain is broken at entry %lld: %" STR_FMT "\n",
-                          (long long)cluster_int(answer, "broken_at"),
-                          STR_ARG(cluster_text(answer, "what")));
+        output_line(invocation->out, "the chain is broken at entry %lld: %" STR_FMT,
+                    (long long)cluster_int(answer, "broken_at"),
+                    STR_ARG(cluster_text(answer, "what")));
     }
     return whole ? EXIT_OK : EXIT_FAILED;
 }

@@ -149,7 +149,7 @@ static void show_ca(Arena *arena, Str directory, const Context *context, Str *pi
 static void put_line(const Invocation *invocation, const char *name, Str value)
 {
     if (value.len > 0) {
-        stream_put_format(invocation->out, "%-12s%" STR_FMT "\n", name, STR_ARG(value));
+        output_line(invocation->out, "%-12s%" STR_FMT, name, STR_ARG(value));
     }
 }
 

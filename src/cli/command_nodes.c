@@ -88,8 +88,7 @@ static int run_label(Invocation *invocation)
         return code;
     }
     Str text = nodes_labels_text(arena, node);
-    stream_put_format(invocation->out, "%" STR_FMT ": %" STR_FMT "\n", STR_ARG(name),
-                      STR_ARG(text));
+    output_line(invocation->out, "%" STR_FMT ": %" STR_FMT, STR_ARG(name), STR_ARG(text));
     return EXIT_OK;
 }
 
@@ -141,9 +140,9 @@ static int run_approve(Invocation *invocation)
         return code;
     }
     Value waiting = cluster_map(object_status(node), "asking");
-    stream_put_format(
+    output_line(
         invocation->out,
-        "%" STR_FMT " is approved with key %" STR_FMT "; it is in when it asks the next time\n",
+        "%" STR_FMT " is approved with key %" STR_FMT "; it is in when it asks the next time",
         STR_ARG(name), STR_ARG(waiting.kind == VALUE_MAP ? cluster_text(waiting, "key") : key));
     return EXIT_OK;
 }

@@ -96,19 +96,18 @@ static void print_rotation(const Invocation *invocation, Value pki)
     }
     Str state = cluster_text(rotation, "state"), since = cluster_text(rotation, "since");
     Str from = short_pin(rotation, "present"), to = short_pin(rotation, "next");
-    stream_put_format(out,
-                      "The CA is being exchanged, from %" STR_FMT " to %" STR_FMT ": %" STR_FMT
-                      " since %" STR_FMT ".\n",
-                      STR_ARG(from), STR_ARG(to), STR_ARG(state), STR_ARG(since));
+    output_line(out,
+                "The CA is being exchanged, from %" STR_FMT " to %" STR_FMT ": %" STR_FMT
+                " since %" STR_FMT ".",
+                STR_ARG(from), STR_ARG(to), STR_ARG(state), STR_ARG(since));
     for (uint32_t i = 0; i < waits->len; i++) {
         Str node = cluster_text(waits->items[i], "node");
         Str what = cluster_text(waits->items[i], "what");
         Str seen = cluster_text(waits->items[i], "seen");
-        stream_put_format(out, "  waits for %" STR_FMT ": %" STR_FMT, STR_ARG(node), STR_ARG(what));
-        if (cluster_bool(waits->items[i], "silent")) {
-            stream_put_format(out, " (silent; last heard %" STR_FMT ")", STR_ARG(seen));
-        }
-        stream_put(out, STR("\n"));
+        bool silent = cluster_bool(waits->items[i], "silent");
+        output_line(out, "  waits for %" STR_FMT ": %" STR_FMT "%s%" STR_FMT "%s", STR_ARG(node),
+                    STR_ARG(what), silent ? " (silent; last heard " : "",
+                    STR_ARG(silent ? seen : STR_EMPTY), silent ? ")" : "");
     }
 }
 
@@ -303,7 +302,7 @@ static int wait_for_end(Invocation *invocation)
             arena_format(invocation->arena, "%" STR_FMT "%s%" STR_FMT "%" STR_FMT, STR_ARG(state),
                          first.len > 0 ? ", waits for " : "", STR_ARG(first), STR_ARG(more));
         if (!str_eq(now, before)) {
-            stream_put_format(invocation->err, "%" STR_FMT "\n", STR_ARG(now));
+            output_line(invocation->err, "%" STR_FMT, STR_ARG(now));
             (void)stream_flush(invocation->err);
             before = now;
         }
@@ -328,7 +327,7 @@ static int print_state(Invocation *invocation)
     }
     if (str_eq_c(cluster_text(rotation, "state"), "steady")) {
         Str pin = cluster_text(rotation, "present");
-        stream_put_format(invocation->out, "steady: the CA is %" STR_FMT "\n", STR_ARG(pin));
+        output_line(invocation->out, "steady: the CA is %" STR_FMT, STR_ARG(pin));
     } else {
         print_rotation(invocation, pki);
     }

@@ -54,7 +54,7 @@ static int create_one(Invocation *invocation, const Kind *kind, Value object)
                            .body = cluster_body(invocation->arena, object) },
         &made);
     if (code == EXIT_OK && !kind_print_value(invocation, made, &code)) {
-        stream_put_format(invocation->out, "%" STR_FMT " is made\n", STR_ARG(object_name(made)));
+        output_line(invocation->out, "%" STR_FMT " is made", STR_ARG(object_name(made)));
     }
     return code;
 }
@@ -151,8 +151,7 @@ int kind_run_set(Invocation *invocation, const Kind *kind, Str name)
     int code;
     if (!kind_print_value(invocation, object, &code)) {
         Str text = kind_cell(arena, object, "spec", NULL);
-        stream_put_format(invocation->out, "%" STR_FMT ": %" STR_FMT "\n", STR_ARG(name),
-                          STR_ARG(text));
+        output_line(invocation->out, "%" STR_FMT ": %" STR_FMT, STR_ARG(name), STR_ARG(text));
     }
     return code;
 }

@@ -78,8 +78,7 @@ int kind_fetch(Invocation *invocation, const Kind *kind, const char *selector, V
 
 static void print_name(const Invocation *invocation, Value object)
 {
-    stream_put(invocation->out, object_name(object));
-    stream_put(invocation->out, STR("\n"));
+    output_line(invocation->out, "%" STR_FMT, STR_ARG(object_name(object)));
 }
 
 bool kind_print_value(const Invocation *invocation, Value value, int *code)

@@ -1,6 +1,9 @@
 #include "cli/output.h"
 
+#include <stdarg.h>
+
 #include "base/bug.h"
+#include "base/visible.h"
 #include "cli/json_path.h"
 #include "lang/json.h"
 #include "lang/yaml.h"
@@ -114,4 +117,16 @@ int output_json(const Invocation *invocation, Value value)
     buf_put_char(&out, '\n');
     stream_put(invocation->out, buf_str(&out));
     return EXIT_OK;
+}
+
+void output_line(Stream *to, const char *format, ...)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED), shown = buf_make(BUF_UNLIMITED);
+    va_list arguments;
+    va_start(arguments, format);
+    buf_put_format_v(&text, format, arguments);
+    va_end(arguments);
+    visible_put(&shown, buf_str(&text));
+    buf_put_char(&shown, '\n');
+    stream_put(to, buf_str(&shown));
 }

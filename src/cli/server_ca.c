@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/identity.h"
 #include "cli/cluster_client.h"
 #include "lang/json.h"
 #include "net/http_client.h"
@@ -49,7 +50,9 @@ static bool take_ca(Arena *arena, const TlsContext *tls, const Asking *asking, S
     out->cluster = json_parse_text(arena, asking->body, NULL, &health, &ignored)
                        ? cluster_text(health, "cluster")
                        : STR_EMPTY;
-    return true;
+    /* Nothing vouches for it yet, and people are shown it beside the pin. */
+    return out->cluster.len == 0 || cluster_name_check(out->cluster, err) ||
+           error_wrap(err, "what it says that its cluster is called");
 }
 
 bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeout_ms,
@@ -77,7 +80,10 @@ bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeo
     http_call_free(call);
     if (!asking.answered) {
         *err = asking.err;
-        return false;
     }
-    return take_ca(arena, tls, &asking, out, err);
+    bool taken = asking.answered && take_ca(arena, tls, &asking, out, err);
+    if (!taken && err->kind == ERROR_INVALID) {
+        err->kind = ERROR_UNAVAILABLE; /* what was no answer is no fault of the command line */
+    }
+    return taken;
 }
