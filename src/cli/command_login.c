@@ -244,15 +244,17 @@ static int print(const Login *login)
     const Context *context = &login->context;
     Str who = cluster_text(login->session, "name");
     if (!invocation_prints(invocation, "json")) {
-        stream_put_format(invocation->out, "logged in to %" STR_FMT, STR_ARG(context->servers[0]));
+        Buf line = buf_make_in(arena, BUF_UNLIMITED);
         if (who.len > 0) {
-            stream_put_format(invocation->out, " as '%" STR_FMT "'", STR_ARG(who));
+            buf_put_format(&line, " as '%" STR_FMT "'", STR_ARG(who));
         }
         if (context->expires.len > 0) {
-            stream_put_format(invocation->out, " until %" STR_FMT, STR_ARG(context->expires));
+            buf_put_format(&line, " until %" STR_FMT, STR_ARG(context->expires));
         }
-        stream_put_format(invocation->out, "\ncontext '%" STR_FMT "' is the current one\n",
-                          STR_ARG(context->name));
+        output_line(invocation->out, "logged in to %" STR_FMT "%" STR_FMT,
+                    STR_ARG(context->servers[0]), STR_ARG(buf_str(&line)));
+        output_line(invocation->out, "context '%" STR_FMT "' is the current one",
+                    STR_ARG(context->name));
         return EXIT_OK;
     }
     Map *map = map_new(arena, 6);
@@ -266,6 +268,18 @@ static int print(const Login *login)
     return output_json(invocation, value_map(map));
 }
 
+/* Beside what others have kept meanwhile: somebody may have looked for the token for a while. */
+static bool keep(Login *login, Error *err)
+{
+    if (!contexts_load(login->arena, login->directory, &login->contexts, err)) {
+        err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
+        return false;
+    }
+    contexts_put(login->arena, &login->contexts, &login->context);
+    login->contexts.current = login->context.name;
+    return contexts_save(login->arena, login->directory, &login->contexts, err);
+}
+
 static bool log_in(Login *login, Error *err)
 {
     if (!duration_parse(str_from_c(invocation_text(login->invocation, "timeout")),
@@ -277,12 +291,10 @@ static bool log_in(Login *login, Error *err)
         return false;
     }
     if (!find_context(login, err) || !find_ca(login, err) || !read_token(login, err) ||
-        !check(login, err) || !take_certificate(login, err) || !name_context(login, err)) {
+        !check(login, err) || !name_context(login, err) || !take_certificate(login, err)) {
         return false;
     }
-    contexts_put(login->arena, &login->contexts, &login->context);
-    login->contexts.current = login->context.name;
-    return contexts_save(login->arena, login->directory, &login->contexts, err);
+    return keep(login, err);
 }
 
 static int login_run(Invocation *invocation)

@@ -1,8 +1,19 @@
 /* eden logout: forgets the token of a context. */
+#include <stdlib.h>
+
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "cluster/access_token.h"
+
+/* Without a word it is the one that `eden login` would renew. */
+static Str wanted_name(const Invocation *invocation, const Contexts *contexts)
+{
+    const char *set = getenv("EDEN_CONTEXT");
+    return invocation->arg_count > 0       ? str_from_c(invocation->args[0])
+           : set != NULL && set[0] != '\0' ? str_from_c(set)
+                                           : contexts->current;
+}
 
 static bool log_out(Invocation *invocation, Context *out, Error *err)
 {
@@ -12,7 +23,7 @@ static bool log_out(Invocation *invocation, Context *out, Error *err)
     if (!contexts_load(arena, directory, &contexts, err)) {
         return false;
     }
-    Str name = invocation->arg_count > 0 ? str_from_c(invocation->args[0]) : contexts.current;
+    Str name = wanted_name(invocation, &contexts);
     Context *context = contexts_find(&contexts, name);
     if (context == NULL) {
         return name.len == 0 ? error_set(err, ERROR_NOT_FOUND, "no context is the current one")

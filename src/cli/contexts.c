@@ -281,6 +281,10 @@ bool contexts_save(Arena *arena, Str directory, const Contexts *contexts, Error 
                          "there is no place to keep it: neither HOME nor XDG_CONFIG_HOME is set");
     }
     contexts_print(contexts, &text);
+    if (contexts->count > CONTEXTS_MAX || text.len > CONTEXTS_BYTES_MAX) {
+        return error_set(err, ERROR_LIMIT,
+                         "there are too many contexts; 'eden context remove' forgets one");
+    }
     return directory_make(arena_copy_c(arena, directory), &place, err) &&
            directory_set_mode(&place, 0700, err) &&
            directory_write(&place, CONTEXTS_FILE, buf_str(&text), true, err);

@@ -48,7 +48,8 @@ Str contexts_directory(Arena *arena);
 /* A file that is not there has none. Fails with ERROR_DENIED when others may read it, ERROR_INVALID
  * when it makes no sense, and as the file system does. */
 MUST_CHECK bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err);
-/* For its owner alone, as a whole or not at all. */
+/* For its owner alone, as a whole or not at all. Fails with ERROR_LIMIT when there are more than can
+ * be read again. */
 MUST_CHECK bool contexts_save(Arena *arena, Str directory, const Contexts *contexts, Error *err);
 
 /* The text of the file. */

@@ -131,6 +131,36 @@ static void the_file_is_for_its_owner_alone(void **state)
     assert_false(contexts_save(&arena, STR_EMPTY, &contexts, &err));
 }
 
+static void more_than_can_be_read_again_is_not_written(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str folder = arena_format(&arena, "%s/eden", scratch->path);
+    Contexts contexts = { 0 }, read;
+    Error err;
+    for (int i = 0; i < CONTEXTS_MAX; i++) {
+        Context context = { .name = arena_format(&arena, "c%d", i),
+                            .servers = { STR("https://x:1") },
+                            .server_count = 1 };
+        contexts_put(&arena, &contexts, &context);
+    }
+    assert_true(contexts_save(&arena, folder, &contexts, &err));
+    contexts_put(
+        &arena, &contexts,
+        &(Context){ .name = STR("more"), .servers = { STR("https://x:1") }, .server_count = 1 });
+    assert_false(contexts_save(&arena, folder, &contexts, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+    contexts_remove(&contexts, STR("more"));
+    char *large = arena_alloc(&arena, CONTEXTS_BYTES_MAX);
+    memset(large, 'x', CONTEXTS_BYTES_MAX);
+    contexts.items[0].ca = str_from(large, CONTEXTS_BYTES_MAX);
+    assert_false(contexts_save(&arena, folder, &contexts, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+    assert_true(contexts_load(&arena, folder, &read, &err));
+    assert_int_equal(read.count, CONTEXTS_MAX);
+}
+
 static void what_it_names_is_read(void **state)
 {
     Scratch *scratch = *state;
@@ -162,6 +192,8 @@ int main(void)
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(one_is_added_replaced_and_removed),
         cmocka_unit_test_setup_teardown(the_file_is_for_its_owner_alone, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(more_than_can_be_read_again_is_not_written, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(what_it_names_is_read, scratch_set_up, scratch_tear_down),
     };
