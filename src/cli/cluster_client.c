@@ -360,6 +360,10 @@ int cluster_tell(Invocation *invocation, const Error *err, bool asked)
         problems_add(&inputs.problems, "E0813", NULL, 0, 0, "%s is silent: %s",
                      end.is_local ? "the server" : cluster_end_text(invocation->arena, &end).data,
                      err->text);
+    } else if (err->kind == ERROR_LIMIT) {
+        problems_add(&inputs.problems, "E0812", NULL, 0, 0, "%s answers more than is taken: %s",
+                     end.is_local ? "the server" : cluster_end_text(invocation->arena, &end).data,
+                     err->text);
     } else if (!end.is_local) {
         tell_far(invocation, &end, &inputs.problems, err);
     } else if (err->kind == ERROR_DENIED) {

@@ -150,9 +150,7 @@ static int ask(Invocation *invocation, const ClusterRequest *request)
 {
     Asking asking = { .invocation = invocation,
                       .body = buf_make(CLUSTER_ANSWER_MAX),
-                      .gathers = invocation_prints(invocation, "yaml") ||
-                                 invocation_flag(invocation, "output") ==
-                                     !invocation_prints(invocation, "raw") };
+                      .gathers = output_wants_value(invocation) };
     ClusterPieces pieces = { take, &asking, SILENCE_MS, print_head };
     ClusterAnswer answer;
     Error err = { 0 };
@@ -160,6 +158,12 @@ static int ask(Invocation *invocation, const ClusterRequest *request)
     if (!answered) {
         buf_clear(&asking.body);
         return cluster_tell(invocation, &err, false);
+    }
+    if (asking.body.overflow) {
+        buf_clear(&asking.body);
+        error_set(&err, ERROR_LIMIT, "an answer of more than %d bytes; -o raw prints any",
+                  CLUSTER_ANSWER_MAX);
+        return cluster_tell(invocation, &err, true);
     }
     print_body(&asking, asking.body.len > 0 ? buf_str(&asking.body) : answer.body);
     buf_clear(&asking.body);

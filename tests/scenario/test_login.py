@@ -6,6 +6,7 @@ import pty
 import queue
 import re
 import select
+import signal
 import stat
 import subprocess
 
@@ -219,8 +220,50 @@ def test_an_interrupt_at_the_token_leaves_the_terminal_as_it_was(typist, home):
     typist.type("y\n")
     typist.wait_for("Token: ")
     typist.type("abc\x03")
-    assert typist.end() != 0
+    assert typist.end() == -signal.SIGINT  # 130 to a shell
     assert not home.file.exists()
+
+
+def test_a_server_that_nobody_vouches_for_cannot_forge_the_question(eden_path, home, front):
+    front.says["/v1/health"] = {"cluster": "blue', whose CA has the pin\n  sha256:" + "0" * 64 +
+                                "\n\x1b[8m"}
+    typist = Typist([eden_path, "login", front.url, "--name", "prod"],
+                    {**daemons.environment(), "HOME": str(home.file.parents[2])})
+    assert typist.end() == 3
+    assert "[y/N]" not in typist.seen
+    assert "\x1b[8m" not in typist.seen
+    assert not home.file.exists()
+
+
+def test_what_a_server_says_is_text_and_nothing_else(home, front):
+    front.session = {"format": "eden.session/1", "name": "ann'\n\x1b[2Jbob"}
+    done = home("login", front.url, "--name", "prod", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
+    assert done.stdout == (f"logged in to {front.url} as 'ann'\\n\\x1b[2Jbob'\n"
+                           "context 'prod' is the current one\n")
+    front.says["/v1/nodes/s1"] = {"metadata": {"name": "s1\x1b[2J\ns2"}}
+    assert home("nodes", "show", "s1", "-o", "name").stdout == "s1\\x1b[2J\\ns2\n"
+
+
+def test_what_was_kept_while_somebody_types_stays(typist, home, front):
+    typist.wait_for("[y/N] ")
+    typist.type("y\n")
+    typist.wait_for("Token: ")
+    done = home("login", front.url, "--name", "other", "--ca-pin", home.pin,
+                env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 0, done.stderr
+    typist.type(TOKEN + "\n")
+    assert typist.end() == 0, typist.seen
+    kept = json.loads(home.file.read_text())
+    assert sorted(kept["contexts"]) == ["other", "prod"]
+    assert kept["current"] == "prod"
+
+
+def test_a_name_is_needed_before_a_certificate_is_made(home, front):
+    front.says["/v1/health"] = {}
+    done = home("login", front.url, "--certificate", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 64
+    assert "--name" in done.stderr
+    assert all(method == "GET" for method, _, _ in front.requests)
 
 
 def test_login_alone_renews_the_token(logged_in, front):
@@ -241,6 +284,16 @@ def test_logging_out_forgets_the_token_alone(logged_in, front):
     assert logged_in("nodes", "list").returncode == 4
     assert logged_in("login", env={"EDEN_TOKEN": TOKEN}).returncode == 0
     assert logged_in("nodes", "list").returncode == 0
+
+
+def test_logging_out_is_of_the_context_of_the_environment(logged_in, front):
+    done = logged_in("login", front.url, "--name", "other", "--ca-pin", logged_in.pin,
+                     env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 0, done.stderr
+    done = logged_in("logout", env={"EDEN_CONTEXT": "prod"})
+    assert done.stdout == "context 'prod' has no token any more\n"
+    kept = json.loads(logged_in.file.read_text())["contexts"]
+    assert ("token" in kept["prod"], kept["other"]["token"]) == (False, TOKEN)
 
 
 # --- as the server itself takes it ----------------------------------------------------------------
@@ -328,6 +381,34 @@ def test_what_a_server_refuses_is_printed_and_told_by_the_exit_code(logged_in):
     assert done.returncode != 0
     assert json.loads(done.stdout)["status"] == 404
     assert logged_in("api", "PUT", "/v1/store?key=%2Fx", "-d", "{").returncode == 1
+
+
+def test_an_answer_is_printed_as_it_comes(logged_in, front, eden_path):
+    front.events = queue.Queue()
+    process = subprocess.Popen(
+        [eden_path, "api", "GET", "/v1/nodes?watch=ndjson"], stdout=subprocess.PIPE, text=True,
+        env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+    try:
+        front.events.put(event("added", "web1"))
+        assert json.loads(process.stdout.readline()) == event("added", "web1")
+        front.events.put(None)
+        assert process.wait(daemons.LIMIT) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_an_answer_too_long_for_another_form_is_told(logged_in, front):
+    front.says["/v1/nodes"] = {"items": ["x" * (16 << 20)]}
+    done = logged_in("api", "GET", "/v1/nodes", "-o", "yaml")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "-o raw" in done.stderr
+    done = logged_in("api", "GET", "/v1/nodes")
+    assert (done.returncode, json.loads(done.stdout)) == (0, front.says["/v1/nodes"])
+    front.says["/v1/pki"] = front.says["/v1/nodes"]
+    done = logged_in("pki", "list")
+    assert done.returncode == 1
+    assert "answers more than is taken" in done.stderr
 
 
 @pytest.mark.parametrize("words", [
