@@ -353,8 +353,9 @@ static bool find_node(const Invocation *invocation, const char *name, pid_t *pro
 
 static int run_inside(Invocation *invocation, const char *node)
 {
-    /* Commands there ask the server there, whatever the user has logged in to. */
-    static const char *const own[] = { "EDEN_CONTEXT=" CONTEXT_LOCAL, NULL };
+    /* Commands there ask the server there, whatever the user has logged in to, and also when this
+     * one is run by that of another cluster. */
+    static const char *const own[] = { "EDEN_CONTEXT=" CONTEXT_LOCAL, "EDEN_RUN_DIR=", NULL };
     pid_t process = 0;
     int code;
     Error err;

@@ -9,7 +9,9 @@
 typedef struct Relay Relay;
 
 enum {
-    RELAY_CONNECTIONS_MAX = 1024, /* further ones wait in the kernel */
+    /* Each takes two descriptors, of the 1024 that a process usually has. Further ones wait in the
+     * kernel. */
+    RELAY_CONNECTIONS_MAX = 400,
 };
 
 /* Listens on 127.0.0.1, and nothing is accepted yet; port 0 is any that is free. ERROR_CONFLICT when

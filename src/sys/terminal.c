@@ -1,6 +1,7 @@
 #include "sys/terminal.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
@@ -88,6 +89,9 @@ bool terminal_ask(const char *question, bool hidden, char *out, size_t max, Erro
     out[len] = '\0';
     if (err->kind != ERROR_NONE) {
         explicit_bzero(out, max);
+        if (err->kind == ERROR_CONFLICT) {
+            raise(SIGINT); /* the key means what it means to any program */
+        }
         return false;
     }
     return true;

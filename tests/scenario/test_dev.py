@@ -309,9 +309,9 @@ def test_a_command_ends_it_with_its_own_exit_code(eden_path):
     done = subprocess.run(
         [eden_path, "dev", "--nodes", "1", "--port", "0", "--", "sh", "-c",
          f'{eden_path} nodes list -o name; test -d "$EDEN_DEV" || exit 8; '
-         f"{eden_path} dev --in node1 -- hostname; exit 7"],
+         f"{eden_path} dev --in node1 -- sh -c 'hostname; echo \"<$EDEN_RUN_DIR>\"'; exit 7"],
         capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT, env=environment())
-    assert (done.returncode, done.stdout) == (7, "node1\nnode1\n"), done.stderr
+    assert (done.returncode, done.stdout) == (7, "node1\nnode1\n<>\n"), done.stderr
     assert "node1 runs the server" in done.stderr
 
 
