@@ -2,6 +2,7 @@
 
 #include "dev/dev_plan.h"
 #include "lang/json.h"
+#include "sys/privilege.h"
 #include "sys/process.h"
 #include "sys/temporary.h"
 
@@ -96,11 +97,22 @@ bool dev_place_describe(const DevPlace *place, Arena *arena, Value card, Error *
 
 /* --- Others ---------------------------------------------------------------------------------- */
 
+/* What it says is believed: which process to follow into its namespaces, where another user has made
+ * all programs, and root would run them as root. */
+static bool check_owner(const Directory *directory, Error *err)
+{
+    uid_t user;
+    gid_t group;
+    return directory_owner(directory, &user, &group, err) &&
+           (user == privileges_user() ||
+            error_set(err, ERROR_DENIED, "%s is another user's", directory->path));
+}
+
 static bool read_card(Arena *arena, const char *folder, Value *card, Error *err)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     Str text;
-    if (!directory_open(folder, &directory, err)) {
+    if (!directory_open(folder, &directory, err) || !check_owner(&directory, err)) {
         return false;
     }
     if (!file_lock_is_held(&directory, LOCK)) {

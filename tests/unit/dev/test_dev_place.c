@@ -1,6 +1,7 @@
 #include "dev/dev_place.h"
 
 #include "sys/file.h"
+#include "sys/privilege.h"
 #include "unit.h"
 
 static int set_up(void **state)
@@ -77,6 +78,29 @@ static void others_find_it_once_it_is_described(void **state)
     dev_place_remove(&place);
 }
 
+static void that_of_another_user_is_not_believed(void **state)
+{
+    enum {
+        NOBODY = 65534
+    };
+    Arena *arena = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    DevPlace place = make(arena);
+    const char *folder = "/"; /* of root, for who is not */
+    Value card;
+    Error err;
+    assert_true(dev_place_describe(&place, arena, value_map(map_new(arena, 0)), &err));
+    assert_true(dev_place_find(arena, place.folder, &card, &err));
+    if (privileges_are_root()) {
+        folder = place.folder;
+        assert_true(directory_open(folder, &directory, &err));
+        assert_true(directory_give(&directory, NOBODY, NOBODY, &err));
+    }
+    assert_false(dev_place_find(arena, folder, &card, &err));
+    assert_int_equal(err.kind, ERROR_DENIED);
+    dev_place_remove(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -86,6 +110,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_was_left_goes_when_the_next_is_made, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(others_find_it_once_it_is_described, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(that_of_another_user_is_not_believed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
