@@ -326,17 +326,22 @@ static void tell_far(const Invocation *invocation, const ClusterEnd *end, Proble
                   "'eden doctor' tells more, --context asks another one");
 }
 
+int cluster_fail(const Invocation *invocation, const char *code, const Error *err)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    problems_add(&inputs.problems, code, NULL, 0, 0, "%s", err->text);
+    (void)inputs_report(&inputs, invocation);
+    return error_kind_exit_code(err->kind);
+}
+
 /* Whom to ask is not known. */
-static int tell_choice(Invocation *invocation, const Error *err)
+static int tell_choice(const Invocation *invocation, const Error *err)
 {
     if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT) {
         return usage_error(invocation, "%s", err->text);
     }
-    Inputs inputs;
-    inputs_init(&inputs, invocation->arena);
-    problems_add(&inputs.problems, "E0815", NULL, 0, 0, "%s", err->text);
-    (void)inputs_report(&inputs, invocation);
-    return error_kind_exit_code(err->kind);
+    return cluster_fail(invocation, "E0815", err);
 }
 
 int cluster_tell(Invocation *invocation, const Error *err, bool asked)

@@ -62,6 +62,8 @@ int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *a
 MUST_CHECK bool cluster_ask(const Invocation *invocation, const ClusterRequest *request,
                             Value *answer, bool *asked, Error *err);
 int cluster_tell(Invocation *invocation, const Error *err, bool asked);
+/* For what has to do with the user's own contexts: the rights of root would not help. The exit code. */
+int cluster_fail(const Invocation *invocation, const char *code, const Error *err);
 
 /* --- Answers in pieces ----------------------------------------------------------------------- */
 

@@ -3,16 +3,15 @@
 
 #include "base/utc.h"
 #include "cli/cluster_client.h"
-#include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "cluster/access_token.h"
 #include "pki/certificate.h"
 
-static int fail(Invocation *invocation, const Error *err)
+static int fail(const Invocation *invocation, const Error *err)
 {
-    return daemon_command_fail(invocation, "E0815", err);
+    return cluster_fail(invocation, "E0815", err);
 }
 
 static int unknown(const Invocation *invocation, const Contexts *contexts, Str name)

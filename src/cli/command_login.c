@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli/cluster_client.h"
-#include "cli/daemon_command.h"
 #include "cli/login_certificate.h"
 #include "cli/output.h"
 #include "cli/server_ca.h"
@@ -308,7 +307,7 @@ static int login_run(Invocation *invocation)
         return print(&login);
     }
     return err.kind == ERROR_INVALID ? usage_error(invocation, "%s", err.text)
-                                     : daemon_command_fail(invocation, "E0816", &err);
+                                     : cluster_fail(invocation, "E0816", &err);
 }
 
 static const Option options[] = {

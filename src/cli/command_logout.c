@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "cli/cluster_client.h"
-#include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "cluster/access_token.h"
 
@@ -43,7 +42,7 @@ static int logout_run(Invocation *invocation)
     AUTO_CLEAR(AccessToken) token = { 0 };
     if (!log_out(invocation, &was, &err)) {
         return err.kind == ERROR_NOT_FOUND ? usage_error(invocation, "%s", err.text)
-                                           : daemon_command_fail(invocation, "E0815", &err);
+                                           : cluster_fail(invocation, "E0815", &err);
     }
     bool has_token = access_token_parse(was.token, &token, &err);
     if (invocation_prints(invocation, "json")) {

@@ -6,9 +6,11 @@ import pty
 import queue
 import re
 import select
+import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 
 import daemons
 import pytest
@@ -115,6 +117,21 @@ def test_a_wrong_token_is_not_kept(home, front):
     assert done.returncode == 4
     assert "the server does not take the token: the token has expired" in done.stderr
     assert not home.file.exists()
+
+
+def test_who_is_refused_is_not_told_to_be_root(eden_path, home, front):
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        shutil.copy(eden_path, place)
+        done = subprocess.run(
+            [f"{place}/{os.path.basename(eden_path)}", "login", front.url, "--ca-pin", home.pin],
+            capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=daemons.LIMIT, cwd="/",
+            user=65534 if os.geteuid() == 0 else None,
+            env={**daemons.environment(), "HOME": f"{place}/home",
+                 "EDEN_TOKEN": "eden_4l2ygazs_" + "m" * 32})
+    assert done.returncode == 4
+    assert "the token has expired" in done.stderr
+    assert "root" not in done.stderr
 
 
 def test_what_is_no_token_is_not_sent(home, front):
