@@ -121,7 +121,7 @@ static void waits(void *context, const NodeJoinWait *wait)
                           "  eden nodes approve %s --key %s\n",
                           wait->name, wait->name, pin);
     } else {
-        stream_put_format(to, "no server yet: %s; trying again\n", wait->why);
+        output_line(to, "no server yet: %s; trying again", wait->why);
     }
     (void)!stream_flush(to);
     work->wait = wait->state;

@@ -2,6 +2,7 @@
 #include "base/base64.h"
 #include "base/visible.h"
 #include "cli/cluster_client.h"
+#include "cli/output.h"
 #include "cli/watch_position.h"
 #include "lang/json.h"
 #include "rpc/backoff.h"
@@ -191,8 +192,8 @@ static void tell_away(Watching *watching, const Error *err)
 {
     if (!watching->was_away) {
         watching->was_away = true;
-        stream_put_format(watching->invocation->err, "the server is gone (%s); trying again\n",
-                          err->kind == ERROR_NONE ? "it has ended the watch" : err->text);
+        output_line(watching->invocation->err, "the server is gone (%s); trying again",
+                    err->kind == ERROR_NONE ? "it has ended the watch" : err->text);
         stream_flush(watching->invocation->err);
     }
 }

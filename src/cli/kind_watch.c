@@ -181,8 +181,8 @@ static int follow(KindWatch *watch, const char *selector)
             return cluster_tell(invocation, &err, asked);
         }
         if (failures == 0 || watch->is_synced) {
-            stream_put_format(invocation->err, "the watch has ended (%s); trying again\n",
-                              err.kind == ERROR_NONE ? "the server has ended it" : err.text);
+            output_line(invocation->err, "the watch has ended (%s); trying again",
+                        err.kind == ERROR_NONE ? "the server has ended it" : err.text);
             stream_flush(invocation->err);
         }
         failures = watch->is_synced ? 1 : failures + (failures < FAILURES_MAX);
