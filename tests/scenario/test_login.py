@@ -7,7 +7,6 @@ import queue
 import re
 import select
 import shutil
-import signal
 import stat
 import subprocess
 import tempfile
@@ -237,7 +236,7 @@ def test_an_interrupt_at_the_token_leaves_the_terminal_as_it_was(typist, home):
     typist.type("y\n")
     typist.wait_for("Token: ")
     typist.type("abc\x03")
-    assert typist.end() == -signal.SIGINT  # 130 to a shell
+    assert typist.end() == 130
     assert not home.file.exists()
 
 
