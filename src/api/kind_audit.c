@@ -6,7 +6,6 @@
 #include "api/json_out.h"
 #include "api/kind_rows.h"
 #include "base/utc.h"
-#include "store/keys.h"
 
 /* --- As objects ------------------------------------------------------------------------------ */
 
@@ -123,24 +122,6 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     audit_list(&settings->at, &(AuditQuery){ .from = sequence, .limit = 1 }, read_done, reading);
 }
 
-static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
-{
-    return which == 0 ? key_make_prefix(arena, prefix, KEY_AUDIT, NULL, 0) : STR_EMPTY;
-}
-
-static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
-{
-    Str parts[KEYS_PARTS_MAX];
-    KeyKind found;
-    uint64_t sequence;
-    if (!key_parse(arena, prefix, key, &found, parts) || found != KEY_AUDIT ||
-        !str_to_u64(parts[0], &sequence)) {
-        return false;
-    }
-    *name = arena_format(arena, "%" PRIu64, sequence);
-    return true;
-}
-
 /* --- /v1/audit-verification ------------------------------------------------------------------ */
 
 static void verified(void *context, const AuditChain *chain, const Error *err)
@@ -206,12 +187,10 @@ const Kind kind_audit = {
     .name = "Audit",
     .plural = "audit",
     .help = "Who has asked for what, and what came of it; a list begins with the newest.",
-    .verbs = KIND_LIST | KIND_GET | KIND_WATCH,
+    .verbs = KIND_LIST | KIND_GET,
     .status = status,
     .columns = columns,
     .name_help = "its number",
     .list = list,
     .get = get,
-    .watched = watched,
-    .touched = touched,
 };
