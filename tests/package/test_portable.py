@@ -77,13 +77,16 @@ def test_agent_and_server_run_there(run):
     told = run("""
         hostname box
         eden init --cluster blue --name box --address 127.0.0.1 >/dev/null || exit 1
-        eden agent 2>/tmp/log &
-        until eden nodes ping box >/tmp/ping 2>&1; do
-            n=$((n + 1)); [ $n -lt 300 ] || { cat /tmp/log /tmp/ping; exit 1; }
-            usleep 50000
+        mkfifo /tmp/told
+        eden agent 2>/tmp/told &
+        exec 3</tmp/told
+        while read -r line <&3; do
+            echo "$line" >>/tmp/log
+            case $line in *"a session stands"*) break ;; esac
         done
+        eden nodes ping box >/tmp/ping || { cat /tmp/log; exit 1; }
         eden put /a b >/dev/null && eden get /a && ps -o user,args | grep '[e]den serve'
-        kill %1; wait; cat /tmp/log
+        kill %1; cat <&3 >>/tmp/log; wait; cat /tmp/log
     """)
     value, server, *log = told.stdout.splitlines()
     assert value == "b" and server.startswith("eden ") and "eden serve" in server
