@@ -36,6 +36,7 @@ struct ApiCall {
     bool is_stream;    /* its answer comes in pieces */
     void *own;         /* of the handler, in the arena */
     ApiCaller caller;
+    Str refusal;     /* why what was shown is not good, where anybody may call; else empty */
     uint64_t scope;  /* of the selectors of the caller's roles: another one when they change */
     bool is_limited; /* the caller may for some objects only: call_may_touch */
     char id[16 + 1]; /* see call_id */

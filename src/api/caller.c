@@ -89,6 +89,7 @@ bool caller_identify(const ApiSettings *settings, const HttpRequest *request, Ap
     const Peer *peer = http_request_peer(request);
     const Http1Head *head = http_request_head(request);
     const Str *token = http1_find(head, "Authorization"), *cookies = http1_find(head, "Cookie");
+    uint32_t tokens = http1_count(head, "Authorization");
     int64_t now_ms = loop_wall_ms(settings->at.loop);
     bool good = true;
     *out = (ApiCaller){ .is_known = false };
@@ -98,6 +99,11 @@ bool caller_identify(const ApiSettings *settings, const HttpRequest *request, Ap
     }
     if (settings->credentials == NULL) {
         return true;
+    }
+    if (tokens > 1) {
+        /* Somebody on the way may have judged by the other one. */
+        *status = 400;
+        return error_set(err, ERROR_INVALID, "'Authorization' stands there more than once");
     }
     if (token != NULL) {
         good = identify_token(settings, *token, now_ms, out, status, err);

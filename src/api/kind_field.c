@@ -22,7 +22,7 @@ void field_problem(Arena *arena, FieldProblems *problems, Str pointer, const cha
 }
 
 /* RFC 6901: "~" and "/" in a name are written "~0" and "~1". */
-static Str below(Arena *arena, Str pointer, Str name)
+Str field_below(Arena *arena, Str pointer, Str name)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     buf_put(&text, pointer);
@@ -130,7 +130,7 @@ static void check_list(Arena *arena, const KindField *field, Value value, Str po
     }
     for (uint32_t i = 0; i < value.list->len; i++) {
         Str name = arena_format(arena, "%u", i);
-        check_one(arena, field, value.list->items[i], below(arena, pointer, name), problems);
+        check_one(arena, field, value.list->items[i], field_below(arena, pointer, name), problems);
     }
 }
 
@@ -143,7 +143,7 @@ static void check_map(Arena *arena, const KindField *field, Value value, Str poi
     }
     for (uint32_t i = 0; i < value.map->len; i++) {
         const MapEntry *entry = &value.map->entries[i];
-        check_one(arena, field, entry->value, below(arena, pointer, value_str(entry->key)),
+        check_one(arena, field, entry->value, field_below(arena, pointer, value_str(entry->key)),
                   problems);
     }
 }
@@ -191,7 +191,7 @@ void fields_check(Arena *arena, const KindField *fields, Value map, Str pointer,
 {
     for (uint32_t i = 0; i < map.map->len; i++) {
         const MapEntry *entry = &map.map->entries[i];
-        Str name = value_str(entry->key), at = below(arena, pointer, name);
+        Str name = value_str(entry->key), at = field_below(arena, pointer, name);
         const KindField *field = find_field(fields, name);
         if (field == NULL) {
             tell_unknown(arena, fields, name, at, problems);
@@ -202,7 +202,7 @@ void fields_check(Arena *arena, const KindField *fields, Value map, Str pointer,
     for (const KindField *field = fields; field != NULL && field->name != NULL; field++) {
         const Value *value = value_get(map, str_from_c(field->name));
         if (field->is_required && (value == NULL || value->kind == VALUE_NULL)) {
-            field_problem(arena, problems, below(arena, pointer, str_from_c(field->name)),
+            field_problem(arena, problems, field_below(arena, pointer, str_from_c(field->name)),
                           "is missing");
         }
     }

@@ -55,6 +55,8 @@ typedef struct FieldProblems {
 
 PRINTF_LIKE(4, 5)
 void field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format, ...);
+/* The pointer to what stands under `name` there, as RFC 6901 writes it. */
+Str field_below(Arena *arena, Str pointer, Str name);
 /* Checks a map against fields; `pointer` is where it stands. Adds what is wrong, all of it at once. */
 void fields_check(Arena *arena, const KindField *fields, Value map, Str pointer,
                   FieldProblems *problems);

@@ -141,12 +141,17 @@ static bool make_draft(KindCall *change, const KindItem *present)
         call_refuse_fields(call, &problems);
         return false;
     }
-    /* Nor is it made one of others. */
-    if (!call_may_touch(call, name_of(change), change->draft.labels)) {
-        call_refuse_touch(call);
-        return false;
+    /* Nor is it made one of others. Of one that is not there no more is said than of one of theirs. */
+    if (call_may_touch(call, name_of(change), change->draft.labels)) {
+        return true;
     }
-    return true;
+    if (present == NULL) {
+        call_refuse_touch(call);
+    } else {
+        call_refuse(call, 403,
+                    "after that it would be none of the objects that your roles are for");
+    }
+    return false;
 }
 
 /* Who may change objects may not make them by that. False: it was answered. */

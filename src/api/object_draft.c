@@ -114,7 +114,7 @@ static void check_labels(Arena *arena, Value labels, FieldProblems *problems)
     }
     for (uint32_t i = 0; i < labels.map->len; i++) {
         const MapEntry *entry = &labels.map->entries[i];
-        Str at = arena_format(arena, "/metadata/labels/%" STR_FMT, STR_ARG(value_str(entry->key)));
+        Str at = field_below(arena, STR("/metadata/labels"), value_str(entry->key));
         if (!value_is_string(entry->value)) {
             field_problem(arena, problems, at, "must be a text");
         } else if (!node_label_check(value_str(entry->key), value_str(entry->value), &err)) {

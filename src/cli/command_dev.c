@@ -97,8 +97,8 @@ static Str word_behind(Str line, Str option)
 
 static bool make_access(Work *work, Error *err)
 {
-    static const char *const words[] = { "tokens", "create",  "--role",   "admin", "--ttl",
-                                         "7d",     "--label", "eden dev", NULL };
+    static const char *const words[] = { "tokens", "create",  "--role", "admin", "--ttl",
+                                         "7d",     "--label", "dev",    NULL };
     Str line;
     if (!ask(work, words, NULL, NULL, &line, err)) {
         return false;
@@ -261,11 +261,29 @@ static void print_ready(const Work *work)
                       run_dir, eden, eden, eden, work->nodes, eden);
 }
 
+/* So that "eden" is this program for the command, wherever it lies; NULL: that cannot be told. */
+static const char *program_path(Arena *arena)
+{
+    const char *path = getenv("PATH");
+    Str own;
+    Error err;
+    if (!machine_own_program(arena, &own, &err)) {
+        return NULL;
+    }
+    size_t end = own.len;
+    while (end > 0 && own.data[end - 1] != '/') {
+        end--;
+    }
+    return arena_format(arena, "PATH=%" STR_FMT ":%s", STR_ARG(str_slice(own, 0, end - 1)),
+                        path == NULL ? "/usr/bin:/bin" : path)
+        .data;
+}
+
 /* What the command of a user finds the cluster by. */
 static const char *const *variables(const Work *work)
 {
     Arena *arena = work->invocation->arena;
-    const char **made = ARENA_ARRAY(arena, const char *, 6);
+    const char **made = ARENA_ARRAY(arena, const char *, 7);
     made[0] =
         arena_format(arena, "EDEN_DEV=%" STR_FMT, STR_ARG(cluster_text(work->card, "directory")))
             .data;
@@ -274,7 +292,8 @@ static const char *const *variables(const Work *work)
         arena_format(arena, "EDEN_API=%" STR_FMT, STR_ARG(cluster_text(work->card, "api"))).data;
     made[3] = arena_format(arena, "EDEN_CA_PIN=%" STR_FMT, STR_ARG(work->ca_pin)).data;
     made[4] = arena_format(arena, "EDEN_TOKEN=%" STR_FMT, STR_ARG(work->token)).data;
-    made[5] = NULL;
+    made[5] = program_path(arena);
+    made[6] = NULL;
     return made;
 }
 

@@ -228,10 +228,10 @@ static bool name_context(Login *login, Error *err)
     }
     const Context *old = contexts_find(&login->contexts, login->context.name);
     return old == NULL || str_eq(str_trim(old->ca), str_trim(login->context.ca)) ||
-           str_eq(old->servers[0], login->context.servers[0]) ||
            error_set(err, ERROR_CONFLICT,
-                     "another context is called '%" STR_FMT "' already: give --name",
-                     STR_ARG(login->context.name));
+                     "another context is called '%" STR_FMT "' already, of a cluster with another "
+                     "CA: give --name, or forget it with 'eden context remove %" STR_FMT "'",
+                     STR_ARG(login->context.name), STR_ARG(login->context.name));
 }
 
 /* --- All of it ------------------------------------------------------------------------------- */

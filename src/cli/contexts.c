@@ -162,6 +162,28 @@ static bool read_context(Arena *arena, Str name, Value map, Context *out, Error 
     return read_servers(arena, map, out, err);
 }
 
+/* What was meant to be one of them would be left out silently. */
+static bool check_words(Value root, Error *err)
+{
+    static const char *const words[] = { "format", "current", "contexts" };
+    for (uint32_t i = 0; i < root.map->len; i++) {
+        Str name = value_str(root.map->entries[i].key), near = STR_EMPTY;
+        Suggest suggest = suggest_make(name);
+        bool known = false;
+        for (size_t k = 0; k < COUNT_OF(words); k++) {
+            known = known || str_eq_c(name, words[k]);
+            suggest_offer(&suggest, str_from_c(words[k]));
+        }
+        bool has_near = !known && suggest_found(&suggest, &near);
+        if (!known) {
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' means nothing%s%" STR_FMT "%s",
+                             STR_ARG(name), has_near ? "; did you mean '" : "", STR_ARG(near),
+                             has_near ? "'?" : "");
+        }
+    }
+    return true;
+}
+
 bool contexts_read(Arena *arena, Str text, Contexts *out, Error *err)
 {
     Value root;
@@ -173,6 +195,9 @@ bool contexts_read(Arena *arena, Str text, Contexts *out, Error *err)
     if (format == NULL || !value_is_string(*format) ||
         !str_eq_c(value_str(*format), "eden.contexts/1")) {
         return error_set(err, ERROR_INVALID, "its format is not \"eden.contexts/1\"");
+    }
+    if (!check_words(root, err)) {
+        return false;
     }
     const Value *all = value_get(root, STR("contexts")), *current = value_get(root, STR("current"));
     if (all == NULL || all->kind != VALUE_MAP || all->map->len > CONTEXTS_MAX) {

@@ -21,7 +21,14 @@ bool login_certificate(const Invocation *invocation, const ClusterEnd *end, Valu
     AUTO_CLEAR(KeyText) text = { .len = 0 };
     ClusterAnswer got;
     Value made;
-    Str csr;
+    Str csr, user = cluster_text(session, "name");
+    if (!user_name_check(user, err)) {
+        return error_set(err, ERROR_OS,
+                         "the token is for '%" STR_FMT "', which cannot stand in a certificate; "
+                         "'eden tokens create --role ROLE --label NAME' makes one for a name of "
+                         "a-z, 0-9, '-' and '.'",
+                         STR_ARG(user));
+    }
     if (!p256_private_make(&key, err) || !csr_make(arena, key, &csr, err) ||
         !p256_private_text(key, &text, err)) {
         return false;

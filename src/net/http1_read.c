@@ -260,7 +260,7 @@ bool http1_is_field(Str name, Str value)
            trim_blanks(value).len == value.len;
 }
 
-static uint32_t count_fields(const Http1Head *head, const char *name)
+uint32_t http1_count(const Http1Head *head, const char *name)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < head->header_count; i++) {
@@ -307,8 +307,8 @@ static bool has_no_body(const Http1Reader *reader)
 static bool judge_body(Http1Reader *reader, bool newer, Error *err)
 {
     Http1Head *head = &reader->head;
-    uint32_t lengths = count_fields(head, "Content-Length");
-    uint32_t encodings = count_fields(head, "Transfer-Encoding");
+    uint32_t lengths = http1_count(head, "Content-Length");
+    uint32_t encodings = http1_count(head, "Transfer-Encoding");
     if (encodings > 0 && http1_find(head, "Transfer-Encoding")->len == 0) {
         return refuse_bad(reader, err, "an encoding without a name");
     }
@@ -350,7 +350,7 @@ static bool judge_body(Http1Reader *reader, bool newer, Error *err)
 static bool judge_host(Http1Reader *reader, bool newer, Error *err)
 {
     const Http1Head *head = &reader->head;
-    uint32_t hosts = count_fields(head, "Host");
+    uint32_t hosts = http1_count(head, "Host");
     if (hosts > 1 || (hosts == 0 && newer)) {
         return refuse_bad(reader, err, hosts > 1 ? "more than one host" : "no host");
     }

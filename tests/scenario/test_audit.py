@@ -79,7 +79,15 @@ def test_a_token_that_was_taken_back_opens_nothing(running):
     assert remote("GET", "/v1/session")[0] == 200
     running.call("tokens", "revoke", text)
     for path in ("/v1/session", "/v1/roles"):
-        assert remote("GET", path)[0] == 401
+        status, told = remote("GET", path)
+        assert status == 401 and "the token is not known here" in told["detail"]
+
+
+def test_of_two_tokens_none_counts(running):
+    admin = bearer(running, "admin")
+    for other in ("Authorization: Bearer x", *admin.fields):
+        status, told = admin("GET", "/v1/roles", None, other)
+        assert status == 400 and "more than once" in told["detail"]
 
 
 def test_a_certificate_of_a_user_opens_the_api_until_it_is_taken_back(running):

@@ -66,6 +66,8 @@ static void what_makes_no_sense_is_refused(void **state)
     refuses("", "");
     refuses("[]", "format");
     refuses("{\"format\":\"eden.contexts/1\"}", "contexts");
+    refuses("{\"format\":\"eden.contexts/1\",\"curent\":\"a\",\"contexts\":{}}",
+            "did you mean 'current'");
     refuses(HEAD "\"a\":7}}", "context 'a': is no object");
     refuses(HEAD "\"a\":{}}}", "server: is missing");
     refuses(HEAD "\"a\":{\"server\":\"http://x\"}}}", "https");

@@ -70,7 +70,9 @@ static void who_may_for_some_objects_learns_of_no_others(void **state)
     assert_int_equal(by_token(f, "GET", "/v1/config", ""), 200);
     assert_int_equal(value_get(answer(f), STR("items"))->list->len, 1);
     /* Nor is it given away. */
-    expect_none(f, "PATCH", "own", "{\"metadata\":{\"labels\":{\"team\":\"db\"}}}");
+    assert_int_equal(
+        by_token(f, "PATCH", place(f, "own"), "{\"metadata\":{\"labels\":{\"team\":\"db\"}}}"),
+        403);
     assert_int_equal(by_token(f, "PATCH", place(f, "own"), "{\"spec\":{\"title\":\"x\"}}"), 200);
     assert_int_equal(by_token(f, "DELETE", place(f, "own"), ""), 200);
 }
