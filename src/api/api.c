@@ -137,7 +137,7 @@ static void serve_row(ApiCall *call, bool is_good, const RouteMatch *match, int 
     call->verb = object_watch_is_wanted(call) ? "watch" : match->row->verb;
     /* Who shows what is no longer good may do what anybody may. */
     if (!is_good) {
-        call->refusal = arena_copy(&call->arena, str_from_c(refusal->text));
+        call->refusal = arena_copy_c(&call->arena, str_from_c(refusal->text));
     }
     if (!is_good && !route_is_public(match->row)) {
         refuse_caller(call, status, refusal->text);

@@ -36,10 +36,10 @@ struct ApiCall {
     bool is_stream;    /* its answer comes in pieces */
     void *own;         /* of the handler, in the arena */
     ApiCaller caller;
-    Str refusal;     /* why what was shown is not good, where anybody may call; else empty */
-    uint64_t scope;  /* of the selectors of the caller's roles: another one when they change */
-    bool is_limited; /* the caller may for some objects only: call_may_touch */
-    char id[16 + 1]; /* see call_id */
+    const char *refusal; /* why what was shown is not good, where anybody may call; else NULL */
+    uint64_t scope;      /* of the selectors of the caller's roles: another one when they change */
+    bool is_limited;     /* the caller may for some objects only: call_may_touch */
+    char id[16 + 1];     /* see call_id */
 
     /* Of api/record.h. */
     AuditEntry *entry; /* that it was asked for is recorded; NULL: nothing is, or its end too */

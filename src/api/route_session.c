@@ -43,8 +43,7 @@ void session_get(ApiCall *call)
 {
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     if (!call->caller.is_known) {
-        call_refuse(call, 401,
-                    call->refusal.len > 0 ? call->refusal.data : "nobody has logged in here");
+        call_refuse(call, 401, call->refusal != NULL ? call->refusal : "nobody has logged in here");
         return;
     }
     put_principal(&json, call_settings(call), &call->caller.principal);
