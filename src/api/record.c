@@ -60,12 +60,19 @@ void record_denied(ApiCall *call, const char *why)
     if (audit == NULL || !call->caller.is_known) {
         return;
     }
-    Str credential = str_from_c(call->caller.principal.credential);
-    if (strcmp(call->row->method, "GET") != 0 || audit_denied_read_is_due(audit, credential)) {
-        call->entry = entry_new(call);
-        append(call, AUDIT_REFUSED, str_from_c(why), NULL);
-        call->entry = NULL;
+    bool is_read = strcmp(call->row->method, "GET") == 0;
+    AuditDenial denial =
+        audit_denial(audit, str_from_c(call->caller.principal.credential), is_read);
+    if (denial == AUDIT_DENIAL_PASSED_OVER) {
+        return;
     }
+    Str detail = str_from_c(why);
+    if (denial == AUDIT_DENIAL_LAST && !is_read) {
+        detail = arena_format(&call->arena, "%s (more within this minute is not recorded)", why);
+    }
+    call->entry = entry_new(call);
+    append(call, AUDIT_REFUSED, detail, NULL);
+    call->entry = NULL;
 }
 
 /* --- Before ---------------------------------------------------------------------------------- */

@@ -28,7 +28,8 @@ typedef struct Queue {
 
 typedef struct Denied {
     char credential[CREDENTIAL_ID_MAX + 1]; /* empty: free */
-    int64_t at_ms;
+    int64_t since_ms;
+    uint32_t reads, changes; /* since then */
 } Denied;
 
 struct Audit {
@@ -325,28 +326,39 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
     pump(audit);
 }
 
-bool audit_denied_read_is_due(Audit *audit, Str credential)
+/* Its place, which may have been that of the one heard of longest ago. */
+static Denied *find_denied(Audit *audit, Str credential)
 {
-    int64_t now_ms = loop_now_ms(audit->at.loop);
     Denied *place = &audit->denied[0];
     for (uint32_t i = 0; i < DENIED_KEPT; i++) {
         Denied *one = &audit->denied[i];
         if (one->credential[0] != '\0' && str_eq_c(credential, one->credential)) {
-            place = one;
-            break;
+            return one;
         }
-        /* The one that is free, or the oldest. */
         if (place->credential[0] != '\0' &&
-            (one->credential[0] == '\0' || one->at_ms < place->at_ms)) {
+            (one->credential[0] == '\0' || one->since_ms < place->since_ms)) {
             place = one;
         }
     }
-    if (str_eq_c(credential, place->credential) && now_ms - place->at_ms < DENIED_MS) {
-        return false;
-    }
+    *place = (Denied){ .since_ms = INT64_MIN / 2 };
     snprintf(place->credential, sizeof place->credential, "%" STR_FMT, STR_ARG(credential));
-    place->at_ms = now_ms;
-    return true;
+    return place;
+}
+
+AuditDenial audit_denial(Audit *audit, Str credential, bool is_read)
+{
+    int64_t now_ms = loop_now_ms(audit->at.loop);
+    Denied *place = find_denied(audit, credential);
+    if (now_ms - place->since_ms >= DENIED_MS) {
+        place->since_ms = now_ms;
+        place->reads = place->changes = 0;
+    }
+    uint32_t *count = is_read ? &place->reads : &place->changes;
+    uint32_t max = is_read ? 1 : AUDIT_DENIED_CHANGES;
+    if (*count == max) {
+        return AUDIT_DENIAL_PASSED_OVER;
+    }
+    return ++*count == max ? AUDIT_DENIAL_LAST : AUDIT_DENIAL_RECORDED;
 }
 
 /* --- Listing --------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@ enum {
     AUDIT_BATCH_MAX = 100,    /* entries of one transaction */
     AUDIT_WAITING_MAX = 4000, /* entries that wait for theirs */
     AUDIT_PAGE_MAX = 1000,
+    AUDIT_DENIED_CHANGES = 20, /* entries of a minute and credential */
 };
 
 /* `at` is copied, its prefix too. */
@@ -29,8 +30,14 @@ typedef void AuditDone(void *context, uint64_t sequence, const Error *err);
  * as far as anybody can know. */
 void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *context);
 
-/* Whether a read that was denied to this credential is worth an entry: once per minute. */
-bool audit_denied_read_is_due(Audit *audit, Str credential);
+/* Whether something that was denied to this credential is worth an entry: one read and a few changes
+ * each minute, so that nobody fills the log who may do nothing. */
+typedef enum AuditDenial {
+    AUDIT_DENIAL_PASSED_OVER,
+    AUDIT_DENIAL_RECORDED,
+    AUDIT_DENIAL_LAST, /* of this minute: more of them would be passed over */
+} AuditDenial;
+AuditDenial audit_denial(Audit *audit, Str credential, bool is_read);
 
 typedef struct AuditPage {
     const AuditEntry *entries; /* in the order asked for */

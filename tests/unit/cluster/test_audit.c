@@ -301,17 +301,37 @@ static void it_may_be_freed_while_it_writes(void **state)
 static void denied_reads_count_once_a_minute(void **state)
 {
     Fixture *f = *state;
+    Loop *loop = f->world.at.loop;
     char name[20];
-    assert_true(audit_denied_read_is_due(f->audit, STR("token:a")));
-    assert_false(audit_denied_read_is_due(f->audit, STR("token:a")));
-    assert_true(audit_denied_read_is_due(f->audit, STR("token:b")));
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 60000);
-    assert_true(audit_denied_read_is_due(f->audit, STR("token:a")));
-    assert_false(audit_denied_read_is_due(f->audit, STR("token:a")));
+    assert_int_equal(audit_denial(f->audit, STR("token:a"), true), AUDIT_DENIAL_LAST);
+    assert_int_equal(audit_denial(f->audit, STR("token:a"), true), AUDIT_DENIAL_PASSED_OVER);
+    assert_int_equal(audit_denial(f->audit, STR("token:b"), true), AUDIT_DENIAL_LAST);
+    loop_run_virtual_until(loop, loop_now_ms(loop) + 60000);
+    assert_int_equal(audit_denial(f->audit, STR("token:a"), true), AUDIT_DENIAL_LAST);
+    assert_int_equal(audit_denial(f->audit, STR("token:a"), true), AUDIT_DENIAL_PASSED_OVER);
     for (int i = 0; i < 1000; i++) {
         snprintf(name, sizeof name, "token:%d", i);
-        assert_true(audit_denied_read_is_due(f->audit, str_from_c(name)));
-        assert_false(audit_denied_read_is_due(f->audit, str_from_c(name)));
+        assert_int_equal(audit_denial(f->audit, str_from_c(name), true), AUDIT_DENIAL_LAST);
+        assert_int_equal(audit_denial(f->audit, str_from_c(name), true), AUDIT_DENIAL_PASSED_OVER);
+    }
+}
+
+static void denied_changes_do_not_fill_the_log(void **state)
+{
+    Fixture *f = *state;
+    Loop *loop = f->world.at.loop;
+    for (int minute = 0; minute < 3; minute++) {
+        for (int i = 1; i < AUDIT_DENIED_CHANGES; i++) {
+            assert_int_equal(audit_denial(f->audit, STR("token:a"), false), AUDIT_DENIAL_RECORDED);
+        }
+        assert_int_equal(audit_denial(f->audit, STR("token:a"), false), AUDIT_DENIAL_LAST);
+        for (int i = 0; i < 1000; i++) {
+            assert_int_equal(audit_denial(f->audit, STR("token:a"), false),
+                             AUDIT_DENIAL_PASSED_OVER);
+        }
+        assert_int_equal(audit_denial(f->audit, STR("token:a"), true), AUDIT_DENIAL_LAST);
+        assert_int_equal(audit_denial(f->audit, STR("token:b"), false), AUDIT_DENIAL_RECORDED);
+        loop_run_virtual_until(loop, loop_now_ms(loop) + 60000);
     }
 }
 
@@ -333,6 +353,7 @@ int main(void)
         ROW(it_may_be_freed_by_who_is_told),
         ROW(it_may_be_freed_while_it_writes),
         ROW(denied_reads_count_once_a_minute),
+        ROW(denied_changes_do_not_fill_the_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
