@@ -73,6 +73,14 @@ def test_who_may_not_is_refused_and_recorded(running):
     assert last["who"].startswith("bob (token ")
 
 
+def test_who_is_denied_again_and_again_does_not_fill_the_log(running):
+    viewer = bearer(running, "viewer", label="bob")
+    before = len(entries(running))
+    assert {viewer("DELETE", "/v1/roles/admin")[0] for _ in range(30)} == {403}
+    denied = entries(running)[before:]
+    assert len(denied) < 30 and "not recorded" in denied[19]["detail"]
+
+
 def test_a_token_that_was_taken_back_opens_nothing(running):
     text = token(running, "admin")
     remote = Remote(running, f"Authorization: Bearer {text}")
