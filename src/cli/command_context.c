@@ -199,9 +199,11 @@ static int change(Invocation *invocation, bool removes)
 {
     Arena *arena = invocation->arena;
     Str directory = contexts_directory(arena), name = str_from_c(invocation->args[1]);
+    AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
     Contexts contexts;
     Error err;
-    if (!contexts_load(arena, directory, &contexts, &err)) {
+    if (!contexts_lock(arena, directory, &lock, &err) ||
+        !contexts_load(arena, directory, &contexts, &err)) {
         return fail(invocation, &err);
     }
     bool is_local = str_eq_c(name, CONTEXT_LOCAL);

@@ -270,7 +270,9 @@ static int print(const Login *login)
 /* Beside what others have kept meanwhile: somebody may have looked for the token for a while. */
 static bool keep(Login *login, Error *err)
 {
-    if (!contexts_load(login->arena, login->directory, &login->contexts, err)) {
+    AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
+    if (!contexts_lock(login->arena, login->directory, &lock, err) ||
+        !contexts_load(login->arena, login->directory, &login->contexts, err)) {
         err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
         return false;
     }

@@ -18,8 +18,10 @@ static bool log_out(Invocation *invocation, Context *out, Error *err)
 {
     Arena *arena = invocation->arena;
     Str directory = contexts_directory(arena);
+    AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
     Contexts contexts;
-    if (!contexts_load(arena, directory, &contexts, err)) {
+    if (!contexts_lock(arena, directory, &lock, err) ||
+        !contexts_load(arena, directory, &contexts, err)) {
         return false;
     }
     Str name = wanted_name(invocation, &contexts);

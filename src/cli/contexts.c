@@ -7,8 +7,13 @@
 #include "lang/json.h"
 #include "net/http1.h"
 #include "server/server_settings.h"
+#include "sys/clock.h"
 #include "sys/directory.h"
 #include "sys/file.h"
+
+enum {
+    LOCK_WAIT_MS = 10 * 1000, /* for who writes the file, which takes an instant */
+};
 
 /* --- Names and addresses --------------------------------------------------------------------- */
 
@@ -297,21 +302,48 @@ bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err)
            error_wrap(err, "%" STR_FMT "/" CONTEXTS_FILE, STR_ARG(directory));
 }
 
-bool contexts_save(Arena *arena, Str directory, const Contexts *contexts, Error *err)
+static bool open_own(Arena *arena, Str directory, Directory *out, Error *err)
 {
-    AUTO_CLEAR(Directory) place = { .descriptor = -1 };
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     if (directory.len == 0) {
         return error_set(err, ERROR_NOT_FOUND,
                          "there is no place to keep it: neither HOME nor XDG_CONFIG_HOME is set");
     }
+    return directory_make(arena_copy_c(arena, directory), out, err) &&
+           directory_set_mode(out, 0700, err);
+}
+
+bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err)
+{
+    AUTO_CLEAR(Directory) place = { .descriptor = -1 };
+    int64_t until_us = clock_monotonic_us() + LOCK_WAIT_MS * 1000;
+    Str holder;
+    *out = (FileLock){ .descriptor = -1 };
+    if (!open_own(arena, directory, &place, err)) {
+        return false;
+    }
+    /* Each try waits for a moment by itself. */
+    while (!file_lock_take(&place, CONTEXTS_LOCK, STR_EMPTY, arena, out, &holder, err)) {
+        if (err->kind != ERROR_CONFLICT) {
+            return false;
+        }
+        if (clock_monotonic_us() >= until_us) {
+            return error_wrap(err, "somebody else has been changing the contexts for %d seconds",
+                              LOCK_WAIT_MS / 1000);
+        }
+    }
+    return true;
+}
+
+bool contexts_save(Arena *arena, Str directory, const Contexts *contexts, Error *err)
+{
+    AUTO_CLEAR(Directory) place = { .descriptor = -1 };
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     contexts_print(contexts, &text);
     if (contexts->count > CONTEXTS_MAX || text.len > CONTEXTS_BYTES_MAX) {
         return error_set(err, ERROR_LIMIT,
                          "there are too many contexts; 'eden context remove' forgets one");
     }
-    return directory_make(arena_copy_c(arena, directory), &place, err) &&
-           directory_set_mode(&place, 0700, err) &&
+    return open_own(arena, directory, &place, err) &&
            directory_write(&place, CONTEXTS_FILE, buf_str(&text), true, err);
 }
 

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "net/address.h"
+#include "sys/file_lock.h"
 
 enum {
     CONTEXTS_MAX = 1000,
@@ -22,6 +23,7 @@ enum {
 };
 
 #define CONTEXTS_FILE "contexts.json"
+#define CONTEXTS_LOCK "contexts.lock" /* beside it, of who is about to change it */
 /* The server on this machine, by its socket. Always there, and never in the file. */
 #define CONTEXT_LOCAL "local"
 
@@ -48,6 +50,10 @@ Str contexts_directory(Arena *arena);
 /* A file that is not there has none. Fails with ERROR_DENIED when others may read it, ERROR_INVALID
  * when it makes no sense, and as the file system does. */
 MUST_CHECK bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err);
+/* Whoever changes it holds this from before it is loaded until it is saved, and asks nobody meanwhile:
+ * others wait for a few seconds. Makes the directory. Fails with ERROR_CONFLICT when it is not let go
+ * of, and as the file system does. */
+MUST_CHECK bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err);
 /* For its owner alone, as a whole or not at all. Fails with ERROR_LIMIT when there are more than can
  * be read again. */
 MUST_CHECK bool contexts_save(Arena *arena, Str directory, const Contexts *contexts, Error *err);

@@ -89,7 +89,20 @@ def test_logging_in_keeps_a_context_for_its_owner_alone(home, front):
     assert kept["contexts"]["prod"]["server"] == front.url
     assert kept["contexts"]["prod"]["token"] == TOKEN
     assert kept["contexts"]["prod"]["ca"].startswith("-----BEGIN CERTIFICATE-----")
-    assert os.listdir(home.file.parent) == ["contexts.json"]
+    assert sorted(os.listdir(home.file.parent)) == ["contexts.json", "contexts.lock"]
+
+
+def test_of_many_that_log_in_at_once_none_is_lost(eden_path, home, front):
+    names = [f"c{number}" for number in range(8)]
+    started = [subprocess.Popen(
+        [eden_path, "login", front.url, "--name", name, "--ca-pin", home.pin], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**daemons.environment(), "HOME": str(home.file.parents[2]), "EDEN_TOKEN": TOKEN})
+        for name in names]
+    for each in started:
+        told_of_it = each.communicate(timeout=daemons.LIMIT)
+        assert each.returncode == 0, told_of_it
+    assert sorted(json.loads(home.file.read_text())["contexts"]) == names
 
 
 def test_settings_are_where_xdg_says(home, front, tmp_path):

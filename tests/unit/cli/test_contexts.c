@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "scratch.h"
 
@@ -187,6 +189,56 @@ static void what_it_names_is_read(void **state)
     assert_false(context_material(&arena, folder, &context, &has, &err));
 }
 
+/* As `eden login` does when it has the token. */
+static bool add_one(Str directory, int number)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
+    Contexts contexts;
+    Error err;
+    Context one = { .name = arena_format(&arena, "c%d", number),
+                    .servers = { STR("https://eden1:1338") },
+                    .server_count = 1 };
+    if (!contexts_lock(&arena, directory, &lock, &err) ||
+        !contexts_load(&arena, directory, &contexts, &err)) {
+        return false;
+    }
+    contexts_put(&arena, &contexts, &one);
+    return contexts_save(&arena, directory, &contexts, &err);
+}
+
+static void of_many_that_change_it_at_once_none_is_lost(void **state)
+{
+    enum {
+        AT_ONCE = 12,
+        EACH = 5
+    };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str directory = arena_format(&arena, "%s/eden", ((const Scratch *)*state)->path);
+    pid_t children[AT_ONCE];
+    for (int i = 0; i < AT_ONCE; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            bool fine = true;
+            for (int k = 0; fine && k < EACH; k++) {
+                fine = add_one(directory, i * EACH + k);
+            }
+            _exit(fine ? 0 : 1);
+        }
+    }
+    for (int i = 0; i < AT_ONCE; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    Contexts contexts;
+    Error err;
+    assert_true(contexts_load(&arena, directory, &contexts, &err));
+    assert_int_equal(contexts.count, AT_ONCE * EACH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +248,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_file_is_for_its_owner_alone, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(more_than_can_be_read_again_is_not_written, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(of_many_that_change_it_at_once_none_is_lost, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(what_it_names_is_read, scratch_set_up, scratch_tear_down),
     };
