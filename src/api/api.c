@@ -249,6 +249,7 @@ Api *api_new(const ApiSettings *settings)
     if (api->settings.streams_max == 0) {
         api->settings.streams_max = API_STREAMS_MAX;
     }
+    api->cursor_key = cursor_key_new(&settings->at);
     return api;
 }
 
@@ -265,5 +266,6 @@ void api_free(Api *api)
             call_unlink(call);
         }
     }
+    cursor_key_free(api->cursor_key);
     free(api);
 }

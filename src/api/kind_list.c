@@ -1,5 +1,8 @@
-/* GET /v1/<plural>: page by page, and of those the objects that are selected, as far as the caller may see them. */
+/* GET /v1/<plural>: page by page, and of those the objects that are selected, as far as the caller may
+ * see them. */
+#include "api/api_inner.h"
 #include "api/call.h"
+#include "api/cursor.h"
 #include "api/handlers.h"
 #include "api/json_out.h"
 #include "api/kind.h"
@@ -20,7 +23,8 @@ typedef struct Listing {
     KindPage page;
     Buf items; /* those that are wanted, as JSON */
     uint32_t wanted, looked, pages;
-    int64_t revision; /* of the first page */
+    int64_t revision; /* of the first page, also of another request; 0: it is to come */
+    Str next;         /* where the next request goes on */
 } Listing;
 
 static bool is_wanted(const Listing *listing, const KindItem *item)
@@ -28,6 +32,36 @@ static bool is_wanted(const Listing *listing, const KindItem *item)
     return object_selector_matches(listing->selector, item->name, item->labels) &&
            call_may_touch(listing->call, item->name, item->labels);
 }
+
+/* --- Places ---------------------------------------------------------------------------------- */
+
+/* The selectors of the caller's roles, as far as they limit the list. */
+static Str scope_of(const ApiCall *call, Arena *arena)
+{
+    Buf out = buf_make_in(arena, BUF_UNLIMITED);
+    AccessDecision decision;
+    if (!call->is_limited) {
+        return STR_EMPTY;
+    }
+    credentials_decide(call_settings(call)->credentials, &call->caller.principal,
+                       str_from_c(call->verb), str_from_c(call->row->kind), &decision);
+    for (uint32_t i = 0; i < decision.selector_count; i++) {
+        Str text = selector_text(decision.selectors[i]);
+        buf_put_format(&out, "%zu:%" STR_FMT, text.len, STR_ARG(text));
+    }
+    return buf_str(&out);
+}
+
+static CursorList list_of(const Listing *listing)
+{
+    ApiCall *call = listing->call;
+    return (CursorList){ .store = call_settings(call)->store_id,
+                         .kind = str_from_c(listing->kind->name),
+                         .selector = call_parameter(call, "selector"),
+                         .scope = scope_of(call, &call->arena) };
+}
+
+/* --- Answers --------------------------------------------------------------------------------- */
 
 static void answer(Listing *listing, Str next)
 {
@@ -52,6 +86,18 @@ static void answer(Listing *listing, Str next)
     call_answer(listing->call, 200, &json);
 }
 
+static void answer_with_place(void *context, const SealKey *key, const Error *err)
+{
+    Listing *listing = context;
+    if (call_goes_on(listing->call, err)) {
+        CursorList list = list_of(listing);
+        Cursor place = { .revision = listing->revision, .after = listing->next };
+        answer(listing, cursor_write(&listing->call->arena, key, &list, &place));
+    }
+}
+
+/* --- Looking --------------------------------------------------------------------------------- */
+
 static void ask(Listing *listing);
 
 static void listed(void *context, const KindItems *items, const Error *err)
@@ -61,7 +107,8 @@ static void listed(void *context, const KindItems *items, const Error *err)
     if (!call_goes_on(call, err)) {
         return;
     }
-    listing->revision = listing->pages++ == 0 ? items->revision : listing->revision;
+    listing->revision = listing->revision == 0 ? items->revision : listing->revision;
+    listing->pages++;
     listing->looked += items->count;
     for (uint32_t i = 0; i < items->count; i++) {
         if (is_wanted(listing, &items->items[i])) {
@@ -73,7 +120,12 @@ static void listed(void *context, const KindItems *items, const Error *err)
     bool all = listing->selector == NULL && !call->is_limited;
     if (all || items->next.len == 0 || listing->wanted >= listing->limit ||
         listing->looked >= LOOKED_MAX || listing->pages >= PAGES_MAX) {
-        answer(listing, items->next);
+        listing->next = arena_copy(&call->arena, items->next);
+        if (listing->next.len == 0) {
+            answer(listing, STR_EMPTY);
+        } else {
+            cursor_key_get(call->api->cursor_key, answer_with_place, listing);
+        }
         return;
     }
     listing->page.after = arena_copy(&call->arena, items->next);
@@ -87,12 +139,30 @@ static void ask(Listing *listing)
                         &listing->page, listed, listing);
 }
 
+static void go_on_there(void *context, const SealKey *key, const Error *err)
+{
+    Listing *listing = context;
+    ApiCall *call = listing->call;
+    Cursor place;
+    Error bad;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    CursorList list = list_of(listing);
+    if (!cursor_read(&call->arena, key, &list, call_parameter(call, "continue"), &place, &bad)) {
+        call_fail(call, &bad);
+        return;
+    }
+    listing->page.after = place.after;
+    listing->revision = place.revision;
+    ask(listing);
+}
+
 void kind_route_list(ApiCall *call)
 {
     Listing *listing = ARENA_NEW(&call->arena, Listing);
     *listing = (Listing){ .call = call,
                           .kind = kind_find(str_from_c(call->row->kind)),
-                          .page.after = call_parameter(call, "continue"),
                           .items = buf_make_in(&call->arena, BUF_UNLIMITED) };
     BUG_IF(listing->kind == NULL);
     if (object_watch_is_wanted(call)) {
@@ -101,6 +171,10 @@ void kind_route_list(ApiCall *call)
     }
     if (call_parameter_count(call, "limit", KIND_PAGE_DEFAULT, KIND_PAGE_MAX, &listing->limit) &&
         call_parameter_selector(call, &listing->selector)) {
-        ask(listing);
+        if (call_parameter(call, "continue").len == 0) {
+            ask(listing);
+        } else {
+            cursor_key_get(call->api->cursor_key, go_on_there, listing);
+        }
     }
 }

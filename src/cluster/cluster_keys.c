@@ -180,3 +180,8 @@ Str cluster_key_probe(Arena *arena, Str prefix, Str server)
 {
     return key_make(arena, prefix, KEY_PROBE, &server, 1);
 }
+
+Str cluster_key_secret(Arena *arena, Str prefix, Str name)
+{
+    return key_make(arena, prefix, KEY_SECRET, &name, 1);
+}

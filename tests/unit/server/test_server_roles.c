@@ -95,11 +95,56 @@ static void who_may_change_objects_makes_none(void **state)
         by_token(f, "PUT", place(f, "new"), "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}"), 201);
 }
 
+static const char *next_page(Fixture *f)
+{
+    Value metadata = *value_get(answer(f), STR("metadata"));
+    Str next = value_str(*value_get(metadata, STR("continue")));
+    return arena_copy_c(
+        f->arena, arena_format(f->arena, "/v1/config?limit=1&continue=%" STR_FMT, STR_ARG(next)));
+}
+
+/* Where a page ends may be an object of others. */
+static void a_place_in_a_list_tells_nothing_and_is_good_for_who_got_it(void **state)
+{
+    Fixture *f = *state;
+    put_object(f, "/v1/config/a", "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}");
+    put_object(f, "/v1/config/hidden", "{\"metadata\":{\"labels\":{\"team\":\"db\"}}}");
+    put_object(f, "/v1/config/z", "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}");
+    put_object(f, "/v1/roles/web",
+               "{\"spec\":{\"rules\":[{\"verbs\":[\"list\"],\"kinds\":[\"Config\"],"
+               "\"selector\":\"team=web\"}]}}");
+    put_object(f, "/v1/roles/db",
+               "{\"spec\":{\"rules\":[{\"verbs\":[\"list\"],\"kinds\":[\"Config\"],"
+               "\"selector\":\"team=db\"}]}}");
+    use_role(f, "web");
+    assert_int_equal(by_token(f, "GET", "/v1/config?limit=1", ""), 200);
+    const char *next = next_page(f);
+    HttpCallField web = f->said;
+    /* It holds over a restart. */
+    close_server(f, 0);
+    open_server(f);
+    while (by_token(f, "GET", next, "") != 200) {
+        assert_int_equal(f->http_status, 401);
+        world_pass(&f->world, 1);
+    }
+    const Value *items = value_get(answer(f), STR("items"));
+    assert_int_equal(items->list->len, 1);
+    assert_str(
+        value_str(*value_get(*value_get(items->list->items[0], STR("metadata")), STR("name"))),
+        "z");
+    assert_true(str_find(f->response, STR("hidden"), 0) == STR_NOT_FOUND);
+    use_role(f, "db");
+    assert_int_equal(by_token(f, "GET", next, ""), 400);
+    f->said = web;
+    assert_int_equal(by_token(f, "GET", next, ""), 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(who_may_for_some_objects_learns_of_no_others),
         ROW(who_may_change_objects_makes_none),
+        ROW(a_place_in_a_list_tells_nothing_and_is_good_for_who_got_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,30 @@
+/* Places in lists, as whoever pages through one is given them ("continue"). They are sealed: a place
+ * may name an object that its holder must not know of. Pure. */
+#pragma once
+
+#include "base/buf.h"
+#include "sys/seal.h"
+
+enum {
+    CURSOR_TEXT_MAX = 2048
+};
+
+/* What a place is of; it is good for nothing else. */
+typedef struct CursorList {
+    Str store;    /* its id */
+    Str kind;     /* of the objects */
+    Str selector; /* of the request; empty: none */
+    Str scope;    /* of the caller: to which objects their roles limit the list; empty: to none */
+} CursorList;
+
+typedef struct Cursor {
+    int64_t revision; /* of the store when it was given away */
+    Str after;
+} Cursor;
+
+/* Letters, digits, '-' and '_': it is part of an address as it is. Short names do not show in its
+ * length. */
+Str cursor_write(Arena *arena, const SealKey *key, const CursorList *list, const Cursor *cursor);
+/* Fails with ERROR_INVALID and a text for whoever has shown it. */
+MUST_CHECK bool cursor_read(Arena *arena, const SealKey *key, const CursorList *list, Str text,
+                            Cursor *out, Error *err);

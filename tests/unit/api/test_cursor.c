@@ -1,0 +1,96 @@
+#include "api/cursor.h"
+
+#include "scratch.h"
+
+static const SealKey key = { { 1, 2, 3 } };
+
+static const CursorList nodes = { { "s", 1 }, { "Node", 4 }, { "role=web", 8 }, { NULL, 0 } };
+
+static void a_place_is_found_again(void **state)
+{
+    Scratch *scratch = *state;
+    Arena *arena = &scratch->arena;
+    Cursor place;
+    Error err;
+    Str text =
+        cursor_write(arena, &key, &nodes, &(Cursor){ .revision = 12, .after = STR("nodes/web1") });
+    assert_true(cursor_read(arena, &key, &nodes, text, &place, &err));
+    assert_int_equal(place.revision, 12);
+    assert_str(place.after, "nodes/web1");
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        assert_true(ascii_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                    c == '-' || c == '_');
+    }
+}
+
+static void neither_a_name_nor_its_length_is_seen(void **state)
+{
+    Scratch *scratch = *state;
+    Arena *arena = &scratch->arena;
+    Str names[] = { STR("a"), STR("a-name-that-is-as-long-as-the-names-of-machines-can-be-or-so") };
+    Str first = cursor_write(arena, &key, &nodes, &(Cursor){ .after = names[0] });
+    Str second = cursor_write(arena, &key, &nodes, &(Cursor){ .after = names[1] });
+    assert_int_equal(first.len, second.len);
+    assert_false(str_eq(first, second));
+}
+
+static void it_is_good_for_no_other_list(void **state)
+{
+    Scratch *scratch = *state;
+    Arena *arena = &scratch->arena;
+    const CursorList others[] = {
+        { STR("t"), STR("Node"), STR("role=web"), STR_EMPTY },
+        { STR("s"), STR("Facts"), STR("role=web"), STR_EMPTY },
+        { STR("s"), STR("Node"), STR("role=db"), STR_EMPTY },
+        { STR("s"), STR("Node"), STR_EMPTY, STR("role=web") },
+        { STR("s"), STR("Node"), STR("role=web"), STR("8:team=web") },
+        { STR("sNode"), STR_EMPTY, STR("role=web"), STR_EMPTY },
+    };
+    Str text = cursor_write(arena, &key, &nodes, &(Cursor){ .revision = 1, .after = STR("web1") });
+    SealKey stranger = { { 1, 2, 4 } };
+    Cursor place;
+    Error err;
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_false(cursor_read(arena, &key, &others[i], text, &place, &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+    }
+    assert_false(cursor_read(arena, &stranger, &nodes, text, &place, &err));
+    assert_non_null(strstr(err.text, "from the beginning"));
+}
+
+static void what_was_changed_is_none(void **state)
+{
+    Scratch *scratch = *state;
+    Arena *arena = &scratch->arena;
+    static const char *const texts[] = { "", "web1", "nodes/web1", "====", "\x80", "AAAA" };
+    Cursor place;
+    Error err;
+    Str text = cursor_write(arena, &key, &nodes, &(Cursor){ .revision = 1, .after = STR("web1") });
+    for (size_t i = 0; i < text.len; i++) {
+        char *changed = arena_copy_c(arena, text);
+        changed[i] = changed[i] == 'A' ? 'B' : 'A';
+        assert_false(cursor_read(arena, &key, &nodes, str_from(changed, text.len), &place, &err));
+    }
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        assert_false(cursor_read(arena, &key, &nodes, str_from_c(texts[i]), &place, &err));
+        assert_int_equal(place.after.len, 0);
+    }
+    char *huge = arena_alloc(arena, CURSOR_TEXT_MAX + 1);
+    memset(huge, 'A', CURSOR_TEXT_MAX + 1);
+    assert_false(
+        cursor_read(arena, &key, &nodes, str_from(huge, CURSOR_TEXT_MAX + 1), &place, &err));
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(a_place_is_found_again),
+        ROW(neither_a_name_nor_its_length_is_seen),
+        ROW(it_is_good_for_no_other_list),
+        ROW(what_was_changed_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

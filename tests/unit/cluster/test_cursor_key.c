@@ -1,0 +1,108 @@
+#include "cluster/cursor_key.h"
+
+#include "store_world.h"
+
+typedef struct Fixture {
+    StoreWorld world;
+    uint32_t calls;
+    SealKey key;
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    world_open(&f->world);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    world_close(&f->world);
+    free(f);
+    return 0;
+}
+
+static void known(void *context, const SealKey *key, const Error *err)
+{
+    Fixture *f = context;
+    assert_true(key != NULL && err == NULL);
+    f->calls++;
+    f->key = *key;
+}
+
+/* As a server does that has just started. */
+static SealKey key_of_new_server(Fixture *f)
+{
+    CursorKey *key = cursor_key_new(&f->world.at);
+    f->calls = 0;
+    cursor_key_get(key, known, f);
+    cursor_key_get(key, known, f);
+    assert_int_equal(f->calls, 0);
+    world_pass(&f->world);
+    assert_int_equal(f->calls, 2);
+    cursor_key_get(key, known, f);
+    assert_int_equal(f->calls, 3);
+    cursor_key_free(key);
+    return f->key;
+}
+
+static void all_servers_have_the_same(void **state)
+{
+    Fixture *f = *state;
+    SealKey first = key_of_new_server(f), second = key_of_new_server(f);
+    assert_memory_equal(first.bytes, second.bytes, SEAL_KEY);
+}
+
+static void one_that_cannot_be_read_is_made_anew(void **state)
+{
+    static const char *const records[] = { "", "{}",
+                                           "{\"format\":\"eden.secret/1\",\"secret\":\"00\"}",
+                                           "{\"format\":\"eden.secret/2\",\"secret\":\"00\"}" };
+    Fixture *f = *state;
+    Str place = cluster_key_secret(&f->world.arena, PREFIX, STR("cursor"));
+    for (size_t i = 0; i < COUNT_OF(records); i++) {
+        world_put(&f->world, place, str_from_c(records[i]));
+        SealKey first = key_of_new_server(f), second = key_of_new_server(f);
+        assert_memory_equal(first.bytes, second.bytes, SEAL_KEY);
+    }
+}
+
+static void two_that_make_it_at_once_agree(void **state)
+{
+    Fixture *f = *state;
+    Fixture other = { 0 };
+    CursorKey *one = cursor_key_new(&f->world.at), *two = cursor_key_new(&f->world.at);
+    cursor_key_get(one, known, f);
+    cursor_key_get(two, known, &other);
+    world_pass(&f->world);
+    assert_int_equal(f->calls + other.calls, 2);
+    assert_memory_equal(f->key.bytes, other.key.bytes, SEAL_KEY);
+    cursor_key_free(one);
+    cursor_key_free(two);
+}
+
+static void who_waits_is_called_when_it_is_freed(void **state)
+{
+    Fixture *f = *state;
+    CursorKey *key = cursor_key_new(&f->world.at);
+    cursor_key_get(key, known, f);
+    cursor_key_free(key);
+    assert_int_equal(f->calls, 0);
+    world_pass(&f->world);
+    assert_int_equal(f->calls, 1);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(all_servers_have_the_same),
+        ROW(one_that_cannot_be_read_is_made_anew),
+        ROW(two_that_make_it_at_once_agree),
+        ROW(who_waits_is_called_when_it_is_freed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
