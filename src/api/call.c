@@ -292,6 +292,39 @@ void call_refuse_touch(ApiCall *call)
     call_refuse(call, 404, "among the objects that your roles are for there is none of that name");
 }
 
+/* How many answers in pieces the caller has under way by what they have shown. */
+static uint32_t count_own_streams(const ApiCall *call)
+{
+    const Principal *own = &call->caller.principal;
+    uint32_t count = 0;
+    for (const ApiCall *other = call->api->calls; other != NULL; other = other->next) {
+        const Principal *principal = &other->caller.principal;
+        count += other->is_stream && !route_is_public(other->row) &&
+                 principal->credential_made_ms == own->credential_made_ms &&
+                 strcmp(principal->credential, own->credential) == 0;
+    }
+    return count;
+}
+
+/* Nobody takes all places of others. Who comes by the Unix socket could do worse. */
+static bool has_own_room(ApiCall *call)
+{
+    if (call->is_local || route_is_public(call->row)) {
+        return true;
+    }
+    uint32_t open = count_own_streams(call);
+    if (open < API_CALLER_STREAMS_MAX) {
+        return true;
+    }
+    Str text = arena_format(&call->arena,
+                            "%u watches and the like are open by this token or certificate and its "
+                            "sessions, and there may be %d; end some of them first",
+                            open, API_CALLER_STREAMS_MAX);
+    http_request_drop_headers(call->request);
+    call_refuse(call, 429, text.data);
+    return false;
+}
+
 bool call_begin(ApiCall *call, const char *content_type, const CallPieces *pieces)
 {
     /* One that is recorded goes on without its peer, but there is nobody to send this to. */
@@ -310,6 +343,9 @@ bool call_begin(ApiCall *call, const char *content_type, const CallPieces *piece
     if (*streams >= max) {
         http_request_drop_headers(call->request); /* they may say that it is packed, or lasts */
         call_refuse_full(call);
+        return false;
+    }
+    if (!has_own_room(call)) {
         return false;
     }
     call_load(call)->calls--;

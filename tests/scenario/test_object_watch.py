@@ -24,10 +24,10 @@ def viewer(cluster):
 def watch(cluster, viewer):
     processes = []
 
-    def start(target, *headers, bearer=viewer[1]):
+    def start(target, *headers, bearer=viewer[1], options=()):
         fields = [f"Authorization: Bearer {bearer}", *headers]
         processes.append(subprocess.Popen(
-            ["curl", "-sSNk", *(word for field in fields for word in ("-H", field)),
+            ["curl", "-sSNk", *options, *(word for field in fields for word in ("-H", field)),
              f"https://127.0.0.1:{cluster.api_port}{target}"], stdout=subprocess.PIPE, text=True))
         return processes[-1]
 
@@ -131,3 +131,25 @@ def test_roles_limit_what_is_told(cluster, watch):
     for one in (process, resumed):
         one.stdout.read()
         assert one.wait() != 0
+
+
+def test_one_token_cannot_take_the_places_of_others(cluster, watch, viewer):
+    """HTTP/2 has them all on a few connections."""
+    limit = 256
+    process = watch(f"/v1/nodes?watch=ndjson&selector=s1%20or%20x[1-{limit + 1}]",
+                    options=("--parallel", "--parallel-max", str(limit + 1)))
+    told = {}
+    while told.get("status") is None:
+        told = json.loads(next_line(process.stdout))
+    assert (told["status"], told["code"]) == (429, "limit"), told
+    assert told["detail"].startswith(f"{limit} watches and the like are open"), told
+    assert f"there may be {limit}" in told["detail"], told
+    made = json.loads(cluster.call("tokens", "create", "--role", "viewer", "-o", "json").stdout)
+    other = watch("/v1/nodes?watch=ndjson", bearer=made["status"]["secret"])
+    assert json.loads(next_line(other.stdout))["type"] == "added"
+    process.kill()
+    process.wait()
+    told = {"type": None}
+    while told["type"] != "added":
+        again = watch("/v1/nodes?watch=ndjson")
+        told = {"type": None, **json.loads(next_line(again.stdout))}
