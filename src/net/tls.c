@@ -134,9 +134,7 @@ static void set_up_protocol(TlsContext *context, SSL_CTX *ssl)
                                        SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
         SSL_CTX_sess_set_new_cb(ssl, keep_session);
         SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-        if (context->has_pin || context->takes_shown) {
-            SSL_CTX_set_cert_verify_callback(ssl, tls_pin_verify, context);
-        }
+        SSL_CTX_set_cert_verify_callback(ssl, tls_client_verify, context);
     } else {
         /* Sessions live in tickets that the peers keep, not here. */
         SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);

@@ -12,6 +12,7 @@ enum {
     TLS_SESSIONS_KEPT = 4,                  /* of a client: servers to come back to */
     TLS_TARGET_MAX = 540,
     TLS_PIN_BYTES = 32,
+    TLS_DISTRUST_TEXT = 320,
     TLS_CHAIN_MAX = 16 << 10, /* bytes of the certificates that a peer shows */
 };
 
@@ -40,6 +41,7 @@ struct TlsContext {
     bool takes_shown; /* the pin is that of the first CA that is shown; until then there is none: */
     bool has_shown;
     uint8_t pin[TLS_PIN_BYTES];
+    char distrust[TLS_DISTRUST_TEXT]; /* of a client: why the last server was not trusted */
     char *ca;                    /* PEM of the one with the pin, once a server was trusted by it */
     TlsTicketKey ticket_keys[2]; /* the current one, the one before */
     TlsKeptSession sessions[TLS_SESSIONS_KEPT];
@@ -69,3 +71,9 @@ int tls_server_verify(X509_STORE_CTX *store, void *data);
 /* Pinned CA instead of known ones. */
 bool tls_pin_parse(Str text, uint8_t out[TLS_PIN_BYTES], Error *err);
 int tls_pin_verify(X509_STORE_CTX *store, void *data);
+bool tls_pin_of(const X509 *certificate, uint8_t out[TLS_PIN_BYTES]);
+void tls_pin_text(const uint8_t pin[TLS_PIN_BYTES], char out[TLS_PIN_TEXT + 1]);
+/* Seconds since 1970. */
+int64_t tls_time(const ASN1_TIME *time);
+/* As the material wants it; what is wrong then stands in `distrust`. */
+int tls_client_verify(X509_STORE_CTX *store, void *data);

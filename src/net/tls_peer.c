@@ -38,7 +38,7 @@ static void read_identity(const X509 *certificate, TlsPeer *out)
     GENERAL_NAMES_free(names);
 }
 
-static int64_t read_time(const ASN1_TIME *time)
+int64_t tls_time(const ASN1_TIME *time)
 {
     int days = 0, seconds = 0;
     ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
@@ -52,8 +52,8 @@ static void read_certificate(const X509 *certificate, TlsPeer *out)
     ERR_clear_error();
     out->has_certificate = true;
     read_identity(certificate, out);
-    out->not_before_s = read_time(X509_get0_notBefore(certificate));
-    out->not_after_s = read_time(X509_get0_notAfter(certificate));
+    out->not_before_s = tls_time(X509_get0_notBefore(certificate));
+    out->not_after_s = tls_time(X509_get0_notAfter(certificate));
     const ASN1_INTEGER *serial = X509_get0_serialNumber(certificate);
     int len = ASN1_STRING_length(serial);
     if (len > 0 && len <= TLS_SERIAL_MAX / 2) {
@@ -115,7 +115,7 @@ bool tls_pin_parse(Str text, uint8_t out[TLS_PIN_BYTES], Error *err)
            error_set(err, ERROR_INVALID, "a CA pin is \"sha256:\" and 64 hexadecimal digits");
 }
 
-static bool pin_of(const X509 *certificate, uint8_t out[TLS_PIN_BYTES])
+bool tls_pin_of(const X509 *certificate, uint8_t out[TLS_PIN_BYTES])
 {
     uint8_t digest[EVP_MAX_MD_SIZE], *der = NULL;
     unsigned digest_len = 0;
@@ -133,7 +133,7 @@ static bool pin_of(const X509 *certificate, uint8_t out[TLS_PIN_BYTES])
 static bool is_pinned(const TlsContext *context, const X509 *certificate)
 {
     uint8_t pin[TLS_PIN_BYTES];
-    return pin_of(certificate, pin) && memcmp(pin, context->pin, TLS_PIN_BYTES) == 0;
+    return tls_pin_of(certificate, pin) && memcmp(pin, context->pin, TLS_PIN_BYTES) == 0;
 }
 
 static void keep_ca(TlsContext *context, const X509 *certificate)
@@ -157,7 +157,7 @@ int tls_pin_verify(X509_STORE_CTX *store, void *data)
     if (context->takes_shown && !context->has_shown) {
         /* The last of one and the same chain is the CA; a lone certificate vouches for itself. */
         int count = sk_X509_num(shown);
-        if (count < 2 || !pin_of(sk_X509_value(shown, count - 1), context->pin)) {
+        if (count < 2 || !tls_pin_of(sk_X509_value(shown, count - 1), context->pin)) {
             X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_UNTRUSTED);
             return 0;
         }
@@ -191,9 +191,14 @@ Str tls_context_ca(const TlsContext *context)
     return str_from_c(context->ca == NULL ? "" : context->ca);
 }
 
-bool tls_context_shown_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1])
+void tls_pin_text(const uint8_t pin[TLS_PIN_BYTES], char out[TLS_PIN_TEXT + 1])
 {
     memcpy(out, "sha256:", 7);
-    put_hex(context->pin, TLS_PIN_BYTES, out + 7);
+    put_hex(pin, TLS_PIN_BYTES, out + 7);
+}
+
+bool tls_context_shown_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1])
+{
+    tls_pin_text(context->pin, out);
     return context->has_shown;
 }

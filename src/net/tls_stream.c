@@ -182,6 +182,11 @@ static const char *refusal(void)
         return "the peer does not let us in without a certificate";
     case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
         return "the peer expects something else on this port";
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+    case SSL_R_PACKET_LENGTH_TOO_LONG:
+    case SSL_R_BAD_RECORD_TYPE: return TLS_NO_TLS;
     default: return NULL;
     }
 }
@@ -203,11 +208,13 @@ static TlsResult failed(const TlsStream *stream, int result, const char *what, E
     long verified = SSL_get_verify_result(stream->ssl);
     const char *refused = refusal();
     if (refused != NULL) {
-        error_set(err, ERROR_DENIED, "%s", refused);
+        bool is_tls = strcmp(refused, TLS_NO_TLS) != 0;
+        error_set(err, is_tls ? ERROR_DENIED : ERROR_UNAVAILABLE, "%s", refused);
         ERR_clear_error();
     } else if (verified != X509_V_OK) {
-        error_set(err, ERROR_DENIED, "%s: the peer's certificate: %s", what,
-                  X509_verify_cert_error_string(verified));
+        const char *more = stream->context->distrust;
+        error_set(err, ERROR_DENIED, "%s: the peer's certificate: %s%s%s", what,
+                  X509_verify_cert_error_string(verified), more[0] == '\0' ? "" : ": ", more);
         ERR_clear_error();
     } else {
         tls_error(err, ERROR_DENIED, what);

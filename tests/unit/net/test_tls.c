@@ -224,6 +224,24 @@ static void strangers_are_refused(void **state)
     assert_false(try(f));
     assert_int_equal(f->why.kind, ERROR_DENIED);
     assert_non_null(strstr(f->why.text, "certificate"));
+    assert_non_null(strstr(f->why.text, "it shows no CA, the one that is trusted sha256:"));
+}
+
+static void a_server_of_another_time_is_refused_with_both_clocks(void **state)
+{
+    Fixture *f = *state;
+    TestCertificate server = test_certificate_make(
+        f->arena, &f->ca,
+        &(TestCertificateOptions){
+            .names = "DNS:localhost", .not_before_s = 3600, .not_after_s = 7200 });
+    Error err;
+    assert_true(tls_context_reload(
+        f->server_tls,
+        &(TlsMaterial){ .certificate = server.pem, .key = server.key, .ca = f->ca.pem }, &err));
+    assert_false(try(f));
+    assert_int_equal(f->why.kind, ERROR_DENIED);
+    assert_non_null(strstr(f->why.text, "not yet valid: " TLS_IS_GOOD " 2"));
+    assert_non_null(strstr(f->why.text, ", and the clock here says 2"));
 }
 
 static void who_is_revoked_is_refused_also_when_it_resumes(void **state)
@@ -353,9 +371,10 @@ static void a_client_can_want_a_host(void **state)
     f->host = "elsewhere";
     use_client(f, f->client, f->ca.pem);
     assert_false(try(f));
-    assert_non_null(strstr(f->why.text, "mismatch"));
+    assert_non_null(strstr(f->why.text, "mismatch: " TLS_IS_FOR " localhost, "));
     f->host = "127.0.0.2";
     assert_false(try(f));
+    assert_non_null(strstr(f->why.text, "mismatch: " TLS_IS_FOR " localhost, 127.0.0.1"));
 }
 
 static Str pin_of(Fixture *f, const TestCa *ca)
@@ -390,6 +409,10 @@ static void a_pinned_ca_is_enough(void **state)
     material.ca_pin = pin_of(f, &f->other_ca);
     assert_true(tls_context_reload(f->client_tls, &material, &err));
     assert_false(try(f));
+    assert_non_null(
+        strstr(f->why.text, arena_format(f->arena, TLS_SHOWS " the pin %" STR_FMT ", not %" STR_FMT,
+                                         STR_ARG(pin_of(f, &f->ca)), STR_ARG(material.ca_pin))
+                                .data));
     material.ca_pin = STR("sha256:12");
     assert_false(tls_context_reload(f->client_tls, &material, &err));
 }
@@ -491,6 +514,7 @@ int main(void)
         ROW(new_certificates_end_old_sessions),
         ROW(bad_material_changes_nothing),
         ROW(an_identity_is_the_only_name),
+        ROW(a_server_of_another_time_is_refused_with_both_clocks),
         ROW(a_user_is_known_as_one),
         ROW(a_client_can_want_a_host),
         ROW(a_pinned_ca_is_enough),
