@@ -1,6 +1,7 @@
 #include "cli/cluster_client.h"
 
 #include "base/bug.h"
+#include "cli/far_hint.h"
 #include "cluster/audit_entry.h"
 #include "cluster/node_state.h"
 #include "lang/json.h"
@@ -310,20 +311,12 @@ static void tell_far(const Invocation *invocation, const ClusterEnd *end, Proble
                      const Error *err)
 {
     Arena *arena = invocation->arena;
-    Str who = cluster_end_text(arena, end), name = end->context.name;
+    Str who = cluster_end_text(arena, end);
     bool is_distrust = err->kind == ERROR_DENIED;
     Problem *problem =
         problems_add(problems, is_distrust ? "E0814" : "E0810", NULL, 0, 0, "%" STR_FMT " %s: %s",
                      STR_ARG(who), is_distrust ? "is not trusted" : "does not answer", err->text);
-    problem->hint =
-        is_distrust
-            ? arena_format(
-                  arena,
-                  "the pin of the CA may have changed: compare it on the server ('eden pki "
-                  "rotate --status'), then 'eden login --name %" STR_FMT " --ca-pin sha256:...'",
-                  STR_ARG(name))
-            : STR("is the address right, does the server run, do firewalls let port 1338 through? "
-                  "'eden doctor' tells more, --context asks another one");
+    problem->hint = far_hint(arena, STR_EMPTY, end->context.name, err);
 }
 
 int cluster_fail(const Invocation *invocation, const char *code, const Error *err)

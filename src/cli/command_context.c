@@ -54,7 +54,7 @@ static Value text_or_null(Str text)
 
 static Value as_value(Arena *arena, const Context *context, bool is_used)
 {
-    Map *map = map_new(arena, 8);
+    Map *map = map_new(arena, 10);
     List *servers = list_new(arena, context->server_count);
     for (uint32_t i = 0; i < context->server_count; i++) {
         list_push(arena, servers, value_string(context->servers[i]));
@@ -62,6 +62,8 @@ static Value as_value(Arena *arena, const Context *context, bool is_used)
     map_set_str(arena, map, STR("name"), value_string(context->name));
     map_set_str(arena, map, STR("current"), value_bool(is_used));
     map_set_str(arena, map, STR("servers"), value_list(servers));
+    map_set_str(arena, map, STR("user"), text_or_null(context->user));
+    map_set_str(arena, map, STR("roles"), text_or_null(context->roles));
     map_set_str(arena, map, STR("credential"), value_string(credential_text(arena, context)));
     map_set_str(arena, map, STR("expires"), text_or_null(context->expires));
     return value_map(map);
@@ -188,6 +190,8 @@ static int run_show(Invocation *invocation)
     }
     put_line(invocation, "ca", pin);
     put_line(invocation, "ca until", until);
+    put_line(invocation, "user", context.user);
+    put_line(invocation, "roles", context.roles);
     put_line(invocation, "credential", credential_text(arena, &context));
     put_line(invocation, "until", context.expires);
     return EXIT_OK;

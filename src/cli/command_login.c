@@ -3,12 +3,16 @@
 #include <string.h>
 
 #include "cli/cluster_client.h"
+#include "cli/far_hint.h"
+#include "cli/inputs.h"
 #include "cli/login_certificate.h"
-#include "cli/output.h"
+#include "cli/login_print.h"
 #include "cli/server_ca.h"
 #include "cluster/access_token.h"
+#include "lang/json.h"
 #include "model/duration.h"
 #include "pki/certificate.h"
+#include "pki/token.h"
 #include "sys/file.h"
 #include "sys/terminal.h"
 
@@ -28,6 +32,9 @@ typedef struct Login {
     int64_t timeout_ms;
     Str cluster;   /* as the server says */
     Value session; /* who the server takes us for; null: it does not tell */
+    Context was;   /* what was kept under that name */
+    bool had_one;
+    Str hint; /* what to do about what is wrong; may be empty */
 } Login;
 
 /* --- Which one ------------------------------------------------------------------------------- */
@@ -73,6 +80,14 @@ static bool find_context(Login *login, Error *err)
     return context_server_parse(old->servers[0], &login->server, err);
 }
 
+/* Nobody has answered who could be trusted. */
+static bool far_fail(Login *login, Error *err)
+{
+    login->hint = far_hint(login->arena, login->context.servers[0],
+                           login->is_named ? login->context.name : STR_EMPTY, err);
+    return error_wrap(err, "%" STR_FMT, STR_ARG(login->context.servers[0]));
+}
+
 /* --- By which CA ----------------------------------------------------------------------------- */
 
 /* Without a pin somebody has to compare it; a program cannot. */
@@ -102,7 +117,7 @@ static bool fetch_ca(Login *login, Str pin, Error *err)
                          "--status' and 'eden tokens create' on the server show the pin");
     }
     if (!server_ca_fetch(login->arena, &login->server, pin, login->timeout_ms, &shown, err)) {
-        return error_wrap(err, "%" STR_FMT, STR_ARG(login->context.servers[0]));
+        return far_fail(login, err);
     }
     login->context.ca = shown.pem;
     login->cluster = shown.cluster;
@@ -139,6 +154,8 @@ static bool read_token(Login *login, Error *err)
     const char *set = getenv("EDEN_TOKEN");
     char typed[ACCESS_TOKEN_TEXT + 80];
     AUTO_CLEAR(AccessToken) token = { 0 };
+    AUTO_CLEAR(Token) other = { 0 };
+    Error ignored;
     Str text;
     if (file != NULL) {
         if (!file_read(login->arena, file, TOKEN_INPUT_MAX, &text, err)) {
@@ -159,7 +176,12 @@ static bool read_token(Login *login, Error *err)
     }
     text = str_trim(text);
     if (!access_token_parse(text, &token, err)) {
-        return false;
+        return token_parse(text, &other, &ignored)
+                   ? error_set(
+                         err, ERROR_INVALID,
+                         "that is a token for machines, which 'eden join' takes; 'eden tokens "
+                         "create --role ROLE' on a server makes one for people")
+                   : false;
     }
     login->context.token = text;
     login->context.token_file = login->context.certificate = login->context.key = STR_EMPTY;
@@ -177,7 +199,34 @@ static bool ask(Login *login, Str target, ClusterAnswer *answer, Error *err)
                                                    .target = target,
                                                    .timeout_ms = login->timeout_ms },
                                 NULL, answer, err) ||
-            error_wrap(err, "%" STR_FMT, STR_ARG(login->context.servers[0])));
+            far_fail(login, err));
+}
+
+/* "admin, viewer" */
+static Str roles_text(Arena *arena, Value session)
+{
+    const List *roles = cluster_list(session, "roles");
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < roles->len; i++) {
+        if (value_is_string(roles->items[i])) {
+            buf_put_c(&text, text.len > 0 ? ", " : "");
+            buf_put(&text, value_str(roles->items[i]));
+        }
+    }
+    return buf_str(&text);
+}
+
+/* A refusal in the server's words, and where another token comes from. */
+static bool refused(Login *login, const ClusterAnswer *answer, Error *err)
+{
+    Value told = value_null();
+    Error ignored;
+    bool is_json = json_parse_text(login->arena, answer->body, NULL, &told, &ignored);
+    Str detail = is_json ? cluster_text(told, "detail") : STR_EMPTY;
+    login->hint = STR("'eden tokens create --role ROLE' on a server makes one for people; 'eden "
+                      "roles list' there shows the roles");
+    return error_set(err, ERROR_DENIED, "the server does not take the token: %" STR_FMT,
+                     STR_ARG(detail.len > 0 ? detail : STR("it does not say why")));
 }
 
 static bool check(Login *login, Error *err)
@@ -187,9 +236,14 @@ static bool check(Login *login, Error *err)
     if (!ask(login, STR("/v1/session"), &answer, err)) {
         return false;
     }
+    if (answer.status == 401) {
+        return refused(login, &answer, err);
+    }
     if (!cluster_answer_read(login->arena, &answer, &login->session, err)) {
         return error_wrap(err, "the server does not take the token");
     }
+    login->context.user = arena_copy(login->arena, cluster_text(login->session, "name"));
+    login->context.roles = roles_text(login->arena, login->session);
     login->context.expires = arena_copy(login->arena, cluster_text(login->session, "expires"));
     if (login->cluster.len == 0 && ask(login, STR("/v1/health"), &answer, err) &&
         cluster_answer_read(login->arena, &answer, &health, err)) {
@@ -236,37 +290,6 @@ static bool name_context(Login *login, Error *err)
 
 /* --- All of it ------------------------------------------------------------------------------- */
 
-static int print(const Login *login)
-{
-    const Invocation *invocation = login->invocation;
-    Arena *arena = login->arena;
-    const Context *context = &login->context;
-    Str who = cluster_text(login->session, "name");
-    if (!invocation_prints(invocation, "json")) {
-        Buf line = buf_make_in(arena, BUF_UNLIMITED);
-        if (who.len > 0) {
-            buf_put_format(&line, " as '%" STR_FMT "'", STR_ARG(who));
-        }
-        if (context->expires.len > 0) {
-            buf_put_format(&line, " until %" STR_FMT, STR_ARG(context->expires));
-        }
-        output_line(invocation->out, "logged in to %" STR_FMT "%" STR_FMT,
-                    STR_ARG(context->servers[0]), STR_ARG(buf_str(&line)));
-        output_line(invocation->out, "context '%" STR_FMT "' is the current one",
-                    STR_ARG(context->name));
-        return EXIT_OK;
-    }
-    Map *map = map_new(arena, 6);
-    map_set_str(arena, map, STR("format"), value_string(STR("eden.login/1")));
-    map_set_str(arena, map, STR("context"), value_string(context->name));
-    map_set_str(arena, map, STR("server"), value_string(context->servers[0]));
-    map_set_str(arena, map, STR("cluster"), value_string(login->cluster));
-    map_set_str(arena, map, STR("name"), who.len > 0 ? value_string(who) : value_null());
-    map_set_str(arena, map, STR("expires"),
-                context->expires.len > 0 ? value_string(context->expires) : value_null());
-    return output_json(invocation, value_map(map));
-}
-
 /* Beside what others have kept meanwhile: somebody may have looked for the token for a while. */
 static bool keep(Login *login, Error *err)
 {
@@ -276,6 +299,9 @@ static bool keep(Login *login, Error *err)
         err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
         return false;
     }
+    const Context *old = contexts_find(&login->contexts, login->context.name);
+    login->had_one = old != NULL;
+    login->was = old != NULL ? *old : (Context){ 0 };
     contexts_put(login->arena, &login->contexts, &login->context);
     login->contexts.current = login->context.name;
     return contexts_save(login->arena, login->directory, &login->contexts, err);
@@ -298,6 +324,15 @@ static bool log_in(Login *login, Error *err)
     return keep(login, err);
 }
 
+static int fail(const Login *login, const Error *err)
+{
+    Inputs inputs;
+    inputs_init(&inputs, login->arena);
+    problems_add(&inputs.problems, "E0816", NULL, 0, 0, "%s", err->text)->hint = login->hint;
+    (void)inputs_report(&inputs, login->invocation);
+    return error_kind_exit_code(err->kind);
+}
+
 static int login_run(Invocation *invocation)
 {
     Login login = { .invocation = invocation,
@@ -306,10 +341,12 @@ static int login_run(Invocation *invocation)
                     .session = value_null() };
     Error err;
     if (log_in(&login, &err)) {
-        return print(&login);
+        return login_print(invocation, &(LoginDone){ .now = &login.context,
+                                                     .was = login.had_one ? &login.was : NULL,
+                                                     .cluster = login.cluster,
+                                                     .directory = login.directory });
     }
-    return err.kind == ERROR_INVALID ? usage_error(invocation, "%s", err.text)
-                                     : cluster_fail(invocation, "E0816", &err);
+    return err.kind == ERROR_INVALID ? usage_error(invocation, "%s", err.text) : fail(&login, &err);
 }
 
 static const Option options[] = {

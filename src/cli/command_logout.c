@@ -1,9 +1,9 @@
-/* eden logout: forgets the token of a context. */
+/* eden logout: forgets the token or certificate of a context. */
 #include <stdlib.h>
 
 #include "cli/cluster_client.h"
+#include "cli/credential_left.h"
 #include "cli/output.h"
-#include "cluster/access_token.h"
 
 /* Without a word it is the one that `eden login` would renew. */
 static Str wanted_name(const Invocation *invocation, const Contexts *contexts)
@@ -33,7 +33,7 @@ static bool log_out(Invocation *invocation, Context *out, Error *err)
     }
     *out = *context;
     context->token = context->token_file = context->expires = STR_EMPTY;
-    context->certificate = context->key = STR_EMPTY;
+    context->certificate = context->key = context->user = context->roles = STR_EMPTY;
     return contexts_save(arena, directory, &contexts, err);
 }
 
@@ -41,26 +41,27 @@ static int logout_run(Invocation *invocation)
 {
     Context was = { 0 };
     Error err;
-    AUTO_CLEAR(AccessToken) token = { 0 };
     if (!log_out(invocation, &was, &err)) {
         return err.kind == ERROR_NOT_FOUND ? usage_error(invocation, "%s", err.text)
                                            : cluster_fail(invocation, "E0815", &err);
     }
-    bool has_token = access_token_parse(was.token, &token, &err);
+    Arena *arena = invocation->arena;
+    Str id = credential_token_id(arena, &was), serial = credential_serial(arena, &was);
     if (invocation_prints(invocation, "json")) {
-        Map *map = map_new(invocation->arena, 3);
-        map_set_str(invocation->arena, map, STR("format"), value_string(STR("eden.logout/1")));
-        map_set_str(invocation->arena, map, STR("context"), value_string(was.name));
-        map_set_str(invocation->arena, map, STR("token"),
-                    has_token ? value_string(str_from_c(token.id)) : value_null());
+        Map *map = map_new(arena, 4);
+        map_set_str(arena, map, STR("format"), value_string(STR("eden.logout/1")));
+        map_set_str(arena, map, STR("context"), value_string(was.name));
+        map_set_str(arena, map, STR("token"), id.len > 0 ? value_string(id) : value_null());
+        map_set_str(arena, map, STR("certificate"),
+                    serial.len > 0 ? value_string(serial) : value_null());
         return output_json(invocation, value_map(map));
     }
-    stream_put_format(invocation->out, "context '%" STR_FMT "' has no token any more\n",
-                      STR_ARG(was.name));
-    if (has_token) {
-        stream_put_format(invocation->err,
-                          "others that have it can still use it, until 'eden tokens revoke %s'\n",
-                          token.id);
+    bool had_certificate = was.certificate.len > 0;
+    stream_put_format(invocation->out, "context '%" STR_FMT "' has no %s any more\n",
+                      STR_ARG(was.name), had_certificate ? "certificate" : "token");
+    Str left = credential_left(arena, &was);
+    if (left.len > 0) {
+        output_line(invocation->err, "%" STR_FMT, STR_ARG(left));
     }
     return EXIT_OK;
 }
@@ -82,11 +83,12 @@ const Command command_logout = {
     .args = "[CONTEXT]",
     .args_max = 1,
     .word = WORD_CONTEXT,
-    .help = "Forget the token of a context.",
+    .help = "Forget the token or certificate of a context.",
     .text =
         "The address of the server and its CA are kept: 'eden login' asks for a new token only.\n"
-        "'eden context remove' forgets all of it. The token itself stays good until it expires\n"
-        "or 'eden tokens revoke' takes it back.",
+        "'eden context remove' forgets all of it. What proved who you are stays good until it\n"
+        "expires, or is taken back: a token by 'eden tokens revoke ID', a certificate by\n"
+        "'eden pki revoke SERIAL', with what it prints.",
     .options = options,
     .examples = examples,
     .run = logout_run,

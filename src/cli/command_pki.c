@@ -238,6 +238,30 @@ static bool is_serial(Str text)
 }
 
 /* All of them are tried. */
+/* Of a node, else of a user: who has the number need not know whose it is. */
+static int revoke_serial_number(Invocation *invocation, const char *serial, Value *answer)
+{
+    Arena *arena = invocation->arena;
+    Str body = cluster_body(arena, value_map(body_of(arena, "serial", serial)));
+    bool asked;
+    Error err, other;
+    if (cluster_ask(
+            invocation,
+            &(ClusterRequest){ .method = "POST", .target = STR("/v1/pki/revoke"), .body = body },
+            answer, &asked, &err)) {
+        return EXIT_OK;
+    }
+    if (!asked || err.kind != ERROR_NOT_FOUND) {
+        return cluster_tell(invocation, &err, asked);
+    }
+    Str target = cluster_target(arena, "/v1/certificates/", str_from_c(serial));
+    if (cluster_ask(invocation, &(ClusterRequest){ .method = "DELETE", .target = target }, answer,
+                    &asked, &other)) {
+        return EXIT_OK;
+    }
+    return cluster_tell(invocation, asked && other.kind == ERROR_NOT_FOUND ? &err : &other, asked);
+}
+
 static int run_revoke(Invocation *invocation)
 {
     int worst = EXIT_OK;
@@ -245,9 +269,9 @@ static int run_revoke(Invocation *invocation)
         const char *what = invocation->args[i];
         bool serial = is_serial(str_from_c(what));
         Value answer;
-        int code =
-            ask_server(invocation, "POST", "/v1/pki/revoke",
-                       body_of(invocation->arena, serial ? "serial" : "node", what), &answer);
+        int code = serial ? revoke_serial_number(invocation, what, &answer)
+                          : ask_server(invocation, "POST", "/v1/pki/revoke",
+                                       body_of(invocation->arena, "node", what), &answer);
         if (code == EXIT_OK) {
             code = tell_done(invocation, answer,
                              serial ? "the certificate %s is revoked"
@@ -425,9 +449,8 @@ const Command command_pki = {
         "\n"
         "'renew' does it at once: for the agent of this machine, or with --serving and --server\n"
         "for the server. 'revoke NODE' takes back all that a node ever got, 'revoke SERIAL' one\n"
-        "certificate; whoever shows it is cut off within a second. To be let in again, the node "
-        "is\n"
-        "removed ('eden nodes remove') and joins anew.\n"
+        "certificate, of a node or of a user; whoever shows it is cut off within a second. To be\n"
+        "let in again, the node is removed ('eden nodes remove') and joins anew.\n"
         "\n"
         "'issue' admits a machine by its request for a certificate: make key and request there\n"
         "with openssl on the curve P-256, and bring back what is printed.\n"

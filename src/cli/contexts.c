@@ -74,6 +74,8 @@ static const struct {
     { "token", offsetof(Context, token) },
     { "token_file", offsetof(Context, token_file) },
     { "expires", offsetof(Context, expires) },
+    { "user", offsetof(Context, user) },
+    { "roles", offsetof(Context, roles) },
 };
 
 static Str *text_of(const Context *context, size_t i)

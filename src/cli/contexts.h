@@ -36,6 +36,7 @@ typedef struct Context {
     Str token;            /* or empty */
     Str token_file;       /* a path; or empty */
     Str expires;          /* of the token, as the server said at login; or empty */
+    Str user, roles;      /* whom it took us for then; "admin, viewer"; or empty */
 } Context;
 
 typedef struct Contexts {

@@ -17,10 +17,11 @@ typedef struct TlsContext TlsContext;
 
 /* How errors go on that tell what of a server is not as it should be, for who knows
  * what to do about it: its names, its time, its CA. */
-#define TLS_IS_FOR  "it is for"
-#define TLS_IS_GOOD "it is good from"
-#define TLS_SHOWS   "the CA that it shows has"
-#define TLS_NO_TLS  "the peer speaks no TLS 1.3 here; is it the right port?"
+#define TLS_IS_FOR     "it is for"
+#define TLS_IS_GOOD    "it is good from"
+#define TLS_SHOWS      "the CA that it shows has"
+#define TLS_NOT_LET_IN "the peer does not let us in" /* and not the other way round */
+#define TLS_NO_TLS     "the peer speaks no TLS 1.3 here; is it the right port?"
 
 enum {
     TLS_SERIAL_MAX = 40,      /* hexadecimal digits of 20 bytes, the most that RFC 5280 allows */

@@ -172,14 +172,13 @@ static const char *refusal(void)
 {
     switch (ERR_GET_REASON(ERR_peek_error())) {
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
-        return "the peer does not let us in: our certificate is revoked, or we belong no more";
+        return TLS_NOT_LET_IN ": our certificate is revoked, or we belong no more";
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-        return "the peer does not let us in: it says that our certificate has expired, or is not "
-               "good yet";
+        return TLS_NOT_LET_IN ": it says that our certificate has expired, or is not "
+                              "good yet";
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-        return "the peer does not let us in: it does not know the CA of our certificate";
-    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-        return "the peer does not let us in without a certificate";
+        return TLS_NOT_LET_IN ": it does not know the CA of our certificate";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED: return TLS_NOT_LET_IN " without a certificate";
     case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
         return "the peer expects something else on this port";
     case SSL_R_WRONG_VERSION_NUMBER:

@@ -7,9 +7,11 @@ import queue
 import re
 import select
 import shutil
+import socket
 import stat
 import subprocess
 import tempfile
+import threading
 
 import daemons
 import pytest
@@ -44,6 +46,12 @@ def logged_in(home, front):
                 input=TOKEN + "\n")
     assert done.returncode == 0, done.stderr
     return home
+
+
+@pytest.fixture
+def other_cluster(front, tmp_path):
+    """One that does not run."""
+    return daemons.Cluster(front.cluster.eden_path, tmp_path, name="s9", cluster="red")
 
 
 def told(home, *args, **more):
@@ -119,15 +127,113 @@ def test_a_wrong_pin_sends_no_token(home, front):
     done = home("login", front.url, "--ca-pin", pin, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 4
     assert front.url in done.stderr
+    assert pin in done.stderr and home.pin in done.stderr
+    assert f"'eden login {front.url} --ca-pin sha256:...'" in done.stderr
     assert front.requests == []
     assert not home.file.exists()
+
+
+def test_a_ca_that_was_exchanged_is_told_with_both_pins(logged_in, front, other_cluster):
+    fake = Front(front.cluster, shows=other_cluster)
+    try:
+        kept = json.loads(logged_in.file.read_text())
+        kept["contexts"]["prod"]["server"] = fake.url
+        logged_in.file.write_text(json.dumps(kept))
+        for args in (("login",), ("nodes", "list")):
+            done = logged_in(*args, env={"EDEN_TOKEN": TOKEN})
+            assert done.returncode == 4
+            assert logged_in.pin in done.stderr
+            assert other_cluster.founded["ca_pin"] in done.stderr
+            assert "--name prod --ca-pin sha256:...'" in done.stderr
+        assert fake.requests == []
+    finally:
+        fake.close()
+
+
+def test_a_name_that_the_certificate_has_not_is_told_with_those_that_it_has(home, front):
+    listener = socket.create_server(("127.0.0.2", 0))
+    port = listener.getsockname()[1]
+
+    def serve():
+        try:
+            with front.tls.wrap_socket(listener.accept()[0], server_side=True):
+                pass
+        except OSError:
+            pass
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    done = home("login", f"127.0.0.2:{port}", "--name", "prod", "--ca-pin", home.pin,
+                env={"EDEN_TOKEN": TOKEN})
+    thread.join()
+    listener.close()
+    assert done.returncode == 4
+    assert "mismatch: it is for " in done.stderr and "127.0.0.1" in done.stderr
+    assert "'eden login https://NAME:PORT --name prod'" in done.stderr
+    assert "'eden pki renew --serving'" in done.stderr
+
+
+def test_what_speaks_no_tls_is_told(home, front):
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        client, _ = listener.accept()
+        client.recv(4096)
+        client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        client.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    done = home("login", f"127.0.0.1:{listener.getsockname()[1]}", "--ca-pin", home.pin,
+                env={"EDEN_TOKEN": TOKEN})
+    thread.join()
+    listener.close()
+    assert done.returncode == 3
+    assert "no TLS" in done.stderr and "port" in done.stderr
+
+
+def test_a_token_to_join_with_is_told_apart(home, front):
+    made = json.loads(front.cluster.call("tokens", "create", "-o", "json").stdout)["status"]
+    done = home("login", front.url, "--ca-pin", home.pin, env={"EDEN_TOKEN": made["secret"]})
+    assert done.returncode == 64
+    assert "'eden join'" in done.stderr and "--role" in done.stderr
+    assert made["secret"] not in done.stderr
+
+
+def test_what_takes_the_place_of_a_context_is_told(logged_in, front):
+    again = logged_in("login", "--name", "prod", env={"EDEN_TOKEN": TOKEN})
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "  the same server, CA, user and roles\n" in again.stdout
+    front.session = {**front.session, "name": "bob", "roles": ["admin", "viewer"]}
+    front.token = "eden_4l2ygazs_" + "z" * 32
+    other = Front(front.cluster)
+    other.token, other.session = front.token, front.session
+    done = logged_in("login", other.url, "--name", "prod", "--ca-pin", logged_in.pin,
+                     env={"EDEN_TOKEN": front.token})
+    other.close()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        f"logged in to {other.url} as 'bob' (admin, viewer) until 2030-01-01T00:00:00Z\n"
+        "context 'prod' is the current one\n"
+        "it takes the place of what context 'prod' was:\n"
+        f"  server  {front.url} -> {other.url}\n"
+        "  user    ann -> bob\n"
+        "  roles   not known -> admin, viewer\n")
+    assert "'eden tokens revoke 4l2ygazs'" in done.stderr
+    shown = told(logged_in, "context", "show")
+    assert (shown["user"], shown["roles"]) == ("bob", "admin, viewer")
+    value = json.loads(logged_in("login", front.url, "--name", "prod", "--ca-pin", logged_in.pin, "-o",
+                                 "json", env={"EDEN_TOKEN": front.token}).stdout)
+    assert value["replaced"] == {"server": other.url, "ca_pin": logged_in.pin, "name": "bob",
+                                 "roles": "admin, viewer"}
 
 
 def test_a_wrong_token_is_not_kept(home, front):
     done = home("login", front.url, "--ca-pin", home.pin,
                 env={"EDEN_TOKEN": "eden_4l2ygazs_" + "m" * 32})
     assert done.returncode == 4
-    assert "the server does not take the token: the token has expired" in done.stderr
+    assert "the server does not take the token: the token has expired\n" in done.stderr
+    assert "'eden tokens create --role ROLE'" in done.stderr
     assert not home.file.exists()
 
 
@@ -186,6 +292,7 @@ def test_nobody_there_is_exit_code_3(home, front):
     done = home("login", f"127.0.0.1:{port}", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 3
     assert f"https://127.0.0.1:{port}" in done.stderr
+    assert "refused" in done.stderr and "firewalls" in done.stderr
 
 
 class Typist:
@@ -352,6 +459,13 @@ def test_a_token_opens_the_server_from_elsewhere(home, front, tmp_path):
         assert seen[name]["state"] == "ok", seen[name]
 
 
+def other_settings(home):
+    """A copy of the settings, to spoil."""
+    other = home.file.parents[1].with_name("other-settings")
+    shutil.copytree(home.file.parents[1], other)
+    return other
+
+
 def test_a_certificate_takes_the_place_of_a_token(home, front):
     cluster = front.cluster
     made = make_token(cluster, "admin")
@@ -365,9 +479,16 @@ def test_a_certificate_takes_the_place_of_a_token(home, front):
     assert home("nodes", "list", "-o", "name").stdout == "s1\n"
     assert told(home, "api", "GET", "/v1/session")["by"] == "certificate"
     assert told(home, "context", "show")["credential"] == "certificate"
+    done = home("logout", env={"XDG_CONFIG_HOME": str(other_settings(home))})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "context 'blue' has no certificate any more\n"
+    line = re.search(r"stays good until (\S+), .*'eden (pki revoke [0-9a-f]+)'", done.stderr)
+    assert line, done.stderr
+    assert line[1] == kept["expires"]
     serial = next(c["metadata"]["name"] for c in told(home, "api", "GET", "/v1/certificates")["items"]
                   if c["status"]["usage"] == "user")
-    assert home("api", "DELETE", f"/v1/certificates/{serial}").returncode == 0
+    assert line[2] == f"pki revoke {serial}"
+    cluster.call(*line[2].split())
     assert home("nodes", "list").returncode == 4
 
 

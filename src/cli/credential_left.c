@@ -1,0 +1,43 @@
+#include "cli/credential_left.h"
+
+#include "cluster/access_token.h"
+#include "pki/certificate.h"
+
+Str credential_token_id(Arena *arena, const Context *context)
+{
+    AUTO_CLEAR(AccessToken) token = { 0 };
+    Error err;
+    return access_token_parse(context->token, &token, &err)
+               ? arena_copy(arena, str_from_c(token.id))
+               : STR_EMPTY;
+}
+
+Str credential_serial(Arena *arena, const Context *context)
+{
+    Certificate *items;
+    uint32_t count;
+    Error err;
+    return certificates_from_pem(arena, context->certificate, &items, &count, &err)
+               ? arena_copy(arena, str_from_c(items[0].serial))
+               : STR_EMPTY;
+}
+
+Str credential_left(Arena *arena, const Context *was)
+{
+    Str id = credential_token_id(arena, was), serial = credential_serial(arena, was);
+    Str until = was->expires.len > 0 ? arena_format(arena, "until %" STR_FMT, STR_ARG(was->expires))
+                                     : STR("until it expires");
+    if (serial.len > 0) {
+        return arena_format(arena,
+                            "the certificate of before stays good %" STR_FMT
+                            ", for who has a copy of its key; on a server, 'eden pki revoke "
+                            "%" STR_FMT "' takes it back",
+                            STR_ARG(until), STR_ARG(serial));
+    }
+    return id.len == 0 ? STR_EMPTY
+                       : arena_format(arena,
+                                      "the token of before stays good %" STR_FMT
+                                      ", for who has it; on a server, 'eden tokens revoke %" STR_FMT
+                                      "' takes it back",
+                                      STR_ARG(until), STR_ARG(id));
+}

@@ -1,0 +1,42 @@
+/* What somebody can do about a server that cannot be asked. */
+#include "cli/far_hint.h"
+
+#include "net/tls.h"
+#include "unit.h"
+
+static void says(ErrorKind kind, const char *text, const char *server, const char *name,
+                 const char *hint)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Error err;
+    error_set(&err, kind, "%s", text);
+    Str got = far_hint(&arena, str_from_c(server), str_from_c(name), &err);
+    if (hint[0] == '\0' ? got.len > 0 : str_find(got, str_from_c(hint), 0) == STR_NOT_FOUND) {
+        fail_msg("'%s' gives '%" STR_FMT "', not '%s'", text, STR_ARG(got), hint);
+    }
+}
+
+static void each_trouble_has_its_own_remedy(void **state)
+{
+    says(ERROR_DENIED, "mismatch: " TLS_IS_FOR " eden1", "", "prod",
+         "'eden login https://NAME:PORT --name prod'");
+    says(ERROR_DENIED, "expired: " TLS_IS_GOOD " 2026", "", "prod", "'timedatectl'");
+    says(ERROR_DENIED, TLS_NOT_LET_IN ": our certificate is revoked", "", "prod",
+         "'eden login --name prod' takes a new token");
+    says(ERROR_DENIED, "untrusted: " TLS_SHOWS " the pin", "https://a:1338", "prod",
+         "'eden login https://a:1338 --name prod --ca-pin sha256:...'");
+    says(ERROR_DENIED, "untrusted", "https://a:1338", "",
+         "'eden login https://a:1338 --ca-pin sha256:...'");
+    says(ERROR_UNAVAILABLE, "connection refused", "", "prod", "--context asks another one");
+    says(ERROR_TIMEOUT, "timed out", "https://a:1338", "", "firewalls");
+    says(ERROR_OS, "no more files", "", "prod", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_trouble_has_its_own_remedy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
