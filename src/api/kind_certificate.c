@@ -21,8 +21,8 @@ static void set_text(Arena *arena, Map *map, const char *name, Str text)
 }
 
 typedef struct CertificateFacts {
-    const char *serial, *usage;
-    Str owner;
+    const char *usage;
+    Str serial, owner;
     int64_t created_ms, expires_ms, revision;
 } CertificateFacts;
 
@@ -30,7 +30,7 @@ static KindItem item_make(const Kind *kind, Arena *arena, const CertificateFacts
                           int64_t now_ms)
 {
     Map *spec = map_new(arena, 3), *status = map_new(arena, 4);
-    KindItem item = { .name = arena_copy(arena, str_from_c(facts->serial)),
+    KindItem item = { .name = arena_copy(arena, facts->serial),
                       .labels = value_missing(),
                       .annotations = value_missing(),
                       .revision = facts->revision,
@@ -39,7 +39,9 @@ static KindItem item_make(const Kind *kind, Arena *arena, const CertificateFacts
                       .status = value_map(status) };
     set_text(arena, status, "usage", str_from_c(facts->usage));
     set_text(arena, status, "owner", facts->owner);
-    set_text(arena, status, "expires", utc_text(arena, facts->expires_ms));
+    if (facts->expires_ms > 0) {
+        set_text(arena, status, "expires", utc_text(arena, facts->expires_ms));
+    }
     set_text(arena, status, "state", now_ms < facts->expires_ms ? STR("good") : STR("expired"));
     object_uuid(kind, item.name, item.uuid);
     return item;
@@ -49,7 +51,7 @@ static KindItem own_item(const Kind *kind, Arena *arena, const Certificate *cert
                          const char *usage, Str owner, int64_t now_ms)
 {
     return item_make(kind, arena,
-                     &(CertificateFacts){ .serial = certificate->serial,
+                     &(CertificateFacts){ .serial = str_from_c(certificate->serial),
                                           .usage = usage,
                                           .owner = owner,
                                           .created_ms = certificate->not_before_ms,
@@ -60,26 +62,32 @@ static KindItem own_item(const Kind *kind, Arena *arena, const Certificate *cert
 static KindItem node_item(const Kind *kind, Arena *arena, const NodeRecord *record, int64_t now_ms)
 {
     return item_make(kind, arena,
-                     &(CertificateFacts){ .serial = record->serial,
+                     &(CertificateFacts){ .serial = str_from_c(record->serial),
                                           .usage = "node",
                                           .owner = str_from_c(record->name),
                                           .expires_ms = record->not_after_ms },
                      now_ms);
 }
 
-static KindItem user_item(const Kind *kind, Arena *arena, const UserCertificateRecord *record,
-                          int64_t revision, int64_t now_ms)
+static KindItem user_item(const Kind *kind, Arena *arena, const CredentialEntry *entry,
+                          int64_t now_ms)
 {
+    static const UserCertificateRecord unreadable = { 0 };
+    const UserCertificateRecord *record = entry->record != NULL ? entry->record : &unreadable;
     Str rest = str_from_c(record->roles.text), role;
     List *roles = list_new(arena, 1);
     KindItem item = item_make(kind, arena,
-                              &(CertificateFacts){ .serial = record->serial,
+                              &(CertificateFacts){ .serial = entry->id,
                                                    .usage = "user",
                                                    .owner = str_from_c(record->user),
                                                    .created_ms = record->created_ms,
                                                    .expires_ms = record->expires_ms,
-                                                   .revision = revision },
+                                                   .revision = entry->revision },
                               now_ms);
+    if (entry->record == NULL) {
+        set_text(arena, item.status.map, "state", STR("unreadable"));
+        return item;
+    }
     while (role_names_next(&rest, &role)) {
         list_push(arena, roles, value_string(arena_copy(arena, role)));
     }
@@ -144,28 +152,27 @@ static void list_end(const CertificateReading *reading, Str next, int64_t revisi
     reading->listed(reading->context, &items, NULL);
 }
 
-static void users_listed(void *context, const UserCertificatesListed *listed, const Error *err)
+static void users_listed(void *context, const CredentialPage *page, const Error *err)
 {
     CertificateReading *reading = context;
     if (err != NULL) {
         reading->listed(reading->context, NULL, err);
         return;
     }
-    for (uint32_t i = 0; i < listed->count; i++) {
-        add(reading, user_item(reading->kind, reading->arena, &listed->records[i],
-                               listed->revisions[i], now_of(reading)));
+    for (uint32_t i = 0; i < page->count; i++) {
+        add(reading, user_item(reading->kind, reading->arena, &page->entries[i], now_of(reading)));
     }
     Str next = STR_EMPTY;
-    if (listed->next.len > 0) {
-        next = arena_format(reading->arena, "users/%" STR_FMT, STR_ARG(listed->next));
+    if (page->next.len > 0) {
+        next = arena_format(reading->arena, "users/%" STR_FMT, STR_ARG(page->next));
     }
-    list_end(reading, next, listed->revision);
+    list_end(reading, next, page->revision);
 }
 
 static void list_users(CertificateReading *reading, Str after)
 {
-    user_certificates_list(&reading->at, after, reading->limit - reading->count, users_listed,
-                           reading);
+    credential_records_list(&reading->at, &user_certificate_records, after,
+                            reading->limit - reading->count, users_listed, reading);
 }
 
 static void nodes_listed(void *context, const NodesListing *listing, const Error *err)
@@ -245,7 +252,7 @@ static void find_among_nodes(void *context, const NodesListing *listing, const E
     reading->got(reading->context, NULL, err == NULL ? &absent : err);
 }
 
-static void find_among_users(void *context, const UserCertificatesListed *listed, const Error *err)
+static void find_among_users(void *context, const CredentialEntry *entry, const Error *err)
 {
     CertificateReading *reading = context;
     if (err != NULL && err->kind == ERROR_NOT_FOUND) {
@@ -253,8 +260,7 @@ static void find_among_users(void *context, const UserCertificatesListed *listed
     } else if (err != NULL) {
         reading->got(reading->context, NULL, err);
     } else {
-        KindItem item = user_item(reading->kind, reading->arena, &listed->records[0],
-                                  listed->revisions[0], now_of(reading));
+        KindItem item = user_item(reading->kind, reading->arena, entry, now_of(reading));
         reading->got(reading->context, &item, NULL);
     }
 }
@@ -274,7 +280,8 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
             return;
         }
     }
-    user_certificates_get(&settings->at, reading->name, find_among_users, reading);
+    credential_records_get(&settings->at, &user_certificate_records, reading->name,
+                           find_among_users, reading);
 }
 
 /* --- Making and taking back ------------------------------------------------------------------ */
@@ -292,7 +299,8 @@ static void issued(void *context, const Certified *certified, const UserCertific
     if (!call_goes_on(call, err)) {
         return;
     }
-    KindItem item = user_item(&kind_certificate, &call->arena, record, 0, record->created_ms);
+    CredentialEntry entry = { .id = str_from_c(record->serial), .record = record };
+    KindItem item = user_item(&kind_certificate, &call->arena, &entry, record->created_ms);
     set_text(&call->arena, item.status.map, "certificate", certified->certificate);
     set_text(&call->arena, item.status.map, "bundle", certified->bundle);
     kind_answer_made(call, &item);
@@ -336,7 +344,8 @@ static void remove_certificate(const Kind *kind, ApiCall *call, const KindItem *
 {
     Str usage = field_text(present->status, "usage");
     if (str_eq_c(usage, "user")) {
-        user_certificate_revoke(call_store(call), present->name, call_done, call);
+        credential_records_revoke(call_store(call), &user_certificate_records, present->name, 0,
+                                  call_done, call);
     } else if (str_eq_c(usage, "node")) {
         revoke_serial(call_store(call), present->name, call_done, call);
     } else {
@@ -368,8 +377,8 @@ static const KindField status[] = {
     { .name = "expires", .type = KIND_FIELD_TIME, .help = "until when it is good" },
     { .name = "state",
       .type = KIND_FIELD_CHOICE,
-      .choices = "good|expired",
-      .help = "what it is worth" },
+      .choices = "good|expired|unreadable",
+      .help = "what it is worth; nothing when its record cannot be read" },
     { .name = "made_by", .help = "who made it, when it is a user's" },
     { .name = "certificate", .help = "itself, as PEM: shown when it is made" },
     { .name = "bundle", .help = "the CAs to trust, as PEM: shown when it is made" },

@@ -8,16 +8,11 @@
 #include "api/kind_rows.h"
 #include "base/utc.h"
 #include "cluster/access_tokens.h"
-#include "cluster/cluster_keys.h"
 #include "cluster/tokens.h"
 #include "model/duration.h"
 
 #define JOIN_LIFE_MS   ((int64_t)60 * 60 * 1000)
 #define ACCESS_LIFE_MS ((int64_t)8 * 60 * 60 * 1000)
-/* Where a page begins: behind this one of them. */
-#define AFTER_JOIN   STR("join/")
-#define AFTER_ACCESS STR("access/")
-
 /* --- As objects ------------------------------------------------------------------------------ */
 
 static void set_text(Arena *arena, Map *map, const char *name, Str text)
@@ -25,33 +20,17 @@ static void set_text(Arena *arena, Map *map, const char *name, Str text)
     map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, text)));
 }
 
-static KindItem item_make(const Kind *kind, Arena *arena, const char *id, int64_t created_ms,
-                          int64_t revision)
+static void fill_join(Arena *arena, KindItem *item, const void *from, int64_t now_ms)
 {
-    KindItem item = { .name = arena_copy(arena, str_from_c(id)),
-                      .labels = value_missing(),
-                      .annotations = value_missing(),
-                      .revision = revision,
-                      .created_ms = created_ms,
-                      .spec = value_map(map_new(arena, 4)),
-                      .status = value_map(map_new(arena, 4)) };
-    object_uuid(kind, arena_format(arena, "%s/%lld", id, (long long)created_ms), item.uuid);
-    return item;
-}
-
-static KindItem join_item(const Kind *kind, Arena *arena, const TokenRecord *record,
-                          int64_t revision, int64_t now_ms)
-{
-    KindItem item = item_make(kind, arena, record->id, record->created_ms, revision);
-    Map *spec = item.spec.map, *status = item.status.map;
-    set_text(arena, spec, "purpose", STR("join"));
+    const TokenRecord *record = from;
+    Map *spec = item->spec.map, *status = item->status.map;
+    item->created_ms = record->created_ms;
     set_text(arena, spec, "description", str_from_c(record->label));
     map_set_str(arena, spec, STR("uses"), value_int(record->uses_max));
     set_text(arena, status, "state",
              str_from_c(token_verdict_name(token_standing(record, now_ms))));
     set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
     map_set_str(arena, status, STR("uses"), value_int(record->uses));
-    return item;
 }
 
 static Value role_list(Arena *arena, const char *text)
@@ -64,31 +43,65 @@ static Value role_list(Arena *arena, const char *text)
     return value_list(list);
 }
 
-static KindItem access_item(const Kind *kind, Arena *arena, const AccessTokenRecord *record,
-                            int64_t revision, int64_t now_ms)
+static void fill_access(Arena *arena, KindItem *item, const void *from, int64_t now_ms)
 {
-    KindItem item = item_make(kind, arena, record->id, record->created_ms, revision);
-    Map *spec = item.spec.map, *status = item.status.map;
-    set_text(arena, spec, "purpose", STR("access"));
+    const AccessTokenRecord *record = from;
+    Map *spec = item->spec.map, *status = item->status.map;
+    item->created_ms = record->created_ms;
     set_text(arena, spec, "description", str_from_c(record->name));
     map_set_str(arena, spec, STR("roles"), role_list(arena, record->roles.text));
     set_text(arena, status, "state", now_ms < record->expires_ms ? STR("good") : STR("expired"));
     set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
     set_text(arena, status, "made_by", str_from_c(record->made_by));
+}
+
+/* In the order of lists. */
+enum {
+    SORT_JOIN,
+    SORT_ACCESS,
+    SORT_COUNT
+};
+
+static const struct TokenSort {
+    const char *purpose;
+    const CredentialRecords *records;
+    void (*fill)(Arena *arena, KindItem *item, const void *from, int64_t now_ms);
+} sorts[] = {
+    [SORT_JOIN] = { "join", &token_records, fill_join },
+    [SORT_ACCESS] = { "access", &access_token_records, fill_access },
+};
+
+static KindItem item_make(Arena *arena, uint32_t sort, const CredentialEntry *entry, int64_t now_ms)
+{
+    KindItem item = { .name = arena_copy(arena, entry->id),
+                      .labels = value_missing(),
+                      .annotations = value_missing(),
+                      .revision = entry->revision,
+                      .spec = value_map(map_new(arena, 4)),
+                      .status = value_map(map_new(arena, 4)) };
+    set_text(arena, item.spec.map, "purpose", str_from_c(sorts[sort].purpose));
+    if (entry->record != NULL) {
+        sorts[sort].fill(arena, &item, entry->record, now_ms);
+    } else {
+        set_text(arena, item.status.map, "state", STR("unreadable"));
+    }
+    object_uuid(
+        &kind_token,
+        arena_format(arena, "%" STR_FMT "/%lld", STR_ARG(item.name), (long long)item.created_ms),
+        item.uuid);
     return item;
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
 typedef struct TokenReading {
-    const Kind *kind;
     ClusterStore at; /* not the settings: the store may answer when the API is gone */
     Arena *arena;
-    Str after; /* of the part that is read */
+    uint32_t sort; /* that is read */
     Str name;
     uint32_t limit;
     KindItem *items;
-    uint32_t count;
+    KindItems out;
     KindListed *listed;
     KindGot *got;
     void *context;
@@ -99,134 +112,103 @@ static int64_t now_of(const TokenReading *reading)
     return loop_wall_ms(reading->at.loop);
 }
 
-static void list_end(TokenReading *reading, Str next, int64_t revision)
-{
-    KindItems items = {
-        .items = reading->items, .count = reading->count, .next = next, .revision = revision
-    };
-    reading->listed(reading->context, &items, NULL);
-}
+static void list_part(TokenReading *reading, Str after);
 
-static void access_listed(void *context, const AccessTokensListed *listed, const Error *err)
+/* Where a page begins is a sort and a place in it: "access/ID". */
+static void part_listed(void *context, const CredentialPage *page, const Error *err)
 {
     TokenReading *reading = context;
+    KindItems *out = &reading->out;
     if (err != NULL) {
         reading->listed(reading->context, NULL, err);
         return;
     }
-    for (uint32_t i = 0; i < listed->count; i++) {
-        reading->items[reading->count++] =
-            access_item(reading->kind, reading->arena, &listed->records[i], listed->revisions[i],
-                        now_of(reading));
+    out->revision = out->revision == 0 ? page->revision : out->revision;
+    for (uint32_t i = 0; i < page->count; i++) {
+        reading->items[out->count++] =
+            item_make(reading->arena, reading->sort, &page->entries[i], now_of(reading));
     }
-    Str next = STR_EMPTY;
-    if (listed->next.len > 0) {
-        next = arena_format(reading->arena, "access/%" STR_FMT, STR_ARG(listed->next));
-    }
-    list_end(reading, next, listed->revision);
-}
-
-static void list_access(TokenReading *reading, Str after)
-{
-    access_tokens_list(&reading->at, after, reading->limit - reading->count, access_listed,
-                       reading);
-}
-
-static void join_listed(void *context, const TokenRecord *records, const int64_t *revisions,
-                        uint32_t count, const Error *err)
-{
-    TokenReading *reading = context;
-    if (err != NULL) {
-        reading->listed(reading->context, NULL, err);
+    bool ends = page->next.len == 0;
+    reading->sort += ends ? 1 : 0;
+    if (ends && reading->sort < SORT_COUNT && out->count < reading->limit) {
+        list_part(reading, STR_EMPTY);
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (str_compare(str_from_c(records[i].id), reading->after) <= 0) {
-            continue;
-        }
-        if (reading->count == reading->limit) {
-            break;
-        }
-        reading->items[reading->count++] =
-            join_item(reading->kind, reading->arena, &records[i], revisions[i], now_of(reading));
+    if (reading->sort < SORT_COUNT) {
+        out->next = arena_format(reading->arena, "%s/%" STR_FMT, sorts[reading->sort].purpose,
+                                 STR_ARG(page->next));
     }
-    if (reading->count == reading->limit) {
-        Str last = reading->items[reading->count - 1].name;
-        list_end(reading, arena_format(reading->arena, "join/%" STR_FMT, STR_ARG(last)),
-                 store_status(reading->at.store).revision);
-    } else {
-        list_access(reading, STR_EMPTY);
-    }
+    reading->listed(reading->context, out, NULL);
+}
+
+static void list_part(TokenReading *reading, Str after)
+{
+    credential_records_list(&reading->at, sorts[reading->sort].records, after,
+                            reading->limit - reading->out.count, part_listed, reading);
 }
 
 static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                  KindListed *done, void *context)
 {
     TokenReading *reading = ARENA_NEW(arena, TokenReading);
-    Str after = arena_copy(arena, page->after);
+    Str rest = page->after, purpose = STR_EMPTY;
     Error err;
-    *reading = (TokenReading){ .kind = kind,
-                               .at = settings->at,
+    *reading = (TokenReading){ .at = settings->at,
                                .arena = arena,
                                .limit = page->limit,
                                .items = ARENA_ARRAY(arena, KindItem, page->limit),
                                .listed = done,
                                .context = context };
-    if (str_starts(after, AFTER_ACCESS)) {
-        list_access(reading, str_from_offset(after, AFTER_ACCESS.len));
-        return;
-    }
-    if (after.len > 0 && !str_starts(after, AFTER_JOIN)) {
-        error_set(&err, ERROR_INVALID, "'continue' is nothing that a page has said");
-        done(context, NULL, &err);
-        return;
-    }
-    reading->after = after.len == 0 ? after : str_from_offset(after, AFTER_JOIN.len);
-    tokens_list(&settings->at, join_listed, reading);
-}
-
-static void access_got(void *context, const AccessTokensListed *listed, const Error *err)
-{
-    TokenReading *reading = context;
-    if (err != NULL) {
-        reading->got(reading->context, NULL, err);
-        return;
-    }
-    KindItem item = access_item(reading->kind, reading->arena, &listed->records[0],
-                                listed->revisions[0], now_of(reading));
-    reading->got(reading->context, &item, NULL);
-}
-
-static void join_got(void *context, const TokenRecord *records, const int64_t *revisions,
-                     uint32_t count, const Error *err)
-{
-    TokenReading *reading = context;
-    if (err != NULL) {
-        reading->got(reading->context, NULL, err);
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (str_eq_c(reading->name, records[i].id)) {
-            KindItem item = join_item(reading->kind, reading->arena, &records[i], revisions[i],
-                                      now_of(reading));
-            reading->got(reading->context, &item, NULL);
-            return;
+    reading->out.items = reading->items;
+    if (rest.len > 0) {
+        (void)str_split_next(&rest, '/', &purpose);
+        while (reading->sort < SORT_COUNT && !str_eq_c(purpose, sorts[reading->sort].purpose)) {
+            reading->sort++;
         }
     }
-    access_tokens_get(&reading->at, reading->name, access_got, reading);
+    if (reading->sort == SORT_COUNT) {
+        error_set(&err, ERROR_INVALID, "'continue' is nothing that a page has said");
+        done(context, NULL, &err);
+    } else {
+        list_part(reading, rest);
+    }
+}
+
+static void get_part(TokenReading *reading);
+
+static void part_got(void *context, const CredentialEntry *entry, const Error *err)
+{
+    TokenReading *reading = context;
+    /* What is no id of one sort may be one of the other. */
+    bool may_be_other = err != NULL && reading->sort + 1 < SORT_COUNT &&
+                        (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_INVALID);
+    if (may_be_other) {
+        reading->sort++;
+        get_part(reading);
+    } else if (err != NULL) {
+        reading->got(reading->context, NULL, err);
+    } else {
+        KindItem item = item_make(reading->arena, reading->sort, entry, now_of(reading));
+        reading->got(reading->context, &item, NULL);
+    }
+}
+
+static void get_part(TokenReading *reading)
+{
+    credential_records_get(&reading->at, sorts[reading->sort].records, reading->name, part_got,
+                           reading);
 }
 
 static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
                 KindGot *done, void *context)
 {
     TokenReading *reading = ARENA_NEW(arena, TokenReading);
-    *reading = (TokenReading){ .kind = kind,
-                               .at = settings->at,
+    *reading = (TokenReading){ .at = settings->at,
                                .arena = arena,
                                .name = arena_copy(arena, name),
                                .got = done,
                                .context = context };
-    tokens_list(&settings->at, join_got, reading);
+    get_part(reading);
 }
 
 /* --- Making ---------------------------------------------------------------------------------- */
@@ -276,7 +258,8 @@ static void join_made(void *context, const Token *token, const TokenRecord *reco
     if (!call_goes_on(call, err)) {
         return;
     }
-    KindItem item = join_item(&kind_token, &call->arena, record, 0, record->created_ms);
+    CredentialEntry entry = { .id = str_from_c(record->id), .record = record };
+    KindItem item = item_make(&call->arena, SORT_JOIN, &entry, record->created_ms);
     token_text(token, text);
     answer_made(call, &item, text, TOKEN_TEXT);
 }
@@ -289,7 +272,8 @@ static void access_made(void *context, const AccessToken *token, const AccessTok
     if (!call_goes_on(call, err)) {
         return;
     }
-    KindItem item = access_item(&kind_token, &call->arena, record, 0, record->created_ms);
+    CredentialEntry entry = { .id = str_from_c(record->id), .record = record };
+    KindItem item = item_make(&call->arena, SORT_ACCESS, &entry, record->created_ms);
     access_token_text(token, text);
     answer_made(call, &item, text, ACCESS_TOKEN_TEXT);
 }
@@ -359,26 +343,22 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 
 static void remove_token(const Kind *kind, ApiCall *call, const KindItem *present)
 {
-    if (str_eq_c(field_text(present->spec, "purpose"), "access")) {
-        access_tokens_revoke(call_store(call), present->name, call_done, call);
-    } else {
-        tokens_revoke(call_store(call), present->name, call_done, call);
-    }
+    bool joins = str_eq_c(field_text(present->spec, "purpose"), sorts[SORT_JOIN].purpose);
+    credential_records_revoke(call_store(call), sorts[joins ? SORT_JOIN : SORT_ACCESS].records,
+                              present->name, 0, call_done, call);
 }
 
 /* --- Watching -------------------------------------------------------------------------------- */
 
 static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 {
-    return which == 0   ? cluster_key_token_all(arena, prefix)
-           : which == 1 ? cluster_key_access_token_all(arena, prefix)
-                        : STR_EMPTY;
+    return which < SORT_COUNT ? sorts[which].records->all(arena, prefix) : STR_EMPTY;
 }
 
 static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        Str all = watched(kind, arena, prefix, i);
+    for (uint32_t i = 0; i < SORT_COUNT; i++) {
+        Str all = sorts[i].records->all(arena, prefix);
         if (str_starts(key, all)) {
             *name = str_from_offset(key, all.len);
             return name->len > 0;
@@ -415,8 +395,8 @@ static const KindField spec[] = {
 static const KindField status[] = {
     { .name = "state",
       .type = KIND_FIELD_CHOICE,
-      .choices = "good|expired|used up",
-      .help = "what it is worth" },
+      .choices = "good|expired|used up|unreadable",
+      .help = "what it is worth; nothing when its record cannot be read" },
     { .name = "expires", .type = KIND_FIELD_TIME, .help = "from then on it opens nothing" },
     { .name = "uses", .type = KIND_FIELD_INT, .help = "how many machines have joined with it" },
     { .name = "made_by", .help = "who made it" },

@@ -1,12 +1,12 @@
 #include "cluster/user_certificates.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bug.h"
 #include "base/hex.h"
 #include "base/json_text.h"
-#include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "pki/ca.h"
 #include "pki/csr.h"
@@ -18,15 +18,6 @@ enum {
     RECORD_MAX = 8 << 10,
     RECORD_NODES = 64,
 };
-
-static void *make(size_t size)
-{
-    void *made = calloc(1, size);
-    if (made == NULL) {
-        memory_exhausted(size);
-    }
-    return made;
-}
 
 /* --- Records --------------------------------------------------------------------------------- */
 
@@ -78,6 +69,24 @@ bool user_certificate_record_read(Arena *arena, Str text, UserCertificateRecord 
     return true;
 }
 
+static bool read_record(Arena *arena, Str text, void *out, Error *err)
+{
+    return user_certificate_record_read(arena, text, out, err);
+}
+
+const CredentialRecords user_certificate_records = {
+    .one = "certificate of a user",
+    .many = "certificates of users",
+    .max = USER_CERTIFICATES_MAX,
+    .size = sizeof(UserCertificateRecord),
+    .id = offsetof(UserCertificateRecord, serial),
+    .expires_ms = offsetof(UserCertificateRecord, expires_ms),
+    .key = cluster_key_user_certificate,
+    .all = cluster_key_user_certificate_all,
+    .check = check_serial,
+    .read = read_record,
+};
+
 /* --- Issuing --------------------------------------------------------------------------------- */
 
 typedef struct Issuing {
@@ -89,31 +98,14 @@ typedef struct Issuing {
     void *context;
 } Issuing;
 
-static void issuing_end(Issuing *issuing, const Error *err)
+static void issuing_end(void *context, const Error *err)
 {
+    Issuing *issuing = context;
     bool ok = err == NULL;
     issuing->done(issuing->context, ok ? &issuing->certified : NULL, ok ? &issuing->record : NULL,
                   err);
     arena_clear(&issuing->arena);
     free(issuing);
-}
-
-static bool issuing_decide(void *context, Change *change, Error *err)
-{
-    const Issuing *issuing = context;
-    if (change_count(change) >= USER_CERTIFICATES_MAX) {
-        return error_set(err, ERROR_LIMIT, "there are %d certificates of users already",
-                         USER_CERTIFICATES_MAX);
-    }
-    Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
-    user_certificate_record_print(&issuing->record, &text);
-    change_put(change, change_key(change, 0), buf_str(&text), 0);
-    return true;
-}
-
-static void issuing_done(void *context, Change *change, const Error *err)
-{
-    issuing_end(context, err);
 }
 
 static bool issue(const CertifySettings *settings, const UserCertificateWish *wish,
@@ -149,10 +141,12 @@ static bool issue(const CertifySettings *settings, const UserCertificateWish *wi
 void user_certificate_issue(const CertifySettings *settings, const UserCertificateWish *wish,
                             UserCertificateIssued *done, void *context)
 {
-    AUTO_CLEAR(Arena) arena;
-    Issuing *issuing = make(sizeof *issuing);
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    Issuing *issuing = calloc(1, sizeof *issuing);
     Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
+    if (issuing == NULL) {
+        memory_exhausted(sizeof *issuing);
+    }
     arena_init(&issuing->arena, ARENA_UNLIMITED);
     issuing->done = done;
     issuing->context = context;
@@ -160,178 +154,8 @@ void user_certificate_issue(const CertifySettings *settings, const UserCertifica
         issuing_end(issuing, &err);
         return;
     }
-    Str prefix = settings->at.prefix;
-    Str key = cluster_key_user_certificate(&arena, prefix, str_from_c(issuing->record.serial));
-    Change *change;
-    change_start(&(ChangeSpec){ .store = settings->at.store,
-                                .keys = &key,
-                                .key_count = 1,
-                                .counted = cluster_key_user_certificate_all(&arena, prefix),
-                                .decide = issuing_decide,
-                                .done = issuing_done,
-                                .context = issuing },
-                 &change);
-}
-
-/* --- Listing --------------------------------------------------------------------------------- */
-
-typedef struct Listing {
-    char serial[SERIAL_TEXT + 1]; /* the only one; empty: a page */
-    UserCertificatesDone *done;
-    void *context;
-} Listing;
-
-static void listing_end(Listing *listing, const UserCertificatesListed *listed, const Error *err)
-{
-    listing->done(listing->context, listed, err);
-    free(listing);
-}
-
-static bool read_record(Arena *arena, const StoreKv *kv, UserCertificateRecord *out)
-{
-    Error err;
-    return user_certificate_record_read(arena, kv->value, out, &err) &&
-           str_ends(kv->key, str_from_c(out->serial));
-}
-
-static void listed(void *context, const StoreReply *reply, const Error *err)
-{
-    Listing *listing = context;
-    AUTO_CLEAR(Arena) arena;
-    Error missing;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (err == NULL && listing->serial[0] != '\0' && reply->ops[0].kv_count == 0) {
-        error_set(&missing, ERROR_NOT_FOUND, "no user has a certificate with the serial number %s",
-                  listing->serial);
-        err = &missing;
-    }
-    if (err != NULL) {
-        listing_end(listing, NULL, err);
-        return;
-    }
-    const StoreOpReply *range = &reply->ops[0];
-    UserCertificateRecord *records = ARENA_ARRAY(&arena, UserCertificateRecord, range->kv_count);
-    int64_t *revisions = ARENA_ARRAY(&arena, int64_t, range->kv_count);
-    UserCertificatesListed found = { .records = records,
-                                     .revisions = revisions,
-                                     .revision = reply->revision };
-    for (uint32_t i = 0; i < range->kv_count; i++) {
-        if (read_record(&arena, &range->kvs[i], &records[found.count])) {
-            revisions[found.count++] = range->kvs[i].mod_revision;
-        } else {
-            found.unreadable++;
-        }
-    }
-    if (listing->serial[0] != '\0' && found.count == 0) {
-        error_set(&missing, ERROR_INVALID,
-                  "the record of the certificate %s cannot be read; revoke it", listing->serial);
-        listing_end(listing, NULL, &missing);
-        return;
-    }
-    if (range->more && range->kv_count > 0) {
-        Str last = range->kvs[range->kv_count - 1].key;
-        found.next = str_from_offset(last, str_find_last(last, STR("/")) + 1);
-    }
-    listing_end(listing, &found, NULL);
-}
-
-static void list(const ClusterStore *at, const StoreOp *op, Str serial, UserCertificatesDone *done,
-                 void *context)
-{
-    Listing *listing = make(sizeof *listing);
-    Error err;
-    listing->done = done;
-    listing->context = context;
-    snprintf(listing->serial, sizeof listing->serial, "%" STR_FMT, STR_ARG(serial));
-    if (!store_op(at->store, op, listed, listing, &err)) {
-        listing_end(listing, NULL, &err);
-    }
-}
-
-void user_certificates_list(const ClusterStore *at, Str after, uint32_t limit,
-                            UserCertificatesDone *done, void *context)
-{
-    AUTO_CLEAR(Arena) arena;
-    Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (limit == 0 || limit > USER_CERTIFICATES_PAGE_MAX) {
-        error_set(&err, ERROR_INVALID, "a page has 1 to %d certificates",
-                  USER_CERTIFICATES_PAGE_MAX);
-        done(context, NULL, &err);
-        return;
-    }
-    Str all = cluster_key_user_certificate_all(&arena, at->prefix);
-    Str from = after.len == 0
-                   ? all
-                   : arena_join(&arena, cluster_key_user_certificate(&arena, at->prefix, after),
-                                STR("\0"), STR_EMPTY);
-    StoreOp op = {
-        .kind = STORE_RANGE, .key = from, .end = store_prefix_end(&arena, all), .limit = limit
-    };
-    list(at, &op, STR_EMPTY, done, context);
-}
-
-void user_certificates_get(const ClusterStore *at, Str serial, UserCertificatesDone *done,
-                           void *context)
-{
-    AUTO_CLEAR(Arena) arena;
-    Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (!check_serial(serial, &err)) {
-        done(context, NULL, &err);
-        return;
-    }
-    StoreOp op = { .kind = STORE_RANGE,
-                   .key = cluster_key_user_certificate(&arena, at->prefix, serial) };
-    list(at, &op, serial, done, context);
-}
-
-/* --- Taking back ----------------------------------------------------------------------------- */
-
-typedef struct Revoking {
-    char serial[SERIAL_TEXT + 1];
-    ClusterDone *done;
-    void *context;
-} Revoking;
-
-static bool revoking_decide(void *context, Change *change, Error *err)
-{
-    const Revoking *revoking = context;
-    if (!change_has(change, 0)) {
-        return error_set(err, ERROR_NOT_FOUND,
-                         "no user has a certificate with the serial number %s", revoking->serial);
-    }
-    change_delete(change, change_key(change, 0));
-    return true;
-}
-
-static void revoking_done(void *context, Change *change, const Error *err)
-{
-    Revoking *revoking = context;
-    revoking->done(revoking->context, err);
-    free(revoking);
-}
-
-void user_certificate_revoke(const ClusterStore *at, Str serial, ClusterDone *done, void *context)
-{
-    AUTO_CLEAR(Arena) arena;
-    Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (!check_serial(serial, &err)) {
-        done(context, &err);
-        return;
-    }
-    Revoking *revoking = make(sizeof *revoking);
-    memcpy(revoking->serial, serial.data, serial.len);
-    revoking->done = done;
-    revoking->context = context;
-    Change *change;
-    Str key = cluster_key_user_certificate(&arena, at->prefix, serial);
-    change_start(&(ChangeSpec){ .store = at->store,
-                                .keys = &key,
-                                .key_count = 1,
-                                .decide = revoking_decide,
-                                .done = revoking_done,
-                                .context = revoking },
-                 &change);
+    user_certificate_record_print(&issuing->record, &text);
+    credential_records_add(&settings->at, &user_certificate_records,
+                           str_from_c(issuing->record.serial), buf_str(&text), issuing_end,
+                           issuing);
 }

@@ -1,0 +1,291 @@
+#include "cluster/credential_records.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "cluster/change.h"
+#include "store/keys.h"
+
+/* One thing that was asked for. */
+typedef struct Asked {
+    Arena arena; /* of the texts */
+    ClusterStore at;
+    const CredentialRecords *row;
+    Str id, text;
+    int64_t revision;
+    bool is_full, has_swept;
+    ClusterDone *done;
+    CredentialsListed *listed;
+    CredentialGot *got;
+    void *context;
+} Asked;
+
+static Asked *asked_new(const ClusterStore *at, const CredentialRecords *row, Str id, void *context)
+{
+    Asked *asked = calloc(1, sizeof *asked);
+    if (asked == NULL) {
+        memory_exhausted(sizeof *asked);
+    }
+    arena_init(&asked->arena, ARENA_UNLIMITED);
+    asked->at = *at;
+    asked->row = row;
+    asked->id = arena_copy(&asked->arena, id);
+    asked->context = context;
+    return asked;
+}
+
+static void asked_free(Asked *asked)
+{
+    arena_clear(&asked->arena);
+    free(asked);
+}
+
+static void asked_end(Asked *asked, const Error *err)
+{
+    asked->done(asked->context, err);
+    asked_free(asked);
+}
+
+static bool tell_absent(const Asked *asked, Error *err)
+{
+    return error_set(err, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", asked->row->one,
+                     STR_ARG(asked->id));
+}
+
+static void change_it(Asked *asked, bool (*decide)(void *, Change *, Error *),
+                      void (*decided)(void *, Change *, const Error *))
+{
+    Str prefix = asked->at.prefix, key = asked->row->key(&asked->arena, prefix, asked->id);
+    Change *change;
+    change_start(&(ChangeSpec){ .store = asked->at.store,
+                                .keys = &key,
+                                .key_count = 1,
+                                .counted = asked->row->all(&asked->arena, prefix),
+                                .decide = decide,
+                                .done = decided,
+                                .context = asked },
+                 &change);
+}
+
+/* --- Listing --------------------------------------------------------------------------------- */
+
+/* False: the key is none that we make. */
+static bool read_entry(Asked *asked, const StoreKv *kv, CredentialEntry *out)
+{
+    Arena *arena = &asked->arena;
+    Str parts[KEYS_PARTS_MAX];
+    KeyKind kind;
+    Error err;
+    if (!key_parse(arena, asked->at.prefix, kv->key, &kind, parts) || kind != KEY_OBJECT) {
+        return false;
+    }
+    void *record = arena_alloc_zero(arena, asked->row->size);
+    bool is_good = asked->row->read(arena, kv->value, record, &err) &&
+                   str_eq_c(parts[1], (const char *)record + asked->row->id);
+    *out = (CredentialEntry){ .id = arena_copy(arena, parts[1]),
+                              .revision = kv->mod_revision,
+                              .record = is_good ? record : NULL };
+    return true;
+}
+
+static void list_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Asked *asked = context;
+    CredentialPage page = { 0 };
+    if (err == NULL) {
+        const StoreOpReply *range = &reply->ops[0];
+        CredentialEntry *entries = ARENA_ARRAY(&asked->arena, CredentialEntry, range->kv_count);
+        for (uint32_t i = 0; i < range->kv_count; i++) {
+            page.count += read_entry(asked, &range->kvs[i], &entries[page.count]) ? 1 : 0;
+        }
+        page.entries = entries;
+        page.revision = reply->revision;
+        if (range->more && range->kv_count > 0) {
+            page.next = str_from_offset(range->kvs[range->kv_count - 1].key,
+                                        asked->row->all(&asked->arena, asked->at.prefix).len);
+        }
+    }
+    asked->listed(asked->context, err == NULL ? &page : NULL, err);
+    asked_free(asked);
+}
+
+void credential_records_list(const ClusterStore *at, const CredentialRecords *row, Str after,
+                             uint32_t limit, CredentialsListed *done, void *context)
+{
+    Error err;
+    if (limit == 0 || limit > CREDENTIAL_PAGE_MAX) {
+        error_set(&err, ERROR_INVALID, "a page has 1 to %d %s", CREDENTIAL_PAGE_MAX, row->many);
+        done(context, NULL, &err);
+        return;
+    }
+    Asked *asked = asked_new(at, row, STR_EMPTY, context);
+    Arena *arena = &asked->arena;
+    asked->listed = done;
+    Str all = row->all(arena, at->prefix), from = all;
+    if (after.len > 0) {
+        from = arena_join(arena, all, after, STR("\0"));
+    }
+    StoreOp op = {
+        .kind = STORE_RANGE, .key = from, .end = store_prefix_end(arena, all), .limit = limit
+    };
+    if (!store_op(at->store, &op, list_came, asked, &err)) {
+        list_came(asked, NULL, &err);
+    }
+}
+
+static void one_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Asked *asked = context;
+    CredentialEntry entry;
+    Error absent;
+    if (err == NULL &&
+        (reply->ops[0].kv_count == 0 || !read_entry(asked, &reply->ops[0].kvs[0], &entry))) {
+        tell_absent(asked, &absent);
+        err = &absent;
+    }
+    asked->got(asked->context, err == NULL ? &entry : NULL, err);
+    asked_free(asked);
+}
+
+void credential_records_get(const ClusterStore *at, const CredentialRecords *row, Str id,
+                            CredentialGot *done, void *context)
+{
+    Error err;
+    if (!row->check(id, &err)) {
+        done(context, NULL, &err);
+        return;
+    }
+    Asked *asked = asked_new(at, row, id, context);
+    asked->got = done;
+    if (!store_get(at->store, row->key(&asked->arena, at->prefix, id), one_came, asked, &err)) {
+        one_came(asked, NULL, &err);
+    }
+}
+
+/* --- Adding ---------------------------------------------------------------------------------- */
+
+static void sweep(Asked *asked, Str after);
+
+static bool add_decide(void *context, Change *change, Error *err)
+{
+    Asked *asked = context;
+    if (change_has(change, 0)) {
+        return error_set(err, ERROR_CONFLICT, "another %s has drawn the same id; try again",
+                         asked->row->one);
+    }
+    asked->is_full = change_count(change) >= asked->row->max;
+    if (asked->is_full) {
+        return error_set(err, ERROR_LIMIT, "there are %u %s already; revoke some", asked->row->max,
+                         asked->row->many);
+    }
+    change_put(change, change_key(change, 0), asked->text, 0);
+    return true;
+}
+
+static void added(void *context, Change *change, const Error *err)
+{
+    Asked *asked = context;
+    if (err != NULL && asked->is_full && !asked->has_swept) {
+        asked->has_swept = true;
+        sweep(asked, STR_EMPTY);
+    } else {
+        asked_end(asked, err);
+    }
+}
+
+void credential_records_add(const ClusterStore *at, const CredentialRecords *row, Str id, Str text,
+                            ClusterDone *done, void *context)
+{
+    Asked *asked = asked_new(at, row, id, context);
+    asked->text = arena_copy(&asked->arena, text);
+    asked->done = done;
+    change_it(asked, add_decide, added);
+}
+
+/* Whether or not somebody else was quicker, there may be room now. */
+static void swept(void *context, const StoreReply *reply, const Error *err)
+{
+    if (err != NULL) {
+        asked_end(context, err);
+    } else {
+        change_it(context, add_decide, added);
+    }
+}
+
+/* Those of a page that have run out go; when it has none, those of the next one. */
+static void sweep_page(void *context, const CredentialPage *page, const Error *err)
+{
+    Asked *asked = context;
+    const CredentialRecords *row = asked->row;
+    StoreOp ops[STORE_OPS_MAX];
+    StoreCompare compares[STORE_OPS_MAX];
+    StoreTxn txn = { .compares = compares, .success = ops };
+    Error failure;
+    if (err != NULL) {
+        asked_end(asked, err);
+        return;
+    }
+    for (uint32_t i = 0; i < page->count && txn.success_count < STORE_OPS_MAX; i++) {
+        const CredentialEntry *entry = &page->entries[i];
+        int64_t expires_ms = INT64_MAX;
+        if (entry->record != NULL) {
+            memcpy(&expires_ms, (const char *)entry->record + row->expires_ms, sizeof expires_ms);
+        }
+        if (expires_ms <= loop_wall_ms(asked->at.loop)) {
+            Str key = row->key(&asked->arena, asked->at.prefix, entry->id);
+            compares[txn.compare_count++] = (StoreCompare){ .target = STORE_MOD_REVISION,
+                                                            .relation = STORE_EQUAL,
+                                                            .key = key,
+                                                            .number = entry->revision };
+            ops[txn.success_count++] = (StoreOp){ .kind = STORE_DELETE, .key = key };
+        }
+    }
+    if (txn.success_count == 0 && page->next.len > 0) {
+        sweep(asked, page->next);
+    } else if (txn.success_count == 0) {
+        change_it(asked, add_decide, added); /* which finds that it is full */
+    } else if (!store_txn(asked->at.store, &txn, swept, asked, &failure)) {
+        asked_end(asked, &failure);
+    }
+}
+
+static void sweep(Asked *asked, Str after)
+{
+    credential_records_list(&asked->at, asked->row, after, CREDENTIAL_PAGE_MAX, sweep_page, asked);
+}
+
+/* --- Taking back ----------------------------------------------------------------------------- */
+
+/* The record is not looked at, so that a damaged one can go too. */
+static bool revoke_decide(void *context, Change *change, Error *err)
+{
+    const Asked *asked = context;
+    if (!change_has(change, 0)) {
+        return tell_absent(asked, err);
+    }
+    if (asked->revision != 0 && change_revision(change, 0) != asked->revision) {
+        return error_set(err, ERROR_CONFLICT,
+                         "somebody else has changed it meanwhile; read it anew");
+    }
+    change_delete(change, change_key(change, 0));
+    return true;
+}
+
+static void revoked(void *context, Change *change, const Error *err)
+{
+    asked_end(context, err);
+}
+
+void credential_records_revoke(const ClusterStore *at, const CredentialRecords *row, Str id,
+                               int64_t revision, ClusterDone *done, void *context)
+{
+    Error err;
+    if (!row->check(id, &err)) {
+        done(context, &err);
+        return;
+    }
+    Asked *asked = asked_new(at, row, id, context);
+    asked->revision = revision;
+    asked->done = done;
+    change_it(asked, revoke_decide, revoked);
+}

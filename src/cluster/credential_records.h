@@ -1,0 +1,62 @@
+/* Records of what somebody shows to get in: tokens to join with, tokens of the API, certificates of
+ * users. Each is made once under an id of its own, runs out, and is taken back by removing it; what
+ * differs between them stands in a row. Loop thread.
+ *
+ * Each function calls `done` exactly once, in a later turn or within, also when the store closes.
+ * What it is given is borrowed for that call, except the row. Failures beside those named are the
+ * store's. */
+#pragma once
+
+#include "cluster/cluster_store.h"
+
+enum {
+    CREDENTIAL_PAGE_MAX = 1000,
+};
+
+typedef struct CredentialRecords {
+    const char *one, *many; /* "token", "tokens" */
+    uint32_t max;           /* in the store; those that have run out give way to new ones */
+    size_t size;            /* of a record as it is read: a struct with */
+    size_t id;              /*   a text, and */
+    size_t expires_ms;      /*   a moment as int64_t, each as far behind its begin */
+    Str (*key)(Arena *arena, Str prefix, Str id);
+    Str (*all)(Arena *arena, Str prefix); /* what all of their keys start with */
+    /* Whether there can be one with this id; fails with ERROR_INVALID. */
+    bool (*check)(Str id, Error *err);
+    bool (*read)(Arena *arena, Str text, void *out, Error *err);
+} CredentialRecords;
+
+/* Keeps a new one. ERROR_CONFLICT when the id is taken; ERROR_LIMIT when there are too many that are
+ * still good. */
+void credential_records_add(const ClusterStore *at, const CredentialRecords *row, Str id, Str text,
+                            ClusterDone *done, void *context);
+
+typedef struct CredentialEntry {
+    Str id;
+    int64_t revision;   /* of its last change */
+    const void *record; /* NULL: it cannot be read, or is one of another id */
+} CredentialEntry;
+
+typedef struct CredentialPage {
+    const CredentialEntry *entries; /* in the order of their ids */
+    uint32_t count;
+    Str next;         /* behind which the next page begins; empty: that was all */
+    int64_t revision; /* of the store */
+} CredentialPage;
+
+typedef void CredentialsListed(void *context, const CredentialPage *page, const Error *err);
+/* Those behind `after`, the `next` of the page before or empty; `limit` from 1 to
+ * CREDENTIAL_PAGE_MAX. There may be fewer, and yet more to come. */
+void credential_records_list(const ClusterStore *at, const CredentialRecords *row, Str after,
+                             uint32_t limit, CredentialsListed *done, void *context);
+
+typedef void CredentialGot(void *context, const CredentialEntry *entry, const Error *err);
+/* ERROR_NOT_FOUND; ERROR_INVALID for what is no id. */
+void credential_records_get(const ClusterStore *at, const CredentialRecords *row, Str id,
+                            CredentialGot *done, void *context);
+
+/* From then on it opens nothing. Also for one that cannot be read. `revision` is the one that it must
+ * still have, or 0. ERROR_NOT_FOUND; ERROR_INVALID for what is no id; ERROR_CONFLICT when it has
+ * another revision. */
+void credential_records_revoke(const ClusterStore *at, const CredentialRecords *row, Str id,
+                               int64_t revision, ClusterDone *done, void *context);

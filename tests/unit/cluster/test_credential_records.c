@@ -1,0 +1,325 @@
+#include "cluster/credential_records.h"
+
+#include <stddef.h>
+
+#include "store_world.h"
+
+/* A record of these tests is "ID EXPIRES_MS". */
+typedef struct Pass {
+    char id[20];
+    int64_t expires_ms;
+} Pass;
+
+static Str pass_key(Arena *arena, Str prefix, Str id)
+{
+    return cluster_key_object(arena, prefix, STR("pass"), id);
+}
+
+static Str pass_all(Arena *arena, Str prefix)
+{
+    return cluster_key_object_all(arena, prefix, STR("pass"));
+}
+
+static bool pass_check(Str id, Error *err)
+{
+    return id.len == 2 || error_set(err, ERROR_INVALID, "the id of a pass has two letters");
+}
+
+static bool pass_read(Arena *arena, Str text, void *out, Error *err)
+{
+    Pass *pass = out;
+    Str id;
+    if (!str_split_next(&text, ' ', &id) || id.len >= sizeof pass->id ||
+        !str_to_i64(text, &pass->expires_ms)) {
+        return error_set(err, ERROR_INVALID, "this is no pass");
+    }
+    memcpy(pass->id, id.data, id.len);
+    return true;
+}
+
+enum {
+    PASSES_MAX = 5
+};
+
+static const CredentialRecords passes = {
+    .one = "pass",
+    .many = "passes",
+    .max = PASSES_MAX,
+    .size = sizeof(Pass),
+    .id = offsetof(Pass, id),
+    .expires_ms = offsetof(Pass, expires_ms),
+    .key = pass_key,
+    .all = pass_all,
+    .check = pass_check,
+    .read = pass_read,
+};
+
+#define NOW_MS ((int64_t)1800000000000)
+
+typedef struct Fixture {
+    StoreWorld world;
+    char listed[100]; /* ids, with '!' behind one that cannot be read */
+    char next[20];
+    int64_t revision;
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    world_open(&f->world);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    world_close(&f->world);
+    free(f);
+    return 0;
+}
+
+static void add_until(Fixture *f, const char *id, int64_t expires_ms)
+{
+    Str text = arena_format(&f->world.arena, "%s %lld", id, (long long)expires_ms);
+    credential_records_add(&f->world.at, &passes, str_from_c(id), text, world_done, &f->world);
+}
+
+static void add(Fixture *f, const char *id)
+{
+    add_until(f, id, NOW_MS + 1000);
+    world_expect(&f->world, ERROR_NONE, NULL);
+}
+
+static void note(Fixture *f, const CredentialEntry *entry)
+{
+    size_t used = strlen(f->listed);
+    snprintf(f->listed + used, sizeof f->listed - used, "%s%.*s%s", used > 0 ? " " : "",
+             STR_ARG(entry->id), entry->record == NULL ? "!" : "");
+    assert_true(entry->revision > 0);
+    f->revision = entry->revision;
+}
+
+static void listed(void *context, const CredentialPage *page, const Error *err)
+{
+    Fixture *f = context;
+    f->listed[0] = '\0';
+    f->next[0] = '\0';
+    if (err == NULL) {
+        for (uint32_t i = 0; i < page->count; i++) {
+            note(f, &page->entries[i]);
+            assert_true(page->entries[i].revision <= page->revision);
+        }
+        snprintf(f->next, sizeof f->next, "%.*s", STR_ARG(page->next));
+    }
+    world_done(&f->world, err);
+}
+
+static void expect_list(Fixture *f, const char *after, uint32_t limit, const char *ids)
+{
+    Str place = arena_copy(&f->world.arena, str_from_c(after));
+    credential_records_list(&f->world.at, &passes, place, limit, listed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_string_equal(f->listed, ids);
+}
+
+static void got(void *context, const CredentialEntry *entry, const Error *err)
+{
+    Fixture *f = context;
+    f->listed[0] = '\0';
+    assert_int_equal(entry == NULL, err != NULL);
+    if (err == NULL) {
+        note(f, entry);
+    }
+    world_done(&f->world, err);
+}
+
+static void get(Fixture *f, const char *id)
+{
+    credential_records_get(&f->world.at, &passes, str_from_c(id), got, f);
+}
+
+static void take_back(Fixture *f, const char *id, int64_t revision)
+{
+    credential_records_revoke(&f->world.at, &passes, str_from_c(id), revision, world_done,
+                              &f->world);
+}
+
+static void put(Fixture *f, const char *id, const char *text)
+{
+    world_put(&f->world, pass_key(&f->world.arena, PREFIX, str_from_c(id)), str_from_c(text));
+}
+
+/* --- Tests ----------------------------------------------------------------------------------- */
+
+static void all_are_listed_page_by_page(void **state)
+{
+    Fixture *f = *state;
+    expect_list(f, "", 3, "");
+    add(f, "cc");
+    add(f, "aa");
+    add(f, "dd");
+    add(f, "bb");
+    expect_list(f, "", 3, "aa bb cc");
+    expect_list(f, f->next, 3, "dd");
+    assert_string_equal(f->next, "");
+    expect_list(f, "", 4, "aa bb cc dd");
+    assert_string_equal(f->next, "");
+    credential_records_list(&f->world.at, &passes, STR_EMPTY, 0, listed, f);
+    world_expect(&f->world, ERROR_INVALID, "1 to 1000 passes");
+    credential_records_list(&f->world.at, &passes, STR_EMPTY, CREDENTIAL_PAGE_MAX + 1, listed, f);
+    world_expect(&f->world, ERROR_INVALID, NULL);
+}
+
+static void one_is_read_alone(void **state)
+{
+    Fixture *f = *state;
+    add(f, "aa");
+    add(f, "bb");
+    get(f, "bb");
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_string_equal(f->listed, "bb");
+    get(f, "cc");
+    world_expect(&f->world, ERROR_NOT_FOUND, "there is no pass 'cc'");
+    get(f, "../../x");
+    world_expect(&f->world, ERROR_INVALID, "two letters");
+}
+
+static void an_id_is_given_once(void **state)
+{
+    Fixture *f = *state;
+    add(f, "aa");
+    add_until(f, "aa", NOW_MS + 1);
+    world_expect(&f->world, ERROR_CONFLICT, "same id");
+}
+
+static void what_is_taken_back_is_gone(void **state)
+{
+    Fixture *f = *state;
+    add(f, "aa");
+    take_back(f, "aa", 0);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    expect_list(f, "", 9, "");
+    take_back(f, "aa", 0);
+    world_expect(&f->world, ERROR_NOT_FOUND, "there is no pass 'aa'");
+    take_back(f, "../../x", 0);
+    world_expect(&f->world, ERROR_INVALID, NULL);
+}
+
+static void who_looked_at_another_state_takes_nothing_back(void **state)
+{
+    Fixture *f = *state;
+    add(f, "aa");
+    get(f, "aa");
+    world_expect(&f->world, ERROR_NONE, NULL);
+    int64_t seen = f->revision;
+    put(f, "aa", "aa 5");
+    take_back(f, "aa", seen);
+    world_expect(&f->world, ERROR_CONFLICT, "read it anew");
+    get(f, "aa");
+    world_expect(&f->world, ERROR_NONE, NULL);
+    take_back(f, "aa", f->revision);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    expect_list(f, "", 9, "");
+}
+
+/* They hide none of the others, and can be taken back. */
+static void damaged_ones_are_told(void **state)
+{
+    Fixture *f = *state;
+    add(f, "aa");
+    put(f, "bb", "?");
+    put(f, "cc", "dd 5"); /* under another's name */
+    world_put(&f->world, STR("/eden/objects/pass/x/y"), STR("aa 5"));
+    expect_list(f, "", 9, "aa bb! cc!");
+    get(f, "bb");
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_string_equal(f->listed, "bb!");
+    take_back(f, "bb", 0);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    take_back(f, "cc", 0);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    expect_list(f, "", 9, "aa");
+}
+
+/* A key that is none of ours is where the page ends, and the next one begins behind it. */
+static void no_key_leads_the_pages_astray(void **state)
+{
+    Fixture *f = *state;
+    add(f, "aa");
+    world_put(&f->world, STR("/eden/objects/pass/bb/y"), STR("aa 5"));
+    add(f, "cc");
+    expect_list(f, "", 2, "aa");
+    expect_list(f, f->next, 2, "cc");
+    assert_string_equal(f->next, "");
+}
+
+static void there_are_so_many_and_no_more(void **state)
+{
+    Fixture *f = *state;
+    const char *const ids[] = { "aa", "bb", "cc", "dd", "ee" };
+    assert_int_equal(COUNT_OF(ids), PASSES_MAX);
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        add(f, ids[i]);
+    }
+    add_until(f, "ff", NOW_MS + 1000);
+    world_expect(&f->world, ERROR_LIMIT, "there are 5 passes already; revoke some");
+    expect_list(f, "", 9, "aa bb cc dd ee");
+    take_back(f, "cc", 0);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    add(f, "ff");
+}
+
+static void those_that_have_run_out_give_way(void **state)
+{
+    Fixture *f = *state;
+    add(f, "aa");
+    add_until(f, "bb", NOW_MS - 1);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    add_until(f, "cc", NOW_MS - 2);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    put(f, "dd", "?"); /* nobody knows, so it stays */
+    add(f, "ee");
+    /* Only when there is no room. */
+    expect_list(f, "", 9, "aa bb cc dd! ee");
+    add(f, "ff");
+    expect_list(f, "", 9, "aa dd! ee ff");
+}
+
+static void a_store_that_closes_answers_all(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    Str id = STR("aa");
+    for (int i = 0; i < 4; i++) {
+        switch (i) {
+        case 0: add_until(f, "aa", NOW_MS); break;
+        case 1: get(f, "aa"); break;
+        case 2: take_back(f, "aa", 0); break;
+        default: credential_records_list(&world->at, &passes, id, 1, listed, f);
+        }
+        store_close(world->at.store);
+        world->at.store = NULL;
+        world_expect(world, ERROR_UNAVAILABLE, NULL);
+        world->at.store = store_open_memory(world->at.loop, NULL);
+    }
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(all_are_listed_page_by_page),
+        ROW(one_is_read_alone),
+        ROW(an_id_is_given_once),
+        ROW(what_is_taken_back_is_gone),
+        ROW(who_looked_at_another_state_takes_nothing_back),
+        ROW(damaged_ones_are_told),
+        ROW(no_key_leads_the_pages_astray),
+        ROW(there_are_so_many_and_no_more),
+        ROW(those_that_have_run_out_give_way),
+        ROW(a_store_that_closes_answers_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
