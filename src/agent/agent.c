@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/utc.h"
+#include "sys/own_unit.h"
 #include "sys/process.h"
 
 #define SERVER_PLACE    "server" /* below the state directory */
@@ -203,6 +204,19 @@ void agent_reload(Agent *agent)
     if (agent->membership != NULL) {
         membership_look(agent->membership);
     }
+    succession_look(&agent->succession);
+}
+
+static int64_t server_number(void *context)
+{
+    const Agent *agent = context;
+    return server_keeper_status(agent->keeper).number;
+}
+
+static void outdated(void *context)
+{
+    const Agent *agent = context;
+    agent->options.outdated(agent->options.context);
 }
 
 static void clock_jumped(void *context, int64_t by_ms)
@@ -244,6 +258,7 @@ static void free_agent(Agent *agent)
     loop_timer_stop(&agent->settle);
     loop_timer_stop(&agent->leave_timer);
     clock_watch_stop(&agent->clock);
+    succession_stop(&agent->succession);
     path_watch_free(agent->state_files);
     path_watch_free(agent->own_files);
     path_watch_free(agent->server_files);
@@ -278,6 +293,12 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
     loop_timer_init(&agent->settle, options->loop, look, agent);
     loop_timer_init(&agent->leave_timer, options->loop, forget_node, agent);
     clock_watch_init(&agent->clock, options->loop, clock_jumped, agent);
+    succession_init(&agent->succession, &(SuccessionOptions){ .loop = options->loop,
+                                                              .kernel = "/",
+                                                              .is_kept = own_unit_is_kept(),
+                                                              .server = server_number,
+                                                              .due = outdated,
+                                                              .context = agent });
     if (!take_place(agent, err) ||
         !local_api_open(agent, path_in(agent, options->run_dir, AGENT_SOCKET), &agent->api, err)) {
         free_agent(agent);
@@ -314,6 +335,7 @@ void agent_close(Agent *agent, LoopRun *closed, void *context)
     agent->closed_context = context;
     loop_timer_stop(&agent->settle);
     loop_timer_stop(&agent->leave_timer);
+    succession_stop(&agent->succession);
     membership_close(TAKE(agent->membership));
     local_api_close(TAKE(agent->api));
     server_keeper_stop(agent->keeper, server_stopped, agent);

@@ -29,12 +29,15 @@ typedef struct AgentOptions {
     bool server_elsewhere;                        /* something else starts the server */
     /* What agent_line says is another. Not from within a function of its owner. */
     void (*changed)(void *context);
+    /* Another program is in place of this one, and who keeps the agent would start that: it should
+     * be closed. From the loop; once. */
+    void (*outdated)(void *context);
     void *context;
 } AgentOptions;
 
 /* Fails with ERROR_CONFLICT when another agent runs here, and as the file system does. */
 MUST_CHECK bool agent_open(const AgentOptions *options, Agent **out, Error *err);
-/* Everything may have changed: files, facts, whether there is a server. */
+/* Everything may have changed: files, facts, whether there is a server, the program itself. */
 void agent_reload(Agent *agent);
 /* Ends the session, keeps what is to be told, stops the server; `closed` is called in a later turn,
  * when all of it is gone, this too. */

@@ -5,6 +5,7 @@
 #include "agent/local_api.h"
 #include "agent/membership.h"
 #include "agent/server_keeper.h"
+#include "agent/succession.h"
 #include "sys/clock_watch.h"
 #include "sys/file_lock.h"
 #include "sys/path_watch.h"
@@ -19,6 +20,7 @@ struct Agent {
     PathWatch *state_files, *own_files, *server_files, *config_files; /* each may be NULL */
     LoopTimer settle; /* until files are looked at */
     ClockWatch clock;
+    Succession succession;
     ServerKeeper *keeper;
     LocalApi *api;
     Membership *membership; /* NULL: this machine is no node */

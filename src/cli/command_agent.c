@@ -31,6 +31,13 @@ static void asked_to_stop(void *context)
     }
 }
 
+static void outdated(void *context)
+{
+    const Work *work = context;
+    daemon_status(work->daemon, "makes way for a newer program");
+    asked_to_stop(context);
+}
+
 static void asked_to_reload(void *context)
 {
     Work *work = context;
@@ -78,6 +85,7 @@ static int agent_run(Invocation *invocation)
         .log_format = invocation_text(invocation, "log-format"),
         .server_elsewhere = invocation_flag(invocation, "no-server"),
         .changed = changed,
+        .outdated = outdated,
         .context = &work,
     };
     if (!agent_open(&options, &work.agent, &err)) {
@@ -127,8 +135,10 @@ const Command command_agent = {
         "else, as eden.service does. On a machine that is no node yet it waits for 'eden join'.\n"
         "\n"
         "It runs as root and listens on agent.sock in --run-dir, for root alone. SIGHUP makes it\n"
-        "look at its files and facts again, SIGTERM or Ctrl-C stop it in order, with the server\n"
-        "that it has started. Nothing that was to be told is lost by stopping or killing it.",
+        "look at its files and facts again; if its program was replaced and systemd keeps it, it\n"
+        "ends as soon as nothing runs below it, and is started as the new one. SIGTERM or Ctrl-C\n"
+        "stop it in order, with the server that it has started. Nothing that was to be told is "
+        "lost by stopping or killing it.",
     .options = options,
     .examples = examples,
     .run = agent_run,

@@ -1,0 +1,80 @@
+#include "sys/own_unit.h"
+
+#include <stdlib.h>
+
+#include "sys/process.h"
+
+#define REPLACED    STR(" (deleted)") /* what the kernel appends to the name of such a program */
+#define GROUPS_MAX  (64 * 1024)
+#define NUMBERS_MAX (4 * 1024 * 1024)
+
+bool own_unit_is_kept(void)
+{
+    const char *text = getenv("SYSTEMD_EXEC_PID");
+    uint64_t number;
+    return text != NULL && str_to_u64(str_from_c(text), &number) &&
+           number == (uint64_t)process_own_number();
+}
+
+bool own_unit_is_outdated(const Tree *kernel)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str path;
+    Error unknown;
+    return tree_read_link(kernel, &arena, "/proc/self/exe", &path, &unknown) &&
+           str_ends(path, REPLACED);
+}
+
+/* Where the kernel lists those in the group of this process: in the hierarchy that systemd goes by,
+ * which is a named one where there are old ones beside it. NULL: it does not tell. */
+static const char *find_list(const Tree *kernel, Arena *arena, Str groups)
+{
+    static const struct {
+        const char *controllers;
+        const char *mount;
+    } hierarchies[] = {
+        { "name=systemd", "/sys/fs/cgroup/systemd" },
+        { "", "/sys/fs/cgroup" },
+        { "", "/sys/fs/cgroup/unified" },
+    };
+    for (size_t i = 0; i < sizeof hierarchies / sizeof hierarchies[0]; i++) {
+        Str rest = groups, line, number, controllers;
+        while (str_split_next(&rest, '\n', &line)) {
+            if (!str_split_next(&line, ':', &number) || !str_split_next(&line, ':', &controllers) ||
+                !str_eq_c(controllers, hierarchies[i].controllers)) {
+                continue;
+            }
+            const char *path =
+                arena_copy_c(arena, arena_format(arena, "%s%" STR_FMT "/cgroup.procs",
+                                                 hierarchies[i].mount, STR_ARG(line)));
+            if (tree_has(kernel, path)) {
+                return path;
+            }
+        }
+    }
+    return NULL;
+}
+
+bool own_unit_others(const Tree *kernel, int64_t kept, uint32_t *out, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str groups, numbers, line;
+    if (!tree_read(kernel, &arena, "/proc/self/cgroup", GROUPS_MAX, &groups, err)) {
+        return false;
+    }
+    const char *list = find_list(kernel, &arena, groups);
+    if (list == NULL) {
+        return error_set(err, ERROR_NOT_FOUND, "no control group is known of this process");
+    }
+    if (!tree_read(kernel, &arena, list, NUMBERS_MAX, &numbers, err)) {
+        return false;
+    }
+    *out = 0;
+    while (str_split_next(&numbers, '\n', &line)) {
+        int64_t number;
+        *out += str_to_i64(line, &number) && number != process_own_number() && number != kept;
+    }
+    return true;
+}

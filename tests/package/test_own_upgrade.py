@@ -1,0 +1,76 @@
+"""A package that is upgraded or removed by what runs below the agent: dpkg is not killed with it."""
+
+import json
+
+import pytest
+
+NEXT = "0.1.1~next"
+# Becomes one of the unit's processes, as what an agent starts is.
+ENTER = r"""
+group=$(systemctl show --value -p ControlGroup eden)
+for place in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do
+    [ ! -e $place$group/cgroup.procs ] || echo $$ > $place$group/cgroup.procs
+done
+grep -q '/eden.service$' /proc/self/cgroup || exit 3
+"""
+# Has more to do after it.
+UPGRADE = ENTER + r"""
+dpkg -i /srv/next.deb || exit 4
+echo upgraded > /tmp/upgraded
+read -r line < /tmp/more
+echo "$line" > /tmp/ended
+"""
+
+
+def show(host, unit, name):
+    return host.run(["systemctl", "show", "--value", "-p", name, unit]).out
+
+
+def versions(host):
+    """Of the agents that the server knows; nothing while it is on its way."""
+    done = host.run(["eden", "nodes", "list", "-o", "json"], check=False)
+    items = [] if done.returncode else json.loads(done.stdout)["items"]
+    return [each["status"].get("version") for each in items if each["status"]["state"] == "alive"]
+
+
+def found(host):
+    """Makes it a cluster of its own."""
+    host.run(["eden", "init", "--cluster", "blue", "--name", host.name, "--address", host.address])
+    host.run("systemctl enable --now eden")
+    host.wait_for(lambda: versions(host) == ["0.1.0"], what="the agent")
+    return host
+
+
+@pytest.mark.parametrize("root", ["bookworm", "trixie"])
+def test_an_upgrade_from_below_the_agent_gets_to_its_end(installed, root):
+    host = found(installed(root))
+    old = {unit: show(host, unit, "MainPID") for unit in ("eden", "eden-server")}
+    host.run("mkfifo /tmp/more")
+    upgrade = host.popen(UPGRADE)
+    host.wait_for(lambda: host.exists("/tmp/upgraded") or upgrade.poll() is not None, what="dpkg")
+    assert upgrade.poll() is None
+    assert host.run("dpkg-query -W -f '${Status} ${Version}' eden").out == f"install ok installed {NEXT}"
+    # What the agent has started has not ended yet, and so it stays.
+    host.wait_for("journalctl -u eden | grep -q 'restarts when nothing runs below it'", what="its word")
+    assert {unit: show(host, unit, "MainPID") for unit in old} == old
+    host.run("echo finished > /tmp/more")
+    assert upgrade.wait(30) == 0
+    assert host.read("/tmp/ended") == "finished\n"
+    host.wait_for(lambda: versions(host) == [NEXT], what="the new agent")
+    new = {unit: show(host, unit, "MainPID") for unit in old}
+    assert all(new[unit] not in (old[unit], "0") for unit in old), (old, new)
+    assert show(host, "eden", "NRestarts") == "1"
+    assert show(host, "eden", "Result") == "success"
+    assert host.run("dpkg -V eden").out == ""
+    # An upgrade by an administrator afterwards restarts at once, as ever.
+    host.run("dpkg -i /srv/eden.deb")
+    assert show(host, "eden", "MainPID") not in (new["eden"], "0")
+    host.wait_for(lambda: versions(host) == ["0.1.0"], what="the agent")
+
+
+def test_a_removal_from_below_the_agent_ends_it_afterwards(installed):
+    host = found(installed("trixie"))
+    host.run(ENTER + "exec dpkg -r eden")
+    assert host.run("dpkg-query -W -f '${Status}' eden").out == "deinstall ok config-files"
+    host.wait_for("! pgrep -f 'eden (agent|serve)'", what="the end of the daemons")
+    host.wait_for(lambda: show(host, "eden", "ActiveState") == "inactive", what="the end of the unit")

@@ -1,0 +1,152 @@
+#include "agent/succession.h"
+
+#include "scratch.h"
+#include "sys/process.h"
+
+#define GROUP "sys/fs/cgroup/eden.service/cgroup.procs"
+
+typedef struct Fixture {
+    Scratch *scratch;
+    Loop *loop;
+    Succession succession;
+    int64_t server;
+    uint32_t ends;
+} Fixture;
+
+static int64_t server_number(void *context)
+{
+    const Fixture *f = context;
+    return f->server;
+}
+
+static void end(void *context)
+{
+    Fixture *f = context;
+    f->ends++;
+}
+
+static void begin(Fixture *f, bool is_kept)
+{
+    succession_init(&f->succession, &(SuccessionOptions){ .loop = f->loop,
+                                                          .kernel = f->scratch->path,
+                                                          .is_kept = is_kept,
+                                                          .server = server_number,
+                                                          .due = end,
+                                                          .context = f });
+}
+
+static void put_program(Fixture *f, const char *target)
+{
+    unlink(scratch_place(f->scratch, "proc/self/exe"));
+    scratch_link(f->scratch, "proc/self/exe", target);
+}
+
+/* The agent itself, and this text. */
+static void put_group(Fixture *f, const char *others)
+{
+    char numbers[64];
+    snprintf(numbers, sizeof numbers, "%lld\n%s", (long long)process_own_number(), others);
+    scratch_put(f->scratch, GROUP, numbers);
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    f->scratch = *state;
+    *state = f;
+    f->loop = loop_new_virtual(1);
+    scratch_put(f->scratch, "proc/self/cgroup", "0::/eden.service\n");
+    put_program(f, "/usr/bin/eden (deleted)");
+    put_group(f, "");
+    begin(f, true);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    *state = f->scratch;
+    succession_stop(&f->succession);
+    loop_free(f->loop);
+    free(f);
+    return scratch_tear_down(state);
+}
+
+static void an_agent_of_the_same_program_stays(void **state)
+{
+    Fixture *f = *state;
+    put_program(f, "/usr/bin/eden");
+    succession_look(&f->succession);
+    loop_run(f->loop);
+    assert_int_equal(f->ends, 0);
+}
+
+static void an_agent_alone_makes_way(void **state)
+{
+    Fixture *f = *state;
+    succession_look(&f->succession);
+    assert_int_equal(f->ends, 0); /* not within the call */
+    loop_run(f->loop);
+    assert_int_equal(f->ends, 1);
+}
+
+static void what_runs_below_it_is_waited_for(void **state)
+{
+    Fixture *f = *state;
+    put_group(f, "41\n42\n");
+    succession_look(&f->succession);
+    loop_run_virtual_until(f->loop, 100 * SUCCESSION_LOOK_MS);
+    put_group(f, "42\n");
+    succession_look(&f->succession); /* again, as for a second upgrade */
+    loop_run_virtual_until(f->loop, 200 * SUCCESSION_LOOK_MS);
+    assert_int_equal(f->ends, 0);
+    put_group(f, "");
+    loop_run(f->loop);
+    assert_int_equal(f->ends, 1);
+}
+
+static void its_server_is_not_waited_for(void **state)
+{
+    Fixture *f = *state;
+    f->server = 42;
+    put_group(f, "42\n");
+    succession_look(&f->succession);
+    loop_run(f->loop);
+    assert_int_equal(f->ends, 1);
+}
+
+/* Nobody would start it again, or it would take others along without knowing. */
+static void it_stays_when_ending_is_no_good(void **state)
+{
+    Fixture *f = *state;
+    begin(f, false);
+    succession_look(&f->succession);
+    loop_run(f->loop);
+    begin(f, true);
+    assert_int_equal(unlink(scratch_place(f->scratch, GROUP)), 0);
+    succession_look(&f->succession);
+    loop_run(f->loop);
+    assert_int_equal(f->ends, 0);
+}
+
+static void stopped_it_calls_nobody(void **state)
+{
+    Fixture *f = *state;
+    succession_look(&f->succession);
+    succession_stop(&f->succession);
+    loop_run(f->loop);
+    assert_int_equal(f->ends, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(an_agent_of_the_same_program_stays), TEST(an_agent_alone_makes_way),
+        TEST(what_runs_below_it_is_waited_for),   TEST(its_server_is_not_waited_for),
+        TEST(it_stays_when_ending_is_no_good),    TEST(stopped_it_calls_nobody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* What the kernel says of the unit, as it does on machines of several kinds. */
+#include "sys/own_unit.h"
+
+#include "scratch.h"
+#include "sys/process.h"
+
+static void put_machine(Scratch *s, const char *groups, const char *list)
+{
+    char numbers[64];
+    snprintf(numbers, sizeof numbers, "17\n%lld\n18\n", (long long)process_own_number());
+    scratch_put(s, "proc/self/cgroup", groups);
+    scratch_put(s, list, numbers);
+}
+
+static bool count(Scratch *s, int64_t kept, uint32_t *out, Error *err)
+{
+    AUTO_CLEAR(Tree) kernel;
+    assert_true(tree_open(s->path, &kernel, err));
+    return own_unit_others(&kernel, kept, out, err);
+}
+
+static void assert_others(Scratch *s, int64_t kept, uint32_t expected)
+{
+    uint32_t others;
+    Error err;
+    assert_true(count(s, kept, &others, &err));
+    assert_int_equal(others, expected);
+}
+
+static void others_are_counted_in_the_one_hierarchy(void **state)
+{
+    put_machine(*state, "0::/system.slice/eden.service\n",
+                "sys/fs/cgroup/system.slice/eden.service/cgroup.procs");
+    assert_others(*state, 0, 2);
+    assert_others(*state, 18, 1);
+}
+
+static void others_are_counted_where_old_hierarchies_are(void **state)
+{
+    const char *groups = "2:cpu:/x\n1:name=systemd:/system.slice/eden.service\n0::/other\n";
+    put_machine(*state, groups, "sys/fs/cgroup/systemd/system.slice/eden.service/cgroup.procs");
+    scratch_put(*state, "sys/fs/cgroup/unified/other/cgroup.procs", "1\n2\n3\n");
+    assert_others(*state, 0, 2);
+}
+
+static void others_are_counted_beside_old_hierarchies(void **state)
+{
+    put_machine(*state, "2:cpu:/\n0::/eden.service\n",
+                "sys/fs/cgroup/unified/eden.service/cgroup.procs");
+    assert_others(*state, 0, 2);
+}
+
+static void without_a_group_nothing_is_known(void **state)
+{
+    uint32_t others;
+    Error err;
+    assert_false(count(*state, 0, &others, &err));
+    scratch_put(*state, "proc/self/cgroup", "\n:\n0\n0:\n0::/eden.service\n");
+    assert_false(count(*state, 0, &others, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+}
+
+static void a_replaced_program_is_noticed(void **state)
+{
+    Scratch *s = *state;
+    AUTO_CLEAR(Tree) kernel;
+    Error err;
+    assert_true(tree_open(s->path, &kernel, &err));
+    assert_false(own_unit_is_outdated(&kernel));
+    scratch_link(s, "proc/self/exe", "/usr/bin/eden");
+    assert_false(own_unit_is_outdated(&kernel));
+    assert_int_equal(unlink(scratch_place(s, "proc/self/exe")), 0);
+    scratch_link(s, "proc/self/exe", "/usr/bin/eden (deleted)");
+    assert_true(own_unit_is_outdated(&kernel));
+}
+
+/* What the real kernel says: of a program that is there. */
+static void this_program_is_up_to_date(void **state)
+{
+    AUTO_CLEAR(Tree) kernel;
+    Error err;
+    assert_true(tree_open("/", &kernel, &err));
+    assert_false(own_unit_is_outdated(&kernel));
+}
+
+static void only_what_systemd_started_is_kept(void **state)
+{
+    char number[24];
+    unsetenv("SYSTEMD_EXEC_PID");
+    assert_false(own_unit_is_kept());
+    setenv("SYSTEMD_EXEC_PID", "1", 1); /* one before it */
+    assert_false(own_unit_is_kept());
+    snprintf(number, sizeof number, "%lld", (long long)process_own_number());
+    setenv("SYSTEMD_EXEC_PID", number, 1);
+    assert_true(own_unit_is_kept());
+    unsetenv("SYSTEMD_EXEC_PID");
+}
+
+#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, scratch_set_up, scratch_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FILES(others_are_counted_in_the_one_hierarchy),
+        WITH_FILES(others_are_counted_where_old_hierarchies_are),
+        WITH_FILES(others_are_counted_beside_old_hierarchies),
+        WITH_FILES(without_a_group_nothing_is_known),
+        WITH_FILES(a_replaced_program_is_noticed),
+        cmocka_unit_test(this_program_is_up_to_date),
+        cmocka_unit_test(only_what_systemd_started_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
