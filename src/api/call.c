@@ -238,8 +238,12 @@ void call_refuse_fields(ApiCall *call, const FieldProblems *problems)
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     Buf detail = buf_make_in(&call->arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < problems->count; i++) {
-        buf_put_format(&detail, "%s%" STR_FMT ": %" STR_FMT, i > 0 ? "; " : "",
-                       STR_ARG(problems->items[i].pointer), STR_ARG(problems->items[i].text));
+        const FieldProblem *problem = &problems->items[i];
+        buf_put_format(&detail, "%s%" STR_FMT, i > 0 ? "; " : "", STR_ARG(problem->pointer));
+        if (problem->column > 0) {
+            buf_put_format(&detail, ", column %u", problem->column);
+        }
+        buf_put_format(&detail, ": %" STR_FMT, STR_ARG(problem->text));
     }
     problem_json_put(&json, 400, buf_str(&detail), problems);
     answer(call, 400, buf_str(&json));

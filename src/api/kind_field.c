@@ -9,15 +9,31 @@
 
 /* --- Checking -------------------------------------------------------------------------------- */
 
+PRINTF_LIKE(5, 0)
+static void add(Arena *arena, FieldProblems *problems, Str pointer, uint32_t column,
+                const char *format, va_list args)
+{
+    if (problems->count < FIELD_PROBLEMS_MAX) {
+        problems->items[problems->count++] = (FieldProblem){
+            .pointer = pointer, .text = arena_format_v(arena, format, args), .column = column
+        };
+    }
+}
+
 void field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format, ...)
 {
     va_list args;
-    if (problems->count == FIELD_PROBLEMS_MAX) {
-        return;
-    }
     va_start(args, format);
-    problems->items[problems->count++] =
-        (FieldProblem){ .pointer = pointer, .text = arena_format_v(arena, format, args) };
+    add(arena, problems, pointer, 0, format, args);
+    va_end(args);
+}
+
+void field_problem_at(Arena *arena, FieldProblems *problems, Str pointer, uint32_t column,
+                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add(arena, problems, pointer, column, format, args);
     va_end(args);
 }
 

@@ -42,6 +42,7 @@ struct KindField {
 typedef struct FieldProblem {
     Str pointer; /* "/spec/rules/0/verbs" */
     Str text;
+    uint32_t column; /* within the text that stands there, from 1 on; 0: it is about all of it */
 } FieldProblem;
 
 enum {
@@ -55,6 +56,9 @@ typedef struct FieldProblems {
 
 PRINTF_LIKE(4, 5)
 void field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format, ...);
+PRINTF_LIKE(5, 6)
+void field_problem_at(Arena *arena, FieldProblems *problems, Str pointer, uint32_t column,
+                      const char *format, ...);
 /* The pointer to what stands under `name` there, as RFC 6901 writes it. */
 Str field_below(Arena *arena, Str pointer, Str name);
 /* Checks a map against fields; `pointer` is where it stands. Adds what is wrong, all of it at once. */

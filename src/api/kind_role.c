@@ -115,8 +115,9 @@ static bool check_rules(ApiCall *call, const KindDraft *draft)
                            STR("/spec/rules"), &known, &role, faults)) {
         FieldProblems problems = { .count = 0 };
         for (uint32_t i = 0; i < faults->count; i++) {
-            field_problem(&call->arena, &problems, faults->items[i].pointer, "%" STR_FMT,
-                          STR_ARG(faults->items[i].detail));
+            field_problem_at(&call->arena, &problems, faults->items[i].pointer,
+                             faults->items[i].column, "%" STR_FMT,
+                             STR_ARG(faults->items[i].detail));
         }
         call_refuse_fields(call, &problems);
         return false;

@@ -506,6 +506,7 @@ static bool read_wish(ApiCall *call, ObjectWatch *watch)
     }
     if (call_has_parameter(call, "selector", &selector) &&
         !object_selector_parse(&watch->arena, selector, &watch->selector, &err)) {
+        error_wrap(&err, "'selector'");
         call_fail(call, &err);
         return false;
     }

@@ -6,13 +6,6 @@
 #include "model/foreign.h"
 #include "modules/modules.h"
 
-static void add_everything(Arena *arena, Subjects *out)
-{
-    for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
-        subjects_add_kind(arena, topic->kind, out);
-    }
-}
-
 static void print_text(const Invocation *invocation, const Subjects *subjects)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
@@ -67,7 +60,7 @@ static int explain_run(Invocation *invocation)
     Subjects subjects = { 0 };
     bool all = invocation->arg_count == 0;
     if (all) {
-        add_everything(invocation->arena, &subjects);
+        subjects_add_all(invocation->arena, &subjects);
     }
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         Str name = str_from_c(invocation->args[i]);

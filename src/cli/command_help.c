@@ -60,7 +60,9 @@ static int help_run(Invocation *invocation)
         help_markdown_topic(arena, topic, &text);
     } else {
         help_write_topic(arena, topic, &text);
-        buf_put_c(&text, "\n'eden explain NAME' tells more about one of them.\n");
+        buf_put_c(&text, topic->only_listed
+                             ? ""
+                             : "\n'eden explain NAME' tells more about one of them.\n");
     }
     stream_put(invocation->out, buf_str(&text));
     return EXIT_OK;

@@ -1,6 +1,7 @@
 /* eden nodes: the members of the cluster, and the machines that ask to become one. */
 #include <stdlib.h>
 
+#include "cli/kind_command.h"
 #include "cli/kind_watch.h"
 #include "cli/nodes_print.h"
 #include "cli/nodes_ssh.h"
@@ -22,16 +23,8 @@ static int call_node(Invocation *invocation, const char *method, Str name, const
 
 static int run_list(Invocation *invocation)
 {
-    const Kind *kind = kind_find(STR("Node"));
-    Value list;
-    if (invocation_flag(invocation, "watch")) {
-        return kind_watch(invocation, kind, invocation_text(invocation, "selector"));
-    }
-    int code = kind_fetch(invocation, kind, invocation_text(invocation, "selector"), &list);
-    if (code == EXIT_OK && !kind_print_value(invocation, list, &code)) {
-        nodes_print_table(invocation, kind, object_items(list));
-    }
-    return code;
+    return kind_run_list_as(invocation, kind_find(STR("Node")), nodes_print_table,
+                            "there is no node; 'eden tokens create' lets one join");
 }
 
 static int run_show(Invocation *invocation)

@@ -1,4 +1,5 @@
 /* eden tokens: what machines join with, and what people show to the API. */
+#include "cli/kind_command.h"
 #include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -144,12 +145,13 @@ static Str roles_text(Arena *arena, Value spec)
     return text.len == 0 ? STR("-") : buf_str(&text);
 }
 
-static void print_table(const Invocation *invocation, const List *tokens)
+static void print_table(const Invocation *invocation, const Kind *kind, const List *tokens)
 {
     static const char *const headings[] = { "TOKEN", "PURPOSE", "STATE", "USES",
                                             "ROLES", "EXPIRES", "FOR",   NULL };
     Arena *arena = invocation->arena;
     Table table;
+    (void)kind;
     table_init(&table, arena, headings);
     for (uint32_t i = 0; i < tokens->len; i++) {
         Value token = tokens->items[i], spec = cluster_map(token, "spec"),
@@ -167,24 +169,12 @@ static void print_table(const Invocation *invocation, const List *tokens)
         table_add(&table, cluster_text(spec, "description"));
     }
     table_print(&table, invocation->out);
-    if (tokens->len == 0) {
-        stream_put_format(invocation->err, "there is no token; 'eden tokens create' makes one\n");
-    }
 }
 
 static int run_list(Invocation *invocation)
 {
-    const Kind *kind = kind_find(STR("Token"));
-    Value list;
-    if (invocation_flag(invocation, "watch")) {
-        return kind_watch(invocation, kind, NULL);
-    }
-    int code = kind_fetch(invocation, kind, NULL, &list);
-    if (code != EXIT_OK || kind_print_value(invocation, list, &code)) {
-        return code;
-    }
-    print_table(invocation, object_items(list));
-    return EXIT_OK;
+    return kind_run_list_as(invocation, kind_find(STR("Token")), print_table,
+                            "there is no token; 'eden tokens create' makes one");
 }
 
 /* --- revoke ---------------------------------------------------------------------------------- */
@@ -241,6 +231,7 @@ static const Option options[] = {
       .word = WORD_ROLE,
       .help = "create: a token for the API, whose owner has this role, as admin or viewer" },
     { .name = "label", .argument = "TEXT", .help = "create: what it is for, as 'rack 7'" },
+    SELECTOR_OPTION,
     WATCH_OPTION,
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,

@@ -2,6 +2,7 @@
 
 #include "cli/kind_watch.h"
 #include "cli/output.h"
+#include "cli/selector_input.h"
 #include "lang/json.h"
 
 static Str target_of(Arena *arena, const Kind *kind, Str name)
@@ -12,21 +13,37 @@ static Str target_of(Arena *arena, const Kind *kind, Str name)
 
 /* --- Looking --------------------------------------------------------------------------------- */
 
-int kind_run_list(Invocation *invocation, const Kind *kind)
+int kind_run_list_as(Invocation *invocation, const Kind *kind, KindTable *table, const char *none)
 {
+    const Selector *selector;
     Value list;
+    int code = selector_input_read(invocation, &selector);
+    if (code != EXIT_OK) {
+        return code;
+    }
     if (invocation_flag(invocation, "watch")) {
         return kind_watch(invocation, kind, invocation_text(invocation, "selector"));
     }
-    int code = kind_fetch(invocation, kind, invocation_text(invocation, "selector"), &list);
-    if (code != EXIT_OK || kind_print_value(invocation, list, &code)) {
+    code = kind_fetch(invocation, kind, invocation_text(invocation, "selector"), &list);
+    if (code != EXIT_OK) {
         return code;
     }
-    if (object_items(list)->len == 0) {
-        stream_put_format(invocation->err, "there is none\n");
+    uint32_t count = object_items(list)->len;
+    if (!kind_print_value(invocation, list, &code)) {
+        if (count > 0) {
+            table(invocation, kind, object_items(list));
+        } else if (selector == NULL) {
+            stream_put_format(invocation->err, "%s\n", none);
+        }
     }
-    kind_print_table(invocation, kind, object_items(list));
-    return EXIT_OK;
+    return code == EXIT_OK && count == 0 && selector != NULL
+               ? selector_input_none(invocation, selector)
+               : code;
+}
+
+int kind_run_list(Invocation *invocation, const Kind *kind)
+{
+    return kind_run_list_as(invocation, kind, kind_print_table, "there is none");
 }
 
 int kind_run_show(Invocation *invocation, const Kind *kind, Str name)

@@ -15,6 +15,9 @@
 /* Each does one thing with the kind; what stands behind the verb are `args` from the second on. They
  * return the exit code. */
 int kind_run_list(Invocation *invocation, const Kind *kind);
+/* The same with a table of its own, and what is said when there is none at all. */
+typedef void KindTable(const Invocation *invocation, const Kind *kind, const List *items);
+int kind_run_list_as(Invocation *invocation, const Kind *kind, KindTable *table, const char *none);
 int kind_run_show(Invocation *invocation, const Kind *kind, Str name);
 /* Every document of every --file. */
 int kind_run_create(Invocation *invocation, const Kind *kind);

@@ -7,10 +7,11 @@
 #define KIND_FORMATS "table|wide|json|yaml|name|jsonpath=EXPR"
 
 /* Of commands that list. */
-#define SELECTOR_OPTION                                                    \
-    {                                                                      \
-        .name = "selector", .letter = 'l', .argument = "SELECTOR",         \
-        .help = "list: only those with such names and labels, as role=web" \
+#define SELECTOR_OPTION                                                                           \
+    {                                                                                             \
+        .name = "selector", .letter = 'l', .argument = "SELECTOR",                                \
+        .help =                                                                                   \
+            "list: only those with such names and labels, as role=web; see 'eden help selectors'" \
     }
 
 /* All pages as one list object, as the API tells them; `selector` may be NULL. The exit code, as of

@@ -70,13 +70,6 @@ static void print_summary(const Invocation *invocation, const List *nodes)
 
 void nodes_print_table(const Invocation *invocation, const Kind *kind, const List *nodes)
 {
-    if (nodes->len == 0) {
-        stream_put_format(invocation->err,
-                          invocation_flag(invocation, "selector")
-                              ? "no node is selected\n"
-                              : "there is no node; 'eden tokens create' lets one join\n");
-        return;
-    }
     kind_print_table(invocation, kind, nodes);
     print_summary(invocation, nodes);
 }

@@ -43,6 +43,23 @@ const SubjectTopic subject_topics[] = {
       "    listen      nothing    nothing    nothing    reacts once, at the end of the run\n"
       "\n"
       "A step has one action and any of these keys:" },
+    { SUBJECT_SELECTOR, "selector", "selectors", "Selectors",
+      "how nodes and other objects are chosen by name and label",
+      "A selector chooses objects by their names and labels: nodes in the base files of a site, "
+      "what\n"
+      "'-l SELECTOR' lists, what '?selector=' of the API gives, what a rule of a role is for. "
+      "What\n"
+      "holds blanks needs quotes in a shell:\n"
+      "\n"
+      "    eden nodes list -l 'role=web and !dc=fra'\n"
+      "    eden nodes ping -l 'web*'\n"
+      "\n"
+      "A word alone is a name, and 'role=...' a label: 'role' selects the node that is called so, "
+      "not\n"
+      "those with that label, which is 'role=*'. Values have no quotes, and no blanks stand "
+      "around\n"
+      "'='. There is no 'in (a, b)': write '(role=a or role=b)'.",
+      .only_listed = true },
     { SUBJECT_FILTER, "filter", "filters", "Filters", "what may stand behind '|' in a template",
       "A filter changes the value before it: {{ name | upper }}, {{ list | join(', ') }}. The "
       "value\n"
@@ -138,6 +155,12 @@ void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out)
         return;
     case SUBJECT_ACTION: subjects_add_actions(arena, out); return;
     case SUBJECT_STEP_KEY: add_step_keys(arena, out); return;
+    case SUBJECT_SELECTOR:
+        for (const SelectorForm *form = selector_forms; form->text != NULL; form++) {
+            Subject subject = { .kind = kind, .name = str_from_c(form->text), .form = form };
+            VEC_PUSH(arena, out, subject);
+        }
+        return;
     case SUBJECT_CODE:
         for (const Code *code = codes; code->name != NULL; code++) {
             Subject subject = { .kind = kind, .name = str_from_c(code->name), .code = code };
@@ -158,10 +181,12 @@ void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out)
     qsort(out->items + before, out->len - before, sizeof(Subject), compare_names);
 }
 
-static void add_all(Arena *arena, Subjects *out)
+void subjects_add_all(Arena *arena, Subjects *out)
 {
     for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
-        subjects_add_kind(arena, topic->kind, out);
+        if (!topic->only_listed) {
+            subjects_add_kind(arena, topic->kind, out);
+        }
     }
 }
 
@@ -183,7 +208,7 @@ static bool answers_to(const Subject *subject, Str name)
 void subjects_add_named(Arena *arena, Str name, Subjects *out)
 {
     Subjects all = { 0 };
-    add_all(arena, &all);
+    subjects_add_all(arena, &all);
     for (uint32_t i = 0; i < all.len; i++) {
         if (answers_to(&all.items[i], name)) {
             VEC_PUSH(arena, out, all.items[i]);
@@ -194,7 +219,7 @@ void subjects_add_named(Arena *arena, Str name, Subjects *out)
 bool subjects_suggest(Arena *arena, Str name, Str *out)
 {
     Subjects all = { 0 };
-    add_all(arena, &all);
+    subjects_add_all(arena, &all);
     Suggest suggest = suggest_make(name);
     for (uint32_t i = 0; i < all.len; i++) {
         suggest_offer(&suggest, all.items[i].name);
@@ -229,6 +254,7 @@ void subject_put_signature(const Subject *subject, Buf *out)
     }
     case SUBJECT_ACTION:
     case SUBJECT_STEP_KEY:
+    case SUBJECT_SELECTOR:
     case SUBJECT_CODE:
     case SUBJECT_EXIT_CODE: buf_put(out, subject->name); return;
     }
@@ -240,6 +266,7 @@ const char *subject_help(const Subject *subject)
     case SUBJECT_COMMAND: return subject->command->help;
     case SUBJECT_ACTION: return subject->action->help;
     case SUBJECT_STEP_KEY: return subject->step_key.help;
+    case SUBJECT_SELECTOR: return subject->form->help;
     case SUBJECT_CODE: return subject->code->title;
     case SUBJECT_EXIT_CODE: return subject->exit->title;
     default: return subject->native->help;

@@ -11,12 +11,14 @@
 #include "lang/template/native.h"
 #include "lang/value.h"
 #include "model/module.h"
+#include "model/selector_forms.h"
 #include "model/step_keys.h"
 
 typedef enum SubjectKind {
     SUBJECT_COMMAND,
     SUBJECT_ACTION,
     SUBJECT_STEP_KEY,
+    SUBJECT_SELECTOR,
     SUBJECT_FILTER,
     SUBJECT_TEST,
     SUBJECT_GLOBAL,
@@ -32,6 +34,7 @@ typedef struct SubjectTopic {
     const char *title; /* "Filters" */
     const char *help;  /* one line, for the overview */
     const char *text;  /* how they are used */
+    bool only_listed;  /* the names of its rows are no words that anybody would ask for */
 } SubjectTopic;
 
 extern const SubjectTopic subject_topics[];
@@ -45,6 +48,7 @@ typedef struct Subject {
         const Command *command;
         const Action *action;
         StepKey step_key;
+        const SelectorForm *form;
         const Native *native;
         const Code *code;
         const ExitRow *exit;
@@ -55,6 +59,8 @@ typedef VEC(Subject) Subjects;
 
 /* All of one kind: rows of the language by name, the others in the order of their tables. */
 void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out);
+/* Of every kind, but those that are only listed. */
+void subjects_add_all(Arena *arena, Subjects *out);
 /* All that answer to the name: "upper" is a filter, a test and a method of str. */
 void subjects_add_named(Arena *arena, Str name, Subjects *out);
 /* "did you mean"; false when no name is near. */

@@ -114,6 +114,10 @@ Value subject_value(Arena *arena, const Subject *subject)
     case SUBJECT_TEST:
     case SUBJECT_GLOBAL:
     case SUBJECT_METHOD: describe_native(arena, map, subject); break;
+    case SUBJECT_SELECTOR:
+        set_text(arena, map, "help", subject->form->help);
+        set(arena, map, "expression", value_bool(subject->form->is_expression));
+        break;
     case SUBJECT_CODE:
         set_text(arena, map, "help", subject->code->title);
         set_text(arena, map, "text", subject->code->text);

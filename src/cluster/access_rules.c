@@ -164,10 +164,19 @@ static void read_selector(Reader *reader, Str pointer, Value text, AccessRule *r
     if (text.len == 0) {
         return; /* as if it were not there */
     }
-    Error err;
+    Problems problems;
+    problems_init(&problems, reader->arena);
     rule->selector = arena_copy(reader->arena, value_str(text));
-    if (!object_selector_parse(reader->arena, rule->selector, &rule->parsed, &err)) {
-        complain(reader, pointer, "%s", err.text);
+    if (!object_selector_parse_as(reader->arena, STR("selector"), rule->selector, &rule->parsed,
+                                  &problems)) {
+        const Problem *first = &problems.items[0];
+        RuleFaults *faults = reader->faults;
+        uint32_t count = faults->count;
+        complain(reader, pointer, "%" STR_FMT "%s%" STR_FMT, STR_ARG(first->message),
+                 first->hint.len > 0 ? "; " : "", STR_ARG(first->hint));
+        if (faults->count > count) {
+            faults->items[count].column = first->column;
+        }
     }
 }
 

@@ -51,8 +51,9 @@ typedef struct AccessVocabulary {
 } AccessVocabulary;
 
 typedef struct RuleFault {
-    Str pointer; /* of JSON: "/spec/rules/0/verbs/1" */
-    Str detail;  /* "there is no verb 'aprove'; did you mean 'approve'?" */
+    Str pointer;     /* of JSON: "/spec/rules/0/verbs/1" */
+    Str detail;      /* "there is no verb 'aprove'; did you mean 'approve'?" */
+    uint32_t column; /* within the text that stands there; 0: all of it */
 } RuleFault;
 
 typedef struct RuleFaults {

@@ -2,6 +2,7 @@
 
 #include "base/glob.h"
 #include "model/document_place.h"
+#include "model/selector_habit.h"
 
 typedef enum SelectorKind {
     SELECTOR_NAME, /* a node's name like `pattern` */
@@ -111,19 +112,6 @@ static Selector *new_selector(Parser *p, SelectorKind kind)
     return selector;
 }
 
-/* Names of nodes and labels, and their patterns. */
-static bool is_plain(Str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i];
-        if (!ascii_is_name(c) && (unsigned char)c < 0x80 &&
-            memchr("-./:*?[]!^@+~%", c, 14) == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static const Selector *parse_expression(Parser *p, size_t start, Str term)
 {
     if (p->templates == NULL) {
@@ -161,39 +149,10 @@ static const Selector *parse_label(Parser *p, size_t start, Str term, size_t equ
     return not ;
 }
 
-/* What looks like a selector of Salt or of a shell, and would match nothing or read as nonsense.
- * True: told. */
-static bool complain_of_habits(Parser *p, size_t start, Str term)
+static void complain_of(Parser *p, size_t start, const SelectorMistake *mistake)
 {
-    bool fact = term.len > 2 && term.data[0] >= 'A' && term.data[0] <= 'Z' && term.data[1] == '@';
-    if (fact) {
-        complain(p, start, 2, "a selector has no 'X@'")->hint =
-            STR("write \"server.os == 'debian'\" for a fact, 'role=web' for a label");
-        return true;
-    }
-    size_t ampersand = str_find(term, STR("&"), 0);
-    bool quoted =
-        str_find(term, STR("'"), 0) < ampersand || str_find(term, STR("\""), 0) < ampersand;
-    if (ampersand != STR_NOT_FOUND && !quoted) {
-        bool twice = str_starts(str_from_offset(term, ampersand), STR("&&"));
-        complain(p, start + ampersand, twice ? 2 : 1, "a selector has no '&'")->hint =
-            STR("write 'and'");
-        return true;
-    }
-    size_t bar = str_find(term, STR("||"), 0);
-    if (bar != STR_NOT_FOUND && str_find(term, STR("'"), 0) > bar &&
-        str_find(term, STR("\""), 0) > bar) {
-        complain(p, start + bar, 2, "a selector has no '||'")->hint = STR("write 'or'");
-        return true;
-    }
-    size_t bracket = str_find(term, STR("["), 0);
-    if (is_plain(term) && bracket != STR_NOT_FOUND &&
-        str_find(term, STR("]"), bracket) == STR_NOT_FOUND) {
-        complain(p, start + bracket, 1, "this bracket is never closed")->hint =
-            STR("write '[abc]' or '[0-9]'");
-        return true;
-    }
-    return false;
+    complain(p, start + mistake->at, mistake->length, "%" STR_FMT, STR_ARG(mistake->message))
+        ->hint = mistake->hint;
 }
 
 static const Selector *parse_term(Parser *p)
@@ -208,32 +167,39 @@ static const Selector *parse_term(Parser *p)
                                         "here");
         return NULL;
     }
-    if (complain_of_habits(p, start, term)) {
+    SelectorMistake mistake;
+    if (selector_mistake_find(p->arena, term, p->templates != NULL, &mistake)) {
+        complain_of(p, start, &mistake);
         return NULL;
     }
     size_t equals = str_find(term, STR("="), 0);
     bool compares =
         equals != STR_NOT_FOUND && equals + 1 < term.len && term.data[equals + 1] == '=';
-    if (equals != STR_NOT_FOUND && !compares && is_plain(str_slice(term, 0, equals)) &&
-        is_plain(str_from_offset(term, equals + 1))) {
+    if (equals != STR_NOT_FOUND && !compares && selector_is_plain(str_slice(term, 0, equals)) &&
+        selector_is_plain(str_from_offset(term, equals + 1))) {
         return parse_label(p, start, term, equals);
     }
-    if (is_plain(term)) {
+    if (selector_is_plain(term)) {
         Selector *selector = new_selector(p, SELECTOR_NAME);
         selector->pattern = term;
         return selector;
-    }
-    if (str_find(term, STR(","), 0) != STR_NOT_FOUND &&
-        str_find(term, STR("("), 0) == STR_NOT_FOUND &&
-        str_find(term, STR("["), 0) == STR_NOT_FOUND) {
-        Problem *problem = complain(p, start, term.len, "a selector has no commas");
-        problem->hint = STR("write 'or' or 'and' between its parts");
-        return NULL;
     }
     return parse_expression(p, start, term);
 }
 
 static const Selector *parse_or(Parser *p);
+
+/* Something stands behind all that could be read. */
+static void complain_of_rest(Parser *p)
+{
+    SelectorMistake mistake;
+    if (p->text.data[p->at] == ')') {
+        complain(p, p->at, 1, "this parenthesis was never opened");
+        return;
+    }
+    selector_mistake_between(p->arena, str_from_offset(p->text, p->at), &mistake);
+    complain_of(p, p->at, &mistake);
+}
 
 static const Selector *parse_group(Parser *p)
 {
@@ -243,7 +209,11 @@ static const Selector *parse_group(Parser *p)
         return NULL;
     }
     skip_space(p);
-    if (p->at >= p->text.len || p->text.data[p->at] != ')') {
+    if (p->at < p->text.len && p->text.data[p->at] != ')') {
+        complain_of_rest(p);
+        return NULL;
+    }
+    if (p->at >= p->text.len) {
         complain(p, opening, 1, "this parenthesis is never closed")->hint = STR("add ')'");
         return NULL;
     }
@@ -327,7 +297,7 @@ bool selector_parse(Arena *arena, Templates *templates, const Sources *sources, 
     }
     skip_space(&p);
     if (p.at < p.text.len) {
-        complain(&p, p.at, 1, "this parenthesis was never opened");
+        complain_of_rest(&p);
         return false;
     }
     ((Selector *)selector)->text = p.text;
@@ -338,6 +308,11 @@ bool selector_parse(Arena *arena, Templates *templates, const Sources *sources, 
 Str selector_text(const Selector *selector)
 {
     return selector->text;
+}
+
+Str selector_name(const Selector *selector)
+{
+    return selector->kind == SELECTOR_NAME ? selector->pattern : STR_EMPTY;
 }
 
 /* --- Matching ------------------------------------------------------------------------------- */

@@ -41,3 +41,5 @@ MUST_CHECK bool selector_match(const Selector *selector, const SelectorSubject *
 
 /* As it was written. */
 Str selector_text(const Selector *selector);
+/* The name or the pattern of names, when that is all it has; else empty. */
+Str selector_name(const Selector *selector);

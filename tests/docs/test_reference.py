@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-TOPICS = ["commands", "actions", "sites", "filters", "tests", "globals", "methods", "codes", "exit-codes"]
+TOPICS = ["commands", "actions", "sites", "selectors", "filters", "tests", "globals", "methods", "codes",
+          "exit-codes"]
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,37 @@ def test_nodes_are_selected_by_names_and_labels(filled):
     assert filled.call("nodes", "list", "-l", "role=web", "-o", "name").stdout == "web2\n"
     assert filled.call("nodes", "-l", "web* and !role=web", "-o", "name").stdout == "web1\n"
     done = filled.call("nodes", "list", "-l", "server.os == 'debian'", check=False)
-    assert done.returncode == 1 and "only names and labels" in done.stderr
+    assert done.returncode == 64 and "only names and labels" in done.stderr
+
+
+def test_a_wrong_selector_is_shown_where_it_is_wrong(filled):
+    done = filled.call("nodes", "list", "-l", "role=web adn os=debian", check=False)
+    assert done.returncode == 64
+    assert done.stderr == """error[E0501]: 'adn' stands where 'and' or 'or' must
+  --> --selector:1:10
+1 | role=web adn os=debian
+  |          ^^^ did you mean 'and'?
+  = eden explain E0501
+"""
+    for verb in ("roles", "tokens", "config"):
+        done = filled.call(verb, "list", "-l", "team==web", "-o", "json", check=False)
+        assert done.returncode == 64
+        assert json.loads(done.stdout)["problems"][0]["column"] == 5
+    done = filled.call("nodes", "list", "--watch", "-l", "role in (a)", check=False)
+    assert done.returncode == 64 and "write '(role=a)'" in done.stderr
+    done = filled.call("api", "GET", "/v1/nodes?selector=role%3D%3Dweb", check=False)
+    assert "'selector': column 5: a label and its value" in json.loads(done.stdout)["detail"]
+    done = filled.call("api", "GET", "/v1/nodes?watch=ndjson&selector=role%3D%3Dweb", check=False)
+    assert "'selector': column 5: a label and its value" in json.loads(done.stdout)["detail"]
+
+
+def test_selecting_nothing_is_no_success(filled):
+    done = filled.call("nodes", "list", "-l", "role", check=False)
+    assert done.returncode == 3 and done.stdout == ""
+    assert "nothing has the name 'role'; for a label of that name write 'role=VALUE'" in done.stderr
+    done = filled.call("nodes", "list", "-l", "role=nobody", "-o", "json", check=False)
+    assert done.returncode == 3 and json.loads(done.stdout)["items"] == []
+    assert done.stderr == "nothing is selected by 'role=nobody'\n"
 
 
 def test_parts_of_objects_are_printed_by_their_paths(filled):

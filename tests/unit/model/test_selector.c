@@ -94,6 +94,9 @@ static void selectors_match_the_node(void **state)
         { "\"server.os in ['debian', 'a and b'] and !dc=ams\"", true },
         { "(server.os == 'debian')", true },
         { "\"'and' == 'or'\"", false },
+        { "server.os!='debian'", false },
+        { "server.os != 'a,b'", true },
+        { "server.os != 'it\\'s'", true },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_CLEAR(World) world = { 0 };
@@ -119,7 +122,15 @@ static void wrong_selectors_are_told_at_their_place(void **state)
         { "(role=web", "E0501", "never closed", 1 },
         { "role=web)", "E0501", "never opened", 9 },
         { "a and () or b", "E0501", "must stand here", 8 },
-        { "web1,web2", "E0501", "no commas", 1 },
+        { "web1,web2", "E0501", "no commas", 5 },
+        { "role=web adn dc=fra", "E0501", "'adn' stands where", 10 },
+        { "role=web dc=fra", "E0501", "must stand before this", 10 },
+        { "(role=web) dc=fra", "E0501", "must stand before this", 12 },
+        { "(role=web or (dc=fra) x)", "E0501", "must stand before this", 23 },
+        { "role = web", "E0501", "no space", 6 },
+        { "role='web'", "E0501", "no quotes", 6 },
+        { "role='web", "E0501", "never closed", 6 },
+        { "role=~web", "E0501", "'=~'", 5 },
         { "=web", "E0501", "starts with the label's name", 1 },
         { "\"dc=fra and server.os == == 1\"", "E0201", "unexpected", 26 },
     };

@@ -1,0 +1,114 @@
+#include "cluster/object_selector.h"
+
+#include "model/selector_forms.h"
+#include "unit.h"
+
+static void mistakes_are_told_with_what_to_write(void **state)
+{
+    static const struct {
+        const char *text, *message, *hint;
+        uint32_t column, span;
+    } rows[] = {
+        { "role=web adn os=debian", "'adn' stands where 'and' or 'or' must", "did you mean 'and'?",
+          10, 3 },
+        { "role=web OR os=debian", "'OR' stands where 'and' or 'or' must", "did you mean 'or'?", 10,
+          2 },
+        { "web1 web2", "'and' or 'or' must stand before this", "", 6, 4 },
+        { "(web1) web2", "'and' or 'or' must stand before this", "", 8, 4 },
+        { "role==web", "a label and its value have one '=' between them", "write 'role=web'", 5,
+          2 },
+        { "role == 'web'", "a label and its value have one '=' between them", "write 'role=web'", 6,
+          2 },
+        { "role in (a,b)", "a selector has no 'in'", "write '(role=a or role=b)'", 6, 2 },
+        { "role notin (a, 'b')", "a selector has no 'notin'", "write '!(role=a or role=b)'", 6, 5 },
+        { "role in", "a selector has no 'in'", "write '(role=a or role=b)'", 6, 2 },
+        { "role='web", "this quote is never closed", "write 'role=web'", 6, 1 },
+        { "\"web1", "this quote is never closed", "write 'web1'", 1, 1 },
+        { "x and role='we b", "this quote is never closed", "add one at its end", 12, 1 },
+        { "role='web'", "names and values of labels have no quotes", "write 'role=web'", 6, 5 },
+        { "'web1'", "names and values of labels have no quotes", "write 'web1'", 1, 6 },
+        { "role = web", "no space stands around the '='", "write 'role=web'", 6, 1 },
+        { "role != web", "no space stands around the '='", "write 'role!=web'", 6, 2 },
+        { "role=web,dc=fra", "a selector has no commas", "write 'or' or 'and' between its parts", 9,
+          1 },
+        { "role=web && dc=fra", "a selector has no '&'", "write 'and'", 10, 2 },
+        { "role =~ web", "a selector has no '=~'",
+          "write a pattern with '*', '?' or '[abc]', as 'role=web*'", 6, 2 },
+        { "größe=1 adn x", "'adn' stands where 'and' or 'or' must", "did you mean 'and'?", 9, 3 },
+        { "server.os == 'debian'", "only names and labels can be selected by here",
+          "write 'web*' or 'role=web'", 1, 21 },
+        { "role=web)", "this parenthesis was never opened", "", 9, 1 },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_CLEAR(Arena) arena;
+        Problems problems;
+        const Selector *selector;
+        arena_init(&arena, ARENA_UNLIMITED);
+        problems_init(&problems, &arena);
+        bool ok = object_selector_parse_as(&arena, STR("-l"), str_from_c(rows[i].text), &selector,
+                                           &problems);
+        const Problem *problem = &problems.items[0];
+        if (ok || problems.count != 1 || !str_eq_c(problem->message, rows[i].message) ||
+            !str_eq_c(problem->hint, rows[i].hint) || problem->column != rows[i].column ||
+            problem->span != rows[i].span || problem->line != 1 || !str_eq_c(problem->file, "-l")) {
+            AUTO_CLEAR(Buf) told = buf_make(BUF_UNLIMITED);
+            problems_print(&problems, (ProblemStyle){ 0 }, &told);
+            fail_msg("%s gives\n%s", rows[i].text, buf_c(&told));
+        }
+    }
+}
+
+static void an_error_has_the_column(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    const Selector *selector;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    assert_false(object_selector_parse(&arena, STR("a=b adn c"), &selector, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_string_equal(err.text, "column 5: 'adn' stands where 'and' or 'or' must; did you mean "
+                                  "'and'?");
+    char *much = arena_alloc(&arena, SELECTOR_TEXT_MAX + 1);
+    memset(much, 'a', SELECTOR_TEXT_MAX + 1);
+    assert_false(
+        object_selector_parse(&arena, str_from(much, SELECTOR_TEXT_MAX + 1), &selector, &err));
+    assert_string_equal(err.text, "a selector has at most 4096 bytes");
+}
+
+/* What help shows is what can be written. */
+static void every_form_is_read(void **state)
+{
+    for (const SelectorForm *form = selector_forms; form->text != NULL; form++) {
+        AUTO_CLEAR(Arena) arena;
+        const Selector *selector;
+        Error err;
+        arena_init(&arena, ARENA_UNLIMITED);
+        bool ok = object_selector_parse(&arena, str_from_c(form->text), &selector, &err);
+        if (ok == form->is_expression) {
+            fail_msg("%s: %s", form->text, ok ? "is read" : err.text);
+        }
+    }
+}
+
+static void a_word_alone_is_a_name(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    const Selector *selector;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    assert_true(object_selector_parse(&arena, STR("role"), &selector, &err));
+    assert_true(str_eq_c(selector_name(selector), "role"));
+    assert_true(object_selector_parse(&arena, STR("role=web"), &selector, &err));
+    assert_int_equal(selector_name(selector).len, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mistakes_are_told_with_what_to_write),
+        cmocka_unit_test(an_error_has_the_column),
+        cmocka_unit_test(every_form_is_read),
+        cmocka_unit_test(a_word_alone_is_a_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
