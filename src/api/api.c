@@ -93,7 +93,7 @@ static void looked_up(void *context, const KindItem *item, const Error *err)
     if (!call_goes_on(call, is_absent ? NULL : err)) {
         return;
     }
-    if (!is_absent && call_may_touch(call, item->name, item->labels)) {
+    if (!is_absent && call_may_see(call, item)) {
         record_begin(call, handle);
     } else {
         call_refuse_touch(call);

@@ -291,6 +291,12 @@ bool call_may_touch(const ApiCall *call, Str name, Value labels)
     return access_decision_allows(&decision, name, labels.kind == VALUE_MAP ? labels.map : NULL);
 }
 
+bool call_may_see(const ApiCall *call, const KindItem *item)
+{
+    return (item->error.len == 0 || !call->is_limited) &&
+           call_may_touch(call, item->name, item->labels);
+}
+
 void call_refuse_touch(ApiCall *call)
 {
     call_refuse(call, 404, "among the objects that your roles are for there is none of that name");

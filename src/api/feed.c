@@ -21,6 +21,7 @@ typedef struct FeedEntry {
     int64_t revision;
     uint64_t hash; /* of what was told; 0: it was not yet */
     char *labels;  /* JSON */
+    bool is_unreadable;
 } FeedEntry;
 
 /* An object that is to be read. */
@@ -273,6 +274,7 @@ static void keep(Feed *feed, const KindItem *item, uint64_t hash)
     }
     entry->revision = item->revision;
     entry->hash = hash;
+    entry->is_unreadable = item->error.len > 0;
     if (item->labels.kind == VALUE_MAP && item->labels.map->len > 0) {
         AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
         bool printed = json_print(&text, item->labels, NULL, &err);
@@ -295,6 +297,7 @@ static void tell(Feed *feed, Str name, const KindItem *item)
                       .item = item,
                       .was_there = entry != NULL,
                       .before = value_missing(),
+                      .was_unreadable = entry != NULL && entry->is_unreadable,
                       .is_due = name_table_find(&feed->due, name) != NULL,
                       .revision = feed->revision,
                       .remains = feed_remains(&feed->work, feed->kind, name) };

@@ -86,12 +86,23 @@ static Value metadata_value(Arena *arena, const Kind *kind, const KindItem *item
     return value_map(map);
 }
 
+/* What is known of one that cannot be read. */
+static Value unreadable_status(Arena *arena, Str error)
+{
+    Map *map = map_new(arena, 2);
+    map_set_str(arena, map, STR("state"), value_string(STR("unreadable")));
+    map_set_str(arena, map, STR("error"), value_string(error));
+    return value_map(map);
+}
+
 Value object_value(Arena *arena, const Kind *kind, const KindItem *item)
 {
     Map *map = map_new(arena, 3);
     map_set_str(arena, map, STR("metadata"), metadata_value(arena, kind, item));
     map_set_str(arena, map, STR("spec"), map_or_empty(arena, item->spec));
-    map_set_str(arena, map, STR("status"), map_or_empty(arena, item->status));
+    map_set_str(arena, map, STR("status"),
+                item->error.len > 0 ? unreadable_status(arena, item->error)
+                                    : map_or_empty(arena, item->status));
     return value_map(map);
 }
 

@@ -37,6 +37,7 @@ typedef struct KindItem {
     int64_t revision;   /* of its last change */
     int64_t created_ms; /* 0: nobody knows */
     Value spec, status; /* maps; missing: none */
+    Str error;          /* why it cannot be read, and is only its name; empty: it can */
 } KindItem;
 
 typedef struct KindItems {
@@ -100,6 +101,16 @@ struct Kind {
     Str (*watched)(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
     bool (*touched)(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
 };
+
+/* What the status of objects says that cannot be read: for the fields of kinds that have such. */
+#define KIND_UNREADABLE_FIELDS                                             \
+    { .name = "state",                                                     \
+      .type = KIND_FIELD_CHOICE,                                           \
+      .choices = "unreadable",                                             \
+      .help = "only there when what the store has of it cannot be read" }, \
+    {                                                                      \
+        .name = "error", .help = "why it cannot be read"                   \
+    }
 
 /* By its plural or its name; NULL: there is none. */
 const Kind *kind_find(Str name);

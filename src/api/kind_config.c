@@ -11,9 +11,12 @@ static const KindField spec[] = {
     { 0 },
 };
 
+static const KindField status[] = { KIND_UNREADABLE_FIELDS, { 0 } };
+
 static const KindColumn columns[] = {
     { "TITLE", "spec.title", false, NULL },
     { "COLOR", "spec.color", false, NULL },
+    { "STATE", "status.state", false, "good" },
     { 0 },
 };
 
@@ -23,6 +26,7 @@ const Kind kind_config = {
     .help = "What is set for the whole cluster; the object 'cluster' is what counts.",
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_UPDATE | KIND_DELETE | KIND_WATCH,
     .spec = spec,
+    .status = status,
     .columns = columns,
     STORED_KIND,
 };

@@ -30,7 +30,7 @@ typedef struct Listing {
 static bool is_wanted(const Listing *listing, const KindItem *item)
 {
     return object_selector_matches(listing->selector, item->name, item->labels) &&
-           call_may_touch(listing->call, item->name, item->labels);
+           call_may_see(listing->call, item);
 }
 
 /* --- Places ---------------------------------------------------------------------------------- */

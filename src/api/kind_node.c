@@ -46,12 +46,6 @@ static Value asking_value(Arena *arena, const JoiningEntry *asking)
     return value_map(map);
 }
 
-static void set_unreadable(Arena *arena, Map *status, Str error)
-{
-    set_text(arena, status, "state", "unreadable");
-    map_set_str(arena, status, STR("error"), value_string(arena_copy(arena, error)));
-}
-
 /* What only members have. */
 static void set_membership(Arena *arena, Map *status, const NodeRecord *record)
 {
@@ -73,7 +67,7 @@ static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *no
                       .spec = value_missing(),
                       .status = value_map(status) };
     if (node->error.len > 0) {
-        set_unreadable(arena, status, node->error);
+        item.error = arena_copy(arena, node->error);
         object_uuid(kind, item.name, item.uuid);
         return item;
     }
@@ -105,7 +99,7 @@ static KindItem item_of_asking(const Kind *kind, Arena *arena, const JoiningEntr
                       .spec = value_missing(),
                       .status = value_map(status) };
     if (asking->error.len > 0) {
-        set_unreadable(arena, status, asking->error);
+        item.error = arena_copy(arena, asking->error);
         object_uuid(kind, item.name, item.uuid);
         return item;
     }

@@ -18,48 +18,84 @@ static KindItem builtin_item(const Kind *kind, Arena *arena, const AccessRole *r
     return item;
 }
 
-typedef struct RoleListing {
+/* --- Reading --------------------------------------------------------------------------------- */
+
+/* One whose rules make no sense grants nothing (cluster/credentials.h), and is shown as such. */
+static KindItem checked(Arena *arena, const KindItem *item)
+{
+    KindItem out = *item;
+    const Value *rules = item->error.len > 0 ? NULL : value_get(item->spec, STR("rules"));
+    RuleFaults *faults = ARENA_NEW(arena, RuleFaults);
+    AccessRole role;
+    Error err;
+    *faults = (RuleFaults){ .arena = arena };
+    if (item->error.len > 0) {
+        return out;
+    }
+    if (!access_role_name_check(item->name, &err)) {
+        out.error = arena_copy(arena, str_from_c(err.text));
+    } else if (!access_role_parse(arena, item->name, rules == NULL ? value_null() : *rules,
+                                  STR("/spec/rules"), NULL, &role, faults)) {
+        out.error =
+            arena_format(arena, "%" STR_FMT ": %" STR_FMT, STR_ARG(faults->items[0].pointer),
+                         STR_ARG(faults->items[0].detail));
+    }
+    return out;
+}
+
+typedef struct RoleReading {
     const Kind *kind;
     Arena *arena;
-    KindListed *done;
+    bool is_first; /* page: it begins with those that are built in */
+    KindListed *listed;
+    KindGot *got;
     void *context;
-} RoleListing;
+} RoleReading;
 
-/* The first page begins with them. */
 static void listed(void *context, const KindItems *items, const Error *err)
 {
-    const RoleListing *listing = context;
+    const RoleReading *reading = context;
     uint32_t count = 0;
     if (err != NULL) {
-        listing->done(listing->context, NULL, err);
+        reading->listed(reading->context, NULL, err);
         return;
     }
-    while (access_roles_builtin[count] != NULL) {
+    while (reading->is_first && access_roles_builtin[count] != NULL) {
         count++;
     }
-    KindItem *all = ARENA_ARRAY(listing->arena, KindItem, count + items->count);
+    KindItem *all = ARENA_ARRAY(reading->arena, KindItem, count + items->count);
     for (uint32_t i = 0; i < count; i++) {
-        all[i] = builtin_item(listing->kind, listing->arena, access_roles_builtin[i]);
+        all[i] = builtin_item(reading->kind, reading->arena, access_roles_builtin[i]);
     }
     for (uint32_t i = 0; i < items->count; i++) {
-        all[count + i] = items->items[i];
+        all[count + i] = checked(reading->arena, &items->items[i]);
     }
     KindItems page = *items;
     page.items = all;
     page.count = count + items->count;
-    listing->done(listing->context, &page, NULL);
+    reading->listed(reading->context, &page, NULL);
 }
 
 static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                  KindListed *done, void *context)
 {
-    if (page->after.len > 0) {
-        stored_list(kind, settings, arena, page, done, context);
-        return;
+    RoleReading *reading = ARENA_NEW(arena, RoleReading);
+    *reading = (RoleReading){ .kind = kind,
+                              .arena = arena,
+                              .is_first = page->after.len == 0,
+                              .listed = done,
+                              .context = context };
+    stored_list(kind, settings, arena, page, listed, reading);
+}
+
+static void got(void *context, const KindItem *item, const Error *err)
+{
+    const RoleReading *reading = context;
+    KindItem role;
+    if (err == NULL) {
+        role = checked(reading->arena, item);
     }
-    RoleListing *listing = ARENA_NEW(arena, RoleListing);
-    *listing = (RoleListing){ kind, arena, done, context };
-    stored_list(kind, settings, arena, page, listed, listing);
+    reading->got(reading->context, err == NULL ? &role : NULL, err);
 }
 
 static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
@@ -67,7 +103,9 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 {
     const AccessRole *role = access_role_builtin(name);
     if (role == NULL) {
-        stored_get(kind, settings, arena, name, done, context);
+        RoleReading *reading = ARENA_NEW(arena, RoleReading);
+        *reading = (RoleReading){ .kind = kind, .arena = arena, .got = done, .context = context };
+        stored_get(kind, settings, arena, name, got, reading);
         return;
     }
     KindItem item = builtin_item(kind, arena, role);
@@ -201,11 +239,13 @@ static const KindField spec[] = {
 
 static const KindField status[] = {
     { .name = "builtin", .type = KIND_FIELD_BOOL, .help = "it is part of eden, and stays" },
+    KIND_UNREADABLE_FIELDS,
     { 0 },
 };
 
 static const KindColumn columns[] = {
     { "BUILT IN", "status.builtin", false, NULL },
+    { "STATE", "status.state", false, "good" },
     { "RULES", "spec.rules", false, NULL },
     { 0 },
 };

@@ -49,7 +49,7 @@ static bool found(ApiCall *call, const KindItem *item, const Error *err)
     if (!call_goes_on(call, is_absent && call->is_limited ? NULL : err)) {
         return false;
     }
-    if (!is_absent && call_may_touch(call, item->name, item->labels)) {
+    if (!is_absent && call_may_see(call, item)) {
         return true;
     }
     call_refuse_touch(call);
@@ -222,6 +222,12 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
         return;
     }
     if (!found(call, item, err) || !check_match(change, item)) {
+        return;
+    }
+    if (change->is_patch && item->error.len > 0) {
+        call_refuse(call, 409,
+                    "what is there cannot be read: say as a whole what it shall be (PUT), "
+                    "or delete it");
         return;
     }
     change->present = *item;

@@ -1,68 +1,52 @@
 #include "api/kind_stored.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/call.h"
-#include "api/json_out.h"
-#include "base/bug.h"
-#include "base/suggest.h"
+#include "base/utf8.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
-#include "lang/json.h"
-#include "pki/json_fields.h"
-
-enum {
-    RECORD_MAX = 256 << 10, /* bytes */
-    RECORD_VALUES_MAX = 20000
-};
-
-#define RECORD_FORMAT "eden.object/1"
+#include "cluster/name_table.h"
+#include "cluster/stored_object.h"
 
 /* --- Records --------------------------------------------------------------------------------- */
 
-static void put_value(Buf *out, const char *name, Value value)
+static Str record_text(Arena *arena, const KindDraft *draft, const char *uuid, int64_t created_ms)
 {
-    Error err;
-    json_out_name(out, name);
-    bool printed = json_print(out, value, NULL, &err);
-    BUG_IF(!printed); /* it was read from JSON */
-}
-
-static Str record_text(Arena *arena, const KindDraft *draft, Str uuid, int64_t created_ms)
-{
+    StoredObject object = { .created_ms = created_ms,
+                            .labels = draft->labels,
+                            .annotations = draft->annotations,
+                            .spec = draft->spec };
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    json_out_start(&text, RECORD_FORMAT);
-    json_out_text(&text, "uuid", uuid);
-    json_out_int(&text, "created_ms", created_ms);
-    put_value(&text, "labels", draft->labels);
-    put_value(&text, "annotations", draft->annotations);
-    put_value(&text, "spec", draft->spec);
-    json_out_close(&text, '}');
+    snprintf(object.uuid, sizeof object.uuid, "%s", uuid);
+    stored_object_print(&object, &text);
     return buf_str(&text);
 }
 
-static bool record_read(Arena *arena, Str name, const StoreKv *kv, KindItem *out, Error *err)
+/* What cannot be read is an object all the same, which can be replaced and deleted. */
+static KindItem item_of(const Kind *kind, Arena *arena, Str name, const StoreKv *kv)
 {
-    Value object, format, uuid, created;
-    *out = (KindItem){ .name = name, .revision = kv->mod_revision, .status = value_missing() };
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &format },
-        { "uuid", VALUE_STRING, false, &uuid },
-        { "created_ms", VALUE_INT, false, &created },
-        { "labels", VALUE_MAP, false, &out->labels },
-        { "annotations", VALUE_MAP, false, &out->annotations },
-        { "spec", VALUE_MAP, false, &out->spec },
-    };
-    /* The store's answer is gone when the object is looked at. */
-    Str text = arena_copy(arena, kv->value);
-    if (!json_object_read(arena, text, RECORD_MAX, RECORD_VALUES_MAX, &object, err) ||
-        !json_format_check(object, RECORD_FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return error_wrap(err, "%" STR_FMT, STR_ARG(kv->key));
+    KindItem item = { .name = name,
+                      .labels = value_missing(),
+                      .annotations = value_missing(),
+                      .revision = kv->mod_revision,
+                      .spec = value_missing(),
+                      .status = value_missing() };
+    StoredObject object;
+    Error err;
+    if (object_name_check(name, &err) && stored_object_read(arena, kv->value, &object, &err)) {
+        memcpy(item.uuid, object.uuid, sizeof object.uuid);
+        item.created_ms = object.created_ms;
+        item.labels = object.labels;
+        item.annotations = object.annotations;
+        item.spec = object.spec;
+        return item;
     }
-    out->created_ms = created.integer;
-    return json_copy(uuid, out->uuid, sizeof out->uuid) ||
-           error_set(err, ERROR_INVALID, "%" STR_FMT ": 'uuid' is none", STR_ARG(kv->key));
+    error_wrap(&err, "%" STR_FMT, STR_ARG(kv->key));
+    item.error = arena_copy(arena, str_from_c(err.text));
+    object_uuid(kind, name, item.uuid);
+    return item;
 }
 
 /* "role" of "Role": as all keys are written. */
@@ -87,6 +71,13 @@ Str stored_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
     return which == 0 ? key_make_prefix(arena, prefix, KEY_OBJECT, &name, 1) : STR_EMPTY;
 }
 
+/* What can stand in JSON and in tables. Keys with anything else there are nobody's. */
+static bool is_word(Str name)
+{
+    return name.len <= TABLE_NAME_MAX && memchr(name.data, '\0', name.len) == NULL &&
+           utf8_is_valid(name);
+}
+
 bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
 {
     Str parts[KEYS_PARTS_MAX];
@@ -96,7 +87,7 @@ bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
         return false;
     }
     *name = parts[1];
-    return true;
+    return is_word(*name);
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -122,7 +113,6 @@ static Reading *reading_new(const Kind *kind, const ApiSettings *settings, Arena
 static void list_done(void *context, const StoreReply *reply, const Error *err)
 {
     Reading *reading = context;
-    Error bad;
     if (err != NULL) {
         reading->listed(reading->context, NULL, err);
         return;
@@ -136,14 +126,14 @@ static void list_done(void *context, const StoreReply *reply, const Error *err)
                             &name)) {
             continue;
         }
-        name = arena_copy(reading->arena, name);
-        if (!record_read(reading->arena, name, &range->kvs[i], &items[out.count++], &bad)) {
-            reading->listed(reading->context, NULL, &bad);
-            return;
-        }
+        items[out.count++] = item_of(reading->kind, reading->arena,
+                                     arena_copy(reading->arena, name), &range->kvs[i]);
     }
-    if (range->more && out.count > 0) {
-        out.next = items[out.count - 1].name;
+    if (range->more) {
+        /* What stands behind the prefix, whether it is a name or not. */
+        Str last = range->kvs[range->kv_count - 1].key;
+        Str all = stored_watched(reading->kind, reading->arena, reading->prefix, 0);
+        out.next = arena_copy(reading->arena, str_from_offset(last, all.len));
     }
     reading->listed(reading->context, &out, NULL);
 }
@@ -158,8 +148,8 @@ void stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     reading->context = context;
     if (page->after.len > 0) {
         /* The first key that comes behind. */
-        from = arena_format(arena, "%" STR_FMT "%c",
-                            STR_ARG(key_of(kind, arena, settings->at.prefix, page->after)), '\0');
+        from = arena_format(arena, "%" STR_FMT "%" STR_FMT "%c", STR_ARG(all), STR_ARG(page->after),
+                            '\0');
     }
     StoreOp op = {
         .kind = STORE_RANGE, .key = from, .end = store_prefix_end(arena, all), .limit = page->limit
@@ -178,9 +168,8 @@ static void get_done(void *context, const StoreReply *reply, const Error *err)
         error_set(&bad, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", reading->kind->name,
                   STR_ARG(reading->name));
         err = &bad;
-    } else if (err == NULL &&
-               !record_read(reading->arena, reading->name, &reply->ops[0].kvs[0], &item, &bad)) {
-        err = &bad;
+    } else if (err == NULL) {
+        item = item_of(reading->kind, reading->arena, reading->name, &reply->ops[0].kvs[0]);
     }
     reading->got(reading->context, err == NULL ? &item : NULL, err);
 }
@@ -193,9 +182,11 @@ void stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     reading->name = arena_copy(arena, name);
     reading->got = done;
     reading->context = context;
-    if (!object_name_check(name, &err) ||
-        !store_get(settings->at.store, key_of(kind, arena, settings->at.prefix, name), get_done,
-                   reading, &err)) {
+    if (!is_word(name)) {
+        error_set(&err, ERROR_INVALID, "a name has 1 to %d characters", OBJECT_NAME_MAX);
+        done(context, NULL, &err);
+    } else if (!store_get(settings->at.store, key_of(kind, arena, settings->at.prefix, name),
+                          get_done, reading, &err)) {
         done(context, NULL, &err);
     }
 }
@@ -269,7 +260,7 @@ static void write_start(const Kind *kind, Writing *writing)
 {
     ApiCall *call = writing->call;
     /* Patches may add up to more than can be read again. */
-    if (writing->record.len > RECORD_MAX) {
+    if (writing->record.len > STORED_OBJECT_MAX) {
         writing_free(writing);
         call_refuse(call, 413, "the object as a whole is larger than objects can be");
         return;
@@ -305,15 +296,24 @@ void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
                              STR_ARG(call_settings(call)->store_id), STR_ARG(draft->name),
                              (long long)revision, (long long)now_ms),
                 uuid);
-    writing->record = record_text(&writing->arena, draft, str_from_c(uuid), now_ms);
+    writing->record = record_text(&writing->arena, draft, uuid, now_ms);
     write_start(kind, writing);
 }
 
 void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
+    Error err;
+    /* Only what was put there as a key can have such a name. */
+    if (!object_name_check(draft->name, &err)) {
+        error_wrap(&err, "/metadata/name");
+        call_fail(call, &err);
+        return;
+    }
     Writing *writing = writing_new(call, draft->name, draft->revision);
-    writing->record = record_text(&writing->arena, draft, str_from_c(draft->present->uuid),
-                                  draft->present->created_ms);
+    int64_t created_ms = draft->present->created_ms;
+    /* Of one that could not be read nobody knows. */
+    created_ms = created_ms == 0 ? loop_wall_ms(call_store(call)->loop) : created_ms;
+    writing->record = record_text(&writing->arena, draft, draft->present->uuid, created_ms);
     write_start(kind, writing);
 }
 

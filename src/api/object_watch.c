@@ -147,11 +147,20 @@ MUST_CHECK static bool tell(ObjectWatch *watch, Str piece)
     return true;
 }
 
-static bool sees(const ObjectWatch *watch, Str name, Value labels)
+static bool sees(const ObjectWatch *watch, const KindItem *item)
 {
-    return (watch->name.len == 0 || str_eq(watch->name, name)) &&
-           object_selector_matches(watch->selector, name, labels) &&
-           call_may_touch(watch->call, name, labels);
+    return (watch->name.len == 0 || str_eq(watch->name, item->name)) &&
+           object_selector_matches(watch->selector, item->name, item->labels) &&
+           call_may_see(watch->call, item);
+}
+
+/* What was told before. */
+static bool saw(const ObjectWatch *watch, const FeedNews *news)
+{
+    KindItem before = { .name = news->name,
+                        .labels = news->before,
+                        .error = news->was_unreadable ? STR("it was so") : STR_EMPTY };
+    return news->was_there && sees(watch, &before);
 }
 
 static void put_object(ObjectWatch *watch, Arena *arena, Buf *out, WatchType type,
@@ -177,8 +186,8 @@ static void told(void *context, FeedNews *news)
         news->item->revision < ahead->revision) {
         return; /* the peer knows better, and there will be more */
     }
-    bool had = ahead != NULL || (news->was_there && sees(watch, news->name, news->before));
-    bool has = news->item != NULL && sees(watch, news->name, news->item->labels);
+    bool had = ahead != NULL || saw(watch, news);
+    bool has = news->item != NULL && sees(watch, news->item);
     free(name_table_take(&watch->ahead, news->name));
     if (starting != NULL) {
         names_put(&starting->told, news->name, 0);
@@ -262,8 +271,7 @@ static void give(Starting *starting, Buf *out)
 static void put_item(Starting *starting, Buf *out, const KindItem *item)
 {
     ObjectWatch *watch = starting->watch;
-    if (name_table_find(&starting->told, item->name) == NULL &&
-        sees(watch, item->name, item->labels)) {
+    if (name_table_find(&starting->told, item->name) == NULL && sees(watch, item)) {
         put_object(watch, &starting->arena, out, WATCH_ADDED, item);
     }
 }
@@ -311,7 +319,7 @@ static void caught_up(void *context, const KindItem *item, const Error *err)
     Str name = str_from_c(touched->name.text);
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     if (name_table_find(&starting->told, name) == NULL) {
-        if (item != NULL && sees(watch, name, item->labels)) {
+        if (item != NULL && sees(watch, item)) {
             put_object(watch, &starting->arena, &out, WATCH_CHANGED, item);
         } else {
             watch_event_put(&out, watch->format, WATCH_DELETED, feed_revision(watch->member.feed),

@@ -8,13 +8,8 @@
 #include "cluster/access_token.h"
 #include "cluster/browser_session.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/stored_object.h"
 #include "cluster/user_certificates.h"
-#include "pki/json_fields.h"
-
-enum {
-    ROLE_MAX = 256 << 10, /* bytes of a record */
-    ROLE_NODES = 20000,
-};
 
 Str item_keys(Arena *arena, Str prefix, ItemKind kind)
 {
@@ -100,14 +95,11 @@ static bool read_certificate(Arena *arena, Str name, const StoreKv *kv, void **o
 /* An object: what its author wants stands in its spec. */
 static bool read_role(Arena *arena, Str name, const StoreKv *kv, void **out, Error *err)
 {
-    Value object;
-    if (!access_role_name_check(name, err) ||
-        !json_object_read(arena, kv->value, ROLE_MAX, ROLE_NODES, &object, err)) {
+    StoredObject object;
+    if (!access_role_name_check(name, err) || !stored_object_read(arena, kv->value, &object, err)) {
         return error_wrap(err, "the record of a role");
     }
-    const Value *spec = value_get(object, STR("spec"));
-    const Value *rules =
-        spec == NULL || spec->kind != VALUE_MAP ? NULL : value_get(*spec, STR("rules"));
+    const Value *rules = value_get(object.spec, STR("rules"));
     RuleFaults *faults = ARENA_NEW(arena, RuleFaults);
     faults->arena = arena;
     RoleItem *item = make(sizeof *item, name);

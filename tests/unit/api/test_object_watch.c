@@ -271,6 +271,36 @@ static void pages_follow_one_another(void **state)
     expect(w, "synced", NULL, NULL);
 }
 
+static void put_bytes(Fixture *f, const char *name, Str bytes)
+{
+    Error err;
+    assert_true(store_put(f->store, key_of(f, name), bytes, 0, written, f, &err));
+    world_run(&f->world);
+}
+
+static void expect_unreadable(Watcher *w, const char *type, const char *name)
+{
+    Value object = *value_get(expect(w, type, name, ""), STR("object"));
+    assert_string_equal(text_of(w->f, *value_get(object, STR("status")), "state"), "unreadable");
+}
+
+static void one_that_cannot_be_read_breaks_no_watch(void **state)
+{
+    Fixture *f = *state;
+    put_bytes(f, "broken", STR("\xff\x00{"));
+    put(f, "fine", "web", "1");
+    Watcher *w = watch(f, 0, "/v1/config?watch=ndjson");
+    expect_unreadable(w, "added", "broken");
+    expect(w, "added", "fine", "1");
+    expect(w, "synced", NULL, NULL);
+    put_bytes(f, "fine", STR("{}"));
+    expect_unreadable(w, "changed", "fine");
+    put(f, "broken", "web", "2");
+    expect(w, "changed", "broken", "2");
+    remove_object(f, "fine");
+    expect(w, "deleted", "fine", NULL);
+}
+
 static void one_object_is_watched_alone(void **state)
 {
     Fixture *f = *state;
@@ -470,6 +500,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(first_all_then_what_happens),
         ROW(pages_follow_one_another),
+        ROW(one_that_cannot_be_read_breaks_no_watch),
         ROW(one_object_is_watched_alone),
         ROW(what_leaves_a_selector_is_deleted),
         ROW(who_was_cut_off_is_told_what_was_touched),

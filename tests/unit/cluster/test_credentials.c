@@ -169,8 +169,11 @@ static void put_role(Fixture *f, const char *name, const char *text)
               str_from_c(text));
 }
 
-#define ROLE(verb, kind) \
-    "{\"metadata\":{},\"spec\":{\"rules\":[{\"verbs\":[\"" verb "\"],\"kinds\":[\"" kind "\"]}]}}"
+#define RULES(verb, kind) "{\"rules\":[{\"verbs\":[\"" verb "\"],\"kinds\":[\"" kind "\"]}]}"
+#define ROLE(verb, kind)                                                    \
+    "{\"format\":\"eden.object/"                                            \
+    "1\",\"uuid\":\"u\",\"created_ms\":1,\"labels\":{},\"annotations\":{}," \
+    "\"spec\":" RULES(verb, kind) "}"
 
 /* --- Asking ---------------------------------------------------------------------------------- */
 
@@ -518,17 +521,19 @@ static void hostile_records_are_skipped(void **state)
     put_role(f, "admin", ROLE("get", "Node"));
     put_role(f, "broken", "{\"spec\":{\"rules\":[{\"verbs\":[\"*\"]}]}}");
     put_role(f, "empty", "{}");
+    put_role(f, "half", "{\"spec\":" RULES("*", "*") "}");
+    put_role(f, "other", "{\"format\":\"eden.object/2\",\"spec\":" RULES("*", "*") "}");
     put_role(f, "deep", "[[[[[[[[[[]]]]]]]]]]");
     assert_int_equal(f->failed, 0);
     assert_int_equal(credentials_counts(f->credentials).tokens, 1);
     assert_int_equal(credentials_counts(f->credentials).roles, 0);
-    assert_int_equal(credentials_counts(f->credentials).unreadable, 10);
+    assert_int_equal(credentials_counts(f->credentials).unreadable, 12);
     assert_true(by_token(f, f->token, NULL));
     /* The same when they are there from the beginning. */
     credentials_free(f->credentials);
     open_credentials(f);
     assert_int_equal(f->ready, 2);
-    assert_int_equal(credentials_counts(f->credentials).unreadable, 10);
+    assert_int_equal(credentials_counts(f->credentials).unreadable, 12);
     assert_true(by_token(f, f->token, NULL));
     /* One that becomes unreadable is one that is gone. */
     world_put(&f->world, own, STR("{}"));

@@ -1,0 +1,131 @@
+/* What is in the store under the keys of Config and Role and is none, as the API shows it. */
+#include "api_fixture.h"
+
+static void stored(void *context, const StoreReply *reply, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    loop_stop(f->world.loop);
+}
+
+/* Past the API, which lets nobody do that. */
+static void put_bytes(Fixture *f, const char *key, Str bytes)
+{
+    Error err;
+    assert_true(store_put(f->store, str_from_c(key), bytes, 0, stored, f, &err));
+    world_run(&f->world);
+}
+
+#define RECORD(rest) "{\"format\":\"eden.object/1\",\"uuid\":\"u\",\"created_ms\":1," rest "}"
+#define ROLE(verbs)                                                                  \
+    RECORD("\"labels\":{},\"annotations\":{},\"spec\":{\"rules\":[{\"verbs\":" verbs \
+           ",\"kinds\":[\"*\"]}]}")
+
+static void one_that_cannot_be_read_hides_no_other(void **state)
+{
+    static const Str broken[] = {
+        STR_EMPTY,
+        STR("\xff\x00{"),
+        STR("[]"),
+        STR("{}"),
+        STR("{\"format\":\"eden.object/2\"}"),
+        STR(RECORD("\"labels\":{\"a\":7},\"annotations\":{},\"spec\":{}")),
+        STR(RECORD("\"labels\":{},\"annotations\":{\"a\":[]},\"spec\":{}")),
+        STR(RECORD("\"labels\":{},\"annotations\":{},\"spec\":[]")),
+    };
+    Fixture *f = *state;
+    ask(f, "PUT", "/v1/config/a", "{\"spec\":{\"title\":\"x\"}}");
+    ask(f, "PUT", "/v1/config/z", "{\"spec\":{\"title\":\"x\"}}");
+    for (size_t i = 0; i < COUNT_OF(broken); i++) {
+        put_bytes(f, "/eden/objects/config/m", broken[i]);
+        ask(f, "GET", "/v1/config", "");
+        assert_int_equal(field(f, "items").list->len, 3);
+        expect(f, 200, "items.1.metadata.name", "m");
+        expect(f, 200, "items.1.status.state", "unreadable");
+        assert_true(str_starts(value_str(field(f, "items.1.status.error")),
+                               STR("/eden/objects/config/m: ")));
+        expect(f, 200, "items.2.metadata.name", "z");
+        ask(f, "GET", "/v1/config/m", "");
+        expect(f, 200, "status.state", "unreadable");
+        ask(f, "PATCH", "/v1/config/m", "{\"spec\":{\"title\":\"x\"}}");
+        expect(f, 409, "code", "conflict");
+        ask(f, "DELETE", "/v1/config/m", "");
+        expect(f, 200, "format", "eden.done/1");
+        ask(f, "GET", "/v1/config/m", "");
+        expect(f, 404, "code", "not-found");
+    }
+    put_bytes(f, "/eden/objects/config/m", STR("{}"));
+    ask(f, "PUT", "/v1/config/m", "{\"spec\":{\"title\":\"again\"}}");
+    expect(f, 200, "spec.title", "again");
+    assert_int_equal(field(f, "status").map->len, 0);
+    assert_true(value_is_string(field(f, "metadata.created")));
+}
+
+static void keys_with_other_names_are_shown_or_skipped(void **state)
+{
+    Fixture *f = *state;
+    Str record = STR(RECORD("\"labels\":{},\"annotations\":{},\"spec\":{}"));
+    put_bytes(f, "/eden/objects/config/%ff", record);
+    put_bytes(f, "/eden/objects/config/Upper", record);
+    put_bytes(f, "/eden/objects/config/a/b", record);
+    put_bytes(f, "/eden/objects/config/\xff", record);
+    ask(f, "PUT", "/v1/config/z", "{}");
+    ask(f, "GET", "/v1/config", "");
+    assert_int_equal(field(f, "items").list->len, 2);
+    expect(f, 200, "items.0.metadata.name", "Upper");
+    expect(f, 200, "items.0.status.state", "unreadable");
+    expect(f, 200, "items.1.metadata.name", "z");
+    /* However short the pages, all are found. */
+    Str target = STR("/v1/config?limit=1");
+    uint32_t found = 0;
+    do {
+        ask(f, "GET", arena_copy_c(&f->scratch->arena, target), "");
+        assert_int_equal(f->status, 200);
+        found += field(f, "items").list->len;
+        Value next = field(f, "metadata.continue");
+        target = value_is_string(next)
+                     ? arena_format(&f->scratch->arena, "/v1/config?limit=1&continue=%" STR_FMT,
+                                    STR_ARG(value_str(next)))
+                     : STR_EMPTY;
+    } while (target.len > 0);
+    assert_int_equal(found, 2);
+    ask(f, "PUT", "/v1/config/Upper", "{}");
+    expect(f, 400, "code", "invalid");
+    ask(f, "DELETE", "/v1/config/Upper", "");
+    expect(f, 200, "format", "eden.done/1");
+}
+
+static void a_role_whose_rules_make_no_sense_is_shown_as_such(void **state)
+{
+    Fixture *f = *state;
+    put_bytes(f, "/eden/objects/role/bytes", STR("\xff"));
+    put_bytes(f, "/eden/objects/role/good", STR(ROLE("[\"get\"]")));
+    put_bytes(f, "/eden/objects/role/rules", STR(ROLE("\"*\"")));
+    ask(f, "GET", "/v1/roles", "");
+    assert_int_equal(field(f, "items").list->len, 6);
+    expect(f, 200, "items.3.metadata.name", "bytes");
+    expect(f, 200, "items.3.status.state", "unreadable");
+    expect(f, 200, "items.4.metadata.name", "good");
+    assert_int_equal(field(f, "items.4.status").map->len, 0);
+    expect(f, 200, "items.5.status.state", "unreadable");
+    assert_true(
+        str_starts(value_str(field(f, "items.5.status.error")), STR("/spec/rules/0/verbs")));
+    ask(f, "GET", "/v1/roles/rules", "");
+    expect(f, 200, "status.state", "unreadable");
+    ask(f, "DELETE", "/v1/roles/rules", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "DELETE", "/v1/roles/bytes", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "GET", "/v1/roles", "");
+    assert_int_equal(field(f, "items").list->len, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(one_that_cannot_be_read_hides_no_other),
+        ROW(keys_with_other_names_are_shown_or_skipped),
+        ROW(a_role_whose_rules_make_no_sense_is_shown_as_such),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
