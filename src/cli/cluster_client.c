@@ -252,9 +252,19 @@ bool cluster_ask(const Invocation *invocation, const ClusterRequest *request, Va
 bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
                     const ClusterPieces *pieces, bool *asked, Error *err)
 {
+    ClusterEnd end;
+    *asked = false;
+    return cluster_end_choose(invocation, &end, err) &&
+           cluster_stream_at(invocation, &end, request, pieces, asked, err);
+}
+
+bool cluster_stream_at(const Invocation *invocation, const ClusterEnd *end,
+                       const ClusterRequest *request, const ClusterPieces *pieces, bool *asked,
+                       Error *err)
+{
     ClusterAnswer got;
     Value refusal;
-    *asked = cluster_exchange(invocation, request, pieces, &got, err);
+    *asked = cluster_exchange_at(invocation, end, request, pieces, &got, err);
     return *asked &&
            (got.status < 300 || cluster_answer_read(invocation->arena, &got, &refusal, err));
 }
@@ -339,31 +349,36 @@ static int tell_choice(const Invocation *invocation, const Error *err)
 
 int cluster_tell(Invocation *invocation, const Error *err, bool asked)
 {
-    Inputs inputs;
     ClusterEnd end;
     Error why;
-    if (!cluster_end_choose(invocation, &end, &why)) {
-        return tell_choice(invocation, &why);
-    }
+    return cluster_end_choose(invocation, &end, &why)
+               ? cluster_tell_at(invocation, &end, err, asked)
+               : tell_choice(invocation, &why);
+}
+
+int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const Error *err,
+                    bool asked)
+{
+    Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     if (asked) {
         Problem *problem = problems_add(&inputs.problems, "E0812", NULL, 0, 0, "%s", err->text);
-        if (!end.is_local) {
+        if (!end->is_local) {
             problem->hint = arena_format(invocation->arena, "that is what %" STR_FMT " says",
-                                         STR_ARG(cluster_end_text(invocation->arena, &end)));
+                                         STR_ARG(cluster_end_text(invocation->arena, end)));
         }
     } else if (err->kind == ERROR_INVALID) {
         return usage_error(invocation, "%s", err->text);
     } else if (err->kind == ERROR_TIMEOUT) {
         problems_add(&inputs.problems, "E0813", NULL, 0, 0, "%s is silent: %s",
-                     end.is_local ? "the server" : cluster_end_text(invocation->arena, &end).data,
+                     end->is_local ? "the server" : cluster_end_text(invocation->arena, end).data,
                      err->text);
     } else if (err->kind == ERROR_LIMIT) {
         problems_add(&inputs.problems, "E0812", NULL, 0, 0, "%s answers more than is taken: %s",
-                     end.is_local ? "the server" : cluster_end_text(invocation->arena, &end).data,
+                     end->is_local ? "the server" : cluster_end_text(invocation->arena, end).data,
                      err->text);
-    } else if (!end.is_local) {
-        tell_far(invocation, &end, &inputs.problems, err);
+    } else if (!end->is_local) {
+        tell_far(invocation, end, &inputs.problems, err);
     } else if (err->kind == ERROR_DENIED) {
         Problem *problem = problems_add(&inputs.problems, "E0811", NULL, 0, 0, "%s", err->text);
         problem->hint = STR("only root and members of the server's group may ask it; others, and "

@@ -62,6 +62,8 @@ int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *a
 MUST_CHECK bool cluster_ask(const Invocation *invocation, const ClusterRequest *request,
                             Value *answer, bool *asked, Error *err);
 int cluster_tell(Invocation *invocation, const Error *err, bool asked);
+int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const Error *err,
+                    bool asked);
 /* For what has to do with the user's own contexts: the rights of root would not help. The exit code. */
 int cluster_fail(const Invocation *invocation, const char *code, const Error *err);
 
@@ -78,6 +80,11 @@ typedef struct ClusterPieces {
  * whole, or when it was enough. ERROR_DENIED and `*asked`: who asks is not known or not allowed to. */
 MUST_CHECK bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
                                const ClusterPieces *pieces, bool *asked, Error *err);
+
+/* The same with a server that was chosen before. */
+MUST_CHECK bool cluster_stream_at(const Invocation *invocation, const ClusterEnd *end,
+                                  const ClusterRequest *request, const ClusterPieces *pieces,
+                                  bool *asked, Error *err);
 
 /* Any answer as it is, also one that refuses; what came in pieces is not in it. False: nobody has
  * answered, as cluster_tell() tells with `asked` false. */

@@ -2,14 +2,12 @@
 
 #include "base/visible.h"
 #include "cli/output.h"
+#include "cli/reconnect.h"
 #include "lang/json.h"
-#include "rpc/backoff.h"
-#include "sys/clock.h"
 
 enum {
     LINE_LONGEST = 16 << 20, /* bytes */
     SILENCE_MS = 60 * 1000,  /* a server with no news says so every 15 seconds */
-    FAILURES_MAX = 5,
 };
 
 typedef struct KindWatch {
@@ -22,6 +20,7 @@ typedef struct KindWatch {
     bool stood;     /* in any */
     bool is_over;
     Error err;
+    Reconnect reconnect;
 } KindWatch;
 
 /* --- Printing -------------------------------------------------------------------------------- */
@@ -106,6 +105,7 @@ static bool take_line(KindWatch *watch, Str line)
     }
     if (str_eq_c(type, "synced") && !watch->is_synced) {
         watch->is_synced = watch->stood = true;
+        reconnect_done(&watch->reconnect);
         if (!is_json(watch)) {
             print_all(watch);
         }
@@ -162,31 +162,28 @@ static void begin_round(KindWatch *watch)
 static int follow(KindWatch *watch, const char *selector)
 {
     Invocation *invocation = watch->invocation;
+    const ClusterEnd *end = &watch->reconnect.end;
     ClusterPieces pieces = { .piece = take, .context = watch, .idle_timeout_ms = SILENCE_MS };
     ClusterRequest request = { .method = "GET", .target = target(watch, selector) };
-    for (uint32_t failures = 0;;) {
+    for (;;) {
         Error err = { 0 };
-        bool asked;
+        bool asked = false;
         begin_round(watch);
-        bool ok = cluster_stream(invocation, &request, &pieces, &asked, &err);
-        if (watch->is_over) {
-            return cluster_tell(invocation, &watch->err, true);
-        }
-        if (ok && !watch->is_synced && !watch->stood) {
+        bool ok = reconnect_check(&watch->reconnect, &err) &&
+                  cluster_stream_at(invocation, end, &request, &pieces, &asked, &err);
+        if (ok && !watch->is_over && !watch->stood) {
             (void)bad_line(watch);
-            return cluster_tell(invocation, &watch->err, true);
         }
-        bool may_come_back = ok || !asked || err.kind == ERROR_UNAVAILABLE;
-        if (!watch->stood || !may_come_back) {
-            return cluster_tell(invocation, &err, asked);
+        if (watch->is_over) {
+            return cluster_tell_at(invocation, end, &watch->err, true);
         }
-        if (failures == 0 || watch->is_synced) {
-            output_line(invocation->err, "the watch has ended (%s); trying again",
-                        err.kind == ERROR_NONE ? "the server has ended it" : err.text);
-            stream_flush(invocation->err);
+        if (ok) {
+            err = (Error){ 0 };
         }
-        failures = watch->is_synced ? 1 : failures + (failures < FAILURES_MAX);
-        clock_sleep_ms(backoff_ms(failures, random_seed()), NULL);
+        if (!watch->stood || !reconnect_helps(&watch->reconnect, &err, asked)) {
+            return cluster_tell_at(invocation, end, &err, asked || err.kind == ERROR_CONFLICT);
+        }
+        reconnect_wait(&watch->reconnect, &err);
     }
 }
 
@@ -195,6 +192,10 @@ int kind_watch(Invocation *invocation, const Kind *kind, const char *selector)
     KindWatch watch = { .invocation = invocation, .kind = kind, .line = buf_make(LINE_LONGEST) };
     if (invocation_prints(invocation, "yaml")) {
         return usage_error(invocation, "--watch prints tables, names or JSON");
+    }
+    Error err;
+    if (!reconnect_init(&watch.reconnect, invocation, "the watch", &err)) {
+        return cluster_tell(invocation, &err, false);
     }
     arena_init(&watch.round, ARENA_UNLIMITED);
     int code = follow(&watch, selector);

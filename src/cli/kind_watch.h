@@ -11,6 +11,6 @@
     }
 
 /* Prints the list, then a line for every change; with -o json a line of JSON for each object, too. A
- * server that was away is asked again, and the list printed anew. `selector` may be NULL. Returns the
- * exit code. */
+ * server that was away is asked again, which is told on standard error, and the list printed anew; one
+ * that refuses or is not trusted any more ends it. `selector` may be NULL. Returns the exit code. */
 int kind_watch(Invocation *invocation, const Kind *kind, const char *selector);

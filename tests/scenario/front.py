@@ -12,7 +12,7 @@ TOKEN = "eden_4l2ygazs_" + "k" * 32
 class Front:
     """It ends with close(). What was asked for is in `requests`."""
 
-    def __init__(self, cluster, shows=None):
+    def __init__(self, cluster, shows=None, port=0):
         """`shows`: the cluster whose certificate it has, when that is another."""
         self.cluster = cluster
         self.token = TOKEN
@@ -28,7 +28,7 @@ class Front:
         context.load_cert_chain(chain)
         context.set_alpn_protocols(["http/1.1"])
         self.tls = context
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", port))
         self.port = self.listener.getsockname()[1]
         self.url = f"https://127.0.0.1:{self.port}"
         self.thread = threading.Thread(target=self._accept, daemon=True)

@@ -50,8 +50,10 @@ def logged_in(home, front):
 
 @pytest.fixture
 def other_cluster(front, tmp_path):
-    """One that does not run."""
-    return daemons.Cluster(front.cluster.eden_path, tmp_path, name="s9", cluster="red")
+    """One that does not run yet."""
+    other = daemons.Cluster(front.cluster.eden_path, tmp_path, name="s9", cluster="red")
+    yield other
+    other.close()
 
 
 def told(home, *args, **more):
@@ -620,6 +622,84 @@ def test_a_list_goes_on_with_its_changes(watch, front):
         events.put(each)
     assert process.stdout.readline().startswith("NAME")
     assert process.stdout.readline().split()[:2] == ["web2", "alive"]
+
+
+def started_watch(watch, *words):
+    process, events = watch(*words)
+    for each in (event("added", "web1"), event("synced")):
+        events.put(each)
+    assert process.stdout.readline().startswith("NAME")
+    assert process.stdout.readline().split()[0] == "web1"
+    return process, events
+
+
+def test_a_watch_tells_once_what_is_wrong_and_when_it_is_back(watch, front):
+    process, events = started_watch(watch)
+    front.close()
+    events.put(None)
+    assert process.stderr.readline() == "the server has ended the watch; trying again\n"
+    line = process.stderr.readline()
+    assert line.startswith(f"the watch has ended: {front.url} (context 'prod'): "), line
+    assert "refused" in line and line.endswith("; trying again\n"), line
+    again = Front(front.cluster, port=front.port)
+    try:
+        again.events = events
+        for each in (event("added", "web2"), event("synced")):
+            events.put(each)
+        assert re.fullmatch(r"the watch goes on after \d+ seconds?\n", process.stderr.readline())
+        assert process.stdout.readline().startswith("NAME")
+        assert process.stdout.readline().split()[0] == "web2"
+    finally:
+        again.close()
+
+
+def test_a_watch_ends_when_the_token_is_taken_back(watch, front):
+    process, events = started_watch(watch)
+    front.token = "eden_4l2ygazs_" + "z" * 32
+    events.put(None)
+    _, err = process.communicate(timeout=daemons.LIMIT)
+    assert process.returncode == 4
+    assert "the token has expired" in err and "'eden login'" in err
+
+
+def test_a_watch_ends_at_a_server_with_another_ca(watch, front, other_cluster):
+    process, events = started_watch(watch)
+    front.close()
+    fake = Front(front.cluster, shows=other_cluster, port=front.port)
+    events.put(None)
+    _, err = process.communicate(timeout=daemons.LIMIT)
+    fake.close()
+    assert process.returncode == 4
+    assert "E0814" in err and "--ca-pin" in err
+    assert fake.requests == []
+
+
+def test_a_watch_stays_with_its_server_when_another_context_is_used(watch, logged_in, front):
+    process, events = started_watch(watch)
+    assert logged_in("context", "use", "local").returncode == 0
+    events.put(None)
+    assert "trying again" in process.stderr.readline()
+    for each in (event("added", "web2"), event("synced")):
+        events.put(each)
+    assert process.stdout.readline().startswith("NAME")
+    assert process.stdout.readline().split()[0] == "web2"
+
+
+def test_a_watch_of_a_socket_ends_at_another_cluster(front, eden_path, other_cluster):
+    process = subprocess.Popen(
+        [eden_path, "nodes", "list", "--watch", "--run-dir", front.cluster.run],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=daemons.environment())
+    try:
+        assert process.stdout.readline().startswith("NAME")
+        front.cluster.server.stop()
+        other_cluster.run = front.cluster.run
+        other_cluster.start()
+        _, err = process.communicate(timeout=daemons.LIMIT)
+        assert process.returncode == 5, err
+        assert "of cluster 'red' now, it was of 'blue'" in err
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_a_watch_tells_programs_everything(watch):

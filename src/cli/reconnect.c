@@ -1,0 +1,107 @@
+#include "cli/reconnect.h"
+
+#include "cli/output.h"
+#include "rpc/backoff.h"
+#include "sys/clock.h"
+
+enum {
+    FAILURES_MAX = 5, /* that make the next wait longer */
+    DENIED_MAX = 3,   /* of a socket that a server is just about to open */
+    HEALTH_MS = 5000,
+};
+
+/* Empty: it does not tell. */
+static bool ask_cluster(const Reconnect *reconnect, Str *out, Error *err)
+{
+    Arena *arena = reconnect->invocation->arena;
+    ClusterAnswer answer;
+    Value health;
+    Error ignored;
+    if (!cluster_exchange_at(reconnect->invocation, &reconnect->end,
+                             &(ClusterRequest){ .method = "GET",
+                                                .target = STR("/v1/health"),
+                                                .timeout_ms = HEALTH_MS },
+                             NULL, &answer, err)) {
+        return false;
+    }
+    *out = cluster_answer_read(arena, &answer, &health, &ignored) ? cluster_text(health, "cluster")
+                                                                  : STR_EMPTY;
+    return true;
+}
+
+bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *what, Error *err)
+{
+    Error ignored;
+    *reconnect = (Reconnect){ .invocation = invocation, .what = what };
+    if (!cluster_end_choose(invocation, &reconnect->end, err)) {
+        return false;
+    }
+    if (reconnect->end.is_local && !ask_cluster(reconnect, &reconnect->cluster, &ignored)) {
+        reconnect->cluster = STR_EMPTY; /* whoever asks next is told */
+    }
+    return true;
+}
+
+bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool asked)
+{
+    switch (err->kind) {
+    case ERROR_NONE:
+    case ERROR_UNAVAILABLE:
+    case ERROR_TIMEOUT:
+    case ERROR_LIMIT: return true; /* its other watches end, too */
+    case ERROR_DENIED: return !asked && reconnect->end.is_local && reconnect->failures < DENIED_MAX;
+    case ERROR_NOT_FOUND:
+    case ERROR_OS: return !asked;
+    default: return false;
+    }
+}
+
+void reconnect_wait(Reconnect *reconnect, const Error *err)
+{
+    const Invocation *invocation = reconnect->invocation;
+    bool is_new = !reconnect->is_away || err->kind != reconnect->told.kind ||
+                  strcmp(err->text, reconnect->told.text) != 0;
+    if (!reconnect->is_away) {
+        reconnect->is_away = true;
+        reconnect->since_us = clock_monotonic_us();
+    }
+    if (is_new && err->kind == ERROR_NONE) {
+        output_line(invocation->err, "the server has ended %s; trying again", reconnect->what);
+    } else if (is_new) {
+        output_line(invocation->err, "%s has ended: %s: %s; trying again", reconnect->what,
+                    cluster_end_text(invocation->arena, &reconnect->end).data, err->text);
+    }
+    stream_flush(invocation->err);
+    reconnect->told = *err;
+    reconnect->failures++;
+    uint32_t counted = reconnect->failures < FAILURES_MAX ? reconnect->failures : FAILURES_MAX;
+    clock_sleep_ms(backoff_ms(counted, random_seed()), NULL);
+}
+
+bool reconnect_check(Reconnect *reconnect, Error *err)
+{
+    Str now;
+    if (!reconnect->is_away || !reconnect->end.is_local || reconnect->cluster.len == 0) {
+        return true;
+    }
+    if (!ask_cluster(reconnect, &now, err)) {
+        return false;
+    }
+    return now.len == 0 || str_eq(now, reconnect->cluster) ||
+           error_set(err, ERROR_CONFLICT,
+                     "%s has ended: the server is of cluster '%" STR_FMT
+                     "' now, it was of '%" STR_FMT "'",
+                     reconnect->what, STR_ARG(now), STR_ARG(reconnect->cluster));
+}
+
+void reconnect_done(Reconnect *reconnect)
+{
+    if (reconnect->is_away) {
+        int64_t seconds = (clock_monotonic_us() - reconnect->since_us) / 1000000;
+        output_line(reconnect->invocation->err, "%s goes on after %lld second%s", reconnect->what,
+                    (long long)seconds, seconds == 1 ? "" : "s");
+        stream_flush(reconnect->invocation->err);
+    }
+    reconnect->is_away = false;
+    reconnect->failures = 0;
+}
