@@ -90,8 +90,9 @@ struct Kind {
     void (*get)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
                 KindGot *done, void *context);
 
-    /* Each ends in kind_changed or an answer of its own. A draft's revision that is not the
-     * object's any more is ERROR_CONFLICT. */
+    /* Each ends in kind_changed, kind_update_done, kind_remove_done or an answer of its own. A
+     * revision of the draft, or of what is removed, that is not the object's any more is
+     * ERROR_CONFLICT. */
     void (*create)(const Kind *kind, ApiCall *call, const KindDraft *draft);
     void (*update)(const Kind *kind, ApiCall *call, const KindDraft *draft);
     void (*remove)(const Kind *kind, ApiCall *call, const KindItem *present);
@@ -132,5 +133,7 @@ void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item
 void kind_answer_made(ApiCall *call, const KindItem *item);
 /* Answers with the object as it is now, with 201 when it is new. */
 void kind_changed(ApiCall *call, Str name, bool is_new);
-/* A ClusterDone for updates of the object that the call names. */
+/* Each a ClusterDone for a change of the object that the call names, which rests on the revision that
+ * it had. ERROR_CONFLICT: it is looked at anew, and what was asked for is tried once more or refused. */
 void kind_update_done(void *context, const Error *err);
+void kind_remove_done(void *context, const Error *err);

@@ -344,8 +344,8 @@ static void remove_certificate(const Kind *kind, ApiCall *call, const KindItem *
 {
     Str usage = field_text(present->status, "usage");
     if (str_eq_c(usage, "user")) {
-        credential_records_revoke(call_store(call), &user_certificate_records, present->name, 0,
-                                  call_done, call);
+        credential_records_revoke(call_store(call), &user_certificate_records, present->name,
+                                  present->revision, kind_remove_done, call);
     } else if (str_eq_c(usage, "node")) {
         revoke_serial(call_store(call), present->name, call_done, call);
     } else {

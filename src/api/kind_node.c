@@ -202,7 +202,7 @@ static void node_remove(const Kind *kind, ApiCall *call, const KindItem *present
         call_fail(call, &err);
         return;
     }
-    nodes_remove(call_store(call), present->name, call_done, call);
+    nodes_remove(call_store(call), present->name, present->revision, kind_remove_done, call);
 }
 
 /* --- Watching -------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include "base/bug.h"
 
 enum {
-    TRIES_MAX = 5 /* when others change the same object, and the caller said nothing about that */
+    TRIES_MAX = 5 /* when others change the same object meanwhile */
 };
 
 /* A request about one object. */
@@ -15,7 +15,7 @@ typedef struct KindCall {
     ApiCall *call;
     const Kind *kind;
     ObjectBody body;
-    bool is_patch, is_put;
+    bool is_patch, is_put, removes;
     bool has_match; /* If-Match is there, or a revision in the body, and says: */
     bool match_any; /* it must be there; else */
     int64_t match;  /* it must have this revision */
@@ -231,7 +231,9 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
         return;
     }
     change->present = *item;
-    if (make_draft(change, &change->present)) {
+    if (change->removes) {
+        change->kind->remove(change->kind, call, &change->present);
+    } else if (make_draft(change, &change->present)) {
         change->kind->update(change->kind, call, &change->draft);
     }
 }
@@ -297,39 +299,43 @@ void kind_changed(ApiCall *call, Str name, bool is_new)
     kind->get(kind, call_settings(call), &call->arena, name, is_new ? show_created : got, call);
 }
 
+/* False: it was answered, or is looked at anew: others were quicker. What the request rests on is
+ * checked again by that. */
+static bool change_ends(ApiCall *call, const Error *err)
+{
+    KindCall *change = call->own;
+    bool is_late = err != NULL && err->kind == ERROR_CONFLICT && change->tries < TRIES_MAX;
+    if (!call_goes_on(call, is_late ? NULL : err)) {
+        return false;
+    }
+    if (is_late) {
+        look(change);
+    }
+    return !is_late;
+}
+
 void kind_update_done(void *context, const Error *err)
 {
     ApiCall *call = context;
-    KindCall *change = call->own;
-    bool may_retry = err != NULL && err->kind == ERROR_CONFLICT && !change->has_match &&
-                     change->tries < TRIES_MAX;
-    if (!call_goes_on(call, may_retry ? NULL : err)) {
-        return;
-    }
-    if (may_retry) {
-        look(change);
-    } else {
+    if (change_ends(call, err)) {
         kind_changed(call, call->part, false);
     }
 }
 
 /* --- Deleting -------------------------------------------------------------------------------- */
 
-static void look_for_removal(void *context, const KindItem *item, const Error *err)
+void kind_remove_done(void *context, const Error *err)
 {
-    ApiCall *call = context;
-    KindCall *change = call->own;
-    if (found(call, item, err) && check_match(change, item)) {
-        change->present = *item;
-        change->kind->remove(change->kind, call, &change->present);
+    if (change_ends(context, err)) {
+        call_done(context, NULL);
     }
 }
 
 void kind_route_delete(ApiCall *call)
 {
     KindCall *change = change_new(call);
+    change->removes = true;
     if (read_match(change)) {
-        change->kind->get(change->kind, call_settings(call), &call->arena, call->part,
-                          look_for_removal, call);
+        look(change);
     }
 }

@@ -234,7 +234,7 @@ static void written(void *context, Change *done, const Error *err)
     Writing *writing = context;
     ApiCall *call = writing->call;
     if (writing->removes) {
-        call_done(call, err);
+        kind_remove_done(call, err);
     } else if (writing->revision > 0) {
         kind_update_done(call, err);
     } else if (call_goes_on(call, err)) {

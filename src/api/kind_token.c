@@ -345,7 +345,7 @@ static void remove_token(const Kind *kind, ApiCall *call, const KindItem *presen
 {
     bool joins = str_eq_c(field_text(present->spec, "purpose"), sorts[SORT_JOIN].purpose);
     credential_records_revoke(call_store(call), sorts[joins ? SORT_JOIN : SORT_ACCESS].records,
-                              present->name, 0, call_done, call);
+                              present->name, present->revision, kind_remove_done, call);
 }
 
 /* --- Watching -------------------------------------------------------------------------------- */

@@ -90,8 +90,10 @@ void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *con
  * Nothing happens when it is back or no node any more. */
 void nodes_note_silent(const ClusterStore *at, Str name, ClusterDone *done, void *context);
 /* The node is none any more, and none of its certificates is believed from then on, all in one
- * transaction. ERROR_CONFLICT for who is no member yet. */
-void nodes_remove(const ClusterStore *at, Str name, ClusterDone *done, void *context);
+ * transaction. `revision` is the one that its record must still have, or 0; whether that can be read
+ * does not matter. ERROR_CONFLICT for who is no member yet, or has another revision. */
+void nodes_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDone *done,
+                  void *context);
 
 /* --- Between files of this folder ------------------------------------------------------------ */
 

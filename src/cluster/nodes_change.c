@@ -5,6 +5,7 @@
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
+#include "pki/ca.h"
 
 /* What is read, for every change. */
 enum {
@@ -24,7 +25,8 @@ struct NodeChange {
     char name[NODE_NAME_MAX + 1];
     Arena arena; /* of what is wanted */
     Str key;
-    NodeWish wish;
+    Value labels, annotations;
+    int64_t revision; /* that the record must still have; 0: any */
     Decide *decide;
     bool is_unknown; /* the last try found nobody of the name */
     ClusterDone *done;
@@ -119,6 +121,12 @@ static bool read_joining(Change *change, JoiningRecord *out, Error *err)
            error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, SEEN_JOINING)));
 }
 
+static bool check_revision(const NodeChange *wanted, const Change *change, Error *err)
+{
+    return wanted->revision == 0 || change_revision(change, SEEN_NODE) == wanted->revision ||
+           error_set(err, ERROR_CONFLICT, "somebody else has changed it meanwhile; read it anew");
+}
+
 /* --- What people say of a node ---------------------------------------------------------------- */
 
 static bool texts_equal(const Map *left, const Map *right)
@@ -137,27 +145,22 @@ static bool texts_equal(const Map *left, const Map *right)
 
 static bool decide_set(const NodeChange *wanted, Change *change, Error *err)
 {
-    const NodeWish *wish = &wanted->wish;
     NodeRecord node, checked;
     Arena *arena = change_arena(change);
     if (!change_has(change, SEEN_NODE)) {
         return error_set(err, ERROR_CONFLICT, "'%s' is no member yet; approve it first",
                          wanted->name);
     }
-    if (wish->revision != 0 && change_revision(change, SEEN_NODE) != wish->revision) {
-        return error_set(err, ERROR_CONFLICT,
-                         "somebody else has changed it meanwhile; read it anew");
-    }
-    if (!read_node(change, &node, err)) {
+    if (!check_revision(wanted, change, err) || !read_node(change, &node, err)) {
         return false;
     }
-    if (texts_equal(node.labels.map, wish->labels.map) &&
-        texts_equal(node.annotations.map, wish->annotations.map)) {
+    if (texts_equal(node.labels.map, wanted->labels.map) &&
+        texts_equal(node.annotations.map, wanted->annotations.map)) {
         return true;
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    node.labels = wish->labels;
-    node.annotations = wish->annotations;
+    node.labels = wanted->labels;
+    node.annotations = wanted->annotations;
     node_record_print(&node, &text);
     if (text.len > NODE_RECORD_MAX) {
         return error_set(err, ERROR_LIMIT,
@@ -177,10 +180,9 @@ void nodes_set(const ClusterStore *at, Str name, const NodeWish *wish, ClusterDo
 {
     NodeChange *wanted = node_change_new(at, name, decide_set, done, context);
     if (wanted != NULL) {
-        Arena *arena = &wanted->arena;
-        wanted->wish = (NodeWish){ .labels = value_copy(arena, wish->labels),
-                                   .annotations = value_copy(arena, wish->annotations),
-                                   .revision = wish->revision };
+        wanted->labels = value_copy(&wanted->arena, wish->labels);
+        wanted->annotations = value_copy(&wanted->arena, wish->annotations);
+        wanted->revision = wish->revision;
         node_change_start(wanted);
     }
 }
@@ -280,8 +282,16 @@ void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *con
 
 /* --- Removing -------------------------------------------------------------------------------- */
 
-static bool revoke_name(const NodeChange *wanted, Change *change, const NodeRecord *node,
-                        Error *err)
+/* When the last certificate of its name has expired. None lives longer than a CA does. */
+static int64_t certified_until_ms(const NodeChange *wanted, Change *change)
+{
+    NodeRecord node;
+    Error err;
+    return read_node(change, &node, &err) ? node.not_after_ms
+                                          : loop_wall_ms(wanted->at.loop) + CA_LIFE_MS;
+}
+
+static bool revoke_name(const NodeChange *wanted, Change *change, Error *err)
 {
     Arena *arena = change_arena(change);
     RevocationList list = { 0 };
@@ -290,8 +300,8 @@ static bool revoke_name(const NodeChange *wanted, Change *change, const NodeReco
         return false;
     }
     revocation_prune(&list, loop_wall_ms(wanted->at.loop));
-    if (!revocation_set_name(arena, &list, str_from_c(node->name), STR_EMPTY, node->not_after_ms,
-                             err)) {
+    if (!revocation_set_name(arena, &list, str_from_c(wanted->name), STR_EMPTY,
+                             certified_until_ms(wanted, change), err)) {
         return false;
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -303,12 +313,11 @@ static bool revoke_name(const NodeChange *wanted, Change *change, const NodeReco
 static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
 {
     static const uint32_t gone[] = { SEEN_NODE, SEEN_JOINING, SEEN_ALIVE, SEEN_FACTS };
-    NodeRecord node;
     if (!change_has(change, SEEN_NODE)) {
         return error_set(err, ERROR_CONFLICT, "'%s' is no member yet; reject it instead",
                          wanted->name);
     }
-    if (!read_node(change, &node, err) || !revoke_name(wanted, change, &node, err)) {
+    if (!check_revision(wanted, change, err) || !revoke_name(wanted, change, err)) {
         return false;
     }
     for (size_t i = 0; i < COUNT_OF(gone); i++) {
@@ -328,10 +337,12 @@ static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
     return true;
 }
 
-void nodes_remove(const ClusterStore *at, Str name, ClusterDone *done, void *context)
+void nodes_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDone *done,
+                  void *context)
 {
     NodeChange *wanted = node_change_new(at, name, decide_remove, done, context);
     if (wanted != NULL) {
+        wanted->revision = revision;
         node_change_start(wanted);
     }
 }

@@ -182,7 +182,7 @@ static bool replace_old(Before *before, Store *store, Str old, Error *err)
                          "the cluster has a node '%s' already; --name takes another one",
                          before->work->settings.node);
     }
-    nodes_remove(&at, old, removed, before);
+    nodes_remove(&at, old, 0, removed, before);
     loop_run(before->loop);
     *err = before->err;
     return before->ok && read_before(before, store, err);

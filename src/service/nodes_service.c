@@ -89,7 +89,7 @@ static void leave_came(GrpcCall *call, Str message)
     leaving->call = call;
     memcpy(leaving->node, identity->node, sizeof leaving->node);
     grpc_call_set_data(call, leaving);
-    nodes_remove(&service->at, node, removed, leaving);
+    nodes_remove(&service->at, node, 0, removed, leaving);
 }
 
 static void leave_ended(GrpcCall *call, GrpcStatus status, Str text)

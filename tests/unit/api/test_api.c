@@ -253,6 +253,24 @@ static void tokens_are_made_listed_and_taken_back(void **state)
     expect(f, 400, "detail", "/spec/roles: a token to join with has none");
 }
 
+static void a_token_that_cannot_be_read_hides_no_other_and_goes(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "PUT", "/v1/store?key=/eden/objects/token/aaaaaaaa", "{\"value\":\"?\"}");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "POST", "/v1/tokens", "{}");
+    assert_int_equal(f->status, 201);
+    ask(f, "GET", "/v1/tokens", "");
+    assert_int_equal(field(f, "items").list->len, 2);
+    expect(f, 200, "items.0.metadata.name", "aaaaaaaa");
+    expect(f, 200, "items.0.status.state", "unreadable");
+    expect(f, 200, "items.1.status.state", "good");
+    ask(f, "DELETE", "/v1/tokens/aaaaaaaa", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "GET", "/v1/tokens/aaaaaaaa", "");
+    expect(f, 404, "code", "not-found");
+}
+
 #define HOST_KEY "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcX"
 
 /* What the machine says is the script "answer": it has the key of who asks. */
@@ -502,6 +520,7 @@ int main(void)
         ROW(an_object_does_not_grow_beyond_what_can_be_read),
         ROW(health_is_told),
         ROW(tokens_are_made_listed_and_taken_back),
+        ROW(a_token_that_cannot_be_read_hides_no_other_and_goes),
         ROW(a_machine_is_approved_over_ssh),
         ROW(what_cannot_be_asked_over_ssh_is_refused),
         ROW(the_line_for_authorized_keys_is_shown),

@@ -14,6 +14,11 @@ static void put_key(Fixture *f, const char *key, const char *value)
     expect(f, 200, "format", "eden.done/1");
 }
 
+static void put_done(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+}
+
 /* --- Nodes ----------------------------------------------------------------------------------- */
 
 static void a_machine_joins_is_labeled_and_removed(void **state)
@@ -105,7 +110,47 @@ static void one_that_cannot_be_read_hides_no_other(void **state)
     expect(f, 200, "items.1.metadata.name", "web1");
     ask(f, "GET", "/v1/nodes/broken", "");
     expect(f, 200, "status.state", "unreadable");
+    /* And goes as any other. */
+    f->said = (HttpCallField){ "If-Match", STR("\"1\"") };
+    ask(f, "DELETE", "/v1/nodes/broken", "");
+    expect(f, 412, "code", "precondition");
+    ask(f, "GET", "/v1/nodes/broken", "");
+    f->said.value = arena_copy(&f->scratch->arena, str_from_c(f->etag));
+    ask(f, "DELETE", "/v1/nodes/broken", "");
+    expect(f, 200, "format", "eden.done/1");
+    f->said = (HttpCallField){ 0 };
+    ask(f, "GET", "/v1/nodes/broken", "");
+    expect(f, 404, "code", "not-found");
     p256_private_free(key);
+}
+
+/* Asks, and does something else when the object was looked at and nothing is changed yet. */
+static void ask_while(Fixture *f, const char *method, const char *target, const char *key,
+                      const char *value)
+{
+    Error err;
+    f->stops = true;
+    start(f, method, target, NULL, STR_EMPTY);
+    world_run(&f->world);
+    f->stops = false;
+    assert_true(store_put(f->store, str_from_c(key), str_from_c(value), 0, put_done, NULL, &err));
+    f->status = 0;
+    world_run(&f->world);
+    assert_true(json_parse_text(&f->scratch->arena, f->body, NULL, &f->json, &err));
+}
+
+static void what_was_changed_meanwhile_is_not_deleted_by_who_saw_the_old(void **state)
+{
+    Fixture *f = *state;
+    put_key(f, "/eden/nodes/broken", "{}");
+    ask(f, "GET", "/v1/nodes/broken", "");
+    f->said = (HttpCallField){ "If-Match", arena_copy(&f->scratch->arena, str_from_c(f->etag)) };
+    ask_while(f, "DELETE", "/v1/nodes/broken", "/eden/nodes/broken", "[]");
+    expect(f, 412, "code", "precondition");
+    /* Who did not say what they saw means it as it is. */
+    f->said = (HttpCallField){ 0 };
+    ask_while(f, "DELETE", "/v1/nodes/broken", "/eden/nodes/broken", "{}");
+    expect(f, 200, "format", "eden.done/1");
 }
 
 static void pages_of_nodes_follow_one_another(void **state)
@@ -399,6 +444,7 @@ int main(void)
         ROW(a_machine_joins_is_labeled_and_removed),
         ROW(labels_and_annotations_are_changed_as_those_of_any_object),
         ROW(one_that_cannot_be_read_hides_no_other),
+        ROW(what_was_changed_meanwhile_is_not_deleted_by_who_saw_the_old),
         ROW(pages_of_nodes_follow_one_another),
         ROW(objects_are_selected_by_names_and_labels),
         ROW(what_is_selected_is_found_over_several_requests),

@@ -256,7 +256,7 @@ static void a_name_given_again_inherits_nothing(void **state)
     Error err;
     admit(f, "web1");
     NodeRecord first = record_of(f, "web1");
-    nodes_remove(&f->world.at, STR("web1"), world_done, &f->world);
+    nodes_remove(&f->world.at, STR("web1"), 0, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_false(
         world_get(&f->world, cluster_key_trust_of(&f->world.arena, PREFIX, STR("web1"))).there);

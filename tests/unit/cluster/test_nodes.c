@@ -1,5 +1,6 @@
 #include "cluster/nodes.h"
 
+#include "pki/ca.h"
 #include "pki/revocation.h"
 #include "store_world.h"
 
@@ -273,7 +274,7 @@ static void silence_is_kept_until_the_node_is_removed(void **state)
     assert_in_range(f->listing.nodes[0].since_ms, 80000, 90000);
     assert_int_equal(f->listing.nodes[1].since_ms, 0);
     assert_false(f->listing.nodes[0].has_facts);
-    nodes_remove(&f->world.at, STR("web1"), world_done, &f->world);
+    nodes_remove(&f->world.at, STR("web1"), 0, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         Str key = cluster_key_silent(&f->world.arena, PREFIX, str_from_c(names[i]));
@@ -378,10 +379,10 @@ static void who_is_not_there_is_told_with_a_near_name(void **state)
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'frontend'?");
     nodes_reject(&world->at, STR("databas"), world_done, world);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
-    nodes_remove(&world->at, STR("zzz"), world_done, world);
+    nodes_remove(&world->at, STR("zzz"), 0, world_done, world);
     world_expect(world, ERROR_NOT_FOUND, NULL);
     assert_string_equal(world->err.text, "there is no node 'zzz'");
-    nodes_remove(&world->at, STR("../x"), world_done, world);
+    nodes_remove(&world->at, STR("../x"), 0, world_done, world);
     world_expect(world, ERROR_INVALID, NULL);
 }
 
@@ -568,7 +569,7 @@ static void a_removed_node_leaves_nothing_and_is_refused(void **state)
                            STR("7"), STR_EMPTY);
     world_put(world, other, STR("{}"));
     int64_t revision = store_status(world->at.store).revision;
-    nodes_remove(&world->at, STR("web1"), world_done, world);
+    nodes_remove(&world->at, STR("web1"), 0, world_done, world);
     world_expect(world, ERROR_NONE, NULL);
     assert_int_equal(store_status(world->at.store).revision, revision + 1);
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
@@ -582,7 +583,7 @@ static void a_removed_node_leaves_nothing_and_is_refused(void **state)
     assert_true(revocation_check(&list, STR("web2"), serial, &err));
     /* As long as its certificates are good. */
     assert_int_equal(list.names[0].until_ms, 1900000000000);
-    nodes_remove(&world->at, STR("web1"), world_done, world);
+    nodes_remove(&world->at, STR("web1"), 0, world_done, world);
     world_expect(world, ERROR_NOT_FOUND, NULL);
 }
 
@@ -592,12 +593,45 @@ static void nobody_is_removed_when_that_cannot_be_told(void **state)
     StoreWorld *world = &f->world;
     put_node(f, "web1", 1);
     put_joining(f, "db1", 1);
-    nodes_remove(&world->at, STR("db1"), world_done, world);
+    nodes_remove(&world->at, STR("db1"), 0, world_done, world);
     world_expect(world, ERROR_CONFLICT, "reject it instead");
     world_put(world, cluster_key_revocations(&world->arena, PREFIX), STR("damaged"));
-    nodes_remove(&world->at, STR("web1"), world_done, world);
+    nodes_remove(&world->at, STR("web1"), 0, world_done, world);
     world_expect(world, ERROR_INVALID, NULL);
     show(f, "web1");
+}
+
+static void who_looked_at_another_state_removes_nobody(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    put_node(f, "web1", 1);
+    show(f, "web1");
+    int64_t seen = f->view.node.revision;
+    put_node(f, "web1", 2);
+    nodes_remove(&world->at, STR("web1"), seen, world_done, world);
+    world_expect(world, ERROR_CONFLICT, "read it anew");
+    show(f, "web1");
+    nodes_remove(&world->at, STR("web1"), f->view.node.revision, world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+}
+
+/* Nobody knows until when its certificates are good: so none is believed as long as any can be. */
+static void a_damaged_record_can_be_removed(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    RevocationList list;
+    Error err;
+    Str key = cluster_key_node(&world->arena, PREFIX, STR("web1"));
+    world_put(world, key, STR("\xff{"));
+    nodes_remove(&world->at, STR("web1"), 0, world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    assert_false(world_get(world, key).there);
+    WorldValue got = world_get(world, cluster_key_revocations(&world->arena, PREFIX));
+    assert_true(revocation_read(&world->arena, got.value, &list, &err));
+    assert_false(revocation_check(&list, STR("web1"), STR(ENROLMENT "0123456789abcdef"), &err));
+    assert_true(list.names[0].until_ms >= 1800000000000 + CA_LIFE_MS);
 }
 
 static void a_store_that_closes_answers_all(void **state)
@@ -635,6 +669,8 @@ int main(void)
         ROW(who_is_rejected_is_forgotten),
         ROW(a_removed_node_leaves_nothing_and_is_refused),
         ROW(nobody_is_removed_when_that_cannot_be_told),
+        ROW(who_looked_at_another_state_removes_nobody),
+        ROW(a_damaged_record_can_be_removed),
         ROW(a_store_that_closes_answers_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
