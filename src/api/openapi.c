@@ -1,9 +1,12 @@
 #include "api/openapi.h"
 
+#include <stdio.h>
+
 #include "api/handlers.h"
 #include "api/json_out.h"
 #include "api/kind.h"
 #include "api/problem_json.h"
+#include "api/watch_event.h"
 #include "base/bug.h"
 
 #define SCHEMAS "#/components/schemas/"
@@ -16,11 +19,9 @@ static void put_reference(Buf *out, const char *before, const char *name, const 
     buf_put_format(out, "\"%s%s%s\"", before, name, behind);
 }
 
-/* {"content":{TYPE:{"schema":{"$ref":...}}}}, without the bracket around it; `schema` NULL: any
- * object. */
-static void put_content(Buf *out, const char *type, const char *schema, const char *behind)
+/* TYPE:{"schema":{"$ref":...}}; `schema` NULL: any object. */
+static void put_media(Buf *out, const char *type, const char *schema, const char *behind)
 {
-    json_out_open(out, "content", '{');
     json_out_open(out, type, '{');
     json_out_open(out, "schema", '{');
     if (schema != NULL) {
@@ -30,6 +31,88 @@ static void put_content(Buf *out, const char *type, const char *schema, const ch
     }
     json_out_close(out, '}');
     json_out_close(out, '}');
+}
+
+/* The same as the only content. */
+static void put_content(Buf *out, const char *type, const char *schema, const char *behind)
+{
+    json_out_open(out, "content", '{');
+    put_media(out, type, schema, behind);
+    json_out_close(out, '}');
+}
+
+/* --- Fields of HTTP -------------------------------------------------------------------------- */
+
+/* That requests may have. */
+static const struct {
+    const char *name, *help;
+    bool (*applies)(const RouteRow *row);
+} request_fields[] = {
+    { "If-Match", "refuse it with 412 unless the object has this ETag; *: unless it is there",
+      route_takes_match },
+    { "Idempotency-Key", "it happens once, however often it is sent with this text within a day",
+      route_keeps_answer },
+    { "Eden-Reason", "what it is for; kept in the audit log", route_is_recorded },
+    { "Last-Event-ID", "of a watch: go on behind the event that had this id", route_watches },
+};
+
+static bool shows_object(const RouteRow *row)
+{
+    return route_is_of_kinds(row) && row->handler != kind_route_list &&
+           row->handler != kind_route_delete;
+}
+
+static bool makes_object(const RouteRow *row)
+{
+    return row->handler == kind_route_create || row->handler == kind_route_put;
+}
+
+static bool changes_session(const RouteRow *row)
+{
+    return row->handler == session_post || row->handler == session_delete;
+}
+
+/* That answers may have; `status` NULL: whatever is not refused. */
+static const struct {
+    const char *name, *status, *help;
+    bool (*applies)(const RouteRow *row);
+} answer_fields[] = {
+    { "ETag", NULL, "the revision of the object, in quotes", shows_object },
+    { "Location", "201", "where the object is", makes_object },
+    { "Idempotent-Replayed", NULL, "true: it had happened already, and this is its answer",
+      route_keeps_answer },
+    { "Set-Cookie", NULL, "the session", changes_session },
+};
+
+/* That refusals may have, by their status. */
+static const struct {
+    int status;
+    const char *name, *help;
+} refusal_fields[] = {
+    { 401, "WWW-Authenticate", "what one could show" },
+    { 405, "Allow", "methods that the caller may use" },
+    { 429, "Retry-After", "seconds; not there when waiting does not help" },
+};
+
+static void put_field(Buf *out, const char *name, const char *help)
+{
+    json_out_open(out, name, '{');
+    json_out_text(out, "description", str_from_c(help));
+    json_out_open(out, "schema", '{');
+    json_out_text(out, "type", STR("string"));
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+}
+
+static void put_answer_fields(Buf *out, const RouteRow *row, const char *status)
+{
+    json_out_open(out, "headers", '{');
+    for (size_t i = 0; i < COUNT_OF(answer_fields); i++) {
+        bool fits = answer_fields[i].status == NULL || strcmp(answer_fields[i].status, status) == 0;
+        if (fits && answer_fields[i].applies(row)) {
+            put_field(out, answer_fields[i].name, answer_fields[i].help);
+        }
+    }
     json_out_close(out, '}');
 }
 
@@ -80,6 +163,26 @@ static void put_parameter(Buf *out, const char *in, Str name, bool is_required)
     json_out_close(out, '}');
 }
 
+static void put_request_field(Buf *out, const char *name, const char *help)
+{
+    json_out_open(out, NULL, '{');
+    json_out_text(out, "name", str_from_c(name));
+    json_out_text(out, "in", STR("header"));
+    json_out_bool(out, "required", false);
+    json_out_text(out, "description", str_from_c(help));
+    json_out_open(out, "schema", '{');
+    json_out_text(out, "type", STR("string"));
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+}
+
+/* All kinds have the same rows, also those that cannot be watched. */
+static bool is_offered(const RouteRow *row, Str parameter)
+{
+    bool is_of_watches = str_eq_c(parameter, "watch") || str_eq_c(parameter, "from");
+    return !is_of_watches || !route_is_of_kinds(row) || route_watches(row);
+}
+
 static void put_parameters(Buf *out, const RouteRow *row)
 {
     Str pattern = str_from_c(row->pattern), rest = str_from_c(row->query == NULL ? "" : row->query);
@@ -92,7 +195,15 @@ static void put_parameters(Buf *out, const RouteRow *row)
     }
     while (rest.len > 0 && str_split_next(&rest, ' ', &word)) {
         bool optional = word.data[0] == '[';
-        put_parameter(out, "query", optional ? str_slice(word, 1, word.len - 1) : word, !optional);
+        word = optional ? str_slice(word, 1, word.len - 1) : word;
+        if (is_offered(row, word)) {
+            put_parameter(out, "query", word, !optional);
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(request_fields); i++) {
+        if (request_fields[i].applies(row)) {
+            put_request_field(out, request_fields[i].name, request_fields[i].help);
+        }
     }
     json_out_close(out, ']');
 }
@@ -119,6 +230,8 @@ static const struct {
     { prometheus_targets_get, "application/json",
       "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}" },
     { backup_get, "application/octet-stream", "{\"type\":\"string\",\"format\":\"binary\"}" },
+    { watch_get, "application/jsonl",
+      ("{\"type\":\"string\",\"description\":\"a line of JSON for each change, without end\"}") },
 };
 
 static void put_answer(Buf *out, const RouteRow *row)
@@ -135,21 +248,85 @@ static void put_answer(Buf *out, const RouteRow *row)
             return;
         }
     }
-    put_content(out, "application/json", is_object ? row->kind : NULL, is_list(row) ? "List" : "");
+    json_out_open(out, "content", '{');
+    put_media(out, "application/json", is_object ? row->kind : NULL, is_list(row) ? "List" : "");
+    if (route_watches(row)) {
+        put_media(out, watch_format_type(WATCH_SSE), row->kind, "Event");
+        put_media(out, watch_format_type(WATCH_NDJSON), row->kind, "Event");
+    }
+    json_out_close(out, '}');
 }
 
 static void put_response(Buf *out, const RouteRow *row, const char *status, const char *help)
 {
     json_out_open(out, status, '{');
     json_out_text(out, "description", str_from_c(help));
+    put_answer_fields(out, row, status);
     put_answer(out, row);
     json_out_close(out, '}');
 }
 
+/* --- Refusals -------------------------------------------------------------------------------- */
+
+static bool is_any(const RouteRow *row)
+{
+    return true;
+}
+
+static bool is_not_public(const RouteRow *row)
+{
+    return !route_is_public(row);
+}
+
+/* It is about one thing, which may not be there. */
+static bool names_something(const RouteRow *row)
+{
+    return strchr(row->pattern, '<') != NULL || (row->query != NULL && row->query[0] != '[');
+}
+
+static bool changes(const RouteRow *row)
+{
+    return !route_is_public(row) && strcmp(row->method, "GET") != 0;
+}
+
+static bool takes_body(const RouteRow *row)
+{
+    return row->body_max > 0;
+}
+
+/* What a row may be refused with in particular; there is more of all of them. */
+static const struct {
+    int status;
+    bool (*applies)(const RouteRow *row);
+} refusals[] = {
+    { 400, is_any },  { 401, is_not_public },      { 403, is_not_public }, { 404, names_something },
+    { 409, changes }, { 412, route_takes_match },  { 413, takes_body },    { 415, takes_body },
+    { 421, is_any },  { 422, route_keeps_answer }, { 429, is_any },        { 503, is_any },
+};
+
+static void put_refusal(Buf *out, const char *status, const char *name)
+{
+    json_out_open(out, status, '{');
+    put_reference(out, "#/components/responses/", "Problem", name);
+    json_out_close(out, '}');
+}
+
+static void put_refusals(Buf *out, const RouteRow *row)
+{
+    char status[16];
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        if (refusals[i].applies(row)) {
+            snprintf(status, sizeof status, "%d", refusals[i].status);
+            put_refusal(out, status, status);
+        }
+    }
+    /* Not "default", which generated clients take for something that also a success may be. */
+    put_refusal(out, "4XX", "");
+    put_refusal(out, "5XX", "");
+}
+
 static void put_responses(Buf *out, const RouteRow *row)
 {
-    /* Not "default", which generated clients take for something that also a success may be. */
-    static const char *const refusals[] = { "4XX", "5XX" };
     json_out_open(out, "responses", '{');
     if (!makes(row) || row->handler == kind_route_put) {
         put_response(out, row, "200", "Done.");
@@ -157,11 +334,7 @@ static void put_responses(Buf *out, const RouteRow *row)
     if (makes(row)) {
         put_response(out, row, "201", "Made.");
     }
-    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
-        json_out_open(out, refusals[i], '{');
-        put_reference(out, "#/components/responses/", "Problem", "");
-        json_out_close(out, '}');
-    }
+    put_refusals(out, row);
     json_out_close(out, '}');
 }
 
@@ -347,6 +520,37 @@ static void put_list_schema(Buf *out, const Kind *kind)
     json_out_close(out, '}');
 }
 
+/* A line of "application/x-ndjson", and the data of an event of "text/event-stream". */
+static void put_event_schema(Buf *out, const Kind *kind)
+{
+    AUTO_CLEAR(Buf) name = buf_make(BUF_UNLIMITED);
+    buf_put_format(&name, "%sEvent", kind->name);
+    json_out_open(out, buf_c(&name), '{');
+    json_out_text(out, "type", STR("object"));
+    json_out_text(out, "description", STR("What a watch tells: one of many, without end."));
+    json_out_open(out, "required", '[');
+    json_out_item(out, STR("type"));
+    json_out_item(out, STR("revision"));
+    json_out_close(out, ']');
+    json_out_open(out, "properties", '{');
+    json_out_open(out, "type", '{');
+    json_out_text(out, "type", STR("string"));
+    json_out_open(out, "enum", '[');
+    for (WatchType type = 0; type < WATCH_EVENTS; type++) {
+        json_out_item(out, str_from_c(watch_type_name(type)));
+    }
+    json_out_close(out, ']');
+    json_out_close(out, '}');
+    json_out_open(out, "revision", '{');
+    json_out_text(out, "type", STR("integer"));
+    json_out_close(out, '}');
+    json_out_open(out, "object", '{');
+    put_reference(out, SCHEMAS, kind->name, "");
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+    json_out_close(out, '}');
+}
+
 static void put_schemas(Buf *out)
 {
     json_out_open(out, "schemas", '{');
@@ -358,6 +562,9 @@ static void put_schemas(Buf *out)
         put_kind_schema(out, kinds[i], false);
         json_out_close(out, '}');
         put_list_schema(out, kinds[i]);
+        if ((kinds[i]->verbs & KIND_WATCH) != 0) {
+            put_event_schema(out, kinds[i]);
+        }
     }
     json_out_close(out, '}');
 }
@@ -415,16 +622,40 @@ static void put_wanted_security(Buf *out)
     json_out_close(out, ']');
 }
 
+/* `status` 0: any. */
+static void put_problem(Buf *out, const char *name, const char *help, int status)
+{
+    json_out_open(out, name, '{');
+    json_out_text(out, "description", str_from_c(help));
+    json_out_open(out, "headers", '{');
+    for (size_t i = 0; i < COUNT_OF(refusal_fields); i++) {
+        if (status == 0 || refusal_fields[i].status == status) {
+            put_field(out, refusal_fields[i].name, refusal_fields[i].help);
+        }
+    }
+    json_out_close(out, '}');
+    put_content(out, PROBLEM_JSON_TYPE, "Problem", "");
+    json_out_close(out, '}');
+}
+
+static void put_problems(Buf *out)
+{
+    json_out_open(out, "responses", '{');
+    put_problem(out, "Problem", "It did not go: what is wrong.", 0);
+    for (const ProblemCode *code = problem_codes; code->status != 0; code++) {
+        char name[32], help[120];
+        snprintf(name, sizeof name, "Problem%d", code->status);
+        snprintf(help, sizeof help, "%s: %s.", code->code, code->title);
+        put_problem(out, name, help, code->status);
+    }
+    json_out_close(out, '}');
+}
+
 static void put_components(Buf *out)
 {
     json_out_open(out, "components", '{');
     put_security(out);
-    json_out_open(out, "responses", '{');
-    json_out_open(out, "Problem", '{');
-    json_out_text(out, "description", STR("It did not go: what is wrong."));
-    put_content(out, PROBLEM_JSON_TYPE, "Problem", "");
-    json_out_close(out, '}');
-    json_out_close(out, '}');
+    put_problems(out);
     put_schemas(out);
     json_out_close(out, '}');
 }

@@ -10,14 +10,7 @@ static const int statuses[] = {
     [ERROR_LIMIT] = 429,   [ERROR_OS] = 500,        [ERROR_BUG] = 500,
 };
 
-/* What programs may rely on; title and detail are for people. */
-typedef struct ProblemCode {
-    int status;
-    const char *code;
-    const char *title;
-} ProblemCode;
-
-static const ProblemCode codes[] = {
+const ProblemCode problem_codes[] = {
     { 400, "invalid", "the request makes no sense" },
     { 401, "unauthenticated", "nobody knows who asks" },
     { 403, "denied", "who asks may not do that" },
@@ -35,6 +28,7 @@ static const ProblemCode codes[] = {
     { 503, "unavailable", "it may work later" },
     { 504, "timeout", "it took too long" },
     { 505, "version", "this address answers HTTP/1.1 and newer" },
+    { 0 },
 };
 
 int problem_status(ErrorKind kind)
@@ -45,9 +39,9 @@ int problem_status(ErrorKind kind)
 
 static const ProblemCode *code_of(int status)
 {
-    for (size_t i = 0; i < COUNT_OF(codes); i++) {
-        if (codes[i].status == status) {
-            return &codes[i];
+    for (const ProblemCode *code = problem_codes; code->status != 0; code++) {
+        if (code->status == status) {
+            return code;
         }
     }
     BUG("no code for status %d", status);

@@ -6,6 +6,15 @@
 
 #define PROBLEM_JSON_TYPE "application/problem+json"
 
+/* What programs may rely on; title and detail are for people. */
+typedef struct ProblemCode {
+    int status;
+    const char *code;
+    const char *title;
+} ProblemCode;
+
+extern const ProblemCode problem_codes[]; /* the status 0 ends them */
+
 /* Of any kind but ERROR_NONE. */
 int problem_status(ErrorKind kind);
 /* {"type":"urn:eden:problem:not-found","title":...,"status":404,"code":"not-found","detail":...}, and

@@ -5,15 +5,10 @@
 
 /* --- Entries --------------------------------------------------------------------------------- */
 
-/* Reads are not recorded, but for the one that gives everything away; nor are questions. */
 static bool is_recorded(const ApiCall *call)
 {
-    const RouteRow *row = call->row;
-    if (call_settings(call)->audit == NULL || !call->caller.is_known || route_is_public(row)) {
-        return false;
-    }
-    bool reads = strcmp(row->method, "GET") == 0 || strcmp(row->verb, "ping") == 0;
-    return !reads || strcmp(row->kind, "Backup") == 0;
+    return call_settings(call)->audit != NULL && call->caller.is_known &&
+           route_is_recorded(call->row);
 }
 
 /* What it is done to: the word of the path, or a key of the store. */
@@ -141,9 +136,7 @@ void record_begin(ApiCall *call, CallStep *go)
     const Str *key = http1_find(head, "Idempotency-Key");
     Error err;
     call->go = go;
-    /* Joining and logging in have their own ways to tell what comes again, and answers with secrets. */
-    if (key == NULL || !call->caller.is_known || route_is_public(call->row) ||
-        strcmp(call->row->method, "POST") != 0) {
+    if (key == NULL || !call->caller.is_known || !route_keeps_answer(call->row)) {
         begin_audit(call);
         return;
     }

@@ -133,6 +133,34 @@ bool route_is_public(const RouteRow *row)
     return row->kind == NULL;
 }
 
+bool route_takes_match(const RouteRow *row)
+{
+    return row->handler == kind_route_put || row->handler == kind_route_patch ||
+           row->handler == kind_route_delete;
+}
+
+/* Joining and logging in have their own ways to tell what comes again, and answers with secrets. */
+bool route_keeps_answer(const RouteRow *row)
+{
+    return !route_is_public(row) && strcmp(row->method, "POST") == 0;
+}
+
+/* Reads are not recorded, but for the one that gives everything away; nor are questions. */
+bool route_is_recorded(const RouteRow *row)
+{
+    if (route_is_public(row)) {
+        return false;
+    }
+    bool reads = strcmp(row->method, "GET") == 0 || strcmp(row->verb, "ping") == 0;
+    return !reads || strcmp(row->kind, "Backup") == 0;
+}
+
+bool route_watches(const RouteRow *row)
+{
+    return (row->handler == kind_route_list || row->handler == kind_route_get) &&
+           (kind_find(str_from_c(row->kind))->verbs & KIND_WATCH) != 0;
+}
+
 /* --- Matching -------------------------------------------------------------------------------- */
 
 /* A path that was checked. */

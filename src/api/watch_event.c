@@ -5,6 +5,11 @@ static const char *const names[] = {
     [WATCH_SYNCED] = "synced", [WATCH_RESYNC] = "resync",   [WATCH_HEARTBEAT] = "heartbeat",
 };
 
+const char *watch_type_name(WatchType type)
+{
+    return names[type];
+}
+
 const char *watch_format_type(WatchFormat format)
 {
     return format == WATCH_SSE ? "text/event-stream" : "application/x-ndjson";

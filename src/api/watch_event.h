@@ -17,7 +17,10 @@ typedef enum WatchType {
     WATCH_SYNCED = WATCH_TYPES,
     WATCH_RESYNC,
     WATCH_HEARTBEAT,
+    WATCH_EVENTS /* that there are */
 } WatchType;
+
+const char *watch_type_name(WatchType type); /* "added" */
 
 /* `object` is JSON on one line; empty: none. With `has_id` one can resume behind the event. */
 void watch_event_put(Buf *out, WatchFormat format, WatchType type, int64_t revision, bool has_id,

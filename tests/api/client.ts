@@ -36,6 +36,11 @@ async function run() {
     const wrong = await refusal(ConfigService.configPut('cluster', {
         spec: { color: 'pink' as Config.color },
     }));
+    const stale = await refusal(ConfigService.configPut('cluster', { spec: {} }, '"1"'));
+    const once = await ConfigService.configCreate({ metadata: { name: 'once' } }, 'key-1', 'a test');
+    const again = await ConfigService.configCreate({ metadata: { name: 'once' } }, 'key-1');
+    const other = await refusal(ConfigService.configCreate({ metadata: { name: 'two' } }, 'key-1'));
+    await ConfigService.configDelete('once');
     const missing = await refusal(NodeService.nodeGet('nobody'));
     OpenAPI.TOKEN = viewer;
     const seen = await ConfigService.configGet('cluster');
@@ -45,7 +50,7 @@ async function run() {
     await ConfigService.configDelete('cluster');
     const gone = await refusal(ConfigService.configGet('cluster'));
     console.log(JSON.stringify({ health, nobody, names, session, made, patched, shown, listed, wrong,
-                                 missing, seen, denied, kept, gone }));
+                                 stale, once, again, other, missing, seen, denied, kept, gone }));
 }
 
 run().catch((error) => {

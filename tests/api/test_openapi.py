@@ -102,12 +102,69 @@ def test_what_is_read_is_what_was_described(running, described):
         if answer.status in (400, 404):  # there is none of this name
             assert media == "application/problem+json" and "{" in path, path
             continue
-        ((said, content),) = row["responses"][str(answer.status)]["content"].items()
-        assert said == media, path
+        content = row["responses"][str(answer.status)]["content"][media]
+        assert ("ETag" in row["responses"][str(answer.status)]["headers"]) == ("ETag" in answer.headers)
         if media == "application/json" and "type" in content["schema"]:
             assert shapes[type(json.loads(body))] == content["schema"]["type"], path
         seen.add(media)
     assert seen == {"application/json", "text/plain", "application/octet-stream"}
+
+
+def header_parameters(row):
+    return {each["name"] for each in row["parameters"] if each["in"] == "header"}
+
+
+def test_fields_of_requests_and_answers_are_described(described):
+    paths = described["paths"]
+    for path, method, row in operations(described):
+        fields = header_parameters(row)
+        is_object = path.count("{name}") == 1 and path.endswith("{name}")
+        is_public = row["tags"] == ["Public"]
+        assert ("If-Match" in fields) == (is_object and method in ("put", "patch", "delete")), path
+        assert ("412" in row["responses"]) == ("If-Match" in fields), path
+        assert ("Idempotency-Key" in fields) == (method == "post" and not is_public), path
+        assert ("422" in row["responses"]) == ("Idempotency-Key" in fields), path
+        if method != "get" and not is_public and not path.endswith("/ping"):
+            assert "Eden-Reason" in fields, path
+        assert {"400", "429", "503", "4XX", "5XX"} <= set(row["responses"]), path
+        assert ("401" in row["responses"]) == ("403" in row["responses"]) == (not is_public), path
+        assert ("404" in row["responses"]) >= ("{name}" in path), path
+        assert ("415" in row["responses"]) == ("requestBody" in row), path
+    assert "Eden-Reason" in header_parameters(paths["/v1/backup"]["get"])
+    assert set(paths["/v1/config"]["post"]["responses"]["201"]["headers"]) == {
+        "ETag", "Location", "Idempotent-Replayed"}
+    assert set(paths["/v1/config/{name}"]["put"]["responses"]["200"]["headers"]) == {"ETag"}
+    assert set(paths["/v1/config"]["get"]["responses"]["200"]["headers"]) == set()
+    problems = described["components"]["responses"]
+    assert set(problems["Problem429"]["headers"]) == {"Retry-After"}
+    assert set(problems["Problem401"]["headers"]) == {"WWW-Authenticate"}
+
+
+def test_watches_are_described(running, described):
+    media = {"sse": "text/event-stream", "ndjson": "application/x-ndjson"}
+    watched = set()
+    for path, method, row in operations(described):
+        names = {each["name"] for each in row["parameters"]}
+        content = row["responses"].get("200", {}).get("content", {})
+        assert ("watch" in names) == ("Last-Event-ID" in names) == set(media.values()).issubset(content)
+        if "watch" not in names:
+            continue
+        kind = row["tags"][0]
+        watched.add(kind)
+        for each in media.values():
+            assert content[each]["schema"] == {"$ref": f"#/components/schemas/{kind}Event"}
+    assert watched >= {"Node", "Facts", "Config", "Role"} and "Certificate" not in watched
+    event = described["components"]["schemas"]["NodeEvent"]["properties"]
+    for wish, said in media.items():
+        connection = UnixConnection(running.run / "server/api.sock")
+        connection.request("GET", f"/v1/nodes?watch={wish}")
+        answer = connection.getresponse()
+        assert answer.headers.get_content_type() == said
+        line = answer.readline().decode()
+        if wish == "ndjson":
+            told = json.loads(line)
+            assert set(told) == set(event) and told["type"] in event["type"]["enum"]
+        connection.close()
 
 
 @pytest.fixture(scope="module")
@@ -150,8 +207,10 @@ def test_a_generated_client_works(running, client):
     assert said["shown"] == said["patched"] == said["seen"] == said["kept"]
     assert [item["metadata"]["name"] for item in said["listed"]["items"]] == ["cluster"]
     for what, status, code in (("nobody", 401, "unauthenticated"), ("denied", 403, "denied"),
-                               ("missing", 404, "not-found"), ("gone", 404, "not-found")):
+                               ("missing", 404, "not-found"), ("gone", 404, "not-found"),
+                               ("stale", 412, "precondition"), ("other", 422, "unprocessable")):
         refused = said[what]
         assert refused["status"] == refused["body"]["status"] == status, what
         assert refused["body"]["type"] == f"urn:eden:problem:{code}"
+    assert said["once"] == said["again"]
     assert said["wrong"]["body"]["problems"][0]["pointer"] == "/spec/color"
