@@ -186,3 +186,23 @@ void kind_print_table(const Invocation *invocation, const Kind *kind, const List
     }
     table_print(&table, invocation->out);
 }
+
+void kind_print_line(const Invocation *invocation, const Kind *kind, Str before, Value object)
+{
+    bool wide = invocation_prints(invocation, "wide");
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Buf text = buf_make_in(&arena, BUF_UNLIMITED);
+    if (before.len > 0) {
+        buf_put_format(&text, "%-8" STR_FMT "  ", STR_ARG(before));
+    }
+    buf_put(&text, object_name(object));
+    for (const KindColumn *column = kind->columns; column != NULL && column->title != NULL;
+         column++) {
+        if (wide || !column->is_wide) {
+            Str cell = kind_cell(&arena, object, column->path, column->none);
+            buf_put_format(&text, "  %" STR_FMT, STR_ARG(cell));
+        }
+    }
+    output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&text)));
+}

@@ -22,6 +22,9 @@ int kind_fetch(Invocation *invocation, const Kind *kind, const char *selector, V
 bool kind_print_value(const Invocation *invocation, Value value, int *code);
 /* A row each, wide when `-o` says so. */
 void kind_print_table(const Invocation *invocation, const Kind *kind, const List *items);
+/* The cells of such a row, on a line behind `before`, which may be empty: for objects that come one
+ * by one. */
+void kind_print_line(const Invocation *invocation, const Kind *kind, Str before, Value object);
 /* What stands at "status.memory.total", on one line; `none` when there is nothing. */
 Str kind_cell(Arena *arena, Value object, const char *path, const char *none);
 

@@ -1,6 +1,5 @@
 #include "cli/kind_watch.h"
 
-#include "base/visible.h"
 #include "cli/output.h"
 #include "cli/reconnect.h"
 #include "lang/json.h"
@@ -31,33 +30,20 @@ static bool is_json(const KindWatch *watch)
 }
 
 /* "changed  web1  alive  ...": the columns of the table, which is above. */
-static void print_change(const KindWatch *watch, Arena *arena, Str type, Value object)
+static void print_change(const KindWatch *watch, Str type, Value object)
 {
-    bool wide = invocation_prints(watch->invocation, "wide");
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED), shown = buf_make(BUF_UNLIMITED);
     if (invocation_prints(watch->invocation, "name")) {
-        buf_put(&text, object_name(object));
+        output_line(watch->invocation->out, "%" STR_FMT, STR_ARG(object_name(object)));
     } else {
-        buf_put_format(&text, "%-8" STR_FMT "  %" STR_FMT, STR_ARG(type),
-                       STR_ARG(object_name(object)));
-        for (const KindColumn *column = watch->kind->columns;
-             column != NULL && column->title != NULL; column++) {
-            if (wide || !column->is_wide) {
-                Str cell = kind_cell(arena, object, column->path, column->none);
-                buf_put_format(&text, "  %" STR_FMT, STR_ARG(cell));
-            }
-        }
+        kind_print_line(watch->invocation, watch->kind, type, object);
     }
-    visible_put(&shown, buf_str(&text));
-    stream_put(watch->invocation->out, buf_str(&shown));
-    stream_put(watch->invocation->out, STR("\n"));
 }
 
 static void print_all(KindWatch *watch)
 {
     if (invocation_prints(watch->invocation, "name")) {
         for (uint32_t i = 0; i < watch->items->len; i++) {
-            print_change(watch, &watch->round, STR_EMPTY, watch->items->items[i]);
+            print_change(watch, STR_EMPTY, watch->items->items[i]);
         }
     } else {
         kind_print_table(watch->invocation, watch->kind, watch->items);
@@ -101,7 +87,7 @@ static bool take_line(KindWatch *watch, Str line)
     } else if (is_object && !watch->is_synced) {
         list_push(&watch->round, watch->items, value_copy(&watch->round, object));
     } else if (is_object) {
-        print_change(watch, &arena, type, object);
+        print_change(watch, type, object);
     }
     if (str_eq_c(type, "synced") && !watch->is_synced) {
         watch->is_synced = watch->stood = true;

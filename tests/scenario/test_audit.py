@@ -1,9 +1,15 @@
 """What is recorded of what people ask for, and who may ask."""
 
 import json
+import re
+import shlex
+import signal
 import subprocess
 
+import asking
+import daemons
 import pytest
+from test_cli_examples import examples, follows
 
 
 @pytest.fixture
@@ -45,7 +51,7 @@ def bearer(cluster, *roles, label="ann"):
 
 def entries(cluster):
     listed = json.loads(cluster.call("audit", "tail", "-n", "1000", "-o", "json").stdout)
-    return [item["status"] for item in reversed(listed["items"])]
+    return [item["status"] for item in listed["items"]]
 
 
 def test_what_is_changed_is_recorded_before_and_after_with_who_and_why(running):
@@ -183,3 +189,114 @@ def test_the_log_cannot_be_changed_as_keys(running):
         running.call("tokens", "create")
         assert running.call(*words, check=False).returncode != 0
     assert "whole" in running.call("audit", "verify").stdout
+
+
+# --- tail -----------------------------------------------------------------------------------------
+
+def say(cluster, title):
+    cluster.call("config", "set", f"title={title}", "--reason", title)
+
+
+def next_of(process, title):
+    """The line of what was done last of it; what comes before is passed over."""
+    while True:
+        line = asking.next_line(process.stdout)
+        assert line, process.stderr.read()
+        if re.search(rf"\bdone\s+{title}\b", line) or ('"done"' in line and f'"{title}"' in line):
+            return line
+
+
+@pytest.fixture
+def following(running):
+    started = []
+
+    def start(*words):
+        started.append(asking.start(running, "audit", "tail", "--follow", *words))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_the_oldest_entry_is_first_in_all_forms(running):
+    say(running, "one")
+    say(running, "two")
+    numbers = [item["metadata"]["name"] for item in
+               json.loads(running.call("audit", "tail", "-o", "json").stdout)["items"]]
+    assert numbers == sorted(numbers, key=int) and len(numbers) >= 4
+    assert running.call("audit", "tail", "-o", "name").stdout.split() == numbers
+    rows = running.call("audit", "tail").stdout.splitlines()[1:]
+    assert [row.split()[0] for row in rows] == numbers
+    assert running.call("audit", "tail", "-o", "jsonpath={.items[*].metadata.name}"
+                        ).stdout.split() == numbers
+
+
+def test_who_follows_is_told_of_new_entries_also_after_a_restart(running, following):
+    say(running, "before")
+    process = following("-n", "2")
+    assert asking.next_line(process.stdout).startswith("NAME")
+    shown = [asking.next_line(process.stdout).split()[0] for _ in range(2)]
+    say(running, "one")
+    first = next_of(process, "one")
+    assert int(first.split()[0]) == int(shown[-1]) + 2
+    running.server.kill()
+    assert "trying again" in process.stderr.readline()
+    running.start()
+    say(running, "two")
+    assert int(next_of(process, "two").split()[0]) == int(first.split()[0]) + 2
+    while not (line := process.stderr.readline()).startswith("the audit log goes on"):
+        assert "trying again" in line
+
+
+def test_who_follows_can_have_json_lines(running, following):
+    say(running, "before")
+    process = following("-n", "1", "-o", "json")
+    assert json.loads(asking.next_line(process.stdout))["status"]["reason"] == "before"
+    say(running, "after")
+    assert json.loads(next_of(process, "after"))["metadata"]["kind"] == "Audit"
+    done = running.call("audit", "tail", "--follow", "-o", "yaml", check=False)
+    assert done.returncode == 64 and "--follow" in done.stderr
+
+
+def test_more_entries_than_a_page_are_caught_up_with(running, following):
+    say(running, "before")
+    process = following("-n", "1", "-o", "name")
+    first = int(asking.next_line(process.stdout))
+    running.server.kill()
+    assert "trying again" in process.stderr.readline()
+    running.start()
+    for number in range(300):  # two entries each
+        status, told = asking.ask(running, "PUT", "/v1/config/cluster",
+                                  {"spec": {"title": str(number)}})[:2]
+        assert status in (200, 201), told
+    seen = [int(asking.next_line(process.stdout)) for _ in range(600)]
+    assert seen == list(range(first + 1, first + 601))
+
+
+def test_a_log_that_is_another_one_ends_it(running, following, tmp_path):
+    say(running, "one")
+    running.call("backup", "create", tmp_path / "early.backup")
+    say(running, "two")
+    process = following()
+    next_of(process, "two")
+    running.server.stop()
+    assert "trying again" in process.stderr.readline()
+    running.eden("backup", "restore", tmp_path / "early.backup", "--state-dir", tmp_path / "back",
+                 "--user", "root")
+    running.state = tmp_path / "back"
+    running.start()
+    _, err = process.communicate(timeout=daemons.LIMIT)
+    assert process.returncode == 5, err
+    assert "not the audit log of before" in err
+
+
+@pytest.mark.parametrize("command", filter(lambda each: follows(each.values[0]), examples()))
+def test_the_example_of_following_works(running, command):
+    process = asking.start(running, *shlex.split(command)[1:])
+    say(running, "hello")
+    next_of(process, "hello")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=daemons.LIMIT)
+    assert process.returncode == 130

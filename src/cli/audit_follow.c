@@ -1,0 +1,183 @@
+/* The log is asked for, again and again: who may read it may not watch the keys that it lies in. What
+ * is asked for first is its last entry alone, so that a log in which nothing happens costs little. */
+#include "cli/audit_follow.h"
+
+#include <stdio.h>
+
+#include "cli/kind_print.h"
+#include "cli/output.h"
+#include "cli/reconnect.h"
+#include "cluster/audit_entry.h"
+#include "lang/json.h"
+#include "sys/clock.h"
+
+enum {
+    POLL_MS = 1000,
+};
+
+typedef struct Follow {
+    Invocation *invocation;
+    Invocation round; /* the same with an arena for one round */
+    uint64_t last;    /* the sequence of what was shown last; 0: none */
+    char hash[AUDIT_HASH_TEXT + 1];
+    Reconnect reconnect;
+    bool asked; /* in this round, by what failed */
+} Follow;
+
+static uint64_t sequence_of(Value entry)
+{
+    uint64_t sequence;
+    return str_to_u64(object_name(entry), &sequence) ? sequence : 0;
+}
+
+List *audit_turn(Arena *arena, const List *entries)
+{
+    List *turned = list_new(arena, entries->len);
+    for (uint32_t i = entries->len; i > 0; i--) {
+        list_push(arena, turned, entries->items[i - 1]);
+    }
+    return turned;
+}
+
+static void keep_place(Follow *follow, Value entry)
+{
+    Str hash = cluster_text(object_status(entry), "hash");
+    follow->last = sequence_of(entry);
+    snprintf(follow->hash, sizeof follow->hash, "%" STR_FMT, STR_ARG(hash));
+}
+
+/* --- Printing -------------------------------------------------------------------------------- */
+
+void audit_print_entry(const Invocation *invocation, Value entry)
+{
+    if (invocation_prints(invocation, "json")) {
+        AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
+        Error err;
+        if (json_print(&line, entry, NULL, &err)) {
+            stream_put(invocation->out, buf_str(&line));
+            stream_put(invocation->out, STR("\n"));
+        }
+    } else if (invocation_prints(invocation, "name")) {
+        output_line(invocation->out, "%" STR_FMT, STR_ARG(object_name(entry)));
+    } else {
+        kind_print_line(invocation, kind_find(STR("Audit")), STR_EMPTY, entry);
+    }
+}
+
+/* --- Asking ---------------------------------------------------------------------------------- */
+
+static bool ask(Follow *follow, Str target, Value *out, Error *err)
+{
+    ClusterAnswer answer;
+    follow->asked = cluster_exchange_at(&follow->round, &follow->reconnect.end,
+                                        &(ClusterRequest){ .method = "GET", .target = target },
+                                        NULL, &answer, err);
+    return follow->asked && cluster_answer_read(follow->round.arena, &answer, out, err);
+}
+
+static bool is_other(Error *err)
+{
+    return error_set(err, ERROR_CONFLICT,
+                     "this is not the audit log of before: what was shown last is not in it any "
+                     "more, or another one; 'eden audit verify' tells whether it is whole");
+}
+
+/* All that is behind what was shown, the newest first; at most so many. */
+static bool gather(Follow *follow, List *out, Error *err)
+{
+    Arena *arena = follow->round.arena;
+    Str target = arena_format(arena, "/v1/audit?limit=%d", AUDIT_PAGE);
+    for (Str next = target; next.len > 0;) {
+        Value page;
+        if (!ask(follow, next, &page, err)) {
+            return false;
+        }
+        const List *entries = object_items(page);
+        Str more = cluster_text(cluster_map(page, "metadata"), "continue");
+        next = more.len == 0
+                   ? STR_EMPTY
+                   : cluster_target(
+                         arena, arena_format(arena, "%" STR_FMT "&continue=", STR_ARG(target)).data,
+                         more);
+        for (uint32_t i = 0; i < entries->len; i++) {
+            if (sequence_of(entries->items[i]) <= follow->last || out->len == AUDIT_CATCH_UP_MAX) {
+                return true;
+            }
+            list_push(arena, out, entries->items[i]);
+        }
+    }
+    return true;
+}
+
+/* Behind each other, as far as what lies between was not left out. */
+static bool print_new(Follow *follow, const List *entries, Error *err)
+{
+    for (uint32_t i = 0; i < entries->len; i++) {
+        Value entry = entries->items[i];
+        uint64_t sequence = sequence_of(entry);
+        if (follow->last > 0 && sequence > follow->last + 1) {
+            output_line(follow->invocation->err,
+                        "%llu entries are left out; 'eden audit tail -n' "
+                        "shows as many as are wanted",
+                        (unsigned long long)(sequence - follow->last - 1));
+        } else if (follow->last > 0 &&
+                   !str_eq_c(cluster_text(object_status(entry), "previous"), follow->hash)) {
+            return is_other(err);
+        }
+        audit_print_entry(&follow->round, entry);
+        keep_place(follow, entry);
+    }
+    return true;
+}
+
+static bool look(Follow *follow, Error *err)
+{
+    Value newest;
+    if (!reconnect_check(&follow->reconnect, err) ||
+        !ask(follow, STR("/v1/audit?limit=1"), &newest, err)) {
+        return false;
+    }
+    reconnect_done(&follow->reconnect);
+    const List *entries = object_items(newest);
+    uint64_t last = entries->len > 0 ? sequence_of(entries->items[0]) : 0;
+    if (last < follow->last ||
+        (last > 0 && last == follow->last &&
+         !str_eq_c(cluster_text(object_status(entries->items[0]), "hash"), follow->hash))) {
+        return is_other(err);
+    }
+    if (last == follow->last) {
+        return true;
+    }
+    List *behind = list_new(follow->round.arena, 0);
+    return gather(follow, behind, err) &&
+           print_new(follow, audit_turn(follow->round.arena, behind), err);
+}
+
+int audit_follow(Invocation *invocation, const List *shown)
+{
+    Follow follow = { .invocation = invocation, .round = *invocation };
+    Error err;
+    if (!reconnect_init(&follow.reconnect, invocation, "the audit log", &err)) {
+        return cluster_tell(invocation, &err, false);
+    }
+    for (uint32_t i = 0; i < shown->len; i++) {
+        keep_place(&follow, shown->items[i]);
+    }
+    while (stream_flush(invocation->out)) {
+        AUTO_CLEAR(Arena) arena;
+        arena_init(&arena, ARENA_UNLIMITED);
+        follow.round.arena = &arena;
+        follow.asked = false;
+        err = (Error){ 0 };
+        if (look(&follow, &err)) {
+            clock_sleep_ms(POLL_MS, NULL);
+        } else if (reconnect_helps(&follow.reconnect, &err, follow.asked)) {
+            reconnect_wait(&follow.reconnect, &err);
+        } else {
+            stream_flush(invocation->out);
+            return cluster_tell_at(invocation, &follow.reconnect.end, &err,
+                                   follow.asked || err.kind == ERROR_CONFLICT);
+        }
+    }
+    return EXIT_FAILED;
+}
