@@ -21,10 +21,10 @@ typedef struct Api Api;
 enum {
     API_PUBLIC_BODY_MAX = 64 << 10, /* for servers that anybody reaches */
     API_LOCAL_BODY_MAX = 4 << 20,
-    API_CALLS_MAX = 1024,         /* under way at once; who comes then is told to come later */
-    API_STREAMS_MAX = 4096,       /* the same of watches and other answers in pieces */
-    API_CALLER_STREAMS_MAX = 256, /* of those by one token or certificate, with its sessions */
-    API_PUBLIC_STREAMS_MAX = 256, /* the same of what anybody may have, such as pages */
+    API_CALLS_MAX = 1024,          /* under way at once; who comes then is told to come later */
+    API_STREAMS_MAX = 4096,        /* the same of watches and other answers in pieces */
+    API_CALLER_STREAMS_MAX = 1024, /* of those by one token or certificate, with its sessions */
+    API_PUBLIC_STREAMS_MAX = 256,  /* the same of what anybody may have, such as pages */
 };
 
 typedef struct ApiSettings {

@@ -181,7 +181,7 @@ Str cluster_key_probe(Arena *arena, Str prefix, Str server)
     return key_make(arena, prefix, KEY_PROBE, &server, 1);
 }
 
-Str cluster_key_secret(Arena *arena, Str prefix, Str name)
+Str cluster_key_cursor_key(Arena *arena, Str prefix)
 {
-    return key_make(arena, prefix, KEY_SECRET, &name, 1);
+    return key_make(arena, prefix, KEY_CURSOR_KEY, NULL, 0);
 }

@@ -24,8 +24,8 @@ Str cluster_key_token(Arena *arena, Str prefix, Str id);
 Str cluster_key_token_all(Arena *arena, Str prefix);
 Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce);
 Str cluster_key_revocations(Arena *arena, Str prefix);
-/* What servers share and show to nobody. */
-Str cluster_key_secret(Arena *arena, Str prefix, Str name);
+/* By which servers seal the places in lists. */
+Str cluster_key_cursor_key(Arena *arena, Str prefix);
 /* What a server writes to see whether it can. */
 Str cluster_key_probe(Arena *arena, Str prefix, Str server);
 /* What nodes are told about trust; how far the rotation of the CA is; for whom that does not wait. */

@@ -9,7 +9,7 @@
 #include "cluster/cluster_keys.h"
 #include "pki/json_fields.h"
 
-#define FORMAT "eden.secret/1"
+#define FORMAT "eden.cursor-key/1"
 
 enum {
     RECORD_MAX = 512,
@@ -148,7 +148,7 @@ void cursor_key_get(CursorKey *key, CursorKeyKnown *done, void *context)
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str place = cluster_key_secret(&arena, key->at.prefix, STR("cursor"));
+    Str place = cluster_key_cursor_key(&arena, key->at.prefix);
     Change *change;
     key->is_asked = true;
     key->is_own = false;

@@ -41,7 +41,7 @@
     X(KEY_BROWSER, "browser/<hash>")                           \
     X(KEY_IDEMPOTENCY, "idempotency/<request>")                \
     X(KEY_PROBE, "probe/<node>")                               \
-    X(KEY_SECRET, "secrets/<name>")                            \
+    X(KEY_CURSOR_KEY, "cursor_key")                            \
     X(KEY_BLOB, "blobs/<sha256>")
 
 typedef enum KeyKind {

@@ -58,10 +58,10 @@ static void all_servers_have_the_same(void **state)
 static void one_that_cannot_be_read_is_made_anew(void **state)
 {
     static const char *const records[] = { "", "{}",
-                                           "{\"format\":\"eden.secret/1\",\"secret\":\"00\"}",
-                                           "{\"format\":\"eden.secret/2\",\"secret\":\"00\"}" };
+                                           "{\"format\":\"eden.cursor-key/1\",\"secret\":\"00\"}",
+                                           "{\"format\":\"eden.cursor-key/2\",\"secret\":\"00\"}" };
     Fixture *f = *state;
-    Str place = cluster_key_secret(&f->world.arena, PREFIX, STR("cursor"));
+    Str place = cluster_key_cursor_key(&f->world.arena, PREFIX);
     for (size_t i = 0; i < COUNT_OF(records); i++) {
         world_put(&f->world, place, str_from_c(records[i]));
         SealKey first = key_of_new_server(f), second = key_of_new_server(f);
