@@ -188,20 +188,23 @@ static void update(const Kind *kind, ApiCall *call, const KindDraft *draft)
     }
 }
 
+static bool is_unused(const ApiSettings *settings, Str name, const int64_t *revisions, Error *err)
+{
+    return credentials_role_unused(settings->credentials, name, revisions, err);
+}
+
 /* Who has a role that is gone would get the next of its name: so it stays as long as somebody does. */
 static void remove_role(const Kind *kind, ApiCall *call, const KindItem *present)
 {
-    const Credentials *credentials = call_settings(call)->credentials;
-    uint32_t uses = credentials == NULL ? 0 : credentials_role_uses(credentials, present->name);
-    Error err;
+    Str keys[CREDENTIALS_GRANT_KEYS];
     if (access_role_builtin(present->name) != NULL) {
         call_refuse(call, 409, "this role is built in and stays");
-    } else if (uses > 0) {
-        error_set(&err, ERROR_CONFLICT,
-                  "%u tokens and certificates have this role; take them back first", uses);
-        call_fail(call, &err);
-    } else {
+    } else if (call_settings(call)->credentials == NULL) {
         stored_remove(kind, call, present);
+    } else {
+        credentials_grant_keys(&call->arena, call_store(call)->prefix, keys);
+        stored_remove_guarded(kind, call, present,
+                              &(StoredGuard){ keys, CREDENTIALS_GRANT_KEYS, is_unused });
     }
 }
 

@@ -200,7 +200,24 @@ typedef struct Writing {
     Str name, record;
     int64_t revision; /* that it has; 0: it is not there */
     bool removes;
+    StoredGuard guard; /* without keys: none */
 } Writing;
+
+/* Who asked may be gone, and the API too. */
+static bool check_guard(const Writing *writing, const Change *change, Error *err)
+{
+    int64_t revisions[STORED_GUARDS_MAX];
+    if (writing->guard.key_count == 0) {
+        return true;
+    }
+    if (writing->call->api == NULL) {
+        return error_set(err, ERROR_UNAVAILABLE, "the server stops");
+    }
+    for (uint32_t i = 0; i < writing->guard.key_count; i++) {
+        revisions[i] = change_revision(change, 1 + i);
+    }
+    return writing->guard.allows(call_settings(writing->call), writing->name, revisions, err);
+}
 
 static bool decide(void *context, Change *change, Error *err)
 {
@@ -214,6 +231,9 @@ static bool decide(void *context, Change *change, Error *err)
     }
     if (writing->revision == 0 && change_count(change) >= STORED_OBJECTS_MAX) {
         return error_set(err, ERROR_LIMIT, "there are %d of this kind already", STORED_OBJECTS_MAX);
+    }
+    if (!check_guard(writing, change, err)) {
+        return false;
     }
     if (writing->removes) {
         change_delete(change, change_key(change, 0));
@@ -266,11 +286,15 @@ static void write_start(const Kind *kind, Writing *writing)
         return;
     }
     const ClusterStore *at = call_store(call);
-    Str key = key_of(kind, &writing->arena, at->prefix, writing->name);
+    Str keys[1 + STORED_GUARDS_MAX];
     Change *change;
+    keys[0] = key_of(kind, &writing->arena, at->prefix, writing->name);
+    for (uint32_t i = 0; i < writing->guard.key_count; i++) {
+        keys[1 + i] = writing->guard.keys[i];
+    }
     change_start(&(ChangeSpec){ .store = at->store,
-                                .keys = &key,
-                                .key_count = 1,
+                                .keys = keys,
+                                .key_count = 1 + writing->guard.key_count,
                                 .counted = stored_watched(kind, &writing->arena, at->prefix, 0),
                                 .decide = decide,
                                 .done = written,
@@ -317,9 +341,17 @@ void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
     write_start(kind, writing);
 }
 
-void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present)
+void stored_remove_guarded(const Kind *kind, ApiCall *call, const KindItem *present,
+                           const StoredGuard *guard)
 {
     Writing *writing = writing_new(call, present->name, present->revision);
+    BUG_IF(guard->key_count > STORED_GUARDS_MAX);
     writing->removes = true;
+    writing->guard = *guard; /* the keys are copied with the start */
     write_start(kind, writing);
+}
+
+void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present)
+{
+    stored_remove_guarded(kind, call, present, &(StoredGuard){ 0 });
 }

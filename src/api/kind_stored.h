@@ -15,6 +15,18 @@ void stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft);
 void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft);
 void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present);
+/* The same, when `allows` has nothing against it by what some other keys are; all of that is one
+ * transaction. `revisions` are those of the keys, 0 for one that is not there. */
+enum {
+    STORED_GUARDS_MAX = 4
+};
+typedef struct StoredGuard {
+    const Str *keys;
+    uint32_t key_count;
+    bool (*allows)(const ApiSettings *settings, Str name, const int64_t *revisions, Error *err);
+} StoredGuard;
+void stored_remove_guarded(const Kind *kind, ApiCall *call, const KindItem *present,
+                           const StoredGuard *guard);
 Str stored_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
 bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
 

@@ -33,6 +33,7 @@ const CredentialRecords access_token_records = {
     .all = cluster_key_access_token_all,
     .check = check,
     .read = read_record,
+    .grants = cluster_key_access_token_grants,
 };
 
 /* --- Making ---------------------------------------------------------------------------------- */
@@ -91,6 +92,9 @@ void access_tokens_create(const ClusterStore *at, const AccessTokenWish *wish,
         return;
     }
     access_token_record_print(&making->record, &text);
-    credential_records_add(at, &access_token_records, str_from_c(making->token.id), buf_str(&text),
+    credential_records_add(at, &access_token_records,
+                           &(CredentialDraft){ .id = str_from_c(making->token.id),
+                                               .text = buf_str(&text),
+                                               .roles = &making->record.roles },
                            making_end, making);
 }

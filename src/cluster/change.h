@@ -7,8 +7,8 @@
 typedef struct Change Change;
 
 enum {
-    CHANGE_KEYS_MAX = 8, /* read */
-    CHANGE_OPS_MAX = 16  /* written */
+    CHANGE_KEYS_MAX = 20, /* read */
+    CHANGE_OPS_MAX = 16   /* written */
 };
 
 typedef struct ChangeSpec {

@@ -140,6 +140,21 @@ Str cluster_key_user_certificate_all(Arena *arena, Str prefix)
     return cluster_key_object_all(arena, prefix, STR("user-certificate"));
 }
 
+Str cluster_key_access_token_grants(Arena *arena, Str prefix)
+{
+    return cluster_key_object(arena, prefix, STR("grants"), STR("access-token"));
+}
+
+Str cluster_key_user_certificate_grants(Arena *arena, Str prefix)
+{
+    return cluster_key_object(arena, prefix, STR("grants"), STR("user-certificate"));
+}
+
+Str cluster_key_grants_all(Arena *arena, Str prefix)
+{
+    return cluster_key_object_all(arena, prefix, STR("grants"));
+}
+
 Str cluster_key_browser(Arena *arena, Str prefix, Str hash)
 {
     return key_make(arena, prefix, KEY_BROWSER, &hash, 1);

@@ -45,6 +45,10 @@ Str cluster_key_access_token(Arena *arena, Str prefix, Str id);
 Str cluster_key_access_token_all(Arena *arena, Str prefix);
 Str cluster_key_user_certificate(Arena *arena, Str prefix, Str serial);
 Str cluster_key_user_certificate_all(Arena *arena, Str prefix);
+/* Changed with every such record that names roles: what a role's deletion is compared with. */
+Str cluster_key_access_token_grants(Arena *arena, Str prefix);
+Str cluster_key_user_certificate_grants(Arena *arena, Str prefix);
+Str cluster_key_grants_all(Arena *arena, Str prefix);
 /* Of a session of a browser, by the hash of its secret. */
 Str cluster_key_browser(Arena *arena, Str prefix, Str hash);
 Str cluster_key_browser_all(Arena *arena, Str prefix);

@@ -4,7 +4,14 @@
 
 #include "base/bug.h"
 #include "cluster/change.h"
-#include "store/keys.h"
+#include "cluster/cluster_keys.h"
+
+/* The keys that a change reads. */
+enum {
+    SEEN_RECORD,
+    SEEN_ROLES /* as many as there are */
+};
+_Static_assert(SEEN_ROLES + ROLES_MAX <= CHANGE_KEYS_MAX, "all roles are read at once");
 
 /* One thing that was asked for. */
 typedef struct Asked {
@@ -12,6 +19,8 @@ typedef struct Asked {
     ClusterStore at;
     const CredentialRecords *row;
     Str id, text;
+    Str roles[ROLES_MAX]; /* that are not built in */
+    uint32_t role_count;
     int64_t revision;
     bool is_full, has_swept;
     ClusterDone *done;
@@ -55,12 +64,17 @@ static bool tell_absent(const Asked *asked, Error *err)
 static void change_it(Asked *asked, bool (*decide)(void *, Change *, Error *),
                       void (*decided)(void *, Change *, const Error *))
 {
-    Str prefix = asked->at.prefix, key = asked->row->key(&asked->arena, prefix, asked->id);
+    Arena *arena = &asked->arena;
+    Str prefix = asked->at.prefix, keys[SEEN_ROLES + ROLES_MAX];
     Change *change;
+    keys[SEEN_RECORD] = asked->row->key(arena, prefix, asked->id);
+    for (uint32_t i = 0; i < asked->role_count; i++) {
+        keys[SEEN_ROLES + i] = cluster_key_role(arena, prefix, asked->roles[i]);
+    }
     change_start(&(ChangeSpec){ .store = asked->at.store,
-                                .keys = &key,
-                                .key_count = 1,
-                                .counted = asked->row->all(&asked->arena, prefix),
+                                .keys = keys,
+                                .key_count = SEEN_ROLES + asked->role_count,
+                                .counted = asked->row->all(arena, prefix),
                                 .decide = decide,
                                 .done = decided,
                                 .context = asked },
@@ -166,10 +180,29 @@ void credential_records_get(const ClusterStore *at, const CredentialRecords *row
 
 static void sweep(Asked *asked, Str after);
 
+/* False: one is not there. Whoever deletes one meanwhile finds that it was given. */
+static bool grant_roles(const Asked *asked, Change *change, Error *err)
+{
+    Arena *arena = change_arena(change);
+    for (uint32_t i = 0; i < asked->role_count; i++) {
+        if (!change_has(change, SEEN_ROLES + i)) {
+            return error_set(err, ERROR_INVALID, "there is no role '%" STR_FMT "'",
+                             STR_ARG(asked->roles[i]));
+        }
+    }
+    if (asked->role_count > 0) {
+        change_put(change, asked->row->grants(arena, asked->at.prefix),
+                   arena_format(arena, "{\"format\":\"eden.grants/1\",\"last\":\"%" STR_FMT "\"}",
+                                STR_ARG(asked->id)),
+                   0);
+    }
+    return true;
+}
+
 static bool add_decide(void *context, Change *change, Error *err)
 {
     Asked *asked = context;
-    if (change_has(change, 0)) {
+    if (change_has(change, SEEN_RECORD)) {
         return error_set(err, ERROR_CONFLICT, "another %s has drawn the same id; try again",
                          asked->row->one);
     }
@@ -178,8 +211,8 @@ static bool add_decide(void *context, Change *change, Error *err)
         return error_set(err, ERROR_LIMIT, "there are %u %s already; revoke some", asked->row->max,
                          asked->row->many);
     }
-    change_put(change, change_key(change, 0), asked->text, 0);
-    return true;
+    change_put(change, change_key(change, SEEN_RECORD), asked->text, 0);
+    return grant_roles(asked, change, err);
 }
 
 static void added(void *context, Change *change, const Error *err)
@@ -193,11 +226,18 @@ static void added(void *context, Change *change, const Error *err)
     }
 }
 
-void credential_records_add(const ClusterStore *at, const CredentialRecords *row, Str id, Str text,
-                            ClusterDone *done, void *context)
+void credential_records_add(const ClusterStore *at, const CredentialRecords *row,
+                            const CredentialDraft *draft, ClusterDone *done, void *context)
 {
-    Asked *asked = asked_new(at, row, id, context);
-    asked->text = arena_copy(&asked->arena, text);
+    Asked *asked = asked_new(at, row, draft->id, context);
+    Str rest = draft->roles == NULL ? STR_EMPTY : str_from_c(draft->roles->text), role;
+    while (role_names_next(&rest, &role)) {
+        if (access_role_builtin(role) == NULL) {
+            asked->roles[asked->role_count++] = arena_copy(&asked->arena, role);
+        }
+    }
+    BUG_IF(asked->role_count > 0 && row->grants == NULL);
+    asked->text = arena_copy(&asked->arena, draft->text);
     asked->done = done;
     change_it(asked, add_decide, added);
 }
@@ -260,14 +300,14 @@ static void sweep(Asked *asked, Str after)
 static bool revoke_decide(void *context, Change *change, Error *err)
 {
     const Asked *asked = context;
-    if (!change_has(change, 0)) {
+    if (!change_has(change, SEEN_RECORD)) {
         return tell_absent(asked, err);
     }
-    if (asked->revision != 0 && change_revision(change, 0) != asked->revision) {
+    if (asked->revision != 0 && change_revision(change, SEEN_RECORD) != asked->revision) {
         return error_set(err, ERROR_CONFLICT,
                          "somebody else has changed it meanwhile; read it anew");
     }
-    change_delete(change, change_key(change, 0));
+    change_delete(change, change_key(change, SEEN_RECORD));
     return true;
 }
 

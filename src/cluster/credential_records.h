@@ -8,6 +8,7 @@
 #pragma once
 
 #include "cluster/cluster_store.h"
+#include "cluster/role_names.h"
 
 enum {
     CREDENTIAL_PAGE_MAX = 1000,
@@ -24,12 +25,19 @@ typedef struct CredentialRecords {
     /* Whether there can be one with this id; fails with ERROR_INVALID. */
     bool (*check)(Str id, Error *err);
     bool (*read)(Arena *arena, Str text, void *out, Error *err);
+    Str (*grants)(Arena *arena, Str prefix); /* NULL: they have no roles */
 } CredentialRecords;
 
+typedef struct CredentialDraft {
+    Str id, text;
+    const RoleNames *roles; /* NULL: none */
+} CredentialDraft;
+
 /* Keeps a new one. ERROR_CONFLICT when the id is taken; ERROR_LIMIT when there are too many that are
- * still good. */
-void credential_records_add(const ClusterStore *at, const CredentialRecords *row, Str id, Str text,
-                            ClusterDone *done, void *context);
+ * still good; ERROR_INVALID when a role is not there. Whether it is, is part of the transaction:
+ * nobody has a role that is deleted meanwhile. */
+void credential_records_add(const ClusterStore *at, const CredentialRecords *row,
+                            const CredentialDraft *draft, ClusterDone *done, void *context);
 
 typedef struct CredentialEntry {
     Str id;

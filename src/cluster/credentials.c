@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "base/utc.h"
 #include "cluster/access_token.h"
+#include "cluster/cluster_keys.h"
 #include "cluster/credential_items.h"
 
 enum {
@@ -21,6 +22,7 @@ typedef struct Follow {
     ItemKind kind;
     Str key, end;
     StoreWatch *watch;
+    int64_t revision; /* up to which all is known */
 } Follow;
 
 struct Credentials {
@@ -123,6 +125,7 @@ static void followed(void *context, const StoreBatch *batch)
                     event->deleted) ||
                lost;
     }
+    follow->revision = batch->revision;
     if (batch->count > 0) {
         store_watch_ack(follow->watch);
     }
@@ -135,6 +138,7 @@ static bool start_watching(Credentials *credentials, int64_t from, Error *err)
 {
     for (int i = 0; i < ITEM_KIND_COUNT; i++) {
         Follow *follow = &credentials->follows[i];
+        follow->revision = from - 1;
         StoreWatchSpec spec = { .key = follow->key,
                                 .end = follow->end,
                                 .from = from,
@@ -561,16 +565,35 @@ static bool names_role(const ProofItem *item, Str role)
     return false;
 }
 
-uint32_t credentials_role_uses(const Credentials *credentials, Str name)
+/* What has roles, in the order of the keys. */
+static const ItemKind granted[CREDENTIALS_GRANT_KEYS] = { ITEM_TOKEN, ITEM_CERTIFICATE };
+
+void credentials_grant_keys(Arena *arena, Str prefix, Str out[CREDENTIALS_GRANT_KEYS])
+{
+    out[0] = cluster_key_access_token_grants(arena, prefix);
+    out[1] = cluster_key_user_certificate_grants(arena, prefix);
+}
+
+bool credentials_role_unused(const Credentials *credentials, Str role,
+                             const int64_t revisions[CREDENTIALS_GRANT_KEYS], Error *err)
 {
     uint32_t uses = 0;
-    for (ItemKind kind = ITEM_TOKEN; kind <= ITEM_CERTIFICATE; kind++) {
-        const NameTable *table = &credentials->tables[kind];
-        for (uint32_t i = 0; i < table->count; i++) {
-            uses += names_role(table->items[i], name);
+    if (!check_knows(credentials, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < CREDENTIALS_GRANT_KEYS; i++) {
+        const NameTable *table = &credentials->tables[granted[i]];
+        if (credentials->follows[granted[i]].revision < revisions[i]) {
+            return error_set(err, ERROR_CONFLICT,
+                             "tokens and certificates are being made; try again");
+        }
+        for (uint32_t k = 0; k < table->count; k++) {
+            uses += names_role(table->items[k], role);
         }
     }
-    return uses;
+    return uses == 0 ||
+           error_set(err, ERROR_CONFLICT,
+                     "%u tokens and certificates have this role; take them back first", uses);
 }
 
 CredentialsCounts credentials_counts(const Credentials *credentials)

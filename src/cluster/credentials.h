@@ -75,9 +75,17 @@ MUST_CHECK bool credentials_may_grant(const Credentials *credentials, const Prin
 MUST_CHECK bool credentials_may_define(const Credentials *credentials, const Principal *principal,
                                        const AccessRole *role, Error *err);
 
-/* How many tokens and certificates name the role. One that is used must not be deleted: whoever made
- * another of that name later would give it to all of them. */
-uint32_t credentials_role_uses(const Credentials *credentials, Str name);
+/* A role that somebody has must not be deleted: whoever made another of that name later would give it
+ * to all of them. So who deletes one does it in a transaction that compares these keys: */
+enum {
+    CREDENTIALS_GRANT_KEYS = 2
+};
+void credentials_grant_keys(Arena *arena, Str prefix, Str out[CREDENTIALS_GRANT_KEYS]);
+/* and asks in it, with their revisions, 0 for none. ERROR_CONFLICT when tokens or certificates have the
+ * role, or some were made that are not known here yet. */
+MUST_CHECK bool credentials_role_unused(const Credentials *credentials, Str role,
+                                        const int64_t revisions[CREDENTIALS_GRANT_KEYS],
+                                        Error *err);
 
 typedef struct CredentialsCounts {
     uint32_t tokens, certificates, sessions, roles; /* roles: without those built in */

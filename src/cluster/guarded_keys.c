@@ -24,6 +24,7 @@ bool guarded_keys_check(Str prefix, Str key, Str end, Error *err)
         cluster_key_access_token_all(&arena, prefix),
         cluster_key_user_certificate_all(&arena, prefix),
         cluster_key_role_all(&arena, prefix),
+        cluster_key_grants_all(&arena, prefix),
         cluster_key_browser_all(&arena, prefix),
         cluster_key_idempotency_all(&arena, prefix),
         cluster_key_cursor_key(&arena, prefix),

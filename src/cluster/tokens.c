@@ -77,6 +77,8 @@ void tokens_create(const ClusterStore *at, const TokenWish *wish, TokenMade *don
         return;
     }
     token_record_print(&making->record, &text);
-    credential_records_add(at, &token_records, str_from_c(making->token.id), buf_str(&text),
-                           making_end, making);
+    credential_records_add(
+        at, &token_records,
+        &(CredentialDraft){ .id = str_from_c(making->token.id), .text = buf_str(&text) },
+        making_end, making);
 }

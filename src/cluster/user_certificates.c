@@ -85,6 +85,7 @@ const CredentialRecords user_certificate_records = {
     .all = cluster_key_user_certificate_all,
     .check = check_serial,
     .read = read_record,
+    .grants = cluster_key_user_certificate_grants,
 };
 
 /* --- Issuing --------------------------------------------------------------------------------- */
@@ -156,6 +157,8 @@ void user_certificate_issue(const CertifySettings *settings, const UserCertifica
     }
     user_certificate_record_print(&issuing->record, &text);
     credential_records_add(&settings->at, &user_certificate_records,
-                           str_from_c(issuing->record.serial), buf_str(&text), issuing_end,
-                           issuing);
+                           &(CredentialDraft){ .id = str_from_c(issuing->record.serial),
+                                               .text = buf_str(&text),
+                                               .roles = &issuing->record.roles },
+                           issuing_end, issuing);
 }

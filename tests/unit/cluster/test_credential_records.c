@@ -82,7 +82,9 @@ static int tear_down(void **state)
 static void add_until(Fixture *f, const char *id, int64_t expires_ms)
 {
     Str text = arena_format(&f->world.arena, "%s %lld", id, (long long)expires_ms);
-    credential_records_add(&f->world.at, &passes, str_from_c(id), text, world_done, &f->world);
+    credential_records_add(&f->world.at, &passes,
+                           &(CredentialDraft){ .id = str_from_c(id), .text = text }, world_done,
+                           &f->world);
 }
 
 static void add(Fixture *f, const char *id)

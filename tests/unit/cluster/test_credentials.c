@@ -145,9 +145,8 @@ static void issued(void *context, const Certified *certified, const UserCertific
     world_done(&f->world, err);
 }
 
-static void ask_certificate(Fixture *f, const char *user, int64_t life_ms)
+static void ask_certificate_with(Fixture *f, const char *user, Str role, int64_t life_ms)
 {
-    Str role = STR("viewer");
     user_certificate_issue(&f->certify,
                            &(UserCertificateWish){ .user = str_from_c(user),
                                                    .csr = f->csr,
@@ -156,6 +155,11 @@ static void ask_certificate(Fixture *f, const char *user, int64_t life_ms)
                                                    .life_ms = life_ms,
                                                    .made_by = STR("root (uid 0)") },
                            issued, f);
+}
+
+static void ask_certificate(Fixture *f, const char *user, int64_t life_ms)
+{
+    ask_certificate_with(f, user, STR("viewer"), life_ms);
 }
 
 static void take_back(Fixture *f, const CredentialRecords *row, Str id)
@@ -459,6 +463,91 @@ static void a_certificate_of_a_user_opens_with_its_record(void **state)
     world_expect(&f->world, ERROR_NOT_FOUND, NULL);
 }
 
+/* --- Roles that are given while they are deleted ------------------------------------------------ */
+
+static void delete_role(Fixture *f, const char *name)
+{
+    Error err;
+    Str key = cluster_key_role(&f->world.arena, PREFIX, str_from_c(name));
+    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+}
+
+static void a_role_that_is_not_there_is_given_to_nobody(void **state)
+{
+    Fixture *f = *state;
+    ask_token(f, "web-team", HOUR_MS);
+    world_expect(&f->world, ERROR_INVALID, "there is no role 'web-team'");
+    put_role(f, "web-team", ROLE("get", "Node"));
+    make_token(f, "web-team");
+}
+
+static void ignore_deleted(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+}
+
+/* The deletion comes when the role was seen, and before it is given. */
+static void a_role_that_goes_meanwhile_is_given_to_nobody(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    Str key = cluster_key_role(&f->world.arena, PREFIX, STR("web-team"));
+    put_role(f, "web-team", ROLE("get", "Node"));
+    ask_token(f, "web-team", HOUR_MS);
+    assert_true(store_delete(f->world.at.store, key, ignore_deleted, NULL, &err));
+    world_expect(&f->world, ERROR_INVALID, "there is no role 'web-team'");
+    assert_int_equal(credentials_counts(f->credentials).tokens, 0);
+}
+
+static bool is_unused(const Fixture *f, const char *role, int64_t tokens, int64_t certificates,
+                      const char *why)
+{
+    Error err = { 0 };
+    const int64_t revisions[CREDENTIALS_GRANT_KEYS] = { tokens, certificates };
+    bool is = credentials_role_unused(f->credentials, str_from_c(role), revisions, &err);
+    if (!is) {
+        assert_int_equal(err.kind, ERROR_CONFLICT);
+        assert_non_null(strstr(err.text, why));
+    }
+    return is;
+}
+
+static void granted_looked(void *context, const StoreReply *reply, const Error *err)
+{
+    int64_t *revision = context;
+    *revision = reply->ops[0].kv_count == 0 ? 0 : reply->ops[0].kvs[0].mod_revision;
+}
+
+static void who_deletes_a_role_learns_that_it_was_given(void **state)
+{
+    Fixture *f = *state;
+    Str keys[CREDENTIALS_GRANT_KEYS];
+    int64_t revision;
+    Error err;
+    put_role(f, "web-team", ROLE("get", "Node"));
+    assert_true(is_unused(f, "web-team", 0, 0, ""));
+    make_token(f, "viewer");
+    credentials_grant_keys(&f->world.arena, PREFIX, keys);
+    assert_true(store_get(f->world.at.store, keys[0], granted_looked, &revision, &err));
+    world_pass(&f->world);
+    assert_int_equal(revision, 0); /* built in, so nobody can delete it */
+    make_token(f, "web-team");
+    assert_true(store_get(f->world.at.store, keys[0], granted_looked, &revision, &err));
+    world_pass(&f->world);
+    assert_int_equal(revision, store_status(f->world.at.store).revision);
+    assert_false(is_unused(f, "web-team", revision, 0, "1 tokens and certificates"));
+    assert_true(is_unused(f, "viewers", revision, 0, ""));
+    /* What was given so lately that it is not known here may name it. */
+    assert_false(is_unused(f, "viewers", revision + 1, 0, "try again"));
+    assert_false(is_unused(f, "viewers", 0, revision + 1, "try again"));
+    ask_certificate_with(f, "ann", STR("web-team"), 0);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_true(store_get(f->world.at.store, keys[1], granted_looked, &revision, &err));
+    world_pass(&f->world);
+    assert_int_equal(revision, store_status(f->world.at.store).revision);
+    assert_false(is_unused(f, "web-team", 0, revision, "2 tokens and certificates"));
+}
+
 static void roles_are_those_of_the_moment(void **state)
 {
     Fixture *f = *state;
@@ -466,14 +555,10 @@ static void roles_are_those_of_the_moment(void **state)
     make_token(f, "web-team");
     assert_true(by_token(f, f->token, NULL));
     assert_int_equal(decide(f, "approve", "Node"), ACCESS_ALLOWED);
-    assert_int_equal(credentials_role_uses(f->credentials, STR("web-team")), 1);
-    assert_int_equal(credentials_role_uses(f->credentials, STR("viewer")), 0);
     put_role(f, "web-team", ROLE("get", "Node"));
     assert_int_equal(f->changed, 1);
     assert_int_equal(decide(f, "approve", "Node"), ACCESS_DENIED);
-    Error err;
-    Str key = cluster_key_role(&f->world.arena, PREFIX, STR("web-team"));
-    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+    delete_role(f, "web-team");
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->changed, 2);
     assert_int_equal(decide(f, "get", "Node"), ACCESS_DENIED);
@@ -736,6 +821,9 @@ int main(void)
         ROW(a_session_ends_when_nobody_uses_it),
         ROW(a_session_is_not_that_of_another_token_with_the_same_id),
         ROW(a_certificate_of_a_user_opens_with_its_record),
+        ROW(a_role_that_is_not_there_is_given_to_nobody),
+        ROW(a_role_that_goes_meanwhile_is_given_to_nobody),
+        ROW(who_deletes_a_role_learns_that_it_was_given),
         ROW(roles_are_those_of_the_moment),
         ROW(nobody_grants_what_they_do_not_have),
         ROW(hostile_records_are_skipped),

@@ -23,6 +23,7 @@ static void keys_of_their_own_ways_are_refused(void **state)
         "/eden/objects/access-token/aaaaaaaa",
         "/eden/objects/user-certificate/00",
         "/eden/objects/role/web-team",
+        "/eden/objects/grants/access-token",
         "/eden/browser/00",
         "/eden/idempotency/00",
     };

@@ -77,6 +77,28 @@ static void who_may_for_some_objects_learns_of_no_others(void **state)
     assert_int_equal(by_token(f, "DELETE", place(f, "own"), ""), 200);
 }
 
+/* However lately it was given: the token is there when the request for it is answered. */
+static void a_role_that_somebody_has_is_not_deleted(void **state)
+{
+    Fixture *f = *state;
+    put_object(f, "/v1/roles/web",
+               "{\"spec\":{\"rules\":[{\"verbs\":[\"get\"],\"kinds\":[\"Config\"]}]}}");
+    Str body = STR("{\"spec\":{\"purpose\":\"access\",\"roles\":[\"web\"]}}");
+    while (request(f, NULL, "POST", "/v1/tokens", body) != 201) {
+        world_pass(&f->world, 1);
+    }
+    Str name = value_str(*value_get(*value_get(answer(f), STR("metadata")), STR("name")));
+    const char *token =
+        arena_copy_c(f->arena, arena_format(f->arena, "/v1/tokens/%" STR_FMT, STR_ARG(name)));
+    assert_int_equal(request(f, NULL, "DELETE", "/v1/roles/web", STR_EMPTY), 409);
+    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "take them back first"));
+    assert_int_equal(request(f, NULL, "DELETE", token, STR_EMPTY), 200);
+    while (request(f, NULL, "DELETE", "/v1/roles/web", STR_EMPTY) == 409) {
+        world_pass(&f->world, 1);
+    }
+    assert_int_equal(request(f, NULL, "GET", "/v1/roles/web", STR_EMPTY), 404);
+}
+
 static void who_may_change_objects_makes_none(void **state)
 {
     Fixture *f = *state;
@@ -143,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(who_may_for_some_objects_learns_of_no_others),
+        ROW(a_role_that_somebody_has_is_not_deleted),
         ROW(who_may_change_objects_makes_none),
         ROW(a_place_in_a_list_tells_nothing_and_is_good_for_who_got_it),
     };
