@@ -473,9 +473,9 @@ const Command command_dev = {
         "users than root, and can change /etc, /var and what is new, but not what is installed.\n"
         "\n"
         "COMMAND, behind '--', runs once the cluster is ready, on this machine; it ends with it,\n"
-        "and the exit code is the command's. What it calls of eden asks this cluster:\n"
-        "$EDEN_RUN_DIR is set. $EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN are for the API from\n"
-        "anywhere, and $EDEN_DEV is where all of it is.",
+        "and the exit code is the command's. What it leaves running is ended, too. What it calls\n"
+        "of eden asks this cluster: $EDEN_RUN_DIR is set. $EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN\n"
+        "are for the API from anywhere, and $EDEN_DEV is where all of it is.",
     .options = options,
     .examples = examples,
     .run = dev_run,

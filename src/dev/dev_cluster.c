@@ -8,6 +8,7 @@
 #include "sys/daemon.h"
 #include "sys/file.h"
 #include "sys/offshoot.h"
+#include "sys/offspring.h"
 #include "sys/privilege.h"
 #include "sys/process.h"
 
@@ -35,6 +36,7 @@ struct DevCluster {
     bool has_failed;
     Error failure;
     Child *child;
+    bool has_adopted; /* what the child leaves behind is ours */
     bool child_has_ended;
     ChildEnd child_end;
 };
@@ -199,6 +201,9 @@ void dev_cluster_close(DevCluster *cluster)
     daemon_free(cluster->signals);
     loop_free(cluster->loop);
     offshoot_wait(cluster->hub_process);
+    if (cluster->has_adopted) {
+        (void)offspring_end();
+    }
     dev_place_remove(&cluster->place);
 }
 
@@ -296,6 +301,8 @@ bool dev_cluster_run(DevCluster *cluster, const char *const *argv, const char *c
                              .env = process_environment(cluster->arena, variables),
                              .ended = child_ended,
                              .context = cluster };
+    offspring_adopt();
+    cluster->has_adopted = true;
     if (!child_start(&options, &cluster->child, err)) {
         return false;
     }

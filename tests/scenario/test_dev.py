@@ -315,6 +315,29 @@ def test_a_command_ends_it_with_its_own_exit_code(eden_path):
     assert "node1 runs the server" in done.stderr
 
 
+@pytest.mark.parametrize("how", ["{} &", "setsid {} &", "(trap '' TERM HUP; {}) &",
+                                 "setsid sh -c '{} & exit 0'; {} &"])
+def test_what_a_command_leaves_behind_is_gone_too(eden_path, tmp_path, how):
+    mark = f"echo $$ >> {tmp_path}/left; sleep 1000"
+    script = tmp_path / "leave"
+    script.write_text(f"#!/bin/sh\n{mark}\n")
+    script.chmod(0o755)
+    command = how.format(*[f"{script} >/dev/null 2>&1"] * how.count("{}"))
+    wanted = how.count("{}")
+    subprocess.run(
+        [eden_path, "dev", "--nodes", "1", "--port", "0", "--", "sh", "-c",
+         f'{command} until [ "$(cat {tmp_path}/left 2>/dev/null | wc -l)" = {wanted} ]; do :; done'],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT, env=environment(),
+        check=True)
+    left_behind = (tmp_path / "left").read_text().split()
+    assert len(left_behind) == wanted
+    for process in left_behind:
+        assert not pathlib.Path(f"/proc/{process}").exists()
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            assert str(script).encode() not in path.read_bytes()
+
+
 def test_a_command_that_is_none_is_told(eden_path):
     code, said = refused(eden_path, "--nodes", 1, "--port", 0, "--", "no-such-program")
     assert code == 1

@@ -1,0 +1,92 @@
+#include "sys/offspring.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+
+enum {
+    LOOK_MS = 10,
+    AGAIN_ROUNDS = 20, /* who comes later is asked then */
+    PATIENCE_ROUNDS = 1000 / LOOK_MS,
+    ROUNDS_MAX = 5000 / LOOK_MS,
+    LIST_MAX = 64 << 10, /* bytes of the children of a thread */
+};
+
+void offspring_adopt(void)
+{
+    int result = prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
+    BUG_IF(result != 0); /* it takes no rights */
+}
+
+/* "12 345 ": what does not fit is found in a later round. */
+static void signal_listed(const char *path, int number)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    char *text = calloc(1, LIST_MAX);
+    ssize_t len = descriptor < 0 || text == NULL ? -1 : read(descriptor, text, LIST_MAX - 1);
+    char *at = text;
+    while (len > 0) {
+        char *end;
+        long process = strtol(at, &end, 10);
+        if (end == at || *end != ' ') {
+            break;
+        }
+        kill((pid_t)process, number); /* not waited for yet, so the number is still its own */
+        at = end;
+    }
+    free(text);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+}
+
+/* Each is in the list of the thread that has it. */
+static void signal_children(int number)
+{
+    DIR *threads = opendir("/proc/self/task");
+    const struct dirent *entry;
+    while (threads != NULL && (entry = readdir(threads)) != NULL) {
+        char path[300];
+        if (entry->d_name[0] != '.') {
+            snprintf(path, sizeof path, "/proc/self/task/%s/children", entry->d_name);
+            signal_listed(path, number);
+        }
+    }
+    if (threads != NULL) {
+        closedir(threads);
+    }
+}
+
+static bool is_childless(void)
+{
+    pid_t ended;
+    do {
+        ended = waitpid(-1, NULL, WNOHANG);
+    } while (ended > 0 || (ended < 0 && errno == EINTR));
+    return ended < 0;
+}
+
+bool offspring_end(void)
+{
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        if (is_childless()) {
+            return true;
+        }
+        if (round >= PATIENCE_ROUNDS) {
+            signal_children(SIGKILL);
+        } else if (round % AGAIN_ROUNDS == 0) {
+            signal_children(SIGTERM);
+        }
+        nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);
+    }
+    return is_childless();
+}

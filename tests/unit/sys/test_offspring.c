@@ -1,0 +1,73 @@
+#include "sys/offspring.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+/* Runs for ever, in a session of its own, as the child of one that ends; its number comes by the
+ * pipe. */
+static void leave_behind(int to, bool is_stubborn)
+{
+    pid_t between = fork();
+    if (between == 0) {
+        if (fork() == 0) {
+            pid_t own = getpid();
+            setsid();
+            if (is_stubborn) {
+                signal(SIGTERM, SIG_IGN);
+            }
+            if (write(to, &own, sizeof own) != sizeof own) {
+                _exit(1);
+            }
+            for (;;) {
+                pause();
+            }
+        }
+        _exit(0);
+    }
+    assert_int_equal(waitpid(between, NULL, 0), between);
+}
+
+static void what_was_left_behind_is_ended(bool is_stubborn)
+{
+    int ends[2];
+    pid_t left;
+    assert_int_equal(pipe(ends), 0);
+    offspring_adopt();
+    leave_behind(ends[1], is_stubborn);
+    assert_int_equal(read(ends[0], &left, sizeof left), sizeof left);
+    assert_int_equal(kill(left, 0), 0);
+    assert_true(offspring_end());
+    assert_int_equal(kill(left, 0), -1);
+    assert_int_equal(errno, ESRCH);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void who_has_detached_itself_is_ended(void **state)
+{
+    what_was_left_behind_is_ended(false);
+}
+
+static void who_does_not_listen_is_killed(void **state)
+{
+    what_was_left_behind_is_ended(true);
+}
+
+static void without_children_nothing_is_to_do(void **state)
+{
+    assert_true(offspring_end());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_children_nothing_is_to_do),
+        cmocka_unit_test(who_has_detached_itself_is_ended),
+        cmocka_unit_test(who_does_not_listen_is_killed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
