@@ -34,6 +34,7 @@ struct Seat {
     bool claimed;  /* the key was written for this sitter once */
     bool written;  /* and is there, as far as we know */
     SeatRequest *request;
+    int64_t left_ms; /* when the last sitter left; 0: none has */
     LoopTimer empty; /* runs when nobody sat here for as long as the lease lasts */
 };
 
@@ -60,6 +61,15 @@ Presence *presence_new(Loop *loop, Store *store, Str prefix, Str server)
 static Seat **bucket_of(Presence *presence, Str node)
 {
     return &presence->buckets[hash_str(node) % BUCKETS];
+}
+
+static Seat *find_seat(const Presence *presence, Str node)
+{
+    Seat *seat = presence->buckets[hash_str(node) % BUCKETS];
+    while (seat != NULL && !str_eq_c(node, seat->node)) {
+        seat = seat->next;
+    }
+    return seat;
 }
 
 static void seat_free(Seat *seat)
@@ -249,12 +259,11 @@ void presence_beat(Seat *seat)
 static Seat *find_or_make(Presence *presence, Str node)
 {
     Seat **bucket = bucket_of(presence, node);
-    for (Seat *seat = *bucket; seat != NULL; seat = seat->next) {
-        if (str_eq_c(node, seat->node)) {
-            return seat;
-        }
+    Seat *seat = find_seat(presence, node);
+    if (seat != NULL) {
+        return seat;
     }
-    Seat *seat = calloc(1, sizeof *seat);
+    seat = calloc(1, sizeof *seat);
     if (seat == NULL) {
         memory_exhausted(sizeof *seat);
     }
@@ -294,5 +303,14 @@ Seat *presence_enter(Presence *presence, const Sitter *sitter)
 void presence_leave(Seat *seat)
 {
     seat->evicted = NULL;
+    seat->left_ms = loop_wall_ms(seat->presence->loop);
     start_empty(seat);
+}
+
+bool presence_is_left(const Presence *presence, Str node, int64_t *since_ms)
+{
+    const Seat *seat = find_seat(presence, node);
+    bool is_left = seat != NULL && seat->evicted == NULL && seat->left_ms > 0;
+    *since_ms = is_left ? seat->left_ms : 0;
+    return is_left;
 }

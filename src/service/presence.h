@@ -29,3 +29,5 @@ Seat *presence_enter(Presence *presence, const Sitter *sitter);
 /* Every few seconds, and at once: writes the key if that is not done yet, and keeps it. */
 void presence_beat(Seat *seat);
 void presence_leave(Seat *seat);
+/* Whether the node was here, has left, and still counts as there; since when it is away. */
+bool presence_is_left(const Presence *presence, Str node, int64_t *since_ms);

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/utc.h"
 #include "service/ping_waits.h"
 #include "service/presence.h"
 #include "service/session_feed.h"
@@ -327,14 +328,30 @@ static Session *find_live(const SessionService *service, Str node)
     return session;
 }
 
+static void tell_away(const SessionService *service, Str node, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    int64_t since_ms;
+    if (presence_is_left(service->presence, node, &since_ms)) {
+        error_set(
+            err, ERROR_UNAVAILABLE,
+            "'%" STR_FMT "' is silent since %" STR_FMT
+            ", when its session ended; it has %d seconds to come back before it counts as gone",
+            STR_ARG(node), STR_ARG(utc_text(&arena, since_ms)), SESSION_LEASE_S);
+        return;
+    }
+    error_set(err, ERROR_UNAVAILABLE, "'%" STR_FMT "' has no session with this server",
+              STR_ARG(node));
+}
+
 /* Who asks while a ping is on its way gets the answer to that one. */
 void session_service_ping(SessionService *service, Str node, SessionPinged *done, void *context)
 {
     Session *session = find_live(service, node);
     Error err;
     if (session == NULL) {
-        error_set(&err, ERROR_UNAVAILABLE, "'%" STR_FMT "' has no session with this server",
-                  STR_ARG(node));
+        tell_away(service, node, &err);
         done(context, NULL, &err);
         return;
     }
@@ -475,7 +492,7 @@ static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
     }
     Error why;
     session->ending = true;
-    error_set(&why, ERROR_UNAVAILABLE, "the session of the node has ended");
+    error_set(&why, ERROR_UNAVAILABLE, "'%s' is silent: its session has just ended", session->node);
     ping_waits_fail(&session->pings, &why);
     session_server_free(session->machine); /* ends its watches */
     if (session->seat != NULL) {

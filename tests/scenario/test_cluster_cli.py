@@ -272,6 +272,10 @@ def test_a_node_joins_by_the_printed_line_answers_and_falls_silent(running):
     assert "alive" in running.call("nodes", "list").stdout
 
     agent.kill()
+    done = running.call("nodes", "ping", "web1", check=False)  # its lease is not over yet
+    assert done.returncode == 3
+    assert re.search(r"'web1' is silent( since \d{4}-.*Z, when its session ended|: its session has just "
+                     r"ended)", done.stderr), done.stderr
     running.server.wait_for_log("a node is silent")
     wait_until(lambda: told(running, "nodes", "show", "web1")["status"]["since"], "its silence is kept")
     since = told(running, "nodes", "show", "web1")["status"]["since"]

@@ -104,10 +104,17 @@ static void test_a_node_is_there_as_long_as_its_session_beats(void **state)
         presence_beat(seat);
         assert_true(look(f));
     }
+    int64_t since_ms;
+    assert_false(presence_is_left(f->presence, STR("web1"), &since_ms));
+    int64_t now_ms = loop_wall_ms(f->loop);
     presence_leave(seat);
     pass(f, 10000);
     assert_true(look(f));
+    assert_true(presence_is_left(f->presence, STR("web1"), &since_ms));
+    assert_int_equal(since_ms, now_ms);
+    assert_false(presence_is_left(f->presence, STR("web9"), &since_ms));
     pass(f, 10000);
+    assert_false(presence_is_left(f->presence, STR("web1"), &since_ms));
     assert_false(look(f));
     assert_int_equal(f->evictions, 0);
     assert_int_equal(store_status(f->store).leases, 0);
