@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/utc.h"
+#include "sys/own_pages.h"
 #include "sys/own_unit.h"
 #include "sys/process.h"
 
@@ -230,6 +231,11 @@ static void clock_jumped(void *context, int64_t by_ms)
                 LOG_STR("to", utc_text(&arena, now_ms)));
 }
 
+static void come_to_rest(void *context)
+{
+    own_pages_release();
+}
+
 /* --- Life ------------------------------------------------------------------------------------ */
 
 static bool take_place(Agent *agent, Error *err)
@@ -258,6 +264,7 @@ static void free_agent(Agent *agent)
     loop_timer_stop(&agent->settle);
     loop_timer_stop(&agent->leave_timer);
     clock_watch_stop(&agent->clock);
+    loop_timer_stop(&agent->rest);
     succession_stop(&agent->succession);
     path_watch_free(agent->state_files);
     path_watch_free(agent->own_files);
@@ -291,6 +298,7 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
     agent->own_path = path_in(agent, options->state_dir, AGENT_DIRECTORY);
     agent->server_path = path_in(agent, options->state_dir, SERVER_PLACE);
     loop_timer_init(&agent->settle, options->loop, look, agent);
+    loop_timer_init(&agent->rest, options->loop, come_to_rest, agent);
     loop_timer_init(&agent->leave_timer, options->loop, forget_node, agent);
     clock_watch_init(&agent->clock, options->loop, clock_jumped, agent);
     succession_init(&agent->succession, &(SuccessionOptions){ .loop = options->loop,
@@ -314,6 +322,7 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
     watch_files(agent);
     server_keeper_look(agent->keeper);
     begin_membership(agent);
+    loop_timer_start(&agent->rest, AGENT_REST_MS);
     *out = agent;
     return true;
 }

@@ -17,6 +17,7 @@
 enum {
     AGENT_SETTLE_MS = 200,      /* changes of files within this are looked at together */
     AGENT_RETRY_MS = 30 * 1000, /* until files are read again that could not be */
+    AGENT_REST_MS = 10 * 1000,  /* until what only starting needed is given back */
 };
 
 typedef struct Agent Agent;

@@ -21,6 +21,7 @@ struct Agent {
     LoopTimer settle; /* until files are looked at */
     ClockWatch clock;
     Succession succession;
+    LoopTimer rest; /* until it has been started for a while */
     ServerKeeper *keeper;
     LocalApi *api;
     Membership *membership; /* NULL: this machine is no node */

@@ -1,0 +1,53 @@
+#include "sys/own_pages.h"
+
+#include <link.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static bool is_traced(void)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    long tracer = 0;
+    if (file == NULL) {
+        return false;
+    }
+    while (fgets(line, sizeof line, file) != NULL && sscanf(line, "TracerPid: %ld", &tracer) != 1) {
+    }
+    fclose(file);
+    return tracer != 0;
+}
+
+/* What is never written is as it is in the file. What the kernel maps itself has a name without a
+ * path; the program has none. */
+static int release_one(struct dl_phdr_info *info, size_t size, void *context)
+{
+    const size_t page = *(const size_t *)context;
+    if (info->dlpi_name[0] != '\0' && info->dlpi_name[0] != '/') {
+        return 0;
+    }
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_W) == 0) {
+            uintptr_t start = (info->dlpi_addr + segment->p_vaddr) & ~(page - 1);
+            uintptr_t end = info->dlpi_addr + segment->p_vaddr + segment->p_memsz;
+            /* A kernel that does not want to keeps them. */
+            (void)madvise((void *)start, end - start, MADV_DONTNEED);
+        }
+    }
+    return 0;
+}
+
+void own_pages_release(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    malloc_trim(0);
+    if (!is_traced()) {
+        dl_iterate_phdr(release_one, &page);
+    }
+}

@@ -1,0 +1,7 @@
+/* The memory of this process that only its beginning needed. */
+#pragma once
+
+/* Gives back free memory, and unmaps the pages of program and libraries, nearly all of which a daemon
+ * that has come to rest never looks at again; those that it does come back by themselves, from the
+ * page cache. Any thread. Not while a debugger is attached: its breakpoints lie in such pages. */
+void own_pages_release(void);
