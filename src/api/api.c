@@ -29,7 +29,9 @@ static void refuse_method(ApiCall *call, const RouteMatch *match)
     }
     if (allowed.len > 0) {
         http_request_add_header(call->request, "Allow", buf_str(&allowed));
-        call_refuse(call, 405, "this address does not know that method");
+        Str text = arena_format(&call->arena, "this address has %" STR_FMT ", and nothing else",
+                                STR_ARG(buf_str(&allowed)));
+        call_refuse(call, 405, text.data);
     } else if (!caller_may(call_settings(call), &call->caller, NULL, NULL, &decision, &status,
                            &err)) {
         call_refuse(call, status, err.text);

@@ -249,6 +249,13 @@ void call_refuse_fields(ApiCall *call, const FieldProblems *problems)
     answer(call, 400, buf_str(&json));
 }
 
+void call_refuse_field(ApiCall *call, Str pointer, const char *text)
+{
+    FieldProblems problems = { .count = 0 };
+    field_problem(&call->arena, &problems, pointer, "%s", text);
+    call_refuse_fields(call, &problems);
+}
+
 /* What went wrong inside is for operators: anybody else would learn of files and disks. */
 void call_fail(ApiCall *call, const Error *err)
 {

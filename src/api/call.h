@@ -89,6 +89,7 @@ void call_fail(ApiCall *call, const Error *err); /* with the status of its kind 
 void call_refuse(ApiCall *call, int status, const char *text);
 void call_refuse_full(ApiCall *call); /* too much is under way */
 void call_refuse_fields(ApiCall *call, const FieldProblems *problems);
+void call_refuse_field(ApiCall *call, Str pointer, const char *text); /* one of them */
 /* The status and the answer that it has; for api/record.h. */
 void call_send(ApiCall *call);
 /* {"format":"eden.done/1"} or what went wrong: a ClusterDone, with the call as its context. */

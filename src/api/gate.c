@@ -52,7 +52,10 @@ bool gate_pass(const ApiSettings *settings, const HttpRequest *request, int *sta
     if (str_eq_c(head->method, "OPTIONS")) {
         *status = 405;
         *allow = "GET, HEAD, POST, PUT, PATCH, DELETE";
-        return error_set(err, ERROR_DENIED, "pages of other servers may do nothing here");
+        return error_set(
+            err, ERROR_DENIED,
+            "pages of other servers may do nothing here; others have GET, HEAD, POST, PUT, "
+            "PATCH and DELETE");
     }
     *status = 403;
     return is_safe(head->method) || origin == NULL ||

@@ -79,7 +79,9 @@ static Value metadata_value(Arena *arena, const Kind *kind, const KindItem *item
     map_set_str(arena, map, STR("labels"), map_or_empty(arena, item->labels));
     map_set_str(arena, map, STR("annotations"), map_or_empty(arena, item->annotations));
     map_set_str(arena, map, STR("uuid"), value_string(arena_copy(arena, str_from_c(item->uuid))));
-    map_set_str(arena, map, STR("revision"), value_int(item->revision));
+    if (item->revision > 0) {
+        map_set_str(arena, map, STR("revision"), value_int(item->revision));
+    }
     map_set_str(arena, map, STR("created"),
                 item->created_ms == 0 ? value_null()
                                       : value_string(utc_text(arena, item->created_ms)));

@@ -34,7 +34,7 @@ typedef struct KindItem {
     Str name;
     Value labels, annotations; /* maps of texts; missing: none */
     char uuid[OBJECT_UUID_TEXT + 1];
-    int64_t revision;   /* of its last change */
+    int64_t revision;   /* of its last change; 0: nobody knows, or the store has none of it */
     int64_t created_ms; /* 0: nobody knows */
     Value spec, status; /* maps; missing: none */
     Str error;          /* why it cannot be read, and is only its name; empty: it can */

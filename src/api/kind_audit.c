@@ -20,6 +20,7 @@ static KindItem item_make(const Kind *kind, Arena *arena, const AuditEntry *entr
     KindItem item = { .name = arena_format(arena, "%" PRIu64, entry->sequence),
                       .labels = value_missing(),
                       .annotations = value_missing(),
+                      .revision = entry->revision,
                       .created_ms = entry->time_ms,
                       .spec = value_missing(),
                       .status = value_map(status) };

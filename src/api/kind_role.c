@@ -173,7 +173,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     Error err;
     if (!access_role_name_check(draft->name, &err)) {
-        call_fail(call, &err);
+        call_refuse_field(call, STR("/metadata/name"), err.text);
     } else if (check_rules(call, draft)) {
         stored_create(kind, call, draft);
     }

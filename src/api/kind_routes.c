@@ -34,9 +34,11 @@ static const Kind *kind_of(const ApiCall *call)
 static void answer_item(ApiCall *call, const Kind *kind, int status, const KindItem *item)
 {
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
-    Str tag = arena_format(&call->arena, "\"%lld\"", (long long)item->revision);
     object_print(&call->arena, &json, kind, item);
-    call_add_header(call, "ETag", tag);
+    if (item->revision > 0) {
+        call_add_header(call, "ETag",
+                        arena_format(&call->arena, "\"%lld\"", (long long)item->revision));
+    }
     call_answer(call, status, &json);
 }
 
@@ -238,16 +240,33 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
     }
 }
 
+/* False: it was answered. */
+static bool read_body(KindCall *change, Str body)
+{
+    ApiCall *call = change->call;
+    FieldProblems problems = { .count = 0 };
+    Error err;
+    if (object_body_read(&call->arena, change->kind, body, &change->body, &problems, &err)) {
+        return true;
+    }
+    if (problems.count > 0) {
+        call_refuse_fields(call, &problems);
+    } else {
+        call_fail(call, &err);
+    }
+    return false;
+}
+
 static void start_change(ApiCall *call, bool is_patch)
 {
     KindCall *change = change_new(call);
-    Error err;
     change->is_patch = is_patch;
     change->is_put = !is_patch;
-    if (!object_body_read(&call->arena, change->kind, call_body(call), &change->body, &err)) {
-        call_fail(call, &err);
-    } else if (change->body.name.len > 0 && !str_eq(change->body.name, call->part)) {
-        call_refuse(call, 400, "/metadata/name: must be the name that the address has");
+    if (!read_body(change, call_body(call))) {
+        return;
+    }
+    if (change->body.name.len > 0 && !str_eq(change->body.name, call->part)) {
+        call_refuse_field(call, STR("/metadata/name"), "must be the name that the address has");
     } else if (read_match(change)) {
         look(change);
     }
@@ -267,11 +286,7 @@ void kind_route_create(ApiCall *call)
 {
     KindCall *change = change_new(call);
     Str body = call_body(call);
-    Error err;
-    if (!object_body_read(&call->arena, change->kind, body.len == 0 ? STR("{}") : body,
-                          &change->body, &err)) {
-        call_fail(call, &err);
-    } else {
+    if (read_body(change, body.len == 0 ? STR("{}") : body)) {
         create(change);
     }
 }

@@ -307,8 +307,7 @@ void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
     char uuid[OBJECT_UUID_TEXT + 1];
     Error err;
     if (!object_name_check(draft->name, &err)) {
-        error_wrap(&err, "/metadata/name");
-        call_fail(call, &err);
+        call_refuse_field(call, STR("/metadata/name"), err.text);
         return;
     }
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
@@ -329,8 +328,7 @@ void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
     Error err;
     /* Only what was put there as a key can have such a name. */
     if (!object_name_check(draft->name, &err)) {
-        error_wrap(&err, "/metadata/name");
-        call_fail(call, &err);
+        call_refuse_field(call, STR("/metadata/name"), err.text);
         return;
     }
     Writing *writing = writing_new(call, draft->name, draft->revision);

@@ -5,43 +5,62 @@
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-static bool take_text(Value map, const char *name, Str *out, Error *err)
+/* Where it is wrong. */
+typedef struct BodyReading {
+    Arena *arena;
+    FieldProblems *problems;
+} BodyReading;
+
+static bool take_text(const BodyReading *reading, Value map, const char *name, Str *out)
 {
     const Value *value = value_get(map, str_from_c(name));
+    *out = STR_EMPTY;
     if (value == NULL || value->kind == VALUE_NULL) {
-        *out = STR_EMPTY;
         return true;
     }
-    *out = value_is_string(*value) ? value_str(*value) : STR_EMPTY;
-    return value_is_string(*value) ||
-           error_set(err, ERROR_INVALID, "/metadata/%s: must be a text", name);
+    if (!value_is_string(*value)) {
+        field_problem(reading->arena, reading->problems,
+                      field_below(reading->arena, STR("/metadata"), str_from_c(name)),
+                      "must be a text");
+        return false;
+    }
+    *out = value_str(*value);
+    return true;
 }
 
-static bool take_map(Value map, const char *name, Value *out, Error *err)
+static bool take_map(const BodyReading *reading, Value map, const char *name, Value *out)
 {
     const Value *value = value_get(map, str_from_c(name));
     *out = value == NULL || value->kind == VALUE_NULL ? value_missing() : *value;
-    return value_is_missing(*out) || out->kind == VALUE_MAP ||
-           error_set(err, ERROR_INVALID, "/%s: must be an object", name);
+    if (value_is_missing(*out) || out->kind == VALUE_MAP) {
+        return true;
+    }
+    field_problem(reading->arena, reading->problems,
+                  field_below(reading->arena, STR_EMPTY, str_from_c(name)), "must be an object");
+    return false;
 }
 
-static bool check_kind(const Kind *kind, Value metadata, Error *err)
+static bool check_kind(const BodyReading *reading, const Kind *kind, Value metadata)
 {
     Str version, name;
-    if (!take_text(metadata, "apiVersion", &version, err) ||
-        !take_text(metadata, "kind", &name, err)) {
+    if (!take_text(reading, metadata, "apiVersion", &version) ||
+        !take_text(reading, metadata, "kind", &name)) {
         return false;
     }
     if (version.len > 0 && !str_eq_c(version, OBJECT_API_VERSION)) {
-        return error_set(err, ERROR_INVALID, "/metadata/apiVersion: must be '%s'",
-                         OBJECT_API_VERSION);
+        field_problem(reading->arena, reading->problems, STR("/metadata/apiVersion"),
+                      "must be '%s'", OBJECT_API_VERSION);
+        return false;
     }
-    return name.len == 0 || str_eq_c(name, kind->name) ||
-           error_set(err, ERROR_INVALID, "/metadata/kind: must be '%s' at this address",
-                     kind->name);
+    if (name.len > 0 && !str_eq_c(name, kind->name)) {
+        field_problem(reading->arena, reading->problems, STR("/metadata/kind"),
+                      "must be '%s' at this address", kind->name);
+        return false;
+    }
+    return true;
 }
 
-static bool read_metadata(const Kind *kind, ObjectBody *out, Error *err)
+static bool read_metadata(const BodyReading *reading, const Kind *kind, ObjectBody *out)
 {
     if (value_is_missing(out->metadata)) {
         return true;
@@ -50,11 +69,11 @@ static bool read_metadata(const Kind *kind, ObjectBody *out, Error *err)
     if (revision != NULL && revision->kind == VALUE_INT) {
         out->revision = revision->integer;
     }
-    return check_kind(kind, out->metadata, err) &&
-           take_text(out->metadata, "name", &out->name, err);
+    return check_kind(reading, kind, out->metadata) &&
+           take_text(reading, out->metadata, "name", &out->name);
 }
 
-static bool check_words(Value object, Error *err)
+static bool check_words(const BodyReading *reading, Value object)
 {
     static const char *const words[] = { "metadata", "spec", "status" };
     for (uint32_t i = 0; i < object.map->len; i++) {
@@ -64,20 +83,25 @@ static bool check_words(Value object, Error *err)
             known = known || str_eq_c(name, words[k]);
         }
         if (!known) {
-            return error_set(err, ERROR_INVALID,
-                             "/%" STR_FMT ": an object has 'metadata' and 'spec'", STR_ARG(name));
+            field_problem(reading->arena, reading->problems,
+                          field_below(reading->arena, STR_EMPTY, name),
+                          "an object has 'metadata' and 'spec'");
+            return false;
         }
     }
     return true;
 }
 
-bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out, Error *err)
+bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
+                      FieldProblems *problems, Error *err)
 {
+    const BodyReading reading = { arena, problems };
     Value object;
     *out = (ObjectBody){ .metadata = value_missing(), .spec = value_missing(), .name = STR_EMPTY };
     return json_object_read(arena, body, UINT32_MAX, OBJECT_VALUES_MAX, &object, err) &&
-           check_words(object, err) && take_map(object, "metadata", &out->metadata, err) &&
-           take_map(object, "spec", &out->spec, err) && read_metadata(kind, out, err);
+           check_words(&reading, object) &&
+           take_map(&reading, object, "metadata", &out->metadata) &&
+           take_map(&reading, object, "spec", &out->spec) && read_metadata(&reading, kind, out);
 }
 
 /* --- Patching -------------------------------------------------------------------------------- */

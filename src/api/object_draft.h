@@ -14,10 +14,11 @@ enum {
     OBJECT_VALUES_MAX = 10000 /* in a body */
 };
 
-/* Fails with ERROR_INVALID when it is no JSON object, or says that it is of another kind. What the
- * server alone says (status, uuid, created) may stand there, and means nothing. */
+/* Fails when it is no JSON object, or says that it is of another kind: with a problem where a field is
+ * to blame, else with ERROR_INVALID. What the server alone says (status, uuid, created) may stand
+ * there, and means nothing. */
 MUST_CHECK bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
-                                 Error *err);
+                                 FieldProblems *problems, Error *err);
 /* RFC 7396: what `patch` makes of `target`. */
 Value merge_patch(Arena *arena, Value target, Value patch);
 

@@ -111,7 +111,7 @@ bool pages_answer(ApiCall *call)
     call->row = &page_row;
     if (!str_eq_c(head->method, "GET") && !str_eq_c(head->method, "HEAD")) {
         http_request_add_header(call->request, "Allow", STR("GET, HEAD"));
-        call_refuse(call, 405, "a page can only be looked at");
+        call_refuse(call, 405, "a page can only be looked at, by GET or HEAD");
     } else if (call_body(call).len > 0) {
         call_refuse(call, 400, "this address takes no body");
     } else if (lacks_slash) {

@@ -44,6 +44,7 @@ typedef struct AuditEntry {
     AuditOutcome outcome;
     Str detail; /* why it failed or was denied */
     Str previous, hash;
+    int64_t revision; /* of the store, of one that was read there; else 0. No part of the entry. */
 } AuditEntry;
 
 /* Writes the entry and its hash, which follows from the rest. `entry->hash` is not looked at. */

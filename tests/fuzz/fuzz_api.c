@@ -54,7 +54,7 @@ static void read_body(Arena *arena, Str body)
         ObjectBody object;
         FieldProblems problems = { .count = 0 };
         KindDraft draft;
-        if (object_body_read(arena, kinds[i], body, &object, &err)) {
+        if (object_body_read(arena, kinds[i], body, &object, &problems, &err)) {
             object_draft(arena, kinds[i], &object, i % 2 == 0, NULL, &draft, &problems);
             BUG_IF(draft.labels.kind != VALUE_MAP || draft.spec.kind != VALUE_MAP);
         }

@@ -66,6 +66,9 @@ def test_what_is_changed_is_recorded_before_and_after_with_who_and_why(running):
         assert entry["who"].startswith("ann (token ")
     assert asked["request"] == done["request"] and done["previous"] == asked["hash"]
     assert "whole" in running.call("audit", "verify").stdout
+    listed = admin("GET", "/v1/audit?limit=2")[1]["items"]
+    assert [item["metadata"]["revision"] > 0 for item in listed] == [True, True]
+    assert listed[0]["metadata"]["revision"] > listed[1]["metadata"]["revision"]
 
 
 def test_who_may_not_is_refused_and_recorded(running):

@@ -53,6 +53,7 @@ static void methods_that_do_not_fit_are_told_to_who_may_use_others(void **state)
     ask(f, "POST", "/v1/nodes/web1", "");
     expect(f, 405, "code", "method");
     assert_string_equal(f->allow, "GET, PUT, PATCH, DELETE");
+    expect(f, 405, "detail", "this address has GET, PUT, PATCH, DELETE, and nothing else");
     ask(f, "GET", "/v1/join", "");
     expect(f, 405, "code", "method");
     assert_string_equal(f->allow, "POST");
@@ -158,8 +159,20 @@ static void all_that_is_wrong_with_an_object_is_told(void **state)
     expect(f, 400, "problems.2.pointer", "/spec/color");
     ask(f, "PUT", "/v1/config/cluster", "{\"metadata\":{\"kind\":\"Role\"}}");
     expect(f, 400, "detail", "/metadata/kind: must be 'Config' at this address");
+    expect(f, 400, "problems.0.pointer", "/metadata/kind");
+    ask(f, "PUT", "/v1/config/cluster", "{\"metadata\":{\"name\":\"other\"}}");
+    expect(f, 400, "problems.0.pointer", "/metadata/name");
+    expect(f, 400, "problems.0.detail", "must be the name that the address has");
+    ask(f, "PATCH", "/v1/config/cluster", "{\"metadata\":{\"name\":7}}");
+    expect(f, 400, "problems.0.pointer", "/metadata/name");
+    ask(f, "PUT", "/v1/config/cluster", "{\"spec\":[]}");
+    expect(f, 400, "problems.0.pointer", "/spec");
+    ask(f, "PUT", "/v1/config/cluster", "{\"spce/1\":{}}");
+    expect(f, 400, "problems.0.pointer", "/spce~11");
     ask(f, "PUT", "/v1/config/Cluster", "{}");
-    expect(f, 400, "code", "invalid");
+    expect(f, 400, "problems.0.pointer", "/metadata/name");
+    ask(f, "PUT", "/v1/roles/web_team", "{\"spec\":{\"rules\":[]}}");
+    expect(f, 400, "problems.0.pointer", "/metadata/name");
     ask(f, "PUT", "/v1/roles/web", "{\"spec\":{\"rules\":[{\"verbs\":[\"get\",1]}]}}");
     expect(f, 400, "problems.0.pointer", "/spec/rules/0/verbs/1");
     expect(f, 400, "problems.1.pointer", "/spec/rules/0/kinds");
@@ -222,11 +235,15 @@ static void tokens_are_made_listed_and_taken_back(void **state)
     ask(f, "POST", "/v1/tokens",
         "{\"spec\":{\"description\":\"rack 7\",\"life\":\"2h\",\"uses\":5}}");
     expect(f, 201, "spec.description", "rack 7");
+    /* A wrong one would be worse than none. */
+    const Value *revision = value_get(field(f, "metadata"), STR("revision"));
+    assert_true(revision == NULL ? f->etag[0] == '\0' : revision->integer > 0);
     assert_true(token_parse(value_str(field(f, "status.secret")), &token, &err));
     ask(f, "GET", "/v1/tokens", "");
     expect(f, 200, "items.0.metadata.name", token.id);
     expect(f, 200, "items.0.status.state", "good");
     assert_int_equal(field(f, "items.0.spec.uses").integer, 5);
+    assert_true(field(f, "items.0.metadata.revision").integer > 0);
     assert_null(value_get(field(f, "items.0.status"), STR("secret")));
     ask(f, "GET", "/v1/tokens?limit=1", "");
     expect(f, 200, "items.0.metadata.name", token.id);
