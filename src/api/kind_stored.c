@@ -229,7 +229,7 @@ static bool decide(void *context, Change *change, Error *err)
                    : error_set(err, ERROR_CONFLICT,
                                "somebody else has changed it meanwhile; read it anew");
     }
-    if (writing->revision == 0 && change_count(change) >= STORED_OBJECTS_MAX) {
+    if (writing->revision == 0 && change_count(change, 0) >= STORED_OBJECTS_MAX) {
         return error_set(err, ERROR_LIMIT, "there are %d of this kind already", STORED_OBJECTS_MAX);
     }
     if (!check_guard(writing, change, err)) {
@@ -295,7 +295,7 @@ static void write_start(const Kind *kind, Writing *writing)
     change_start(&(ChangeSpec){ .store = at->store,
                                 .keys = keys,
                                 .key_count = 1 + writing->guard.key_count,
-                                .counted = stored_watched(kind, &writing->arena, at->prefix, 0),
+                                .counted = { stored_watched(kind, &writing->arena, at->prefix, 0) },
                                 .decide = decide,
                                 .done = written,
                                 .context = writing },

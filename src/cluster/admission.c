@@ -174,7 +174,7 @@ static bool admit(Attempt *attempt, Change *change, Known *known, const JoinVerd
 
 static bool let_wait(const Attempt *attempt, Change *change, const Known *known, Error *err)
 {
-    if (!change_has(change, SEEN_JOINING) && change_count(change) >= PENDING_MAX) {
+    if (!change_has(change, SEEN_JOINING) && change_count(change, 0) >= PENDING_MAX) {
         return error_set(err, ERROR_LIMIT, "%d machines wait to be approved already", PENDING_MAX);
     }
     JoiningRecord record = { .key = attempt->request.key_pin, .asked_ms = known->facts.now_ms };
@@ -248,7 +248,7 @@ static void begin(Attempt *attempt)
     change_start(&(ChangeSpec){ .store = settings->at.store,
                                 .keys = keys,
                                 .key_count = attempt->request.has_token ? SEEN_COUNT : SEEN_TOKEN,
-                                .counted = cluster_key_joining_all(arena, prefix),
+                                .counted = { cluster_key_joining_all(arena, prefix) },
                                 .decide = decide,
                                 .done = decided,
                                 .context = attempt },

@@ -25,7 +25,7 @@ static void making_end(Making *making, const Error *err)
 static bool making_decide(void *context, Change *change, Error *err)
 {
     const Making *making = context;
-    if (change_count(change) >= BROWSER_SESSIONS_MAX) {
+    if (change_count(change, 0) >= BROWSER_SESSIONS_MAX) {
         return error_set(err, ERROR_LIMIT, "there are %d sessions of browsers already",
                          BROWSER_SESSIONS_MAX);
     }
@@ -80,7 +80,7 @@ void browser_sessions_create(const ClusterStore *at, const Principal *principal,
     change_start(&(ChangeSpec){ .store = at->store,
                                 .keys = &key,
                                 .key_count = 1,
-                                .counted = cluster_key_browser_all(&arena, at->prefix),
+                                .counted = { cluster_key_browser_all(&arena, at->prefix) },
                                 .decide = making_decide,
                                 .done = making_done,
                                 .context = making },

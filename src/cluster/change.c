@@ -18,7 +18,7 @@ struct Change {
     ChangeSpec spec;
     Arena own, deciding; /* of the keys; of one try */
     Seen seen[CHANGE_KEYS_MAX];
-    int64_t count;
+    int64_t counts[CHANGE_COUNTS_MAX];
     StoreOp ops[CHANGE_OPS_MAX];
     bool is_leased[CHANGE_OPS_MAX];
     uint32_t op_count;
@@ -102,7 +102,9 @@ static void looked(void *context, const StoreReply *reply, const Error *err)
         change->seen[i].revision = there ? op->kvs[0].mod_revision : 0;
         change->seen[i].value = there ? arena_copy(&change->deciding, op->kvs[0].value) : STR_EMPTY;
     }
-    change->count = change->spec.counted.len > 0 ? reply->ops[change->spec.key_count].count : 0;
+    for (uint32_t i = 0, op = change->spec.key_count; i < CHANGE_COUNTS_MAX; i++) {
+        change->counts[i] = change->spec.counted[i].len > 0 ? reply->ops[op++].count : 0;
+    }
     if (!change->spec.decide(change->spec.context, change, &failure)) {
         end(change, &failure);
     } else if (change->op_count == 0) {
@@ -118,18 +120,21 @@ static void looked(void *context, const StoreReply *reply, const Error *err)
 
 static void look(Change *change)
 {
-    StoreOp ops[CHANGE_KEYS_MAX + 1];
+    StoreOp ops[CHANGE_KEYS_MAX + CHANGE_COUNTS_MAX];
     uint32_t count = change->spec.key_count;
     Error err;
     change->tries++;
     for (uint32_t i = 0; i < count; i++) {
         ops[i] = (StoreOp){ .kind = STORE_RANGE, .key = change->seen[i].key };
     }
-    if (change->spec.counted.len > 0) {
-        ops[count++] = (StoreOp){ .kind = STORE_RANGE,
-                                  .key = change->spec.counted,
-                                  .end = store_prefix_end(&change->own, change->spec.counted),
-                                  .count_only = true };
+    for (uint32_t i = 0; i < CHANGE_COUNTS_MAX; i++) {
+        Str counted = change->spec.counted[i];
+        if (counted.len > 0) {
+            ops[count++] = (StoreOp){ .kind = STORE_RANGE,
+                                      .key = counted,
+                                      .end = store_prefix_end(&change->own, counted),
+                                      .count_only = true };
+        }
     }
     StoreTxn txn = { .success = ops, .success_count = count };
     if (!store_txn(change->spec.store, &txn, looked, change, &err)) {
@@ -147,7 +152,9 @@ void change_start(const ChangeSpec *spec, Change **out)
     arena_init(&change->own, ARENA_UNLIMITED);
     arena_init(&change->deciding, ARENA_UNLIMITED);
     change->spec = *spec;
-    change->spec.counted = arena_copy(&change->own, spec->counted);
+    for (uint32_t i = 0; i < CHANGE_COUNTS_MAX; i++) {
+        change->spec.counted[i] = arena_copy(&change->own, spec->counted[i]);
+    }
     for (uint32_t i = 0; i < spec->key_count; i++) {
         change->seen[i].key = arena_copy(&change->own, spec->keys[i]);
     }
@@ -188,9 +195,10 @@ Str change_key(const Change *change, uint32_t key)
     return change->seen[key].key;
 }
 
-int64_t change_count(const Change *change)
+int64_t change_count(const Change *change, uint32_t which)
 {
-    return change->count;
+    BUG_IF(which >= CHANGE_COUNTS_MAX);
+    return change->counts[which];
 }
 
 static void add(Change *change, StoreOp op, bool is_leased)

@@ -8,14 +8,16 @@ typedef struct Change Change;
 
 enum {
     CHANGE_KEYS_MAX = 20, /* read */
-    CHANGE_OPS_MAX = 16   /* written */
+    CHANGE_OPS_MAX = 16,  /* written */
+    CHANGE_COUNTS_MAX = 2
 };
 
 typedef struct ChangeSpec {
     Store *store;
     const Str *keys; /* read first; copied */
     uint32_t key_count;
-    Str counted; /* the keys that start with this are counted; empty: none */
+    /* The keys that start with each of these are counted; empty: none. */
+    Str counted[CHANGE_COUNTS_MAX];
     /* Puts and deletes what follows from what was read. May be called again, as if for the first
      * time. False: nothing is written, and `done` gets the error. */
     bool (*decide)(void *context, Change *change, Error *err);
@@ -38,7 +40,7 @@ bool change_has(const Change *change, uint32_t key);
 Str change_value(const Change *change, uint32_t key);        /* empty when it is not there */
 int64_t change_revision(const Change *change, uint32_t key); /* 0 when it is not there */
 Str change_key(const Change *change, uint32_t key);
-int64_t change_count(const Change *change);
+int64_t change_count(const Change *change, uint32_t which); /* of `counted` */
 /* `ttl_s` 0: for good. Those with a time have the same one, the first that is given. */
 void change_put(Change *change, Str key, Str value, int64_t ttl_s);
 void change_delete(Change *change, Str key);

@@ -74,7 +74,7 @@ static void change_it(Asked *asked, bool (*decide)(void *, Change *, Error *),
     change_start(&(ChangeSpec){ .store = asked->at.store,
                                 .keys = keys,
                                 .key_count = SEEN_ROLES + asked->role_count,
-                                .counted = asked->row->all(arena, prefix),
+                                .counted = { asked->row->all(arena, prefix) },
                                 .decide = decide,
                                 .done = decided,
                                 .context = asked },
@@ -206,7 +206,7 @@ static bool add_decide(void *context, Change *change, Error *err)
         return error_set(err, ERROR_CONFLICT, "another %s has drawn the same id; try again",
                          asked->row->one);
     }
-    asked->is_full = change_count(change) >= asked->row->max;
+    asked->is_full = change_count(change, 0) >= asked->row->max;
     if (asked->is_full) {
         return error_set(err, ERROR_LIMIT, "there are %u %s already; revoke some", asked->row->max,
                          asked->row->many);

@@ -56,10 +56,15 @@ bool idempotent_request_make(Str credential, Str key, Str method, Str target, St
                          IDEMPOTENCY_KEY_MAX);
     }
     Sha256 sha;
+    char who[SHA256_HEX + 1];
+    sha256_start(&sha);
+    add_part(&sha, credential);
+    sha256_finish(&sha, who);
     sha256_start(&sha);
     add_part(&sha, credential);
     add_part(&sha, key);
     sha256_finish(&sha, out->name);
+    memcpy(out->name, who, IDEMPOTENCY_WHO_TEXT);
     sha256_start(&sha);
     add_part(&sha, method);
     add_part(&sha, target);
@@ -115,6 +120,12 @@ static bool read_record(Arena *arena, Str text, Record *out, Error *err)
 
 /* --- Claiming -------------------------------------------------------------------------------- */
 
+/* What a claim counts. */
+enum {
+    COUNT_ALL,
+    COUNT_OWN
+};
+
 typedef struct Claim {
     IdempotentRequest request;
     IdempotencyState state;
@@ -125,7 +136,13 @@ typedef struct Claim {
 
 static bool claim_new(const Claim *claim, Change *change, Error *err)
 {
-    if (change_count(change) >= IDEMPOTENCY_MAX) {
+    if (change_count(change, COUNT_OWN) >= IDEMPOTENCY_OWN_MAX) {
+        return error_set(err, ERROR_LIMIT,
+                         "%d of your requests with an Idempotency-Key are kept, each for a day; "
+                         "make this one without, or later",
+                         IDEMPOTENCY_OWN_MAX);
+    }
+    if (change_count(change, COUNT_ALL) >= IDEMPOTENCY_MAX) {
         return error_set(err, ERROR_LIMIT, "too many requests with an Idempotency-Key are kept");
     }
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
@@ -186,10 +203,12 @@ void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
     claim->context = context;
     Change *change;
     Str key = cluster_key_idempotency(&arena, at->prefix, str_from_c(request->name));
+    Str all = cluster_key_idempotency_all(&arena, at->prefix);
+    Str own = arena_join(&arena, all, str_from(request->name, IDEMPOTENCY_WHO_TEXT), STR_EMPTY);
     change_start(&(ChangeSpec){ .store = at->store,
                                 .keys = &key,
                                 .key_count = 1,
-                                .counted = cluster_key_idempotency_all(&arena, at->prefix),
+                                .counted = { [COUNT_ALL] = all, [COUNT_OWN] = own },
                                 .decide = claim_decide,
                                 .done = claim_done,
                                 .context = claim },

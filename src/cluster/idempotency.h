@@ -13,7 +13,9 @@ enum {
     IDEMPOTENCY_KEY_MAX = 255,         /* bytes */
     IDEMPOTENCY_BODY_MAX = 128 * 1024, /* a longer answer is not kept */
     IDEMPOTENCY_MAX = 20000,           /* at a time */
-    IDEMPOTENCY_PENDING_S = 600,       /* then whoever had it under way is taken for dead */
+    IDEMPOTENCY_OWN_MAX = 2000,        /* of them by one principal, so that none shuts out others */
+    IDEMPOTENCY_WHO_TEXT = 16,
+    IDEMPOTENCY_PENDING_S = 600, /* then whoever had it under way is taken for dead */
     IDEMPOTENCY_KEPT_S = 24 * 3600,
 };
 
@@ -30,7 +32,7 @@ const char *idempotency_state_text(IdempotencyState state);
 
 /* Which request it is of which principal. */
 typedef struct IdempotentRequest {
-    char name[SHA256_HEX + 1];   /* of the principal and the key */
+    char name[SHA256_HEX + 1]; /* IDEMPOTENCY_WHO_TEXT digits of the principal; of it and the key */
     char digest[SHA256_HEX + 1]; /* of what is asked */
 } IdempotentRequest;
 
@@ -46,7 +48,7 @@ typedef struct IdempotencyAnswer {
 
 typedef void IdempotencyDone(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
                              const Error *err);
-/* ERROR_LIMIT when too many are kept. */
+/* ERROR_LIMIT when too many are kept, of all or of the principal. */
 void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
                        IdempotencyDone *done, void *context);
 /* What came of it. `holds_secret`: the body is not kept. */

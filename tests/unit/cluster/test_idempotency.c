@@ -161,6 +161,49 @@ static void keys_are_bounded(void **state)
                                          &request, &err));
 }
 
+/* Puts as many as there are under names that begin so. */
+static void keep_many(Fixture *f, const char *first, uint32_t count)
+{
+    Arena *arena = &f->world.arena;
+    StoreOp ops[100];
+    Error err;
+    for (uint32_t i = 0; i < count; i += COUNT_OF(ops)) {
+        for (uint32_t k = 0; k < COUNT_OF(ops); k++) {
+            Str name = arena_format(arena, "%.*s%048x", IDEMPOTENCY_WHO_TEXT, first, i + k);
+            ops[k] = (StoreOp){ .kind = STORE_PUT,
+                                .key = cluster_key_idempotency(arena, PREFIX, name),
+                                .value = STR("{}") };
+        }
+        StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
+        assert_true(store_txn(f->world.at.store, &txn, world_stored, &f->world, &err));
+        world_expect(&f->world, ERROR_NONE, NULL);
+    }
+}
+
+static void one_principal_shuts_out_nobody_else(void **state)
+{
+    Fixture *f = *state;
+    IdempotentRequest more = request_of("token:a", "another", "{}");
+    IdempotentRequest other = request_of("token:b", "key", "{}");
+    keep_many(f, f->request.name, IDEMPOTENCY_OWN_MAX - 100);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+    finish(f, STR("x"), false);
+    keep_many(f, f->request.name, IDEMPOTENCY_OWN_MAX);
+    idempotency_claim(&f->world.at, &more, claimed, f);
+    world_expect(&f->world, ERROR_LIMIT, "2000 of your requests");
+    /* What is kept is still answered, and others have their own. */
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
+    assert_int_equal(claim(f, &other), IDEMPOTENCY_NEW);
+}
+
+static void there_are_so_many_and_no_more(void **state)
+{
+    Fixture *f = *state;
+    keep_many(f, "0123456789abcdef", IDEMPOTENCY_MAX);
+    idempotency_claim(&f->world.at, &f->request, claimed, f);
+    world_expect(&f->world, ERROR_LIMIT, "too many");
+}
+
 static void a_damaged_record_is_an_error(void **state)
 {
     Fixture *f = *state;
@@ -190,6 +233,8 @@ int main(void)
         ROW(secrets_and_long_answers_are_not_kept),
         ROW(what_came_to_nothing_may_be_tried_again),
         ROW(keys_are_bounded),
+        ROW(one_principal_shuts_out_nobody_else),
+        ROW(there_are_so_many_and_no_more),
         ROW(a_damaged_record_is_an_error),
         ROW(a_store_that_closes_answers_all),
     };
