@@ -85,7 +85,7 @@ static KindItem user_item(const Kind *kind, Arena *arena, const CredentialEntry 
                                                    .revision = entry->revision },
                               now_ms);
     if (entry->record == NULL) {
-        set_text(arena, item.status.map, "state", STR("unreadable"));
+        item.error = arena_copy(arena, entry->error);
         return item;
     }
     while (role_names_next(&rest, &role)) {
@@ -379,6 +379,7 @@ static const KindField status[] = {
       .type = KIND_FIELD_CHOICE,
       .choices = "good|expired|unreadable",
       .help = "what it is worth; nothing when its record cannot be read" },
+    { .name = "error", .help = "why its record cannot be read" },
     { .name = "made_by", .help = "who made it, when it is a user's" },
     { .name = "certificate", .help = "itself, as PEM: shown when it is made" },
     { .name = "bundle", .help = "the CAs to trust, as PEM: shown when it is made" },

@@ -83,7 +83,7 @@ static KindItem item_make(Arena *arena, uint32_t sort, const CredentialEntry *en
     if (entry->record != NULL) {
         sorts[sort].fill(arena, &item, entry->record, now_ms);
     } else {
-        set_text(arena, item.status.map, "state", STR("unreadable"));
+        item.error = arena_copy(arena, entry->error);
     }
     object_uuid(
         &kind_token,
@@ -357,11 +357,12 @@ static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 
 static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
 {
+    Error err;
     for (uint32_t i = 0; i < SORT_COUNT; i++) {
         Str all = sorts[i].records->all(arena, prefix);
         if (str_starts(key, all)) {
             *name = str_from_offset(key, all.len);
-            return name->len > 0;
+            return sorts[i].records->check(*name, &err);
         }
     }
     return false;
@@ -397,6 +398,7 @@ static const KindField status[] = {
       .type = KIND_FIELD_CHOICE,
       .choices = "good|expired|used up|unreadable",
       .help = "what it is worth; nothing when its record cannot be read" },
+    { .name = "error", .help = "why its record cannot be read" },
     { .name = "expires", .type = KIND_FIELD_TIME, .help = "from then on it opens nothing" },
     { .name = "uses", .type = KIND_FIELD_INT, .help = "how many machines have joined with it" },
     { .name = "made_by", .help = "who made it" },

@@ -90,15 +90,23 @@ static bool read_entry(Asked *asked, const StoreKv *kv, CredentialEntry *out)
     Str parts[KEYS_PARTS_MAX];
     KeyKind kind;
     Error err;
-    if (!key_parse(arena, asked->at.prefix, kv->key, &kind, parts) || kind != KEY_OBJECT) {
+    const CredentialRecords *row = asked->row;
+    if (!key_parse(arena, asked->at.prefix, kv->key, &kind, parts) || kind != KEY_OBJECT ||
+        !row->check(parts[1], &err)) {
         return false;
     }
-    void *record = arena_alloc_zero(arena, asked->row->size);
-    bool is_good = asked->row->read(arena, kv->value, record, &err) &&
-                   str_eq_c(parts[1], (const char *)record + asked->row->id);
-    *out = (CredentialEntry){ .id = arena_copy(arena, parts[1]),
-                              .revision = kv->mod_revision,
-                              .record = is_good ? record : NULL };
+    *out = (CredentialEntry){ .id = arena_copy(arena, parts[1]), .revision = kv->mod_revision };
+    void *record = arena_alloc_zero(arena, row->size);
+    bool is_read = row->read(arena, kv->value, record, &err);
+    if (is_read && str_eq_c(parts[1], (const char *)record + row->id)) {
+        out->record = record;
+        return true;
+    }
+    if (is_read) {
+        error_set(&err, ERROR_INVALID, "it is the record of another %s", row->one);
+    }
+    error_wrap(&err, "%" STR_FMT, STR_ARG(kv->key));
+    out->error = arena_copy(arena, str_from_c(err.text));
     return true;
 }
 

@@ -42,7 +42,8 @@ void credential_records_add(const ClusterStore *at, const CredentialRecords *row
 typedef struct CredentialEntry {
     Str id;
     int64_t revision;   /* of its last change */
-    const void *record; /* NULL: it cannot be read, or is one of another id */
+    const void *record; /* NULL: it cannot be read, or is one of another id, as */
+    Str error;          /* says then, with its key */
 } CredentialEntry;
 
 typedef struct CredentialPage {

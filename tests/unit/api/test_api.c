@@ -273,18 +273,20 @@ static void tokens_are_made_listed_and_taken_back(void **state)
 static void a_token_that_cannot_be_read_hides_no_other_and_goes(void **state)
 {
     Fixture *f = *state;
-    ask(f, "PUT", "/v1/store?key=/eden/objects/token/aaaaaaaa", "{\"value\":\"?\"}");
+    ask(f, "PUT", "/v1/store?key=/eden/objects/token/22222222", "{\"value\":\"?\"}");
     expect(f, 200, "format", "eden.done/1");
     ask(f, "POST", "/v1/tokens", "{}");
     assert_int_equal(f->status, 201);
     ask(f, "GET", "/v1/tokens", "");
     assert_int_equal(field(f, "items").list->len, 2);
-    expect(f, 200, "items.0.metadata.name", "aaaaaaaa");
+    expect(f, 200, "items.0.metadata.name", "22222222");
     expect(f, 200, "items.0.status.state", "unreadable");
+    assert_true(str_starts(value_str(field(f, "items.0.status.error")),
+                           STR("/eden/objects/token/22222222: ")));
     expect(f, 200, "items.1.status.state", "good");
-    ask(f, "DELETE", "/v1/tokens/aaaaaaaa", "");
+    ask(f, "DELETE", "/v1/tokens/22222222", "");
     expect(f, 200, "format", "eden.done/1");
-    ask(f, "GET", "/v1/tokens/aaaaaaaa", "");
+    ask(f, "GET", "/v1/tokens/22222222", "");
     expect(f, 404, "code", "not-found");
 }
 

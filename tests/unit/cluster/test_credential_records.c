@@ -99,6 +99,7 @@ static void note(Fixture *f, const CredentialEntry *entry)
     snprintf(f->listed + used, sizeof f->listed - used, "%s%.*s%s", used > 0 ? " " : "",
              STR_ARG(entry->id), entry->record == NULL ? "!" : "");
     assert_true(entry->revision > 0);
+    assert_int_equal(entry->record == NULL, str_starts(entry->error, STR("/eden/objects/pass/")));
     f->revision = entry->revision;
 }
 
@@ -233,6 +234,7 @@ static void damaged_ones_are_told(void **state)
     put(f, "bb", "?");
     put(f, "cc", "dd 5"); /* under another's name */
     world_put(&f->world, STR("/eden/objects/pass/x/y"), STR("aa 5"));
+    put(f, "longer", "longer 5"); /* no id that there can be */
     expect_list(f, "", 9, "aa bb! cc!");
     get(f, "bb");
     world_expect(&f->world, ERROR_NONE, NULL);
