@@ -7,7 +7,7 @@
 static bool local(const Invocation *invocation, const char *run_dir, ClusterEnd *out, Error *err)
 {
     Str path = arena_format(invocation->arena, "%s/" SERVER_API, run_dir);
-    *out = (ClusterEnd){ .is_local = true };
+    *out = (ClusterEnd){ .is_local = true, .run_dir = run_dir };
     return address_unix(path, &out->socket, err);
 }
 

@@ -14,6 +14,7 @@
 typedef struct ClusterEnd {
     bool is_local;
     Address socket;      /* of a local one */
+    const char *run_dir; /* in which that is */
     Context context;     /* of another */
     ContextMaterial has; /* its */
 } ClusterEnd;

@@ -68,15 +68,35 @@ static void print_fixes(const Invocation *invocation, const DoctorResult *result
     }
 }
 
+/* Whom commands would ask. What is wrong with the contexts is a check of its own. */
+static bool choose_end(const Invocation *invocation, ClusterEnd *end, Error *err)
+{
+    if (cluster_end_choose(invocation, end, err)) {
+        return true;
+    }
+    *end = (ClusterEnd){ .is_local = true, .run_dir = invocation_text(invocation, "run-dir") };
+    return err->kind != ERROR_NOT_FOUND && err->kind != ERROR_CONFLICT;
+}
+
 static int doctor_run(Invocation *invocation)
 {
     DoctorPlaces places = { .state_dir = invocation_text(invocation, "state-dir"),
-                            .run_dir = invocation_text(invocation, "run-dir") };
+                            .run_dir = invocation_text(invocation, "run-dir"),
+                            .is_run_dir_given = invocation_flag(invocation, "run-dir") };
+    ClusterEnd end;
+    Error err;
+    if (!choose_end(invocation, &end, &err)) {
+        return usage_error(invocation, "%s", err.text);
+    }
+    if (end.is_local && strcmp(end.run_dir, places.run_dir) != 0) { /* as $EDEN_RUN_DIR says */
+        places.run_dir = end.run_dir;
+        places.is_run_dir_given = true;
+    }
     DoctorView *view = ARENA_NEW(invocation->arena, DoctorView);
     DoctorResult results[CHECK_COUNT];
     uint32_t failed = 0, warnings = 0;
     doctor_look(invocation->arena, &places, view);
-    doctor_look_contexts(invocation, view);
+    doctor_look_contexts(invocation, &end, view);
     for (uint32_t i = 0; i < CHECK_COUNT; i++) {
         results[i] = doctor_checks[i].judge(invocation->arena, view);
         failed += results[i].state == DOCTOR_FAILED;
@@ -116,8 +136,9 @@ const Command command_doctor = {
         "Looks at this machine's files, certificates, clock and daemons, at the servers it knows,\n"
         "and on a server at the cluster: nodes that are silent, machines that wait, certificates\n"
         "and tokens that are old. Of the clusters that you have logged in to it looks at CAs and\n"
-        "tokens, and asks the server of the one that commands ask, or of --context. Nothing is\n"
-        "changed, and it takes a few seconds at most. As root it sees all; others see less.\n"
+        "tokens, and asks the server of the one that commands ask, or of --context or --run-dir,\n"
+        "also about its cluster. Nothing is changed, and it takes a few seconds at most. As root\n"
+        "it sees all; others see less.\n"
         "\n"
         "Each check is ok, warning (it works, and will not for ever), failed or skipped, and\n"
         "those that are not well come with what to do. The exit code is 1 when one has failed.",

@@ -1,13 +1,12 @@
 #include "cli/doctor_contexts.h"
 
-#include <stdlib.h>
-
 #include "base/utc.h"
-#include "cli/cluster_client.h"
+#include "cli/kind_print.h"
 #include "sys/clock.h"
 
 enum {
-    ASK_MS = 3000
+    ASK_MS = 3000,
+    PAGES_MAX = 20, /* of nodes */
 };
 
 /* The first that ends counts. */
@@ -60,9 +59,46 @@ static void look_at(const Invocation *invocation, Str directory, const Context *
     ask(invocation, &end, STR("/v1/session"), &out->session);
 }
 
-void doctor_look_contexts(const Invocation *invocation, DoctorView *out)
+/* All pages as one answer. */
+static void ask_nodes(const Invocation *invocation, const ClusterEnd *end, DoctorAnswer *out)
 {
-    const char *given = invocation_text(invocation, "context"), *set = getenv("EDEN_CONTEXT");
+    Arena *arena = invocation->arena;
+    List *nodes = list_new(arena, 0);
+    ask(invocation, end, STR("/v1/nodes"), out);
+    DoctorAnswer page = *out;
+    for (uint32_t i = 0; i < PAGES_MAX && page.err.kind == ERROR_NONE; i++) {
+        const List *some = object_items(page.json);
+        for (uint32_t k = 0; k < some->len; k++) {
+            list_push(arena, nodes, some->items[k]);
+        }
+        Str next = cluster_text(cluster_map(page.json, "metadata"), "continue");
+        if (next.len == 0) {
+            break;
+        }
+        ask(invocation, end, cluster_target(arena, "/v1/nodes?continue=", next), &page);
+    }
+    if (out->err.kind == ERROR_NONE) {
+        map_set_str(arena, out->json.map, STR("items"), value_list(nodes));
+    }
+}
+
+static void look_at_cluster(const Invocation *invocation, const ClusterEnd *end,
+                            const DoctorContext *context, DoctorView *out)
+{
+    bool is_meant = !out->is_server || invocation_flag(invocation, "context");
+    if (!context->session.asked || !is_meant) {
+        return;
+    }
+    out->asks_elsewhere = true;
+    if (context->session.err.kind == ERROR_NONE) {
+        ask_nodes(invocation, end, &out->nodes);
+        ask(invocation, end, STR("/v1/tokens"), &out->tokens);
+        ask(invocation, end, STR("/v1/pki"), &out->pki);
+    }
+}
+
+void doctor_look_contexts(const Invocation *invocation, const ClusterEnd *end, DoctorView *out)
+{
     Str directory = contexts_directory(invocation->arena);
     Contexts contexts;
     out->contexts_err = (Error){ 0 };
@@ -70,12 +106,12 @@ void doctor_look_contexts(const Invocation *invocation, DoctorView *out)
         return;
     }
     out->contexts_err = (Error){ 0 };
-    Str used = given != NULL                   ? str_from_c(given)
-               : set != NULL && set[0] != '\0' ? str_from_c(set)
-                                               : contexts.current;
     for (uint32_t i = 0; i < contexts.count && i < DOCTOR_CONTEXTS_MAX; i++) {
         DoctorContext *context = &out->contexts[out->context_count++];
-        context->is_used = str_eq(contexts.items[i].name, used);
+        context->is_used = !end->is_local && str_eq(contexts.items[i].name, end->context.name);
         look_at(invocation, directory, &contexts.items[i], context);
+        if (context->is_used) {
+            look_at_cluster(invocation, end, context, out);
+        }
     }
 }

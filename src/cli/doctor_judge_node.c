@@ -28,6 +28,9 @@ static bool is_hidden(const DoctorView *view, const Error *err)
 DoctorResult judge_state(Arena *arena, const DoctorView *view)
 {
     const DoctorPlace *state = &view->state;
+    if (state->err.kind == ERROR_NOT_FOUND && view->asks_elsewhere) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "this machine has none, and needs none");
+    }
     if (state->err.kind == ERROR_NOT_FOUND) {
         return doctor_say(arena, DOCTOR_WARNING, "%s", state->err.text);
     }
@@ -55,7 +58,10 @@ DoctorResult judge_member(Arena *arena, const DoctorView *view)
         return doctor_say(arena, is_hidden(view, &view->node_err) ? DOCTOR_SKIPPED : DOCTOR_FAILED,
                           "%s", view->is_server ? view->settings_err.text : view->node_err.text);
     }
-    return doctor_say(arena, DOCTOR_WARNING, "it belongs to none");
+    return view->asks_elsewhere
+               ? doctor_say(arena, DOCTOR_OK,
+                            "this machine is not a member; the server that is asked is looked at")
+               : doctor_say(arena, DOCTOR_WARNING, "it belongs to none");
 }
 
 static DoctorResult judge_directory(Arena *arena, const DoctorView *view, const DoctorPlace *place,

@@ -77,8 +77,11 @@ DoctorResult judge_server(Arena *arena, const DoctorView *view)
                             ? value_get(view->agent.json, STR("server"))
                             : NULL;
     Str why = kept != NULL && kept->kind == VALUE_MAP ? cluster_text(*kept, "why") : STR_EMPTY;
-    if (!view->is_server) {
+    if (!view->is_server && !view->health.asked) {
         return skip(arena);
+    }
+    if (!view->is_server && view->health.err.kind == ERROR_NOT_FOUND) {
+        return doctor_say(arena, DOCTOR_WARNING, "none listens there: %s", view->health.err.text);
     }
     if (!view->is_root && view->health.err.kind == ERROR_DENIED) {
         return doctor_say(arena, DOCTOR_SKIPPED, "only root and its own group can ask it");
@@ -154,7 +157,7 @@ DoctorResult judge_server_version(Arena *arena, const DoctorView *view)
 
 DoctorResult judge_store(Arena *arena, const DoctorView *view)
 {
-    if (!view->is_server) {
+    if (!view->is_server && !runs(view)) {
         return skip(arena);
     }
     if (view->store_looked) {
@@ -177,7 +180,7 @@ DoctorResult judge_store(Arena *arena, const DoctorView *view)
 /* A skipped result, or one with a text that is empty: go on. */
 static DoctorResult need(Arena *arena, const DoctorView *view, const DoctorAnswer *answer)
 {
-    if (!view->is_server) {
+    if (!view->is_server && !view->asks_elsewhere) {
         return skip(arena);
     }
     if (!answer->asked) {

@@ -9,6 +9,7 @@
 #include "store/store.h"
 #include "sys/clock.h"
 #include "sys/directory.h"
+#include "sys/file.h"
 #include "sys/privilege.h"
 #include "sys/probe.h"
 
@@ -237,20 +238,27 @@ static void ask_daemons(Look *look)
     if (view->is_node) {
         ask_local(look, AGENT_SOCKET, STR("/v1/agent"), &view->agent);
     }
-    if (!view->is_server) {
+    if (!view->is_server && !look->places->is_run_dir_given) {
+        return;
+    }
+    Str path = arena_format(look->arena, "%s/%s", look->places->run_dir, socket);
+    if (!view->is_server && !file_exists(path.data)) {
+        view->health.asked = !view->is_node; /* whose run directory that is */
+        error_set(&view->health.err, ERROR_NOT_FOUND, "there is no %" STR_FMT, STR_ARG(path));
         return;
     }
     ask_local(look, socket, STR("/v1/health"), &view->health);
     if (view->health.err.kind == ERROR_NONE) {
+        view->asks_elsewhere = !view->is_server;
         ask_local(look, socket, STR("/v1/session"), &view->session);
         ask_nodes(look, socket, &view->nodes);
         ask_local(look, socket, STR("/v1/tokens"), &view->tokens);
         ask_local(look, socket, STR("/v1/pki"), &view->pki);
-    } else if (view->server_directory.err.kind == ERROR_NONE) {
-        Str path = arena_format(look->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
-                                look->places->state_dir);
+    } else if (view->is_server && view->server_directory.err.kind == ERROR_NONE) {
+        Str store = arena_format(look->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
+                                 look->places->state_dir);
         view->store_looked =
-            store_check(path.data, &view->store_err) || view->store_err.kind != ERROR_CONFLICT;
+            store_check(store.data, &view->store_err) || view->store_err.kind != ERROR_CONFLICT;
     }
 }
 

@@ -6,6 +6,7 @@
 
 typedef struct DoctorPlaces {
     const char *state_dir, *run_dir;
+    bool is_run_dir_given; /* so its server is meant, whether this machine is one or not */
 } DoctorPlaces;
 
 /* What is seen is the arena's. Failures are part of it. */

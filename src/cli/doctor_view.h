@@ -77,6 +77,10 @@ typedef struct DoctorView {
     DoctorServer servers[DOCTOR_SERVERS_MAX];
     uint32_t server_count;
 
+    /* A server was asked that need not be on this machine: by a context, or in a run directory. Then
+     * `nodes`, `tokens` and `pki` are of its cluster. */
+    bool asks_elsewhere;
+
     bool is_server;
     DoctorPlace server_directory;
     Error settings_err;

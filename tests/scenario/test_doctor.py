@@ -65,6 +65,20 @@ def test_on_a_machine_of_no_cluster_that_is_all_it_says(eden, tmp_path):
     assert "it belongs to none" in done.stdout and "'eden join' makes it a node" in done.stdout
 
 
+def test_the_server_of_a_run_directory_is_looked_at_from_elsewhere(cluster, eden, tmp_path):
+    for words, env in ((("--run-dir", cluster.run), {}), ((), {"EDEN_RUN_DIR": str(cluster.run)})):
+        done = eden("doctor", "-o", "json", "--state-dir", tmp_path / "none", *words, env=env)
+        assert done.returncode == 0, done.stdout
+        checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+        assert {"server", "store", "server-version", "waiting", "certificates", "rotation", "tokens",
+                "versions", "member"} == states(checks, "ok")
+        assert "is not a member" in checks["member"]["text"]
+        assert states(checks, "warning") == {"silent"}  # s1 has no agent
+    cluster.server.kill()
+    checks = look(cluster, tmp_path / "none")
+    assert states(checks, "failed") == {"server"}
+
+
 def test_where_all_is_well_it_says_so(cluster, node):
     start_agent(cluster, *node)
     wait_until(lambda: look(cluster, *node)["session"]["state"] == "ok", "a session")

@@ -457,8 +457,19 @@ def test_a_token_opens_the_server_from_elsewhere(home, front, tmp_path):
     seen = {check["name"]: check for check in json.loads(
         home("doctor", "-o", "json", "--state-dir", tmp_path / "none").stdout)["checks"]}
     for name in ("contexts", "context-cas", "context-tokens", "context-server", "server-version",
-                 "clock"):
+                 "clock", "waiting", "certificates", "rotation", "tokens", "versions"):
         assert seen[name]["state"] == "ok", seen[name]
+    assert seen["silent"]["state"] == "warning" and "s1" in seen["silent"]["text"]
+    table = home("doctor", "--state-dir", tmp_path / "none").stdout
+    assert "this machine is not a member" in table
+    for name in ("state ", "state-disk", "agent", "server-files", "disk", "ports"):
+        assert not re.search(rf"^{name}", table, re.MULTILINE), table
+    done = home("doctor", "--context", "nobody")
+    assert done.returncode == 64 and "there is no context 'nobody'" in done.stderr
+    for check in json.loads(home("doctor", "-o", "json", "--context", "local", "--state-dir",
+                                 tmp_path / "none").stdout)["checks"]:
+        if check["name"] == "context-server":
+            assert check["state"] == "skipped"
 
 
 def other_settings(home):

@@ -329,6 +329,36 @@ static void the_cluster_is_looked_at(void **state)
     expect(*state, view, CHECK_ROTATION, DOCTOR_FAILED, "broken");
 }
 
+static void who_only_asks_is_not_told_what_it_is_not(void **state)
+{
+    DoctorView *view = make_view(*state);
+    DoctorAnswer nodes = view->nodes, health = view->health;
+    memset(&view->node, 0, sizeof view->node);
+    view->is_node = view->is_server = false;
+    view->agent = view->health = view->session = (DoctorAnswer){ 0 };
+    fail_with(&view->state.err, ERROR_NOT_FOUND);
+    view->state_size = 0;
+    expect(*state, view, CHECK_MEMBER, DOCTOR_WARNING, "belongs to none");
+    expect(*state, view, CHECK_STATE, DOCTOR_WARNING, "");
+    expect(*state, view, CHECK_SILENT, DOCTOR_SKIPPED, "no server");
+    view->asks_elsewhere = true;
+    view->nodes = nodes;
+    expect(*state, view, CHECK_MEMBER, DOCTOR_OK, "this machine is not a member");
+    expect(*state, view, CHECK_STATE, DOCTOR_SKIPPED, "");
+    expect(*state, view, CHECK_STATE_DISK, DOCTOR_SKIPPED, "");
+    expect(*state, view, CHECK_AGENT, DOCTOR_SKIPPED, "");
+    expect(*state, view, CHECK_SERVER, DOCTOR_SKIPPED, "");
+    expect(*state, view, CHECK_SERVER_FILES, DOCTOR_SKIPPED, "");
+    expect(*state, view, CHECK_SILENT, DOCTOR_OK, "all nodes have a session");
+    view->health = health;
+    expect(*state, view, CHECK_SERVER, DOCTOR_OK, "it answers");
+    expect(*state, view, CHECK_STORE, DOCTOR_OK, "it can be written");
+    fail_with(&view->health.err, ERROR_UNAVAILABLE);
+    expect(*state, view, CHECK_SERVER, DOCTOR_FAILED, "broken");
+    fail_with(&view->health.err, ERROR_NOT_FOUND);
+    expect(*state, view, CHECK_SERVER, DOCTOR_WARNING, "none listens there");
+}
+
 static void contexts_are_looked_at(void **state)
 {
     DoctorView *view = make_view(*state);
@@ -422,6 +452,7 @@ int main(void)
         ROW(a_server_that_does_not_run_is_told),
         ROW(a_disk_that_fills_up_is_told),
         ROW(the_cluster_is_looked_at),
+        ROW(who_only_asks_is_not_told_what_it_is_not),
         ROW(contexts_are_looked_at),
         ROW(the_clock_of_a_server_elsewhere_counts),
         ROW(a_server_of_another_version_is_told),
