@@ -52,9 +52,15 @@ def packages(deb, next_deb, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def static_program(tmp_path_factory):
-    """The program without libraries of the machine."""
-    return portable(BUILD, tmp_path_factory.mktemp("static"))
+def static_link(tmp_path_factory):
+    """What links the program without libraries of the machine, and the folder where that was done."""
+    place = tmp_path_factory.mktemp("static")
+    return portable(BUILD, place), place
+
+
+@pytest.fixture(scope="session")
+def static_program(static_link):
+    return static_link[1] / "eden"
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Programs that differ a little from the one that was built, without building all of it again."""
 
 import json
+import os
 import pathlib
 import shlex
 import subprocess
@@ -36,7 +37,8 @@ def archive_of(library):
 
 
 def portable(build, place):
-    """The program as `make static` links it: against archives, and told that it is static."""
+    """The program as `make static` links it: against archives, and told that it is static. Gives what
+    links it; the program is there as "eden", what it consists of as "map"."""
     source = "src/sys/bus_library.c"
     compile_like(build, source, ROOT / source, place / "bus_library.o", "-DEDEN_STATIC")
     commands = subprocess.run(
@@ -47,6 +49,8 @@ def portable(build, place):
     words[words.index("-pie")] = "-static"
     at = words.index("-o")
     words[at + 1] = str(place / "eden")
-    words[at + 2 : at + 2] = [str(place / "bus_library.o"), "-Wl,--allow-multiple-definition"]
-    subprocess.run(words, cwd=build, check=True)
-    return place / "eden"
+    # Ours by a path from the folder, as all that is built: other paths are of the system.
+    ours = os.path.relpath(place / "bus_library.o", build)
+    words[at + 2 : at + 2] = [ours, "-Wl,--allow-multiple-definition"]
+    subprocess.run([*words, f"-Wl,-Map={place}/map"], cwd=build, check=True)
+    return words

@@ -2,9 +2,13 @@
 
 import datetime
 import hashlib
+import importlib.machinery
+import importlib.util
 import json
+import pathlib
 import re
 import subprocess
+import zlib
 
 import pytest
 
@@ -14,7 +18,7 @@ REQUIRED = {"SPDXID", "name", "versionInfo", "supplier", "downloadLocation", "fi
             "licenseConcluded", "licenseDeclared", "copyrightText"}  # fmt: skip
 # Of the list of SPDX, as far as we link anything under them.
 KNOWN_LICENSES = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "GPL-3.0-or-later", "LGPL-2.1-or-later",
-                  "MIT", "Zlib", "blessing"}  # fmt: skip
+                  "MIT", "MPL-2.0", "Zlib", "blessing"}  # fmt: skip
 KNOWN_EXCEPTIONS = {"GCC-exception-3.1"}
 RELATIONS = {"DESCRIBES", "DYNAMIC_LINK", "STATIC_LINK", "CONTAINS", "OPTIONAL_DEPENDENCY_OF"}
 
@@ -31,6 +35,16 @@ def sbom(unpacked):
     return json.loads((unpacked / "usr/share/doc/eden/eden.spdx.json").read_text())
 
 
+@pytest.fixture(scope="module")
+def static_sbom(static_link):
+    """That of the portable program, by the tool that makes it."""
+    loader = importlib.machinery.SourceFileLoader("make_sbom", str(ROOT / "tools/make-sbom"))
+    tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_sbom", loader))
+    loader.exec_module(tool)
+    command, place = static_link
+    return tool.document(BUILD, "0.1.0", place / "eden", command)
+
+
 def test_it_has_what_spdx_wants(sbom):
     assert sbom["spdxVersion"] == "SPDX-2.3" and sbom["dataLicense"] == "CC0-1.0"
     assert sbom["SPDXID"] == "SPDXRef-DOCUMENT" and sbom["name"]
@@ -41,9 +55,10 @@ def test_it_has_what_spdx_wants(sbom):
     for package in sbom["packages"]:
         assert REQUIRED <= set(package), package["name"]
         assert re.match(r"(Organization|Person): \S", package["supplier"])
-        license, _, exception = package["licenseDeclared"].partition(" WITH ")
-        assert license in KNOWN_LICENSES
-        assert not exception or exception in KNOWN_EXCEPTIONS
+        for choice in package["licenseDeclared"].split(" OR "):
+            license, _, exception = choice.partition(" WITH ")
+            assert license in KNOWN_LICENSES
+            assert not exception or exception in KNOWN_EXCEPTIONS
 
 
 def test_names_are_unique_and_relations_lead_to_them(sbom):
@@ -68,27 +83,73 @@ def test_it_is_about_the_program_that_is_shipped(sbom, unpacked, deb):
     assert eden["versionInfo"] == version.stdout.strip()
 
 
-def test_it_lists_every_library_with_the_version_that_is_there(sbom, unpacked):
-    needed = subprocess.run(["ldd", unpacked / "usr/bin/eden"], capture_output=True, text=True).stdout
-    listed = {package["name"]: package["versionInfo"] for package in sbom["packages"]}
-    paths = re.findall(r"=> (/\S+)", needed)
-    # dpkg may know a file by its place from before all went below /usr.
+def installed_versions(paths):
+    """The packages that files belong to, with their versions. dpkg may know a file by its place from
+    before all went below /usr."""
     places = [place for path in paths for place in (path, f"/usr{path}", path.removeprefix("/usr"))]
     found = subprocess.run(["dpkg-query", "-S", *places], capture_output=True, text=True).stdout
     names = sorted({line.split(":")[0] for line in found.splitlines()})
     shown = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *names],
                            capture_output=True, text=True).stdout  # fmt: skip
-    there = dict(line.split() for line in shown.splitlines() if line.split()[0] in names)
+    return dict(line.split() for line in shown.splitlines() if line.split()[0] in names)
+
+
+def related_to_eden(sbom, kind):
+    versions = {package["SPDXID"]: (package["name"], package["versionInfo"])
+                for package in sbom["packages"]}  # fmt: skip
+    return dict(versions[each["relatedSpdxElement"]] for each in sbom["relationships"]
+                if each["spdxElementId"] == "SPDXRef-eden" and each["relationshipType"] == kind)  # fmt: skip
+
+
+def test_it_lists_every_library_with_the_version_that_is_there(sbom, unpacked):
+    needed = subprocess.run(["ldd", unpacked / "usr/bin/eden"], capture_output=True, text=True).stdout
+    listed = {package["name"]: package["versionInfo"] for package in sbom["packages"]}
+    paths = re.findall(r"=> (/\S+)", needed)
+    there = installed_versions(paths)
     assert len(there) > 5
     assert {name: listed.get(name) for name in there} == there
 
 
-def test_it_lists_the_page_that_is_inside(sbom):
+def test_it_lists_what_is_in_the_portable_program_and_nothing_else(static_sbom, static_link):
+    _, place = static_link
+    placed = (place / "map").read_text().partition("Linker script and memory map")[2]
+    # What has got an address and a length in the program.
+    files = {path for address, size, path in re.findall(
+                 r"\s0x([0-9a-f]+)\s+0x([0-9a-f]+) (/[^()\s]+\.[ao])\b", placed)
+             if int(address, 16) and int(size, 16)}  # fmt: skip
+    there = installed_versions([str(pathlib.Path(path).resolve()) for path in files])
+    assert len(there) > 8
+    assert related_to_eden(static_sbom, "STATIC_LINK") == there
+    assert related_to_eden(static_sbom, "DYNAMIC_LINK") == {}
+    # The libraries themselves say which they are, where they do.
+    program = (place / "eden").read_bytes()
+    for name, words in (("libc6-dev", rb"GNU C Library \(Debian GLIBC ([^)]+)\)"),
+                        ("zlib1g-dev", rb" inflate (\d+\.\d+\.\d+) Copyright")):  # fmt: skip
+        [version] = set(re.findall(words, program))
+        assert re.fullmatch(rf"(\d+:)?{re.escape(version.decode())}(\D.*)?", there[name]), name
+
+
+def packed_texts(program):
+    """What is in a program as gzip."""
+    for found in re.finditer(rb"\x1f\x8b\x08", program):
+        try:
+            yield zlib.decompressobj(wbits=31).decompress(program[found.start() :])
+        except zlib.error:
+            continue
+
+
+def test_it_lists_the_pages_that_are_inside(sbom, unpacked):
     wanted = json.loads((ROOT / "src/ui/swagger-ui.json").read_text())
-    [page] = [each for each in sbom["packages"] if each["name"] == wanted["name"]]
-    assert page["versionInfo"] == wanted["version"]
-    assert {"spdxElementId": "SPDXRef-eden", "relationshipType": "CONTAINS",
-            "relatedSpdxElement": page["SPDXID"]} in sbom["relationships"]  # fmt: skip
+    assert related_to_eden(sbom, "CONTAINS") == {wanted["name"]: wanted["version"]}
+    texts = list(packed_texts((unpacked / "usr/bin/eden").read_bytes()))
+    inside = dict.fromkeys(re.findall(rb'PACKAGE_VERSION:"([^"]+)"', b"\n".join(texts)))
+    assert [version.decode() for version in inside] == [wanted["version"]]
+    # Of what that is made of, all that says its version.
+    told = {name.decode().lower(): version.decode()
+            for name, version in re.findall(rb"@license (\w+) ([\d.]+\d)", b"\n".join(texts))}  # fmt: skip
+    assert "dompurify" in told
+    listed = {package["name"]: package["versionInfo"] for package in sbom["packages"]}
+    assert {name: listed.get(name) for name in told} == told
 
 
 def test_the_same_program_makes_the_same_package(deb, tmp_path):
