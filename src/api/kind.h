@@ -82,6 +82,7 @@ struct Kind {
     const KindField *spec, *status; /* what they may hold; NULL: nothing */
     const KindColumn *columns;      /* behind the name */
     const char *name_help;          /* what its name is; NULL: any word */
+    bool is_labeled;                /* takes labels and annotations; else none are given to it */
 
     /* Each calls `done` exactly once, in a later turn or within; what is not there is
      * ERROR_NOT_FOUND. What `done` is given lives in `arena`, or for the call. */

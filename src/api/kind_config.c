@@ -28,5 +28,6 @@ const Kind kind_config = {
     .spec = spec,
     .status = status,
     .columns = columns,
+    .is_labeled = true,
     STORED_KIND,
 };

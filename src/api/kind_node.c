@@ -295,6 +295,7 @@ const Kind kind_node = {
     .status = status,
     .columns = columns,
     .name_help = "the name of the machine in the cluster",
+    .is_labeled = true,
     .list = node_list,
     .get = node_get,
     .update = node_update,

@@ -262,6 +262,7 @@ const Kind kind_role = {
     .status = status,
     .columns = columns,
     .name_help = "small letters, digits, and '-' between them",
+    .is_labeled = true,
     .list = list,
     .get = get,
     .create = create,

@@ -130,6 +130,18 @@ Value merge_patch(Arena *arena, Value target, Value patch)
 
 /* --- The draft ------------------------------------------------------------------------------- */
 
+/* False: it is given to a kind that takes none, which must not pass for kept. */
+static bool is_taken(Arena *arena, const Kind *kind, Value given, const char *name,
+                     FieldProblems *problems)
+{
+    if (kind->is_labeled || given.map->len == 0) {
+        return true;
+    }
+    field_problem(arena, problems, arena_format(arena, "/metadata/%s", name), "a %s has none",
+                  kind->name);
+    return false;
+}
+
 static void check_labels(Arena *arena, Value labels, FieldProblems *problems)
 {
     Error err;
@@ -227,8 +239,12 @@ void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool i
         .revision = present != NULL ? present->revision : 0,
         .present = present,
     };
-    check_labels(arena, out->labels, problems);
-    check_annotations(arena, out->annotations, problems);
+    if (is_taken(arena, kind, out->labels, "labels", problems)) {
+        check_labels(arena, out->labels, problems);
+    }
+    if (is_taken(arena, kind, out->annotations, "annotations", problems)) {
+        check_annotations(arena, out->annotations, problems);
+    }
     fields_check(arena, kind->spec, out->spec, STR("/spec"), problems);
     if (present != NULL) {
         check_fixed(arena, kind, out, problems);

@@ -270,6 +270,21 @@ static void tokens_are_made_listed_and_taken_back(void **state)
     expect(f, 400, "detail", "/spec/roles: a token to join with has none");
 }
 
+/* Nothing is dropped in silence: who is given such would look for it by them. */
+static void what_a_kind_does_not_keep_is_refused(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "POST", "/v1/tokens",
+        "{\"metadata\":{\"labels\":{\"team\":\"web\"},\"annotations\":{\"a\":\"b\"}}}");
+    expect(f, 400, "problems.0.pointer", "/metadata/labels");
+    expect(f, 400, "problems.0.detail", "a Token has none");
+    expect(f, 400, "problems.1.pointer", "/metadata/annotations");
+    ask(f, "GET", "/v1/tokens", "");
+    assert_int_equal(field(f, "items").list->len, 0);
+    ask(f, "POST", "/v1/tokens", "{\"metadata\":{\"labels\":{},\"annotations\":null}}");
+    assert_int_equal(f->status, 201);
+}
+
 static void a_token_that_cannot_be_read_hides_no_other_and_goes(void **state)
 {
     Fixture *f = *state;
@@ -539,6 +554,7 @@ int main(void)
         ROW(an_object_does_not_grow_beyond_what_can_be_read),
         ROW(health_is_told),
         ROW(tokens_are_made_listed_and_taken_back),
+        ROW(what_a_kind_does_not_keep_is_refused),
         ROW(a_token_that_cannot_be_read_hides_no_other_and_goes),
         ROW(a_machine_is_approved_over_ssh),
         ROW(what_cannot_be_asked_over_ssh_is_refused),
