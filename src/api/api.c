@@ -7,6 +7,7 @@
 #include "api/kind.h"
 #include "api/object_watch.h"
 #include "api/pages.h"
+#include "api/problem_json.h"
 #include "api/record.h"
 #include "base/ascii_case.h"
 #include "base/bug.h"
@@ -229,8 +230,17 @@ void api_recheck(Api *api)
     }
 }
 
+/* What is no HTTP, or too much of it, has met no address yet. */
+static const char *refuse(void *context, int status, const char *why, Buf *out)
+{
+    problem_json_put(out, status, str_from_c(why), NULL);
+    buf_put_char(out, '\n');
+    return PROBLEM_JSON_TYPE;
+}
+
 void api_serve(Api *api, HttpServerOptions *options)
 {
+    options->refuse = refuse;
     options->requested = requested;
     options->gone = gone;
     options->fields = gate_fields;

@@ -94,6 +94,16 @@ void http_request_put_fields(const HttpRequest *request, Buf *out, const char *c
     buf_put(out, own);
 }
 
+const char *http_server_put_refusal(const HttpServer *server, int status, const char *why, Buf *out)
+{
+    const HttpServerOptions *options = &server->options;
+    if (options->refuse != NULL) {
+        return options->refuse(options->context, status, why, out);
+    }
+    buf_put_format(out, "%s\n", why);
+    return "text/plain; charset=utf-8";
+}
+
 void http_request_add_header(HttpRequest *request, const char *name, Str value)
 {
     http1_put_header(&request->fields, name, value);

@@ -35,6 +35,9 @@ typedef struct HttpServerOptions {
      * (http_request_add_header) has its own. Borrowed. */
     const HttpField *fields;
     uint32_t field_count;
+    /* Writes why the server itself refuses a request, before anybody has seen that, and tells of which
+     * type that is. NULL: as plain text. */
+    const char *(*refuse)(void *context, int status, const char *why, Buf *out);
     void (*requested)(void *context, HttpRequest *request);
     void (*gone)(void *context, HttpRequest *request); /* may be NULL */
     void *context;

@@ -128,8 +128,8 @@ static void put_answer(Client *client, int status, const char *content_type, Str
 static void refuse(Client *client, int status, const char *why)
 {
     Buf text = buf_make(BUF_UNLIMITED);
-    buf_put_format(&text, "%s\n", why);
-    put_answer(client, status, "text/plain; charset=utf-8", buf_str(&text), true);
+    const char *type = http_server_put_refusal(client->base.server, status, why, &text);
+    put_answer(client, status, type, buf_str(&text), true);
     buf_clear(&text);
     buf_clear(&client->request.body);
     let_go(client);

@@ -250,8 +250,9 @@ static void answer(HttpRequest *request, int status, const char *content_type, S
 static void refuse(Stream *stream, int status, const char *why)
 {
     Buf text = buf_make(BUF_UNLIMITED);
-    buf_put_format(&text, "%s\n", why);
-    send_whole(stream, status, "text/plain; charset=utf-8", buf_str(&text));
+    const HttpServer *server = session_of(stream)->base.server;
+    const char *type = http_server_put_refusal(server, status, why, &text);
+    send_whole(stream, status, type, buf_str(&text));
     buf_clear(&text);
 }
 

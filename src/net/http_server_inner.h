@@ -83,5 +83,8 @@ void http_request_hand_on(HttpRequest *request);
 void http_request_lose(HttpRequest *request);
 bool http_request_wants_body(const HttpRequest *request);
 bool http_status_has_body(int status);
+/* What the body of a refusal by the server itself is, and its type. */
+const char *http_server_put_refusal(const HttpServer *server, int status, const char *why,
+                                    Buf *out);
 /* The fields of its answer but the length, as lines of HTTP/1.1. */
 void http_request_put_fields(const HttpRequest *request, Buf *out, const char *content_type);

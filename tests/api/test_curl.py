@@ -1,5 +1,9 @@
 """What people do with the API, by curl: on the Unix socket, and from outside."""
 
+import socket
+
+from served import Answer
+
 
 def test_a_token_lives_its_life(server):
     status, made = server.local("/v1/tokens", "--json",
@@ -37,3 +41,50 @@ def test_addresses_have_one_spelling(server):
     for path in ("/v1/nodes/../health", "/v1//health", "/v1/health/", "/v1/nodes/%2e%2e"):
         status, error = server.outside(path)
         assert (status, error["type"]) == (400, "urn:eden:problem:invalid"), path
+
+
+def raw(server, request):
+    """Bytes as they are, on a connection of their own: the answer, until it ends."""
+    got = b""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(30)
+        connection.connect(server.socket)
+        connection.sendall(request)
+        while piece := connection.recv(65536):
+            got += piece
+    head, _, body = got.partition(b"\r\n\r\n")
+    return Answer(head, body)
+
+
+def test_what_http_forbids_is_told_as_all_else(server):
+    """It has met no address by then."""
+    cases = (
+        (b"hello\r\n\r\n", 400, "invalid"),
+        (b"GET /v1/health HTTP/1.1\r\n\r\n", 400, "invalid"),
+        (b"GET /v1/health HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400, "invalid"),
+        (b"PUT /v1/store?key=a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n", 413,
+         "too-large"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 1000 + b"\r\n", 431, "too-many-headers"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"y" * 100000, 431, "too-many-headers"),
+        (b"NOSUCH / HTTP/1.1\r\nHost: a\r\n\r\n", 501, "not-implemented"),
+        (b"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505, "version"),
+    )
+    for request, status, code in cases:
+        answer = raw(server, request)
+        assert answer.field("content-type") == "application/problem+json", request[:60]
+        told = answer.json()
+        assert (answer.status, told["status"], told["code"]) == (status, status, code), request[:60]
+        assert told["type"] == f"urn:eden:problem:{code}" and told["detail"] and told["title"]
+        assert answer.field("cache-control") == "no-store"
+
+
+def test_the_same_holds_for_http_2(server, tmp_path):
+    large = tmp_path / "large"
+    large.write_bytes(b"x" * (5 << 20))
+    for words, status, code in (
+        (("--data-binary", f"@{large}", "-H", "Content-Type: application/json"), 413, "too-large"),
+        (("-H", "X-Large: " + "y" * 20000), 431, "too-many-headers"),
+    ):
+        answer = server.ask("/v1/health", "--http2", *words)
+        assert (answer.status, answer.field("content-type")) == (status, "application/problem+json")
+        assert (answer.json()["status"], answer.json()["code"]) == (status, code)

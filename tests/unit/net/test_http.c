@@ -347,6 +347,40 @@ static void what_is_no_http_is_refused_and_ended(void **state)
     close(descriptor);
 }
 
+static const char *refuse_own_way(void *context, int status, const char *why, Buf *out)
+{
+    buf_put_format(out, "<%d %s>", status, why);
+    return "text/x-own";
+}
+
+static void who_serves_says_how_that_is_told(void **state)
+{
+    Fixture *f = *state;
+    char got[2000];
+    static const struct {
+        const char *request, *told;
+    } cases[] = {
+        { "hello\n", "<400 no valid HTTP: " },
+        { "GET / HTTP/1.1\r\nHo", "<408 the request took too long>" },
+        { "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\n\r\n",
+          "<413 a body of 101 bytes, over the limit of 100>" },
+    };
+    HttpServerOptions limits = http_server_defaults();
+    limits.body_max = 100;
+    limits.request_timeout_ms = 50;
+    limits.refuse = refuse_own_way;
+    http_server_free(f->server);
+    serve(f, &limits);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        int descriptor = connect_raw(f);
+        assert_true(send(descriptor, cases[i].request, strlen(cases[i].request), 0) > 0);
+        read_raw(f, descriptor, got, sizeof got, 0);
+        assert_non_null(strstr(got, "Content-Type: text/x-own\r\n"));
+        assert_non_null(strstr(got, cases[i].told));
+        close(descriptor);
+    }
+}
+
 static void a_request_that_does_not_end_is_ended(void **state)
 {
     Fixture *f = *state;
@@ -563,6 +597,7 @@ int main(void)
         ROW(what_every_answer_has_may_be_told_otherwise),
         ROW(a_head_is_answered_without_a_body),
         ROW(what_is_no_http_is_refused_and_ended),
+        ROW(who_serves_says_how_that_is_told),
         ROW(a_request_that_does_not_end_is_ended),
         ROW(who_expects_it_is_told_to_continue),
         ROW(who_sends_without_end_is_ended),
