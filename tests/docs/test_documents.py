@@ -171,3 +171,27 @@ def test_the_cluster_of_the_readme_comes_up(eden_path, tmp_path):
     assert re.search(r"^web1 +alive ", output, re.M)
     assert "web1: role=web" in output
     assert re.search(r"^0 failed|^all is well", output, re.M)
+
+
+def test_the_throwaway_cluster_of_the_readme_can_be_used(eden_path):
+    section = (ROOT / "README.md").read_text().split("\n## A cluster\n")[1].split("\n## ")[0]
+    start, use = (block for language, block in BLOCK.findall(section) if language == "text")
+    assert start == "build/eden dev --nodes 5\n"
+    script = "set -e\n" + use.replace("build/eden", str(eden_path.resolve()))
+    done = subprocess.run(
+        [eden_path, *start.split()[1:], "--port", "0", "--", "bash", "-c", script], cwd=ROOT,
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^node5 +alive ", done.stdout, re.M), done.stdout
+    assert "apply on node2: " in done.stdout
+
+
+def test_every_block_can_be_copied():
+    """Words behind a command are a comment, and a prompt stands only before what shows its output."""
+    for path in (ROOT / "README.md", ROOT / "docs/clusters.md"):
+        for language, block in BLOCK.findall(path.read_text()):
+            lines = block.splitlines()
+            assert not lines or not all(line.startswith("$ ") for line in lines), block
+            for line in lines:
+                if line.startswith(("eden ", "build/eden ", "systemctl ")):
+                    assert "  " not in line.split("#")[0].rstrip(), line
