@@ -98,7 +98,9 @@ bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
     const BodyReading reading = { arena, problems };
     Value object;
     *out = (ObjectBody){ .metadata = value_missing(), .spec = value_missing(), .name = STR_EMPTY };
-    return json_object_read(arena, body, UINT32_MAX, OBJECT_VALUES_MAX, &object, err) &&
+    /* What was read borrows the text, and is looked at when the request and its body may be gone. */
+    return json_object_read(arena, arena_copy(arena, body), UINT32_MAX, OBJECT_VALUES_MAX, &object,
+                            err) &&
            check_words(&reading, object) &&
            take_map(&reading, object, "metadata", &out->metadata) &&
            take_map(&reading, object, "spec", &out->spec) && read_metadata(&reading, kind, out);

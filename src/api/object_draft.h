@@ -15,8 +15,8 @@ enum {
 };
 
 /* Fails when it is no JSON object, or says that it is of another kind: with a problem where a field is
- * to blame, else with ERROR_INVALID. What the server alone says (status, uuid, created) may stand
- * there, and means nothing. */
+ * to blame, else with ERROR_INVALID or ERROR_LIMIT. What the server alone says (status, uuid, created)
+ * may stand there, and means nothing. What was read lives in the arena, whatever becomes of the body. */
 MUST_CHECK bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
                                  FieldProblems *problems, Error *err);
 /* RFC 7396: what `patch` makes of `target`. */
