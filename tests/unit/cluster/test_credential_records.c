@@ -22,7 +22,8 @@ static Str pass_all(Arena *arena, Str prefix)
 
 static bool pass_check(Str id, Error *err)
 {
-    return id.len == 2 || error_set(err, ERROR_INVALID, "the id of a pass has two letters");
+    return (id.len >= 2 && id.len <= 5) ||
+           error_set(err, ERROR_INVALID, "the id of a pass has two letters or more");
 }
 
 static bool pass_read(Arena *arena, Str text, void *out, Error *err)
@@ -290,6 +291,38 @@ static void those_that_have_run_out_give_way(void **state)
     expect_list(f, "", 9, "aa dd! ee ff");
 }
 
+/* However many come before it. */
+static void the_only_one_that_has_run_out_is_found(void **state)
+{
+    Fixture *f = *state;
+    CredentialRecords many = passes;
+    Arena *arena = &f->world.arena;
+    StoreOp ops[100];
+    Error err;
+    many.max = CREDENTIAL_PAGE_MAX + 1;
+    for (int i = 0; i < CREDENTIAL_PAGE_MAX; i += COUNT_OF(ops)) {
+        for (size_t k = 0; k < COUNT_OF(ops); k++) {
+            Str id = arena_format(arena, "a%04zu", i + k);
+            ops[k] = (StoreOp){ .kind = STORE_PUT,
+                                .key = pass_key(arena, PREFIX, id),
+                                .value = arena_format(arena, "%" STR_FMT " %lld", STR_ARG(id),
+                                                      (long long)NOW_MS + 1000) };
+        }
+        StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
+        assert_true(store_txn(f->world.at.store, &txn, world_stored, &f->world, &err));
+        world_expect(&f->world, ERROR_NONE, NULL);
+    }
+    put(f, "zz", "zz 5");
+    for (int i = 0; i < 2; i++) {
+        Str id = i == 0 ? STR("xx") : STR("yy");
+        CredentialDraft draft = { .id = id,
+                                  .text = arena_format(arena, "%s 1900000000000", id.data) };
+        credential_records_add(&f->world.at, &many, &draft, world_done, &f->world);
+        world_expect(&f->world, i == 0 ? ERROR_NONE : ERROR_LIMIT, NULL);
+    }
+    expect_list(f, "a0998", 9, "a0999 xx");
+}
+
 static void a_store_that_closes_answers_all(void **state)
 {
     Fixture *f = *state;
@@ -323,6 +356,7 @@ int main(void)
         ROW(no_key_leads_the_pages_astray),
         ROW(there_are_so_many_and_no_more),
         ROW(those_that_have_run_out_give_way),
+        ROW(the_only_one_that_has_run_out_is_found),
         ROW(a_store_that_closes_answers_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
