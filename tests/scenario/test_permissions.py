@@ -1,6 +1,7 @@
 """Who gets what of the API, by what they show: every address with every kind of caller, sessions of
 browsers, and the audit log, which anybody can check."""
 
+import concurrent.futures
 import hashlib
 import http.client
 import json
@@ -265,3 +266,23 @@ def test_anybody_can_check_the_audit_log(running):
     status, head, _ = ask_local(running, "GET", "/v1/store?key=/eden/audit_head")
     assert status == 200
     assert json.loads(head["value"])["hash"] == previous
+
+
+def test_nobody_has_a_role_that_was_deleted_meanwhile(running):
+    rules = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Config"]}]}})
+    outcomes = set()
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for number in range(40):
+            role = f"team-{number}"
+            assert ask_local(running, "PUT", f"/v1/roles/{role}", rules)[0] == 201
+            wish = json.dumps({"spec": {"purpose": "access", "roles": [role]}})
+            calls = [("POST", "/v1/tokens", wish)] * 3
+            calls.insert(number % 4, ("DELETE", f"/v1/roles/{role}"))
+            told = pool.map(lambda call: ask_local(running, *call)[0], calls)
+            outcomes.add(tuple(sorted(told)))
+    roles = {item["metadata"]["name"]
+             for item in ask_local(running, "GET", "/v1/roles")[1]["items"]}
+    for token in ask_local(running, "GET", "/v1/tokens")[1]["items"]:
+        assert set(token["spec"].get("roles", [])) <= roles
+    # One of them wins each time; the other is told so.
+    assert {status for outcome in outcomes for status in outcome} <= {200, 201, 400, 409}
