@@ -164,7 +164,7 @@ static void users_listed(void *context, const CredentialPage *page, const Error 
     }
     Str next = STR_EMPTY;
     if (page->next.len > 0) {
-        next = arena_format(reading->arena, "users/%" STR_FMT, STR_ARG(page->next));
+        next = arena_join(reading->arena, AFTER_USERS, page->next, STR_EMPTY);
     }
     list_end(reading, next, page->revision);
 }
@@ -194,8 +194,8 @@ static void nodes_listed(void *context, const NodesListing *listing, const Error
         list_users(reading, STR_EMPTY);
         return;
     }
-    Str next = more ? arena_format(reading->arena, "nodes/%" STR_FMT, STR_ARG(listing->next))
-                    : AFTER_USERS;
+    Str next =
+        more ? arena_join(reading->arena, AFTER_NODES, listing->next, STR_EMPTY) : AFTER_USERS;
     list_end(reading, next, store_status(reading->at.store).revision);
 }
 

@@ -68,12 +68,13 @@ static bool facts_touched(const Kind *kind, Arena *arena, Str prefix, Str key, S
 {
     Str parts[KEYS_PARTS_MAX];
     KeyKind found;
+    Error err;
     if (!key_parse(arena, prefix, key, &found, parts) ||
         (found != KEY_FACTS && found != KEY_NODE)) {
         return false;
     }
     *name = parts[0];
-    return true;
+    return node_name_check(*name, &err);
 }
 
 /* --- Lists ----------------------------------------------------------------------------------- */
@@ -160,8 +161,11 @@ static void facts_came(void *context, const StoreReply *reply, const Error *err)
                        &reading->items[reading->out.count++]);
         }
     }
-    if (range->more && reading->out.count > 0) {
-        reading->out.next = reading->items[reading->out.count - 1].name;
+    if (range->more) {
+        /* What stands behind the prefix, whether it is a name or not. */
+        Str last = range->kvs[range->kv_count - 1].key;
+        Str all = facts_watched(reading->kind, reading->arena, reading->at.prefix, 0);
+        reading->out.next = arena_copy(reading->arena, str_from_offset(last, all.len));
     }
     ask_labels(reading);
 }
@@ -175,8 +179,7 @@ static void facts_list(const Kind *kind, const ApiSettings *settings, Arena *are
     reading->listed = done;
     reading->context = context;
     if (page->after.len > 0) {
-        from =
-            arena_join(arena, cluster_key_facts(arena, prefix, page->after), STR("\0"), STR_EMPTY);
+        from = arena_join(arena, all, page->after, STR("\0"));
     }
     StoreOp op = {
         .kind = STORE_RANGE, .key = from, .end = store_prefix_end(arena, all), .limit = page->limit

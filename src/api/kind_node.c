@@ -221,16 +221,18 @@ static bool node_touched(const Kind *kind, Arena *arena, Str prefix, Str key, St
 {
     Str parts[KEYS_PARTS_MAX];
     KeyKind found;
+    Error err;
     if (!key_parse(arena, prefix, key, &found, parts)) {
         return false;
     }
     if (found == KEY_NODE || found == KEY_NODE_ALIVE || found == KEY_NODE_SILENT ||
         found == KEY_FACTS) {
         *name = parts[0];
-        return true;
+        return node_name_check(*name, &err);
     }
     *name = found == KEY_OBJECT ? parts[1] : STR_EMPTY;
-    return found == KEY_OBJECT && str_eq(key, cluster_key_joining(arena, prefix, parts[1]));
+    return found == KEY_OBJECT && str_eq(key, cluster_key_joining(arena, prefix, parts[1])) &&
+           node_name_check(*name, &err);
 }
 
 /* --- The row --------------------------------------------------------------------------------- */

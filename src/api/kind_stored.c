@@ -148,8 +148,7 @@ void stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     reading->context = context;
     if (page->after.len > 0) {
         /* The first key that comes behind. */
-        from = arena_format(arena, "%" STR_FMT "%" STR_FMT "%c", STR_ARG(all), STR_ARG(page->after),
-                            '\0');
+        from = arena_join(arena, all, page->after, STR("\0"));
     }
     StoreOp op = {
         .kind = STORE_RANGE, .key = from, .end = store_prefix_end(arena, all), .limit = page->limit

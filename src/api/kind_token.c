@@ -135,8 +135,8 @@ static void part_listed(void *context, const CredentialPage *page, const Error *
         return;
     }
     if (reading->sort < SORT_COUNT) {
-        out->next = arena_format(reading->arena, "%s/%" STR_FMT, sorts[reading->sort].purpose,
-                                 STR_ARG(page->next));
+        out->next = arena_join(reading->arena, str_from_c(sorts[reading->sort].purpose), STR("/"),
+                               page->next);
     }
     reading->listed(reading->context, out, NULL);
 }

@@ -344,10 +344,16 @@ static void keys_lead_to_their_nodes(void **state)
     static const struct {
         const char *key, *node, *facts; /* NULL: nobody's */
     } keys[] = {
-        { "/eden/nodes/web1", "web1", "web1" },      { "/eden/nodes/web1/alive", "web1", NULL },
-        { "/eden/nodes/web1/silent", "web1", NULL }, { "/eden/objects/joining/web1", "web1", NULL },
-        { "/eden/objects/Config/web1", NULL, NULL }, { "/eden/facts/web1", "web1", "web1" },
+        { "/eden/nodes/web1", "web1", "web1" },
+        { "/eden/nodes/web1/alive", "web1", NULL },
+        { "/eden/nodes/web1/silent", "web1", NULL },
+        { "/eden/objects/joining/web1", "web1", NULL },
+        { "/eden/objects/Config/web1", NULL, NULL },
+        { "/eden/facts/web1", "web1", "web1" },
         { "/eden/sessions/web1", NULL, NULL },
+        { "/eden/nodes/\xff", NULL, NULL },
+        { "/eden/objects/joining/\xff", NULL, NULL },
+        { "/eden/facts/\xff", NULL, NULL },
     };
     Fixture *f = *state;
     Arena *arena = &f->scratch->arena;

@@ -1,5 +1,10 @@
-/* What is in the store under the keys of Config and Role and is none, as the API shows it. */
+/* What is in the store under the keys of Config and Role, and of others, and is none, as the API shows
+ * it. */
 #include "api_fixture.h"
+
+enum {
+    PAGES_MAX = 20
+};
 
 static void stored(void *context, const StoreReply *reply, const Error *err)
 {
@@ -9,11 +14,16 @@ static void stored(void *context, const StoreReply *reply, const Error *err)
 }
 
 /* Past the API, which lets nobody do that. */
-static void put_bytes(Fixture *f, const char *key, Str bytes)
+static void put_key(Fixture *f, Str key, Str bytes)
 {
     Error err;
-    assert_true(store_put(f->store, str_from_c(key), bytes, 0, stored, f, &err));
+    assert_true(store_put(f->store, key, bytes, 0, stored, f, &err));
     world_run(&f->world);
+}
+
+static void put_bytes(Fixture *f, const char *key, Str bytes)
+{
+    put_key(f, str_from_c(key), bytes);
 }
 
 #define RECORD(rest) "{\"format\":\"eden.object/1\",\"uuid\":\"u\",\"created_ms\":1," rest "}"
@@ -61,6 +71,45 @@ static void one_that_cannot_be_read_hides_no_other(void **state)
     assert_true(value_is_string(field(f, "metadata.created")));
 }
 
+/* However short the pages, all are found. */
+static uint32_t count_by_pages(Fixture *f, const char *plural)
+{
+    Arena *arena = &f->scratch->arena;
+    Str target = arena_format(arena, "/v1/%s?limit=1", plural);
+    uint32_t found = 0;
+    for (uint32_t pages = 0; target.len > 0; pages++) {
+        assert_true(pages < PAGES_MAX);
+        ask(f, "GET", target.data, "");
+        assert_int_equal(f->status, 200);
+        found += field(f, "items").list->len;
+        Value next = field(f, "metadata.continue");
+        target = value_is_string(next) ? arena_format(arena, "/v1/%s?limit=1&continue=%" STR_FMT,
+                                                      plural, STR_ARG(value_str(next)))
+                                       : STR_EMPTY;
+    }
+    return found;
+}
+
+static void pages_go_on_behind_keys_of_any_bytes(void **state)
+{
+    static const struct {
+        const char *plural, *keys, *good;
+    } kinds[] = { { "config", "/eden/objects/config/", "z" },
+                  { "tokens", "/eden/objects/token/", "zzzzzzzz" },
+                  { "facts", "/eden/facts/", "z" } };
+    static const Str foreign[] = { STR("a\0b"), STR("a\0c"), STR("a/b"), STR("\0"), STR("b\xff") };
+    Fixture *f = *state;
+    Arena *arena = &f->scratch->arena;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        for (size_t k = 0; k < COUNT_OF(foreign); k++) {
+            Str key = arena_join(arena, str_from_c(kinds[i].keys), foreign[k], STR_EMPTY);
+            put_key(f, key, STR("{}"));
+        }
+        put_key(f, arena_format(arena, "%s%s", kinds[i].keys, kinds[i].good), STR("{}"));
+        assert_int_equal(count_by_pages(f, kinds[i].plural), 1);
+    }
+}
+
 static void keys_with_other_names_are_shown_or_skipped(void **state)
 {
     Fixture *f = *state;
@@ -75,20 +124,7 @@ static void keys_with_other_names_are_shown_or_skipped(void **state)
     expect(f, 200, "items.0.metadata.name", "Upper");
     expect(f, 200, "items.0.status.state", "unreadable");
     expect(f, 200, "items.1.metadata.name", "z");
-    /* However short the pages, all are found. */
-    Str target = STR("/v1/config?limit=1");
-    uint32_t found = 0;
-    do {
-        ask(f, "GET", arena_copy_c(&f->scratch->arena, target), "");
-        assert_int_equal(f->status, 200);
-        found += field(f, "items").list->len;
-        Value next = field(f, "metadata.continue");
-        target = value_is_string(next)
-                     ? arena_format(&f->scratch->arena, "/v1/config?limit=1&continue=%" STR_FMT,
-                                    STR_ARG(value_str(next)))
-                     : STR_EMPTY;
-    } while (target.len > 0);
-    assert_int_equal(found, 2);
+    assert_int_equal(count_by_pages(f, "config"), 2);
     ask(f, "PUT", "/v1/config/Upper", "{}");
     expect(f, 400, "code", "invalid");
     ask(f, "DELETE", "/v1/config/Upper", "");
@@ -124,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(one_that_cannot_be_read_hides_no_other),
+        ROW(pages_go_on_behind_keys_of_any_bytes),
         ROW(keys_with_other_names_are_shown_or_skipped),
         ROW(a_role_whose_rules_make_no_sense_is_shown_as_such),
     };
