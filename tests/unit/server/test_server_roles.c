@@ -161,12 +161,35 @@ static void a_place_in_a_list_tells_nothing_and_is_good_for_who_got_it(void **st
     assert_int_equal(by_token(f, "GET", next, ""), 200);
 }
 
+/* Nobody knows the labels of one: so not even a selector that takes all others takes it. */
+static void what_cannot_be_read_is_for_those_only_who_may_see_all(void **state)
+{
+    Fixture *f = *state;
+    put_object(f, "/v1/config/own", "{}");
+    put_object(f, "/v1/roles/most",
+               "{\"spec\":{\"rules\":[{\"verbs\":[\"get\",\"list\",\"delete\"],"
+               "\"kinds\":[\"Config\"],\"selector\":\"!team=db\"}]}}");
+    put_object(f, "/v1/roles/all",
+               "{\"spec\":{\"rules\":[{\"verbs\":[\"get\",\"list\"],\"kinds\":[\"Config\"]}]}}");
+    connect_server(f);
+    put(f, STR("/eden/objects/config/broken"), STR("\xff"));
+    use_role(f, "most");
+    assert_int_equal(by_token(f, "GET", "/v1/config", ""), 200);
+    assert_int_equal(value_get(answer(f), STR("items"))->list->len, 1);
+    expect_none(f, "GET", "broken", "");
+    expect_none(f, "DELETE", "broken", "");
+    use_role(f, "all");
+    assert_int_equal(by_token(f, "GET", "/v1/config", ""), 200);
+    assert_int_equal(value_get(answer(f), STR("items"))->list->len, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(who_may_for_some_objects_learns_of_no_others),
         ROW(a_role_that_somebody_has_is_not_deleted),
         ROW(who_may_change_objects_makes_none),
+        ROW(what_cannot_be_read_is_for_those_only_who_may_see_all),
         ROW(a_place_in_a_list_tells_nothing_and_is_good_for_who_got_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
