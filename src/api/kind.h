@@ -84,6 +84,10 @@ struct Kind {
     const char *name_help;          /* what its name is; NULL: any word */
     bool is_labeled;                /* takes labels and annotations; else none are given to it */
 
+    /* What more than its fields tell can be wrong with it; NULL: nothing. What is wrong with its fields
+     * is among the problems already. Pure. */
+    void (*check)(Arena *arena, const KindDraft *draft, FieldProblems *problems);
+
     /* Each calls `done` exactly once, in a later turn or within; what is not there is
      * ERROR_NOT_FOUND. What `done` is given lives in `arena`, or for the call. */
     void (*list)(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,

@@ -9,32 +9,17 @@
 
 /* --- Checking -------------------------------------------------------------------------------- */
 
-PRINTF_LIKE(5, 0)
-static void add(Arena *arena, FieldProblems *problems, Str pointer, uint32_t column,
-                const char *format, va_list args)
+FieldProblem *field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format,
+                            ...)
 {
-    if (problems->count < FIELD_PROBLEMS_MAX) {
-        problems->items[problems->count++] = (FieldProblem){
-            .pointer = pointer, .text = arena_format_v(arena, format, args), .column = column
-        };
-    }
-}
-
-void field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format, ...)
-{
+    FieldProblem *problem = problems->count < FIELD_PROBLEMS_MAX
+                                ? &problems->items[problems->count++]
+                                : &problems->scratch;
     va_list args;
     va_start(args, format);
-    add(arena, problems, pointer, 0, format, args);
+    *problem = (FieldProblem){ .pointer = pointer, .text = arena_format_v(arena, format, args) };
     va_end(args);
-}
-
-void field_problem_at(Arena *arena, FieldProblems *problems, Str pointer, uint32_t column,
-                      const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    add(arena, problems, pointer, column, format, args);
-    va_end(args);
+    return problem;
 }
 
 /* RFC 6901: "~" and "/" in a name are written "~0" and "~1". */
@@ -184,9 +169,10 @@ static void tell_unknown(Arena *arena, const KindField *fields, Str name, Str po
     }
     if (suggest_found(&suggest, &near)) {
         field_problem(arena, problems, pointer,
-                      "there is no such field; did you mean '%" STR_FMT "'?", STR_ARG(near));
+                      "there is no such field; did you mean '%" STR_FMT "'?", STR_ARG(near))
+            ->is_name = true;
     } else {
-        field_problem(arena, problems, pointer, "there is no such field");
+        field_problem(arena, problems, pointer, "there is no such field")->is_name = true;
     }
 }
 

@@ -42,6 +42,7 @@ struct KindField {
 typedef struct FieldProblem {
     Str pointer; /* "/spec/rules/0/verbs" */
     Str text;
+    bool is_name;    /* it is the name that is wrong, not what stands under it */
     uint32_t column; /* within the text that stands there, from 1 on; 0: it is about all of it */
 } FieldProblem;
 
@@ -51,14 +52,14 @@ enum {
 
 typedef struct FieldProblems {
     FieldProblem items[FIELD_PROBLEMS_MAX];
-    uint32_t count; /* further ones are not kept */
+    uint32_t count;       /* further ones are not kept */
+    FieldProblem scratch; /* handed out for those */
 } FieldProblems;
 
+/* Returns the problem, for what else is known of it. */
 PRINTF_LIKE(4, 5)
-void field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format, ...);
-PRINTF_LIKE(5, 6)
-void field_problem_at(Arena *arena, FieldProblems *problems, Str pointer, uint32_t column,
-                      const char *format, ...);
+FieldProblem *field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format,
+                            ...);
 /* The pointer to what stands under `name` there, as RFC 6901 writes it. */
 Str field_below(Arena *arena, Str pointer, Str name);
 /* Checks a map against fields; `pointer` is where it stands. Adds what is wrong, all of it at once. */

@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "api/kind_rows.h"
 #include "api/kind_stored.h"
+#include "base/bug.h"
 
 /* --- Those that are built in ----------------------------------------------------------------- */
 
@@ -140,27 +141,54 @@ static AccessVocabulary vocabulary(Arena *arena)
     return known;
 }
 
-/* False: it was answered. */
-static bool check_rules(ApiCall *call, const KindDraft *draft)
+static bool parse(Arena *arena, const KindDraft *draft, AccessRole *out, RuleFaults *faults)
 {
     const Value *rules = value_get(draft->spec, STR("rules"));
-    AccessVocabulary known = vocabulary(&call->arena);
+    AccessVocabulary known = vocabulary(arena);
+    *faults = (RuleFaults){ .arena = arena };
+    return access_role_parse(arena, draft->name, rules == NULL ? value_null() : *rules,
+                             STR("/spec/rules"), &known, out, faults);
+}
+
+/* Whether something was found wrong there, or below, by who knows only what fields there are. */
+static bool is_told(const FieldProblems *problems, Str pointer)
+{
+    for (uint32_t i = 0; i < problems->count; i++) {
+        Str other = problems->items[i].pointer;
+        if (str_starts(other, pointer) &&
+            (other.len == pointer.len || other.data[pointer.len] == '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
+{
+    RuleFaults *faults = ARENA_NEW(arena, RuleFaults);
+    AccessRole role;
+    if (parse(arena, draft, &role, faults)) {
+        return;
+    }
+    for (uint32_t i = 0; i < faults->count; i++) {
+        const RuleFault *fault = &faults->items[i];
+        if (is_told(problems, fault->pointer)) {
+            continue;
+        }
+        field_problem(arena, problems, fault->pointer, "%" STR_FMT, STR_ARG(fault->detail))
+            ->column = fault->column;
+    }
+}
+
+/* Nobody makes a role that may more than they may themselves. False: it was answered. */
+static bool may_define(ApiCall *call, const KindDraft *draft)
+{
+    const Credentials *credentials = call_settings(call)->credentials;
     RuleFaults *faults = ARENA_NEW(&call->arena, RuleFaults);
     AccessRole role;
     Error err;
-    *faults = (RuleFaults){ .arena = &call->arena };
-    if (!access_role_parse(&call->arena, draft->name, rules == NULL ? value_null() : *rules,
-                           STR("/spec/rules"), &known, &role, faults)) {
-        FieldProblems problems = { .count = 0 };
-        for (uint32_t i = 0; i < faults->count; i++) {
-            field_problem_at(&call->arena, &problems, faults->items[i].pointer,
-                             faults->items[i].column, "%" STR_FMT,
-                             STR_ARG(faults->items[i].detail));
-        }
-        call_refuse_fields(call, &problems);
-        return false;
-    }
-    const Credentials *credentials = call_settings(call)->credentials;
+    bool good = parse(&call->arena, draft, &role, faults);
+    BUG_IF(!good); /* a draft was checked */
     if (credentials != NULL &&
         !credentials_may_define(credentials, &call->caller.principal, &role, &err)) {
         call_fail(call, &err);
@@ -174,7 +202,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
     Error err;
     if (!access_role_name_check(draft->name, &err)) {
         call_refuse_field(call, STR("/metadata/name"), err.text);
-    } else if (check_rules(call, draft)) {
+    } else if (may_define(call, draft)) {
         stored_create(kind, call, draft);
     }
 }
@@ -183,7 +211,7 @@ static void update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     if (access_role_builtin(draft->name) != NULL) {
         call_refuse(call, 409, "this role is built in and stays as it is; make another one");
-    } else if (check_rules(call, draft)) {
+    } else if (may_define(call, draft)) {
         stored_update(kind, call, draft);
     }
 }
@@ -263,6 +291,7 @@ const Kind kind_role = {
     .columns = columns,
     .name_help = "small letters, digits, and '-' between them",
     .is_labeled = true,
+    .check = check,
     .list = list,
     .get = get,
     .create = create,

@@ -156,7 +156,8 @@ static void check_labels(Arena *arena, Value labels, FieldProblems *problems)
         if (!value_is_string(entry->value)) {
             field_problem(arena, problems, at, "must be a text");
         } else if (!node_label_check(value_str(entry->key), value_str(entry->value), &err)) {
-            field_problem(arena, problems, at, "%s", err.text);
+            field_problem(arena, problems, at, "%s", err.text)->is_name =
+                !node_label_check(value_str(entry->key), STR_EMPTY, &err);
         }
     }
 }
@@ -250,5 +251,8 @@ void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool i
     fields_check(arena, kind->spec, out->spec, STR("/spec"), problems);
     if (present != NULL) {
         check_fixed(arena, kind, out, problems);
+    }
+    if (kind->check != NULL) {
+        kind->check(arena, out, problems);
     }
 }

@@ -56,6 +56,9 @@ static void put_fields(Buf *out, const FieldProblems *fields)
         json_out_open(out, NULL, '{');
         json_out_text(out, "pointer", fields->items[i].pointer);
         json_out_text(out, "detail", fields->items[i].text);
+        if (fields->items[i].is_name) {
+            json_out_text(out, "part", STR("name"));
+        }
         if (fields->items[i].column > 0) {
             json_out_int(out, "column", fields->items[i].column);
         }

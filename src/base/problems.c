@@ -473,6 +473,10 @@ static void print_json(const Problem *problem, Buf *out)
     put_json_number(out, "line", problem->line);
     put_json_number(out, "column", problem->line == 0 ? 0 : problem->column);
     put_json_text(out, "hint", problem->hint);
+    if (problem->server_code.len > 0) {
+        put_json_text(out, "server_code", problem->server_code);
+        put_json_text(out, "pointer", problem->pointer);
+    }
     buf_put(out, STR(",\"from\":["));
     for (const ProblemOrigin *origin = problem->origin; origin != NULL; origin = origin->next) {
         buf_put(out, STR("{\"file\":"));

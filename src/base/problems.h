@@ -48,6 +48,9 @@ typedef struct Problem {
     Str hint;                /* shown behind the caret; may be empty */
     ProblemOrigin *origin;
     ProblemNote *notes;
+    /* Of what a server has said; else empty. */
+    Str server_code; /* "not-found" */
+    Str pointer;     /* "/spec/rules/0" */
 } Problem;
 
 typedef struct Problems {
@@ -98,7 +101,7 @@ void problem_print(const Problem *problem, ProblemStyle style, Buf *out);
 void problems_print(const Problems *problems, ProblemStyle style, Buf *out);
 /* {"format":"eden.problems/1","problems":[{"severity","code","message","file","line","column",
  * "hint","from":[{"file","line"}],"notes":[{"message","file","line"}]}]} and a line end; what is
- * not known is null. */
+ * not known is null. What a server has said has "server_code" and "pointer" too. */
 void problems_print_json(const Problems *problems, Buf *out);
 
 const char *severity_name(Severity severity);

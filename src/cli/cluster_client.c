@@ -2,6 +2,7 @@
 
 #include "base/bug.h"
 #include "cli/far_hint.h"
+#include "cli/refusal.h"
 #include "cluster/audit_entry.h"
 #include "cluster/node_state.h"
 #include "lang/json.h"
@@ -57,24 +58,9 @@ static void piece(void *context, const Http1Head *head, Str bytes)
     }
 }
 
-static const struct {
-    int status;
-    ErrorKind kind;
-} kinds[] = {
-    { 400, ERROR_INVALID },     { 401, ERROR_DENIED },   { 403, ERROR_DENIED },
-    { 404, ERROR_NOT_FOUND },   { 409, ERROR_CONFLICT }, { 413, ERROR_LIMIT },
-    { 412, ERROR_CONFLICT },    { 422, ERROR_CONFLICT }, { 429, ERROR_LIMIT },
-    { 503, ERROR_UNAVAILABLE }, { 504, ERROR_TIMEOUT },
-};
-
 ErrorKind cluster_status_kind(int status)
 {
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        if (kinds[i].status == status) {
-            return kinds[i].kind;
-        }
-    }
-    return status < 300 ? ERROR_NONE : ERROR_OS;
+    return status < 300 ? ERROR_NONE : refusal_row_of_status(status)->kind;
 }
 
 /* What a server says is shown, so one that says nothing readable is told as that. */
@@ -90,14 +76,7 @@ bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Err
         return error_set(err, cluster_status_kind(got->status), "the server answers with status %d",
                          got->status);
     }
-    error_set(err, cluster_status_kind(got->status), "%" STR_FMT, STR_ARG(message));
-    if (got->status == 401) {
-        /* The text is all that a caller may see of it. */
-        char text[sizeof err->text];
-        memcpy(text, err->text, sizeof text);
-        error_set(err, ERROR_DENIED, "%s; 'eden login' takes a new token", text);
-    }
-    return false;
+    return error_set(err, cluster_status_kind(got->status), "%" STR_FMT, STR_ARG(message));
 }
 
 /* One server; with material it is asked by TLS. `*sent`: it may have seen something of the request. */
@@ -347,26 +326,37 @@ static int tell_choice(const Invocation *invocation, const Error *err)
     return cluster_fail(invocation, "E0815", err);
 }
 
-int cluster_tell(Invocation *invocation, const Error *err, bool asked)
+/* "nodes" of "/v1/nodes/web1?limit=1". */
+static Str plural_of(Str target)
 {
-    ClusterEnd end;
-    Error why;
-    return cluster_end_choose(invocation, &end, &why)
-               ? cluster_tell_at(invocation, &end, err, asked)
-               : tell_choice(invocation, &why);
+    Str rest = str_starts(target, STR("/v1/")) ? str_from_offset(target, 4) : STR_EMPTY;
+    size_t end = 0;
+    while (end < rest.len && rest.data[end] != '/' && rest.data[end] != '?') {
+        end++;
+    }
+    return str_slice(rest, 0, end);
 }
 
-int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const Error *err,
-                    bool asked)
+static void tell_refusal(const Invocation *invocation, const ClusterEnd *end, Problems *problems,
+                         const ClusterRefusal *refusal, const Error *err)
+{
+    RefusedRequest request = { .plural = plural_of(refusal->target) };
+    refusal_add(problems, &request, refusal->answer, err);
+    if (!end->is_local) {
+        problem_add_note(invocation->arena, &problems->items[problems->count - 1],
+                         arena_format(invocation->arena, "that is what %" STR_FMT " says",
+                                      STR_ARG(cluster_end_text(invocation->arena, end))),
+                         STR_EMPTY, 0);
+    }
+}
+
+static int tell_at(const Invocation *invocation, const ClusterEnd *end,
+                   const ClusterRefusal *refusal, const Error *err)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
-    if (asked) {
-        Problem *problem = problems_add(&inputs.problems, "E0812", NULL, 0, 0, "%s", err->text);
-        if (!end->is_local) {
-            problem->hint = arena_format(invocation->arena, "that is what %" STR_FMT " says",
-                                         STR_ARG(cluster_end_text(invocation->arena, end)));
-        }
+    if (refusal->asked) {
+        tell_refusal(invocation, end, &inputs.problems, refusal, err);
     } else if (err->kind == ERROR_INVALID) {
         return usage_error(invocation, "%s", err->text);
     } else if (err->kind == ERROR_TIMEOUT) {
@@ -390,6 +380,27 @@ int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const E
     return error_kind_exit_code(err->kind);
 }
 
+int cluster_tell_refusal(Invocation *invocation, const ClusterRefusal *refusal, const Error *err)
+{
+    ClusterEnd end;
+    Error why;
+    return cluster_end_choose(invocation, &end, &why) ? tell_at(invocation, &end, refusal, err)
+                                                      : tell_choice(invocation, &why);
+}
+
+int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const Error *err,
+                    bool asked)
+{
+    ClusterRefusal nothing_more = { .asked = asked, .answer = value_null() };
+    return tell_at(invocation, end, &nothing_more, err);
+}
+
+int cluster_tell(Invocation *invocation, const Error *err, bool asked)
+{
+    ClusterRefusal nothing_more = { .asked = asked, .answer = value_null() };
+    return cluster_tell_refusal(invocation, &nothing_more, err);
+}
+
 int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *answer)
 {
     bool asked;
@@ -397,7 +408,8 @@ int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *a
     if (cluster_ask(invocation, request, answer, &asked, &err)) {
         return EXIT_OK;
     }
-    return cluster_tell(invocation, &err, asked);
+    ClusterRefusal refusal = { .asked = asked, .target = request->target, .answer = *answer };
+    return cluster_tell_refusal(invocation, &refusal, &err);
 }
 
 /* --- Requests and answers -------------------------------------------------------------------- */

@@ -58,12 +58,20 @@ typedef struct ClusterRequest {
 int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *answer);
 
 /* The same in two halves, for those who can do something about it. The text is the server's, when
- * it has said something. ERROR_NOT_FOUND may mean that there is no server; `*asked` tells. */
+ * it has said something, and `*answer` is all of what it has said then. ERROR_NOT_FOUND may mean that
+ * there is no server; `*asked` tells. */
 MUST_CHECK bool cluster_ask(const Invocation *invocation, const ClusterRequest *request,
                             Value *answer, bool *asked, Error *err);
 int cluster_tell(Invocation *invocation, const Error *err, bool asked);
 int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const Error *err,
                     bool asked);
+/* The same with all that is known. */
+typedef struct ClusterRefusal {
+    bool asked;
+    Str target;   /* of the request; may be empty */
+    Value answer; /* what the server has said, as JSON; else null */
+} ClusterRefusal;
+int cluster_tell_refusal(Invocation *invocation, const ClusterRefusal *refusal, const Error *err);
 /* For what has to do with the user's own contexts: the rights of root would not help. The exit code. */
 int cluster_fail(const Invocation *invocation, const char *code, const Error *err);
 

@@ -104,7 +104,8 @@ static int find_key(Invocation *invocation, Str name, Str *key)
         Error err;
         error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' is a node already, and does not ask",
                   STR_ARG(name));
-        return cluster_tell(invocation, &err, true);
+        ClusterRefusal refusal = { .asked = true, .target = STR("/v1/nodes"), .answer = node };
+        return cluster_tell_refusal(invocation, &refusal, &err);
     }
     *key = cluster_text(waiting, "key");
     return EXIT_OK;

@@ -2,6 +2,27 @@
 
 #include <stddef.h>
 
+/* From the best to the worst. */
+static const int ranks[] = {
+    EXIT_OK,       EXIT_CHANGES,     EXIT_NOT_MATCHED,          EXIT_TIMED_OUT,
+    EXIT_CONFLICT, EXIT_DENIED,      EXIT_CHANGES_AND_FAILURES, EXIT_FAILED,
+    EXIT_USAGE,    EXIT_INTERRUPTED,
+};
+
+static size_t rank_of(int code)
+{
+    size_t rank = 0;
+    while (rank < sizeof ranks / sizeof ranks[0] && ranks[rank] != code) {
+        rank++;
+    }
+    return rank;
+}
+
+int exit_code_worse(int a, int b)
+{
+    return rank_of(a) >= rank_of(b) ? a : b;
+}
+
 const ExitRow exit_rows[] = {
     { "0", "all went well", "Also when there is nothing to tell but hints and warnings." },
     { "1", "something failed",

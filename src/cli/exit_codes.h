@@ -14,6 +14,9 @@ enum ExitCode {
     EXIT_INTERRUPTED = 130,
 };
 
+/* Of several things done: failure outranks what was denied, that conflicts, and those silence. */
+int exit_code_worse(int a, int b);
+
 typedef struct ExitRow {
     const char *code; /* "64"; NULL ends the table */
     const char *title;

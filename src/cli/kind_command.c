@@ -1,7 +1,9 @@
 #include "cli/kind_command.h"
 
+#include "api/object_draft.h"
 #include "cli/kind_watch.h"
 #include "cli/output.h"
+#include "cli/refusal.h"
 #include "cli/selector_input.h"
 #include "lang/json.h"
 
@@ -61,49 +63,106 @@ int kind_run_show(Invocation *invocation, const Kind *kind, Str name)
 
 /* --- Making ---------------------------------------------------------------------------------- */
 
-static int create_one(Invocation *invocation, const Kind *kind, Value object)
+/* What is wrong with a document, as far as that can be seen without a server. False: it was added. */
+static bool check_document(Inputs *inputs, const Kind *kind, Value document)
+{
+    Arena *arena = inputs->arena;
+    RefusedRequest request = { str_from_c(kind->plural), &inputs->sources, document };
+    FieldProblems fields = { .count = 0 };
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    ObjectBody body;
+    KindDraft draft;
+    Error err;
+    bool ok = json_print(&text, document, NULL, &err) &&
+              object_body_read(arena, kind, buf_str(&text), &body, &fields, &err);
+    if (!ok && fields.count == 0) {
+        err.kind = ERROR_INVALID;
+        refusal_add(&inputs->problems, &request, value_null(), &err);
+        return false;
+    }
+    if (ok) {
+        object_draft(arena, kind, &body, false, NULL, &draft, &fields);
+    }
+    refusal_add_fields(&inputs->problems, &request, &fields);
+    return fields.count == 0;
+}
+
+/* All documents of all files, each of which is good as far as can be seen here. */
+static bool read_documents(Inputs *inputs, const Kind *kind, const char **files, uint32_t count,
+                           List *out)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < count; i++) {
+        List *documents;
+        if (!inputs_load_all(inputs, files[i], INPUT_CHECKED, &documents)) {
+            ok = false;
+            continue;
+        }
+        for (uint32_t k = 0; k < documents->len; k++) {
+            ok = check_document(inputs, kind, documents->items[k]) && ok;
+            list_push(inputs->arena, out, documents->items[k]);
+        }
+    }
+    return ok;
+}
+
+static int no_document(const Invocation *invocation)
+{
+    output_line(invocation->err, "there is no document in what was given, and nothing is made");
+    return EXIT_NOT_MATCHED;
+}
+
+/* The exit code; what the server refuses is added to the problems. */
+static int create_one(Invocation *invocation, const Kind *kind, Inputs *inputs, Value object)
 {
     Value made;
-    int code = cluster_call(
-        invocation,
-        &(ClusterRequest){ .method = "POST",
-                           .target = arena_format(invocation->arena, "/v1/%s", kind->plural),
-                           .body = cluster_body(invocation->arena, object) },
-        &made);
-    if (code == EXIT_OK && !kind_print_value(invocation, made, &code)) {
-        output_line(invocation->out, "%" STR_FMT " is made", STR_ARG(object_name(made)));
+    bool asked;
+    Error err;
+    int code = EXIT_OK;
+    ClusterRequest request = { .method = "POST",
+                               .target = arena_format(invocation->arena, "/v1/%s", kind->plural),
+                               .body = cluster_body(invocation->arena, object) };
+    if (cluster_ask(invocation, &request, &made, &asked, &err)) {
+        if (!kind_print_value(invocation, made, &code)) {
+            output_line(invocation->out, "%" STR_FMT " is made", STR_ARG(object_name(made)));
+        }
+        return code;
     }
-    return code;
+    if (!asked) {
+        return cluster_tell(invocation, &err, asked);
+    }
+    RefusedRequest refused = { str_from_c(kind->plural), &inputs->sources, object };
+    refusal_add(&inputs->problems, &refused, made, &err);
+    return error_kind_exit_code(err.kind);
 }
 
 int kind_run_create(Invocation *invocation, const Kind *kind)
 {
     uint32_t count;
     const char **files = invocation_texts(invocation, "file", &count);
+    List *documents = list_new(invocation->arena, count);
+    int worst = EXIT_OK;
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     if (count == 0) {
         return usage_error(invocation, "'%s create' takes the object from --file FILE",
                            invocation->command->name);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        List *documents;
-        if (!inputs_load_all(&inputs, files[i], INPUT_CHECKED, &documents)) {
-            return inputs_report(&inputs, invocation);
+    if (!read_documents(&inputs, kind, files, count, documents)) {
+        int code = inputs_report(&inputs, invocation);
+        if (documents->len > 1) {
+            stream_put_format(invocation->err, "nothing is made\n");
         }
-        for (uint32_t k = 0; k < documents->len; k++) {
-            AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-            Error err;
-            if (!json_print(&text, documents->items[k], NULL, &err)) {
-                return usage_error(invocation, "%s: %s", files[i], err.text);
-            }
-            int code = create_one(invocation, kind, documents->items[k]);
-            if (code != EXIT_OK) {
-                return code;
-            }
+        return code;
+    }
+    for (uint32_t i = 0; i < documents->len; i++) {
+        worst = exit_code_worse(worst, create_one(invocation, kind, &inputs, documents->items[i]));
+        if (worst != EXIT_OK && inputs.problems.errors == 0) {
+            return worst; /* nobody answers: that is told once */
         }
     }
-    return EXIT_OK;
+    (void)inputs_report(&inputs, invocation);
+    return documents->len > 0 ? worst : no_document(invocation);
 }
 
 /* --- Changing -------------------------------------------------------------------------------- */
@@ -163,7 +222,8 @@ int kind_run_set(Invocation *invocation, const Kind *kind, Str name)
         ok = cluster_ask(invocation, &request, &object, &asked, &err);
     }
     if (!ok) {
-        return cluster_tell(invocation, &err, asked);
+        ClusterRefusal refusal = { .asked = asked, .target = request.target, .answer = object };
+        return cluster_tell_refusal(invocation, &refusal, &err);
     }
     int code;
     if (!kind_print_value(invocation, object, &code)) {
@@ -184,9 +244,11 @@ int kind_run_delete(Invocation *invocation, const Kind *kind)
                          &(ClusterRequest){ .method = "DELETE",
                                             .target = target_of(invocation->arena, kind, name) },
                          &answer);
+        worst = exit_code_worse(worst, code);
         if (code != EXIT_OK) {
-            worst = code;
-        } else if (output_wants_value(invocation)) {
+            continue;
+        }
+        if (output_wants_value(invocation)) {
             output_answer(invocation, answer);
         } else {
             stream_put_format(invocation->out, "%" STR_FMT " is deleted\n", STR_ARG(name));

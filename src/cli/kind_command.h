@@ -19,9 +19,9 @@ int kind_run_list(Invocation *invocation, const Kind *kind);
 typedef void KindTable(const Invocation *invocation, const Kind *kind, const List *items);
 int kind_run_list_as(Invocation *invocation, const Kind *kind, KindTable *table, const char *none);
 int kind_run_show(Invocation *invocation, const Kind *kind, Str name);
-/* Every document of every --file. */
+/* Every document of every --file. All are looked at first: when one is wrong, none is made. */
 int kind_run_create(Invocation *invocation, const Kind *kind);
-/* All that are named are tried; the last failure is the exit code. */
+/* All that are named are tried; the worst failure is the exit code. */
 int kind_run_delete(Invocation *invocation, const Kind *kind);
 /* FIELD=VALUE of its spec, FIELD:=JSON for what is no text, FIELD- unsets. Makes it when it is not
  * there. */

@@ -157,6 +157,77 @@ def test_parts_of_objects_are_printed_by_their_paths(filled):
     assert done.returncode == 64 and "at character" in done.stderr
 
 
+# --- what servers refuse ---------------------------------------------------------------------------
+
+BAD_ROLES = """metadata: {name: web-operator}
+spec:
+  rules:
+  - verbs: [get, aprove]
+    kinds: [Node]
+    selector: role=web adn os=debian
+  - verb: [get]
+    kinds: [Node]
+---
+metadata: {name: second}
+spec:
+  rulez: []
+"""
+
+
+def test_what_is_wrong_in_a_file_is_shown_there(filled, tmp_path):
+    (tmp_path / "bad.yaml").write_text(BAD_ROLES)
+    (tmp_path / "good.yaml").write_text("metadata: {name: good}\nspec: {rules: [{verbs: [get], kinds: [Node]}]}\n")
+    (tmp_path / "third.json").write_text('{"spec": {"rules": [{"verbs": ["get"], "kinds": ["Nod"]}]}}')
+    files = [f"-f{tmp_path / name}" for name in ("good.yaml", "bad.yaml", "third.json")]
+    done = filled.call("roles", "create", *files, check=False)
+    assert done.returncode == 1 and done.stdout == ""
+    places = re.findall(r"^error\[E0850\]: (.*)\n  --> .*/(.*)$", done.stderr, re.M)
+    assert places == [
+        ("there is no verb 'aprove'", "bad.yaml:4:18"),
+        ("'adn' stands where 'and' or 'or' must", "bad.yaml:6:24"),
+        ("there is no such field", "bad.yaml:7:5"),
+        ("/spec/rules/1/verbs: is missing", "bad.yaml:7:5"),
+        ("/spec/rules: is missing", "bad.yaml:11:1"),
+        ("there is no such field", "bad.yaml:12:3"),
+        ("there is no kind 'Nod'", "third.json:1:50"),
+    ]
+    assert "6 |     selector: role=web adn os=debian\n  |                        ^^^ did you mean 'and'?" in done.stderr
+    assert done.stderr.endswith("nothing is made\n")
+    assert filled.call("roles", "show", "good", check=False).returncode == 1
+
+
+def test_what_the_server_refuses_is_shown_in_the_file(filled, tmp_path):
+    rules = "spec: {rules: [{verbs: [get], kinds: [Node]}]}\n"
+    (tmp_path / "roles.yaml").write_text("---\n".join(
+        f"metadata: {{name: {name}}}\n{rules}" for name in ("one", "admin", "two")))
+    done = filled.call("roles", "create", "-f", tmp_path / "roles.yaml", check=False)
+    assert done.returncode == 1 and done.stdout == "one is made\ntwo is made\n"
+    assert "error[E0850]: the role 'admin' is built in\n" in done.stderr
+    assert "roles.yaml:4:18\n4 | metadata: {name: admin}\n  |                  ^^^^^\n" in done.stderr
+    done = filled.call("roles", "create", "-f", tmp_path / "roles.yaml", "-o", "json", check=False)
+    problems = json.loads(done.stdout)["problems"]
+    assert [(one["code"], one["server_code"], one["line"]) for one in problems] == [
+        ("E0854", "conflict", 1), ("E0850", "invalid", 4), ("E0854", "conflict", 7)]
+    (tmp_path / "empty.yaml").write_text("# nothing\n")
+    done = filled.call("roles", "create", "-f", tmp_path / "empty.yaml", check=False)
+    assert done.returncode != 0 and done.stdout == ""
+
+
+def test_each_refusal_has_a_code_of_its_own_and_what_to_do(filled):
+    done = filled.call("nodes", "show", "wbe1", check=False)
+    assert done.returncode == 1 and done.stderr.startswith("error[E0853]: ")
+    assert "'eden nodes list' shows which there are" in done.stderr
+    done = filled.call("config", "set", "color=pink", "-o", "json", check=False)
+    problem = json.loads(done.stdout)["problems"][0]
+    assert done.returncode == 1 and problem["code"] == "E0850"
+    assert problem["server_code"] == "invalid" and problem["pointer"] == "/spec/color"
+    done = filled.call("nodes", "ping", "web2", check=False)
+    assert done.returncode == 3 and done.stderr.startswith("error[E0859]: ")
+    assert "'eden doctor'" in done.stderr
+    done = filled.call("nodes", "approve", "web1", check=False)
+    assert done.returncode == 5 and done.stderr.startswith("error[E0854]: ")
+
+
 # --- roles and settings ----------------------------------------------------------------------------
 
 def test_roles_are_made_listed_shown_and_deleted(running):

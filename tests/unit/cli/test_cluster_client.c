@@ -166,17 +166,21 @@ static void a_refusal_is_told_with_the_exit_code_of_its_kind(void **state)
     static const struct {
         const char *target;
         int code;
+        const char *problem;
     } rows[] = {
-        { "/400", EXIT_FAILED }, { "/401", EXIT_DENIED },      { "/403", EXIT_DENIED },
-        { "/404", EXIT_FAILED }, { "/409", EXIT_CONFLICT },    { "/429", EXIT_FAILED },
-        { "/500", EXIT_FAILED }, { "/503", EXIT_NOT_MATCHED }, { "/504", EXIT_TIMED_OUT },
+        { "/400", EXIT_FAILED, "E0850" },    { "/401", EXIT_DENIED, "E0851" },
+        { "/403", EXIT_DENIED, "E0851" },    { "/404", EXIT_FAILED, "E0853" },
+        { "/409", EXIT_CONFLICT, "E0854" },  { "/429", EXIT_FAILED, "E0857" },
+        { "/500", EXIT_FAILED, "E0812" },    { "/503", EXIT_NOT_MATCHED, "E0859" },
+        { "/504", EXIT_TIMED_OUT, "E0860" },
     };
     Fixture *f = *state;
     Value answer;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_int_equal(call(f, "GET", rows[i].target, STR_EMPTY, &answer), rows[i].code);
         Str text = buf_str(&f->err.buf);
-        assert_true(str_starts(text, STR("error[E0812]: no, ")));
+        Str start = arena_format(&f->arena, "error[%s]: no, ", rows[i].problem);
+        assert_true(str_starts(text, start));
         assert_true(str_find(text, str_from_c(rows[i].target + 1), 0) != STR_NOT_FOUND);
         assert_str(buf_str(&f->out.buf), "");
     }

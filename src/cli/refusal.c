@@ -1,0 +1,189 @@
+#include "cli/refusal.h"
+
+#include "base/utf8.h"
+#include "cli/cluster_client.h"
+#include "lang/json_pointer.h"
+#include "model/document_place.h"
+
+const RefusalRow refusal_rows[] = {
+    { "invalid", 400, ERROR_INVALID, "E0850", "", NULL },
+    { "unauthenticated", 401, ERROR_DENIED, "E0851",
+      "'eden login' takes a new token; 'eden context list' shows who is asked", NULL },
+    { "denied", 403, ERROR_DENIED, "E0852",
+      "'eden roles list' shows which roles there are; who may make tokens can give you one with "
+      "another role",
+      NULL },
+    { "not-found", 404, ERROR_NOT_FOUND, "E0853", "", "'eden {} list' shows which there are" },
+    { "conflict", 409, ERROR_CONFLICT, "E0854", "look at how it is now, and ask again",
+      "'eden {} list' shows how it is now" },
+    { "precondition", 412, ERROR_CONFLICT, "E0855",
+      "fetch it again, and make the change to what it is now", NULL },
+    { "unprocessable", 422, ERROR_CONFLICT, "E0856", "take another Idempotency-Key for it", NULL },
+    { "limit", 429, ERROR_LIMIT, "E0857",
+      "try again later; 'eden doctor' tells how the server is doing", NULL },
+    { "too-large", 413, ERROR_LIMIT, "E0857", "", NULL },
+    { "too-many-headers", 431, ERROR_LIMIT, "E0857", "", NULL },
+    { "failed", 500, ERROR_OS, "E0858",
+      "the log of the server says why; 'eden doctor' on it looks at what is usual", NULL },
+    { "unavailable", 503, ERROR_UNAVAILABLE, "E0859",
+      "it may work later; 'eden doctor' tells what is in the way", NULL },
+    { "timeout", 504, ERROR_TIMEOUT, "E0860",
+      "it may still be done: look before you ask again; --timeout waits longer", NULL },
+    { "method", 405, ERROR_INVALID, "E0861",
+      "'eden schema openapi' has the addresses and their methods", NULL },
+    { "media-type", 415, ERROR_INVALID, "E0861",
+      "'eden schema openapi' has the types of what addresses take", NULL },
+    { "misdirected", 421, ERROR_INVALID, "E0861",
+      "ask it by a name that its certificate has: 'eden login https://NAME:1338'", NULL },
+    { "version", 505, ERROR_INVALID, "E0861", "ask with HTTP/1.1 or newer", NULL },
+    { NULL, 0, ERROR_OS, "E0812", "is it a server of this version? 'eden doctor' tells more",
+      NULL },
+};
+
+const RefusalRow *refusal_row(Str code)
+{
+    const RefusalRow *row = refusal_rows;
+    while (row->code != NULL && !str_eq_c(code, row->code)) {
+        row++;
+    }
+    return row;
+}
+
+const RefusalRow *refusal_row_of_status(int status)
+{
+    const RefusalRow *row = refusal_rows;
+    while (row->code != NULL && row->status != status) {
+        row++;
+    }
+    return row;
+}
+
+/* What is no kind of refusal (ERROR_OS) is of the last row: nobody has said that the server failed. */
+const RefusalRow *refusal_row_of_kind(ErrorKind kind)
+{
+    const RefusalRow *row = refusal_rows;
+    while (row->code != NULL && (row->kind != kind || kind == ERROR_OS)) {
+        row++;
+    }
+    return row;
+}
+
+/* "'eden nodes list' shows which there are" */
+static Str hint_of(Arena *arena, const RefusalRow *row, const RefusedRequest *request)
+{
+    bool has_command = request->plural.len > 0 && command_find(request->plural) != NULL;
+    if (row->of_kind == NULL || !has_command) {
+        return str_from_c(row->hint);
+    }
+    Str text = str_from_c(row->of_kind);
+    size_t at = str_find(text, STR("{}"), 0);
+    return arena_format(arena, "%" STR_FMT "%" STR_FMT "%" STR_FMT, STR_ARG(str_slice(text, 0, at)),
+                        STR_ARG(request->plural), STR_ARG(str_from_offset(text, at + 2)));
+}
+
+/* --- Fields ---------------------------------------------------------------------------------- */
+
+/* Servers say what to do behind a semicolon, where a caret has it behind itself. */
+static Str cut_advice(Str *detail)
+{
+    static const char *const starts[] = { "; did you mean ", "; write ", "; there are " };
+    for (size_t i = 0; i < COUNT_OF(starts); i++) {
+        size_t at = str_find(*detail, str_from_c(starts[i]), 0);
+        if (at != STR_NOT_FOUND) {
+            Str advice = str_from_offset(*detail, at + 2);
+            *detail = str_slice(*detail, 0, at);
+            return advice;
+        }
+    }
+    return STR_EMPTY;
+}
+
+/* From the column on that is wrong: one word of it, as nobody says how much. */
+static void find_part(const Sources *sources, Value text, uint32_t column, uint32_t *start,
+                      uint32_t *length)
+{
+    Str all = value_str(text);
+    size_t from = utf8_index_to_offset(all, column - 1), to = from;
+    while (to < all.len && !ascii_is_space(all.data[to])) {
+        to++;
+    }
+    *start = document_offset(sources, text, from);
+    uint32_t end = document_offset(sources, text, to);
+    *length = end > *start ? end - *start : 1;
+}
+
+static bool is_group(Value value)
+{
+    return value.kind == VALUE_MAP || value.kind == VALUE_LIST;
+}
+
+static void add_field(Problems *problems, const RefusedRequest *request, const RefusalRow *row,
+                      const FieldProblem *field)
+{
+    Str text = field->text, advice = cut_advice(&text);
+    JsonPlace place = { .whole = false };
+    const Source *source = NULL;
+    uint32_t start = 0, length = 0;
+    if (request->sources != NULL) {
+        place = json_pointer_find(request->document, field->pointer);
+        bool by_name = (field->is_name || !place.whole || is_group(place.value)) &&
+                       place.name.kind != VALUE_NULL;
+        Value at = by_name ? place.name : place.value;
+        source = sources_get(request->sources, at.source);
+        start = at.start;
+        length = is_group(at) ? 1 : at.span; /* where it begins */
+        if (!by_name && field->column > 0 && value_is_string(at)) {
+            find_part(request->sources, at, field->column, &start, &length);
+        }
+    }
+    /* Without a place, or when what is wrong is that something is not there, the pointer tells it. */
+    bool tells = source != NULL && place.whole;
+    Problem *problem =
+        problems_add(problems, row->problem, source, start, length, "%" STR_FMT "%s%" STR_FMT,
+                     STR_ARG(tells ? STR_EMPTY : field->pointer),
+                     tells || field->pointer.len == 0 ? "" : ": ", STR_ARG(text));
+    problem->hint = arena_copy(problems->arena, advice);
+    problem->server_code = str_from_c(row->code);
+    problem->pointer = arena_copy(problems->arena, field->pointer);
+}
+
+void refusal_add_fields(Problems *problems, const RefusedRequest *request,
+                        const FieldProblems *fields)
+{
+    for (uint32_t i = 0; i < fields->count; i++) {
+        add_field(problems, request, &refusal_rows[0], &fields->items[i]);
+    }
+}
+
+void refusal_add(Problems *problems, const RefusedRequest *request, Value answer, const Error *err)
+{
+    Str code = cluster_text(answer, "code");
+    const RefusalRow *row = refusal_row(code);
+    const List *fields = cluster_list(answer, "problems");
+    row = row->code == NULL ? refusal_row_of_kind(err->kind) : row;
+    for (uint32_t i = 0; i < fields->len; i++) {
+        int64_t column = cluster_int(fields->items[i], "column");
+        FieldProblem field = {
+            .pointer = cluster_text(fields->items[i], "pointer"),
+            .text = cluster_text(fields->items[i], "detail"),
+            .column = column > 0 && column < UINT16_MAX ? (uint32_t)column : 0,
+            .is_name = str_eq_c(cluster_text(fields->items[i], "part"), "name"),
+        };
+        add_field(problems, request, row, &field);
+    }
+    if (fields->len > 0) {
+        return;
+    }
+    const Source *source = NULL;
+    uint32_t start = 0, length = 0;
+    if (request->sources != NULL) {
+        /* What is wrong with all of it is told where it is named. */
+        JsonPlace name = json_pointer_find(request->document, STR("/metadata/name"));
+        source = sources_get(request->sources, name.value.source);
+        start = name.value.start;
+        length = name.whole ? name.value.span : 0;
+    }
+    Problem *problem = problems_add(problems, row->problem, source, start, length, "%s", err->text);
+    problem->hint = hint_of(problems->arena, row, request);
+    problem->server_code = row->code == NULL ? STR_EMPTY : str_from_c(row->code);
+}

@@ -1,0 +1,67 @@
+#include "lang/json_pointer.h"
+
+#include "lang/yaml_fixture.h"
+
+static const char text[] = "spec:\n"
+                           "  rules:\n"
+                           "  - verbs: [get, list]\n"
+                           "  - verbs: []\n"
+                           "a/b:\n"
+                           "  m~n: deep\n"
+                           "'': empty\n";
+
+static void a_pointer_leads_to_a_place(void **state)
+{
+    static const struct {
+        const char *pointer;
+        bool whole;
+        const char *value, *name;
+    } rows[] = {
+        { "/spec/rules/0/verbs/1", true, "'list'", "null" },
+        { "/spec/rules/0/verbs", true, "['get', 'list']", "'verbs'" },
+        { "/spec/rules/1", true, "{'verbs': []}", "null" },
+        { "/spec/rules/1/kinds", false, "{'verbs': []}", "null" },
+        { "/spec/rules/1/verbs/0", false, "[]", "'verbs'" },
+        { "/spec/rules/2", false, "[{'verbs': ['get', 'list']}, {'verbs': []}]", "'rules'" },
+        { "/spec/rules/-1", false, "[{'verbs': ['get', 'list']}, {'verbs': []}]", "'rules'" },
+        { "/a~1b/m~0n", true, "'deep'", "'m~n'" },
+        { "/a~1b/m~0n/x", false, "'deep'", "'m~n'" },
+        { "/", true, "'empty'", "''" },
+    };
+    AUTO_CLEAR(Loaded) loaded = { 0 };
+    loaded_read(&loaded, str_from_c(text), NULL);
+    assert_true(loaded.ok);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        JsonPlace place =
+            json_pointer_find(loaded.documents->items[0], str_from_c(rows[i].pointer));
+        AUTO_CLEAR(Buf) value = buf_make(BUF_UNLIMITED);
+        AUTO_CLEAR(Buf) name = buf_make(BUF_UNLIMITED);
+        dump_value(place.value, &value);
+        dump_value(place.name, &name);
+        if (place.whole != rows[i].whole || !str_eq_c(buf_str(&value), rows[i].value) ||
+            !str_eq_c(buf_str(&name), rows[i].name)) {
+            fail_msg("%s: %d %s %s", rows[i].pointer, place.whole, buf_c(&value), buf_c(&name));
+        }
+    }
+}
+
+static void what_is_no_pointer_leads_nowhere(void **state)
+{
+    AUTO_CLEAR(Loaded) loaded = { 0 };
+    loaded_read(&loaded, str_from_c(text), NULL);
+    Value document = loaded.documents->items[0];
+    assert_true(json_pointer_find(document, STR_EMPTY).whole);
+    assert_false(json_pointer_find(document, STR("spec")).whole);
+    assert_int_equal(json_pointer_find(document, STR("spec")).value.kind, VALUE_MAP);
+    assert_false(json_pointer_find(document, STR("/~")).whole);
+    assert_false(json_pointer_find(value_null(), STR("/a")).whole);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pointer_leads_to_a_place),
+        cmocka_unit_test(what_is_no_pointer_leads_nowhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
