@@ -62,10 +62,6 @@ def test_an_upgrade_from_below_the_agent_gets_to_its_end(installed, root):
     assert show(host, "eden", "NRestarts") == "1"
     assert show(host, "eden", "Result") == "success"
     assert host.run("dpkg -V eden").out == ""
-    # An upgrade by an administrator afterwards restarts at once, as ever.
-    host.run("dpkg -i /srv/eden.deb")
-    assert show(host, "eden", "MainPID") not in (new["eden"], "0")
-    host.wait_for(lambda: versions(host) == ["0.1.0"], what="the agent")
 
 
 def test_a_removal_from_below_the_agent_ends_it_afterwards(installed):
