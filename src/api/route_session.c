@@ -106,6 +106,8 @@ void session_post(ApiCall *call)
     } else if (!credentials_by_token(settings->credentials, token, loop_wall_ms(settings->at.loop),
                                      &call->caller.principal, &err)) {
         call_refuse(call, err.kind == ERROR_UNAVAILABLE ? 503 : 401, err.text);
+    } else if (!credentials_may_log_in(settings->credentials, &call->caller.principal, &err)) {
+        call_fail(call, &err);
     } else {
         browser_sessions_create(&settings->at, &call->caller.principal, made, call);
     }
@@ -115,7 +117,8 @@ void session_delete(ApiCall *call)
 {
     const ApiCaller *caller = &call->caller;
     if (!caller->is_known || caller->principal.kind != PRINCIPAL_SESSION) {
-        call_refuse(call, 401, "there is no session to end");
+        call_refuse(call, 401,
+                    call->refusal != NULL ? call->refusal : "there is no session to end");
         return;
     }
     note(call, "logout");

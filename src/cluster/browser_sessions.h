@@ -7,6 +7,8 @@
 
 enum {
     BROWSER_SESSIONS_MAX = 20000,
+    BROWSER_SESSIONS_OWN_MAX =
+        200, /* of them by one token or certificate: credentials_may_log_in() */
 };
 
 /* `secret` is for the cookie, and not to be had again. */

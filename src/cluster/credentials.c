@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "base/utc.h"
 #include "cluster/access_token.h"
+#include "cluster/browser_sessions.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/credential_items.h"
 
@@ -443,6 +444,22 @@ bool credentials_by_session(Credentials *credentials, const BrowserSecret *secre
         session->kept_ms = loop_ms;
     }
     return true;
+}
+
+bool credentials_may_log_in(const Credentials *credentials, const Principal *principal, Error *err)
+{
+    const NameTable *sessions = &credentials->tables[ITEM_SESSION];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        const SessionItem *session = sessions->items[i];
+        count += session->credential_made_ms == principal->credential_made_ms &&
+                 strcmp(session->credential, principal->credential) == 0;
+    }
+    return count < BROWSER_SESSIONS_OWN_MAX ||
+           error_set(err, ERROR_LIMIT,
+                     "%u sessions of browsers were made from it already; log out, or wait until "
+                     "some end",
+                     count);
 }
 
 bool credentials_check(const Credentials *credentials, Principal *principal, int64_t now_ms,

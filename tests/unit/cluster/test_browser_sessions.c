@@ -1,0 +1,109 @@
+/* How many sessions of browsers one token may have; what becomes of one is in test_credentials.c. */
+#include "cluster/browser_sessions.h"
+
+#include "cluster/access_tokens.h"
+#include "cluster/credentials.h"
+#include "scratch.h"
+#include "store_world.h"
+
+typedef struct Fixture {
+    StoreWorld world;
+    Credentials *credentials;
+    char token[ACCESS_TOKEN_TEXT + 1]; /* that was made last */
+    BrowserSecret secret;
+} Fixture;
+
+static void nothing(void *context)
+{
+}
+
+static void failed(void *context, const Error *err)
+{
+    fail_msg("%s", err->text);
+}
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    world_open(&f->world);
+    f->credentials = credentials_new(
+        &f->world.at, STR("home"),
+        &(CredentialsEvents){ .ready = nothing, .changed = nothing, .failed = failed });
+    world_pass(&f->world);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    credentials_free(f->credentials);
+    world_close(&f->world);
+    free(f);
+    return 0;
+}
+
+static void token_made(void *context, const AccessToken *token, const AccessTokenRecord *record,
+                       const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    access_token_text(token, f->token);
+    world_done(&f->world, err);
+}
+
+static Principal make_token(Fixture *f)
+{
+    Str role = STR("viewer");
+    Principal principal;
+    Error err;
+    access_tokens_create(&f->world.at,
+                         &(AccessTokenWish){ .name = STR("ci"),
+                                             .roles = &role,
+                                             .role_count = 1,
+                                             .life_ms = 3600 * 1000,
+                                             .made_by = STR("root (uid 0)") },
+                         token_made, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_true(credentials_by_token(f->credentials, str_from_c(f->token),
+                                     loop_wall_ms(f->world.at.loop), &principal, &err));
+    return principal;
+}
+
+static void session_made(void *context, const BrowserSecret *secret, const BrowserRecord *record,
+                         const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    f->secret = *secret;
+    world_done(&f->world, err);
+}
+
+static void one_token_does_not_take_the_sessions_of_all(void **state)
+{
+    Fixture *f = *state;
+    Principal many = make_token(f), other = make_token(f), session;
+    Error err;
+    for (uint32_t i = 0; i < BROWSER_SESSIONS_OWN_MAX; i++) {
+        assert_true(credentials_may_log_in(f->credentials, &many, &err));
+        browser_sessions_create(&f->world.at, &many, session_made, f);
+        world_expect(&f->world, ERROR_NONE, NULL);
+    }
+    assert_false(credentials_may_log_in(f->credentials, &many, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+    assert_true(credentials_may_log_in(f->credentials, &other, &err));
+    assert_true(credentials_by_session(f->credentials, &f->secret, loop_wall_ms(f->world.at.loop),
+                                       &session, &err));
+    browser_sessions_delete(&f->world.at, str_from_c(session.session), world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_true(credentials_may_log_in(f->credentials, &many, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_token_does_not_take_the_sessions_of_all, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
