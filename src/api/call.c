@@ -272,6 +272,16 @@ void call_fail(ApiCall *call, const Error *err)
     }
 }
 
+/* It will not be less when it is sent again, as 429 would say. */
+void call_fail_body(ApiCall *call, const Error *err)
+{
+    if (err->kind == ERROR_LIMIT) {
+        call_refuse(call, 413, err->text);
+    } else {
+        call_fail(call, err);
+    }
+}
+
 bool call_goes_on(ApiCall *call, const Error *err)
 {
     bool is_wanted = call->request != NULL || call->entry != NULL || call->is_claimed;

@@ -85,7 +85,8 @@ void call_refuse_touch(ApiCall *call);
 void call_answer(ApiCall *call, int status, const Buf *json);
 /* As it is, with a type of its own. */
 void call_answer_as(ApiCall *call, int status, const char *content_type, Str body);
-void call_fail(ApiCall *call, const Error *err); /* with the status of its kind */
+void call_fail(ApiCall *call, const Error *err);      /* with the status of its kind */
+void call_fail_body(ApiCall *call, const Error *err); /* the same; too much in its body is 413 */
 void call_refuse(ApiCall *call, int status, const char *text);
 void call_refuse_full(ApiCall *call); /* too much is under way */
 void call_refuse_fields(ApiCall *call, const FieldProblems *problems);

@@ -252,7 +252,7 @@ static bool read_body(KindCall *change, Str body)
     if (problems.count > 0) {
         call_refuse_fields(call, &problems);
     } else {
-        call_fail(call, &err);
+        call_fail_body(call, &err);
     }
     return false;
 }

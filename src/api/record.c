@@ -168,10 +168,11 @@ static void kept(void *context, const Error *err)
     call->go(call);
 }
 
-/* A failure of the server is nothing to keep: the same may go well when it is tried again. */
+/* That the server fails, or has no room, is nothing to keep: the same may go well when it is tried
+ * again. */
 static void keep_answer(ApiCall *call)
 {
-    if (call->is_claimed && call->status >= 500) {
+    if (call->is_claimed && (call->status >= 500 || call->status == 429)) {
         forget(call);
     }
     if (!call->is_claimed || call->api == NULL) {

@@ -24,7 +24,7 @@ void node_approve(ApiCall *call)
     ApproveWish wish;
     Error err;
     if (!approve_body_read(&call->arena, call_body(call), &wish, &err)) {
-        call_fail(call, &err);
+        call_fail_body(call, &err);
     } else if (wish.key.len == 0) {
         ssh_approve(call, &wish);
     } else {

@@ -235,7 +235,7 @@ void pki_issue(ApiCall *call)
         return;
     }
     if (!issue_body_read(&call->arena, call_body(call), &name, &csr, &err)) {
-        call_fail(call, &err);
+        call_fail_body(call, &err);
         return;
     }
     record_name(call, name);
@@ -247,7 +247,7 @@ void pki_revoke(ApiCall *call)
     Str node, serial;
     Error err;
     if (!revoke_body_read(&call->arena, call_body(call), &node, &serial, &err)) {
-        call_fail(call, &err);
+        call_fail_body(call, &err);
         return;
     }
     record_name(call, node.len > 0 ? node : serial);
@@ -282,7 +282,7 @@ void pki_rotate(ApiCall *call)
         return;
     }
     if (!rotate_body_read(&call->arena, call_body(call), &wish, &node, &err)) {
-        call_fail(call, &err);
+        call_fail_body(call, &err);
         return;
     }
     record_name(call, node);

@@ -102,7 +102,7 @@ void session_post(ApiCall *call)
     if (settings->credentials == NULL) {
         call_refuse(call, 503, "nobody can log in here");
     } else if (!session_body_read(&call->arena, call_body(call), &token, &err)) {
-        call_fail(call, &err);
+        call_fail_body(call, &err);
     } else if (!credentials_by_token(settings->credentials, token, loop_wall_ms(settings->at.loop),
                                      &call->caller.principal, &err)) {
         call_refuse(call, err.kind == ERROR_UNAVAILABLE ? 503 : 401, err.text);

@@ -106,7 +106,7 @@ void store_key_put(ApiCall *call)
         return;
     }
     if (!value_body_read(&call->arena, call_body(call), &value, &err)) {
-        call_fail(call, &err);
+        call_fail_body(call, &err);
         return;
     }
     if (value.len > STORE_VALUE_MAX) {

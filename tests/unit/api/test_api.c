@@ -1,6 +1,7 @@
 /* The API as its users see it: HTTP over a Unix socket, JSON, a store in memory. */
 #include "api/api_fixture.h"
 #include "api/kind.h"
+#include "api/kind_stored.h"
 
 /* --- Who may --------------------------------------------------------------------------------- */
 
@@ -213,6 +214,28 @@ static void an_object_does_not_grow_beyond_what_can_be_read(void **state)
     expect(f, 200, "items.0.metadata.name", "cluster");
     ask(f, "DELETE", "/v1/config/cluster", "");
     expect(f, 200, "format", "eden.done/1");
+}
+
+/* Not 429: waiting does not make it less. */
+static void too_much_in_a_body_is_too_large(void **state)
+{
+    static const struct {
+        const char *method, *target;
+    } takers[] = {
+        { "PUT", "/v1/config/cluster" },   { "POST", "/v1/config" },
+        { "PATCH", "/v1/config/cluster" }, { "POST", "/v1/nodes/web1/approve" },
+        { "POST", "/v1/pki/revoke" },      { "PUT", "/v1/store?key=a" },
+    };
+    Fixture *f = *state;
+    Buf body = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+    buf_put_c(&body, "{\"spec\":");
+    for (int i = 0; i < 100; i++) {
+        buf_put_char(&body, '[');
+    }
+    for (size_t i = 0; i < COUNT_OF(takers); i++) {
+        ask(f, takers[i].method, takers[i].target, buf_c(&body));
+        expect(f, 413, "code", "too-large");
+    }
 }
 
 /* --- What it does ---------------------------------------------------------------------------- */
@@ -541,6 +564,44 @@ static void joins_are_not_kept_by_an_idempotency_key(void **state)
     }
 }
 
+static void stored(void *context, const StoreReply *reply, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    loop_stop(f->world.loop);
+}
+
+static void fill(Fixture *f, const char *keys, uint32_t count)
+{
+    StoreOp ops[STORE_OPS_MAX];
+    StoreTxn txn = { .success = ops };
+    Error err;
+    for (uint32_t i = 0; i < count; i++) {
+        ops[txn.success_count++] =
+            (StoreOp){ .kind = STORE_PUT,
+                       .key = arena_format(&f->scratch->arena, "%s%u", keys, i),
+                       .value = STR("{}") };
+        if (txn.success_count == STORE_OPS_MAX || i + 1 == count) {
+            assert_true(store_txn(f->store, &txn, stored, f, &err));
+            world_run(&f->world);
+            txn.success_count = 0;
+        }
+    }
+}
+
+static void that_there_is_no_room_is_not_kept_by_an_idempotency_key(void **state)
+{
+    Fixture *f = *state;
+    fill(f, "/eden/objects/config/c", STORED_OBJECTS_MAX);
+    f->said = (HttpCallField){ "Idempotency-Key", STR("1") };
+    ask(f, "POST", "/v1/config", "{\"metadata\":{\"name\":\"cluster\"}}");
+    expect(f, 429, "code", "limit");
+    ask(f, "DELETE", "/v1/config/c7", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "POST", "/v1/config", "{\"metadata\":{\"name\":\"cluster\"}}");
+    expect(f, 201, "metadata.name", "cluster");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -552,6 +613,7 @@ int main(void)
         ROW(all_that_is_wrong_with_an_object_is_told),
         ROW(what_is_null_is_not_given),
         ROW(an_object_does_not_grow_beyond_what_can_be_read),
+        ROW(too_much_in_a_body_is_too_large),
         ROW(health_is_told),
         ROW(tokens_are_made_listed_and_taken_back),
         ROW(what_a_kind_does_not_keep_is_refused),
@@ -566,6 +628,7 @@ int main(void)
         ROW(requests_under_way_end_with_the_server),
         ROW(joins_under_way_end_with_the_server),
         ROW(joins_are_not_kept_by_an_idempotency_key),
+        ROW(that_there_is_no_room_is_not_kept_by_an_idempotency_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
