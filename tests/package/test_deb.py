@@ -172,3 +172,17 @@ def test_a_purged_node_leaves_nothing(installed):
     for path in ("/var/lib/eden", "/run/eden", "/etc/eden", "/etc/default/eden",
                  "/etc/systemd/system/multi-user.target.wants/eden.service"):  # fmt: skip
         assert not host.exists(path), path
+
+
+@pytest.mark.parametrize("place", ["/run/eden", "/run/eden/server", "/var/lib/eden"])
+def test_purging_goes_on_where_something_is_in_use(light, packages, place):
+    host = light("bookworm", layers=[packages])
+    host.run("rm /usr/local/bin/eden && dpkg -i /srv/eden.deb")
+    host.run("mkdir -p /var/lib/eden/agent && echo secret > /var/lib/eden/agent/node.pem")
+    host.run(f"mkdir -p {place} && mount -t tmpfs none {place} && echo secret > {place}/here")
+    done = host.run("dpkg --purge eden")
+    assert "is in use" in done.stderr
+    assert "eden" not in host.run("dpkg -l | awk '{print $2}'").out.split()
+    assert not host.exists(f"{place}/here")
+    for path in {"/var/lib/eden", "/run/eden"} - {place} - {"/run/eden" if "/run" in place else ""}:
+        assert not host.exists(path), path
