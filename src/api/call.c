@@ -310,7 +310,7 @@ bool call_may_touch(const ApiCall *call, Str name, Value labels)
 
 bool call_may_see(const ApiCall *call, const KindItem *item)
 {
-    return (item->error.len == 0 || !call->is_limited) &&
+    return (!call->is_limited || kind_item_shows_labels(item)) &&
            call_may_touch(call, item->name, item->labels);
 }
 

@@ -76,8 +76,8 @@ MUST_CHECK bool call_goes_on(ApiCall *call, const Error *err);
 /* Whether the caller's roles are for this object too; always, unless the call is limited. `labels` is a
  * map, or missing. When not: call_refuse_touch, which says what it says of objects that are not. */
 bool call_may_touch(const ApiCall *call, Str name, Value labels);
-/* The same of one that is there. Of one that cannot be read nobody knows the labels: so it is for those
- * only whose roles are for all. */
+/* The same of one that is there. When nobody knows its labels it is for those only whose roles are for
+ * all. */
 bool call_may_see(const ApiCall *call, const KindItem *item);
 void call_refuse_touch(ApiCall *call);
 

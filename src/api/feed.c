@@ -21,7 +21,7 @@ typedef struct FeedEntry {
     int64_t revision;
     uint64_t hash; /* of what was told; 0: it was not yet */
     char *labels;  /* JSON */
-    bool is_unreadable;
+    bool hides_labels;
 } FeedEntry;
 
 /* An object that is to be read. */
@@ -274,7 +274,7 @@ static void keep(Feed *feed, const KindItem *item, uint64_t hash)
     }
     entry->revision = item->revision;
     entry->hash = hash;
-    entry->is_unreadable = item->error.len > 0;
+    entry->hides_labels = !kind_item_shows_labels(item);
     if (item->labels.kind == VALUE_MAP && item->labels.map->len > 0) {
         AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
         bool printed = json_print(&text, item->labels, NULL, &err);
@@ -297,7 +297,7 @@ static void tell(Feed *feed, Str name, const KindItem *item)
                       .item = item,
                       .was_there = entry != NULL,
                       .before = value_missing(),
-                      .was_unreadable = entry != NULL && entry->is_unreadable,
+                      .hid_labels = entry != NULL && entry->hides_labels,
                       .is_due = name_table_find(&feed->due, name) != NULL,
                       .revision = feed->revision,
                       .remains = feed_remains(&feed->work, feed->kind, name) };

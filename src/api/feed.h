@@ -24,8 +24,8 @@ typedef struct FeedNews {
     const KindItem *item; /* NULL: it is gone */
     bool was_there;       /* so it was told before, with these labels: */
     Value before;
-    bool was_unreadable;
-    bool is_due; /* it was touched again: there will be more */
+    bool hid_labels; /* they could not be read */
+    bool is_due;     /* it was touched again: there will be more */
     int64_t revision;
     Str object, remains; /* JSON: as it is, and what is told of one that is gone */
     Buf frames[WATCH_NDJSON + 1][WATCH_TYPES];

@@ -65,6 +65,11 @@ bool object_name_check(Str name, Error *err)
     return true;
 }
 
+bool kind_item_shows_labels(const KindItem *item)
+{
+    return item->error.len == 0 && !item->hides_labels;
+}
+
 static Value map_or_empty(Arena *arena, Value value)
 {
     return value.kind == VALUE_MAP ? value : value_map(map_new(arena, 0));

@@ -38,6 +38,7 @@ typedef struct KindItem {
     int64_t created_ms; /* 0: nobody knows */
     Value spec, status; /* maps; missing: none */
     Str error;          /* why it cannot be read, and is only its name; empty: it can */
+    bool hides_labels;  /* it may have some, but they cannot be read, though the rest of it can */
 } KindItem;
 
 typedef struct KindItems {
@@ -117,6 +118,9 @@ struct Kind {
     {                                                                      \
         .name = "error", .help = "why it cannot be read"                   \
     }
+
+/* Whether selectors can be asked about it: what cannot be read may have any labels. */
+bool kind_item_shows_labels(const KindItem *item);
 
 /* By its plural or its name; NULL: there is none. */
 const Kind *kind_find(Str name);

@@ -49,7 +49,8 @@ static void item_take_node(const Kind *kind, Arena *arena, const StoreOpReply *n
         return;
     }
     node_entry_read(arena, item->name, &node->kvs[0], &entry);
-    if (entry.error.len == 0) {
+    item->hides_labels = entry.error.len > 0;
+    if (!item->hides_labels) {
         item->labels = entry.record.labels;
         object_uuid(kind, str_from_c(entry.record.enrolment), item->uuid);
     }

@@ -159,7 +159,7 @@ static bool saw(const ObjectWatch *watch, const FeedNews *news)
 {
     KindItem before = { .name = news->name,
                         .labels = news->before,
-                        .error = news->was_unreadable ? STR("it was so") : STR_EMPTY };
+                        .hides_labels = news->hid_labels };
     return news->was_there && sees(watch, &before);
 }
 

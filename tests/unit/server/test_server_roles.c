@@ -183,6 +183,29 @@ static void what_cannot_be_read_is_for_those_only_who_may_see_all(void **state)
     assert_int_equal(value_get(answer(f), STR("items"))->list->len, 2);
 }
 
+/* Facts have the labels of their node. */
+static void facts_of_a_node_that_cannot_be_read_are_for_those_only_who_may_see_all(void **state)
+{
+    Fixture *f = *state;
+    put_object(f, "/v1/roles/most",
+               "{\"spec\":{\"rules\":[{\"verbs\":[\"get\",\"list\"],"
+               "\"kinds\":[\"Config\",\"Facts\"],\"selector\":\"!team=db\"}]}}");
+    put_object(f, "/v1/roles/all",
+               "{\"spec\":{\"rules\":[{\"verbs\":[\"get\",\"list\"],"
+               "\"kinds\":[\"Config\",\"Facts\"]}]}}");
+    connect_server(f);
+    put(f, STR("/eden/facts/web1"), STR("{\"cpus\":4}"));
+    put(f, STR("/eden/nodes/web1"), STR("\xff"));
+    use_role(f, "most");
+    assert_int_equal(by_token(f, "GET", "/v1/facts/web1", ""), 404);
+    assert_int_equal(by_token(f, "GET", "/v1/facts", ""), 200);
+    assert_int_equal(value_get(answer(f), STR("items"))->list->len, 0);
+    use_role(f, "all");
+    assert_int_equal(by_token(f, "GET", "/v1/facts/web1", ""), 200);
+    const Value *status = value_get(answer(f), STR("status"));
+    assert_int_equal(value_get(*status, STR("cpus"))->integer, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +213,7 @@ int main(void)
         ROW(a_role_that_somebody_has_is_not_deleted),
         ROW(who_may_change_objects_makes_none),
         ROW(what_cannot_be_read_is_for_those_only_who_may_see_all),
+        ROW(facts_of_a_node_that_cannot_be_read_are_for_those_only_who_may_see_all),
         ROW(a_place_in_a_list_tells_nothing_and_is_good_for_who_got_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
