@@ -56,14 +56,14 @@ void record_denied(ApiCall *call, const char *why)
         return;
     }
     bool is_read = strcmp(call->row->method, "GET") == 0;
-    AuditDenial denial =
-        audit_denial(audit, str_from_c(call->caller.principal.credential), is_read);
-    if (denial == AUDIT_DENIAL_PASSED_OVER) {
+    AuditRoom room = audit_room(audit, str_from_c(call->caller.principal.credential),
+                                is_read ? AUDIT_BOUNDED_READ : AUDIT_BOUNDED_CHANGE);
+    if (room == AUDIT_ROOM_NONE) {
         return;
     }
     Str detail = str_from_c(why);
-    if (denial == AUDIT_DENIAL_LAST && !is_read) {
-        detail = arena_format(&call->arena, "%s (more within this minute is not recorded)", why);
+    if (room == AUDIT_ROOM_LAST && !is_read) {
+        detail = audit_last_detail(&call->arena, detail);
     }
     call->entry = entry_new(call);
     append(call, AUDIT_REFUSED, detail, NULL);

@@ -57,19 +57,27 @@ void session_get(ApiCall *call)
 /* Who comes and goes is worth an entry, though nothing waits for it. */
 static void note(ApiCall *call, const char *verb)
 {
-    const ApiSettings *settings = call_settings(call);
-    if (settings->audit != NULL && call->request != NULL) {
-        audit_append(
-            settings->audit,
-            &(AuditEntry){ .who = str_from_c(call->caller.principal.who),
-                           .by = call->caller.principal.kind,
-                           .address = str_from_c(http_request_peer(call->request)->address),
-                           .verb = str_from_c(verb),
-                           .kind = STR("Session"),
-                           .request = call_id(call),
-                           .outcome = AUDIT_DONE },
-            NULL, NULL);
+    Audit *audit = call_settings(call)->audit;
+    const Principal *principal = &call->caller.principal;
+    if (audit == NULL || call->request == NULL) {
+        return;
     }
+    AuditRoom room = audit_room(audit, str_from_c(principal->credential), AUDIT_BOUNDED_SESSION);
+    if (room == AUDIT_ROOM_NONE) {
+        return;
+    }
+    audit_append(audit,
+                 &(AuditEntry){ .who = str_from_c(principal->who),
+                                .by = principal->kind,
+                                .address = str_from_c(http_request_peer(call->request)->address),
+                                .verb = str_from_c(verb),
+                                .kind = STR("Session"),
+                                .request = call_id(call),
+                                .outcome = AUDIT_DONE,
+                                .detail = room == AUDIT_ROOM_LAST
+                                              ? audit_last_detail(&call->arena, STR_EMPTY)
+                                              : STR_EMPTY },
+                 NULL, NULL);
 }
 
 static void made(void *context, const BrowserSecret *secret, const BrowserRecord *record,

@@ -7,8 +7,8 @@
 #include "cluster/cluster_keys.h"
 
 enum {
-    DENIED_KEPT = 256,
-    DENIED_MS = 60 * 1000,
+    BOUNDED_KEPT = 256,
+    BOUNDED_MS = 60 * 1000,
     VERIFY_PAGE = 500,
 };
 
@@ -26,11 +26,11 @@ typedef struct Queue {
     uint32_t count;
 } Queue;
 
-typedef struct Denied {
+typedef struct Bounded {
     char credential[CREDENTIAL_ID_MAX + 1]; /* empty: free */
     int64_t since_ms;
-    uint32_t reads, changes; /* since then */
-} Denied;
+    uint32_t counts[AUDIT_BOUNDED_COUNT]; /* since then */
+} Bounded;
 
 struct Audit {
     ClusterStore at;
@@ -42,7 +42,7 @@ struct Audit {
     Queue waiting, flying;
     bool is_busy; /* the store has something of ours, or somebody is being told */
     bool is_freed;
-    Denied denied[DENIED_KEPT];
+    Bounded bounded[BOUNDED_KEPT];
 };
 
 static const Error stopping = { ERROR_UNAVAILABLE, "the server stops" };
@@ -327,11 +327,11 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
 }
 
 /* Its place, which may have been that of the one heard of longest ago. */
-static Denied *find_denied(Audit *audit, Str credential)
+static Bounded *find_bounded(Audit *audit, Str credential)
 {
-    Denied *place = &audit->denied[0];
-    for (uint32_t i = 0; i < DENIED_KEPT; i++) {
-        Denied *one = &audit->denied[i];
+    Bounded *place = &audit->bounded[0];
+    for (uint32_t i = 0; i < BOUNDED_KEPT; i++) {
+        Bounded *one = &audit->bounded[i];
         if (one->credential[0] != '\0' && str_eq_c(credential, one->credential)) {
             return one;
         }
@@ -340,25 +340,35 @@ static Denied *find_denied(Audit *audit, Str credential)
             place = one;
         }
     }
-    *place = (Denied){ .since_ms = INT64_MIN / 2 };
+    *place = (Bounded){ .since_ms = INT64_MIN / 2 };
     snprintf(place->credential, sizeof place->credential, "%" STR_FMT, STR_ARG(credential));
     return place;
 }
 
-AuditDenial audit_denial(Audit *audit, Str credential, bool is_read)
+AuditRoom audit_room(Audit *audit, Str credential, AuditBounded what)
 {
+    static const uint32_t most[AUDIT_BOUNDED_COUNT] = {
+        [AUDIT_BOUNDED_READ] = 1,
+        [AUDIT_BOUNDED_CHANGE] = AUDIT_DENIED_CHANGES,
+        [AUDIT_BOUNDED_SESSION] = AUDIT_SESSIONS,
+    };
     int64_t now_ms = loop_now_ms(audit->at.loop);
-    Denied *place = find_denied(audit, credential);
-    if (now_ms - place->since_ms >= DENIED_MS) {
+    Bounded *place = find_bounded(audit, credential);
+    if (now_ms - place->since_ms >= BOUNDED_MS) {
         place->since_ms = now_ms;
-        place->reads = place->changes = 0;
+        memset(place->counts, 0, sizeof place->counts);
     }
-    uint32_t *count = is_read ? &place->reads : &place->changes;
-    uint32_t max = is_read ? 1 : AUDIT_DENIED_CHANGES;
-    if (*count == max) {
-        return AUDIT_DENIAL_PASSED_OVER;
+    uint32_t *count = &place->counts[what];
+    if (*count == most[what]) {
+        return AUDIT_ROOM_NONE;
     }
-    return ++*count == max ? AUDIT_DENIAL_LAST : AUDIT_DENIAL_RECORDED;
+    return ++*count == most[what] ? AUDIT_ROOM_LAST : AUDIT_ROOM_MORE;
+}
+
+Str audit_last_detail(Arena *arena, Str detail)
+{
+    return arena_join(arena, detail, detail.len > 0 ? STR(" ") : STR_EMPTY,
+                      STR("(more within this minute is not recorded)"));
 }
 
 /* --- Listing --------------------------------------------------------------------------------- */

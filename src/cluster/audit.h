@@ -14,7 +14,8 @@ enum {
     AUDIT_BATCH_MAX = 100,    /* entries of one transaction */
     AUDIT_WAITING_MAX = 4000, /* entries that wait for theirs */
     AUDIT_PAGE_MAX = 1000,
-    AUDIT_DENIED_CHANGES = 20, /* entries of a minute and credential */
+    AUDIT_DENIED_CHANGES = 20, /* entries of a minute and credential; */
+    AUDIT_SESSIONS = 60,       /* the same, of sessions that begin and end */
 };
 
 /* `at` is copied, its prefix too. */
@@ -30,14 +31,24 @@ typedef void AuditDone(void *context, uint64_t sequence, const Error *err);
  * as far as anybody can know. */
 void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *context);
 
-/* Whether something that was denied to this credential is worth an entry: one read and a few changes
- * each minute, so that nobody fills the log who may do nothing. */
-typedef enum AuditDenial {
-    AUDIT_DENIAL_PASSED_OVER,
-    AUDIT_DENIAL_RECORDED,
-    AUDIT_DENIAL_LAST, /* of this minute: more of them would be passed over */
-} AuditDenial;
-AuditDenial audit_denial(Audit *audit, Str credential, bool is_read);
+/* What whoever has any credential can do as often as they like. */
+typedef enum AuditBounded {
+    AUDIT_BOUNDED_READ,    /* denied */
+    AUDIT_BOUNDED_CHANGE,  /* denied */
+    AUDIT_BOUNDED_SESSION, /* logging in and out */
+    AUDIT_BOUNDED_COUNT
+} AuditBounded;
+
+/* Whether one more by this credential is worth an entry: one read and a few others each minute, so that
+ * nobody fills the log who may do nothing. */
+typedef enum AuditRoom {
+    AUDIT_ROOM_NONE,
+    AUDIT_ROOM_MORE,
+    AUDIT_ROOM_LAST, /* of this minute: more of them would be passed over */
+} AuditRoom;
+AuditRoom audit_room(Audit *audit, Str credential, AuditBounded what);
+/* The detail of an entry that is the last: with that more are not recorded. */
+Str audit_last_detail(Arena *arena, Str detail);
 
 typedef struct AuditPage {
     const AuditEntry *entries; /* in the order asked for */

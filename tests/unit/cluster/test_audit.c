@@ -303,16 +303,18 @@ static void denied_reads_count_once_a_minute(void **state)
     Fixture *f = *state;
     Loop *loop = f->world.at.loop;
     char name[20];
-    assert_int_equal(audit_denial(f->audit, STR("token:a"), true), AUDIT_DENIAL_LAST);
-    assert_int_equal(audit_denial(f->audit, STR("token:a"), true), AUDIT_DENIAL_PASSED_OVER);
-    assert_int_equal(audit_denial(f->audit, STR("token:b"), true), AUDIT_DENIAL_LAST);
+    assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_READ), AUDIT_ROOM_LAST);
+    assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_READ), AUDIT_ROOM_NONE);
+    assert_int_equal(audit_room(f->audit, STR("token:b"), AUDIT_BOUNDED_READ), AUDIT_ROOM_LAST);
     loop_run_virtual_until(loop, loop_now_ms(loop) + 60000);
-    assert_int_equal(audit_denial(f->audit, STR("token:a"), true), AUDIT_DENIAL_LAST);
-    assert_int_equal(audit_denial(f->audit, STR("token:a"), true), AUDIT_DENIAL_PASSED_OVER);
+    assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_READ), AUDIT_ROOM_LAST);
+    assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_READ), AUDIT_ROOM_NONE);
     for (int i = 0; i < 1000; i++) {
         snprintf(name, sizeof name, "token:%d", i);
-        assert_int_equal(audit_denial(f->audit, str_from_c(name), true), AUDIT_DENIAL_LAST);
-        assert_int_equal(audit_denial(f->audit, str_from_c(name), true), AUDIT_DENIAL_PASSED_OVER);
+        assert_int_equal(audit_room(f->audit, str_from_c(name), AUDIT_BOUNDED_READ),
+                         AUDIT_ROOM_LAST);
+        assert_int_equal(audit_room(f->audit, str_from_c(name), AUDIT_BOUNDED_READ),
+                         AUDIT_ROOM_NONE);
     }
 }
 
@@ -322,17 +324,32 @@ static void denied_changes_do_not_fill_the_log(void **state)
     Loop *loop = f->world.at.loop;
     for (int minute = 0; minute < 3; minute++) {
         for (int i = 1; i < AUDIT_DENIED_CHANGES; i++) {
-            assert_int_equal(audit_denial(f->audit, STR("token:a"), false), AUDIT_DENIAL_RECORDED);
+            assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_CHANGE),
+                             AUDIT_ROOM_MORE);
         }
-        assert_int_equal(audit_denial(f->audit, STR("token:a"), false), AUDIT_DENIAL_LAST);
+        assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_CHANGE),
+                         AUDIT_ROOM_LAST);
         for (int i = 0; i < 1000; i++) {
-            assert_int_equal(audit_denial(f->audit, STR("token:a"), false),
-                             AUDIT_DENIAL_PASSED_OVER);
+            assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_CHANGE),
+                             AUDIT_ROOM_NONE);
         }
-        assert_int_equal(audit_denial(f->audit, STR("token:a"), true), AUDIT_DENIAL_LAST);
-        assert_int_equal(audit_denial(f->audit, STR("token:b"), false), AUDIT_DENIAL_RECORDED);
+        assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_READ), AUDIT_ROOM_LAST);
+        assert_int_equal(audit_room(f->audit, STR("token:b"), AUDIT_BOUNDED_CHANGE),
+                         AUDIT_ROOM_MORE);
         loop_run_virtual_until(loop, loop_now_ms(loop) + 60000);
     }
+}
+
+static void who_logs_in_and_out_does_not_fill_the_log(void **state)
+{
+    Fixture *f = *state;
+    Str who = STR("token:a");
+    for (int i = 1; i < AUDIT_SESSIONS; i++) {
+        assert_int_equal(audit_room(f->audit, who, AUDIT_BOUNDED_SESSION), AUDIT_ROOM_MORE);
+    }
+    assert_int_equal(audit_room(f->audit, who, AUDIT_BOUNDED_SESSION), AUDIT_ROOM_LAST);
+    assert_int_equal(audit_room(f->audit, who, AUDIT_BOUNDED_SESSION), AUDIT_ROOM_NONE);
+    assert_int_equal(audit_room(f->audit, who, AUDIT_BOUNDED_CHANGE), AUDIT_ROOM_MORE);
 }
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -354,6 +371,7 @@ int main(void)
         ROW(it_may_be_freed_while_it_writes),
         ROW(denied_reads_count_once_a_minute),
         ROW(denied_changes_do_not_fill_the_log),
+        ROW(who_logs_in_and_out_does_not_fill_the_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

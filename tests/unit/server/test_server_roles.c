@@ -1,4 +1,6 @@
 /* What tokens get whose roles are for some objects only, over TLS. */
+#include "cluster/audit.h"
+#include "cluster/browser_sessions.h"
 #include "server_world.h"
 
 static const char none_of_yours[] =
@@ -206,6 +208,30 @@ static void facts_of_a_node_that_cannot_be_read_are_for_those_only_who_may_see_a
     assert_int_equal(value_get(*status, STR("cpus"))->integer, 4);
 }
 
+/* Neither the places of all other browsers, nor the audit log. */
+static void who_logs_in_again_and_again_fills_nothing(void **state)
+{
+    Fixture *f = *state;
+    uint32_t made = 0, noted = 0;
+    use_role(f, "viewer");
+    Str token = str_from_offset(f->said.value, STR("Bearer ").len);
+    const char *body = arena_format(f->arena, "{\"token\":\"%" STR_FMT "\"}", STR_ARG(token)).data;
+    while (by_token(f, "POST", "/v1/session", body) == 201) {
+        made++;
+    }
+    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "\"status\":429"));
+    /* Some may have come before the server had heard of those before. */
+    assert_in_range(made, BROWSER_SESSIONS_OWN_MAX, BROWSER_SESSIONS_OWN_MAX + 10);
+    f->said = (HttpCallField){ 0 };
+    assert_int_equal(request(f, NULL, "GET", "/v1/audit?limit=1000", STR_EMPTY), 200);
+    const List *entries = value_get(answer(f), STR("items"))->list;
+    for (uint32_t i = 0; i < entries->len; i++) {
+        const Value *status = value_get(entries->items[i], STR("status"));
+        noted += str_eq_c(value_str(*value_get(*status, STR("verb"))), "login");
+    }
+    assert_in_range(noted, AUDIT_SESSIONS, made - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +241,7 @@ int main(void)
         ROW(what_cannot_be_read_is_for_those_only_who_may_see_all),
         ROW(facts_of_a_node_that_cannot_be_read_are_for_those_only_who_may_see_all),
         ROW(a_place_in_a_list_tells_nothing_and_is_good_for_who_got_it),
+        ROW(who_logs_in_again_and_again_fills_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
