@@ -12,13 +12,13 @@ enum {
 typedef struct KindWatch {
     Invocation *invocation;
     const Kind *kind;
-    Arena round; /* what is gathered until all there is was told */
+    Arena round; /* of one request, and what is gathered until all there is was told */
     List *items;
     Buf line;
     bool is_synced; /* in this round */
     bool stood;     /* in any */
     bool is_over;
-    Error err;
+    Error err; /* why; none: what it prints to has ended, which is told at the end of the program */
     Reconnect reconnect;
 } KindWatch;
 
@@ -118,7 +118,7 @@ static bool take(void *context, Str bytes)
     }
     if (!stream_flush(watch->invocation->out)) {
         watch->is_over = true;
-        return error_set(&watch->err, ERROR_OS, "%s", watch->invocation->out->error.text);
+        return false;
     }
     return goes_on;
 }
@@ -147,21 +147,24 @@ static void begin_round(KindWatch *watch)
 
 static int follow(KindWatch *watch, const char *selector)
 {
-    Invocation *invocation = watch->invocation;
+    Invocation *invocation = watch->invocation, asking = *invocation;
     const ClusterEnd *end = &watch->reconnect.end;
     ClusterPieces pieces = { .piece = take, .context = watch, .idle_timeout_ms = SILENCE_MS };
     ClusterRequest request = { .method = "GET", .target = target(watch, selector) };
+    asking.arena = &watch->round;
     for (;;) {
         Error err = { 0 };
         bool asked = false;
         begin_round(watch);
         bool ok = reconnect_check(&watch->reconnect, &err) &&
-                  cluster_stream_at(invocation, end, &request, &pieces, &asked, &err);
+                  cluster_stream_at(&asking, end, &request, &pieces, &asked, &err);
         if (ok && !watch->is_over && !watch->stood) {
             (void)bad_line(watch);
         }
         if (watch->is_over) {
-            return cluster_tell_at(invocation, end, &watch->err, true);
+            return watch->err.kind == ERROR_NONE
+                       ? EXIT_FAILED
+                       : cluster_tell_at(invocation, end, &watch->err, true);
         }
         if (ok) {
             err = (Error){ 0 };
@@ -176,7 +179,7 @@ static int follow(KindWatch *watch, const char *selector)
 int kind_watch(Invocation *invocation, const Kind *kind, const char *selector)
 {
     KindWatch watch = { .invocation = invocation, .kind = kind, .line = buf_make(LINE_LONGEST) };
-    if (invocation_prints(invocation, "yaml")) {
+    if (output_wants_value(invocation) && !is_json(&watch)) {
         return usage_error(invocation, "--watch prints tables, names or JSON");
     }
     Error err;

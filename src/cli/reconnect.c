@@ -10,14 +10,15 @@ enum {
     HEALTH_MS = 5000,
 };
 
-/* Empty: it does not tell. */
-static bool ask_cluster(const Reconnect *reconnect, Str *out, Error *err)
+/* Empty: it does not tell. In an arena of its own: a server may be away for days. */
+static bool ask_cluster(const Reconnect *reconnect, Arena *arena, Str *out, Error *err)
 {
-    Arena *arena = reconnect->invocation->arena;
+    Invocation asking = *reconnect->invocation;
     ClusterAnswer answer;
     Value health;
     Error ignored;
-    if (!cluster_exchange_at(reconnect->invocation, &reconnect->end,
+    asking.arena = arena;
+    if (!cluster_exchange_at(&asking, &reconnect->end,
                              &(ClusterRequest){ .method = "GET",
                                                 .target = STR("/v1/health"),
                                                 .timeout_ms = HEALTH_MS },
@@ -36,7 +37,8 @@ bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *wh
     if (!cluster_end_choose(invocation, &reconnect->end, err)) {
         return false;
     }
-    if (reconnect->end.is_local && !ask_cluster(reconnect, &reconnect->cluster, &ignored)) {
+    if (reconnect->end.is_local &&
+        !ask_cluster(reconnect, invocation->arena, &reconnect->cluster, &ignored)) {
         reconnect->cluster = STR_EMPTY; /* whoever asks next is told */
     }
     return true;
@@ -80,11 +82,13 @@ void reconnect_wait(Reconnect *reconnect, const Error *err)
 
 bool reconnect_check(Reconnect *reconnect, Error *err)
 {
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
     Str now;
     if (!reconnect->is_away || !reconnect->end.is_local || reconnect->cluster.len == 0) {
         return true;
     }
-    if (!ask_cluster(reconnect, &now, err)) {
+    if (!ask_cluster(reconnect, &arena, &now, err)) {
         return false;
     }
     return now.len == 0 || str_eq(now, reconnect->cluster) ||

@@ -747,6 +747,26 @@ def test_a_real_server_tells_of_its_nodes(logged_in, front, eden_path):
 
 def test_contexts_are_listed_shown_used_and_removed(logged_in, front):
     listed = told(logged_in, "context")
+@pytest.mark.parametrize("form", ["yaml", "jsonpath={.metadata.name}"])
+def test_a_watch_in_a_form_that_it_has_not_is_wrong_usage(logged_in, front, form):
+    done = logged_in("nodes", "list", "--watch", "-o", form)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "--watch prints tables, names or JSON" in done.stderr
+    assert [target for _, target, _ in front.requests] == ["/v1/health", "/v1/session"]  # the login
+
+
+@pytest.mark.parametrize("words", [["nodes", "list", "--watch"], ["audit", "tail", "--follow"]])
+def test_what_cannot_be_printed_is_told_once_and_not_as_the_words_of_the_server(
+        logged_in, front, eden_path, words):
+    front.cluster.call("nodes", "label", "s1", "rack=7")  # something that is audited
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([eden_path, *words], stdout=full, stderr=subprocess.PIPE, text=True,
+                              timeout=daemons.LIMIT,
+                              env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+    assert done.returncode == 1
+    assert done.stderr == "eden: standard output: cannot write: No space left on device\n"
+
+
     assert [(c["name"], c["current"], c["credential"]) for c in listed["contexts"]] == [
         ("prod", True, "token 4l2ygazs"), ("local", False, "none")]
     assert logged_in("contexts", "list", "-o", "name").stdout == "prod\nlocal\n"
