@@ -229,27 +229,51 @@ static bool refused(Login *login, const ClusterAnswer *answer, Error *err)
                      STR_ARG(detail.len > 0 ? detail : STR("it does not say why")));
 }
 
-static bool check(Login *login, Error *err)
+/* What a server refuses was asked for by this program: the command line is not to blame. */
+static bool read_answer(const Login *login, const ClusterAnswer *answer, Value *out, Error *err)
+{
+    if (cluster_answer_read(login->arena, answer, out, err)) {
+        return true;
+    }
+    err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
+    return false;
+}
+
+/* Who has said how to call the context can do without. */
+static bool find_cluster(Login *login, Error *err)
 {
     ClusterAnswer answer;
     Value health;
+    if (login->cluster.len > 0) {
+        return true;
+    }
+    if (ask(login, STR("/v1/health"), &answer, err) && read_answer(login, &answer, &health, err)) {
+        login->cluster = cluster_text(health, "cluster");
+        return true;
+    }
+    if (login->is_named) {
+        login->hint = STR_EMPTY;
+        return true;
+    }
+    return error_wrap(err, "the server does not tell how its cluster is called");
+}
+
+static bool check(Login *login, Error *err)
+{
+    ClusterAnswer answer;
     if (!ask(login, STR("/v1/session"), &answer, err)) {
         return false;
     }
     if (answer.status == 401) {
         return refused(login, &answer, err);
     }
-    if (!cluster_answer_read(login->arena, &answer, &login->session, err)) {
+    if (!read_answer(login, &answer, &login->session, err)) {
         return error_wrap(err, "the server does not take the token");
     }
     login->context.user = arena_copy(login->arena, cluster_text(login->session, "name"));
     login->context.roles = roles_text(login->arena, login->session);
     login->context.expires = arena_copy(login->arena, cluster_text(login->session, "expires"));
-    if (login->cluster.len == 0 && ask(login, STR("/v1/health"), &answer, err) &&
-        cluster_answer_read(login->arena, &answer, &health, err)) {
-        login->cluster = cluster_text(health, "cluster");
-    }
-    return true;
+    return find_cluster(login, err);
 }
 
 /* By the certificate from then on; that it opens the server is seen before it is kept. */
@@ -264,7 +288,7 @@ static bool take_certificate(Login *login, Error *err)
            login_certificate(login->invocation, &end, login->session, login->timeout_ms,
                              &login->context, err) &&
            ask(login, STR("/v1/session"), &answer, err) &&
-           (cluster_answer_read(login->arena, &answer, &login->session, err) ||
+           (read_answer(login, &answer, &login->session, err) ||
             error_wrap(err, "the server does not take the certificate"));
 }
 
@@ -402,9 +426,10 @@ const Command command_login = {
         "The token is read from --token-file, from EDEN_TOKEN, or at the terminal; never from the\n"
         "command line, which others can see. With --certificate a key is made here, and the "
         "server\n"
-        "makes a certificate for it, which proves who you are from then on. All is tried before "
-        "anything is kept. What is kept is\n"
-        "for you alone, in eden/contexts.json of XDG_CONFIG_HOME or ~/.config.",
+        "makes a certificate for it, which proves who you are from then on. All is tried before\n"
+        "anything is kept. What is kept is for you alone, in eden/contexts.json of "
+        "XDG_CONFIG_HOME\n"
+        "or ~/.config.",
     .options = options,
     .examples = examples,
     .run = login_run,

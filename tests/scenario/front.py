@@ -18,6 +18,7 @@ class Front:
         self.token = TOKEN
         self.requests = []
         self.says = {}  # what it answers itself, by target
+        self.statuses = {}  # with which status, unless that is 200
         self.events = None  # a queue of what a watch tells; None in it ends the watch
         self.session = {"format": "eden.session/1", "name": "ann", "expires": "2030-01-01T00:00:00Z"}
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -62,13 +63,13 @@ class Front:
         self.requests.append((method, target, fields))
         if target == "/v1/health":
             if target in self.says:
-                self._say(peer, 200, self.says[target])
+                self._say(peer, self.statuses.get(target, 200), self.says[target])
                 return
         elif fields.get("authorization") != f"Bearer {self.token}":
             self._say(peer, 401, {"code": "unauthorized", "detail": "the token has expired"})
             return
         elif target in self.says:
-            self._say(peer, 200, self.says[target])
+            self._say(peer, self.statuses.get(target, 200), self.says[target])
             return
         elif "watch=ndjson" in target and self.events is not None:
             self._tell(peer)

@@ -418,6 +418,18 @@ def test_logging_out_forgets_the_token_alone(logged_in, front):
     done = logged_in("logout")
     assert done.returncode == 0
     assert "eden tokens revoke 4l2ygazs" in done.stderr
+def test_why_a_server_does_not_tell_the_name_of_its_cluster_is_told(home, front):
+    front.says["/v1/health"] = {"code": "unavailable", "detail": "the store is away"}
+    front.statuses["/v1/health"] = 503
+    words = ("login", front.url, "--ca", str(front.cluster.state / "agent/ca.pem"))
+    done = home(*words, env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 3
+    assert "how its cluster is called: the store is away\n" in done.stderr
+    assert not home.file.exists()
+    done = home(*words, "--name", "prod", env={"EDEN_TOKEN": TOKEN})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
     assert TOKEN not in logged_in.file.read_text()
     assert logged_in("nodes", "list").returncode == 4
     assert logged_in("login", env={"EDEN_TOKEN": TOKEN}).returncode == 0
