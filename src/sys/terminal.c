@@ -83,7 +83,8 @@ bool terminal_ask(const char *question, bool hidden, char *out, size_t max, Erro
     (void)!file_write_all(STDERR_FILENO, str_from_c(question), &ignored);
     read_answer(out, max, &len, err);
     if (hidden) {
-        tcsetattr(STDIN_FILENO, TCSANOW, &before);
+        /* What follows an answer that was not taken may be the rest of a secret: not for the shell. */
+        tcsetattr(STDIN_FILENO, err->kind == ERROR_NONE ? TCSANOW : TCSAFLUSH, &before);
         (void)!file_write_all(STDERR_FILENO, STR("\n"), &ignored);
     }
     out[len] = '\0';

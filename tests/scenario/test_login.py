@@ -6,6 +6,7 @@ import pty
 import queue
 import re
 import select
+import shlex
 import shutil
 import socket
 import stat
@@ -359,6 +360,19 @@ def test_an_interrupt_at_the_token_leaves_the_terminal_as_it_was(typist, home):
     typist.wait_for("Token: ")
     typist.type("abc\x03")
     assert typist.end() == 130
+    assert not home.file.exists()
+
+
+def test_the_rest_of_a_token_that_is_too_long_is_not_left_to_the_shell(eden_path, home, front):
+    login = shlex.join([eden_path, "login", front.url, "--name", "prod"])
+    typist = Typist(["sh", "-c", f"{login} --ca-pin {home.pin}; echo left: $(head -n 1)"],
+                    {**daemons.environment(), "HOME": str(home.file.parents[2])})
+    typist.wait_for("Token: ")
+    typist.type("s" * 1000 + "\n")
+    typist.wait_for("an answer longer than")
+    typist.type("nothing\n")
+    typist.end()
+    assert "left: nothing\r\n" in typist.seen
     assert not home.file.exists()
 
 
