@@ -63,7 +63,7 @@ static Value as_value(Arena *arena, const Context *context, bool is_used)
     map_set_str(arena, map, STR("current"), value_bool(is_used));
     map_set_str(arena, map, STR("servers"), value_list(servers));
     map_set_str(arena, map, STR("user"), text_or_null(context->user));
-    map_set_str(arena, map, STR("roles"), text_or_null(context->roles));
+    map_set_str(arena, map, STR("roles"), context_roles(arena, context));
     map_set_str(arena, map, STR("credential"), value_string(credential_text(arena, context)));
     map_set_str(arena, map, STR("expires"), text_or_null(context->expires));
     return value_map(map);
@@ -129,21 +129,23 @@ static int run_list(Invocation *invocation)
 
 /* --- show ------------------------------------------------------------------------------------ */
 
-static void show_ca(Arena *arena, Str directory, const Context *context, Str *pin, Str *until)
+/* `*why` it cannot be told, else empty. */
+static void show_ca(Arena *arena, Str directory, const Context *context, Str *pin, Str *until,
+                    Str *why)
 {
     ContextMaterial has;
     Certificate *items;
     uint32_t count;
     Error err;
     char text[PIN_TEXT + 1];
-    *pin = *until = STR_EMPTY;
+    *pin = *until = *why = STR_EMPTY;
     if (context_material(arena, directory, context, &has, &err) &&
         certificates_from_pem(arena, has.ca, &items, &count, &err)) {
         pin_text(&items[0].pin, text);
         *pin = arena_copy(arena, str_from_c(text));
         *until = utc_text(arena, items[0].not_after_ms);
     } else {
-        *pin = arena_format(arena, "%s", err.text);
+        *why = arena_format(arena, "%s", err.text);
     }
 }
 
@@ -157,7 +159,7 @@ static void put_line(const Invocation *invocation, const char *name, Str value)
 static int run_show(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
-    Str directory = contexts_directory(arena), pin = STR_EMPTY, until = STR_EMPTY;
+    Str directory = contexts_directory(arena), pin = STR_EMPTY, until = STR_EMPTY, why = STR_EMPTY;
     Contexts contexts;
     Error err;
     if (!contexts_load(arena, directory, &contexts, &err)) {
@@ -171,12 +173,13 @@ static int run_show(Invocation *invocation)
     }
     Context context = found != NULL ? *found : local_context();
     if (found != NULL) {
-        show_ca(arena, directory, &context, &pin, &until);
+        show_ca(arena, directory, &context, &pin, &until, &why);
     }
     if (output_wants_value(invocation)) {
         Value value = as_value(arena, &context, str_eq(name, used));
         map_set_str(arena, value.map, STR("ca_pin"), text_or_null(pin));
         map_set_str(arena, value.map, STR("ca_expires"), text_or_null(until));
+        map_set_str(arena, value.map, STR("problem"), text_or_null(why));
         return output_answer(invocation, value);
     }
     put_line(invocation, "context", context.name);
@@ -190,6 +193,7 @@ static int run_show(Invocation *invocation)
     }
     put_line(invocation, "ca", pin);
     put_line(invocation, "ca until", until);
+    put_line(invocation, "problem", why);
     put_line(invocation, "user", context.user);
     put_line(invocation, "roles", context.roles);
     put_line(invocation, "credential", credential_text(arena, &context));

@@ -439,3 +439,13 @@ bool context_material(Arena *arena, Str directory, const Context *context, Conte
            take_pem(arena, directory, context->certificate, &out->certificate, err) &&
            take_pem(arena, directory, context->key, &out->key, err);
 }
+
+Value context_roles(Arena *arena, const Context *context)
+{
+    List *roles = list_new(arena, 2);
+    Str rest = context->roles, role;
+    while (str_split_next(&rest, ',', &role)) {
+        list_push(arena, roles, value_string(str_trim(role)));
+    }
+    return context->roles.len > 0 ? value_list(roles) : value_null();
+}

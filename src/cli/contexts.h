@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "lang/value.h"
 #include "net/address.h"
 #include "sys/file_lock.h"
 
@@ -87,3 +88,5 @@ typedef struct ContextMaterial {
 /* Paths are taken from the directory of the file. */
 MUST_CHECK bool context_material(Arena *arena, Str directory, const Context *context,
                                  ContextMaterial *out, Error *err);
+/* Its roles as a list; null: they are not known. */
+Value context_roles(Arena *arena, const Context *context);

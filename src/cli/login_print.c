@@ -86,7 +86,7 @@ static Value as_value(const Invocation *invocation, const LoginDone *done)
     map_set_str(arena, map, STR("server"), value_string(done->now->servers[0]));
     map_set_str(arena, map, STR("cluster"), value_string(done->cluster));
     map_set_str(arena, map, STR("name"), text_or_null(done->now->user));
-    map_set_str(arena, map, STR("roles"), text_or_null(done->now->roles));
+    map_set_str(arena, map, STR("roles"), context_roles(arena, done->now));
     map_set_str(arena, map, STR("expires"), text_or_null(done->now->expires));
     if (done->was == NULL) {
         map_set_str(arena, map, STR("replaced"), value_null());
@@ -97,7 +97,7 @@ static Value as_value(const Invocation *invocation, const LoginDone *done)
     map_set_str(arena, replaced, STR("server"), value_string(was.server));
     map_set_str(arena, replaced, STR("ca_pin"), text_or_null(was.ca));
     map_set_str(arena, replaced, STR("name"), text_or_null(was.user));
-    map_set_str(arena, replaced, STR("roles"), text_or_null(was.roles));
+    map_set_str(arena, replaced, STR("roles"), context_roles(arena, done->was));
     map_set_str(arena, map, STR("replaced"), value_map(replaced));
     return value_map(map);
 }

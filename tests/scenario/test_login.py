@@ -224,11 +224,11 @@ def test_what_takes_the_place_of_a_context_is_told(logged_in, front):
         "  roles   not known -> admin, viewer\n")
     assert "'eden tokens revoke 4l2ygazs'" in done.stderr
     shown = told(logged_in, "context", "show")
-    assert (shown["user"], shown["roles"]) == ("bob", "admin, viewer")
+    assert (shown["user"], shown["roles"]) == ("bob", ["admin", "viewer"])
     value = json.loads(logged_in("login", front.url, "--name", "prod", "--ca-pin", logged_in.pin, "-o",
                                  "json", env={"EDEN_TOKEN": front.token}).stdout)
     assert value["replaced"] == {"server": other.url, "ca_pin": logged_in.pin, "name": "bob",
-                                 "roles": "admin, viewer"}
+                                 "roles": ["admin", "viewer"]}
 
 
 def test_a_wrong_token_is_not_kept(home, front):
@@ -418,6 +418,18 @@ def test_a_name_is_needed_before_a_certificate_is_made(home, front):
     assert all(method == "GET" for method, _, _ in front.requests)
 
 
+def test_why_a_server_does_not_tell_the_name_of_its_cluster_is_told(home, front):
+    front.says["/v1/health"] = {"code": "unavailable", "detail": "the store is away"}
+    front.statuses["/v1/health"] = 503
+    words = ("login", front.url, "--ca", str(front.cluster.state / "agent/ca.pem"))
+    done = home(*words, env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 3
+    assert "how its cluster is called: the store is away\n" in done.stderr
+    assert not home.file.exists()
+    done = home(*words, "--name", "prod", env={"EDEN_TOKEN": TOKEN})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_login_alone_renews_the_token(logged_in, front):
     front.token = "eden_4l2ygazs_" + "z" * 32
     done = logged_in("nodes", "list")
@@ -432,18 +444,6 @@ def test_logging_out_forgets_the_token_alone(logged_in, front):
     done = logged_in("logout")
     assert done.returncode == 0
     assert "eden tokens revoke 4l2ygazs" in done.stderr
-def test_why_a_server_does_not_tell_the_name_of_its_cluster_is_told(home, front):
-    front.says["/v1/health"] = {"code": "unavailable", "detail": "the store is away"}
-    front.statuses["/v1/health"] = 503
-    words = ("login", front.url, "--ca", str(front.cluster.state / "agent/ca.pem"))
-    done = home(*words, env={"EDEN_TOKEN": TOKEN})
-    assert done.returncode == 3
-    assert "how its cluster is called: the store is away\n" in done.stderr
-    assert not home.file.exists()
-    done = home(*words, "--name", "prod", env={"EDEN_TOKEN": TOKEN})
-    assert (done.returncode, done.stderr) == (0, "")
-
-
     assert TOKEN not in logged_in.file.read_text()
     assert logged_in("nodes", "list").returncode == 4
     assert logged_in("login", env={"EDEN_TOKEN": TOKEN}).returncode == 0
@@ -747,6 +747,26 @@ def test_a_watch_tells_programs_everything(watch):
         assert json.loads(process.stdout.readline()) == each
 
 
+@pytest.mark.parametrize("form", ["yaml", "jsonpath={.metadata.name}"])
+def test_a_watch_in_a_form_that_it_has_not_is_wrong_usage(logged_in, front, form):
+    done = logged_in("nodes", "list", "--watch", "-o", form)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "--watch prints tables, names or JSON" in done.stderr
+    assert [target for _, target, _ in front.requests] == ["/v1/health", "/v1/session"]  # the login
+
+
+@pytest.mark.parametrize("words", [["nodes", "list", "--watch"], ["audit", "tail", "--follow"]])
+def test_what_cannot_be_printed_is_told_once_and_not_as_the_words_of_the_server(
+        logged_in, front, eden_path, words):
+    front.cluster.call("nodes", "label", "s1", "rack=7")  # something that is audited
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([eden_path, *words], stdout=full, stderr=subprocess.PIPE, text=True,
+                              timeout=daemons.LIMIT,
+                              env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+    assert done.returncode == 1
+    assert done.stderr == "eden: standard output: cannot write: No space left on device\n"
+
+
 def test_an_answer_that_is_no_watch_ends_it(watch):
     process, events = watch()
     events.put({"metadata": {"kind": "NodeList"}, "items": []})
@@ -773,26 +793,6 @@ def test_a_real_server_tells_of_its_nodes(logged_in, front, eden_path):
 
 def test_contexts_are_listed_shown_used_and_removed(logged_in, front):
     listed = told(logged_in, "context")
-@pytest.mark.parametrize("form", ["yaml", "jsonpath={.metadata.name}"])
-def test_a_watch_in_a_form_that_it_has_not_is_wrong_usage(logged_in, front, form):
-    done = logged_in("nodes", "list", "--watch", "-o", form)
-    assert (done.returncode, done.stdout) == (64, "")
-    assert "--watch prints tables, names or JSON" in done.stderr
-    assert [target for _, target, _ in front.requests] == ["/v1/health", "/v1/session"]  # the login
-
-
-@pytest.mark.parametrize("words", [["nodes", "list", "--watch"], ["audit", "tail", "--follow"]])
-def test_what_cannot_be_printed_is_told_once_and_not_as_the_words_of_the_server(
-        logged_in, front, eden_path, words):
-    front.cluster.call("nodes", "label", "s1", "rack=7")  # something that is audited
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([eden_path, *words], stdout=full, stderr=subprocess.PIPE, text=True,
-                              timeout=daemons.LIMIT,
-                              env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
-    assert done.returncode == 1
-    assert done.stderr == "eden: standard output: cannot write: No space left on device\n"
-
-
     assert [(c["name"], c["current"], c["credential"]) for c in listed["contexts"]] == [
         ("prod", True, "token 4l2ygazs"), ("local", False, "none")]
     assert logged_in("contexts", "list", "-o", "name").stdout == "prod\nlocal\n"
@@ -818,6 +818,16 @@ def test_a_context_that_is_not_there_is_a_wrong_command_line(logged_in):
     done = logged_in("nodes", "list", env={"EDEN_CONTEXT": "other"})
     assert done.returncode == 64
     assert "EDEN_CONTEXT" in done.stderr
+
+
+def test_a_ca_that_cannot_be_read_is_no_pin(logged_in):
+    kept = json.loads(logged_in.file.read_text())
+    kept["contexts"]["prod"]["ca"] = "gone.pem"
+    logged_in.file.write_text(json.dumps(kept))
+    shown = told(logged_in, "context", "show")
+    assert (shown["ca_pin"], shown["ca_expires"]) == (None, None)
+    assert shown["problem"].endswith("/gone.pem: No such file or directory")
+    assert "problem     /" in logged_in("context", "show").stdout
 
 
 def test_two_servers_named_is_a_wrong_command_line(logged_in, front):
