@@ -270,11 +270,10 @@ static const char *program_path(Arena *arena)
     if (!machine_own_program(arena, &own, &err)) {
         return NULL;
     }
-    size_t end = own.len;
-    while (end > 0 && own.data[end - 1] != '/') {
-        end--;
-    }
-    return arena_format(arena, "PATH=%" STR_FMT ":%s", STR_ARG(str_slice(own, 0, end - 1)),
+    size_t slash = str_find_last(own, STR("/"));
+    /* What is empty would be the directory that the command is in. */
+    Str folder = slash == 0 ? STR("/") : str_slice(own, 0, slash);
+    return arena_format(arena, "PATH=%" STR_FMT ":%s", STR_ARG(folder),
                         path == NULL ? "/usr/bin:/bin" : path)
         .data;
 }
