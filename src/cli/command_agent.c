@@ -137,7 +137,7 @@ const Command command_agent = {
         "It runs as root and listens on agent.sock in --run-dir, for root alone. SIGHUP makes it\n"
         "look at its files and facts again; if its program was replaced and systemd keeps it, it\n"
         "ends as soon as nothing runs below it, and is started as the new one. SIGTERM or Ctrl-C\n"
-        "stop it in order, with the server that it has started. Nothing that was to be told is "
+        "stop it in order, with the server that it has started. Nothing that was to be told is\n"
         "lost by stopping or killing it.",
     .options = options,
     .examples = examples,

@@ -237,7 +237,6 @@ static bool is_serial(Str text)
     return text.len == SERIAL_OURS && hex_is(text);
 }
 
-/* All of them are tried. */
 /* Of a node, else of a user: who has the number need not know whose it is. */
 static int revoke_serial_number(Invocation *invocation, const char *serial, Value *answer)
 {
@@ -262,6 +261,7 @@ static int revoke_serial_number(Invocation *invocation, const char *serial, Valu
     return cluster_tell(invocation, asked && other.kind == ERROR_NOT_FOUND ? &err : &other, asked);
 }
 
+/* All of them are tried. */
 static int run_revoke(Invocation *invocation)
 {
     int worst = EXIT_OK;
