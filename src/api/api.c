@@ -15,6 +15,17 @@
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
+static void refuse_address(ApiCall *call)
+{
+    Str near = route_near(&call->arena, http_request_head(call->request)->path);
+    Str text =
+        near.len == 0
+            ? STR("there is no such address; /v1/openapi.json has all of them")
+            : arena_format(&call->arena, "there is no such address; did you mean '%" STR_FMT "'?",
+                           STR_ARG(near));
+    call_refuse(call, 404, text.data);
+}
+
 /* The path exists, for those who may use it in another way. */
 static void refuse_method(ApiCall *call, const RouteMatch *match)
 {
@@ -37,7 +48,7 @@ static void refuse_method(ApiCall *call, const RouteMatch *match)
                            &err)) {
         call_refuse(call, status, err.text);
     } else {
-        call_refuse(call, 404, "there is no such address");
+        refuse_address(call);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "api/kind.h"
 #include "base/buf.h"
 #include "base/bug.h"
+#include "base/suggest.h"
 #include "pki/join.h"
 
 const RouteRow route_rows[ROUTE_COUNT] = {
@@ -214,6 +215,41 @@ bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err
         }
     }
     return true;
+}
+
+/* The pattern with the path's own words where they may be any; empty: it has more or fewer words. */
+static Str filled_in(Arena *arena, const char *pattern, Str path)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    Str wanted = str_from_c(pattern), word, found;
+    for (bool first = true; str_split_next(&wanted, '/', &word); first = false) {
+        if (!str_split_next(&path, '/', &found)) {
+            return STR_EMPTY;
+        }
+        buf_put_c(&text, first ? "" : "/");
+        buf_put(&text, word.len > 0 && word.data[0] == '<' ? found : word);
+    }
+    return str_split_next(&path, '/', &found) ? STR_EMPTY : buf_str(&text);
+}
+
+Str route_near(Arena *arena, Str path)
+{
+    Str whole = arena_format(arena, "/v1%" STR_FMT, STR_ARG(path)), near = STR_EMPTY;
+    Suggest suggest = suggest_make(path);
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (!route_is_offered(&route_rows[i])) {
+            continue;
+        }
+        if (str_eq(filled_in(arena, route_rows[i].pattern, whole), whole)) {
+            return whole; /* only the version is missing */
+        }
+        Str like = filled_in(arena, route_rows[i].pattern, path);
+        if (like.len > 0) {
+            suggest_offer(&suggest, like);
+        }
+    }
+    (void)suggest_found(&suggest, &near);
+    return near;
 }
 
 /* The next of a row's parameters. */

@@ -50,6 +50,9 @@ typedef struct RouteMatch {
  * be encoded, and "/" or control characters that were. */
 MUST_CHECK bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err);
 
+/* The address that is nearest to a path that none has; empty: none is near. */
+Str route_near(Arena *arena, Str path);
+
 bool route_is_public(const RouteRow *row);
 /* False: as if it were not there, since its kind does not offer that. */
 bool route_is_offered(const RouteRow *row);

@@ -35,7 +35,8 @@ const char *word_kind_name(WordKind kind)
         [WORD_TEXT] = "text",       [WORD_FILE] = "file",       [WORD_DIRECTORY] = "directory",
         [WORD_COMMAND] = "command", [WORD_TOPIC] = "topic",     [WORD_SUBJECT] = "subject",
         [WORD_FACT] = "fact",       [WORD_NODE] = "node",       [WORD_TOKEN] = "token",
-        [WORD_ROLE] = "role",       [WORD_CONTEXT] = "context",
+        [WORD_ROLE] = "role",       [WORD_CONTEXT] = "context", [WORD_KIND] = "kind",
+        [WORD_SETTING] = "setting",
     };
     return names[kind];
 }

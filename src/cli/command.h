@@ -17,6 +17,8 @@ typedef enum WordKind {
     WORD_TOPIC,   /* the name of a command, or a topic of `eden help` */
     WORD_SUBJECT, /* what `eden explain` knows */
     WORD_FACT,    /* the name of a fact */
+    WORD_KIND,    /* of objects, or the whole API */
+    WORD_SETTING, /* of the cluster, "title=" */
     WORD_NODE,    /* the name of a node, as the server knows it */
     WORD_TOKEN,   /* the public half of a token, likewise */
     WORD_ROLE,    /* the name of a role, likewise */

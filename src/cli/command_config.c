@@ -14,7 +14,7 @@ static Str cluster_name(const Invocation *invocation)
     return str_from_c(invocation_text(invocation, "name"));
 }
 
-static int run_get(Invocation *invocation)
+static int run_show(Invocation *invocation)
 {
     return kind_run_show(invocation, kind(), cluster_name(invocation));
 }
@@ -38,7 +38,8 @@ static int config_run(Invocation *invocation)
 {
     static const Verb verbs[] = {
         { "list", "", 0, 0, run_list },
-        { "get", "", 0, 0, run_get },
+        { "show", "", 0, 0, run_show },
+        { "get", "", 0, 0, run_show },
         { "set", "FIELD=VALUE or FIELD-, one or more", 1, UINT32_MAX, run_set },
         { "delete", "NAME...", 1, UINT32_MAX, run_delete },
         { 0 },
@@ -50,7 +51,7 @@ static const Option options[] = {
     { .name = "name",
       .argument = "NAME",
       .fallback = "cluster",
-      .help = "get, set: which object; only 'cluster' is looked at by eden" },
+      .help = "show, set: which object; only 'cluster' is looked at by eden" },
     SELECTOR_OPTION,
     WATCH_OPTION,
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
@@ -60,7 +61,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden config set title=Production color=red", "so that nobody takes it for another one" },
-    { "eden config get", "what is set" },
+    { "eden config show", "what is set" },
     { "eden config set color-", "unset one field" },
     { 0 },
 };
@@ -68,11 +69,14 @@ static const Example examples[] = {
 const Command command_config = {
     .name = "config",
     .group = GROUP_CLUSTER,
-    .args = "[list|get|set|delete] [FIELD=VALUE...]",
+    .args = "[list|show|set|delete] [FIELD=VALUE...]",
     .args_max = UINT32_MAX,
-    .choices = "list|get|set|delete",
+    .word = WORD_SETTING,
+    .choices = "list|show|get|set|delete",
     .help = "Show and set what holds for the whole cluster.",
     .text =
+        "'show' prints what is set; 'get' is the same.\n"
+        "\n"
         "'set' takes FIELD=VALUE, FIELD:=JSON for what is no text, and FIELD- to unset a field;\n"
         "what is not named stays. 'eden schema Config' tells which fields there are.",
     .options = options,

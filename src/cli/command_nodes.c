@@ -258,6 +258,7 @@ static const Example examples[] = {
 
 const Command command_nodes = {
     .name = "nodes",
+    .alias = "node",
     .group = GROUP_CLUSTER,
     .args = "[list|show|label|approve|reject|remove|ping|ssh-key] [NODE...]",
     .args_min = 0,

@@ -56,9 +56,11 @@ static const Example examples[] = {
 
 const Command command_roles = {
     .name = "roles",
+    .alias = "role",
     .group = GROUP_CLUSTER,
     .args = "[list|show|create|delete] [ROLE...]",
     .args_max = UINT32_MAX,
+    .word = WORD_ROLE,
     .choices = "list|show|create|delete",
     .help = "Say who may do what.",
     .text =

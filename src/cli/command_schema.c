@@ -5,6 +5,18 @@
 #include "cli/output.h"
 #include "lang/json.h"
 
+/* "Node", "node", "nodes": nobody has to know how it is written. */
+static const Kind *find_kind(Str name)
+{
+    for (size_t i = 0; kinds[i] != NULL; i++) {
+        if (str_eq_ignore_case(name, str_from_c(kinds[i]->name)) ||
+            str_eq_ignore_case(name, str_from_c(kinds[i]->plural))) {
+            return kinds[i];
+        }
+    }
+    return NULL;
+}
+
 static int unknown(const Invocation *invocation, Str name)
 {
     Suggest suggest = suggest_make(name);
@@ -12,6 +24,7 @@ static int unknown(const Invocation *invocation, Str name)
     suggest_offer(&suggest, STR("openapi"));
     for (size_t i = 0; kinds[i] != NULL; i++) {
         suggest_offer(&suggest, str_from_c(kinds[i]->name));
+        suggest_offer(&suggest, str_from_c(kinds[i]->plural));
     }
     if (suggest_found(&suggest, &near)) {
         return usage_error(invocation,
@@ -40,8 +53,8 @@ static int schema_run(Invocation *invocation)
         return print_names(invocation);
     }
     Str name = str_from_c(invocation->args[0]);
-    const Kind *kind = kind_find(name);
-    if (str_eq_c(name, "openapi")) {
+    const Kind *kind = find_kind(name);
+    if (str_eq_ignore_case(name, STR("openapi"))) {
         openapi_print(&json, STR(EDEN_VERSION));
     } else if (kind != NULL) {
         openapi_print_kind(&json, kind);
@@ -71,6 +84,7 @@ const Command command_schema = {
     .args = "[KIND|openapi]",
     .args_min = 0,
     .args_max = 1,
+    .word = WORD_KIND,
     .help = "Print the schema of a kind of objects, or of the whole API.",
     .text = "The schemas are those by which a server checks what it is given: JSON Schema as\n"
             "OpenAPI 3.0 has it. A server has the same at /v1/openapi.json.",

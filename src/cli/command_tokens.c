@@ -206,11 +206,17 @@ static int run_revoke(Invocation *invocation)
     return worst;
 }
 
+static int run_show(Invocation *invocation)
+{
+    return kind_run_show(invocation, kind_find(STR("Token")), str_from_c(invocation->args[1]));
+}
+
 static int tokens_run(Invocation *invocation)
 {
     static const Verb verbs[] = {
-        { "create", "", 0, 0, run_create },
         { "list", "", 0, 0, run_list },
+        { "show", "TOKEN", 1, 1, run_show },
+        { "create", "", 0, 0, run_create },
         { "revoke", "TOKEN...", 1, UINT32_MAX, run_revoke },
         { 0 },
     };
@@ -249,11 +255,12 @@ static const Example examples[] = {
 
 const Command command_tokens = {
     .name = "tokens",
+    .alias = "token",
     .group = GROUP_CLUSTER,
-    .args = "[create|list|revoke] [TOKEN...]",
+    .args = "[list|show|create|revoke] [TOKEN...]",
     .args_max = UINT32_MAX,
     .word = WORD_TOKEN,
-    .choices = "create|list|revoke",
+    .choices = "list|show|create|revoke",
     .help = "Make, list and revoke tokens: to join with, or for the API.",
     .text =
         "'create' prints a whole 'eden join' line: the address of this server, a new token, and\n"
@@ -264,7 +271,8 @@ const Command command_tokens = {
         "it\n"
         "may do what the roles allow ('eden schema Role'). 'eden login' takes it.\n"
         "\n"
-        "'list' shows tokens by their public half, which 'revoke' takes. Machines that have "
+        "'list', which may be left out, shows tokens by their public half, which 'show' and\n"
+        "'revoke' take. Machines that have "
         "joined\n"
         "stay; a machine without a good token waits for 'eden nodes approve'.",
     .options = options,

@@ -1,5 +1,6 @@
 #include "cli/completion.h"
 
+#include "api/kind.h"
 #include "cli/subject.h"
 #include "facts/facts.h"
 
@@ -47,9 +48,37 @@ const char *completion_live(WordKind word)
     }
 }
 
-void completion_put_facts(Buf *out)
+static void put_facts(Buf *out)
 {
     for (size_t i = 0; facts[i] != NULL; i++) {
         buf_put_format(out, "%s%s", i == 0 ? "" : " ", facts[i]->name);
+    }
+}
+
+static void put_kinds(Buf *out)
+{
+    buf_put_c(out, "openapi");
+    for (size_t i = 0; kinds[i] != NULL; i++) {
+        buf_put_format(out, " %s", kinds[i]->name);
+    }
+}
+
+static void put_settings(Buf *out)
+{
+    const KindField *fields = kind_find(STR("Config"))->spec;
+    for (size_t i = 0; fields[i].name != NULL; i++) {
+        buf_put_format(out, "%s%s=", i == 0 ? "" : " ", fields[i].name);
+    }
+}
+
+bool completion_put_words(WordKind word, Buf *out)
+{
+    switch (word) {
+    case WORD_COMMAND: completion_put_commands(out); return true;
+    case WORD_TOPIC: completion_put_topics(out); return true;
+    case WORD_FACT: put_facts(out); return true;
+    case WORD_KIND: put_kinds(out); return true;
+    case WORD_SETTING: put_settings(out); return true;
+    default: return false;
     }
 }

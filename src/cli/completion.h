@@ -24,5 +24,5 @@ void completion_put_commands(Buf *out);
 void completion_put_topics(Buf *out);
 /* What `eden complete` calls live names of this kind; NULL for a kind that has none. */
 const char *completion_live(WordKind word);
-/* The names of facts. */
-void completion_put_facts(Buf *out);
+/* All words of a kind that the program itself knows, with spaces between them; false: it has none. */
+bool completion_put_words(WordKind word, Buf *out);

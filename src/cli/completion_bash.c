@@ -47,18 +47,12 @@ static void put_action(WordKind word, const char *choices, Buf *out)
     case WORD_FILE: buf_put_c(out, ":"); return;
     case WORD_DIRECTORY: buf_put_c(out, "compopt +o default -o dirnames 2>/dev/null"); return;
     case WORD_COMMAND:
-        buf_put_c(out, "_eden_words '");
-        completion_put_commands(out);
-        buf_put_c(out, "' \"$word\"");
-        return;
     case WORD_TOPIC:
-        buf_put_c(out, "_eden_words '");
-        completion_put_topics(out);
-        buf_put_c(out, "' \"$word\"");
-        return;
     case WORD_FACT:
+    case WORD_KIND:
+    case WORD_SETTING:
         buf_put_c(out, "_eden_words '");
-        completion_put_facts(out);
+        completion_put_words(word, out);
         buf_put_c(out, "' \"$word\"");
         return;
     case WORD_SUBJECT:

@@ -28,19 +28,13 @@ static void put_action(WordKind word, const char *choices, Buf *out)
     case WORD_FILE: buf_put_c(out, " -F"); return;
     case WORD_DIRECTORY: buf_put_c(out, " -f -a '(__fish_complete_directories)'"); return;
     case WORD_COMMAND:
-        buf_put_c(out, " -f -a '");
-        completion_put_commands(out);
-        buf_put_char(out, '\'');
-        return;
     case WORD_TOPIC:
-        buf_put_c(out, " -f -a '");
-        completion_put_topics(out);
-        buf_put_char(out, '\'');
-        return;
     case WORD_FACT:
+    case WORD_KIND:
+    case WORD_SETTING:
         buf_put_c(out, " -f -a '");
-        completion_put_facts(out);
-        buf_put_char(out, '\'');
+        completion_put_words(word, out);
+        buf_put_c(out, "'");
         return;
     case WORD_SUBJECT: buf_put_c(out, " -f -a '(command eden explain -o name)'"); return;
     case WORD_NODE:

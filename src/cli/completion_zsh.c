@@ -41,8 +41,10 @@ static void put_action(const char *message, WordKind word, const char *choices, 
     case WORD_ROLE: buf_put_c(out, "_eden_roles"); return;
     case WORD_CONTEXT: buf_put_c(out, "_eden_contexts"); return;
     case WORD_FACT:
+    case WORD_KIND:
+    case WORD_SETTING:
         buf_put_char(out, '(');
-        completion_put_facts(out);
+        completion_put_words(word, out);
         buf_put_char(out, ')');
         return;
     }

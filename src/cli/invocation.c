@@ -5,6 +5,7 @@
 #include "base/problems.h"
 #include "base/suggest.h"
 #include "base/visible.h"
+#include "cli/synonyms.h"
 #include "model/foreign.h"
 
 bool invocation_flag(const Invocation *invocation, const char *name)
@@ -358,6 +359,10 @@ bool invocation_parse(Invocation *invocation, int argc, char **argv)
     }
     if (command->choices != NULL && invocation->arg_count > 0 &&
         !is_choice(command->choices, invocation->args[0], &near)) {
+        near = synonym_or_near(str_from_c(invocation->args[0]), command->choices);
+        near = near.len == 0 ? near
+                             : arena_format(invocation->arena, "eden %s %" STR_FMT, command->name,
+                                            STR_ARG(near));
         usage_error_near(invocation, near, "takes %s, not '%s'", command->choices,
                          invocation->args[0]);
         return false;

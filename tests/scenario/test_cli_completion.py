@@ -154,6 +154,8 @@ CASES = [
     ("eden help exit", "help exit-codes"),
     ("eden explain dictso", "explain dictsort"),
     ("eden completion fi", "completion fish"),
+    ("eden schema No", "schema Node"),
+    ("eden config set ti", "config set title="),
 ]
 
 

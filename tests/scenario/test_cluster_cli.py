@@ -157,6 +157,44 @@ def test_parts_of_objects_are_printed_by_their_paths(filled):
     assert done.returncode == 64 and "at character" in done.stderr
 
 
+# --- words -----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("given,meant", [
+    (("nodes", "get", "web1"), "eden nodes show"), (("node", "lsit"), "eden nodes list"),
+    (("roles", "add"), "eden roles create"), (("roles", "rm", "x"), "eden roles delete"),
+    (("tokens", "delete", "x"), "eden tokens revoke"), (("config", "update"), "eden config set"),
+    (("audit", "log"), "eden audit tail"), (("nodes", "accept", "x"), "eden nodes approve"),
+])
+def test_a_wrong_verb_is_answered_with_the_one_that_is_meant(eden, given, meant):
+    done = eden(*given)
+    assert done.returncode == 64 and f"did you mean '{meant}'?" in done.stderr
+
+
+def test_kinds_are_asked_with_the_same_words(filled):
+    assert filled.call("node", "list", "-o", "name").stdout == filled.call("nodes", "-o", "name").stdout
+    filled.call("config", "set", "title=Blue")
+    assert filled.call("config", "show").stdout == filled.call("config", "get").stdout
+    listed = filled.call("tokens", "-o", "name").stdout
+    assert listed == filled.call("tokens", "list", "-o", "name").stdout and "4l2ygazs" in listed
+    assert told(filled, "tokens", "show", "4l2ygazs")["metadata"]["name"] == "4l2ygazs"
+
+
+def test_a_schema_is_found_however_its_kind_is_written(eden):
+    schemas = {eden("schema", name).stdout for name in ("Node", "node", "NODE", "nodes")}
+    assert len(schemas) == 1 and "labels" in schemas.pop()
+    assert eden("schema", "OpenAPI").stdout == eden("schema", "openapi").stdout
+
+
+def test_an_address_that_is_not_there_is_answered_with_a_near_one(filled):
+    for path, near in (("/v1/node", "/v1/nodes"), ("/v1/node/web1", "/v1/nodes/web1"), ("/nodes", "/v1/nodes"),
+                       ("/v1/nodes/web1/aprove", "/v1/nodes/web1/approve")):
+        done = filled.call("api", "GET", path, check=False)
+        assert done.returncode == 1
+        assert f"did you mean '{near}'?" in json.loads(done.stdout)["detail"]
+    done = filled.call("api", "GET", "/v1/unicorns-and-more", check=False)
+    assert "openapi.json" in json.loads(done.stdout)["detail"]
+
+
 # --- what servers refuse ---------------------------------------------------------------------------
 
 BAD_ROLES = """metadata: {name: web-operator}
@@ -450,6 +488,10 @@ def test_who_may_not_ask_is_told(filled):
 # --- completion -----------------------------------------------------------------------------------
 
 LIVE = [
+    ("eden roles show vie", "roles show viewer"),
+    ("eden roles delete operator vie", "roles delete operator viewer"),
+    ("eden nodes label s1 db", "nodes label s1 db"),
+    ("eden node label web1 db1 s", "node label web1 db1 s1"),
     ("eden nodes show we", "nodes show web"),
     ("eden nodes label web1", "nodes label web1"),
     ("eden facts --node db2", "facts --node db2"),
@@ -471,7 +513,7 @@ def path_with_eden(cluster):
 
 def keep_names(cluster):
     """As after the first key: who presses it is not kept waiting for the answer."""
-    for kind in ("node", "token"):
+    for kind in ("node", "token", "role"):
         complete(cluster, kind, "--refresh")
 
 
@@ -545,5 +587,7 @@ def test_fish_completes_live_names(filled):
     assert offered("eden nodes show we") == ["web1", "web2"]
     assert offered("eden tokens revoke ") == ["4l2ygazs"]
     assert offered("eden facts --node db") == ["db1", "db2"]
+    assert offered("eden roles show vi") == ["viewer"]
+    assert offered("eden nodes label web1 we") == ["web1", "web2"]
     filled.server.stop()  # what was known last
     assert offered("eden nodes show we") == ["web1", "web2"]
