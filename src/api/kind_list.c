@@ -21,7 +21,8 @@ typedef struct Listing {
     const Selector *selector; /* NULL: all */
     uint32_t limit;
     KindPage page;
-    Buf items; /* those that are wanted, as JSON */
+    Arena looking; /* of one page: what is not wanted goes before the next one comes */
+    Buf items;     /* those that are wanted, as JSON */
     uint32_t wanted, looked, pages;
     int64_t revision; /* of the first page, also of another request; 0: it is to come */
     Str next;         /* where the next request goes on */
@@ -104,6 +105,7 @@ static void listed(void *context, const KindItems *items, const Error *err)
 {
     Listing *listing = context;
     ApiCall *call = listing->call;
+    AUTO_CLEAR(Arena) looking = listing->looking; /* the listing may end here */
     if (!call_goes_on(call, err)) {
         return;
     }
@@ -113,7 +115,7 @@ static void listed(void *context, const KindItems *items, const Error *err)
     for (uint32_t i = 0; i < items->count; i++) {
         if (is_wanted(listing, &items->items[i])) {
             buf_put_c(&listing->items, listing->wanted++ > 0 ? "," : "");
-            object_print(&call->arena, &listing->items, listing->kind, &items->items[i]);
+            object_print(&looking, &listing->items, listing->kind, &items->items[i]);
         }
     }
     /* What is not selected leaves room for others, and is no reason to look for ever. */
@@ -135,7 +137,8 @@ static void listed(void *context, const KindItems *items, const Error *err)
 static void ask(Listing *listing)
 {
     listing->page.limit = listing->limit - listing->wanted;
-    listing->kind->list(listing->kind, call_settings(listing->call), &listing->call->arena,
+    arena_init(&listing->looking, ARENA_UNLIMITED);
+    listing->kind->list(listing->kind, call_settings(listing->call), &listing->looking,
                         &listing->page, listed, listing);
 }
 
