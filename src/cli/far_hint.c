@@ -43,7 +43,8 @@ Str far_hint(Arena *arena, Str server, Str name, const Error *err)
     case ERROR_NOT_FOUND:
     case ERROR_TIMEOUT:
         return server.len > 0
-                   ? STR("is the address right, does the server run ('eden doctor' there tells), do "
+                   ? STR("is the address right, does the server run ('eden doctor' there tells), "
+                         "do "
                          "firewalls let port 1338 through?")
                    : STR("is the address right, does the server run, do firewalls let port 1338 "
                          "through? 'eden doctor' tells more, --context asks another one");
