@@ -39,10 +39,38 @@ void node_reject(ApiCall *call)
 
 /* --- Asking ---------------------------------------------------------------------------------- */
 
+/* A node that is asked whether it answers. */
+typedef struct Asking {
+    ApiCall *call;
+    bool
+        is_alive; /* as the store has it, which learns of a session a moment later than the server */
+    int64_t since_ms;
+} Asking;
+
+static void refuse_silent(const Asking *asking)
+{
+    ApiCall *call = asking->call;
+    Error err;
+    if (asking->since_ms != 0) {
+        error_set(&err, ERROR_UNAVAILABLE, "'%" STR_FMT "' is silent since %" STR_FMT,
+                  STR_ARG(call->part), STR_ARG(utc_text(&call->arena, asking->since_ms)));
+    } else {
+        error_set(&err, ERROR_UNAVAILABLE,
+                  "'%" STR_FMT "' is silent, and it is not known since when", STR_ARG(call->part));
+    }
+    call_fail(call, &err);
+}
+
 static void pinged(void *context, const SessionPing *ping, const Error *err)
 {
-    ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    const Asking *asking = context;
+    ApiCall *call = asking->call;
+    bool is_silent = err != NULL && err->kind == ERROR_UNAVAILABLE && !asking->is_alive;
+    if (!call_goes_on(call, is_silent ? NULL : err)) {
+        return;
+    }
+    if (is_silent) {
+        refuse_silent(asking);
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -54,19 +82,6 @@ static void pinged(void *context, const SessionPing *ping, const Error *err)
                  ping->node_ms + ping->round_trip_ms / 2 - ping->server_ms);
     json_out_close(&json, '}');
     call_answer(call, 200, &json);
-}
-
-static void refuse_silent(ApiCall *call, const NodeEntry *node)
-{
-    Error err;
-    if (node->since_ms != 0) {
-        error_set(&err, ERROR_UNAVAILABLE, "'%s' is silent since %" STR_FMT, node->record.name,
-                  STR_ARG(utc_text(&call->arena, node->since_ms)));
-    } else {
-        error_set(&err, ERROR_UNAVAILABLE, "'%s' is silent, and it is not known since when",
-                  node->record.name);
-    }
-    call_fail(call, &err);
 }
 
 static void refuse_asking(ApiCall *call)
@@ -86,12 +101,12 @@ static void looked_up(void *context, const NodeView *view, const Error *err)
     const ApiSettings *settings = call_settings(call);
     if (!view->is_member) {
         refuse_asking(call);
-    } else if (!view->node.is_alive) {
-        refuse_silent(call, &view->node);
     } else if (settings->ping == NULL) {
         call_refuse(call, 503, "this server has no sessions");
     } else {
-        settings->ping(settings->context, call->part, pinged, call);
+        Asking *asking = ARENA_NEW(&call->arena, Asking);
+        *asking = (Asking){ call, view->node.is_alive, view->node.since_ms };
+        settings->ping(settings->context, call->part, pinged, asking);
     }
 }
 
