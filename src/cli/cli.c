@@ -6,6 +6,7 @@
 
 #include "cli/help_text.h"
 #include "cli/invocation.h"
+#include "cli/output.h"
 #include "sys/signals.h"
 
 static bool is_set(const char *variable)
@@ -53,7 +54,7 @@ static int run_command(Invocation *invocation, int argc, char **argv)
         stream_put(invocation->out, buf_str(&text));
         return EXIT_OK;
     }
-    return invocation->command->run(invocation);
+    return output_check(invocation) ? invocation->command->run(invocation) : EXIT_USAGE;
 }
 
 static int unknown_command(const Invocation *invocation, const char *word)

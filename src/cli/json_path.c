@@ -294,6 +294,11 @@ static bool print_part(Path *path, Value value, bool *ended)
     return take(path, "}") || fail(path, "'}' is missing");
 }
 
+bool json_path_check(Arena *arena, Str expression, Error *err)
+{
+    return json_path_print(arena, expression, value_null(), NULL, err);
+}
+
 bool json_path_print(Arena *arena, Str expression, Value value, Buf *out, Error *err)
 {
     Path path = { .arena = arena, .text = expression, .out = out, .err = err };

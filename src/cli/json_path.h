@@ -12,5 +12,8 @@
 #include "base/error.h"
 #include "lang/value.h"
 
-/* Fails with ERROR_INVALID, saying where in the expression, or ERROR_LIMIT for what never ends. */
+/* Whether it is an expression. Fails with ERROR_INVALID, saying where in it, or ERROR_LIMIT when it is
+ * too long. */
+MUST_CHECK bool json_path_check(Arena *arena, Str expression, Error *err);
+/* Fails in the same way, and with ERROR_LIMIT for what leads to too much. */
 MUST_CHECK bool json_path_print(Arena *arena, Str expression, Value value, Buf *out, Error *err);

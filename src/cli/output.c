@@ -37,6 +37,18 @@ static const char *json_path_of(const Invocation *invocation)
                : NULL;
 }
 
+bool output_check(const Invocation *invocation)
+{
+    bool has_option = option_find(invocation->command, STR("output")) != NULL;
+    const char *path = has_option ? json_path_of(invocation) : NULL;
+    Error err;
+    if (path == NULL || json_path_check(invocation->arena, str_from_c(path), &err)) {
+        return true;
+    }
+    usage_error(invocation, "-o jsonpath=: %s", err.text);
+    return false;
+}
+
 static int output_parts(Inputs *inputs, const Invocation *invocation, const char *path,
                         const List *documents)
 {
@@ -45,7 +57,8 @@ static int output_parts(Inputs *inputs, const Invocation *invocation, const char
     for (uint32_t i = 0; i < documents->len; i++) {
         if (!json_path_print(invocation->arena, str_from_c(path), documents->items[i], &out,
                              &err)) {
-            return usage_error(invocation, "-o jsonpath=: %s", err.text);
+            problems_add(&inputs->problems, "E0004", NULL, 0, 0, "-o jsonpath=: %s", err.text);
+            return inputs_report(inputs, invocation);
         }
         if (out.len > 0 && out.data[out.len - 1] != '\n') {
             buf_put_char(&out, '\n');

@@ -16,6 +16,8 @@ int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layo
 int output_answer(const Invocation *invocation, Value value);
 /* The same as YAML, whatever `-o` says. */
 int output_yaml(const Invocation *invocation, Value value);
+/* Before anything is done: whether `-o` can be understood; if not, what is wrong was told. */
+bool output_check(const Invocation *invocation);
 /* Whether `-o` asks for a value: JSON, YAML, or parts of it (jsonpath=, see cli/json_path.h). */
 bool output_wants_value(const Invocation *invocation);
 /* Several documents: YAML with "---" between them, JSON one after the other. */

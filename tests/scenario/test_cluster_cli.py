@@ -157,6 +157,13 @@ def test_parts_of_objects_are_printed_by_their_paths(filled):
     assert done.returncode == 64 and "at character" in done.stderr
 
 
+def test_a_path_that_makes_no_sense_is_told_before_anything_is_done(filled):
+    before = filled.call("tokens", "list", "-o", "name").stdout
+    done = filled.call("tokens", "create", "-o", "jsonpath={.status.secret", check=False)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert filled.call("tokens", "list", "-o", "name").stdout == before
+
+
 # --- words -----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("given,meant", [

@@ -51,6 +51,9 @@ static void expressions_lead_to_parts(void **state)
         if (ok != (cases[i].text != NULL)) {
             fail_msg("%s", cases[i].expression);
         }
+        /* Whatever the value is. */
+        assert_int_equal(json_path_check(&scratch->arena, str_from_c(cases[i].expression), &err),
+                         ok);
         if (ok) {
             assert_str(buf_str(&out), cases[i].text);
         } else {
