@@ -26,6 +26,7 @@ typedef struct Fixture {
     HttpServer *server;
     Address address;
     Caller caller; /* who calls, whoever it is */
+    bool is_away;  /* the node has no session */
     bool is_deaf;  /* pings are not answered */
     bool is_slow;  /* nor given up */
     SessionPinged *pinged[CALLS_MAX];
@@ -59,8 +60,13 @@ static inline void ping(void *context, Str node, SessionPinged *done, void *done
                            .server_ms = 1800000000000 };
     Error err;
     assert_str(node, "web1");
-    error_set(&err, ERROR_TIMEOUT, "no answer came");
     Fixture *f = context;
+    if (f->is_away) {
+        error_set(&err, ERROR_UNAVAILABLE, "it has no session");
+        done(done_context, NULL, &err);
+        return;
+    }
+    error_set(&err, ERROR_TIMEOUT, "no answer came");
     if (f->is_slow) {
         f->pinged[f->pings] = done;
         f->pinged_context[f->pings++] = done_context;
