@@ -3,6 +3,7 @@
 
 #include "cli/kind_command.h"
 #include "cli/kind_watch.h"
+#include "cli/nodes_choice.h"
 #include "cli/nodes_print.h"
 #include "cli/nodes_ssh.h"
 #include "cli/output.h"
@@ -40,16 +41,26 @@ static int run_show(Invocation *invocation)
 
 /* --- Changing -------------------------------------------------------------------------------- */
 
-/* "role=web" sets, "role-" unsets. */
-static bool read_labels(const Invocation *invocation, Map *labels)
+static bool is_label(Str word)
+{
+    return str_find(word, STR("="), 0) != STR_NOT_FOUND || str_ends(word, STR("-"));
+}
+
+/* "role=web" sets, "role-" unsets; what is neither is a node, and stays among `nodes`. */
+static bool read_labels(const Invocation *invocation, Map *labels, const char **nodes,
+                        uint32_t *node_count)
 {
     Arena *arena = invocation->arena;
-    for (uint32_t i = 2; i < invocation->arg_count; i++) {
+    for (uint32_t i = 1; i < invocation->arg_count; i++) {
         Str word = str_from_c(invocation->args[i]);
+        if (!is_label(word)) {
+            nodes[(*node_count)++] = invocation->args[i];
+            continue;
+        }
         size_t equals = str_find(word, STR("="), 0);
-        bool unset = equals == STR_NOT_FOUND && str_ends(word, STR("-"));
+        bool unset = equals == STR_NOT_FOUND;
         Str name = str_slice(word, 0, unset ? word.len - 1 : equals);
-        if ((equals == STR_NOT_FOUND && !unset) || name.len == 0) {
+        if (name.len == 0) {
             usage_error(invocation, "a label is NAME=VALUE, or NAME- to unset it; not '%s'",
                         invocation->args[i]);
             return false;
@@ -61,28 +72,45 @@ static bool read_labels(const Invocation *invocation, Map *labels)
         map_set_str(arena, labels, name,
                     unset ? value_null() : value_string(str_from_offset(word, equals + 1)));
     }
-    return true;
+    if (labels->len == 0) {
+        usage_error(invocation, "'nodes label' takes NODE and NAME=VALUE or NAME-, one or more");
+    }
+    return labels->len > 0;
+}
+
+static int label_one(Invocation *invocation, Str name, Str body)
+{
+    Value node;
+    int code = call_node(invocation, "PATCH", name, "", body, &node);
+    if (code == EXIT_OK && !kind_print_value(invocation, node, &code)) {
+        output_line(invocation->out, "%" STR_FMT ": %" STR_FMT, STR_ARG(name),
+                    STR_ARG(nodes_labels_text(invocation->arena, node)));
+    }
+    return code;
 }
 
 static int run_label(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
     Map *labels = map_new(arena, 4), *metadata = map_new(arena, 1), *body = map_new(arena, 1);
-    Str name = str_from_c(invocation->args[1]);
-    Value node;
-    if (!read_labels(invocation, labels)) {
+    const char **words = ARENA_ARRAY(arena, const char *, invocation->arg_count);
+    uint32_t count = 0;
+    NodesChoice choice;
+    if (!read_labels(invocation, labels, words, &count)) {
         return EXIT_USAGE;
     }
+    int worst = nodes_choose(invocation, words, count, false, &choice);
+    if (worst != EXIT_OK) {
+        return worst;
+    }
+    nodes_choice_show(invocation, &choice, "labels");
     map_set_str(arena, metadata, STR("labels"), value_map(labels));
     map_set_str(arena, body, STR("metadata"), value_map(metadata));
-    int code =
-        call_node(invocation, "PATCH", name, "", cluster_body(arena, value_map(body)), &node);
-    if (code != EXIT_OK || kind_print_value(invocation, node, &code)) {
-        return code;
+    Str json = cluster_body(arena, value_map(body));
+    for (uint32_t i = 0; i < choice.count; i++) {
+        worst = exit_code_worse(worst, label_one(invocation, choice.names[i], json));
     }
-    Str text = nodes_labels_text(arena, node);
-    output_line(invocation->out, "%" STR_FMT ": %" STR_FMT, STR_ARG(name), STR_ARG(text));
-    return EXIT_OK;
+    return worst;
 }
 
 /* What is approved is a key. Without --key it is the one that asks now, which is shown; should
@@ -141,21 +169,23 @@ static int run_approve(Invocation *invocation)
     return EXIT_OK;
 }
 
-/* All that are named are tried; the last failure is the exit code. */
-static int change_each(Invocation *invocation, const char *method, const char *behind,
-                       const char *done)
+/* All of them are tried; the worst failure is the exit code. */
+static int change_each(Invocation *invocation, const NodesChoice *choice, const char *method,
+                       const char *behind, const char *done)
 {
     int worst = EXIT_OK;
-    for (uint32_t i = 1; i < invocation->arg_count; i++) {
+    for (uint32_t i = 0; i < choice->count; i++) {
         Value answer;
-        Str name = str_from_c(invocation->args[i]);
+        Str name = choice->names[i];
         int code = call_node(invocation, method, name, behind, STR_EMPTY, &answer);
+        worst = exit_code_worse(worst, code);
         if (code != EXIT_OK) {
-            worst = code;
-        } else if (output_wants_value(invocation)) {
+            continue;
+        }
+        if (output_wants_value(invocation)) {
             output_answer(invocation, answer);
         } else {
-            stream_put_format(invocation->out, "%" STR_FMT " %s\n", STR_ARG(name), done);
+            output_line(invocation->out, "%" STR_FMT " %s", STR_ARG(name), done);
         }
     }
     return worst;
@@ -163,12 +193,25 @@ static int change_each(Invocation *invocation, const char *method, const char *b
 
 static int run_reject(Invocation *invocation)
 {
-    return change_each(invocation, "POST", "/reject", "is rejected; it may ask again");
+    NodesChoice choice;
+    int code =
+        nodes_choose(invocation, invocation->args + 1, invocation->arg_count - 1, true, &choice);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    nodes_choice_show(invocation, &choice, "rejects");
+    return change_each(invocation, &choice, "POST", "/reject", "is rejected; it may ask again");
 }
 
 static int run_remove(Invocation *invocation)
 {
-    return change_each(invocation, "DELETE", "",
+    NodesChoice choice;
+    int code =
+        nodes_choose(invocation, invocation->args + 1, invocation->arg_count - 1, false, &choice);
+    if (code != EXIT_OK || !nodes_choice_confirm(invocation, &choice, "removes", &code)) {
+        return code;
+    }
+    return change_each(invocation, &choice, "DELETE", "",
                        "is removed; its certificates are refused from now on");
 }
 
@@ -195,17 +238,23 @@ static void print_ping(const Invocation *invocation, Str name, Value answer)
 
 static int run_ping(Invocation *invocation)
 {
-    int worst = EXIT_OK;
-    for (uint32_t i = 1; i < invocation->arg_count; i++) {
+    NodesChoice choice;
+    int worst =
+        nodes_choose(invocation, invocation->args + 1, invocation->arg_count - 1, false, &choice);
+    if (worst != EXIT_OK) {
+        return worst;
+    }
+    for (uint32_t i = 0; i < choice.count; i++) {
         Value answer;
-        Str name = str_from_c(invocation->args[i]);
-        int code = call_node(invocation, "POST", name, "/ping", STR_EMPTY, &answer);
+        int code = call_node(invocation, "POST", choice.names[i], "/ping", STR_EMPTY, &answer);
+        worst = exit_code_worse(worst, code);
         if (code != EXIT_OK) {
-            worst = code;
-        } else if (output_wants_value(invocation)) {
+            continue;
+        }
+        if (output_wants_value(invocation)) {
             output_answer(invocation, answer);
         } else {
-            print_ping(invocation, name, answer);
+            print_ping(invocation, choice.names[i], answer);
         }
     }
     return worst;
@@ -216,11 +265,11 @@ static int nodes_run(Invocation *invocation)
     static const Verb verbs[] = {
         { "list", "", 0, 0, run_list },
         { "show", "NODE", 1, 1, run_show },
-        { "label", "NODE and NAME=VALUE or NAME-, one or more", 2, UINT32_MAX, run_label },
+        { "label", "NODE... and NAME=VALUE or NAME-, one or more", 1, UINT32_MAX, run_label },
         { "approve", "NODE", 1, 1, run_approve },
-        { "reject", "NODE...", 1, UINT32_MAX, run_reject },
-        { "remove", "NODE...", 1, UINT32_MAX, run_remove },
-        { "ping", "NODE...", 1, UINT32_MAX, run_ping },
+        { "reject", "NODE...", 0, UINT32_MAX, run_reject },
+        { "remove", "NODE...", 0, UINT32_MAX, run_remove },
+        { "ping", "NODE...", 0, UINT32_MAX, run_ping },
         { "ssh-key", "", 0, 0, nodes_ssh_key },
         { 0 },
     };
@@ -232,7 +281,12 @@ static const Option options[] = {
       .argument = "PIN",
       .help = "approve: only this key, by 8 digits of its pin or more; else the one that asks" },
     NODES_SSH_OPTIONS,
-    SELECTOR_OPTION,
+    { .name = "selector",
+      .letter = 'l',
+      .argument = "SELECTOR",
+      .help =
+          "not approve: those with such names and labels, as role=web ('eden help selectors')" },
+    YES_OPTION,
     WATCH_OPTION,
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
@@ -246,6 +300,7 @@ static const Example examples[] = {
     { "eden nodes -o jsonpath='{.items[*].status.address}'", "one thing of each" },
     { "eden nodes show web1", "all about one" },
     { "eden nodes label web1 role=web rack=7 old-", "set two labels, unset one" },
+    { "eden nodes label web1 web2 rack=8", "several; -l 'role=web' chooses by labels" },
     { "eden nodes approve db1 --key sha256:3f2a77c0", "let in a machine that asks, by its key" },
     { "eden nodes ssh-key >> authorized_keys", "so that the server may ask the machine itself" },
     { "eden nodes approve db2 --ssh root@db2 --host-key \"$HOST_KEY\"",
@@ -286,7 +341,14 @@ const Command command_nodes = {
         "'ping' asks a node through its session: how long the answer takes, and what its clock\n"
         "says. A silent node is told with since when, and the exit code is 3.\n"
         "\n"
-        "'label' sets NAME=VALUE and unsets NAME-, all or none of them.",
+        "'label' sets NAME=VALUE and unsets NAME-, on each node all or none of them.\n"
+        "\n"
+        "label, ping, remove and reject take several nodes, patterns as 'web*', or --selector. "
+        "What "
+        "is\n"
+        "chosen that way is shown first, and 'remove' asks, or wants --yes. All are tried; the "
+        "exit\n"
+        "code is that of the worst failure.",
     .options = options,
     .examples = examples,
     .run = nodes_run,

@@ -341,6 +341,59 @@ def test_who_asks_is_rejected_and_a_node_removed(filled):
     assert filled.call("get", "/eden/facts/web1", check=False).returncode == 1
 
 
+def labels_of(cluster):
+    return {one["metadata"]["name"]: one["metadata"]["labels"] for one in told(cluster, "nodes")["items"]}
+
+
+def test_several_nodes_are_labeled_by_names_patterns_and_selectors(filled):
+    done = filled.call("nodes", "label", "s1", "web1", "rack=7")
+    assert done.stdout == "s1: rack=7\nweb1: rack=7\n" and done.stderr == ""
+    done = filled.call("nodes", "label", "web*", "rack=8", "s1")
+    assert done.stderr == "labels 3 nodes: web1, web2, s1\n"
+    done = filled.call("nodes", "label", "-l", "rack=8 and !s1", "rack-", "old=yes")
+    assert done.stderr == "labels 2 nodes: web1, web2\n"
+    labels = labels_of(filled)
+    assert (labels["s1"], labels["web1"], labels["web2"]) == (
+        {"rack": "8"}, {"old": "yes"}, {"role": "web", "old": "yes"})
+    for words, code in ((["-l", "rack=99", "x=y"], 3), (["db*", "x=y"], 3), (["-l", "rack==8", "x=y"], 64),
+                        (["web1", "-l", "rack=8", "x=y"], 64), (["web1", "web2"], 64), (["x=y"], 64)):
+        assert filled.call("nodes", "label", *words, check=False).returncode == code, words
+    assert labels_of(filled) == labels
+
+
+def test_a_failure_of_some_is_told_by_the_worst(filled):
+    done = filled.call("nodes", "label", "web1", "nosuch", "web2", "x=y", check=False)
+    assert done.returncode == 1 and "error[E0853]" in done.stderr
+    assert done.stdout == "web1: x=y\nweb2: role=web, x=y\n"
+    done = filled.call("nodes", "ping", "web*", check=False)
+    assert done.returncode == 3 and done.stderr.count("error[E0859]") == 2
+    assert filled.call("nodes", "ping", "web1", "nosuch", "web2", check=False).returncode == 1
+
+
+def test_nodes_that_nobody_named_are_removed_only_when_that_is_meant(filled):
+    done = filled.call("nodes", "remove", "web*", check=False)
+    assert done.returncode == 64 and done.stderr.startswith("removes 2 nodes: web1, web2\n")
+    assert "--yes" in done.stderr and set(labels_of(filled)) == {"s1", "web1", "web2", "db1", "db2"}
+    done = filled.call("nodes", "remove", "-l", "role=web", "--yes")
+    assert done.stderr == "removes 1 node: web2\n"
+    done = filled.call("nodes", "reject", "*")
+    assert done.stderr == "rejects 2 nodes: db1, db2\n"
+    assert set(labels_of(filled)) == {"s1", "web1"}
+
+
+def test_removing_by_a_pattern_is_asked_at_the_terminal(filled):
+    terminal = open_terminal(["bash", "--norc", "--noprofile", "-i"], path_with_eden(filled), filled.folder, "true")
+    try:
+        for answer, left in (("n", {"s1", "web1", "web2", "db1", "db2"}), ("y", {"s1", "db1", "db2"})):
+            terminal.send("command eden nodes remove 'web*'; echo en''ded $?\n")
+            terminal.wait_for(rb"\[y/N\] ")
+            terminal.send(answer + "\n")
+            assert terminal.wait_for(rb"ended (\d)")[1] == (b"1" if answer == "n" else b"0")
+            assert set(labels_of(filled)) == left
+    finally:
+        terminal.close()
+
+
 def test_what_was_done_is_in_the_log_of_the_server(filled):
     filled.call("nodes", "label", "web1", "role=web")
     filled.call("nodes", "remove", "web1")

@@ -1,0 +1,141 @@
+#include "cli/nodes_choice.h"
+
+#include "base/glob.h"
+#include "cli/nodes_print.h"
+#include "cli/output.h"
+#include "cli/selector_input.h"
+#include "sys/terminal.h"
+
+enum {
+    SHOWN_MAX = 20 /* names in a line */
+};
+
+static void add(NodesChoice *choice, Str name)
+{
+    for (uint32_t i = 0; i < choice->count; i++) {
+        if (str_eq(choice->names[i], name)) {
+            return;
+        }
+    }
+    choice->names[choice->count++] = name;
+}
+
+/* Those that the pattern names, or, with an empty one, all of them; how many that are. */
+static uint32_t add_like(NodesChoice *choice, const List *nodes, Str pattern, bool asking)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < nodes->len; i++) {
+        Str name = object_name(nodes->items[i]);
+        if (node_is_member(nodes->items[i]) != asking &&
+            (pattern.len == 0 || glob_match(pattern, name))) {
+            add(choice, name);
+            found++;
+        }
+    }
+    return found;
+}
+
+static int choose_by_selector(Invocation *invocation, const Selector *selector, bool asking,
+                              NodesChoice *out)
+{
+    Value list;
+    int code = kind_fetch(invocation, kind_find(STR("Node")),
+                          invocation_text(invocation, "selector"), &list);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    out->is_searched = true;
+    out->names = ARENA_ARRAY(invocation->arena, Str, object_items(list)->len + 1);
+    return add_like(out, object_items(list), STR_EMPTY, asking) > 0
+               ? EXIT_OK
+               : selector_input_none(invocation, selector);
+}
+
+static int choose_by_words(Invocation *invocation, const char **words, uint32_t count, bool asking,
+                           NodesChoice *out)
+{
+    Value list = value_null();
+    for (uint32_t i = 0; i < count; i++) {
+        out->is_searched = out->is_searched || glob_is_pattern(str_from_c(words[i]));
+    }
+    if (out->is_searched) {
+        int code = kind_fetch(invocation, kind_find(STR("Node")), NULL, &list);
+        if (code != EXIT_OK) {
+            return code;
+        }
+    }
+    out->names = ARENA_ARRAY(invocation->arena, Str, object_items(list)->len + count);
+    for (uint32_t i = 0; i < count; i++) {
+        Str word = str_from_c(words[i]);
+        if (!glob_is_pattern(word)) {
+            add(out, word);
+        } else if (add_like(out, object_items(list), word, asking) == 0) {
+            output_line(invocation->err, "no node is called like '%" STR_FMT "'; nothing is done",
+                        STR_ARG(word));
+            return EXIT_NOT_MATCHED;
+        }
+    }
+    return EXIT_OK;
+}
+
+int nodes_choose(Invocation *invocation, const char **words, uint32_t count, bool asking,
+                 NodesChoice *out)
+{
+    const Selector *selector;
+    *out = (NodesChoice){ 0 };
+    int code = selector_input_read(invocation, &selector);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (selector != NULL && count > 0) {
+        return usage_error(invocation, "nodes are named, or chosen by --selector, not both: '%s'",
+                           words[0]);
+    }
+    if (selector == NULL && count == 0) {
+        return usage_error(invocation, "'nodes %s' takes NODE..., or --selector",
+                           invocation->args[0]);
+    }
+    return selector != NULL ? choose_by_selector(invocation, selector, asking, out)
+                            : choose_by_words(invocation, words, count, asking, out);
+}
+
+void nodes_choice_show(const Invocation *invocation, const NodesChoice *choice, const char *does)
+{
+    Buf names = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    if (!choice->is_searched) {
+        return;
+    }
+    for (uint32_t i = 0; i < choice->count && i < SHOWN_MAX; i++) {
+        buf_put_c(&names, i > 0 ? ", " : "");
+        buf_put(&names, choice->names[i]);
+    }
+    if (choice->count > SHOWN_MAX) {
+        buf_put_format(&names, " and %u more", choice->count - SHOWN_MAX);
+    }
+    output_line(invocation->err, "%s %u node%s: %" STR_FMT, does, choice->count,
+                choice->count == 1 ? "" : "s", STR_ARG(buf_str(&names)));
+    stream_flush(invocation->err);
+}
+
+bool nodes_choice_confirm(const Invocation *invocation, const NodesChoice *choice, const char *does,
+                          int *code)
+{
+    char answer[16];
+    Error err;
+    nodes_choice_show(invocation, choice, does);
+    *code = EXIT_OK;
+    if (!choice->is_searched || invocation_flag(invocation, "yes")) {
+        return true;
+    }
+    if (!terminal_is_there()) {
+        *code = usage_error(invocation, "nobody named these nodes: --yes says that they are meant");
+        return false;
+    }
+    if (terminal_ask("Go on? [y/N] ", false, answer, sizeof answer, &err) &&
+        (answer[0] == 'y' || answer[0] == 'Y')) {
+        return true;
+    }
+    output_line(invocation->err, "nothing is done");
+    *code = EXIT_FAILED;
+    return false;
+}
