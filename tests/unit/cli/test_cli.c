@@ -187,7 +187,7 @@ static void verbs_take_what_their_rows_say(void **state)
     expect(
         fixture, "nodes lst", EXIT_USAGE, "",
         "eden nodes: takes list|show|label|approve|reject|remove|ping|ssh-key, not 'lst'; did you "
-        "mean 'list'?\n  see: eden help nodes\n");
+        "mean 'eden nodes list'?\n  see: eden help nodes\n");
     expect(fixture, "nodes list web1", EXIT_USAGE, "",
            "eden nodes: 'nodes list' takes no argument\n  see: eden help nodes\n");
     expect(fixture, "nodes show a b", EXIT_USAGE, "",
@@ -198,7 +198,10 @@ static void verbs_take_what_their_rows_say(void **state)
            "eden tokens: --ttl takes a span of time as 90m or 7d, not 'soon'\n"
            "  see: eden help tokens\n");
     expect(fixture, "nodes label web1 role", EXIT_USAGE, "",
-           "eden nodes: a label is NAME=VALUE, or NAME- to unset it; not 'role'\n"
+           "eden nodes: 'nodes label' takes NODE and NAME=VALUE or NAME-, one or more\n"
+           "  see: eden help nodes\n");
+    expect(fixture, "nodes label web1 =web", EXIT_USAGE, "",
+           "eden nodes: a label is NAME=VALUE, or NAME- to unset it; not '=web'\n"
            "  see: eden help nodes\n");
 }
 
