@@ -42,8 +42,7 @@ void node_reject(ApiCall *call)
 /* A node that is asked whether it answers. */
 typedef struct Asking {
     ApiCall *call;
-    bool
-        is_alive; /* as the store has it, which learns of a session a moment later than the server */
+    bool is_alive; /* as the store has it, which learns of a session later than the server */
     int64_t since_ms;
 } Asking;
 
