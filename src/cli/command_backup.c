@@ -188,6 +188,11 @@ static int run_restore(Invocation *invocation)
     Error err;
     if (!read_wishes(invocation, &restoring.founding, &err) ||
         !cluster_restore(invocation->arena, &restoring, &restored, &err)) {
+        if (err.kind == ERROR_CONFLICT) {
+            error_wrap(&err,
+                       "to restore in place of what is there, stop eden and move %s away first",
+                       restoring.founding.state_dir);
+        }
         return daemon_command_fail(invocation, "E0873", &err);
     }
     return backup_print_restored(invocation, &restored);

@@ -3,6 +3,7 @@
 
 #include "base/utc.h"
 #include "cli/cluster_client.h"
+#include "cli/credential_left.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -215,12 +216,15 @@ static int change(Invocation *invocation, bool removes)
         return fail(invocation, &err);
     }
     bool is_local = str_eq_c(name, CONTEXT_LOCAL);
-    if (contexts_find(&contexts, name) == NULL && (!is_local || removes)) {
+    const Context *found = contexts_find(&contexts, name);
+    if (found == NULL && (!is_local || removes)) {
         return is_local ? usage_error(invocation,
                                       "'" CONTEXT_LOCAL "' is always there, and cannot be removed")
                         : unknown(invocation, &contexts, name);
     }
+    Str left = STR_EMPTY;
     if (removes) {
+        left = credential_left(arena, found);
         contexts_remove(&contexts, name);
     } else {
         contexts.current = name;
@@ -237,6 +241,9 @@ static int change(Invocation *invocation, bool removes)
     }
     stream_put_format(invocation->out, "context '%" STR_FMT "' is %s\n", STR_ARG(name),
                       removes ? "forgotten" : "the current one");
+    if (left.len > 0) {
+        output_line(invocation->err, "%" STR_FMT, STR_ARG(left));
+    }
     return EXIT_OK;
 }
 

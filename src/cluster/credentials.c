@@ -595,6 +595,7 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
                              const int64_t revisions[CREDENTIALS_GRANT_KEYS], Error *err)
 {
     uint32_t uses = 0;
+    const char *what = "", *id = ""; /* one of them */
     if (!check_knows(credentials, err)) {
         return false;
     }
@@ -605,12 +606,19 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
                              "tokens and certificates are being made; try again");
         }
         for (uint32_t k = 0; k < table->count; k++) {
-            uses += names_role(table->items[k], role);
+            const ProofItem *item = table->items[k];
+            if (names_role(item, role)) {
+                uses++;
+                what = kind_word(granted[i]);
+                id = item->id.text;
+            }
         }
     }
     return uses == 0 ||
            error_set(err, ERROR_CONFLICT,
-                     "%u tokens and certificates have this role; take them back first", uses);
+                     "%u tokens and certificates of users have this role, as the %s '%s'; take "
+                     "them back first",
+                     uses, what, id);
 }
 
 CredentialsCounts credentials_counts(const Credentials *credentials)

@@ -128,17 +128,19 @@ bool dev_place_find(Arena *arena, const char *folder, Value *card, Error *err)
         return read_card(arena, folder, card, err);
     }
     const char *folders[PLACES_MAX];
+    Buf names = buf_make_in(arena, BUF_UNLIMITED);
     uint32_t found = 0, count = temporary_list(arena, PREFIX, folders, PLACES_MAX);
     for (uint32_t i = 0; i < count; i++) {
         Value other;
         if (read_card(arena, folders[i], &other, err)) {
             *card = other;
-            found++;
+            buf_put_format(&names, "%s%s", found++ > 0 ? ", " : "", folders[i]);
         }
     }
     if (found > 1) {
         return error_set(err, ERROR_CONFLICT,
-                         "%u clusters run here; --directory says which one is meant", found);
+                         "%u clusters run here; --directory says which one is meant: %s", found,
+                         buf_c(&names));
     }
     return found == 1 ||
            error_set(err, ERROR_NOT_FOUND, "no cluster runs here; 'eden dev' starts one");

@@ -55,6 +55,11 @@ bool token_parse(Str text, Token *out, Error *err)
 {
     AUTO_CLEAR(Token) read = { 0 };
     Str id = str_slice(text, 0, TOKEN_ID_TEXT), secret = str_from_offset(text, TOKEN_ID_TEXT + 1);
+    if (str_starts(text, STR("eden_"))) {
+        return error_set(err, ERROR_INVALID,
+                         "this is a token for people, to log in with; 'eden tokens create' without "
+                         "--role makes one to join with");
+    }
     if (text.len != TOKEN_TEXT || text.data[TOKEN_ID_TEXT] != '.' || !token_id_check(id) ||
         !base32_read(secret, read.secret, sizeof read.secret)) {
         return error_set(

@@ -241,6 +241,7 @@ def test_no_cluster_is_restored_over_another(cluster):
     before = (cluster.state / "server/server.json").read_bytes()
     done = restore(cluster, "blue.backup", cluster.state, check=False)
     assert done.returncode == 5 and "there is a cluster already" in done.stdout
+    assert f"move {cluster.state} away" in done.stdout
     assert (cluster.state / "server/server.json").read_bytes() == before
 
 

@@ -300,6 +300,10 @@ def test_two_clusters_know_nothing_of_each_other(start):
     assert one.card["ca_pin"] != other.card["ca_pin"]
     assert one.ask("nodes", "list", "-o", "name").split() == ["node1", "node2"]
     assert other.ask("nodes", "list", "-o", "name").split() == ["node1"]
+    done = subprocess.run([one.eden_path, "dev", "--in", "node1", "--", "true"], text=True,
+                          capture_output=True, timeout=LIMIT, env=environment(), cwd=ROOT)
+    assert done.returncode == 5
+    assert one.card["directory"] in done.stderr and other.card["directory"] in done.stderr
     one.process.send_signal(signal.SIGINT)
     assert one.process.wait(LIMIT) == 0
     assert other.ask("nodes", "ping", "node1")

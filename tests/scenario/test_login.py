@@ -806,7 +806,8 @@ def test_contexts_are_listed_shown_used_and_removed(logged_in, front):
     assert logged_in("nodes", "list", env={"EDEN_CONTEXT": "prod"}).returncode == 0
     assert logged_in("context", "use", "prd").returncode == 64
     assert "did you mean 'prod'" in logged_in("context", "use", "prd").stderr
-    assert logged_in("context", "remove", "prod").returncode == 0
+    done = logged_in("context", "remove", "prod")
+    assert done.returncode == 0 and "eden tokens revoke" in done.stderr
     assert told(logged_in, "context")["contexts"][0]["name"] == "local"
     assert logged_in("context", "remove", "local").returncode == 64
 

@@ -86,6 +86,8 @@ static void other_texts_are_no_token(void **state)
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         assert_fails(token_parse(str_from_c(wrong[i]), &read, &err), ERROR_INVALID, "is it whole?");
     }
+    assert_fails(token_parse(STR("eden_abcdefgh_abcdefghijklmnopqrstuvwxyz234567"), &read, &err),
+                 ERROR_INVALID, "a token for people");
 }
 
 /* Somebody who reads the store, or a backup of it, cannot join with what is there. */
