@@ -21,7 +21,7 @@ typedef struct Follow {
     uint64_t last;    /* the sequence of what was shown last; 0: none */
     char hash[AUDIT_HASH_TEXT + 1];
     Reconnect reconnect;
-    bool asked; /* in this round, by what failed */
+    ClusterRefusal refusal; /* in this round, by what failed */
 } Follow;
 
 static uint64_t sequence_of(Value entry)
@@ -69,10 +69,16 @@ void audit_print_entry(const Invocation *invocation, Value entry)
 static bool ask(Follow *follow, Str target, Value *out, Error *err)
 {
     ClusterAnswer answer;
-    follow->asked = cluster_exchange_at(&follow->round, &follow->reconnect.end,
-                                        &(ClusterRequest){ .method = "GET", .target = target },
-                                        NULL, &answer, err);
-    return follow->asked && cluster_answer_read(follow->round.arena, &answer, out, err);
+    *out = value_null();
+    follow->refusal = (ClusterRefusal){ .target = target, .answer = value_null() };
+    follow->refusal.asked = cluster_exchange_at(
+        &follow->round, &follow->reconnect.end,
+        &(ClusterRequest){ .method = "GET", .target = target }, NULL, &answer, err);
+    if (follow->refusal.asked && cluster_answer_read(follow->round.arena, &answer, out, err)) {
+        return true;
+    }
+    follow->refusal.answer = *out;
+    return false;
 }
 
 static bool is_other(Error *err)
@@ -167,16 +173,17 @@ int audit_follow(Invocation *invocation, const List *shown)
         AUTO_CLEAR(Arena) arena;
         arena_init(&arena, ARENA_UNLIMITED);
         follow.round.arena = &arena;
-        follow.asked = false;
+        follow.refusal = (ClusterRefusal){ .answer = value_null() };
         err = (Error){ 0 };
         if (look(&follow, &err)) {
             clock_sleep_ms(POLL_MS, NULL);
-        } else if (reconnect_helps(&follow.reconnect, &err, follow.asked)) {
+        } else if (reconnect_helps(&follow.reconnect, &err, follow.refusal.asked)) {
             reconnect_wait(&follow.reconnect, &err);
         } else {
             stream_flush(invocation->out);
-            return cluster_tell_at(invocation, &follow.reconnect.end, &err,
-                                   follow.asked || err.kind == ERROR_CONFLICT);
+            follow.refusal.asked = follow.refusal.asked || err.kind == ERROR_CONFLICT;
+            return cluster_tell_refusal_at(invocation, &follow.reconnect.end, &follow.refusal,
+                                           &err);
         }
     }
     return EXIT_FAILED;

@@ -229,23 +229,23 @@ bool cluster_ask(const Invocation *invocation, const ClusterRequest *request, Va
 }
 
 bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
-                    const ClusterPieces *pieces, bool *asked, Error *err)
+                    const ClusterPieces *pieces, ClusterRefusal *refusal, Error *err)
 {
     ClusterEnd end;
-    *asked = false;
+    *refusal = (ClusterRefusal){ .answer = value_null() };
     return cluster_end_choose(invocation, &end, err) &&
-           cluster_stream_at(invocation, &end, request, pieces, asked, err);
+           cluster_stream_at(invocation, &end, request, pieces, refusal, err);
 }
 
 bool cluster_stream_at(const Invocation *invocation, const ClusterEnd *end,
-                       const ClusterRequest *request, const ClusterPieces *pieces, bool *asked,
-                       Error *err)
+                       const ClusterRequest *request, const ClusterPieces *pieces,
+                       ClusterRefusal *refusal, Error *err)
 {
     ClusterAnswer got;
-    Value refusal;
-    *asked = cluster_exchange_at(invocation, end, request, pieces, &got, err);
-    return *asked &&
-           (got.status < 300 || cluster_answer_read(invocation->arena, &got, &refusal, err));
+    *refusal = (ClusterRefusal){ .target = request->target, .answer = value_null() };
+    refusal->asked = cluster_exchange_at(invocation, end, request, pieces, &got, err);
+    return refusal->asked && (got.status < 300 ||
+                              cluster_answer_read(invocation->arena, &got, &refusal->answer, err));
 }
 
 /* --- What is wrong --------------------------------------------------------------------------- */
@@ -350,8 +350,8 @@ static void tell_refusal(const Invocation *invocation, const ClusterEnd *end, Pr
     }
 }
 
-static int tell_at(const Invocation *invocation, const ClusterEnd *end,
-                   const ClusterRefusal *refusal, const Error *err)
+int cluster_tell_refusal_at(const Invocation *invocation, const ClusterEnd *end,
+                            const ClusterRefusal *refusal, const Error *err)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
@@ -384,15 +384,16 @@ int cluster_tell_refusal(Invocation *invocation, const ClusterRefusal *refusal, 
 {
     ClusterEnd end;
     Error why;
-    return cluster_end_choose(invocation, &end, &why) ? tell_at(invocation, &end, refusal, err)
-                                                      : tell_choice(invocation, &why);
+    return cluster_end_choose(invocation, &end, &why)
+               ? cluster_tell_refusal_at(invocation, &end, refusal, err)
+               : tell_choice(invocation, &why);
 }
 
 int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const Error *err,
                     bool asked)
 {
     ClusterRefusal nothing_more = { .asked = asked, .answer = value_null() };
-    return tell_at(invocation, end, &nothing_more, err);
+    return cluster_tell_refusal_at(invocation, end, &nothing_more, err);
 }
 
 int cluster_tell(Invocation *invocation, const Error *err, bool asked)

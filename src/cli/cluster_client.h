@@ -72,6 +72,8 @@ typedef struct ClusterRefusal {
     Value answer; /* what the server has said, as JSON; else null */
 } ClusterRefusal;
 int cluster_tell_refusal(Invocation *invocation, const ClusterRefusal *refusal, const Error *err);
+int cluster_tell_refusal_at(const Invocation *invocation, const ClusterEnd *end,
+                            const ClusterRefusal *refusal, const Error *err);
 /* For what has to do with the user's own contexts: the rights of root would not help. The exit code. */
 int cluster_fail(const Invocation *invocation, const char *code, const Error *err);
 
@@ -87,12 +89,12 @@ typedef struct ClusterPieces {
 /* Waits for all of it; whoever takes pieces makes the server wait meanwhile. True when the answer is
  * whole, or when it was enough. ERROR_DENIED and `*asked`: who asks is not known or not allowed to. */
 MUST_CHECK bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
-                               const ClusterPieces *pieces, bool *asked, Error *err);
+                               const ClusterPieces *pieces, ClusterRefusal *refusal, Error *err);
 
 /* The same with a server that was chosen before. */
 MUST_CHECK bool cluster_stream_at(const Invocation *invocation, const ClusterEnd *end,
                                   const ClusterRequest *request, const ClusterPieces *pieces,
-                                  bool *asked, Error *err);
+                                  ClusterRefusal *refusal, Error *err);
 
 /* Any answer as it is, also one that refuses; what came in pieces is not in it. False: nobody has
  * answered, as cluster_tell() tells with `asked` false. */

@@ -85,13 +85,13 @@ static int finish_create(Invocation *invocation, Creating *creating)
                                .target = STR("/v1/backup"),
                                .timeout_ms = SNAPSHOT_MS };
     Error err = { 0 };
-    bool asked;
-    bool ok = cluster_stream(invocation, &request, &pieces, &asked, &err);
+    ClusterRefusal refusal;
+    bool ok = cluster_stream(invocation, &request, &pieces, &refusal, &err);
     if (creating->err.kind != ERROR_NONE) {
         return daemon_command_fail(invocation, "E0871", &creating->err);
     }
     if (!ok) {
-        return cluster_tell(invocation, &err, asked);
+        return cluster_tell_refusal(invocation, &refusal, &err);
     }
     if (!backup_reader_finish(&creating->reader, &err) || !file_draft_keep(creating->draft, &err)) {
         return daemon_command_fail(invocation, "E0871", &err);

@@ -210,7 +210,8 @@ static int renew_at_agent(Invocation *invocation)
     bool asked;
     Error err;
     if (!cluster_ask(invocation, &request, &answer, &asked, &err)) {
-        return asked ? cluster_tell(invocation, &err, asked)
+        ClusterRefusal refusal = { .asked = asked, .target = request.target, .answer = answer };
+        return asked ? cluster_tell_refusal(invocation, &refusal, &err)
                      : daemon_command_fail(invocation, "E0840", &err);
     }
     return tell_done(invocation, answer, "this machine has a new certificate");
@@ -242,23 +243,26 @@ static int revoke_serial_number(Invocation *invocation, const char *serial, Valu
 {
     Arena *arena = invocation->arena;
     Str body = cluster_body(arena, value_map(body_of(arena, "serial", serial)));
+    ClusterRequest of_node = { .method = "POST", .target = STR("/v1/pki/revoke"), .body = body };
+    ClusterRequest of_user = { .method = "DELETE",
+                               .target =
+                                   cluster_target(arena, "/v1/certificates/", str_from_c(serial)) };
     bool asked;
     Error err, other;
-    if (cluster_ask(
-            invocation,
-            &(ClusterRequest){ .method = "POST", .target = STR("/v1/pki/revoke"), .body = body },
-            answer, &asked, &err)) {
+    if (cluster_ask(invocation, &of_node, answer, &asked, &err)) {
         return EXIT_OK;
     }
+    ClusterRefusal first = { .asked = asked, .target = of_node.target, .answer = *answer };
     if (!asked || err.kind != ERROR_NOT_FOUND) {
-        return cluster_tell(invocation, &err, asked);
+        return cluster_tell_refusal(invocation, &first, &err);
     }
-    Str target = cluster_target(arena, "/v1/certificates/", str_from_c(serial));
-    if (cluster_ask(invocation, &(ClusterRequest){ .method = "DELETE", .target = target }, answer,
-                    &asked, &other)) {
+    if (cluster_ask(invocation, &of_user, answer, &asked, &other)) {
         return EXIT_OK;
     }
-    return cluster_tell(invocation, asked && other.kind == ERROR_NOT_FOUND ? &err : &other, asked);
+    ClusterRefusal second = { .asked = asked, .target = of_user.target, .answer = *answer };
+    return asked && other.kind == ERROR_NOT_FOUND
+               ? cluster_tell_refusal(invocation, &first, &err)
+               : cluster_tell_refusal(invocation, &second, &other);
 }
 
 /* All of them are tried. */
@@ -296,7 +300,8 @@ static int ask_patiently(Invocation *invocation, Value *pki)
             return EXIT_OK;
         }
         if (asked || waited_ms >= SILENT_MS) {
-            return cluster_tell(invocation, &err, asked);
+            ClusterRefusal refusal = { .asked = asked, .target = request.target, .answer = *pki };
+            return cluster_tell_refusal(invocation, &refusal, &err);
         }
         (void)clock_sleep_ms(POLL_MS, NULL);
     }

@@ -205,16 +205,16 @@ static int follow(Watching *watching)
     for (;;) {
         ClusterRequest request = { .method = "GET", .target = target(watching) };
         Error err = { 0 };
-        bool asked;
+        ClusterRefusal refusal;
         watching->stands = false;
         buf_reset(&watching->line);
-        bool ok = cluster_stream(watching->invocation, &request, &pieces, &asked, &err);
+        bool ok = cluster_stream(watching->invocation, &request, &pieces, &refusal, &err);
         if (watching->over) {
             return watching->code;
         }
-        if (!may_come_back(watching, asked, &err)) {
+        if (!may_come_back(watching, refusal.asked, &err)) {
             return ok ? tell_end(watching, "the server has ended the watch", "")
-                      : cluster_tell(watching->invocation, &err, asked);
+                      : cluster_tell_refusal(watching->invocation, &refusal, &err);
         }
         tell_away(watching, &err);
         failures = watching->stands ? 1 : failures + (failures < FAILURES_MAX);

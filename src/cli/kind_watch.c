@@ -154,10 +154,10 @@ static int follow(KindWatch *watch, const char *selector)
     asking.arena = &watch->round;
     for (;;) {
         Error err = { 0 };
-        bool asked = false;
+        ClusterRefusal refusal = { .answer = value_null() };
         begin_round(watch);
         bool ok = reconnect_check(&watch->reconnect, &err) &&
-                  cluster_stream_at(&asking, end, &request, &pieces, &asked, &err);
+                  cluster_stream_at(&asking, end, &request, &pieces, &refusal, &err);
         if (ok && !watch->is_over && !watch->stood) {
             (void)bad_line(watch);
         }
@@ -169,8 +169,9 @@ static int follow(KindWatch *watch, const char *selector)
         if (ok) {
             err = (Error){ 0 };
         }
-        if (!watch->stood || !reconnect_helps(&watch->reconnect, &err, asked)) {
-            return cluster_tell_at(invocation, end, &err, asked || err.kind == ERROR_CONFLICT);
+        if (!watch->stood || !reconnect_helps(&watch->reconnect, &err, refusal.asked)) {
+            refusal.asked = refusal.asked || err.kind == ERROR_CONFLICT;
+            return cluster_tell_refusal_at(invocation, end, &refusal, &err);
         }
         reconnect_wait(&watch->reconnect, &err);
     }

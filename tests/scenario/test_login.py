@@ -831,6 +831,23 @@ def test_a_ca_that_cannot_be_read_is_no_pin(logged_in):
     assert "problem     /" in logged_in("context", "show").stdout
 
 
+@pytest.mark.parametrize("words, target", [
+    (["nodes", "list", "--watch"], "/v1/nodes?watch=ndjson"),
+    (["audit", "tail", "--follow"], "/v1/audit?limit=1"),  # the second that it asks for
+    (["watch", "/a"], "/v1/watch?key=%2Fa"),
+    (["backup", "create", "here"], "/v1/backup"),
+    (["pki", "revoke", "0" * 32], "/v1/pki/revoke"),
+    (["pki", "rotate", "--status"], "/v1/pki"),
+])
+def test_who_may_not_is_not_told_to_log_in_again(logged_in, front, words, target):
+    front.says[target] = {"code": "denied", "detail": "you may not"}
+    front.statuses[target] = 403
+    done = logged_in(*words)
+    assert done.returncode == 4
+    assert "error[E0852]: you may not\n" in done.stderr
+    assert "eden login" not in done.stderr
+
+
 def test_two_servers_named_is_a_wrong_command_line(logged_in, front):
     done = logged_in("nodes", "list", "--context", "prod", "--run-dir", front.cluster.run)
     assert done.returncode == 64
