@@ -74,6 +74,15 @@ int backup_print_created(const Invocation *invocation, const char *path,
     return EXIT_OK;
 }
 
+static void put_content(const Invocation *invocation, const BackupContent *content)
+{
+    Arena *arena = invocation->arena;
+    output_line(invocation->out, "  holds       %" STR_FMT ", %" STR_FMT ", %" STR_FMT,
+                STR_ARG(output_count(arena, (int64_t)content->keys, "key", "keys")),
+                STR_ARG(output_count(arena, (int64_t)content->nodes, "node", "nodes")),
+                STR_ARG(output_count(arena, (int64_t)content->tokens, "token", "tokens")));
+}
+
 int backup_print_verified(const Invocation *invocation, const char *path,
                           const BackupContent *content)
 {
@@ -94,9 +103,7 @@ int backup_print_verified(const Invocation *invocation, const char *path,
     stream_put_format(invocation->out, "The backup %s is whole.\n", path);
     put_manifest(invocation, &content->manifest);
     stream_put_format(invocation->out, "  CA          %s\n", pin);
-    stream_put_format(invocation->out, "  holds       %lld keys, %lld nodes, %lld tokens\n",
-                      (long long)content->keys, (long long)content->nodes,
-                      (long long)content->tokens);
+    put_content(invocation, content);
     return EXIT_OK;
 }
 
@@ -120,9 +127,8 @@ int backup_print_restored(const Invocation *invocation, const Restored *restored
                       "The cluster '%s' is restored; this machine is its server '%s'.\n",
                       settings->cluster, settings->node);
     put_manifest(invocation, &content->manifest);
-    stream_put_format(invocation->out, "  holds       %lld keys, %lld nodes, %lld tokens\n\n",
-                      (long long)content->keys, (long long)content->nodes,
-                      (long long)content->tokens);
+    put_content(invocation, content);
+    stream_put(invocation->out, STR("\n"));
     if (strcmp(settings->node, content->settings.node) != 0) {
         stream_put_format(
             invocation->out,

@@ -79,8 +79,9 @@ static int run_verify(Invocation *invocation)
     if (output_wants_value(invocation)) {
         output_answer(invocation, answer);
     } else if (whole) {
-        output_line(invocation->out, "the chain of %lld entries is whole; its head is %" STR_FMT,
-                    (long long)cluster_int(answer, "entries"),
+        output_line(invocation->out, "the chain of %" STR_FMT " is whole; its head is %" STR_FMT,
+                    STR_ARG(output_count(invocation->arena, cluster_int(answer, "entries"), "entry",
+                                         "entries")),
                     STR_ARG(cluster_text(answer, "head")));
     } else {
         output_line(invocation->out, "the chain is broken at entry %lld: %" STR_FMT,

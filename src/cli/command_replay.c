@@ -41,8 +41,10 @@ static void print_text(const Invocation *invocation, const Recorded *recorded, c
         visible_put(&text, replay->difference);
         buf_put_char(&text, '\n');
     } else {
-        buf_put_format(&text, ": %u decisions about %u steps compared, all agree\n",
-                       replay->decisions, graph->steps.count);
+        Arena *arena = invocation->arena;
+        buf_put_format(&text, ": %" STR_FMT " about %" STR_FMT " compared, all agree\n",
+                       STR_ARG(output_count(arena, replay->decisions, "decision", "decisions")),
+                       STR_ARG(output_count(arena, graph->steps.count, "step", "steps")));
     }
     stream_put(invocation->out, buf_str(&text));
 }

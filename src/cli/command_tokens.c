@@ -83,8 +83,8 @@ static void explain(const Invocation *invocation, Value made, Str line, bool is_
     Str expires = cluster_text(cluster_map(made, "status"), "expires");
     if (is_access) {
         stream_put_format(invocation->err,
-                          "  good until %" STR_FMT ", and not shown again; to use it: %" STR_FMT
-                          "\n",
+                          "  good until %" STR_FMT ", and not shown again; next: %" STR_FMT
+                          ", which asks for it\n",
                           STR_ARG(expires), STR_ARG(line));
     } else {
         stream_put_format(invocation->err,

@@ -3,6 +3,7 @@
 
 #include "cli/cluster_client.h"
 #include "cli/doctor_judges.h"
+#include "cli/output.h"
 
 enum {
     CLOCK_WARNING_MS = 30 * 1000,
@@ -214,15 +215,16 @@ DoctorResult judge_spool(Arena *arena, const DoctorView *view)
     }
     Str why = cluster_text(spool, "why");
     int64_t records = cluster_int(spool, "records"), dropped = cluster_int(spool, "dropped");
+    Str waiting = output_count(arena, records, "record waits", "records wait");
     if (why.len > 0) {
         return doctor_say(arena, DOCTOR_FAILED, "it cannot be written: %" STR_FMT, STR_ARG(why));
     }
     if (dropped > 0 || cluster_int(spool, "bytes") > SPOOL_MANY_BYTES) {
         return doctor_say(arena, DOCTOR_WARNING,
-                          "%" PRId64 " records wait, %" PRId64 " logs had to be dropped", records,
-                          dropped);
+                          "%" STR_FMT ", %" PRId64 " log%s had to be dropped", STR_ARG(waiting),
+                          dropped, dropped == 1 ? "" : "s");
     }
-    return doctor_say(arena, DOCTOR_OK, "%" PRId64 " records wait", records);
+    return doctor_say(arena, DOCTOR_OK, "%" STR_FMT, STR_ARG(waiting));
 }
 
 /* --- The servers, from here ------------------------------------------------------------------ */

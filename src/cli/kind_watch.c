@@ -32,8 +32,15 @@ static bool is_json(const KindWatch *watch)
 /* "changed  web1  alive  ...": the columns of the table, which is above. */
 static void print_change(const KindWatch *watch, Str type, Value object)
 {
+    bool is_gone = str_eq_c(type, "deleted");
     if (invocation_prints(watch->invocation, "name")) {
-        output_line(watch->invocation->out, "%" STR_FMT, STR_ARG(object_name(object)));
+        if (!is_gone) { /* a name is one of something that is there */
+            output_line(watch->invocation->out, "%" STR_FMT, STR_ARG(object_name(object)));
+        }
+    } else if (is_gone) {
+        /* What was so of it is not so any more. */
+        output_line(watch->invocation->out, "%-8s  %" STR_FMT, "deleted",
+                    STR_ARG(object_name(object)));
     } else {
         kind_print_line(watch->invocation, watch->kind, type, object);
     }

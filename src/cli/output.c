@@ -132,6 +132,11 @@ int output_json(const Invocation *invocation, Value value)
     return EXIT_OK;
 }
 
+Str output_count(Arena *arena, int64_t count, const char *one, const char *several)
+{
+    return arena_format(arena, "%lld %s", (long long)count, count == 1 ? one : several);
+}
+
 void output_line(Stream *to, const char *format, ...)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED), shown = buf_make(BUF_UNLIMITED);

@@ -26,6 +26,8 @@ int output_documents(Inputs *inputs, const Invocation *invocation, const List *d
 /* JSON made by the program itself, which always can be printed. Returns EXIT_OK. */
 int output_json(const Invocation *invocation, Value value);
 
+/* "1 key", "7 keys", "0 keys". */
+Str output_count(Arena *arena, int64_t count, const char *one, const char *several);
 /* One line for people. What a server or a file says in it is text and nothing else: it cannot move
  * the cursor, nor make up further lines (base/visible.h). */
 PRINTF_LIKE(2, 3) void output_line(Stream *to, const char *format, ...);

@@ -70,6 +70,8 @@ def test_what_was_there_is_there_again(cluster, fresh):
                                       "json").stdout)
     assert checked["nodes"] == 1 and checked["tokens"] == 1 and checked["keys"] > 50
     assert checked["ca_pin"] == cluster.founded["ca_pin"]
+    told = cluster.eden("backup", "verify", "blue.backup", "--scratch", ".").stdout
+    assert " keys, 1 node, 1 token\n" in told
 
     done = json.loads(restore(cluster, "blue.backup", fresh.state).stdout)
     assert done["revision"] == made["revision"] and done["store"] != made["store"]
