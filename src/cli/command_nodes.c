@@ -221,19 +221,19 @@ static void print_ping(const Invocation *invocation, Str name, Value answer)
 {
     int64_t trip = cluster_int(answer, "round_trip_ms"),
             ahead = cluster_int(answer, "clock_ahead_ms");
-    stream_put_format(invocation->out, "%" STR_FMT " answers after ", STR_ARG(name));
+    Buf line = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    buf_put_format(&line, "%" STR_FMT " answers after ", STR_ARG(name));
     if (trip == 0) {
-        stream_put(invocation->out, STR("less than 1 ms"));
+        buf_put_c(&line, "less than 1 ms");
     } else {
-        stream_put_format(invocation->out, "%lld ms", (long long)trip);
+        buf_put_format(&line, "%lld ms", (long long)trip);
     }
-    stream_put_format(invocation->out, "; its clock says %" STR_FMT,
-                      STR_ARG(cluster_text(answer, "node_time")));
+    buf_put_format(&line, "; its clock says %" STR_FMT, STR_ARG(cluster_text(answer, "node_time")));
     if (llabs(ahead) > 1000) {
-        stream_put_format(invocation->out, ", %.1f s %s", (double)llabs(ahead) / 1000,
-                          ahead > 0 ? "ahead" : "behind");
+        buf_put_format(&line, ", %.1f s %s", (double)llabs(ahead) / 1000,
+                       ahead > 0 ? "ahead" : "behind");
     }
-    stream_put(invocation->out, STR("\n"));
+    output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&line)));
 }
 
 static int run_ping(Invocation *invocation)

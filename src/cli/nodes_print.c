@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "cli/output.h"
 #include "cli/table.h"
 
 Str nodes_labels_text(Arena *arena, Value node)
@@ -53,7 +54,7 @@ static void print_summary(const Invocation *invocation, const List *nodes)
         }
     }
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
-    buf_put_format(&line, "\n%" PRIu32 " node%s", members, members == 1 ? "" : "s");
+    buf_put_format(&line, "%" PRIu32 " node%s", members, members == 1 ? "" : "s");
     put_count(&line, silent, "silent");
     put_count(&line, bare, "without facts");
     put_count(&line, revoked, "revoked");
@@ -64,8 +65,8 @@ static void print_summary(const Invocation *invocation, const List *nodes)
                        "' tells how to let it in",
                        asking, asking == 1 ? "asks" : "ask", STR_ARG(first));
     }
-    buf_put_char(&line, '\n');
-    stream_put(invocation->out, buf_str(&line));
+    stream_put(invocation->out, STR("\n"));
+    output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&line)));
 }
 
 void nodes_print_table(const Invocation *invocation, const Kind *kind, const List *nodes)

@@ -123,16 +123,14 @@ int nodes_ssh_approve(Invocation *invocation, Str name)
         return code != EXIT_OK ? code : output_answer(invocation, answer);
     }
     if (invocation_flag(invocation, "accept-new-host-key")) {
-        stream_put_format(invocation->err,
-                          "took the host key of %s as it was shown: %" STR_FMT "\n"
-                          "  %" STR_FMT "\n",
-                          target.address.host, STR_ARG(cluster_text(answer, "fingerprint")),
-                          STR_ARG(cluster_text(answer, "host_key")));
+        output_line(invocation->err, "took the host key of %s as it was shown: %" STR_FMT,
+                    target.address.host, STR_ARG(cluster_text(answer, "fingerprint")));
+        output_line(invocation->err, "  %" STR_FMT, STR_ARG(cluster_text(answer, "host_key")));
     }
-    stream_put_format(invocation->out,
-                      "%" STR_FMT " is approved with key %" STR_FMT
-                      ", which it has told over SSH; it is in when it asks the next time\n",
-                      STR_ARG(name), STR_ARG(cluster_text(answer, "key")));
+    output_line(invocation->out,
+                "%" STR_FMT " is approved with key %" STR_FMT
+                ", which it has told over SSH; it is in when it asks the next time",
+                STR_ARG(name), STR_ARG(cluster_text(answer, "key")));
     return EXIT_OK;
 }
 
@@ -145,7 +143,7 @@ int nodes_ssh_key(Invocation *invocation)
         return code != EXIT_OK ? code : output_answer(invocation, answer);
     }
     bool by_sudo = invocation_flag(invocation, "sudo");
-    stream_put_format(invocation->out, "%" STR_FMT "\n",
-                      STR_ARG(cluster_text(answer, by_sudo ? "sudo_line" : "line")));
+    output_line(invocation->out, "%" STR_FMT,
+                STR_ARG(cluster_text(answer, by_sudo ? "sudo_line" : "line")));
     return EXIT_OK;
 }

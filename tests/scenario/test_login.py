@@ -394,6 +394,8 @@ def test_what_a_server_says_is_text_and_nothing_else(home, front):
                            "context 'prod' is the current one\n")
     front.says["/v1/nodes/s1"] = {"metadata": {"name": "s1\x1b[2J\ns2"}}
     assert home("nodes", "show", "s1", "-o", "name").stdout == "s1\\x1b[2J\\ns2\n"
+    front.says["/v1/nodes/s1/ping"] = {"round_trip_ms": 1, "node_time": "12:00\x1b[2J\ns2"}
+    assert home("nodes", "ping", "s1").stdout.endswith("its clock says 12:00\\x1b[2J\\ns2\n")
 
 
 def test_what_was_kept_while_somebody_types_stays(typist, home, front):
