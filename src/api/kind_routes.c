@@ -16,9 +16,10 @@ typedef struct KindCall {
     const Kind *kind;
     ObjectBody body;
     bool is_patch, is_put, removes;
-    bool has_match; /* If-Match is there, or a revision in the body, and says: */
-    bool match_any; /* it must be there; else */
-    int64_t match;  /* it must have this revision */
+    bool has_match;  /* If-Match is there, or a revision in the body, and says: */
+    bool match_any;  /* it must be there; else */
+    int64_t match;   /* it must have this revision */
+    bool match_none; /* If-None-Match: it must not be there */
     uint32_t tries;
     KindItem present;
     KindDraft draft;
@@ -80,10 +81,16 @@ void kind_route_get(ApiCall *call)
 
 /* --- What a request rests on ----------------------------------------------------------------- */
 
-/* If-Match: one strong tag, or "*". */
+/* If-Match: one strong tag, or "*". If-None-Match: "*". */
 static bool read_match(KindCall *change)
 {
-    const Str *header = http1_find(http_request_head(change->call->request), "If-Match");
+    const Http1Head *head = http_request_head(change->call->request);
+    const Str *header = http1_find(head, "If-Match"), *none = http1_find(head, "If-None-Match");
+    change->match_none = none != NULL;
+    if (none != NULL && !str_eq_c(*none, "*")) {
+        call_refuse(change->call, 400, "'If-None-Match' of a change is '*' or not there");
+        return false;
+    }
     if (header == NULL) {
         change->has_match = change->body.revision > 0;
         change->match = change->body.revision;
@@ -103,6 +110,10 @@ static bool read_match(KindCall *change)
 static bool check_match(const KindCall *change, const KindItem *item)
 {
     ApiCall *call = change->call;
+    if (change->match_none && item != NULL) {
+        call_refuse(call, 412, "it is there, and 'If-None-Match' wants that it is not");
+        return false;
+    }
     if (!change->has_match || (item != NULL && change->match_any) ||
         (item != NULL && item->revision == change->match)) {
         return true;

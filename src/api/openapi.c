@@ -50,6 +50,7 @@ static const struct {
 } request_fields[] = {
     { "If-Match", "refuse it with 412 unless the object has this ETag; *: unless it is there",
       route_takes_match },
+    { "If-None-Match", "*: refuse it with 412 when the object is there", route_takes_match },
     { "Idempotency-Key", "it happens once, however often it is sent with this text within a day",
       route_keeps_answer },
     { "Eden-Reason", "what it is for; kept in the audit log", route_is_recorded },

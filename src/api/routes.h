@@ -60,7 +60,7 @@ bool route_is_offered(const RouteRow *row);
 bool route_is_of_kinds(const RouteRow *row);
 
 /* What a row means beside its path, its query and its body. */
-bool route_takes_match(const RouteRow *row);  /* If-Match */
+bool route_takes_match(const RouteRow *row);  /* If-Match, If-None-Match */
 bool route_keeps_answer(const RouteRow *row); /* for who asks again with the same Idempotency-Key */
 bool route_is_recorded(const RouteRow *row);  /* in the audit log, with Eden-Reason */
 bool route_watches(const RouteRow *row);      /* its kind can be watched by it */

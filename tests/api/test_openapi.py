@@ -121,6 +121,7 @@ def test_fields_of_requests_and_answers_are_described(described):
         is_object = path.count("{name}") == 1 and path.endswith("{name}")
         is_public = row["tags"] == ["Public"]
         assert ("If-Match" in fields) == (is_object and method in ("put", "patch", "delete")), path
+        assert ("If-None-Match" in fields) == ("If-Match" in fields), path
         assert ("412" in row["responses"]) == ("If-Match" in fields), path
         assert ("Idempotency-Key" in fields) == (method == "post" and not is_public), path
         assert ("422" in row["responses"]) == ("Idempotency-Key" in fields), path

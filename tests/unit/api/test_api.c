@@ -149,6 +149,23 @@ static void a_change_may_rest_on_a_revision(void **state)
     expect(f, 412, "code", "precondition");
 }
 
+/* Who wants to make an object, and not to change that of somebody who was quicker. */
+static void a_change_may_rest_on_that_nothing_is_there(void **state)
+{
+    Fixture *f = *state;
+    f->said = (HttpCallField){ "If-None-Match", STR("*") };
+    ask(f, "PUT", "/v1/config/cluster", "{\"spec\":{\"title\":\"Blue\"}}");
+    expect(f, 201, "spec.title", "Blue");
+    ask(f, "PUT", "/v1/config/cluster", "{\"spec\":{\"title\":\"Red\"}}");
+    expect(f, 412, "code", "precondition");
+    f->said = (HttpCallField){ "If-None-Match", STR("\"7\"") };
+    ask(f, "PUT", "/v1/config/cluster", "{\"spec\":{\"title\":\"Red\"}}");
+    expect(f, 400, "code", "invalid");
+    f->said = (HttpCallField){ 0 };
+    ask(f, "GET", "/v1/config/cluster", "");
+    expect(f, 200, "spec.title", "Blue");
+}
+
 static void all_that_is_wrong_with_an_object_is_told(void **state)
 {
     Fixture *f = *state;
@@ -610,6 +627,7 @@ int main(void)
         ROW(requests_that_make_no_sense_are_refused),
         ROW(objects_are_made_changed_and_deleted),
         ROW(a_change_may_rest_on_a_revision),
+        ROW(a_change_may_rest_on_that_nothing_is_there),
         ROW(all_that_is_wrong_with_an_object_is_told),
         ROW(what_is_null_is_not_given),
         ROW(an_object_does_not_grow_beyond_what_can_be_read),
