@@ -85,6 +85,8 @@ struct Kind {
     const char *name_help;          /* what its name is; NULL: any word */
     bool is_labeled;                /* takes labels and annotations; else none are given to it */
 
+    /* Of one that is made; NULL: the server gives it its name. Pure. */
+    bool (*name_check)(Str name, Error *err);
     /* What more than its fields tell can be wrong with it; NULL: nothing. What is wrong with its fields
      * is among the problems already. Pure. */
     void (*check)(Arena *arena, const KindDraft *draft, FieldProblems *problems);
@@ -96,7 +98,7 @@ struct Kind {
     void (*get)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
                 KindGot *done, void *context);
 
-    /* Each ends in kind_changed, kind_update_done, kind_remove_done or an answer of its own. A
+    /* Each ends in kind_create_done, kind_update_done, kind_remove_done or an answer of its own. A
      * revision of the draft, or of what is removed, that is not the object's any more is
      * ERROR_CONFLICT. */
     void (*create)(const Kind *kind, ApiCall *call, const KindDraft *draft);
@@ -142,6 +144,9 @@ void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item
 void kind_answer_made(ApiCall *call, const KindItem *item);
 /* Answers with the object as it is now, with 201 when it is new. */
 void kind_changed(ApiCall *call, Str name, bool is_new);
+/* The same of one that was to be made under this name, or what went wrong. ERROR_CONFLICT, when others
+ * were quicker: a request that may change it too looks at it anew. */
+void kind_create_done(ApiCall *call, Str name, const Error *err);
 /* Each a ClusterDone for a change of the object that the call names, which rests on the revision that
  * it had. ERROR_CONFLICT: it is looked at anew, and what was asked for is tried once more or refused. */
 void kind_update_done(void *context, const Error *err);

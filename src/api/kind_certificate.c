@@ -317,9 +317,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
     for (uint32_t i = 0; i < given->len; i++) {
         roles[i] = value_str(given->items[i]);
     }
-    if (draft->name.len > 0) {
-        call_refuse(call, 400, "/metadata/name: the server gives it one");
-    } else if (settings->certify == NULL || settings->credentials == NULL) {
+    if (settings->certify == NULL || settings->credentials == NULL) {
         call_refuse(call, 503, "this server has no CA at present");
     } else if (life.len > 0 && !duration_parse(life, &life_ms)) {
         call_refuse(call, 400, "/spec/life: must be a span of time");

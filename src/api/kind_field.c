@@ -22,6 +22,18 @@ FieldProblem *field_problem(Arena *arena, FieldProblems *problems, Str pointer, 
     return problem;
 }
 
+bool field_is_told(const FieldProblems *problems, Str pointer)
+{
+    for (uint32_t i = 0; i < problems->count; i++) {
+        Str other = problems->items[i].pointer;
+        if (str_starts(other, pointer) &&
+            (other.len == pointer.len || other.data[pointer.len] == '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* RFC 6901: "~" and "/" in a name are written "~0" and "~1". */
 Str field_below(Arena *arena, Str pointer, Str name)
 {
@@ -149,7 +161,7 @@ static void check_map(Arena *arena, const KindField *field, Value value, Str poi
     }
 }
 
-static const KindField *find_field(const KindField *fields, Str name)
+const KindField *fields_find(const KindField *fields, Str name)
 {
     for (; fields != NULL && fields->name != NULL; fields++) {
         if (str_eq_c(name, fields->name)) {
@@ -159,7 +171,7 @@ static const KindField *find_field(const KindField *fields, Str name)
     return NULL;
 }
 
-static void tell_unknown(Arena *arena, const KindField *fields, Str name, Str pointer,
+void fields_tell_unknown(Arena *arena, const KindField *fields, Str name, Str pointer,
                          FieldProblems *problems)
 {
     Suggest suggest = suggest_make(name);
@@ -194,9 +206,9 @@ void fields_check(Arena *arena, const KindField *fields, Value map, Str pointer,
     for (uint32_t i = 0; i < map.map->len; i++) {
         const MapEntry *entry = &map.map->entries[i];
         Str name = value_str(entry->key), at = field_below(arena, pointer, name);
-        const KindField *field = find_field(fields, name);
+        const KindField *field = fields_find(fields, name);
         if (field == NULL) {
-            tell_unknown(arena, fields, name, at, problems);
+            fields_tell_unknown(arena, fields, name, at, problems);
         } else if (entry->value.kind != VALUE_NULL) {
             check_present(arena, field, entry->value, at, problems);
         }

@@ -60,8 +60,15 @@ typedef struct FieldProblems {
 PRINTF_LIKE(4, 5)
 FieldProblem *field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format,
                             ...);
+/* Whether something is known to be wrong there, or below. */
+bool field_is_told(const FieldProblems *problems, Str pointer);
 /* The pointer to what stands under `name` there, as RFC 6901 writes it. */
 Str field_below(Arena *arena, Str pointer, Str name);
+/* NULL: there is none of that name. */
+const KindField *fields_find(const KindField *fields, Str name);
+/* What is wrong with a name that none of them has: which one may be meant. */
+void fields_tell_unknown(Arena *arena, const KindField *fields, Str name, Str pointer,
+                         FieldProblems *problems);
 /* Checks a map against fields; `pointer` is where it stands. Adds what is wrong, all of it at once. */
 void fields_check(Arena *arena, const KindField *fields, Value map, Str pointer,
                   FieldProblems *problems);

@@ -150,19 +150,6 @@ static bool parse(Arena *arena, const KindDraft *draft, AccessRole *out, RuleFau
                              STR("/spec/rules"), &known, out, faults);
 }
 
-/* Whether something was found wrong there, or below, by who knows only what fields there are. */
-static bool is_told(const FieldProblems *problems, Str pointer)
-{
-    for (uint32_t i = 0; i < problems->count; i++) {
-        Str other = problems->items[i].pointer;
-        if (str_starts(other, pointer) &&
-            (other.len == pointer.len || other.data[pointer.len] == '/')) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
 {
     RuleFaults *faults = ARENA_NEW(arena, RuleFaults);
@@ -172,7 +159,7 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
     }
     for (uint32_t i = 0; i < faults->count; i++) {
         const RuleFault *fault = &faults->items[i];
-        if (is_told(problems, fault->pointer)) {
+        if (field_is_told(problems, fault->pointer)) {
             continue;
         }
         field_problem(arena, problems, fault->pointer, "%" STR_FMT, STR_ARG(fault->detail))
@@ -199,10 +186,7 @@ static bool may_define(ApiCall *call, const KindDraft *draft)
 
 static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
-    Error err;
-    if (!access_role_name_check(draft->name, &err)) {
-        call_refuse_field(call, STR("/metadata/name"), err.text);
-    } else if (may_define(call, draft)) {
+    if (may_define(call, draft)) {
         stored_create(kind, call, draft);
     }
 }
@@ -291,6 +275,7 @@ const Kind kind_role = {
     .columns = columns,
     .name_help = "small letters, digits, and '-' between them",
     .is_labeled = true,
+    .name_check = access_role_name_check,
     .check = check,
     .list = list,
     .get = get,

@@ -15,6 +15,7 @@ typedef struct KindCall {
     ApiCall *call;
     const Kind *kind;
     ObjectBody body;
+    FieldProblems problems; /* of the body, told with those of the draft */
     bool is_patch, is_put, removes;
     bool has_match;  /* If-Match is there, or a revision in the body, and says: */
     bool match_any;  /* it must be there; else */
@@ -107,6 +108,7 @@ static bool read_match(KindCall *change)
     return true;
 }
 
+/* `item` NULL: it is not there, or not for the caller, who is told no more of it. */
 static bool check_match(const KindCall *change, const KindItem *item)
 {
     ApiCall *call = change->call;
@@ -119,7 +121,9 @@ static bool check_match(const KindCall *change, const KindItem *item)
         return true;
     }
     if (item == NULL) {
-        call_refuse(call, 412, "it is not there, and 'If-Match' wants that it is");
+        call_refuse(call, 412,
+                    change->match_any ? "it is not there, and 'If-Match' wants that it is"
+                                      : "it is not there, and the request rests on a revision");
         return false;
     }
     Str text = arena_format(&call->arena,
@@ -139,15 +143,10 @@ static KindCall *change_new(ApiCall *call)
 
 /* --- Changing -------------------------------------------------------------------------------- */
 
-static Str name_of(const KindCall *change)
-{
-    return change->call->part.len > 0 ? change->call->part : change->body.name;
-}
-
 static bool make_draft(KindCall *change, const KindItem *present)
 {
     ApiCall *call = change->call;
-    FieldProblems problems = { .count = 0 };
+    FieldProblems problems = change->problems;
     object_draft(&call->arena, change->kind, &change->body, change->is_patch, present,
                  &change->draft, &problems);
     if (problems.count > 0) {
@@ -155,7 +154,7 @@ static bool make_draft(KindCall *change, const KindItem *present)
         return false;
     }
     /* Nor is it made one of others. Of one that is not there no more is said than of one of theirs. */
-    if (call_may_touch(call, name_of(change), change->draft.labels)) {
+    if (call_may_touch(call, change->draft.name, change->draft.labels)) {
         return true;
     }
     if (present == NULL) {
@@ -179,7 +178,7 @@ static bool may_make(const KindCall *change)
     Value labels = change->draft.labels;
     credentials_decide(credentials, &call->caller.principal, STR("create"),
                        str_from_c(change->kind->name), &decision);
-    if (!access_decision_allows(&decision, name_of(change),
+    if (!access_decision_allows(&decision, change->draft.name,
                                 labels.kind == VALUE_MAP ? labels.map : NULL)) {
         call_refuse(call, 403, decision.reason);
         return false;
@@ -193,7 +192,6 @@ static void create(KindCall *change)
     if ((change->kind->verbs & KIND_CREATE) == 0) {
         call_refuse(call, 404, "there is no such object, and none is made this way");
     } else if (make_draft(change, NULL) && may_make(change)) {
-        change->draft.name = name_of(change);
         change->kind->create(change->kind, call, &change->draft);
     }
 }
@@ -223,6 +221,20 @@ static void look(KindCall *change)
                       call);
 }
 
+/* More is wrong with the request than that there is none. */
+static void refuse_absent(const KindCall *change)
+{
+    ApiCall *call = change->call;
+    if (!call_goes_on(call, NULL)) {
+        return;
+    }
+    if (change->problems.count > 0) {
+        call_refuse_fields(call, &change->problems);
+    } else {
+        (void)check_match(change, NULL);
+    }
+}
+
 static void look_for_change(void *context, const KindItem *item, const Error *err)
 {
     ApiCall *call = context;
@@ -232,6 +244,12 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
         if (call_goes_on(call, NULL) && check_match(change, NULL)) {
             create(change);
         }
+        return;
+    }
+    /* One that is not theirs and none are told alike here, too. */
+    bool is_hidden = err == NULL && call->api != NULL && !call_may_see(call, item);
+    if ((is_absent || is_hidden) && (change->problems.count > 0 || change->has_match)) {
+        refuse_absent(change);
         return;
     }
     if (!found(call, item, err) || !check_match(change, item)) {
@@ -255,17 +273,13 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
 static bool read_body(KindCall *change, Str body)
 {
     ApiCall *call = change->call;
-    FieldProblems problems = { .count = 0 };
     Error err;
-    if (object_body_read(&call->arena, change->kind, body, &change->body, &problems, &err)) {
-        return true;
-    }
-    if (problems.count > 0) {
-        call_refuse_fields(call, &problems);
-    } else {
+    if (!object_body_read(&call->arena, change->kind, body, &change->body, &change->problems,
+                          &err)) {
         call_fail_body(call, &err);
+        return false;
     }
-    return false;
+    return true;
 }
 
 static void start_change(ApiCall *call, bool is_patch)
@@ -277,8 +291,11 @@ static void start_change(ApiCall *call, bool is_patch)
         return;
     }
     if (change->body.name.len > 0 && !str_eq(change->body.name, call->part)) {
-        call_refuse_field(call, STR("/metadata/name"), "must be the name that the address has");
-    } else if (read_match(change)) {
+        field_problem(&call->arena, &change->problems, STR("/metadata/name"),
+                      "must be the name that the address has");
+    }
+    change->body.name = call->part;
+    if (read_match(change)) {
         look(change);
     }
 }
@@ -326,11 +343,12 @@ void kind_changed(ApiCall *call, Str name, bool is_new)
 }
 
 /* False: it was answered, or is looked at anew: others were quicker. What the request rests on is
- * checked again by that. */
+ * checked again by that. One that only makes objects has looked at none. */
 static bool change_ends(ApiCall *call, const Error *err)
 {
     KindCall *change = call->own;
-    bool is_late = err != NULL && err->kind == ERROR_CONFLICT && change->tries < TRIES_MAX;
+    bool is_late = err != NULL && err->kind == ERROR_CONFLICT && change->tries > 0 &&
+                   change->tries < TRIES_MAX;
     if (!call_goes_on(call, is_late ? NULL : err)) {
         return false;
     }
@@ -338,6 +356,13 @@ static bool change_ends(ApiCall *call, const Error *err)
         look(change);
     }
     return !is_late;
+}
+
+void kind_create_done(ApiCall *call, Str name, const Error *err)
+{
+    if (change_ends(call, err)) {
+        kind_changed(call, arena_copy(&call->arena, name), true);
+    }
 }
 
 void kind_update_done(void *context, const Error *err)

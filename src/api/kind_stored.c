@@ -256,8 +256,8 @@ static void written(void *context, Change *done, const Error *err)
         kind_remove_done(call, err);
     } else if (writing->revision > 0) {
         kind_update_done(call, err);
-    } else if (call_goes_on(call, err)) {
-        kind_changed(call, arena_copy(&call->arena, writing->name), true);
+    } else {
+        kind_create_done(call, writing->name, err);
     }
     writing_free(writing);
 }
@@ -304,11 +304,6 @@ static void write_start(const Kind *kind, Writing *writing)
 void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     char uuid[OBJECT_UUID_TEXT + 1];
-    Error err;
-    if (!object_name_check(draft->name, &err)) {
-        call_refuse_field(call, STR("/metadata/name"), err.text);
-        return;
-    }
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
     int64_t revision = store_status(call_store(call)->store).revision;
     Writing *writing = writing_new(call, draft->name, 0);

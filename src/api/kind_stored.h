@@ -31,6 +31,7 @@ Str stored_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
 bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
 
 /* All of them, for a row that has nothing of its own to say. */
-#define STORED_KIND                                                                           \
-    .list = stored_list, .get = stored_get, .create = stored_create, .update = stored_update, \
-    .remove = stored_remove, .watched = stored_watched, .touched = stored_touched
+#define STORED_KIND                                                            \
+    .name_check = object_name_check, .list = stored_list, .get = stored_get,   \
+    .create = stored_create, .update = stored_update, .remove = stored_remove, \
+    .watched = stored_watched, .touched = stored_touched

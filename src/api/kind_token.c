@@ -278,13 +278,37 @@ static void access_made(void *context, const AccessToken *token, const AccessTok
     answer_made(call, &item, text, ACCESS_TOKEN_TEXT);
 }
 
+static bool is_for_access(Value spec)
+{
+    return str_eq_c(field_text(spec, "purpose"), sorts[SORT_ACCESS].purpose);
+}
+
+/* What one sort has, the other has not. */
+static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
+{
+    const Value *roles = value_get(draft->spec, STR("roles"));
+    if (field_is_told(problems, STR("/spec/purpose"))) {
+        return;
+    }
+    if (!is_for_access(draft->spec)) {
+        if (roles != NULL) {
+            field_problem(arena, problems, STR("/spec/roles"), "a token to join with has none");
+        }
+        return;
+    }
+    if (value_get(draft->spec, STR("uses")) != NULL) {
+        field_problem(arena, problems, STR("/spec/uses"),
+                      "a token for the API may be shown as often as one likes");
+    }
+    if (roles == NULL || (roles->kind == VALUE_LIST && roles->list->len == 0)) {
+        field_problem(arena, problems, STR("/spec/roles"),
+                      "a token for the API needs one at least");
+    }
+}
+
 static void make_join(ApiCall *call, Value spec)
 {
     const Value *uses = value_get(spec, STR("uses"));
-    if (value_get(spec, STR("roles")) != NULL) {
-        call_refuse(call, 400, "/spec/roles: a token to join with has none");
-        return;
-    }
     tokens_create(call_store(call),
                   &(TokenWish){ .label = field_text(spec, "description"),
                                 .life_ms = field_life(spec, JOIN_LIFE_MS),
@@ -297,15 +321,6 @@ static void make_access(ApiCall *call, Value spec)
     const ApiSettings *settings = call_settings(call);
     const Value *given = value_get(spec, STR("roles"));
     Error err;
-    if (value_get(spec, STR("uses")) != NULL) {
-        call_refuse(call, 400,
-                    "/spec/uses: a token for the API may be shown as often as one likes");
-        return;
-    }
-    if (given == NULL || given->list->len == 0) {
-        call_refuse(call, 400, "/spec/roles: a token for the API needs one at least");
-        return;
-    }
     Str name = field_text(spec, "description");
     Str *roles = ARENA_ARRAY(&call->arena, Str, given->list->len);
     for (uint32_t i = 0; i < given->list->len; i++) {
@@ -332,9 +347,7 @@ static void make_access(ApiCall *call, Value spec)
 
 static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
-    if (draft->name.len > 0) {
-        call_refuse(call, 400, "/metadata/name: the server gives it one");
-    } else if (str_eq_c(field_text(draft->spec, "purpose"), "access")) {
+    if (is_for_access(draft->spec)) {
         make_access(call, draft->spec);
     } else {
         make_join(call, draft->spec);
@@ -426,6 +439,7 @@ const Kind kind_token = {
     .status = status,
     .columns = columns,
     .name_help = "the first half of the token, which is no secret",
+    .check = check,
     .list = list,
     .get = get,
     .create = create,

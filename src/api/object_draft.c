@@ -5,91 +5,103 @@
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
+/* What the server alone says may be anything; labels and annotations are looked at with the draft. */
+static const KindField metadata_fields[] = {
+    { .name = "apiVersion" },
+    { .name = "kind" },
+    { .name = "name" },
+    { .name = "labels", .type = KIND_FIELD_ANY },
+    { .name = "annotations", .type = KIND_FIELD_ANY },
+    { .name = "uuid", .type = KIND_FIELD_ANY },
+    { .name = "revision", .type = KIND_FIELD_INT, .max = INT64_MAX },
+    { .name = "created", .type = KIND_FIELD_ANY },
+    { 0 },
+};
+
+static const KindField object_fields[] = {
+    { .name = "metadata", .type = KIND_FIELD_ANY },
+    { .name = "spec", .type = KIND_FIELD_ANY },
+    { .name = "status", .type = KIND_FIELD_ANY },
+    { 0 },
+};
+
 /* Where it is wrong. */
 typedef struct BodyReading {
     Arena *arena;
     FieldProblems *problems;
 } BodyReading;
 
-static bool take_text(const BodyReading *reading, Value map, const char *name, Str *out)
+static Str text_of(Value map, const char *name)
 {
     const Value *value = value_get(map, str_from_c(name));
-    *out = STR_EMPTY;
-    if (value == NULL || value->kind == VALUE_NULL) {
-        return true;
-    }
-    if (!value_is_string(*value)) {
-        field_problem(reading->arena, reading->problems,
-                      field_below(reading->arena, STR("/metadata"), str_from_c(name)),
-                      "must be a text");
-        return false;
-    }
-    *out = value_str(*value);
-    return true;
+    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
 }
 
+/* False: it is something else than a map. */
 static bool take_map(const BodyReading *reading, Value map, const char *name, Value *out)
 {
     const Value *value = value_get(map, str_from_c(name));
-    *out = value == NULL || value->kind == VALUE_NULL ? value_missing() : *value;
-    if (value_is_missing(*out) || out->kind == VALUE_MAP) {
+    *out = value_missing();
+    if (value == NULL || value->kind == VALUE_NULL) {
         return true;
     }
-    field_problem(reading->arena, reading->problems,
-                  field_below(reading->arena, STR_EMPTY, str_from_c(name)), "must be an object");
-    return false;
-}
-
-static bool check_kind(const BodyReading *reading, const Kind *kind, Value metadata)
-{
-    Str version, name;
-    if (!take_text(reading, metadata, "apiVersion", &version) ||
-        !take_text(reading, metadata, "kind", &name)) {
+    if (value->kind != VALUE_MAP) {
+        field_problem(reading->arena, reading->problems,
+                      field_below(reading->arena, STR_EMPTY, str_from_c(name)),
+                      "must be an object");
         return false;
     }
+    *out = *value;
+    return true;
+}
+
+static void check_kind(const BodyReading *reading, const Kind *kind, Value metadata)
+{
+    Str version = text_of(metadata, "apiVersion"), name = text_of(metadata, "kind");
     if (version.len > 0 && !str_eq_c(version, OBJECT_API_VERSION)) {
         field_problem(reading->arena, reading->problems, STR("/metadata/apiVersion"),
                       "must be '%s'", OBJECT_API_VERSION);
-        return false;
     }
     if (name.len > 0 && !str_eq_c(name, kind->name)) {
         field_problem(reading->arena, reading->problems, STR("/metadata/kind"),
                       "must be '%s' at this address", kind->name);
-        return false;
     }
-    return true;
 }
 
-static bool read_metadata(const BodyReading *reading, const Kind *kind, ObjectBody *out)
+static void read_metadata(const BodyReading *reading, const Kind *kind, ObjectBody *out)
 {
     if (value_is_missing(out->metadata)) {
-        return true;
+        return;
     }
     const Value *revision = value_get(out->metadata, STR("revision"));
     if (revision != NULL && revision->kind == VALUE_INT) {
         out->revision = revision->integer;
     }
-    return check_kind(reading, kind, out->metadata) &&
-           take_text(reading, out->metadata, "name", &out->name);
+    out->name = text_of(out->metadata, "name");
+    fields_check(reading->arena, metadata_fields, out->metadata, STR("/metadata"),
+                 reading->problems);
+    check_kind(reading, kind, out->metadata);
 }
 
-static bool check_words(const BodyReading *reading, Value object)
+/* Others write `apiVersion` and `kind` beside `metadata`; and who leaves out `spec` means its fields. */
+static void check_words(const BodyReading *reading, const Kind *kind, Value object)
 {
-    static const char *const words[] = { "metadata", "spec", "status" };
     for (uint32_t i = 0; i < object.map->len; i++) {
         Str name = value_str(object.map->entries[i].key);
-        bool known = false;
-        for (size_t k = 0; k < COUNT_OF(words); k++) {
-            known = known || str_eq_c(name, words[k]);
+        Str at = field_below(reading->arena, STR_EMPTY, name);
+        const char *place = fields_find(metadata_fields, name) != NULL ? "metadata"
+                            : fields_find(kind->spec, name) != NULL    ? "spec"
+                                                                       : NULL;
+        if (fields_find(object_fields, name) != NULL) {
+            continue;
         }
-        if (!known) {
-            field_problem(reading->arena, reading->problems,
-                          field_below(reading->arena, STR_EMPTY, name),
-                          "an object has 'metadata' and 'spec'");
-            return false;
+        if (place == NULL) {
+            fields_tell_unknown(reading->arena, object_fields, name, at, reading->problems);
+        } else {
+            field_problem(reading->arena, reading->problems, at, "belongs into '%s'", place)
+                ->is_name = true;
         }
     }
-    return true;
 }
 
 bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
@@ -99,11 +111,16 @@ bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
     Value object;
     *out = (ObjectBody){ .metadata = value_missing(), .spec = value_missing(), .name = STR_EMPTY };
     /* What was read borrows the text, and is looked at when the request and its body may be gone. */
-    return json_object_read(arena, arena_copy(arena, body), UINT32_MAX, OBJECT_VALUES_MAX, &object,
-                            err) &&
-           check_words(&reading, object) &&
-           take_map(&reading, object, "metadata", &out->metadata) &&
-           take_map(&reading, object, "spec", &out->spec) && read_metadata(&reading, kind, out);
+    if (!json_object_read(arena, arena_copy(arena, body), UINT32_MAX, OBJECT_VALUES_MAX, &object,
+                          err)) {
+        return false;
+    }
+    check_words(&reading, kind, object);
+    if (take_map(&reading, object, "metadata", &out->metadata)) {
+        read_metadata(&reading, kind, out);
+    }
+    out->is_spec_wrong = !take_map(&reading, object, "spec", &out->spec);
+    return true;
 }
 
 /* --- Patching -------------------------------------------------------------------------------- */
@@ -227,6 +244,29 @@ static void check_fixed(Arena *arena, const Kind *kind, const KindDraft *draft,
     }
 }
 
+/* One that is to be made. */
+static void check_name(Arena *arena, const Kind *kind, Str name, FieldProblems *problems)
+{
+    Error err;
+    if (kind->name_check == NULL && name.len > 0) {
+        field_problem(arena, problems, STR("/metadata/name"), "the server gives it one");
+    } else if (kind->name_check != NULL && !kind->name_check(name, &err)) {
+        field_problem(arena, problems, STR("/metadata/name"), "%s", err.text);
+    }
+}
+
+static void check_spec(Arena *arena, const Kind *kind, const KindDraft *draft,
+                       FieldProblems *problems)
+{
+    fields_check(arena, kind->spec, draft->spec, STR("/spec"), problems);
+    if (draft->present != NULL) {
+        check_fixed(arena, kind, draft, problems);
+    }
+    if (kind->check != NULL) {
+        kind->check(arena, draft, problems);
+    }
+}
+
 void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool is_patch,
                   const KindItem *present, KindDraft *out, FieldProblems *problems)
 {
@@ -242,17 +282,16 @@ void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool i
         .revision = present != NULL ? present->revision : 0,
         .present = present,
     };
+    if (present == NULL && !field_is_told(problems, STR("/metadata/name"))) {
+        check_name(arena, kind, out->name, problems);
+    }
     if (is_taken(arena, kind, out->labels, "labels", problems)) {
         check_labels(arena, out->labels, problems);
     }
     if (is_taken(arena, kind, out->annotations, "annotations", problems)) {
         check_annotations(arena, out->annotations, problems);
     }
-    fields_check(arena, kind->spec, out->spec, STR("/spec"), problems);
-    if (present != NULL) {
-        check_fixed(arena, kind, out, problems);
-    }
-    if (kind->check != NULL) {
-        kind->check(arena, out, problems);
+    if (!body->is_spec_wrong) {
+        check_spec(arena, kind, out, problems);
     }
 }

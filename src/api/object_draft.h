@@ -5,7 +5,8 @@
 
 /* The body of a request, as far as it is the caller's to say. */
 typedef struct ObjectBody {
-    Value metadata, spec; /* maps; missing: not given */
+    Value metadata, spec; /* maps; missing: not given, or none */
+    bool is_spec_wrong;   /* what stands there is no map: of its fields nothing can be said */
     Str name;             /* empty: not given */
     int64_t revision;     /* 0: not given */
 } ObjectBody;
@@ -14,15 +15,16 @@ enum {
     OBJECT_VALUES_MAX = 10000 /* in a body */
 };
 
-/* Fails when it is no JSON object, or says that it is of another kind: with a problem where a field is
- * to blame, else with ERROR_INVALID or ERROR_LIMIT. What the server alone says (status, uuid, created)
- * may stand there, and means nothing. What was read lives in the arena, whatever becomes of the body. */
+/* Fails with ERROR_INVALID or ERROR_LIMIT when it is no JSON object. Adds what is wrong around the
+ * fields of `spec`, all of it: words that no object has, another kind, texts that are none. What the
+ * server alone says (status, uuid, created) may stand there, and means nothing. What was read lives in
+ * the arena, whatever becomes of the body. */
 MUST_CHECK bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
                                  FieldProblems *problems, Error *err);
 /* RFC 7396: what `patch` makes of `target`. */
 Value merge_patch(Arena *arena, Value target, Value patch);
 
 /* A draft of what the body says as a whole, or, with `is_patch`, of what it makes of the object as it
- * stands. Adds all that is wrong. */
+ * stands. Adds all that is wrong, also with the name of one that is to be made. */
 void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool is_patch,
                   const KindItem *present, KindDraft *out, FieldProblems *problems);

@@ -18,7 +18,7 @@ const ProblemCode problem_codes[] = {
     { 405, "method", "this address does not know that method" },
     { 408, "too-slow", "the request took too long to come" },
     { 409, "conflict", "it is not as the request takes it to be" },
-    { 412, "precondition", "it has changed since" },
+    { 412, "precondition", "what the request rests on is not so" },
     { 413, "too-large", "the request is too large" },
     { 415, "media-type", "the body is of another type" },
     { 421, "misdirected", "this server has another name" },

@@ -73,16 +73,13 @@ static bool check_document(Inputs *inputs, const Kind *kind, Value document)
     ObjectBody body;
     KindDraft draft;
     Error err;
-    bool ok = json_print(&text, document, NULL, &err) &&
-              object_body_read(arena, kind, buf_str(&text), &body, &fields, &err);
-    if (!ok && fields.count == 0) {
+    if (!json_print(&text, document, NULL, &err) ||
+        !object_body_read(arena, kind, buf_str(&text), &body, &fields, &err)) {
         err.kind = ERROR_INVALID;
         refusal_add(&inputs->problems, &request, value_null(), &err);
         return false;
     }
-    if (ok) {
-        object_draft(arena, kind, &body, false, NULL, &draft, &fields);
-    }
+    object_draft(arena, kind, &body, false, NULL, &draft, &fields);
     refusal_add_fields(&inputs->problems, &request, &fields);
     return fields.count == 0;
 }

@@ -234,6 +234,8 @@ def test_what_is_wrong_in_a_file_is_shown_there(filled, tmp_path):
         ("/spec/rules/1/verbs: is missing", "bad.yaml:7:5"),
         ("/spec/rules: is missing", "bad.yaml:11:1"),
         ("there is no such field", "bad.yaml:12:3"),
+        ("/metadata/name: a role is called by 1 to 63 letters a-z and digits, with '-' between them",
+         "third.json:1:1"),
         ("there is no kind 'Nod'", "third.json:1:50"),
     ]
     assert "6 |     selector: role=web adn os=debian\n  |                        ^^^ did you mean 'and'?" in done.stderr
@@ -241,18 +243,29 @@ def test_what_is_wrong_in_a_file_is_shown_there(filled, tmp_path):
     assert filled.call("roles", "show", "good", check=False).returncode == 1
 
 
-def test_what_the_server_refuses_is_shown_in_the_file(filled, tmp_path):
+def write_roles(place, *names):
     rules = "spec: {rules: [{verbs: [get], kinds: [Node]}]}\n"
-    (tmp_path / "roles.yaml").write_text("---\n".join(
-        f"metadata: {{name: {name}}}\n{rules}" for name in ("one", "admin", "two")))
+    place.write_text("---\n".join(f"metadata: {{name: {name}}}\n{rules}" for name in names))
+
+
+def test_what_a_role_cannot_be_called_is_known_before_one_is_made(filled, tmp_path):
+    write_roles(tmp_path / "roles.yaml", "one", "admin")
     done = filled.call("roles", "create", "-f", tmp_path / "roles.yaml", check=False)
-    assert done.returncode == 1 and done.stdout == "one is made\ntwo is made\n"
+    assert done.returncode == 1 and done.stdout == "" and done.stderr.endswith("nothing is made\n")
     assert "error[E0850]: the role 'admin' is built in\n" in done.stderr
     assert "roles.yaml:4:18\n4 | metadata: {name: admin}\n  |                  ^^^^^\n" in done.stderr
+
+
+def test_what_the_server_refuses_is_shown_in_the_file(filled, tmp_path):
+    write_roles(tmp_path / "roles.yaml", "one", "one", "two")
+    done = filled.call("roles", "create", "-f", tmp_path / "roles.yaml", check=False)
+    assert done.returncode == 5 and done.stdout == "one is made\ntwo is made\n"
+    assert "error[E0854]: there is one called 'one' already\n" in done.stderr
+    assert "roles.yaml:4:18\n" in done.stderr
     done = filled.call("roles", "create", "-f", tmp_path / "roles.yaml", "-o", "json", check=False)
     problems = json.loads(done.stdout)["problems"]
     assert [(one["code"], one["server_code"], one["line"]) for one in problems] == [
-        ("E0854", "conflict", 1), ("E0850", "invalid", 4), ("E0854", "conflict", 7)]
+        ("E0854", "conflict", 1), ("E0854", "conflict", 4), ("E0854", "conflict", 7)]
     (tmp_path / "empty.yaml").write_text("# nothing\n")
     done = filled.call("roles", "create", "-f", tmp_path / "empty.yaml", check=False)
     assert done.returncode != 0 and done.stdout == ""

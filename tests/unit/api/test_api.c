@@ -149,21 +149,73 @@ static void a_change_may_rest_on_a_revision(void **state)
     expect(f, 412, "code", "precondition");
 }
 
-/* Who wants to make an object, and not to change that of somebody who was quicker. */
-static void a_change_may_rest_on_that_nothing_is_there(void **state)
+/* The latter is for who wants to make it, and not to change that of somebody who was quicker. */
+static void a_change_may_want_that_there_is_an_object_or_none(void **state)
 {
+    static const char *const methods[] = { "PUT", "PATCH", "DELETE" };
     Fixture *f = *state;
+    f->said = (HttpCallField){ "If-Match", STR("*") };
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        ask(f, methods[i], "/v1/config/cluster", i < 2 ? "{}" : "");
+        expect(f, 412, "detail", "it is not there, and 'If-Match' wants that it is");
+    }
+    f->said = (HttpCallField){ 0 };
+    ask(f, "PATCH", "/v1/config/cluster", "{\"metadata\":{\"revision\":7}}");
+    expect(f, 412, "code", "precondition");
+    ask(f, "PATCH", "/v1/config/cluster", "{}");
+    expect(f, 404, "code", "not-found");
+
     f->said = (HttpCallField){ "If-None-Match", STR("*") };
     ask(f, "PUT", "/v1/config/cluster", "{\"spec\":{\"title\":\"Blue\"}}");
     expect(f, 201, "spec.title", "Blue");
-    ask(f, "PUT", "/v1/config/cluster", "{\"spec\":{\"title\":\"Red\"}}");
-    expect(f, 412, "code", "precondition");
-    f->said = (HttpCallField){ "If-None-Match", STR("\"7\"") };
-    ask(f, "PUT", "/v1/config/cluster", "{\"spec\":{\"title\":\"Red\"}}");
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        ask(f, methods[i], "/v1/config/cluster", i < 2 ? "{\"spec\":{}}" : "");
+        expect(f, 412, "detail", "it is there, and 'If-None-Match' wants that it is not");
+    }
+    f->said.value = STR("\"7\"");
+    ask(f, "PUT", "/v1/config/cluster", "{}");
     expect(f, 400, "code", "invalid");
     f->said = (HttpCallField){ 0 };
     ask(f, "GET", "/v1/config/cluster", "");
     expect(f, 200, "spec.title", "Blue");
+}
+
+static void put_done(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+}
+
+/* Asks for an object while somebody else makes it, who comes between the look and the change. */
+static void put_while_it_is_made(Fixture *f, const char *name)
+{
+    static const char record[] =
+        "{\"format\":\"eden.object/1\",\"uuid\":\"u\",\"created_ms\":1,\"labels\":{},"
+        "\"annotations\":{},\"spec\":{\"title\":\"theirs\"}}";
+    Arena *arena = &f->scratch->arena;
+    Error err;
+    f->stops = true;
+    start(f, "PUT", arena_format(arena, "/v1/config/%s", name).data, "application/json",
+          STR("{\"spec\":{\"title\":\"mine\"}}"));
+    world_run(&f->world);
+    f->stops = false;
+    assert_true(store_put(f->store, arena_format(arena, "/eden/objects/config/%s", name),
+                          str_from_c(record), 0, put_done, NULL, &err));
+    f->status = 0;
+    world_run(&f->world);
+    assert_true(json_parse_text(arena, f->body, NULL, &f->json, &err));
+}
+
+static void one_that_others_make_meanwhile_is_looked_at_anew(void **state)
+{
+    Fixture *f = *state;
+    put_while_it_is_made(f, "a");
+    expect(f, 200, "spec.title", "mine");
+    f->said = (HttpCallField){ "If-None-Match", STR("*") };
+    put_while_it_is_made(f, "b");
+    expect(f, 412, "code", "precondition");
+    f->said = (HttpCallField){ 0 };
+    ask(f, "GET", "/v1/config/b", "");
+    expect(f, 200, "spec.title", "theirs");
 }
 
 static void all_that_is_wrong_with_an_object_is_told(void **state)
@@ -194,6 +246,58 @@ static void all_that_is_wrong_with_an_object_is_told(void **state)
     ask(f, "PUT", "/v1/roles/web", "{\"spec\":{\"rules\":[{\"verbs\":[\"get\",1]}]}}");
     expect(f, 400, "problems.0.pointer", "/spec/rules/0/verbs/1");
     expect(f, 400, "problems.1.pointer", "/spec/rules/0/kinds");
+}
+
+/* However many words are wrong, and wherever: who mends them all needs no second try. */
+static void what_is_wrong_around_the_spec_hides_nothing(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "POST", "/v1/config",
+        "{\"apiVersion\":\"v1\",\"kind\":\"Config\",\"title\":\"x\",\"sepc\":{},"
+        "\"metadata\":{\"name\":\"Big\",\"lables\":{},\"revision\":\"7\",\"kind\":\"Role\"},"
+        "\"spec\":{\"titel\":\"x\"}}");
+    expect(f, 400, "problems.0.pointer", "/apiVersion");
+    expect(f, 400, "problems.0.detail", "belongs into 'metadata'");
+    expect(f, 400, "problems.0.part", "name");
+    expect(f, 400, "problems.1.pointer", "/kind");
+    expect(f, 400, "problems.1.detail", "belongs into 'metadata'");
+    expect(f, 400, "problems.2.pointer", "/title");
+    expect(f, 400, "problems.2.detail", "belongs into 'spec'");
+    expect(f, 400, "problems.3.pointer", "/sepc");
+    expect(f, 400, "problems.3.detail", "there is no such field; did you mean 'spec'?");
+    expect(f, 400, "problems.4.pointer", "/metadata/lables");
+    expect(f, 400, "problems.4.detail", "there is no such field; did you mean 'labels'?");
+    expect(f, 400, "problems.5.pointer", "/metadata/revision");
+    expect(f, 400, "problems.6.pointer", "/metadata/kind");
+    expect(f, 400, "problems.7.pointer", "/metadata/name");
+    expect(f, 400, "problems.8.pointer", "/spec/titel");
+    assert_int_equal(field(f, "problems").list->len, 9);
+    ask(f, "POST", "/v1/tokens",
+        "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"purpose\":\"access\",\"uses\":1}}");
+    expect(f, 400, "problems.0.detail", "the server gives it one");
+    expect(f, 400, "problems.1.pointer", "/spec/uses");
+    expect(f, 400, "problems.2.pointer", "/spec/roles");
+    ask(f, "PUT", "/v1/roles/web", "{\"spec\":7}");
+    expect(f, 400, "problems.0.pointer", "/spec");
+    assert_int_equal(field(f, "problems").list->len, 1);
+}
+
+static void words_that_metadata_does_not_have_are_refused(void **state)
+{
+    static const char *const methods[] = { "PUT", "PATCH" };
+    Fixture *f = *state;
+    ask(f, "PUT", "/v1/config/cluster", "{}");
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        ask(f, methods[i], "/v1/config/cluster", "{\"metadata\":{\"label\":{\"a\":\"b\"}}}");
+        expect(f, 400, "problems.0.pointer", "/metadata/label");
+        expect(f, 400, "problems.0.detail", "there is no such field; did you mean 'labels'?");
+    }
+    /* An object as it was shown can be said again. */
+    ask(f, "GET", "/v1/config/cluster", "");
+    ask_as(f, "PUT", "/v1/config/cluster", "application/json", f->body);
+    expect(f, 200, "metadata.name", "cluster");
+    ask(f, "PUT", "/v1/config/cluster", "{\"metadata\":{\"uuid\":7,\"created\":null}}");
+    expect(f, 200, "metadata.name", "cluster");
 }
 
 static void what_is_null_is_not_given(void **state)
@@ -627,8 +731,11 @@ int main(void)
         ROW(requests_that_make_no_sense_are_refused),
         ROW(objects_are_made_changed_and_deleted),
         ROW(a_change_may_rest_on_a_revision),
-        ROW(a_change_may_rest_on_that_nothing_is_there),
+        ROW(a_change_may_want_that_there_is_an_object_or_none),
+        ROW(one_that_others_make_meanwhile_is_looked_at_anew),
         ROW(all_that_is_wrong_with_an_object_is_told),
+        ROW(what_is_wrong_around_the_spec_hides_nothing),
+        ROW(words_that_metadata_does_not_have_are_refused),
         ROW(what_is_null_is_not_given),
         ROW(an_object_does_not_grow_beyond_what_can_be_read),
         ROW(too_much_in_a_body_is_too_large),

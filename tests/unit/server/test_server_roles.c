@@ -40,13 +40,19 @@ static void use_role(Fixture *f, const char *role)
     }
 }
 
-static void expect_none(Fixture *f, const char *method, const char *name, const char *body)
+static void expect_told(Fixture *f, const char *method, const char *name, const char *body,
+                        int expected, const char *text)
 {
     int status = by_token(f, method, place(f, name), body);
-    if (status != 404 || strstr(arena_copy_c(f->arena, f->response), none_of_yours) == NULL) {
+    if (status != expected || strstr(arena_copy_c(f->arena, f->response), text) == NULL) {
         fail_msg("%s %s %s: %d %.*s", method, name, body, status, (int)f->response.len,
                  f->response.data);
     }
+}
+
+static void expect_none(Fixture *f, const char *method, const char *name, const char *body)
+{
+    expect_told(f, method, name, body, 404, none_of_yours);
 }
 
 /* Neither by status nor by words: what others have is as if it were not there. */
@@ -65,8 +71,11 @@ static void who_may_for_some_objects_learns_of_no_others(void **state)
         expect_none(f, "DELETE", hidden[i], "");
         expect_none(f, "PATCH", hidden[i], "{\"spec\":{\"title\":\"x\"}}");
         expect_none(f, "PATCH", hidden[i], "{\"spec\":{\"titel\":\"x\"}}");
-        expect_none(f, "PATCH", hidden[i], "{\"metadata\":{\"revision\":1}}");
-        expect_none(f, "PUT", hidden[i], "{\"metadata\":{\"revision\":1}}");
+        expect_told(f, "PATCH", hidden[i], "{\"metadata\":{\"revision\":1}}", 412,
+                    "it is not there");
+        expect_told(f, "PUT", hidden[i], "{\"metadata\":{\"revision\":1}}", 412, "it is not there");
+        expect_told(f, "PATCH", hidden[i], "{\"metadata\":{\"lables\":1}}", 400,
+                    "/metadata/lables");
         expect_none(f, "PUT", hidden[i], "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}");
     }
     assert_int_equal(by_token(f, "GET", "/v1/config", ""), 200);
