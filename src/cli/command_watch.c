@@ -16,6 +16,7 @@ enum {
 
 typedef struct Watching {
     Invocation *invocation;
+    ClusterEnd end; /* chosen once: another context may be used meanwhile */
     WatchPosition position;
     Str store; /* which one it is, once it stood */
     Buf line;
@@ -208,13 +209,15 @@ static int follow(Watching *watching)
         ClusterRefusal refusal;
         watching->stands = false;
         buf_reset(&watching->line);
-        bool ok = cluster_stream(watching->invocation, &request, &pieces, &refusal, &err);
+        bool ok = cluster_stream_at(watching->invocation, &watching->end, &request, &pieces,
+                                    &refusal, &err);
         if (watching->over) {
             return watching->code;
         }
         if (!may_come_back(watching, refusal.asked, &err)) {
             return ok ? tell_end(watching, "the server has ended the watch", "")
-                      : cluster_tell_refusal(watching->invocation, &refusal, &err);
+                      : cluster_tell_refusal_at(watching->invocation, &watching->end, &refusal,
+                                                &err);
         }
         tell_away(watching, &err);
         failures = watching->stands ? 1 : failures + (failures < FAILURES_MAX);
@@ -235,6 +238,10 @@ static int watch_run(Invocation *invocation)
     if (from != NULL &&
         (!str_to_i64(str_from_c(from), &watching.position.from) || watching.position.from < 1)) {
         return usage_error(invocation, "--from is a revision, a number from 1 on");
+    }
+    Error err;
+    if (!cluster_end_choose(invocation, &watching.end, &err)) {
+        return cluster_tell(invocation, &err, false);
     }
     int code = follow(&watching);
     buf_clear(&watching.line);

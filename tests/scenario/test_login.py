@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import threading
 
+import asking
 import daemons
 import pytest
 from cluster_world import fill
@@ -722,6 +723,24 @@ def test_a_watch_stays_with_its_server_when_another_context_is_used(watch, logge
         events.put(each)
     assert process.stdout.readline().startswith("NAME")
     assert process.stdout.readline().split()[0] == "web2"
+
+
+def test_a_watch_of_keys_stays_with_its_server_too(logged_in, front, eden_path):
+    process = subprocess.Popen(
+        [eden_path, "watch", "/test/a", "--from", "1"], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+        env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+    try:
+        front.cluster.call("put", "/test/a", "one")
+        assert "one" in asking.next_line(process.stdout)
+        assert logged_in("context", "use", "local").returncode == 0
+        front.cluster.server.stop()
+        front.cluster.start()
+        front.cluster.call("put", "/test/a", "two")
+        assert "two" in asking.next_line(process.stdout)
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_a_watch_of_a_socket_ends_at_another_cluster(front, eden_path, other_cluster):
