@@ -12,6 +12,7 @@
 
 #define SERVER_PLACE    "server" /* below the state directory, as server/founding.h has it */
 #define SERVER_SETTINGS "server.json"
+#define SERVER_FAILURE  "failure" /* in SERVER_PLACE below the run directory */
 
 struct ServerKeeper {
     ServerKeeperOptions options;
@@ -20,7 +21,7 @@ struct ServerKeeper {
     LoopTimer timer;
     int64_t since_ms, started_ms; /* the second: by the loop */
     uint32_t ends, failures;      /* the second: one after the other */
-    char why[128];
+    char why[600];
     LoopRun *stopped;
     void *context;
 };
@@ -69,6 +70,20 @@ static void wait(ServerKeeper *keeper)
                 LOG_INT("in_ms", delay));
 }
 
+/* What it has left about its end; a server that was killed leaves nothing. */
+static Str read_failure(const ServerKeeper *keeper, Arena *arena)
+{
+    AUTO_CLEAR(Directory) run = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) server = { .descriptor = -1 };
+    Str text;
+    Error err;
+    return directory_open(keeper->options.run_dir, &run, &err) &&
+                   directory_open_child(&run, SERVER_PLACE, &server, &err) &&
+                   directory_read(&server, arena, SERVER_FAILURE, sizeof err.text, &text, &err)
+               ? text
+               : STR_EMPTY;
+}
+
 static void note_end(ServerKeeper *keeper, ChildEnd end)
 {
     AUTO_CLEAR(Arena) arena;
@@ -77,7 +92,9 @@ static void note_end(ServerKeeper *keeper, ChildEnd end)
         snprintf(keeper->why, sizeof keeper->why, "it was ended by %" STR_FMT,
                  STR_ARG(process_signal_name(&arena, end.number)));
     } else {
-        snprintf(keeper->why, sizeof keeper->why, "it exited with %d", end.number);
+        Str failure = end.number == 0 ? STR_EMPTY : read_failure(keeper, &arena);
+        snprintf(keeper->why, sizeof keeper->why, "it exited with %d%s%" STR_FMT, end.number,
+                 failure.len > 0 ? ": " : "", STR_ARG(failure));
     }
 }
 

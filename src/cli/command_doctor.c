@@ -6,6 +6,11 @@
 #include "cli/output.h"
 #include "cli/table.h"
 
+static const char *doctor_fix_of(uint32_t check, const DoctorResult *result)
+{
+    return result->fix != NULL ? result->fix : doctor_checks[check].fix;
+}
+
 static int print_json(const Invocation *invocation, const DoctorResult *results, uint32_t failed,
                       uint32_t warnings)
 {
@@ -20,7 +25,8 @@ static int print_json(const Invocation *invocation, const DoctorResult *results,
                     value_string(str_from_c(doctor_state_name(results[i].state))));
         map_set_str(arena, row, STR("text"), value_string(results[i].text));
         if (results[i].state == DOCTOR_WARNING || results[i].state == DOCTOR_FAILED) {
-            map_set_str(arena, row, STR("fix"), value_string(str_from_c(check->fix)));
+            map_set_str(arena, row, STR("fix"),
+                        value_string(str_from_c(doctor_fix_of(i, &results[i]))));
             map_set_str(arena, row, STR("docs"), value_string(str_from_c(check->docs)));
         }
         list_push(arena, checks, value_map(row));
@@ -57,7 +63,8 @@ static void print_fixes(const Invocation *invocation, const DoctorResult *result
     for (uint32_t i = 0; i < CHECK_COUNT; i++) {
         if (results[i].state == DOCTOR_WARNING || results[i].state == DOCTOR_FAILED) {
             stream_put_format(out, "%s: %s\n  to do: %s\n  see:   docs/%s\n", doctor_checks[i].name,
-                              doctor_checks[i].what, doctor_checks[i].fix, doctor_checks[i].docs);
+                              doctor_checks[i].what, doctor_fix_of(i, &results[i]),
+                              doctor_checks[i].docs);
         }
     }
     if (failed + warnings == 0) {

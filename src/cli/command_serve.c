@@ -115,6 +115,26 @@ static bool take_place(const Invocation *invocation, const char *run_dir, Error 
     return directory_make(path.data, &sockets, err);
 }
 
+/* For who started it, such as the agent, which only sees how it ends. */
+static void note_failure(const Invocation *invocation, const Error *err)
+{
+    AUTO_CLEAR(Directory) sockets = { .descriptor = -1 };
+    Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY,
+                            invocation_text(invocation, "run-dir"));
+    Error unheard;
+    if (directory_open(path.data, &sockets, &unheard)) {
+        (void)!(err == NULL ? directory_remove(&sockets, SERVER_FAILURE, &unheard)
+                            : directory_write(&sockets, SERVER_FAILURE, str_from_c(err->text),
+                                              false, &unheard));
+    }
+}
+
+static int fail(Invocation *invocation, const Error *err)
+{
+    note_failure(invocation, err);
+    return daemon_command_fail(invocation, "E0821", err);
+}
+
 /* `parent` 0: it ends by itself only. */
 static bool read_parent(Invocation *invocation, pid_t *parent)
 {
@@ -150,6 +170,7 @@ static int serve_run(Invocation *invocation)
     if (parent != 0 && !privileges_end_with_parent(parent)) {
         return EXIT_OK; /* who wanted it is gone */
     }
+    note_failure(invocation, NULL);
     AUTO(Loop) *loop = loop_new();
     Serving serving = { .loop = loop, .drain_ms = drain_ms };
     loop_timer_init(&serving.drain, loop, drained, &serving);
@@ -162,7 +183,7 @@ static int serve_run(Invocation *invocation)
         .context = &serving,
     };
     if (!server_open(&options, &serving.server, &err)) {
-        return daemon_command_fail(invocation, "E0821", &err);
+        return fail(invocation, &err);
     }
     serving.daemon =
         daemon_new(loop, &(DaemonEvents){ .stop = asked_to_stop, .context = &serving });
@@ -170,8 +191,7 @@ static int serve_run(Invocation *invocation)
         loop_run(loop);
     }
     daemon_free(serving.daemon);
-    return serving.has_failed ? daemon_command_fail(invocation, "E0821", &serving.failure)
-                              : EXIT_OK;
+    return serving.has_failed ? fail(invocation, &serving.failure) : EXIT_OK;
 }
 
 static const Option options[] = {

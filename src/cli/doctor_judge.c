@@ -19,7 +19,13 @@ DoctorResult doctor_say(Arena *arena, DoctorState state, const char *format, ...
     va_start(args, format);
     buf_put_format_v(&text, format, args);
     va_end(args);
-    return (DoctorResult){ state, buf_str(&text) };
+    return (DoctorResult){ .state = state, .text = buf_str(&text) };
+}
+
+DoctorResult doctor_fix(DoctorResult result, const char *fix)
+{
+    result.fix = fix;
+    return result;
 }
 
 DoctorResult doctor_certificate(Arena *arena, const DoctorCertificate *seen, int64_t now_ms)

@@ -14,7 +14,8 @@ DECLARE_ENUM_NAMES(DoctorState, doctor_state)
 
 typedef struct DoctorResult {
     DoctorState state;
-    Str text; /* one line */
+    Str text;        /* one line */
+    const char *fix; /* NULL: as the check has it */
 } DoctorResult;
 
 typedef DoctorResult DoctorJudge(Arena *arena, const DoctorView *view);

@@ -199,9 +199,11 @@ DoctorResult judge_session(Arena *arena, const DoctorView *view)
                           STR_ARG(since));
     }
     if (why.len > 0) {
-        return doctor_say(arena, DOCTOR_FAILED,
-                          "none since %" STR_FMT ", after %" PRId64 " tries: %" STR_FMT,
-                          STR_ARG(since), cluster_int(session, "failures"), STR_ARG(why));
+        DoctorResult result = doctor_say(
+            arena, DOCTOR_FAILED, "none since %" STR_FMT ", after %" PRId64 " tries: %" STR_FMT,
+            STR_ARG(since), cluster_int(session, "failures"), STR_ARG(why));
+        return view->is_server ? doctor_fix(result, "see 'server': it is that of this machine")
+                               : result;
     }
     return doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT " to '%" STR_FMT "' since %" STR_FMT,
                       STR_ARG(state), STR_ARG(server), STR_ARG(since));

@@ -87,8 +87,17 @@ DoctorResult judge_server(Arena *arena, const DoctorView *view)
         return doctor_say(arena, DOCTOR_SKIPPED, "only root and its own group can ask it");
     }
     if (!runs(view)) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s%s%" STR_FMT, view->health.err.text,
-                          why.len > 0 ? "; the agent says: " : "", STR_ARG(why));
+        /* The agent has it from there too. */
+        why = view->failure.len > 0 ? view->failure : why;
+        const char *before = view->failure.len > 0 ? "; it ended, since "
+                             : why.len > 0         ? "; the agent says: "
+                                                   : "";
+        DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "%s%s%" STR_FMT,
+                                         view->health.err.text, before, STR_ARG(why));
+        return view->failure.len > 0 ? doctor_fix(result, "what its words say; then it is started "
+                                                          "again: 'systemctl start eden', or "
+                                                          "'eden agent'")
+                                     : result;
     }
     return doctor_say(arena, DOCTOR_OK, "it answers");
 }

@@ -6,6 +6,7 @@
 #include "net/http_client.h"
 #include "pki/credential.h"
 #include "server/founding.h"
+#include "server/store_identity.h"
 #include "store/store.h"
 #include "sys/clock.h"
 #include "sys/directory.h"
@@ -206,6 +207,19 @@ static void ask_local(Look *look, const char *socket, Str target, DoctorAnswer *
     }
 }
 
+/* What a server has left about its end. */
+static void look_at_failure(Look *look)
+{
+    AUTO_CLEAR(Directory) run = { .descriptor = -1 };
+    Str path = arena_format(look->arena, "%s/" SERVER_DIRECTORY, look->places->run_dir);
+    Error err;
+    if (!directory_open(path.data, &run, &err) ||
+        !directory_read(&run, look->arena, SERVER_FAILURE, sizeof err.text, &look->view->failure,
+                        &err)) {
+        look->view->failure = STR_EMPTY;
+    }
+}
+
 /* All pages as one answer. */
 static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
 {
@@ -254,11 +268,17 @@ static void ask_daemons(Look *look)
         ask_nodes(look, socket, &view->nodes);
         ask_local(look, socket, STR("/v1/tokens"), &view->tokens);
         ask_local(look, socket, STR("/v1/pki"), &view->pki);
-    } else if (view->is_server && view->server_directory.err.kind == ERROR_NONE) {
+        return;
+    }
+    look_at_failure(look);
+    if (view->is_server && view->server_directory.err.kind == ERROR_NONE) {
         Str store = arena_format(look->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
                                  look->places->state_dir);
         view->store_looked =
             store_check(store.data, &view->store_err) || view->store_err.kind != ERROR_CONFLICT;
+        if (!store_is_there(store.data)) {
+            store_identity_lost(look->places->state_dir, &view->store_err);
+        }
     }
 }
 

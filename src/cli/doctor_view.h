@@ -90,5 +90,6 @@ typedef struct DoctorView {
     int64_t disk_size, disk_free; /* bytes; 0: not known */
     bool store_looked;            /* only while no server runs */
     Error store_err;
+    Str failure; /* what a server that does not answer has left about its end; empty: nothing */
     DoctorAnswer health, session, nodes, tokens, pki;
 } DoctorView;

@@ -200,3 +200,8 @@ Str cluster_key_cursor_key(Arena *arena, Str prefix)
 {
     return key_make(arena, prefix, KEY_CURSOR_KEY, NULL, 0);
 }
+
+Str cluster_key_store_id(Arena *arena, Str prefix)
+{
+    return key_make(arena, prefix, KEY_STORE_ID, NULL, 0);
+}

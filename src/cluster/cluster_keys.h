@@ -26,6 +26,8 @@ Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce);
 Str cluster_key_revocations(Arena *arena, Str prefix);
 /* By which servers seal the places in lists. */
 Str cluster_key_cursor_key(Arena *arena, Str prefix);
+/* Which store this is, as the settings of its server have it: a foreign one is noticed. */
+Str cluster_key_store_id(Arena *arena, Str prefix);
 /* What a server writes to see whether it can. */
 Str cluster_key_probe(Arena *arena, Str prefix, Str server);
 /* What nodes are told about trust; how far the rotation of the CA is; for whom that does not wait. */

@@ -28,6 +28,7 @@ bool guarded_keys_check(Str prefix, Str key, Str end, Error *err)
         cluster_key_browser_all(&arena, prefix),
         cluster_key_idempotency_all(&arena, prefix),
         cluster_key_cursor_key(&arena, prefix),
+        cluster_key_store_id(&arena, prefix),
     };
     for (size_t i = 0; i < COUNT_OF(guarded); i++) {
         if (meets(key, end, guarded[i], store_prefix_end(&arena, guarded[i]))) {

@@ -167,6 +167,9 @@ bool work_write_store(Work *work, bool keep, Error *err)
           .key = cluster_key_trust_of(arena, STORE_KEYS_PREFIX, name),
           .value = work->report },
         { .kind = STORE_PUT,
+          .key = cluster_key_store_id(arena, STORE_KEYS_PREFIX),
+          .value = str_from_c(work->settings.store_id) },
+        { .kind = STORE_PUT,
           .key = cluster_key_revocations(arena, STORE_KEYS_PREFIX),
           .value = work->revocations },
     };
@@ -223,9 +226,13 @@ static bool is_member_elsewhere(Work *work)
            !str_eq(bundle, certificate_pem(&work->arena, &ca.chain.items[0]));
 }
 
-/* So that what is found next is either whole or not there. */
-static bool drop_leftover(const Work *work, Error *err)
+bool work_drop_leftover(const Work *work, Error *err)
 {
+    if (!directory_remove(&work->server, SERVER_SETTINGS_FILE, err) &&
+        err->kind != ERROR_NOT_FOUND) {
+        return false;
+    }
+    directory_sync(&work->server);
     if (!directory_remove(&work->agent, AGENT_STATE, err) && err->kind != ERROR_NOT_FOUND) {
         return false;
     }
@@ -235,7 +242,14 @@ static bool drop_leftover(const Work *work, Error *err)
 
 static bool refuse_second(Work *work, Error *err)
 {
-    if (directory_has(&work->server, SERVER_SETTINGS_FILE)) {
+    bool is_cluster = directory_has(&work->server, SERVER_SETTINGS_FILE);
+    if (is_cluster && work->replaces_lost &&
+        !store_is_there(arena_format(&work->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
+                                     work->founding->state_dir)
+                            .data)) {
+        return true;
+    }
+    if (is_cluster) {
         return error_set(err, ERROR_CONFLICT, "there is a cluster already, in %s",
                          work->server.path);
     }
@@ -316,8 +330,7 @@ static bool take_lock(Work *work, Error *err)
 
 bool work_open(Work *work, Error *err)
 {
-    return open_directories(work, err) && take_lock(work, err) && refuse_second(work, err) &&
-           drop_leftover(work, err);
+    return open_directories(work, err) && take_lock(work, err) && refuse_second(work, err);
 }
 
 static bool make_ca(Work *work, Error *err)
@@ -336,7 +349,7 @@ bool cluster_found(const Founding *founding, Pin *ca, Error *err)
 {
     Work work;
     work_init(&work, founding);
-    bool ok = work_open(&work, err) && work_begin(&work, err) &&
+    bool ok = work_open(&work, err) && work_drop_leftover(&work, err) && work_begin(&work, err) &&
               work_as_server(&work, make_ca, err) && work_as_server(&work, work_make_server, err) &&
               work_make_agent(&work, err) && work_as_server(&work, write_new_store, err) &&
               work_as_server(&work, work_write_settings, err);

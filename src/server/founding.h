@@ -14,6 +14,7 @@
 #define SERVER_NODE       "node.pem"    /* the server's own, of the node that it is on */
 #define SERVER_STORE      "store"
 #define SERVER_SOCKET     "api.sock" /* in SERVER_DIRECTORY, but below the run directory */
+#define SERVER_FAILURE    "failure"  /* beside it: why the last one ended, in a line */
 #define STORE_KEYS_PREFIX STR("/eden")
 
 typedef struct Founding {

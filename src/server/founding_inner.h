@@ -17,10 +17,11 @@ typedef struct Work {
     FileLock lock; /* nobody else does the same here */
     Credential ca; /* the one that signs */
     NodeRecord node;
-    Str report;      /* of what the node trusts */
-    bool has_state;  /* the agent was told that it is a node */
-    Str revocations; /* the list as it has to be; empty: it stays */
-    Str others;      /* certificates of CAs that are trusted beside it; PEM */
+    Str report;         /* of what the node trusts */
+    bool replaces_lost; /* a cluster that is there without its store is no cluster */
+    bool has_state;     /* the agent was told that it is a node */
+    Str revocations;    /* the list as it has to be; empty: it stays */
+    Str others;         /* certificates of CAs that are trusted beside it; PEM */
 } Work;
 
 void work_init(Work *work, const Founding *founding);
@@ -30,6 +31,8 @@ typedef bool WorkStep(Work *work, Error *err);
 
 /* The directories, made when they are missing; ERROR_CONFLICT where a cluster is already. */
 MUST_CHECK bool work_open(Work *work, Error *err);
+/* So that what is found next is either whole or not there. */
+MUST_CHECK bool work_drop_leftover(const Work *work, Error *err);
 /* Does a step as the user that the server is going to run as. */
 MUST_CHECK bool work_as_server(Work *work, WorkStep *step, Error *err);
 /* The node's record as far as it is known, and an id for the store. */

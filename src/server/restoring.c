@@ -259,13 +259,14 @@ bool cluster_restore(Arena *arena, const Restoring *restoring, Restored *out, Er
     };
     Work *work = &restore.work;
     work_init(work, &restoring->founding);
+    work->replaces_lost = true;
     bool ok = file_reader_open(restoring->backup, &restore.backup, err) && work_open(work, err) &&
               work_as_server(work, unpack, err);
     if (ok) {
         choose_settings(&restore);
-        ok = work_begin(work, err) && work_as_server(work, take_parts, err) &&
-             work_make_agent(work, err) && work_as_server(work, write_store, err) &&
-             work_as_server(work, finish, err);
+        ok = work_drop_leftover(work, err) && work_begin(work, err) &&
+             work_as_server(work, take_parts, err) && work_make_agent(work, err) &&
+             work_as_server(work, write_store, err) && work_as_server(work, finish, err);
     }
     if (ok) {
         out->settings = work->settings;

@@ -16,6 +16,7 @@
 #include "rpc/dispatch.h"
 #include "server/founding.h"
 #include "server/server_metrics.h"
+#include "server/store_identity.h"
 #include "service/nodes_service.h"
 #include "service/pki_service.h"
 #include "service/session_service.h"
@@ -34,6 +35,7 @@ struct Server {
     ServerSettings settings;
     Directory directory;
     Store *store;
+    StoreIdentity identity; /* of the store, while it is looked at */
     Authority *authority;
     OwnCertificates *own;
     CertifySettings certify;
@@ -58,6 +60,7 @@ struct Server {
     Metrics *metrics;
     ClockWatch clock;
     Str *api_names;    /* where others reach it: "eden1.example.org:1338" */
+    bool is_open;      /* and does not close yet */
     bool stops;        /* others are told so */
     uint32_t stopping; /* when it closes: of its servers so many still have calls under way */
     LoopTask release;
@@ -503,6 +506,9 @@ static void sweep_runs(void *context)
 static void authority_ready(void *context)
 {
     Server *server = context;
+    if (!server->is_open) {
+        return; /* the store was a foreign one */
+    }
     RosterEvents events = { .ready = roster_ready,
                             .changed = roster_changed,
                             .failed = roster_failed,
@@ -585,14 +591,32 @@ static bool read_files(Server *server, Error *err)
     return server_settings_read(&server->arena, text, &server->settings, err);
 }
 
+/* Before all else that waits for the store, and so heard of before it. */
+static void identity_known(void *context, const Error *err)
+{
+    Server *server = context;
+    if (err != NULL && server->is_open) {
+        fail(server, err);
+    }
+}
+
+/* Where settings are, a store is: an empty one would know none of the nodes. */
 static bool open_store(Server *server, Error *err)
 {
     const char *path = own_path(server, "/" SERVER_STORE).data;
-    if (!store_open_sqlite(server->options.loop, path, NULL, &server->store, err)) {
-        return false;
+    const StoreSettings settings = { .existing = true };
+    if (!store_open_sqlite(server->options.loop, path, &settings, &server->store, err)) {
+        return err->kind == ERROR_NOT_FOUND ? store_identity_lost(server->options.state_dir, err)
+                                            : false;
     }
     directory_drop_drafts(&server->directory); /* nobody else is here now */
-    return true;
+    server->identity =
+        (StoreIdentity){ .at = { server->options.loop, server->store, STORE_KEYS_PREFIX },
+                         .state_dir = server->options.state_dir,
+                         .settings = &server->settings,
+                         .done = identity_known,
+                         .context = server };
+    return store_identity_check(&server->identity, err);
 }
 
 /* When no call is under way any more. */
@@ -659,6 +683,7 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
         return false;
     }
     clock_watch_init(&server->clock, options->loop, clock_jumped, server);
+    server->is_open = true;
     *out = server;
     return true;
 }
@@ -667,6 +692,7 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
 {
     BUG_IF(server->closed != NULL);
     server->stops = true;
+    server->is_open = false;
     server->rpc_listener = server->api_listener = server->local_listener = NULL; /* they go now */
     server->closed = closed;
     server->closed_context = context;

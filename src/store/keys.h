@@ -42,6 +42,7 @@
     X(KEY_IDEMPOTENCY, "idempotency/<request>")                \
     X(KEY_PROBE, "probe/<node>")                               \
     X(KEY_CURSOR_KEY, "cursor_key")                            \
+    X(KEY_STORE_ID, "store_id")                                \
     X(KEY_BLOB, "blobs/<sha256>")
 
 typedef enum KeyKind {

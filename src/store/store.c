@@ -194,6 +194,9 @@ static bool enter(Store *store, const char *directory, Error *err)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str found = STR_EMPTY;
+    if (store->settings.existing && !store_is_there(directory)) {
+        return error_set(err, ERROR_NOT_FOUND, "%s/" STORE_FILE " is lost", directory);
+    }
     if (!directory_make(directory, &store->directory, err)) {
         return false;
     }
@@ -401,6 +404,21 @@ bool store_restore(const char *directory, const char *path, Str digest, Error *e
     }
     unmake(store);
     return done;
+}
+
+bool store_is_there(const char *directory)
+{
+    AUTO_CLEAR(Directory) open = { .descriptor = -1 };
+    AUTO_CLEAR(Arena) arena;
+    Str nothing;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!directory_open(directory, &open, &err)) {
+        return err.kind != ERROR_NOT_FOUND;
+    }
+    /* One that has bytes is too large for this. */
+    return !directory_read(&open, &arena, STORE_FILE, 0, &nothing, &err) &&
+           err.kind != ERROR_NOT_FOUND;
 }
 
 bool store_check(const char *directory, Error *err)

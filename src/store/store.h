@@ -49,6 +49,7 @@ typedef struct StoreSettings {
     int64_t keep_revisions; /* older ones are compacted; 0: STORE_KEEP_REVISIONS; negative: all */
     int64_t progress_ms;    /* a watch with no news is told so; 0: STORE_PROGRESS_MS */
     uint32_t wal_pages;     /* written into the database when so many have gathered; 0: fitting */
+    bool existing;          /* it is there already, or was lost: ERROR_NOT_FOUND */
 } StoreSettings;
 
 enum {
@@ -281,6 +282,8 @@ MUST_CHECK bool store_snapshot(Store *store, const char *path, StoreSnapshotDone
  * checked first, against `digest` unless that is empty. ERROR_CONFLICT when there is one. */
 MUST_CHECK bool store_restore(const char *directory, const char *path, Str digest, Error *err);
 
+/* Whether there is one that was ever written. Of one that cannot be looked at that is said too. */
+bool store_is_there(const char *directory);
 /* Looks at every page of the store in `directory`, and changes nothing. ERROR_NOT_FOUND when there is
  * none, ERROR_CONFLICT when somebody has it open, else as store_open_sqlite. Waits. */
 MUST_CHECK bool store_check(const char *directory, Error *err);

@@ -1,0 +1,101 @@
+#include "server/store_identity.h"
+
+#include "base/log.h"
+#include "cluster/cluster_keys.h"
+#include "server/founding.h"
+
+enum {
+    OP_ID,
+    OP_NODE,
+    OP_COUNT,
+    ID_SHOWN = 40, /* bytes */
+};
+
+#define PLACE "%s/" SERVER_DIRECTORY "/" SERVER_STORE
+
+bool store_identity_lost(const char *state_dir, Error *err)
+{
+    return error_set(
+        err, ERROR_NOT_FOUND,
+        "the store of this cluster is lost: there is nothing in " PLACE
+        "/store.db. Put it back, or 'eden backup restore FILE --state-dir %s'. Without "
+        "a backup the cluster cannot be had again: move the state directory away, "
+        "'eden init' founds another one, and every node joins that",
+        state_dir, state_dir);
+}
+
+static bool refuse_foreign(const StoreIdentity *identity, Str found, Error *err)
+{
+    Str shown = found.len == 0 ? STR("none") : str_slice(found, 0, ID_SHOWN);
+    return error_set(err, ERROR_INVALID,
+                     "the store in " PLACE " is another one: its id is %" STR_FMT
+                     ", and that of this server %s. Move it away and put the right one there, or "
+                     "'eden backup restore FILE --state-dir %s'",
+                     identity->state_dir, STR_ARG(shown), identity->settings->store_id,
+                     identity->state_dir);
+}
+
+static void noted(void *context, const StoreReply *reply, const Error *err)
+{
+    if (err != NULL) {
+        log_warning("the id of the store could not be written", LOG_C("why", err->text));
+    }
+}
+
+static bool is_text(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (!ascii_is_name(text.data[i]) && text.data[i] != '-') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool judge(const StoreIdentity *identity, const StoreReply *reply, Error *err)
+{
+    const StoreOpReply *id = &reply->ops[OP_ID];
+    Str wanted = str_from_c(identity->settings->store_id);
+    if (id->kv_count > 0) {
+        Str found = id->kvs[0].value;
+        return str_eq(found, wanted) ||
+               refuse_foreign(identity, is_text(found) ? found : STR("?"), err);
+    }
+    if (reply->ops[OP_NODE].kv_count == 0) {
+        return refuse_foreign(identity, STR_EMPTY, err);
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str key = cluster_key_store_id(&arena, identity->at.prefix);
+    Error ignored;
+    if (!store_put(identity->at.store, key, wanted, 0, noted, NULL, &ignored)) {
+        noted(NULL, NULL, &ignored);
+    }
+    return true;
+}
+
+static void read(void *context, const StoreReply *reply, const Error *err)
+{
+    const StoreIdentity *identity = context;
+    Error why;
+    if (err != NULL) {
+        identity->done(identity->context, err);
+    } else {
+        identity->done(identity->context, judge(identity, reply, &why) ? NULL : &why);
+    }
+}
+
+bool store_identity_check(const StoreIdentity *identity, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str prefix = identity->at.prefix, node = str_from_c(identity->settings->node);
+    const StoreOp ops[OP_COUNT] = {
+        [OP_ID] = { .kind = STORE_RANGE, .key = cluster_key_store_id(&arena, prefix) },
+        [OP_NODE] = { .kind = STORE_RANGE,
+                      .key = cluster_key_node(&arena, prefix, node),
+                      .keys_only = true },
+    };
+    StoreTxn txn = { .success = ops, .success_count = OP_COUNT };
+    return store_txn(identity->at.store, &txn, read, (void *)identity, err);
+}

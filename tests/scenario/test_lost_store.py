@@ -1,0 +1,149 @@
+"""A server whose store is lost or is a foreign one: it does not begin a new one, and all who are asked
+tell the same reason, with what to do."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+
+import daemons
+import pytest
+
+from asking import get, put
+from events import wait_until
+
+LOST = "the store of this cluster is lost"
+
+
+def store_of(cluster):
+    return cluster.state / "server/store"
+
+
+def lose(cluster):
+    for path in store_of(cluster).glob("store.db*"):
+        path.unlink()
+
+
+def serve(cluster):
+    """A server that must not come up; what it says."""
+    done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run, check=False)
+    assert done.returncode != 0
+    return done.stderr
+
+
+def checks(cluster):
+    done = cluster.call("doctor", "-o", "json", check=False)
+    return {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+
+
+@pytest.fixture
+def backup(cluster):
+    cluster.start()
+    put(cluster, "/t/kept", "yes")
+    cluster.call("backup", "create", "today.backup")
+    assert cluster.server.stop() == 0
+    return cluster.folder / "today.backup"
+
+
+@pytest.mark.parametrize("how", ["no file", "no directory", "empty"])
+def test_no_new_store_is_begun_where_one_was(cluster, how):
+    lose(cluster)
+    if how == "empty":
+        (store_of(cluster) / "store.db").touch()
+    elif how == "no directory":
+        for path in store_of(cluster).iterdir():
+            path.unlink()
+        store_of(cluster).rmdir()
+    said = serve(cluster)
+    assert LOST in said and f"eden backup restore FILE --state-dir {cluster.state}" in said
+    assert "eden init" in said and how == "empty" or not (store_of(cluster) / "store.db").exists()
+    assert LOST in serve(cluster)  # also the second time
+    seen = checks(cluster)
+    assert LOST in seen["store"]["text"] and LOST in seen["server"]["text"]
+    assert "eden backup restore" in seen["store"]["fix"]
+    assert not any("leave" in check.get("fix", "") for check in seen.values())
+
+
+def test_the_agent_tells_why_there_is_no_server(cluster):
+    lose(cluster)
+    agent = cluster.daemon("agent", "--state-dir", cluster.state, "--run-dir", cluster.run,
+                           "--config-dir", cluster.folder / "etc")
+    assert LOST in agent.wait_for_log("is started again")
+    done = subprocess.run(["curl", "-sS", "--unix-socket", cluster.run / "agent.sock",
+                           "http://eden/v1/agent"], capture_output=True, text=True, check=True)
+    assert LOST in json.loads(done.stdout)["server"]["why"]
+    seen = checks(cluster)
+    assert LOST in seen["server"]["text"]
+    assert not any("leave" in check.get("fix", "") for check in seen.values())
+
+
+def test_the_command_that_is_told_brings_it_back(cluster, backup):
+    lose(cluster)
+    bad = cluster.folder / "bad.backup"
+    bad.write_bytes(backup.read_bytes()[:-100])
+    assert cluster.eden("backup", "restore", bad, "--state-dir", cluster.state, "--user", "root",
+                        check=False).returncode != 0
+    assert LOST in serve(cluster)  # nothing was changed by that
+    cluster.eden("backup", "restore", backup, "--state-dir", cluster.state, "--user", "root")
+    cluster.start()
+    assert get(cluster, "/t/kept") == "yes"
+
+
+def test_a_restore_that_was_killed_is_done_again(cluster, backup):
+    lose(cluster)
+    command = [cluster.eden_path, "backup", "restore", backup, "--state-dir", cluster.state,
+               "--user", "root"]
+    for after_ms in (1, 5, 10, 20, 40):
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env=daemons.environment())
+        try:
+            process.wait(after_ms / 1000)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        if process.returncode == 0:
+            break
+        said = serve(cluster)
+        assert LOST in said or "there is no cluster" in said, said
+    if process.returncode != 0:
+        cluster.eden(*command[1:])
+    cluster.start()
+    assert get(cluster, "/t/kept") == "yes"
+
+
+def test_a_store_that_is_there_is_not_restored_over(cluster, backup):
+    done = cluster.eden("backup", "restore", backup, "--state-dir", cluster.state, "--user", "root",
+                        check=False)
+    assert done.returncode != 0 and "there is a cluster already" in done.stderr
+    assert cluster.eden("init", "--cluster", "blue", "--user", "root", "--state-dir", cluster.state,
+                        check=False).returncode != 0
+    cluster.start()
+    assert get(cluster, "/t/kept") == "yes"
+
+
+def test_the_store_of_another_cluster_is_refused(cluster, backup):
+    other = cluster.folder / "other"
+    cluster.eden("init", "--cluster", "blue", "--name", "s1", "--user", "root", "--state-dir", other)
+    lose(cluster)
+    foreign = (other / "server/store/store.db").read_bytes()
+    (store_of(cluster) / "store.db").write_bytes(foreign)
+    said = serve(cluster)
+    assert "is another one: its id is" in said and "eden backup restore" in said
+    assert "is another one" in checks(cluster)["server"]["text"]
+    lose(cluster)
+    cluster.eden("backup", "restore", backup, "--state-dir", cluster.state, "--user", "root")
+    cluster.start()
+    wait_until(lambda: get(cluster, "/t/kept") == "yes", "what was in the backup")
+
+
+def test_a_store_of_before_there_were_ids_gets_one(cluster):
+    cluster.start()
+    cluster.server.stop()
+    path = store_of(cluster) / "store.db"
+    with sqlite3.connect(path) as database:
+        row = database.execute("DELETE FROM keys WHERE key = CAST('/eden/store_id' AS BLOB)")
+        assert row.rowcount == 1
+    cluster.start()
+    wanted = json.loads((cluster.state / "server/server.json").read_text())["store"]
+    wait_until(lambda: get(cluster, "/eden/store_id") == wanted, "its id")
