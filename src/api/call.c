@@ -170,6 +170,12 @@ void call_send(ApiCall *call)
         return;
     }
     count_answer(call, status, false);
+    if (call->location.len > 0) {
+        call_add_header(call, "Location", call->location);
+    }
+    if (call->etag.len > 0) {
+        call_add_header(call, "ETag", call->etag);
+    }
     Buf body = buf_make(BUF_UNLIMITED);
     buf_put(&body, call->answer);
     buf_put_char(&body, '\n');

@@ -48,6 +48,7 @@ struct ApiCall {
     bool holds_secret; /* the answer, which is not kept then */
     int status;
     Str answer;
+    Str etag, location; /* fields of it; empty: none */
     CallStep *go;
 };
 

@@ -38,8 +38,7 @@ static void answer_item(ApiCall *call, const Kind *kind, int status, const KindI
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     object_print(&call->arena, &json, kind, item);
     if (item->revision > 0) {
-        call_add_header(call, "ETag",
-                        arena_format(&call->arena, "\"%lld\"", (long long)item->revision));
+        call->etag = arena_format(&call->arena, "\"%lld\"", (long long)item->revision);
     }
     call_answer(call, status, &json);
 }
@@ -321,9 +320,8 @@ void kind_route_create(ApiCall *call)
 
 void kind_answer_made(ApiCall *call, const KindItem *item)
 {
-    Str place =
+    call->location =
         arena_format(&call->arena, "/v1/%s/%" STR_FMT, kind_of(call)->plural, STR_ARG(item->name));
-    call_add_header(call, "Location", place);
     record_name(call, item->name);
     answer_item(call, kind_of(call), 201, item);
 }

@@ -124,6 +124,8 @@ static void claimed(void *context, IdempotencyState state, const IdempotencyAnsw
         call_add_header(call, "Idempotent-Replayed", STR("true"));
         call->status = answer->status;
         call->answer = arena_copy(&call->arena, answer->body);
+        call->etag = arena_copy(&call->arena, answer->etag);
+        call->location = arena_copy(&call->arena, answer->location);
         call_send(call);
     } else {
         call_refuse(call, state == IDEMPOTENCY_OTHER ? 422 : 409, idempotency_state_text(state));
@@ -180,8 +182,9 @@ static void keep_answer(ApiCall *call)
         return;
     }
     call->is_claimed = false;
-    idempotency_finish(call_store(call), &call->idempotent, call->status, call->answer,
-                       call->holds_secret, kept, call);
+    IdempotencyAnswer answer = { call->status, call->answer, call->etag, call->location };
+    idempotency_finish(call_store(call), &call->idempotent, &answer, call->holds_secret, kept,
+                       call);
 }
 
 static void told(void *context, uint64_t sequence, const Error *err)

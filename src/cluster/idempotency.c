@@ -4,6 +4,7 @@
 
 #include "base/base64.h"
 #include "base/bug.h"
+#include "base/json_text.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "pki/json_fields.h"
@@ -77,18 +78,27 @@ bool idempotent_request_make(Str credential, Str key, Str method, Str target, St
 
 typedef struct Record {
     Str digest;
-    int status; /* 0: it is under way */
     bool has_body;
-    Str body;
+    IdempotencyAnswer answer; /* with status 0: it is under way */
 } Record;
 
-static void put_record(const char *digest, int status, const Str *body, Buf *out)
+static void put_field(Buf *out, const char *name, Str text)
+{
+    if (text.len > 0) {
+        buf_put_format(out, ",\"%s\":", name);
+        json_text_put(out, text);
+    }
+}
+
+static void put_record(const char *digest, const IdempotencyAnswer *answer, bool has_body, Buf *out)
 {
     buf_put_format(out, "{\"format\":\"" FORMAT "\",\"digest\":\"%s\",\"status\":%d", digest,
-                   status);
-    if (body != NULL) {
+                   answer->status);
+    if (has_body) {
+        put_field(out, "etag", answer->etag);
+        put_field(out, "location", answer->location);
         buf_put_c(out, ",\"body\":\"");
-        base64_put(out, *body);
+        base64_put(out, answer->body);
         buf_put_char(out, '"');
     }
     buf_put_char(out, '}');
@@ -97,11 +107,11 @@ static void put_record(const char *digest, int status, const Str *body, Buf *out
 static bool read_record(Arena *arena, Str text, Record *out, Error *err)
 {
     Value object, said, digest, status, body = value_missing();
+    Value etag = value_string(STR_EMPTY), location = value_string(STR_EMPTY);
     const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "digest", VALUE_STRING, false, &digest },
-        { "status", VALUE_INT, false, &status },
-        { "body", VALUE_STRING, true, &body },
+        { "format", VALUE_STRING, false, &said },      { "digest", VALUE_STRING, false, &digest },
+        { "status", VALUE_INT, false, &status },       { "etag", VALUE_STRING, true, &etag },
+        { "location", VALUE_STRING, true, &location }, { "body", VALUE_STRING, true, &body },
     };
     if (!json_object_read(arena, text, RECORD_MAX, RECORD_NODES, &object, err) ||
         !json_format_check(object, FORMAT, err) ||
@@ -110,11 +120,13 @@ static bool read_record(Arena *arena, Str text, Record *out, Error *err)
     }
     *out = (Record){ .digest = value_str(digest), .has_body = value_is_string(body) };
     if (status.integer < 0 || status.integer > 999 ||
-        (out->has_body && !base64_decode(arena, value_str(body), &out->body))) {
+        (out->has_body && !base64_decode(arena, value_str(body), &out->answer.body))) {
         return error_set(err, ERROR_INVALID,
                          "the record of an earlier request: a field is out of its range");
     }
-    out->status = (int)status.integer;
+    out->answer.status = (int)status.integer;
+    out->answer.etag = value_str(etag);
+    out->answer.location = value_str(location);
     return true;
 }
 
@@ -146,7 +158,7 @@ static bool claim_new(const Claim *claim, Change *change, Error *err)
         return error_set(err, ERROR_LIMIT, "too many requests with an Idempotency-Key are kept");
     }
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
-    put_record(claim->request.digest, 0, NULL, &text);
+    put_record(claim->request.digest, &(IdempotencyAnswer){ .status = 0 }, false, &text);
     change_put(change, change_key(change, 0), buf_str(&text), IDEMPOTENCY_PENDING_S);
     return true;
 }
@@ -164,13 +176,13 @@ static bool claim_decide(void *context, Change *change, Error *err)
     }
     if (!str_eq_c(record.digest, claim->request.digest)) {
         claim->state = IDEMPOTENCY_OTHER;
-    } else if (record.status == 0) {
+    } else if (record.answer.status == 0) {
         claim->state = IDEMPOTENCY_IN_FLIGHT;
     } else if (!record.has_body) {
         claim->state = IDEMPOTENCY_UNKEPT;
     } else {
         claim->state = IDEMPOTENCY_REPLAY;
-        claim->answer = (IdempotencyAnswer){ record.status, record.body };
+        claim->answer = record.answer;
     }
     return true;
 }
@@ -232,7 +244,7 @@ static bool ending_decide(void *context, Change *change, Error *err)
     Record record;
     bool is_own = change_has(change, 0) &&
                   read_record(change_arena(change), change_value(change, 0), &record, err) &&
-                  str_eq_c(record.digest, ending->digest) && record.status == 0;
+                  str_eq_c(record.digest, ending->digest) && record.answer.status == 0;
     if (ending->record.len > 0 && (is_own || !change_has(change, 0))) {
         change_put(change, change_key(change, 0), ending->record, IDEMPOTENCY_KEPT_S);
     } else if (ending->record.len == 0 && is_own) {
@@ -269,13 +281,14 @@ static void end(const ClusterStore *at, const IdempotentRequest *request, Str re
                  &change);
 }
 
-void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request, int status,
-                        Str body, bool holds_secret, ClusterDone *done, void *context)
+void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request,
+                        const IdempotencyAnswer *answer, bool holds_secret, ClusterDone *done,
+                        void *context)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    bool is_kept = !holds_secret && body.len <= IDEMPOTENCY_BODY_MAX;
-    BUG_IF(status < 100 || status > 999);
-    put_record(request->digest, status, is_kept ? &body : NULL, &text);
+    bool is_kept = !holds_secret && answer->body.len <= IDEMPOTENCY_BODY_MAX;
+    BUG_IF(answer->status < 100 || answer->status > 999);
+    put_record(request->digest, answer, is_kept, &text);
     end(at, request, buf_str(&text), done, context);
 }
 

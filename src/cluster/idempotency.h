@@ -41,9 +41,11 @@ typedef struct IdempotentRequest {
 MUST_CHECK bool idempotent_request_make(Str credential, Str key, Str method, Str target, Str body,
                                         IdempotentRequest *out, Error *err);
 
+/* Borrowed for the call. */
 typedef struct IdempotencyAnswer {
     int status;
-    Str body; /* of IDEMPOTENCY_REPLAY; borrowed for the call */
+    Str body;
+    Str etag, location; /* fields of its head; empty: none */
 } IdempotencyAnswer;
 
 typedef void IdempotencyDone(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
@@ -51,9 +53,10 @@ typedef void IdempotencyDone(void *context, IdempotencyState state, const Idempo
 /* ERROR_LIMIT when too many are kept, of all or of the principal. */
 void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
                        IdempotencyDone *done, void *context);
-/* What came of it. `holds_secret`: the body is not kept. */
-void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request, int status,
-                        Str body, bool holds_secret, ClusterDone *done, void *context);
+/* What came of it. `holds_secret`: only that it is done is kept. */
+void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request,
+                        const IdempotencyAnswer *answer, bool holds_secret, ClusterDone *done,
+                        void *context);
 /* Nothing came of it: it may be tried again. */
 void idempotency_forget(const ClusterStore *at, const IdempotentRequest *request, ClusterDone *done,
                         void *context);

@@ -36,7 +36,8 @@ typedef struct Fixture {
     HttpCall *call;
     HttpCallField said; /* one more field of requests; without a name: none */
     int status;
-    char allow[100], etag[40], retry[10];
+    char allow[100], etag[40], location[100], retry[10];
+    bool is_replayed;
     Str body; /* of the last answer */
     Value json;
 } Fixture;
@@ -161,6 +162,10 @@ static inline void answered(void *context, const HttpAnswer *answer, const Error
     const Str *etag = http1_find(answer->head, "ETag");
     snprintf(f->etag, sizeof f->etag, "%.*s", etag == NULL ? 0 : (int)etag->len,
              etag == NULL ? "" : etag->data);
+    const Str *location = http1_find(answer->head, "Location");
+    snprintf(f->location, sizeof f->location, "%.*s", location == NULL ? 0 : (int)location->len,
+             location == NULL ? "" : location->data);
+    f->is_replayed = http1_find(answer->head, "Idempotent-Replayed") != NULL;
     f->body = arena_copy(&f->scratch->arena, answer->body);
     loop_stop(f->world.loop);
 }

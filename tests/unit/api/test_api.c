@@ -685,6 +685,29 @@ static void joins_are_not_kept_by_an_idempotency_key(void **state)
     }
 }
 
+/* Whoever sends twice may miss the first answer: the second is as good. */
+static void an_answer_that_is_given_again_has_the_same_fields(void **state)
+{
+    Fixture *f = *state;
+    const char *wish = "{\"metadata\":{\"name\":\"cluster\"}}";
+    char etag[sizeof f->etag];
+    f->said = (HttpCallField){ "Idempotency-Key", STR("1") };
+    ask(f, "POST", "/v1/config", wish);
+    expect(f, 201, "metadata.name", "cluster");
+    assert_string_equal(f->location, "/v1/config/cluster");
+    assert_true(f->etag[0] == '"' && !f->is_replayed);
+    memcpy(etag, f->etag, sizeof etag);
+    Str body = f->body;
+    ask(f, "POST", "/v1/config", wish);
+    assert_true(f->status == 201 && f->is_replayed);
+    assert_string_equal(f->location, "/v1/config/cluster");
+    assert_string_equal(f->etag, etag);
+    assert_true(str_eq(f->body, body));
+    ask(f, "POST", "/v1/config", "{\"metadata\":{\"name\":\"other\"}}");
+    expect(f, 422, "code", "unprocessable");
+    assert_string_equal(f->location, "");
+}
+
 static void stored(void *context, const StoreReply *reply, const Error *err)
 {
     Fixture *f = context;
@@ -752,6 +775,7 @@ int main(void)
         ROW(a_token_comes_with_the_way_in),
         ROW(requests_under_way_end_with_the_server),
         ROW(joins_under_way_end_with_the_server),
+        ROW(an_answer_that_is_given_again_has_the_same_fields),
         ROW(joins_are_not_kept_by_an_idempotency_key),
         ROW(that_there_is_no_room_is_not_kept_by_an_idempotency_key),
     };

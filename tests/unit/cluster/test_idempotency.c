@@ -40,6 +40,8 @@ static void claimed(void *context, IdempotencyState state, const IdempotencyAnsw
     if (answer != NULL) {
         f->status = answer->status;
         snprintf(f->body, sizeof f->body, "%.*s", STR_ARG(answer->body));
+        assert_str(answer->etag, "\"7\"");
+        assert_str(answer->location, "/v1/nodes/\"web1\"");
     }
     world_done(&f->world, err);
 }
@@ -62,7 +64,8 @@ static IdempotentRequest request_of(const char *credential, const char *key, con
 
 static void finish(Fixture *f, Str body, bool holds_secret)
 {
-    idempotency_finish(&f->world.at, &f->request, 201, body, holds_secret, world_done, &f->world);
+    IdempotencyAnswer answer = { 201, body, STR("\"7\""), STR("/v1/nodes/\"web1\"") };
+    idempotency_finish(&f->world.at, &f->request, &answer, holds_secret, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
 }
 
