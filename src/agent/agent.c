@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "agent/agent_inner.h"
@@ -47,6 +48,24 @@ static void end_membership(Agent *agent, const Error *why)
     }
 }
 
+/* node.json is what makes a machine a node: the other files of one are lost then, not to come. */
+static void explain_loss(Agent *agent)
+{
+    bool is_server = server_keeper_status(agent->keeper).state != KEEPER_ABSENT;
+    char what[sizeof agent->why.text];
+    if (agent->why.kind == ERROR_NONE || agent->why.kind == ERROR_DENIED ||
+        !directory_has(&agent->directory, AGENT_STATE)) {
+        return;
+    }
+    snprintf(what, sizeof what, "%s", agent->why.text);
+    error_set(&agent->why, ERROR_INVALID,
+              "%s; " AGENT_STATE
+              " says that this machine is a node: put a copy of the file back, or %s",
+              what,
+              is_server ? "make a backup, move the state directory away and restore the backup"
+                        : "'eden leave --force', then 'eden join'");
+}
+
 static void begin_membership(Agent *agent)
 {
     MembershipOptions options = { .loop = agent->options.loop,
@@ -61,7 +80,10 @@ static void begin_membership(Agent *agent)
         membership_status(agent->membership, &arena, &status);
         log_info("this machine is a node", LOG_C("node", status.state->node),
                  LOG_C("cluster", status.state->cluster));
-    } else if (agent->why.kind == ERROR_NOT_FOUND) {
+        return;
+    }
+    explain_loss(agent);
+    if (agent->why.kind == ERROR_NOT_FOUND) {
         log_info("this machine is no node yet; 'eden join' makes it one");
     } else {
         log_error("this machine cannot act as a node", LOG_C("why", agent->why.text));

@@ -136,7 +136,8 @@ static const char *node_state(const NodeTrust *one, CertificateSet cas, int64_t 
                               int64_t now_ms)
 {
     const NodeRecord *record = &one->node->record;
-    return one->is_revoked                                ? "revoked"
+    return one->node->error.len > 0                       ? "unreadable"
+           : one->is_revoked                              ? "revoked"
            : is_by_other_ca(one, cas)                     ? "untrusted"
            : now_ms >= record->not_after_ms               ? "expired"
            : now_ms >= record->not_after_ms - life_ms / 4 ? "due"
@@ -151,13 +152,23 @@ static void put_node(Buf *out, const NodeTrust *one, CertificateSet cas, int64_t
     json_out_text(out, "name", str_from_c(record->name));
     json_out_bool(out, "server", record->is_server);
     json_out_bool(out, "alive", one->node->is_alive);
-    json_out_text(out, "serial", str_from_c(record->serial));
+    bool is_read = one->node->error.len == 0;
+    if (is_read) {
+        json_out_text(out, "serial", str_from_c(record->serial));
+    } else {
+        json_out_null(out, "serial");
+    }
     if (one->has_report && one->report.has_issuer) {
         put_pin(out, "issuer", &one->report.issuer);
     } else {
         json_out_null(out, "issuer");
     }
-    json_out_time(out, "expires", record->not_after_ms);
+    if (is_read) {
+        json_out_time(out, "expires", record->not_after_ms);
+    } else {
+        json_out_null(out, "expires");
+        json_out_text(out, "error", one->node->error);
+    }
     json_out_text(out, "state", str_from_c(node_state(one, cas, life_ms, now_ms)));
     json_out_bool(out, "left_behind", one->is_left);
     json_out_close(out, '}');

@@ -421,7 +421,9 @@ static bool counts(const Authority *authority, const NodeTrust *one)
     int64_t not_after_ms = knows_newer ? one->report.not_after_ms : record->not_after_ms;
     bool is_out =
         one->is_left || one->is_revoked || not_after_ms <= loop_wall_ms(authority->options.at.loop);
-    return record->is_server || !is_out;
+    /* Whether one that cannot be read is out, nobody can tell: who knows lets it be left. */
+    bool is_unread = one->node->error.len > 0 && !one->is_left;
+    return record->is_server || is_unread || !is_out;
 }
 
 static void keep_waits(Authority *authority, const RotationPlan *plan)

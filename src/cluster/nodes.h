@@ -55,8 +55,7 @@ typedef void NodesListed(void *context, const NodesListing *listing, const Error
 /* A page that begins nowhere is ERROR_INVALID. There may be fewer than `limit`, and yet more to come. */
 void nodes_list(const ClusterStore *at, const NodesPage *page, NodesListed *done, void *context);
 
-/* All of them at once, for who looks at every one; each page is as of its own moment. A record that
- * cannot be read is ERROR_INVALID, with its key. */
+/* All of them at once, for who looks at every one; each page is as of its own moment. */
 void nodes_list_all(const ClusterStore *at, NodesListed *done, void *context);
 
 typedef struct NodeView {

@@ -470,16 +470,6 @@ static void whole_end(Whole *whole, const Error *err)
     free(whole);
 }
 
-static bool whole_fails(Whole *whole, Str error)
-{
-    Error err;
-    if (error.len > 0) {
-        error_set(&err, ERROR_INVALID, "%" STR_FMT, STR_ARG(error));
-        whole_end(whole, &err);
-    }
-    return error.len > 0;
-}
-
 static void page_came(void *context, const NodesListing *listing, const Error *err)
 {
     Whole *whole = context;
@@ -490,18 +480,16 @@ static void page_came(void *context, const NodesListing *listing, const Error *e
     }
     for (uint32_t i = 0; i < listing->node_count; i++) {
         NodeEntry entry = listing->nodes[i];
-        if (whole_fails(whole, entry.error)) {
-            return;
-        }
+        entry.error = arena_copy(arena, entry.error);
+        entry.asking.error = arena_copy(arena, entry.asking.error);
         entry.record.labels = value_copy(arena, entry.record.labels);
         entry.record.annotations = value_missing();
         VEC_PUSH(arena, &whole->nodes, entry);
     }
     for (uint32_t i = 0; i < listing->waiting_count; i++) {
-        if (whole_fails(whole, listing->waiting[i].error)) {
-            return;
-        }
-        VEC_PUSH(arena, &whole->waiting, listing->waiting[i]);
+        JoiningEntry entry = listing->waiting[i];
+        entry.error = arena_copy(arena, entry.error);
+        VEC_PUSH(arena, &whole->waiting, entry);
     }
     if (listing->next.len == 0) {
         whole_end(whole, NULL);

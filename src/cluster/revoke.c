@@ -146,6 +146,7 @@ static void listed(void *context, const NodesListing *listing, const Error *err)
 {
     Revoking *revoking = context;
     Error unknown;
+    Str unread = STR_EMPTY; /* it may be that of such a node */
     for (uint32_t i = 0; err == NULL && i < listing->node_count; i++) {
         const NodeRecord *record = &listing->nodes[i].record;
         if (strncmp(record->enrolment, revoking->serial, ENROLMENT_TEXT) == 0) {
@@ -153,8 +154,12 @@ static void listed(void *context, const NodesListing *listing, const Error *err)
             start(revoking);
             return;
         }
+        unread = listing->nodes[i].error.len > 0 ? listing->nodes[i].error : unread;
     }
-    if (err == NULL) {
+    if (err == NULL && unread.len > 0) {
+        error_set(&unknown, ERROR_INVALID, "%" STR_FMT, STR_ARG(unread));
+        err = &unknown;
+    } else if (err == NULL) {
         error_set(&unknown, ERROR_NOT_FOUND,
                   "no node has a certificate with the serial number %s; 'eden pki list' shows them",
                   revoking->serial);

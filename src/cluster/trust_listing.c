@@ -106,6 +106,7 @@ static void nodes_came(void *context, const NodesListing *listing, const Error *
     reading->count = listing->node_count;
     for (uint32_t i = 0; i < listing->node_count; i++) {
         entries[i] = listing->nodes[i];
+        entries[i].error = arena_copy(arena, entries[i].error);
         entries[i].record.labels = entries[i].record.annotations = value_missing();
         reading->nodes[i] = (NodeTrust){ .node = &entries[i] };
     }

@@ -1,10 +1,13 @@
 #include "pki/json_fields.h"
 
+#include <stdio.h>
+
+#include "base/suggest.h"
 #include "lang/json.h"
 
 enum {
     DEPTH_MAX = 6,
-    FORMAT_SHOWN = 40, /* bytes */
+    SHOWN = 40, /* bytes */
 };
 
 static const JsonField *find_field(const JsonField *fields, size_t count, Value key)
@@ -17,6 +20,54 @@ static const JsonField *find_field(const JsonField *fields, size_t count, Value 
     return NULL;
 }
 
+/* Only what cannot play tricks with a terminal is repeated. */
+static bool is_plain(Str text)
+{
+    bool plain = text.len <= SHOWN;
+    for (size_t i = 0; i < text.len && plain; i++) {
+        plain = ascii_is_name(text.data[i]) || strchr("./-", text.data[i]) != NULL;
+    }
+    return plain;
+}
+
+static bool refuse_field(Value key, uint32_t place, const JsonField *fields, size_t count,
+                         Error *err)
+{
+    Str near;
+    if (!value_is_string(key) || !is_plain(value_str(key))) {
+        return error_set(err, ERROR_INVALID, "field %u is not known", place + 1);
+    }
+    Suggest suggest = suggest_make(value_str(key));
+    for (size_t i = 0; i < count; i++) {
+        suggest_offer(&suggest, str_from_c(fields[i].name));
+    }
+    if (!suggest_found(&suggest, &near)) {
+        return error_set(err, ERROR_INVALID, "field '%" STR_FMT "' is not known",
+                         STR_ARG(value_str(key)));
+    }
+    return error_set(err, ERROR_INVALID,
+                     "field '%" STR_FMT "' is not known; did you mean '%" STR_FMT "'?",
+                     STR_ARG(value_str(key)), STR_ARG(near));
+}
+
+uint32_t json_field_line(Str text, Value object, const JsonField *fields, size_t count)
+{
+    for (uint32_t i = 0; i < object.map->len; i++) {
+        Value key = object.map->entries[i].key;
+        if (find_field(fields, count, key) == NULL && is_plain(value_str(key))) {
+            char quoted[SHOWN + 3];
+            snprintf(quoted, sizeof quoted, "\"%" STR_FMT "\"", STR_ARG(value_str(key)));
+            size_t at = str_find(text, str_from_c(quoted), 0);
+            uint32_t line = 1;
+            for (size_t j = 0; at != STR_NOT_FOUND && j < at; j++) {
+                line += text.data[j] == '\n';
+            }
+            return at == STR_NOT_FOUND ? 0 : line;
+        }
+    }
+    return 0;
+}
+
 bool json_fields_read(Value object, const JsonField *fields, size_t count, Error *err)
 {
     if (object.kind != VALUE_MAP) {
@@ -24,7 +75,7 @@ bool json_fields_read(Value object, const JsonField *fields, size_t count, Error
     }
     for (uint32_t i = 0; i < object.map->len; i++) {
         if (find_field(fields, count, object.map->entries[i].key) == NULL) {
-            return error_set(err, ERROR_INVALID, "field %u is not known", i + 1);
+            return refuse_field(object.map->entries[i].key, i, fields, count, err);
         }
     }
     for (size_t i = 0; i < count; i++) {
@@ -77,13 +128,8 @@ bool json_format_check(Value object, const char *format, Error *err)
     if (str_eq_c(said, format)) {
         return true;
     }
-    /* Only what cannot play tricks with a terminal is repeated. */
-    bool plain = said.len <= FORMAT_SHOWN;
-    for (size_t i = 0; i < said.len && plain; i++) {
-        plain = ascii_is_name(said.data[i]) || said.data[i] == '.' || said.data[i] == '/';
-    }
     return error_set(err, ERROR_INVALID, "its format is '%" STR_FMT "'; only '%s' is spoken here",
-                     STR_ARG(plain ? said : STR("?")), format);
+                     STR_ARG(is_plain(said) ? said : STR("?")), format);
 }
 
 bool json_copy(Value field, char *out, size_t size)

@@ -15,6 +15,10 @@ typedef struct JsonField {
 /* Fails with ERROR_INVALID, naming the field. */
 MUST_CHECK bool json_fields_read(Value object, const JsonField *fields, size_t count, Error *err);
 
+/* The line of the first field that nobody knows, for files that people write; 0: there is none, or it
+ * is not found. `object` was read from `text`. */
+uint32_t json_field_line(Str text, Value object, const JsonField *fields, size_t count);
+
 /* One object out of a text, within limits that suit messages: ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool json_object_read(Arena *arena, Str text, uint32_t size_max, uint32_t nodes_max,
                                  Value *out, Error *err);

@@ -588,7 +588,8 @@ static bool read_files(Server *server, Error *err)
                                server->options.state_dir)
                    : false;
     }
-    return server_settings_read(&server->arena, text, &server->settings, err);
+    return server_settings_read(&server->arena, text, &server->settings, err) ||
+           error_wrap(err, "%s", server->directory.path);
 }
 
 /* Before all else that waits for the store, and so heard of before it. */

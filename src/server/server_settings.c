@@ -111,6 +111,15 @@ static bool read_life(Value said, const char *name, int64_t *out, Error *err)
                      (long long)(LIFE_MIN_MS / SECOND_MS), (long long)(CA_LIFE_MS / SECOND_MS));
 }
 
+static bool read_fields(Str text, Value object, const JsonField *fields, size_t count, Error *err)
+{
+    if (json_fields_read(object, fields, count, err)) {
+        return true;
+    }
+    uint32_t line = json_field_line(text, object, fields, count);
+    return line > 0 ? error_wrap(err, "line %u", line) : false;
+}
+
 bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *err)
 {
     Value object, said, cluster, node, store, rpc, api, names;
@@ -131,7 +140,7 @@ bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *er
     };
     if (!json_object_read(arena, text, SERVER_SETTINGS_MAX, SETTINGS_NODES, &object, err) ||
         !json_format_check(object, FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
+        !read_fields(text, object, fields, COUNT_OF(fields), err) ||
         !cluster_name_check(value_str(cluster), err) || !node_name_check(value_str(node), err) ||
         !read_names(arena, names, &settings, err) ||
         !read_per_address(per_address, &settings, err) ||

@@ -280,3 +280,23 @@ def test_files_that_cannot_be_read_are_told_and_waited_for(cluster, web):
     agent.wait_for_note("cannot act as a node")
     (web.state / "agent/node.json").write_text(good)
     web.wait_live()
+
+
+@pytest.mark.parametrize("name", ["node.pem", "ca.pem"])
+@pytest.mark.parametrize("how", ["missing", "damaged"])
+def test_a_node_that_has_lost_a_file_says_which(cluster, name, how):
+    path = cluster.state / "agent" / name
+    whole = path.read_bytes()
+    path.unlink()
+    if how == "damaged":
+        path.write_text("hello")
+        path.chmod(0o600)
+    agent = cluster.daemon("agent", "--state-dir", cluster.state, "--run-dir", cluster.run,
+                           "--config-dir", cluster.folder / "etc")
+    line = agent.wait_for_log("this machine cannot act as a node")
+    assert name in line and "put a copy of the file back, or make a backup" in line
+    assert not any("no node yet" in line for line in agent.log)
+    path.write_bytes(whole)
+    path.chmod(0o600)
+    agent.process.send_signal(signal.SIGHUP)
+    agent.wait_for_log("this machine is a node")

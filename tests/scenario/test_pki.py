@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import time
 
+import cluster_world
 import daemons
 import pytest
 from events import wait_until
@@ -482,3 +483,25 @@ def split(agent):
     shown.write_text(blocks(text)[0])
     key.write_text(blocks(text, "PRIVATE KEY")[0])
     return shown, key
+
+
+def test_a_record_that_cannot_be_read_is_one_row(cluster):
+    if cluster.server is None:
+        cluster.start()
+    cluster_world.put(cluster, "/eden/nodes/broken", {"format": "eden.node/1", "name": 5})
+    answer = json.loads(cluster.call("pki", "list", "-o", "json").stdout)
+    rows = {row["name"]: row for row in answer["nodes"]}
+    assert rows["broken"]["state"] == "unreadable" and "/eden/nodes/broken" in rows["broken"]["error"]
+    assert rows["s1"]["state"] == "good"
+    table = cluster.call("pki", "list").stdout
+    assert any("broken" in line and "unreadable" in line for line in table.splitlines())
+    assert "steady" in cluster.call("pki", "rotate", "--status").stdout
+    done = cluster.call("doctor", "-o", "json", check=False)
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert "broken (unreadable)" in checks["certificates"]["text"]
+    assert checks["rotation"]["state"] == "ok"
+    # A rotation waits for it, since nobody knows what it has, until it is removed.
+    cluster.call("pki", "rotate")
+    wait_until(lambda: "broken" in cluster.call("pki", "rotate", "--status").stdout, "it is waited for")
+    cluster.call("nodes", "remove", "broken", "--yes")
+    wait_until(lambda: "broken" not in cluster.call("pki", "rotate", "--status").stdout, "it is not")

@@ -146,3 +146,15 @@ def test_what_operators_change_is_in_the_log_with_who_did_it(cluster):
     cluster.call("tokens", "create")
     line = cluster.server.wait_for_log("a request is done")
     assert "verb=create kind=Token" in line and f"(uid {os.getuid()})" in line
+
+
+def test_a_field_that_nobody_knows_is_named_with_its_place(cluster):
+    path = cluster.state / "server/server.json"
+    settings = json.loads(path.read_text())
+    settings["conections_per_address"] = 5
+    path.write_text(json.dumps(settings, indent=2))
+    done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run, check=False)
+    assert done.returncode != 0
+    line = path.read_text().splitlines().index('  "conections_per_address": 5') + 1
+    assert f"{cluster.state}/server: server.json: line {line}: field 'conections_per_address' is " \
+           "not known; did you mean 'connections_per_address'?" in done.stderr

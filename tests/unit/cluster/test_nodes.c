@@ -301,9 +301,12 @@ static void a_damaged_record_is_told_as_such(void **state)
     show(f, "web1");
     assert_true(f->view.is_member);
     assert_true(str_starts(f->view.node.error, STR("/eden/nodes/web1: ")));
-    /* Who needs to know about everybody is told that it cannot. */
+    /* Also among all, so that one does not hide the others. */
     nodes_list_all(&f->world.at, listed, f);
-    world_expect(&f->world, ERROR_INVALID, "/eden/nodes/web1: ");
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->listing.node_count, 2);
+    assert_true(str_starts(f->listing.nodes[0].error, STR("/eden/nodes/web1: ")));
+    assert_int_equal(f->listing.waiting_count, 2);
 }
 
 static void a_member_that_asks_anew_is_listed_once(void **state)

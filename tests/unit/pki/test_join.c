@@ -361,8 +361,8 @@ static void what_is_no_request_is_refused(void **state)
         { "token", "key", text_value("AAAA"), "'token' is not in its form" },
         { "token", "proof", text_value("AAAA"), "'token' is not in its form" },
         { "token", "proof", value_missing(), "'token': 'proof' is missing" },
-        { "token", "secret", text_value("x"), "'token': field 4 is not known" },
-        { "roles", NULL, text_value("server"), "field 9 is not known" },
+        { "token", "secret", text_value("x"), "'token': field 'secret' is not known" },
+        { "roles", NULL, text_value("server"), "field 'roles' is not known" },
     };
     JoinRequest request;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

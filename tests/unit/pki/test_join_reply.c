@@ -163,7 +163,7 @@ static void what_is_no_answer_is_refused(void **state)
         { REPLY("admitted", "none", GAIN ",\"server\":\"S\",\"rpc_port\":1"), "name" },
         { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":0"), "its range" },
         { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":65536"), "its range" },
-        { REPLY("refused", "none", ",\"x\":1"), "field 7 is not known" },
+        { REPLY("refused", "none", ",\"x\":1"), "field 'x' is not known" },
         { "{\"format\":\"eden.join-reply/2\"}", "only 'eden.join-reply/1'" },
         { "<html>", "the answer of the server" },
         { "", "the answer of the server" },

@@ -143,7 +143,7 @@ static void damaged_records_are_refused(void **state)
         { RECORD("abcdefgh", HASH, "\"uses_max\":1,\"uses\":-1"), "out of its range" },
         { RECORD("abcdefgh", HASH, "\"uses_max\":\"1\",\"uses\":0"), "'uses_max' is no int" },
         { RECORD("abcdefgh", HASH, "\"uses_max\":1"), "'uses' is missing" },
-        { RECORD("abcdefgh", HASH, "\"uses_max\":1,\"uses\":0,\"x\":1"), "field 9 is not known" },
+        { RECORD("abcdefgh", HASH, "\"uses_max\":1,\"uses\":0,\"x\":1"), "field 'x' is not known" },
         { "{\"format\":\"eden.token/2\"}", "only 'eden.token/1' is spoken here" },
         { "{}", "does not say its 'format'" },
         { "[]", "no JSON object" },

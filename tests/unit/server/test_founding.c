@@ -256,7 +256,10 @@ static void settings_are_read_strictly(void **state)
         { "{\"format\":\"eden.server/"
           "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\"rpc\":\"a\","
           "\"api\":\"b\",\"names\":[\"a\"],\"more\":1}",
-          "field 8 is not known" },
+          "line 1: field 'more' is not known" },
+        { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\n"
+          "\"rcp\":\"a\",\"api\":\"b\",\"names\":[\"a\"]}",
+          "line 2: field 'rcp' is not known; did you mean 'rpc'?" },
         { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\","
           "\"rpc\":\"a\",\"api\":\"b\",\"names\":[\"a\"],\"connections_per_address\":0}",
           "'connections_per_address' is 1 to" },
