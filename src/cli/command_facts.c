@@ -199,7 +199,7 @@ static const Example examples[] = {
     { "eden facts os os_version -o yaml", "two of them" },
     { "eden facts memory.total", "a part of one" },
     { "eden facts interfaces -o json", "for another program" },
-    { "eden facts --node web1 os kernel", "two of another machine, asked on a server" },
+    { "eden facts --node web1 os kernel", "two of another machine, as the cluster knows them" },
     { 0 },
 };
 
@@ -220,7 +220,8 @@ const Command command_facts = {
         "read below DIR; what belongs to the running kernel is this machine's. A source that\n"
         "cannot be read is a warning, and the fact is null.\n"
         "\n"
-        "With --node, what a node of the cluster has sent is shown; run it on a server.",
+        "With --node, what a node of the cluster has sent last is shown, from wherever the cluster\n"
+        "can be asked: on a server, or with a context of 'eden login'.",
     .options = options,
     .examples = examples,
     .run = facts_run,

@@ -6,6 +6,7 @@
 #include "base/hex.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
+#include "cli/kind_print.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -116,6 +117,7 @@ static void print_table(const Invocation *invocation, Value pki)
     static const char *const headings[] = { "KIND",   "NAME",    "STATE", "SERIAL",
                                             "ISSUER", "EXPIRES", NULL };
     const List *cas = cluster_list(pki, "cas"), *nodes = cluster_list(pki, "nodes");
+    const List *users = cluster_list(pki, "users");
     Table table;
     table_init(&table, invocation->arena, headings);
     for (uint32_t i = 0; i < cas->len; i++) {
@@ -126,6 +128,9 @@ static void print_table(const Invocation *invocation, Value pki)
     for (uint32_t i = 0; i < nodes->len; i++) {
         add_row(&table, "node", cluster_text(nodes->items[i], "name"), nodes->items[i]);
     }
+    for (uint32_t i = 0; i < users->len; i++) {
+        add_row(&table, "user", cluster_text(users->items[i], "name"), users->items[i]);
+    }
     table_print(&table, invocation->out);
     if (!str_eq_c(cluster_text(part(pki, "rotation"), "state"), "steady")) {
         stream_put(invocation->out, STR("\n"));
@@ -133,10 +138,48 @@ static void print_table(const Invocation *invocation, Value pki)
     print_rotation(invocation, pki);
 }
 
+/* One of a user as those of nodes are told; their records do not say by which CA it is. */
+static Value user_row(Arena *arena, Value object)
+{
+    static const char *const taken[] = { "state", "expires", "made_by", "error", NULL };
+    Value spec = cluster_map(object, "spec"), status = cluster_map(object, "status");
+    Map *row = map_new(arena, 6);
+    map_set_str(arena, row, STR("name"), value_string(cluster_text(status, "owner")));
+    map_set_str(arena, row, STR("serial"), value_string(object_name(object)));
+    map_set_str(arena, row, STR("roles"), part(spec, "roles"));
+    for (const char *const *name = taken; *name != NULL; name++) {
+        if (part(status, *name).kind != VALUE_NULL) {
+            map_set_str(arena, row, str_from_c(*name), part(status, *name));
+        }
+    }
+    return value_map(row);
+}
+
+/* Of which /v1/pki tells nothing: there may be more than fit into one answer. */
+static int add_users(Invocation *invocation, Value pki)
+{
+    Arena *arena = invocation->arena;
+    List *users = list_new(arena, 0);
+    Value list;
+    int code = kind_fetch(invocation, kind_find(STR("Certificate")), NULL, &list);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const List *items = object_items(list);
+    for (uint32_t i = 0; i < items->len; i++) {
+        if (str_eq_c(cluster_text(object_status(items->items[i]), "usage"), "user")) {
+            list_push(arena, users, user_row(arena, items->items[i]));
+        }
+    }
+    map_set_str(arena, pki.map, STR("users"), value_list(users));
+    return EXIT_OK;
+}
+
 static int run_list(Invocation *invocation)
 {
     Value pki;
     int code = ask_server(invocation, "GET", "/v1/pki", NULL, &pki);
+    code = code == EXIT_OK ? add_users(invocation, pki) : code;
     if (code != EXIT_OK) {
         return code;
     }
@@ -429,7 +472,7 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden pki list", "every certificate, when it expires, and what is under way" },
+    { "eden pki", "every certificate, when it expires, and what is under way" },
     { "eden pki revoke web2", "the node is cut off at once, and stays out" },
     { "eden pki renew --serving", "a new certificate for the API, now" },
     { "eden pki issue web3 --csr web3.csr --out web3.pem",
@@ -442,15 +485,15 @@ static const Example examples[] = {
 const Command command_pki = {
     .name = "pki",
     .group = GROUP_CLUSTER,
-    .args = "list|issue|renew|revoke|rotate [NODE...]",
-    .args_min = 1,
+    .args = "[list|issue|renew|revoke|rotate] [NODE...]",
     .args_max = UINT32_MAX,
     .word = WORD_NODE,
     .choices = "list|issue|renew|revoke|rotate",
     .help = "Show, renew and take back certificates; exchange the CA.",
     .text =
         "Certificates renew themselves at two thirds of their life: nodes live 30 days, the API\n"
-        "90. 'list' shows all of them; one that is 'due' should have been renewed by now.\n"
+        "90. 'list', which may be left out, shows all of them, and those of users; one that is 'due'\n"
+        "should have been renewed by now.\n"
         "\n"
         "'renew' does it at once: for the agent of this machine, or with --serving and --server\n"
         "for the server. 'revoke NODE' takes back all that a node ever got, 'revoke SERIAL' one\n"

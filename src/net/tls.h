@@ -21,6 +21,7 @@ typedef struct TlsContext TlsContext;
 #define TLS_IS_GOOD    "it is good from"
 #define TLS_SHOWS      "the CA that it shows has"
 #define TLS_NOT_LET_IN "the peer does not let us in" /* and not the other way round */
+#define TLS_OTHER_USE  "the peer expects something else on this port"
 #define TLS_NO_TLS     "the peer speaks no TLS 1.3 here; is it the right port?"
 
 enum {

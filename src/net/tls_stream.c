@@ -179,8 +179,7 @@ static const char *refusal(void)
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
         return TLS_NOT_LET_IN ": it does not know the CA of our certificate";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED: return TLS_NOT_LET_IN " without a certificate";
-    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
-        return "the peer expects something else on this port";
+    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: return TLS_OTHER_USE;
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:

@@ -28,6 +28,10 @@ static void each_trouble_has_its_own_remedy(void **state)
          "'eden login https://a:1338 --name prod --ca-pin sha256:...'");
     says(ERROR_DENIED, "untrusted", "https://a:1338", "",
          "'eden login https://a:1338 --ca-pin sha256:...'");
+    says(ERROR_DENIED, TLS_OTHER_USE, "https://a:1337", "prod",
+         "the port for nodes, 1337 unless server.json says so; the API is on another one, 1338");
+    says(ERROR_DENIED, TLS_OTHER_USE, "https://a:1337", "prod",
+         "'eden login https://NAME:1338 --name prod'");
     says(ERROR_UNAVAILABLE, "connection refused", "", "prod", "--context asks another one");
     says(ERROR_TIMEOUT, "timed out", "https://a:1338", "", "firewalls");
     says(ERROR_OS, "no more files", "", "prod", "");
