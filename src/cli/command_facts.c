@@ -220,7 +220,8 @@ const Command command_facts = {
         "read below DIR; what belongs to the running kernel is this machine's. A source that\n"
         "cannot be read is a warning, and the fact is null.\n"
         "\n"
-        "With --node, what a node of the cluster has sent last is shown, from wherever the cluster\n"
+        "With --node, what a node of the cluster has sent last is shown, from wherever the "
+        "cluster\n"
         "can be asked: on a server, or with a context of 'eden login'.",
     .options = options,
     .examples = examples,

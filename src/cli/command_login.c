@@ -7,6 +7,7 @@
 #include "cli/inputs.h"
 #include "cli/login_certificate.h"
 #include "cli/login_print.h"
+#include "cli/output.h"
 #include "cli/server_ca.h"
 #include "cluster/access_token.h"
 #include "lang/json.h"
@@ -28,6 +29,7 @@ typedef struct Login {
     Contexts contexts;
     Context context; /* the one that is to be */
     bool is_named;   /* somebody has said how it is called */
+    Context kept;    /* the one that is there, of the same name and server */
     Address server;
     int64_t timeout_ms;
     Str cluster;   /* as the server says */
@@ -58,6 +60,7 @@ static bool find_context(Login *login, Error *err)
     if (name.len > 0 && !context_name_check(name, err)) {
         return false;
     }
+    login->kept = login->context;
     if (login->invocation->arg_count > 0) {
         Str text = str_from_c(login->invocation->args[0]);
         if (!context_server_parse(text, &login->server, err)) {
@@ -70,6 +73,7 @@ static bool find_context(Login *login, Error *err)
         }
         if (!is_known) {
             login->context = (Context){ .name = name, .servers = { server }, .server_count = 1 };
+            login->kept = (Context){ 0 };
         }
         return true;
     }
@@ -147,6 +151,28 @@ static bool find_ca(Login *login, Error *err)
 
 /* --- As whom --------------------------------------------------------------------------------- */
 
+/* A certificate takes the place of the token that is there. It is for the server that it came from:
+ * one that shows another CA does not see it. */
+static bool take_kept_token(Login *login, Str *out)
+{
+    const Context *kept = &login->kept;
+    ContextMaterial had;
+    Error ignored;
+    if (!invocation_flag(login->invocation, "certificate") || kept->server_count == 0 ||
+        !context_material(login->arena, login->directory, kept, &had, &ignored)) {
+        return false;
+    }
+    bool same_ca = str_eq(login->context.ca, kept->ca) ||
+                   str_eq(str_trim(login->context.ca), str_trim(had.ca));
+    if (had.token.len == 0 || !same_ca) {
+        return false;
+    }
+    *out = had.token;
+    output_line(login->invocation->err, "taking the token of context '%" STR_FMT "'",
+                STR_ARG(kept->name));
+    return true;
+}
+
 /* Never from the command line: others can see that. */
 static bool read_token(Login *login, Error *err)
 {
@@ -163,6 +189,8 @@ static bool read_token(Login *login, Error *err)
         }
     } else if (set != NULL && set[0] != '\0') {
         text = str_from_c(set);
+    } else if (take_kept_token(login, &text)) {
+        /* nobody is asked */
     } else if (!terminal_is_there()) {
         return error_set(err, ERROR_INVALID,
                          "needs a token: --token-file FILE, --token-file - for standard input, or "
@@ -426,10 +454,11 @@ const Command command_login = {
         "The token is read from --token-file, from EDEN_TOKEN, or at the terminal; never from the\n"
         "command line, which others can see. With --certificate a key is made here, and the "
         "server\n"
-        "makes a certificate for it, which proves who you are from then on. All is tried before\n"
-        "anything is kept. What is kept is for you alone, in eden/contexts.json of "
-        "XDG_CONFIG_HOME\n"
-        "or ~/.config.",
+        "makes a certificate for it, which proves who you are from then on; the token that the\n"
+        "context has already will do for that, as long as server and CA are the same.\n"
+        "\n"
+        "All is tried before anything is kept. What is kept is for you alone, in\n"
+        "eden/contexts.json of XDG_CONFIG_HOME or ~/.config.",
     .options = options,
     .examples = examples,
     .run = login_run,

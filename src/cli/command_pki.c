@@ -492,7 +492,8 @@ const Command command_pki = {
     .help = "Show, renew and take back certificates; exchange the CA.",
     .text =
         "Certificates renew themselves at two thirds of their life: nodes live 30 days, the API\n"
-        "90. 'list', which may be left out, shows all of them, and those of users; one that is 'due'\n"
+        "90. 'list', which may be left out, shows all of them, and those of users; one that is "
+        "'due'\n"
         "should have been renewed by now.\n"
         "\n"
         "'renew' does it at once: for the agent of this machine, or with --serving and --server\n"

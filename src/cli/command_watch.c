@@ -3,28 +3,24 @@
 #include "base/visible.h"
 #include "cli/cluster_client.h"
 #include "cli/output.h"
+#include "cli/reconnect.h"
 #include "cli/watch_position.h"
 #include "lang/json.h"
-#include "rpc/backoff.h"
-#include "sys/clock.h"
 
 enum {
     LINE_LONGEST = 64 << 20,    /* bytes: two values, with every byte of them escaped */
     SILENCE_MS = 3 * 60 * 1000, /* a server with no news tells so every minute */
-    FAILURES_MAX = 5,           /* so that nobody waits half a minute for a server that is back */
 };
 
 typedef struct Watching {
     Invocation *invocation;
-    ClusterEnd end; /* chosen once: another context may be used meanwhile */
     WatchPosition position;
     Str store; /* which one it is, once it stood */
     Buf line;
-    bool stood;    /* ever */
-    bool stands;   /* now */
-    bool was_away; /* the server, since it stood last */
-    bool over;     /* nothing more is wanted */
-    int code;      /* then the exit code */
+    Reconnect reconnect;
+    bool stood; /* ever */
+    bool over;  /* nothing more is wanted */
+    int code;   /* then the exit code */
     bool json, previous;
 } Watching;
 
@@ -93,14 +89,8 @@ static void start(Watching *watching, Value event)
         watching->store = arena_copy(watching->invocation->arena, store);
     }
     watch_position_start(&watching->position, cluster_int(event, "revision"));
-    watching->stood = watching->stands = true;
-    if (watching->was_away) {
-        watching->was_away = false;
-        stream_put_format(watching->invocation->err,
-                          "the server is back; going on from revision %lld\n",
-                          (long long)watching->position.from);
-        stream_flush(watching->invocation->err);
-    }
+    watching->stood = true;
+    reconnect_done(&watching->reconnect);
 }
 
 static void handle(Watching *watching, Arena *arena, Str line)
@@ -169,10 +159,9 @@ static bool take(void *context, Str bytes)
 
 /* --- Asking ---------------------------------------------------------------------------------- */
 
-static Str target(const Watching *watching)
+static Str target(const Watching *watching, Arena *arena)
 {
     const Invocation *invocation = watching->invocation;
-    Arena *arena = invocation->arena;
     Buf behind = buf_make_in(arena, BUF_UNLIMITED);
     if (watching->position.from > 0) {
         buf_put_format(&behind, "&from=%lld", (long long)watching->position.from);
@@ -183,45 +172,35 @@ static Str target(const Watching *watching)
         str_from_c(invocation->args[0]), buf_c(&behind));
 }
 
-/* A server that restarts is away for a moment, or says that it cannot yet. */
-static bool may_come_back(const Watching *watching, bool asked, const Error *err)
-{
-    return watching->stood && (!asked || err->kind == ERROR_UNAVAILABLE || err->kind == ERROR_NONE);
-}
-
-static void tell_away(Watching *watching, const Error *err)
-{
-    if (!watching->was_away) {
-        watching->was_away = true;
-        output_line(watching->invocation->err, "the server is gone (%s); trying again",
-                    err->kind == ERROR_NONE ? "it has ended the watch" : err->text);
-        stream_flush(watching->invocation->err);
-    }
-}
-
 static int follow(Watching *watching)
 {
+    Invocation *invocation = watching->invocation, asking = *invocation;
+    Reconnect *reconnect = &watching->reconnect;
     ClusterPieces pieces = { take, watching, SILENCE_MS };
-    uint32_t failures = 0;
     for (;;) {
-        ClusterRequest request = { .method = "GET", .target = target(watching) };
+        AUTO_CLEAR(Arena) round;
+        arena_init(&round, ARENA_UNLIMITED);
+        asking.arena = &round;
         Error err = { 0 };
-        ClusterRefusal refusal;
-        watching->stands = false;
+        ClusterRequest request = { .method = "GET", .target = target(watching, &round) };
+        ClusterRefusal refusal = { .answer = value_null() };
         buf_reset(&watching->line);
-        bool ok = cluster_stream_at(watching->invocation, &watching->end, &request, &pieces,
-                                    &refusal, &err);
+        bool ok = reconnect_check(reconnect, &err) &&
+                  cluster_stream_at(&asking, &reconnect->end, &request, &pieces, &refusal, &err);
         if (watching->over) {
             return watching->code;
         }
-        if (!may_come_back(watching, refusal.asked, &err)) {
-            return ok ? tell_end(watching, "the server has ended the watch", "")
-                      : cluster_tell_refusal_at(watching->invocation, &watching->end, &refusal,
-                                                &err);
+        if (ok && !watching->stood) {
+            return tell_end(watching, "the server has ended the watch", "");
         }
-        tell_away(watching, &err);
-        failures = watching->stands ? 1 : failures + (failures < FAILURES_MAX);
-        clock_sleep_ms(backoff_ms(failures, random_seed()), NULL);
+        if (ok) {
+            err = (Error){ 0 };
+        }
+        if (!watching->stood || !reconnect_helps(reconnect, &err, refusal.asked)) {
+            refusal.asked = refusal.asked || err.kind == ERROR_CONFLICT;
+            return cluster_tell_refusal_at(invocation, &reconnect->end, &refusal, &err);
+        }
+        reconnect_wait(reconnect, &err);
     }
 }
 
@@ -232,6 +211,7 @@ static int watch_run(Invocation *invocation)
                           .json = invocation_prints(invocation, "json"),
                           .previous = invocation_flag(invocation, "previous") };
     const char *from = invocation_text(invocation, "from");
+    Error err;
     if (invocation->args[0][0] == '\0') {
         return usage_error(invocation, "a key is not empty");
     }
@@ -239,8 +219,7 @@ static int watch_run(Invocation *invocation)
         (!str_to_i64(str_from_c(from), &watching.position.from) || watching.position.from < 1)) {
         return usage_error(invocation, "--from is a revision, a number from 1 on");
     }
-    Error err;
-    if (!cluster_end_choose(invocation, &watching.end, &err)) {
+    if (!reconnect_init(&watching.reconnect, invocation, "the watch", &err)) {
         return cluster_tell(invocation, &err, false);
     }
     int code = follow(&watching);

@@ -25,11 +25,11 @@ static Str distrust_hint(Arena *arena, Str server, Str name, const Error *err)
                    "'timedatectl set-ntp true' keeps it right");
     }
     if (strstr(err->text, TLS_OTHER_USE) != NULL) {
-        return arena_format(
-            arena,
-            "that is the port for nodes, 1337 unless server.json says so; the API is on another one, "
-            "1338 or what 'api' in server.json on the server says: '%" STR_FMT "'",
-            STR_ARG(login_words(arena, STR("https://NAME:1338"), name)));
+        return arena_format(arena,
+                            "that is the port for nodes, 1337 unless server.json says so; the API "
+                            "is on another one, "
+                            "1338 or what 'api' in server.json on the server says: '%" STR_FMT "'",
+                            STR_ARG(login_words(arena, STR("https://NAME:1338"), name)));
     }
     if (strstr(err->text, TLS_NOT_LET_IN) != NULL) {
         return arena_format(arena, "'%" STR_FMT "' takes a new token, which opens the server again",

@@ -54,11 +54,13 @@ def examples():
     listed = subprocess.run([eden, "help", "-o", "json"], capture_output=True, text=True)
     if listed.returncode != 0:
         return []
-    return [
-        pytest.param(example["command"], id=example["command"])
-        for command in json.loads(listed.stdout)["commands"]
-        for example in command["examples"]
-    ]
+    described = json.loads(listed.stdout)
+    commands = [example["command"] for command in described["commands"]
+                for example in command["examples"]]
+    for topic in described["topics"]:
+        text = subprocess.run([eden, "help", topic["name"]], capture_output=True, text=True).stdout
+        commands += [line.strip() for line in text.splitlines() if line.startswith("    eden ")]
+    return [pytest.param(command, id=command) for command in dict.fromkeys(commands)]
 
 
 def leave_a_record(eden_path, folder):
@@ -255,6 +257,7 @@ def test_the_example_works(eden_path, tmp_path, command, request):
 
 def test_there_are_examples():
     assert len(examples()) > 15
+    assert "eden nodes ping -l 'web*'" in [example.values[0] for example in examples()]  # of a topic
 
 
 def test_the_values_that_eval_examples_promise(eden):

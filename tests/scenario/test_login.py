@@ -534,6 +534,49 @@ def test_a_certificate_takes_the_place_of_a_token(home, front):
     assert home("nodes", "list").returncode == 4
 
 
+def test_a_certificate_is_made_with_the_token_that_is_kept(home, front):
+    cluster = front.cluster
+    made = make_token(cluster, "admin")
+    server = f"127.0.0.1:{cluster.api_port}"
+    done = home("login", server, "--ca-pin", made["ca_pin"], "--token-file", "-", input=made["secret"])
+    assert done.returncode == 0, done.stderr
+    done = home("login", "--certificate")
+    assert done.returncode == 0, done.stderr
+    assert "taking the token of context 'blue'\n" in done.stderr
+    assert "token" not in json.loads(home.file.read_text())["contexts"]["blue"]
+    serial = next(c["metadata"]["name"] for c in told(home, "api", "GET", "/v1/certificates")["items"]
+                  if c["status"]["usage"] == "user")
+    listed = next(line.split() for line in home("pki").stdout.splitlines() if serial in line)
+    assert (listed[0], listed[2], listed[4]) == ("user", "good", "-")
+    user, = told(home, "pki", "list")["users"]
+    assert (user["name"], user["serial"], user["roles"]) == (listed[1], serial, ["admin"])
+    done = home("login", "--certificate")  # no token any more
+    assert done.returncode == 64 and "needs a token" in done.stderr
+
+
+def test_the_token_that_is_kept_is_for_its_own_server_and_ca(home, front, other_cluster):
+    made = make_token(front.cluster, "admin")
+    server = f"127.0.0.1:{front.cluster.api_port}"
+    assert home("login", server, "--name", "prod", "--ca-pin", made["ca_pin"], "--token-file", "-",
+                input=made["secret"]).returncode == 0
+    other_ca = other_cluster.state / "agent/ca.pem"
+    for words in ((front.url, "--ca-pin", home.pin), (server, "--ca", other_ca)):
+        done = home("login", *words, "--name", "prod", "--certificate")
+        assert done.returncode == 64 and "needs a token" in done.stderr
+        assert "taking the token" not in done.stderr
+    assert not any("authorization" in fields for _, _, fields in front.requests)
+
+
+def test_the_port_for_nodes_is_told(home, front):
+    done = home("login", f"127.0.0.1:{front.cluster.rpc_port}", "--name", "prod", "--ca-pin", home.pin,
+                env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 4
+    assert "that is the port for nodes, 1337" in done.stderr
+    assert "the API is on another one, 1338" in done.stderr
+    assert "pin" not in done.stderr
+    assert not home.file.exists()
+
+
 def test_a_role_and_a_revoked_token_are_told_by_exit_code_4(home, front):
     cluster = front.cluster
     made = make_token(cluster, "viewer")

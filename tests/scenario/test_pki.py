@@ -294,6 +294,7 @@ def test_the_list_is_a_table_or_json(cluster):
     assert [line.split()[0] for line in table[1:]] == ["ca", "serving", "server", "node"]
     assert table[1].split()[2] == "signs"
     assert json.loads(cluster.call("pki", "list", "-o", "json").stdout)["format"] == "eden.pki/1"
+    assert cluster.call("pki").stdout.splitlines() == table
     none = cluster.eden("pki", "list", "--run-dir", cluster.folder / "none", check=False)
     assert none.returncode == 3
 
