@@ -28,6 +28,13 @@ DoctorResult doctor_fix(DoctorResult result, const char *fix)
     return result;
 }
 
+const char *doctor_key_fix(const DoctorCertificate *seen, const char *lost)
+{
+    return seen->is_exposed
+               ? "chmod 600 the file when nobody has read it; else its key is to be made anew"
+               : lost;
+}
+
 DoctorResult doctor_certificate(Arena *arena, const DoctorCertificate *seen, int64_t now_ms)
 {
     Str until = utc_text(arena, seen->certificate.not_after_ms);

@@ -105,11 +105,17 @@ DoctorResult judge_agent_key(Arena *arena, const DoctorView *view)
     if (!view->is_node) {
         return skip_no_node(arena);
     }
-    if (is_hidden(view, &view->own.err)) {
+    if (is_hidden(view, &view->own.err) && !view->own.is_exposed) {
         return skip_no_root(arena);
     }
     if (view->own.err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", view->own.err.text);
+        const char *lost =
+            view->is_server
+                ? "put a copy of the file back; or make a backup, move the state directory away "
+                  "and 'eden backup restore' it"
+                : "put a copy of the file back; or 'eden leave --force', then 'eden join'";
+        return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "%s", view->own.err.text),
+                          doctor_key_fix(&view->own, lost));
     }
     const Identity *identity = &view->own.certificate.identity;
     if (view->node_err.kind == ERROR_NONE &&

@@ -24,11 +24,12 @@ DoctorResult judge_ca(Arena *arena, const DoctorView *view)
     if (!view->is_server) {
         return skip(arena);
     }
-    if (!view->is_root && view->ca.err.kind == ERROR_DENIED) {
+    if (!view->is_root && view->ca.err.kind == ERROR_DENIED && !view->ca.is_exposed) {
         return doctor_say(arena, DOCTOR_SKIPPED, "only root can look at that");
     }
     if (view->ca.err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", view->ca.err.text);
+        return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "%s", view->ca.err.text),
+                          doctor_key_fix(&view->ca, NULL));
     }
     int64_t left = view->ca.certificate.not_after_ms - view->now_ms;
     Str until = utc_text(arena, view->ca.certificate.not_after_ms);
@@ -47,19 +48,28 @@ DoctorResult judge_server_certificates(Arena *arena, const DoctorView *view)
     const struct {
         const char *name;
         const DoctorCertificate *seen;
-    } all[] = { { "node.pem", &view->server_node }, { "serving.pem", &view->serving } };
+        const char *lost; /* what to do then */
+    } all[] = {
+        { "node.pem", &view->server_node,
+          "put a copy of the file back, or 'eden backup restore' in an empty state directory" },
+        { "serving.pem", &view->serving,
+          "remove it when it is there: a server that is started makes another one" },
+    };
     DoctorResult first = { 0 };
     if (!view->is_server) {
         return skip(arena);
     }
     for (size_t i = 0; i < COUNT_OF(all); i++) {
-        if (!view->is_root && all[i].seen->err.kind == ERROR_DENIED) {
+        if (!view->is_root && all[i].seen->err.kind == ERROR_DENIED && !all[i].seen->is_exposed) {
             return doctor_say(arena, DOCTOR_SKIPPED, "only root can look at that");
         }
         DoctorResult result = doctor_certificate(arena, all[i].seen, view->now_ms);
         if (result.state != DOCTOR_OK) {
-            return doctor_say(arena, result.state, "%s: %" STR_FMT, all[i].name,
-                              STR_ARG(result.text));
+            result =
+                doctor_say(arena, result.state, "%s: %" STR_FMT, all[i].name, STR_ARG(result.text));
+            return all[i].seen->err.kind == ERROR_NONE
+                       ? result
+                       : doctor_fix(result, doctor_key_fix(all[i].seen, all[i].lost));
         }
         first = i == 0 ? result : first;
     }
@@ -105,6 +115,7 @@ DoctorResult judge_server(Arena *arena, const DoctorView *view)
 DoctorResult judge_ports(Arena *arena, const DoctorView *view)
 {
     const DoctorPort *ports[] = { &view->rpc, &view->api };
+    bool is_foreign = false;
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
     if (!view->is_server || view->settings_err.kind != ERROR_NONE) {
         return skip(arena);
@@ -112,7 +123,11 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
     for (size_t i = 0; i < COUNT_OF(ports); i++) {
         bool listens = ports[i]->err.kind == ERROR_NONE;
         const char *between = wrong.len > 0 ? "; " : "";
-        if (listens && !runs(view)) {
+        if (ports[i]->is_foreign && !runs(view)) {
+            is_foreign = true;
+            buf_put_format(&wrong, "%s%" STR_FMT " is no address of this machine", between,
+                           STR_ARG(ports[i]->address));
+        } else if (listens && !runs(view)) {
             buf_put_format(&wrong, "%s%" STR_FMT " is taken by another program", between,
                            STR_ARG(ports[i]->address));
         } else if (!listens && runs(view)) {
@@ -121,7 +136,11 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
         }
     }
     if (wrong.len > 0) {
-        return doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
+        DoctorResult result =
+            doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
+        return is_foreign ? doctor_fix(result, "set 'rpc' and 'api' in server.json to addresses of "
+                                               "this machine, or to all: 0.0.0.0:1337")
+                          : result;
     }
     return doctor_say(arena, DOCTOR_OK, runs(view) ? "it listens on both" : "both are free");
 }

@@ -62,6 +62,7 @@ static void look_at_certificate(Look *look, const Directory *directory, const ch
     Credential credential = { 0 };
     *out = (DoctorCertificate){ 0 };
     if (!credential_load(directory, name, look->arena, &credential, &out->err)) {
+        out->is_exposed = directory_is_exposed(directory, name);
         return;
     }
     out->certificate = credential.chain.items[0];
@@ -164,8 +165,12 @@ static void done(void *context, const HttpAnswer *answer, const Error *err)
         error_wrap(&out->err, "the answer is no JSON");
     } else if (answer->head->status >= 300 && answer->head->status != 503) {
         Str message = cluster_text(out->json, "detail");
-        error_set(&out->err, answer->head->status == 403 ? ERROR_DENIED : ERROR_UNAVAILABLE,
-                  "%" STR_FMT, STR_ARG(message));
+        ErrorKind kind = answer->head->status == 403 ? ERROR_DENIED : ERROR_UNAVAILABLE;
+        if (message.len > 0) {
+            error_set(&out->err, kind, "%" STR_FMT, STR_ARG(message));
+        } else {
+            error_set(&out->err, kind, "it answers with status %d", answer->head->status);
+        }
     }
     loop_stop(waiting->loop);
 }
@@ -296,6 +301,7 @@ static void look_at_port(Look *look, Str text, uint16_t port, bool own, DoctorPo
     if (own && (str_eq_c(host, "0.0.0.0") || str_eq_c(host, "::"))) {
         host = str_eq_c(host, "::") ? STR("::1") : STR("127.0.0.1");
     }
+    out->is_foreign = own && !probe_is_own(look->arena, host);
     (void)!probe_port(look->arena, host, address.port, PROBE_MS, NULL, &out->err);
 }
 
@@ -306,8 +312,13 @@ static void look_at_far_server(Look *look, const NodeServer *known, DoctorServer
     *out = (DoctorServer){ .node = str_from_c(known->node) };
     look_at_port(look, known->rpc, PORT_RPC, false, &out->rpc);
     look_at_port(look, known->api, PORT_API, false, &out->api);
-    if (out->api.err.kind != ERROR_NONE || look->bundle_text.len == 0 ||
+    if (out->api.err.kind != ERROR_NONE ||
         !address_parse(known->api, PORT_API, &address, &out->err)) {
+        return;
+    }
+    if (look->bundle_text.len == 0) {
+        error_set(&out->err, ERROR_INVALID,
+                  "somebody listens, and cannot be known without " AGENT_BUNDLE);
         return;
     }
     ask(look->arena, &address, look->bundle_text, STR("/v1/health"), &health);

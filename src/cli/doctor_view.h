@@ -19,7 +19,8 @@ typedef struct DoctorPlace {
 } DoctorPlace;
 
 typedef struct DoctorCertificate {
-    Error err; /* of key and certificate together */
+    Error err;       /* of key and certificate together */
+    bool is_exposed; /* refused, since others can read the key */
     Certificate certificate;
     RenewalPlan plan;
     Error trust; /* whether it leads to the CA */
@@ -27,7 +28,8 @@ typedef struct DoctorCertificate {
 
 typedef struct DoctorPort {
     Str address;
-    Error err; /* ERROR_NONE: somebody listens */
+    Error err;       /* ERROR_NONE: somebody listens */
+    bool is_foreign; /* of ports to listen on: no address of this machine */
 } DoctorPort;
 
 /* A server as this node knows it. */

@@ -95,19 +95,18 @@ void work_undo(Work *work)
     }
 }
 
-static bool make_serving(Work *work, Error *err)
+bool serving_make(const Directory *server, const Credential *ca, const ServerSettings *settings,
+                  int64_t now_ms, Error *err)
 {
-    const ServerSettings *settings = &work->settings;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
     AUTO(P256Private) *key = NULL;
     Certificate certificate;
-    ServingNames names = server_settings_serving_names(&work->arena, settings);
-    ServingGrant grant = { .names = names.items,
-                           .name_count = names.count,
-                           .now_ms = work->founding->now_ms };
+    ServingNames names = server_settings_serving_names(&arena, settings);
+    ServingGrant grant = { .names = names.items, .name_count = names.count, .now_ms = now_ms };
     return p256_private_make(&key, err) && p256_public_of(key, &grant.key, err) &&
-           ca_issue_serving(&work->arena, &work->ca, &grant, &certificate, err) &&
-           credential_save(&work->server, SERVER_SERVING, key, (CertificateSet){ &certificate, 1 },
-                           err);
+           ca_issue_serving(&arena, ca, &grant, &certificate, err) &&
+           credential_save(server, SERVER_SERVING, key, (CertificateSet){ &certificate, 1 }, err);
 }
 
 bool work_make_server(Work *work, Error *err)
@@ -115,7 +114,7 @@ bool work_make_server(Work *work, Error *err)
     Certificate certificate;
     Pin pin;
     return make_node(work, &work->server, SERVER_NODE, &certificate, &pin, err) &&
-           make_serving(work, err);
+           serving_make(&work->server, &work->ca, &work->settings, work->founding->now_ms, err);
 }
 
 /* --- The store ------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include "cluster/node_state.h"
+#include "pki/credential.h"
 #include "pki/p256_public.h"
 #include "server/server_settings.h"
 
@@ -25,6 +26,10 @@ typedef struct Founding {
     uid_t user;    /* else to who founds it */
     gid_t group;
 } Founding;
+
+/* Key and certificate of the API, by the CA. */
+MUST_CHECK bool serving_make(const Directory *server, const Credential *ca,
+                             const ServerSettings *settings, int64_t now_ms, Error *err);
 
 /* The settings are written last: what was left by one that was killed is no cluster, and founding it
  * again makes all of it anew. Fails with ERROR_CONFLICT when there is one, ERROR_INVALID for names

@@ -543,6 +543,22 @@ static void own_changed(void *context, OwnKind kind)
     authority_look(server->authority);
 }
 
+/* Nobody knows the key of the API, and the CA is here: one that is lost is made anew. In the midst of a
+ * rotation it is renewed by the other CA soon. */
+static bool replace_serving(Server *server, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Credential) ca = { 0 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (directory_has(&server->directory, SERVER_SERVING)) {
+        return true;
+    }
+    log_warning("the certificate of the API is lost, and made anew", LOG_C("file", SERVER_SERVING));
+    return credential_load(&server->directory, SERVER_CA, &arena, &ca, err) &&
+           serving_make(&server->directory, &ca, &server->settings,
+                        loop_wall_ms(server->options.loop), err);
+}
+
 static bool open_certificates(Server *server, Error *err)
 {
     const ServerSettings *settings = &server->settings;
@@ -553,7 +569,7 @@ static bool open_certificates(Server *server, Error *err)
                                    .directory = &server->directory,
                                    .events = { authority_ready, authority_changed, authority_failed,
                                                is_from, server } };
-    if (!authority_open(&authority, &server->authority, err)) {
+    if (!replace_serving(server, err) || !authority_open(&authority, &server->authority, err)) {
         return false;
     }
     server->certify = (CertifySettings){ .at = at,

@@ -245,6 +245,13 @@ bool directory_read_private(const Directory *directory, const char *name, char *
     return ok || directory_error(err, number, directory, name);
 }
 
+bool directory_is_exposed(const Directory *directory, const char *name)
+{
+    struct stat status;
+    return fstatat(directory->descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(status.st_mode) && (status.st_mode & 077) != 0;
+}
+
 static int open_beside(const Directory *directory, const char *name, char *beside, size_t size)
 {
     for (int i = 0; i < NAME_TRIES; i++) {

@@ -38,6 +38,8 @@ MUST_CHECK bool directory_read(const Directory *directory, Arena *arena, const c
  * others than its owner can read is ERROR_DENIED, since its secret is none. */
 MUST_CHECK bool directory_read_private(const Directory *directory, const char *name, char *out,
                                        size_t max, size_t *len, Error *err);
+/* Whether others than the owner can read the file; false also when it is not there. */
+bool directory_is_exposed(const Directory *directory, const char *name);
 /* The new content at one moment, in place of the old. With `sync` it is on the disk afterwards;
  * without, a power failure may leave either content, or on some file systems none. */
 MUST_CHECK bool directory_write(const Directory *directory, const char *name, Str text, bool sync,

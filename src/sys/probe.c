@@ -164,6 +164,30 @@ bool probe_port(Arena *arena, Str host, uint16_t port, int64_t timeout_ms,
     return true;
 }
 
+bool probe_is_own(Arena *arena, Str host)
+{
+    Addresses addresses = { 0 };
+    Error err;
+    if (!resolve(arena, host, 0, &addresses, &err)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < addresses.len; i++) {
+        const Address *address = &addresses.items[i];
+        int descriptor = socket(address->socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool is_own =
+            descriptor < 0 ||
+            bind(descriptor, (const struct sockaddr *)&address->socket, address->len) == 0 ||
+            errno != EADDRNOTAVAIL;
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        if (is_own) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- HTTP ----------------------------------------------------------------------------------- */
 
 static bool send_all(int descriptor, Str text, const Waiting *waiting, Error *err)

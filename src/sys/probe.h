@@ -15,6 +15,10 @@
 MUST_CHECK bool probe_port(Arena *arena, Str host, uint16_t port, int64_t timeout_ms,
                            const atomic_bool *cancelled, Error *err);
 
+/* Whether a program on this machine could listen there: one of the addresses of `host` is its own. Also
+ * when that cannot be told. */
+bool probe_is_own(Arena *arena, Str host);
+
 /* Asks for `path` with GET over HTTP/1.1, without TLS, and gives the status of the answer. */
 MUST_CHECK bool probe_http(Arena *arena, Str host, uint16_t port, Str path, int64_t timeout_ms,
                            const atomic_bool *cancelled, int *status, Error *err);

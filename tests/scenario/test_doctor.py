@@ -209,3 +209,37 @@ def test_people_are_told_what_to_do(cluster):
     for line in done.stdout.splitlines():
         if "see:" in line:
             assert (ROOT / line.split()[-1]).exists()
+
+
+def test_a_key_that_others_can_read_is_told_as_such(cluster, node):
+    os.chmod(node[0] / "agent/node.pem", 0o644)
+    os.chmod(cluster.state / "server/node.pem", 0o640)
+    check = look(cluster, *node)["agent-key"]
+    assert check["state"] == "failed" and "others than its owner can read it" in check["text"]
+    assert "chmod 600" in check["fix"] and "leave" not in check["fix"]
+    assert "chmod 600" in look(cluster)["server-certificates"]["fix"]
+
+
+def test_a_certificate_of_the_api_that_is_lost_is_made_anew(cluster):
+    cluster.server.stop()
+    (cluster.state / "server/serving.pem").unlink()
+    check = look(cluster)["server-certificates"]
+    assert check["state"] == "failed" and "a server that is started makes another" in check["fix"]
+    cluster.start()
+    assert look(cluster)["server-certificates"]["state"] == "ok"
+
+
+def test_an_address_of_another_machine_is_told_as_such(cluster):
+    cluster.server.stop()
+    path = cluster.state / "server/server.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "rpc": "192.0.2.1:1337"}))
+    check = look(cluster)["ports"]
+    assert check["state"] == "failed"
+    assert check["text"] == "192.0.2.1:1337 is no address of this machine"
+    assert "0.0.0.0:1337" in check["fix"]
+
+
+def test_a_server_that_is_not_asked_is_told_with_the_reason(cluster, node):
+    (node[0] / "agent/ca.pem").unlink()
+    text = look(cluster, *node)["reach"]["text"]
+    assert "cannot be known without ca.pem" in text and not text.endswith(":")
