@@ -1,5 +1,6 @@
 #include "api/bodies.h"
 
+#include "api/object_draft.h"
 #include "api/routes.h"
 #include "base/base64.h"
 #include "model/duration.h"
@@ -17,6 +18,27 @@ static bool read_fields(Arena *arena, Str body, uint32_t size_max, const JsonFie
     return (json_object_read(arena, body, size_max, VALUES_MAX, &object, err) &&
             json_fields_read(object, fields, count, err)) ||
            error_wrap(err, "the body of the request");
+}
+
+Str body_subject(Arena *arena, Str body)
+{
+    static const char *const words[] = { "name", "node", "serial", "certificate" };
+    AUTO_CLEAR(Arena) own;
+    Value object;
+    Error err;
+    arena_init(&own, ARENA_UNLIMITED);
+    if (!json_object_read(&own, body, ROUTE_BODY_MAX, OBJECT_VALUES_MAX, &object, &err)) {
+        return STR_EMPTY;
+    }
+    const Value *metadata = value_get(object, STR("metadata"));
+    bool is_object = metadata != NULL && metadata->kind == VALUE_MAP;
+    for (size_t i = 0; i < (is_object ? 1 : COUNT_OF(words)); i++) {
+        const Value *name = value_get(is_object ? *metadata : object, str_from_c(words[i]));
+        if (name != NULL && value_is_string(*name) && name->len > 0) {
+            return arena_copy(arena, value_str(*name));
+        }
+    }
+    return STR_EMPTY;
 }
 
 bool session_body_read(Arena *arena, Str body, Str *token, Error *err)

@@ -6,6 +6,11 @@
 #include "cluster/own_certificates.h"
 #include "cluster/ssh_back.h"
 
+/* What a body is about, whatever else is in it: the name in the metadata of an object, or the machine,
+ * the certificate or the serial number that a request names. Empty: it says none, or cannot be read.
+ * In the arena. */
+Str body_subject(Arena *arena, Str body);
+
 /* {"token":"eden_..."} */
 MUST_CHECK bool session_body_read(Arena *arena, Str body, Str *token, Error *err);
 typedef struct ApproveWish {

@@ -1,5 +1,6 @@
 #include "api/record.h"
 
+#include "api/bodies.h"
 #include "base/log.h"
 #include "cluster/audit.h"
 
@@ -11,7 +12,7 @@ static bool is_recorded(const ApiCall *call)
            route_is_recorded(call->row);
 }
 
-/* What it is done to: the word of the path, or a key of the store. */
+/* What it is done to: the word of the path, a key of the store, or what the body names. */
 static Str name_of(ApiCall *call)
 {
     static const char *const parameters[] = { "key", "prefix" };
@@ -21,7 +22,7 @@ static Str name_of(ApiCall *call)
             return name;
         }
     }
-    return call->part;
+    return call->part.len > 0 ? call->part : body_subject(&call->arena, call_body(call));
 }
 
 static AuditEntry *entry_new(ApiCall *call)

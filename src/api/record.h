@@ -11,7 +11,7 @@
 void record_begin(ApiCall *call, CallStep *go);
 /* One that may not. */
 void record_denied(ApiCall *call, const char *why);
-/* What it is done to, when only its body says that. */
+/* What it is done to, when only the server knows that: it has given it its name. */
 void record_name(ApiCall *call, Str name);
 /* Its status and answer are there. `go` follows, also when they cannot be written. Within, when there
  * is nothing to keep. */

@@ -3,7 +3,6 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/json_out.h"
-#include "api/record.h"
 #include "cluster/revoke.h"
 #include "cluster/trust_listing.h"
 #include "pki/ca.h"
@@ -249,7 +248,6 @@ void pki_issue(ApiCall *call)
         call_fail_body(call, &err);
         return;
     }
-    record_name(call, name);
     certify_admit(call_settings(call)->certify, name, csr, issued, call);
 }
 
@@ -261,7 +259,6 @@ void pki_revoke(ApiCall *call)
         call_fail_body(call, &err);
         return;
     }
-    record_name(call, node.len > 0 ? node : serial);
     if (node.len > 0) {
         revoke_node(call_store(call), node, call_done, call);
     } else {
@@ -296,7 +293,6 @@ void pki_rotate(ApiCall *call)
         call_fail_body(call, &err);
         return;
     }
-    record_name(call, node);
     Authority *authority = call_settings(call)->authority;
     switch (wish) {
     case ROTATE_BEGIN: authority_begin(authority, call_done, call); break;

@@ -71,6 +71,27 @@ def test_what_is_changed_is_recorded_before_and_after_with_who_and_why(running):
     assert listed[0]["metadata"]["revision"] > listed[1]["metadata"]["revision"]
 
 
+def test_what_a_body_names_is_recorded_before_it_is_done(running):
+    admin, viewer = bearer(running, "admin"), bearer(running, "viewer", label="bob")
+    role = {"metadata": {"name": "web"}, "spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}}
+    serial = "4a" * 16
+    before = len(entries(running))
+    assert viewer("POST", "/v1/roles", role)[0] == 403
+    assert admin("POST", "/v1/roles", role)[0] == 201
+    assert admin("POST", "/v1/roles", role)[0] == 409
+    assert admin("POST", "/v1/pki/revoke", {"serial": serial})[0] == 404
+    assert admin("POST", "/v1/pki/revoke", {"node": "web1"})[0] == 404
+    assert admin("POST", "/v1/pki/renew", {"certificate": "serving"})[0] == 200
+    assert admin("POST", "/v1/roles", {"metadata": {"name": ["web"]}})[0] == 400
+    assert [(entry["verb"], entry["name"], entry["outcome"]) for entry in entries(running)[before:]] == [
+        ("create", "web", "denied"), ("create", "web", "asked"), ("create", "web", "done"),
+        ("create", "web", "asked"), ("create", "web", "failed"),
+        ("revoke", serial, "asked"), ("revoke", serial, "failed"),
+        ("revoke", "web1", "asked"), ("revoke", "web1", "failed"),
+        ("renew", "serving", "asked"), ("renew", "serving", "done"),
+        ("create", "", "asked"), ("create", "", "failed")]
+
+
 def test_who_may_not_is_refused_and_recorded(running):
     viewer = bearer(running, "viewer", label="bob")
     assert viewer("GET", "/v1/roles")[0] == 200
