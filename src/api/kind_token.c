@@ -321,7 +321,6 @@ static void make_access(ApiCall *call, Value spec)
     const ApiSettings *settings = call_settings(call);
     const Value *given = value_get(spec, STR("roles"));
     Error err;
-    Str name = field_text(spec, "description");
     Str *roles = ARENA_ARRAY(&call->arena, Str, given->list->len);
     for (uint32_t i = 0; i < given->list->len; i++) {
         roles[i] = value_str(given->list->items[i]);
@@ -335,8 +334,7 @@ static void make_access(ApiCall *call, Value spec)
     } else {
         access_tokens_create(
             &settings->at,
-            &(AccessTokenWish){ .name =
-                                    name.len > 0 ? name : str_from_c(call->caller.principal.name),
+            &(AccessTokenWish){ .name = field_text(spec, "description"),
                                 .roles = roles,
                                 .role_count = given->list->len,
                                 .life_ms = field_life(spec, ACCESS_LIFE_MS),
@@ -389,7 +387,9 @@ static const KindField spec[] = {
       .choices = "join|access",
       .help = "to join the cluster with, which is what it is when nothing is said; or to show to "
               "the API" },
-    { .name = "description", .max = TOKEN_LABEL_MAX, .help = "what or whom it is for" },
+    { .name = "description",
+      .max = TOKEN_LABEL_MAX,
+      .help = "what or whom it is for: what whoever shows it is called in the audit log" },
     { .name = "life",
       .type = KIND_FIELD_DURATION,
       .help = "how long it is good: an hour for joining and eight for access, unless told" },

@@ -107,9 +107,9 @@ static bool is_plain(Str text)
 
 bool access_token_name_check(Str name, Error *err)
 {
-    return (name.len > 0 && name.len <= ACCESS_TOKEN_NAME_MAX && is_plain(name)) ||
+    return (name.len <= ACCESS_TOKEN_NAME_MAX && is_plain(name)) ||
            error_set(err, ERROR_INVALID,
-                     "a token is called by 1 to %d bytes without control characters",
+                     "a token is called by at most %d bytes without control characters",
                      ACCESS_TOKEN_NAME_MAX);
 }
 

@@ -45,7 +45,7 @@ bool access_token_hash_equal(const char *a, const char *b);
 typedef struct AccessTokenRecord {
     char id[ACCESS_TOKEN_ID_TEXT + 1];
     char hash[ACCESS_TOKEN_HASH_TEXT + 1];
-    char name[ACCESS_TOKEN_NAME_MAX + 1]; /* whose it is, or what for */
+    char name[ACCESS_TOKEN_NAME_MAX + 1]; /* whose it is, or what for; empty: nobody has said */
     RoleNames roles;
     char made_by[200 + 1]; /* Principal.who */
     int64_t created_ms;
@@ -56,5 +56,5 @@ typedef struct AccessTokenRecord {
 void access_token_record_print(const AccessTokenRecord *record, Buf *out);
 MUST_CHECK bool access_token_record_read(Arena *arena, Str text, AccessTokenRecord *out,
                                          Error *err);
-/* UTF-8 without control characters, 1 to ACCESS_TOKEN_NAME_MAX bytes. */
+/* UTF-8 without control characters, at most ACCESS_TOKEN_NAME_MAX bytes. */
 MUST_CHECK bool access_token_name_check(Str name, Error *err);

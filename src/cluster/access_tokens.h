@@ -12,7 +12,7 @@ enum {
 extern const CredentialRecords access_token_records; /* of AccessTokenRecord */
 
 typedef struct AccessTokenWish {
-    Str name;
+    Str name;         /* of AccessTokenRecord */
     const Str *roles; /* the caller has asked credentials_may_grant() */
     uint32_t role_count;
     int64_t life_ms;

@@ -307,8 +307,15 @@ static void describe(const ProofItem *item, ItemKind kind, Principal *out)
     *out = (Principal){ .kind = kind == ITEM_TOKEN ? PRINCIPAL_TOKEN : PRINCIPAL_CERTIFICATE,
                         .credential_made_ms = item->created_ms,
                         .expires_ms = item->expires_ms };
-    snprintf(out->name, sizeof out->name, "%s", item->name);
-    snprintf(out->who, sizeof out->who, "%s (%s %s)", item->name, kind_word(kind), item->id.text);
+    if (item->name[0] == '\0') {
+        /* It may stand in the certificate that is made from it. */
+        snprintf(out->name, sizeof out->name, "%s-%s", kind_word(kind), item->id.text);
+        snprintf(out->who, sizeof out->who, "%s %s", kind_word(kind), item->id.text);
+    } else {
+        snprintf(out->name, sizeof out->name, "%s", item->name);
+        snprintf(out->who, sizeof out->who, "%s (%s %s)", item->name, kind_word(kind),
+                 item->id.text);
+    }
     snprintf(out->credential, sizeof out->credential, "%s:%s", kind_word(kind), item->id.text);
     snprintf(out->roles, sizeof out->roles, "%s", item->roles);
 }
@@ -403,8 +410,12 @@ static bool describe_session(const Credentials *credentials, const SessionItem *
     }
     describe(item, kind, out);
     out->kind = PRINCIPAL_SESSION;
-    snprintf(out->who, sizeof out->who, "%s (session of %s %s)", item->name, kind_word(kind),
-             item->id.text);
+    if (item->name[0] == '\0') {
+        snprintf(out->who, sizeof out->who, "session of %s %s", kind_word(kind), item->id.text);
+    } else {
+        snprintf(out->who, sizeof out->who, "%s (session of %s %s)", item->name, kind_word(kind),
+                 item->id.text);
+    }
     memcpy(out->session, session->hash.text, sizeof out->session);
     if (session->expires_ms < out->expires_ms) {
         out->expires_ms = session->expires_ms;

@@ -24,7 +24,8 @@ enum {
 typedef struct Principal {
     PrincipalKind kind;
     char name[PRINCIPAL_NAME_MAX + 1]; /* "ann": for people; never a reason to allow anything */
-    char who[PRINCIPAL_WHO_MAX + 1];   /* for the audit: "ci (token 4l2ygazs)", "root (uid 0)" */
+    char who[PRINCIPAL_WHO_MAX + 1];   /* for the audit: "ci (token 4l2ygazs)", "root (uid 0)", or
+                                          "token 4l2ygazs" of one that nobody has called anything */
     /* What proves it: "local:0", "token:4l2ygazs", "certificate:5f…". That of a session is the one
      * it was made from. */
     char credential[CREDENTIAL_ID_MAX + 1];

@@ -92,6 +92,26 @@ def test_what_a_body_names_is_recorded_before_it_is_done(running):
         ("create", "", "asked"), ("create", "", "failed")]
 
 
+def test_a_token_without_a_label_is_not_called_as_who_made_it(running):
+    text = running.call("tokens", "create", "--role", "admin").stdout.strip()
+    name = text.split("_")[1]
+    remote = Remote(running, f"Authorization: Bearer {text}")
+    assert remote("GET", "/v1/session")[1]["name"] == f"token-{name}"
+    status, made = remote("POST", "/v1/tokens", {"spec": {"purpose": "access", "roles": ["viewer"]}})
+    assert status == 201 and made["spec"]["description"] == ""
+    assert made["status"]["made_by"] == entries(running)[-1]["who"] == f"token {name}"
+    shown = remote("GET", f"/v1/tokens/{name}")[1]
+    assert shown["spec"]["description"] == "" and shown["status"]["made_by"].startswith("root")
+    cookie = subprocess.run(
+        ["curl", "-sS", "-o", "/dev/null", "-D", "-", "--http1.1", "--cacert",
+         running.state / "server/ca.pem", f"https://127.0.0.1:{running.api_port}/v1/session", "--json",
+         json.dumps({"token": text})], capture_output=True, check=True, text=True).stdout
+    shown = "Cookie: " + re.search(r"Set-Cookie: ([^;]*)", cookie)[1]
+    csrf = Remote(running, shown)("GET", "/v1/session")[1]["csrf"]
+    assert Remote(running, shown, f"Eden-CSRF: {csrf}")("DELETE", "/v1/session")[0] == 200
+    assert entries(running)[-1]["who"] == f"session of token {name}"
+
+
 def test_who_may_not_is_refused_and_recorded(running):
     viewer = bearer(running, "viewer", label="bob")
     assert viewer("GET", "/v1/roles")[0] == 200

@@ -72,6 +72,13 @@ static void records_are_read_strictly(void **state)
     assert_string_equal(read.made_by, record.made_by);
     assert_string_equal(read.hash, record.hash);
     assert_int_equal(read.expires_ms, 7);
+    /* Nobody has said whose it is. */
+    AccessTokenRecord nameless = record;
+    Buf other = buf_make_in(&arena, BUF_UNLIMITED);
+    nameless.name[0] = '\0';
+    access_token_record_print(&nameless, &other);
+    assert_true(access_token_record_read(&arena, buf_str(&other), &read, &err));
+    assert_string_equal(read.name, "");
     static const char *const changes[][2] = {
         { "abcdefgh", "abcdefg1" },
         { "eden.access-token/1", "eden.access-token/2" },
