@@ -109,9 +109,16 @@ static int no_document(const Invocation *invocation)
     return EXIT_NOT_MATCHED;
 }
 
+typedef enum Sending {
+    SENDING_NEW, /* what is there already is a conflict */
+    SENDING_ANY, /* in place of what is there; of a revision when the document has one */
+} Sending;
+
 /* The exit code; what the server refuses is added to the problems. */
-static int create_one(Invocation *invocation, const Kind *kind, Inputs *inputs, Value object)
+static int send_one(Invocation *invocation, const Kind *kind, Sending sending, Inputs *inputs,
+                    Value object)
 {
+    Str name = object_name(object);
     Value made;
     bool asked;
     Error err;
@@ -119,9 +126,14 @@ static int create_one(Invocation *invocation, const Kind *kind, Inputs *inputs, 
     ClusterRequest request = { .method = "POST",
                                .target = arena_format(invocation->arena, "/v1/%s", kind->plural),
                                .body = cluster_body(invocation->arena, object) };
+    if (sending == SENDING_ANY && name.len > 0) { /* the server says that one without is none */
+        request.method = "PUT";
+        request.target = target_of(invocation->arena, kind, name);
+    }
     if (cluster_ask(invocation, &request, &made, &asked, &err)) {
         if (!kind_print_value(invocation, made, &code)) {
-            output_line(invocation->out, "%" STR_FMT " is made", STR_ARG(object_name(made)));
+            output_line(invocation->out, "%" STR_FMT " is %s", STR_ARG(object_name(made)),
+                        sending == SENDING_NEW ? "made" : "as given");
         }
         return code;
     }
@@ -133,7 +145,7 @@ static int create_one(Invocation *invocation, const Kind *kind, Inputs *inputs, 
     return error_kind_exit_code(err.kind);
 }
 
-int kind_run_create(Invocation *invocation, const Kind *kind)
+static int send_all(Invocation *invocation, const Kind *kind, Sending sending)
 {
     uint32_t count;
     const char **files = invocation_texts(invocation, "file", &count);
@@ -142,8 +154,8 @@ int kind_run_create(Invocation *invocation, const Kind *kind)
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     if (count == 0) {
-        return usage_error(invocation, "'%s create' takes the object from --file FILE",
-                           invocation->command->name);
+        return usage_error(invocation, "'%s %s' takes the object from --file FILE",
+                           invocation->command->name, invocation->args[0]);
     }
     if (!read_documents(&inputs, kind, files, count, documents)) {
         int code = inputs_report(&inputs, invocation);
@@ -153,13 +165,24 @@ int kind_run_create(Invocation *invocation, const Kind *kind)
         return code;
     }
     for (uint32_t i = 0; i < documents->len; i++) {
-        worst = exit_code_worse(worst, create_one(invocation, kind, &inputs, documents->items[i]));
+        worst = exit_code_worse(worst,
+                                send_one(invocation, kind, sending, &inputs, documents->items[i]));
         if (worst != EXIT_OK && inputs.problems.errors == 0) {
             return worst; /* nobody answers: that is told once */
         }
     }
     (void)inputs_report(&inputs, invocation);
     return documents->len > 0 ? worst : no_document(invocation);
+}
+
+int kind_run_create(Invocation *invocation, const Kind *kind)
+{
+    return send_all(invocation, kind, SENDING_NEW);
+}
+
+int kind_run_apply(Invocation *invocation, const Kind *kind)
+{
+    return send_all(invocation, kind, SENDING_ANY);
 }
 
 /* --- Changing -------------------------------------------------------------------------------- */

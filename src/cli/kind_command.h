@@ -1,7 +1,8 @@
 /* Commands for objects of a kind, from its row: a command is its own row, and what it says of itself.
  *
  *     eden roles list -l team=web      eden roles show web      eden roles delete web
- *     eden roles create -f role.yaml   eden config set title=Production */
+ *     eden roles create -f role.yaml   eden config set title=Production
+ *     eden roles apply -f role.yaml */
 #pragma once
 
 #include "cli/kind_print.h"
@@ -9,7 +10,7 @@
 #define FILE_OPTION                                                                            \
     {                                                                                          \
         .name = "file", .letter = 'f', .argument = "FILE", .repeats = true, .word = WORD_FILE, \
-        .help = "create: the object, as YAML or JSON; - is standard input"                     \
+        .help = "create, apply: the object, as YAML or JSON; - is standard input"              \
     }
 
 /* Each does one thing with the kind; what stands behind the verb are `args` from the second on. They
@@ -21,6 +22,8 @@ int kind_run_list_as(Invocation *invocation, const Kind *kind, KindTable *table,
 int kind_run_show(Invocation *invocation, const Kind *kind, Str name);
 /* Every document of every --file. All are looked at first: when one is wrong, none is made. */
 int kind_run_create(Invocation *invocation, const Kind *kind);
+/* The same in place of what is there. A document with a revision is for that one alone. */
+int kind_run_apply(Invocation *invocation, const Kind *kind);
 /* All that are named are tried; the worst failure is the exit code. */
 int kind_run_delete(Invocation *invocation, const Kind *kind);
 /* FIELD=VALUE of its spec, FIELD:=JSON for what is no text, FIELD- unsets. Makes it when it is not

@@ -303,6 +303,29 @@ def test_roles_are_made_listed_shown_and_deleted(running):
     assert running.call("roles", "create", check=False).returncode == 64
 
 
+def test_a_role_is_changed_by_what_was_shown_of_it(running):
+    file = running.folder / "role.yaml"
+    file.write_text("metadata: {name: web}\nspec: {rules: [{verbs: [get], kinds: [Node]}]}\n")
+    for _ in range(2):  # there is none, and there is one
+        assert running.call("roles", "apply", "-f", file).stdout == "web is as given\n"
+    shown = running.call("roles", "show", "web").stdout
+    file.write_text(shown.replace("get", "list"))
+    assert running.call("roles", "apply", "-f", file).stdout == "web is as given\n"
+    rules = json.loads(running.call("roles", "show", "web", "-o", "json").stdout)["spec"]["rules"]
+    assert rules[0]["verbs"] == ["list"]
+    file.write_text(shown.replace("get", "watch"))  # of what somebody has changed meanwhile
+    late = running.call("roles", "apply", "-f", file, check=False)
+    assert late.returncode == 5, late.stderr
+    file.write_text("metadata: {name: web}\nspec:\n  rules: 7\n")
+    wrong = running.call("roles", "apply", "-f", file, check=False)
+    assert wrong.returncode == 1 and f"{file}:3:" in wrong.stderr
+    file.write_text("spec: {rules: []}\n")
+    assert running.call("roles", "apply", "-f", file, check=False).returncode == 1
+    assert "'roles apply' takes" in running.call("roles", "apply", check=False).stderr
+    rules = json.loads(running.call("roles", "show", "web", "-o", "json").stdout)["spec"]["rules"]
+    assert rules[0]["verbs"] == ["list"]
+
+
 def test_what_is_set_for_the_cluster_is_shown_and_unset(running):
     assert "there is none" in running.call("config").stderr
     assert running.call("config", "set", "title=Production", "color=red").stdout == (
