@@ -196,7 +196,7 @@ DoctorResult judge_store(Arena *arena, const DoctorView *view)
     if (!runs(view)) {
         return doctor_say(arena, DOCTOR_SKIPPED, "no server tells of it");
     }
-    Str why = cluster_text(view->health.json, "why");
+    Str why = view->store_why;
     return cluster_bool(view->health.json, "healthy")
                ? doctor_say(arena, DOCTOR_OK, "it can be written")
                : doctor_say(arena, DOCTOR_FAILED, "it cannot be written%s%" STR_FMT,

@@ -250,6 +250,23 @@ static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
     }
 }
 
+/* What health does not tell anybody. */
+static void ask_why(Look *look, const char *socket)
+{
+    DoctorAnswer ready;
+    if (cluster_bool(look->view->health.json, "healthy")) {
+        return;
+    }
+    ask_local(look, socket, STR("/readyz"), &ready);
+    const List *problems = ready.err.kind == ERROR_NONE ? cluster_list(ready.json, "problems")
+                                                        : list_new(look->arena, 0);
+    for (uint32_t i = 0; i < problems->len; i++) {
+        if (str_eq_c(cluster_text(problems->items[i], "what"), "store")) {
+            look->view->store_why = cluster_text(problems->items[i], "why");
+        }
+    }
+}
+
 static void ask_daemons(Look *look)
 {
     static const char socket[] = SERVER_DIRECTORY "/" SERVER_SOCKET;
@@ -269,6 +286,7 @@ static void ask_daemons(Look *look)
     ask_local(look, socket, STR("/v1/health"), &view->health);
     if (view->health.err.kind == ERROR_NONE) {
         view->asks_elsewhere = !view->is_server;
+        ask_why(look, socket);
         ask_local(look, socket, STR("/v1/session"), &view->session);
         ask_nodes(look, socket, &view->nodes);
         ask_local(look, socket, STR("/v1/tokens"), &view->tokens);

@@ -473,7 +473,8 @@ static void node_silent(void *context, const RosterNode *node)
 
 static void probed(void *context, const StoreReply *reply, const Error *err)
 {
-    if (err == NULL) {
+    const Server *server = context;
+    if (err == NULL && store_status(server->store).writable) {
         log_info("the store can be written again");
     }
 }
@@ -486,7 +487,7 @@ static void probe_store(const Server *server)
     arena_init(&arena, ARENA_UNLIMITED);
     Str key = cluster_key_probe(&arena, STORE_KEYS_PREFIX, str_from_c(server->settings.node));
     if (!store_status(server->store).writable &&
-        !store_put(server->store, key, STR("1"), 0, probed, NULL, &err)) {
+        !store_put(server->store, key, STR("1"), 0, probed, (void *)server, &err)) {
         log_debug("the store was not tried", LOG_C("why", err.text));
     }
 }

@@ -455,5 +455,11 @@ StoreStatus store_status(const Store *store)
         .writes = store->writes_answered,
     };
     snprintf(status.reason, sizeof status.reason, "%s", store->told.reason);
+    /* It goes on in a file without a name, which the end of this process takes with it. */
+    if (store->path != NULL && !directory_has(&store->directory, STORE_FILE)) {
+        status.writable = false;
+        snprintf(status.reason, sizeof status.reason,
+                 "the store of this cluster is lost: " STORE_FILE " was removed while it was open");
+    }
     return status;
 }

@@ -147,3 +147,15 @@ def test_a_store_of_before_there_were_ids_gets_one(cluster):
     cluster.start()
     wanted = json.loads((cluster.state / "server/server.json").read_text())["store"]
     wait_until(lambda: get(cluster, "/eden/store_id") == wanted, "its id")
+
+
+def test_a_store_that_is_removed_while_it_is_open_is_told(cluster):
+    cluster.start()
+    lose(cluster)
+    done = subprocess.run(["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", "-w",
+                           "%{http_code}", "http://eden/readyz"], capture_output=True, text=True,
+                          check=True)
+    assert LOST in done.stdout and done.stdout.endswith("503")
+    assert LOST in checks(cluster)["store"]["text"]
+    cluster.server.stop()
+    assert LOST in serve(cluster)
