@@ -57,7 +57,8 @@ def test_no_new_store_is_begun_where_one_was(cluster, how):
         store_of(cluster).rmdir()
     said = serve(cluster)
     assert LOST in said and f"eden backup restore FILE --state-dir {cluster.state}" in said
-    assert "eden init" in said and how == "empty" or not (store_of(cluster) / "store.db").exists()
+    assert "eden init" in said
+    assert (store_of(cluster) / "store.db").exists() == (how == "empty")
     assert LOST in serve(cluster)  # also the second time
     seen = checks(cluster)
     assert LOST in seen["store"]["text"] and LOST in seen["server"]["text"]
