@@ -50,6 +50,7 @@ static void read_body(Arena *arena, Str body)
     if (session_body_read(arena, body, &text, &err)) {
         BUG_IF(text.len > body.len);
     }
+    BUG_IF(body_subject(arena, body).len > body.len);
     for (size_t i = 0; kinds[i] != NULL; i++) {
         ObjectBody object;
         FieldProblems problems = { .count = 0 };
