@@ -44,7 +44,7 @@ static void what_makes_no_sense_is_refused(void **state)
         { HEAD "[{\"node\":\"S1\",\"rpc\":\"a:1\",\"api\":\"a:2\"}]}", "server 1" },
         { HEAD "[{\"node\":\"s1\",\"rpc\":\"a:b\",\"api\":\"a:2\"}]}", "server 1" },
         { HEAD "[{\"node\":\"s1\",\"rpc\":\"a:1\"}]}", "api" },
-        { HEAD "[{\"node\":\"s1\",\"rpc\":\"a:1\",\"api\":\"a:2\",\"more\":1}]}", "field 4" },
+        { HEAD "[{\"node\":\"s1\",\"rpc\":\"a:1\",\"api\":\"a:2\",\"more\":1}]}", "field 'more'" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         NodeState read;
