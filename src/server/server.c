@@ -618,11 +618,23 @@ static void identity_known(void *context, const Error *err)
     }
 }
 
+/* A server that is started again has all of it, or says which of two is to be chosen. Until it is saved
+ * this one stays, and is tried by the sweep. */
+static void store_lost(void *context, const StoreLoss *loss)
+{
+    Server *server = context;
+    if (loss->is_saved && server->is_open) {
+        fail(server, &loss->why);
+    } else {
+        log_error("the store can no longer be written", LOG_C("why", loss->why.text));
+    }
+}
+
 /* Where settings are, a store is: an empty one would know none of the nodes. */
 static bool open_store(Server *server, Error *err)
 {
     const char *path = own_path(server, "/" SERVER_STORE).data;
-    const StoreSettings settings = { .existing = true };
+    const StoreSettings settings = { .existing = true, .lost = store_lost, .context = server };
     if (!store_open_sqlite(server->options.loop, path, &settings, &server->store, err)) {
         return err->kind == ERROR_NOT_FOUND ? store_identity_lost(server->options.state_dir, err)
                                             : false;

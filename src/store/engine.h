@@ -101,5 +101,6 @@ struct Engine {
     const EngineKind *kind;
     /* Writing makes no sense any more before the store is opened anew: `broken_text` says why. */
     bool broken;
+    bool lost; /* and that is why: its files are not those any more that would be opened then */
     char broken_text[200];
 };

@@ -250,6 +250,23 @@ static bool prepare(SqliteEngine *sqlite, Error *err)
     return true;
 }
 
+static bool mark_files(SqliteEngine *sqlite, Error *err)
+{
+    EngineState unheard; /* reading opens the log */
+    sqlite->file = sqlite3_db_filename(sqlite->db, "main");
+    sqlite->log = sqlite3_filename_wal(sqlite->file);
+    return sqlite_kind.get_state(&sqlite->engine, &unheard, err) &&
+           file_mark_take(sqlite->file, &sqlite->file_mark, err) &&
+           file_mark_take(sqlite->log, &sqlite->log_mark, err);
+}
+
+bool sqlite_engine_is_in_place(const Engine *engine, bool log)
+{
+    const SqliteEngine *sqlite = (const SqliteEngine *)engine;
+    return sqlite->file == NULL || (file_mark_holds(&sqlite->file_mark, sqlite->file) &&
+                                    (!log || file_mark_holds(&sqlite->log_mark, sqlite->log)));
+}
+
 bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Error *err)
 {
     AUTO(SqliteEngine) *sqlite = make(path);
@@ -260,7 +277,8 @@ bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Erro
     }
     if (!expect(sqlite, "PRAGMA journal_mode = WAL", "wal", "is where no log can be kept", err) ||
         !run_text(sqlite, "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;", err) ||
-        (format == 0 && !make_tables(sqlite, err)) || !prepare(sqlite, err)) {
+        (format == 0 && !make_tables(sqlite, err)) || !prepare(sqlite, err) ||
+        !mark_files(sqlite, err)) {
         return false;
     }
     sqlite3_wal_hook(sqlite->db, wal_grew, sqlite);
@@ -280,13 +298,8 @@ bool sqlite_engine_open_reader(const char *path, Engine **out, Error *err)
     return true;
 }
 
-bool sqlite_engine_copy(const char *path, const char *to, Error *err)
+static bool copy_into(SqliteEngine *sqlite, const char *to, Error *err)
 {
-    AUTO(SqliteEngine) *sqlite = make(path);
-    if (!connect(sqlite, path, SQLITE_OPEN_READWRITE, err)) {
-        return false;
-    }
-    sqlite3_wal_autocheckpoint(sqlite->db, 0);
     sqlite3_stmt *statement = NULL;
     int result = sqlite3_prepare_v2(sqlite->db, "VACUUM INTO ?", -1, &statement, NULL);
     if (result == SQLITE_OK) {
@@ -300,6 +313,21 @@ bool sqlite_engine_copy(const char *path, const char *to, Error *err)
     }
     sqlite3_finalize(statement);
     return done;
+}
+
+bool sqlite_engine_copy(const char *path, const char *to, Error *err)
+{
+    AUTO(SqliteEngine) *sqlite = make(path);
+    if (!connect(sqlite, path, SQLITE_OPEN_READWRITE, err)) {
+        return false;
+    }
+    sqlite3_wal_autocheckpoint(sqlite->db, 0);
+    return copy_into(sqlite, to, err);
+}
+
+bool sqlite_engine_copy_open(Engine *engine, const char *to, Error *err)
+{
+    return copy_into((SqliteEngine *)engine, to, err);
 }
 
 bool sqlite_engine_check(const char *path, EngineState *out, Error *err)

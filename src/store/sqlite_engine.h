@@ -18,6 +18,11 @@ MUST_CHECK bool sqlite_engine_open_reader(const char *path, Engine **out, Error 
 
 /* A whole copy of what is there now, in an empty file. It is not on the disk yet. */
 MUST_CHECK bool sqlite_engine_copy(const char *path, const char *to, Error *err);
+/* The same of what an engine that writes has open, wherever that is by now. */
+MUST_CHECK bool sqlite_engine_copy_open(Engine *engine, const char *to, Error *err);
+/* Whether the files of an engine that writes are those that would be opened by their names; of one
+ * that does not, true. `log`: that of its log too. Any thread. */
+bool sqlite_engine_is_in_place(const Engine *engine, bool log);
 /* Looks at every page and every row of a file that nobody writes: ERROR_OS when it is damaged,
  * ERROR_INVALID when it is no store, or a newer one. */
 MUST_CHECK bool sqlite_engine_check(const char *path, EngineState *out, Error *err);

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "store/sqlite_engine.h"
+#include "sys/file_mark.h"
 
 enum {
     STORE_BUSY_MS = 10000 /* how long others are waited for */
@@ -48,6 +49,9 @@ typedef struct SqliteEngine {
     uint32_t wal_limit; /* written into the database at that many */
     uint32_t next_tidy; /* look again when there are so many */
     char path[300];     /* for messages, cut when longer */
+    /* Of one that writes: its database and the log of that, which SQLite has open. */
+    const char *file, *log;
+    FileMark file_mark, log_mark;
 } SqliteEngine;
 
 extern const EngineKind sqlite_kind;

@@ -1,4 +1,5 @@
 /* Rows of the three tables. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -58,11 +59,23 @@ static bool step(SqliteEngine *sqlite, sqlite3_stmt *statement, bool *row, Error
 
 /* --- Transactions ---------------------------------------------------------------------------- */
 
+/* What is written to a file without a name, or to its log, is gone at the end of this process. */
+static bool check_place(Engine *engine, Error *err)
+{
+    if (!engine->broken && !sqlite_engine_is_in_place(engine, true)) {
+        engine->broken = engine->lost = true;
+        snprintf(engine->broken_text, sizeof engine->broken_text,
+                 "the store of this cluster is lost: its file or the log of that was removed or "
+                 "replaced while it was open; nothing is written any more");
+    }
+    return !engine->broken || error_set(err, ERROR_UNAVAILABLE, "%s", engine->broken_text);
+}
+
 static bool sqlite_begin(Engine *engine, bool writing, Error *err)
 {
     SqliteEngine *sqlite = (SqliteEngine *)engine;
-    if (writing && engine->broken) {
-        return error_set(err, ERROR_UNAVAILABLE, "%s", engine->broken_text);
+    if (writing && !check_place(engine, err)) {
+        return false;
     }
     return sqlite_run(sqlite, writing ? SQL_BEGIN_WRITE : SQL_BEGIN_READ, err);
 }
@@ -86,7 +99,8 @@ static bool sqlite_commit(Engine *engine, Error *err)
         sqlite_rollback(engine);
         return false;
     }
-    return true;
+    /* Now it is known: as long as the file was there, nobody was told of what is lost with it. */
+    return check_place(engine, err);
 }
 
 static bool sqlite_mark(Engine *engine, Error *err)

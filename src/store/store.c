@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/log.h"
 #include "store/memory_engine.h"
 #include "store/request.h"
 #include "store/sqlite_engine.h"
@@ -14,6 +15,10 @@
 
 #define STORE_FILE "store.db"
 #define STORE_LOCK "store.lock"
+
+#define LOST_TEXT                                    \
+    "the store of this cluster is lost: " STORE_FILE \
+    " or its log was removed or replaced while it was open"
 
 /* --- What comes back ------------------------------------------------------------------------- */
 
@@ -98,6 +103,18 @@ static void deliver_done(Store *store)
     told_all(store, bytes);
 }
 
+/* The owner may begin to close it from there. */
+static void tell_loss(Store *store)
+{
+    const StoreLoss *loss = &store->told.loss;
+    bool is_news = (loss->is_lost && !store->loss_told) || (loss->is_saved && !store->saving_told);
+    store->loss_told = loss->is_lost;
+    store->saving_told = loss->is_saved;
+    if (is_news && store->settings.lost != NULL) {
+        store->settings.lost(store->settings.context, loss);
+    }
+}
+
 static void deliver(void *context)
 {
     Store *store = context;
@@ -108,6 +125,7 @@ static void deliver(void *context)
     }
     deliver_done(store);
     store_release_reads(store);
+    tell_loss(store);
 }
 
 static void answer_all(void *context)
@@ -216,6 +234,16 @@ static bool enter(Store *store, const char *directory, Error *err)
     return true;
 }
 
+/* What a server has saved whose file was lost. */
+static bool take_rescued(const Store *store, Error *err)
+{
+    if (!store->settings.existing || !rescue_is_there(store->path)) {
+        return true;
+    }
+    return file_exists(store->path) ? rescue_refuse(store->path, err)
+                                    : rescue_adopt(store->path, err);
+}
+
 static bool open_file(Store *store, Error *err)
 {
     /* SQLite would make it readable for others. Its other files get the mode of this one. */
@@ -231,7 +259,8 @@ bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *s
                        Store **out, Error *err)
 {
     Store *store = make(loop, settings);
-    if (!enter(store, directory, err) || !open_file(store, err) || !start(store, err)) {
+    if (!enter(store, directory, err) || !take_rescued(store, err) || !open_file(store, err) ||
+        !start(store, err)) {
         unmake(store);
         return false;
     }
@@ -251,6 +280,17 @@ static void refuse_all(Store *store, JobList *list)
         job_leaves(store, job);
         job_answer(job);
         job_free(job);
+    }
+}
+
+/* The last moment at which it can be. */
+static void save_lost(Store *store)
+{
+    if (store->path != NULL && !store->writer_news.loss.is_saved &&
+        !sqlite_engine_is_in_place(store->writer, true)) {
+        rescue_run(store->writer, store->path, &store->writer_news.loss);
+        log_error("the store was lost while it was open",
+                  LOG_C("why", store->writer_news.loss.why.text));
     }
 }
 
@@ -274,6 +314,7 @@ void store_close(Store *store)
     loop_task_stop(store->loop, &store->deliver_task);
     loop_task_stop(store->loop, &store->answer_task);
     watches_clear(store);
+    save_lost(store);
     unmake(store);
 }
 
@@ -417,8 +458,9 @@ bool store_is_there(const char *directory)
         return err.kind != ERROR_NOT_FOUND;
     }
     /* One that has bytes is too large for this. */
-    return !directory_read(&open, &arena, STORE_FILE, 0, &nothing, &err) &&
-           err.kind != ERROR_NOT_FOUND;
+    return (!directory_read(&open, &arena, STORE_FILE, 0, &nothing, &err) &&
+            err.kind != ERROR_NOT_FOUND) ||
+           rescue_is_there(arena_format(&arena, "%s/" STORE_FILE "%c", directory, '\0').data);
 }
 
 bool store_check(const char *directory, Error *err)
@@ -455,11 +497,10 @@ StoreStatus store_status(const Store *store)
         .writes = store->writes_answered,
     };
     snprintf(status.reason, sizeof status.reason, "%s", store->told.reason);
-    /* It goes on in a file without a name, which the end of this process takes with it. */
-    if (store->path != NULL && !directory_has(&store->directory, STORE_FILE)) {
+    /* The next write notices, and perhaps there is none for long. */
+    if (store->path != NULL && !sqlite_engine_is_in_place(store->writer, true)) {
         status.writable = false;
-        snprintf(status.reason, sizeof status.reason,
-                 "the store of this cluster is lost: " STORE_FILE " was removed while it was open");
+        snprintf(status.reason, sizeof status.reason, "%s", LOST_TEXT);
     }
     return status;
 }

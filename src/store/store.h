@@ -45,11 +45,24 @@ enum {
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
+/* Its file or the log of that was removed or replaced while it was open. Nothing is written any more,
+ * and nothing was acknowledged since; what there is can be read. */
+typedef struct StoreLoss {
+    bool is_lost;
+    bool
+        is_saved; /* the next one to open it finds all, or is told of two that there are; else it is
+                      tried again with every write, and when the store is closed */
+    Error why;    /* with what to do */
+} StoreLoss;
+typedef void StoreLost(void *context, const StoreLoss *loss);
+
 typedef struct StoreSettings {
     int64_t keep_revisions; /* older ones are compacted; 0: STORE_KEEP_REVISIONS; negative: all */
     int64_t progress_ms;    /* a watch with no news is told so; 0: STORE_PROGRESS_MS */
     uint32_t wal_pages;     /* written into the database when so many have gathered; 0: fitting */
     bool existing;          /* it is there already, or was lost: ERROR_NOT_FOUND */
+    StoreLost *lost;        /* called when that is noticed, and when it is saved; may be NULL */
+    void *context;
 } StoreSettings;
 
 enum {

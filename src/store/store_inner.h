@@ -75,6 +75,7 @@ typedef struct WriterNews {
     uint64_t commits;
     bool writable;
     char reason[200];
+    StoreLoss loss;
 } WriterNews;
 
 /* Changes of late, for watches that are up to date or nearly. */
@@ -137,6 +138,7 @@ struct Store {
     uint32_t pending;
     size_t pending_bytes;
     WriterNews told; /* the newest */
+    bool loss_told, saving_told;
     int64_t durable_ms;
     EngineState state; /* as of the last write that was answered */
     Recent recent;
@@ -174,6 +176,16 @@ void store_start_answer(Store *store, Job *job);
 void work_write(void *context); /* a Store, as of the others */
 void work_read(void *context);
 void work_copy(void *context);
+
+/* --- rescue.c -------------------------------------------------------------------------------- */
+
+/* Saves what an engine has open whose file at `path` is lost. */
+void rescue_run(Engine *engine, const char *path, StoreLoss *out);
+/* Whether something was saved and has not taken the place of what is lost; doing that. */
+bool rescue_is_there(const char *path);
+MUST_CHECK bool rescue_adopt(const char *path, Error *err);
+/* Says that both are there. Always false. */
+bool rescue_refuse(const char *path, Error *err);
 
 /* --- lease.c --------------------------------------------------------------------------------- */
 

@@ -270,6 +270,10 @@ void work_write(void *context)
             break;
         }
     }
+    if (store->writer->lost && !store->writer_news.loss.is_saved) {
+        rescue_run(store->writer, store->path, &store->writer_news.loss);
+        kept = true;
+    }
     store->writer_news.bytes = store->writer->kind->bytes(store->writer);
     if (kept) {
         publish(store, &store->written, NULL, 0);
@@ -339,10 +343,20 @@ static bool write_memory(Engine *from, const char *path, Error *err)
     return done;
 }
 
+/* What is there under its name may be another one's. */
+static bool check_place(const Store *store, Error *err)
+{
+    return sqlite_engine_is_in_place(store->writer, true) ||
+           error_set(err, ERROR_UNAVAILABLE,
+                     "the store of this cluster is lost: its file was removed or replaced while it "
+                     "was open");
+}
+
 static bool copy_to(Store *store, const char *draft, Arena *arena, Error *err)
 {
     if (store->path != NULL) {
-        return sqlite_engine_copy(store->path, draft, err);
+        return check_place(store, err) && sqlite_engine_copy(store->path, draft, err) &&
+               check_place(store, err);
     }
     const char *first = arena_format(arena, "%s.memory%c", draft, '\0').data;
     bool done = file_write_private(first, STR_EMPTY, err) &&

@@ -1,16 +1,20 @@
 """A server whose store is lost or is a foreign one: it does not begin a new one, and all who are asked
 tell the same reason, with what to do."""
 
+import http.client
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
+import threading
 
 import daemons
 import pytest
 
-from asking import get, put
+from asking import ask, get, put
+from cluster_world import LocalConnection
 from events import wait_until
 
 LOST = "the store of this cluster is lost"
@@ -150,13 +154,141 @@ def test_a_store_of_before_there_were_ids_gets_one(cluster):
     wait_until(lambda: get(cluster, "/eden/store_id") == wanted, "its id")
 
 
-def test_a_store_that_is_removed_while_it_is_open_is_told(cluster):
+# What is done to a store that is open, below its directory.
+TAKEN = {
+    "the file": lambda store: (store / "store.db").unlink(),
+    "the log": lambda store: (store / "store.db-wal").unlink(),
+    "both": lambda store: [path.unlink() for path in store.glob("store.db*")],
+    "the directory": shutil.rmtree,
+    "moved": lambda store: store.rename(store.parent / "aside"),
+}
+
+
+def write_until_refused(cluster):
+    """What was acknowledged; the answer to the one that was not."""
+    kept = []
+    while True:
+        key = f"/t/{len(kept)}"
+        status, answer = ask(cluster, "PUT", f"/v1/store?key={key}", {"value": key})
+        if status != 200:
+            return kept, status, answer
+        kept.append(key)
+        assert len(kept) < 100, "it goes on acknowledging"
+
+
+@pytest.mark.parametrize("how", TAKEN)
+@pytest.mark.parametrize("end", ["by itself", "killed"])
+def test_a_store_that_is_taken_away_while_it_is_open_is_put_back(cluster, how, end):
     cluster.start()
-    lose(cluster)
+    put(cluster, "/t/kept", "yes")
+    TAKEN[how](store_of(cluster))
+    kept, status, answer = write_until_refused(cluster)
+    assert kept == [] and status == 503 and LOST in answer["detail"]
+    if end == "killed":
+        cluster.server.wait_for_log("cannot go on")
+        cluster.server.kill()
+    else:
+        assert cluster.server.process.wait(timeout=daemons.LIMIT) != 0
+        failure = (cluster.run / "server/failure").read_text()
+        assert "is written back there" in failure and str(store_of(cluster)) in failure
+    cluster.start()
+    assert get(cluster, "/t/kept") == "yes"
+    put(cluster, "/t/after", "yes")
+    assert [path.name for path in store_of(cluster).glob("*rescued*")] == []
+    assert cluster.server.stop() == 0
+
+
+@pytest.mark.parametrize("how", TAKEN)
+def test_a_store_that_is_taken_away_before_a_stop_is_put_back(cluster, how):
+    cluster.start()
+    put(cluster, "/t/kept", "yes")
+    TAKEN[how](store_of(cluster))
     done = subprocess.run(["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", "-w",
                            "%{http_code}", "http://eden/readyz"], capture_output=True, text=True,
                           check=True)
     assert LOST in done.stdout and done.stdout.endswith("503")
-    assert LOST in checks(cluster)["store"]["text"]
     cluster.server.stop()
-    assert LOST in serve(cluster)
+    cluster.start()
+    assert get(cluster, "/t/kept") == "yes"
+
+
+def test_of_two_stores_the_operator_chooses(cluster, backup):
+    """Another file in its place may be there on purpose: nothing is written over it."""
+    cluster.start()
+    put(cluster, "/t/later", "yes")
+    path = store_of(cluster) / "store.db"
+    other = cluster.folder / "older.db"
+    with sqlite3.connect(path) as database:
+        database.execute("VACUUM INTO ?", (str(other),))
+    put(cluster, "/t/latest", "yes")
+    other.replace(path)
+    assert write_until_refused(cluster)[1] == 503
+    assert cluster.server.process.wait(timeout=daemons.LIMIT) != 0
+    said = serve(cluster)
+    assert "store.db.rescued" in said and "Move" in said
+    assert "store.db.rescued" in checks(cluster)["server"]["text"]
+    path.rename(cluster.folder / "elsewhere.db")
+    cluster.start()
+    assert get(cluster, "/t/latest") == "yes"
+
+
+def test_a_store_that_cannot_be_saved_keeps_its_server(cluster):
+    """What only this process has must not end with it."""
+    cluster.start()
+    put(cluster, "/t/kept", "yes")
+    aside = cluster.state / "aside"
+    (cluster.state / "server").rename(aside)
+    assert write_until_refused(cluster)[0] == []
+    assert "must not end" in cluster.server.wait_for_log("can no longer be written")
+    assert get(cluster, "/t/kept") == "yes"
+    (cluster.state / "server").mkdir(mode=0o700)
+    assert write_until_refused(cluster)[1] == 503
+    assert cluster.server.process.wait(timeout=daemons.LIMIT) != 0
+    assert (store_of(cluster) / "store.db").exists()
+
+
+def test_no_backup_is_made_of_another_store(cluster):
+    cluster.start()
+    put(cluster, "/t/kept", "yes")
+    path = store_of(cluster) / "store.db"
+    other = cluster.folder / "older.db"
+    with sqlite3.connect(path) as database:
+        database.execute("VACUUM INTO ?", (str(other),))
+    other.replace(path)
+    done = cluster.call("backup", "create", "today.backup", check=False)
+    assert done.returncode != 0 and LOST in done.stderr
+    assert not (cluster.folder / "today.backup").exists()
+
+
+@pytest.mark.parametrize("how", TAKEN)
+def test_what_many_were_told_is_there(cluster, how):
+    """Whoever was answered before it was taken away finds what they wrote."""
+    cluster.start()
+    told = [[] for _ in range(8)]
+    met = threading.Barrier(len(told) + 1)
+
+    def write(number):
+        connection = LocalConnection(cluster)
+        try:
+            while True:
+                key = f"/t/{number}/{len(told[number])}"
+                connection.put(key, key)
+                told[number].append(key)
+                if len(told[number]) == 20:
+                    met.wait()
+        except (AssertionError, OSError, http.client.HTTPException):
+            connection.close()  # refused, or the server has ended
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(len(told))]
+    for thread in threads:
+        thread.start()
+    met.wait()
+    TAKEN[how](store_of(cluster))
+    for thread in threads:
+        thread.join()
+    assert cluster.server.process.wait(timeout=daemons.LIMIT) != 0
+    cluster.start()
+    kept = cluster.call("get", "/t/", "--prefix", "-o", "json").stdout
+    for keys in told:
+        assert len(keys) >= 20
+        assert [key for key in keys if f'"{key}"' not in kept] == []

@@ -1,0 +1,102 @@
+/* A store whose file was removed or replaced is whole as long as somebody has it open: it is copied to
+ * a file of its own, which takes the place of the lost one unless something else is there. */
+#include <libgen.h>
+#include <stdio.h>
+
+#include "store/sqlite_engine.h"
+#include "store/store_inner.h"
+#include "sys/file.h"
+#include "sys/file_settle.h"
+
+#define RESCUED ".rescued" /* behind the path of the database */
+
+typedef struct Places {
+    const char *rescued, *draft;
+    const char *log, *index; /* of the database */
+} Places;
+
+static Places places_of(Arena *arena, const char *path)
+{
+    return (Places){ arena_format(arena, "%s" RESCUED "%c", path, '\0').data,
+                     arena_format(arena, "%s" RESCUED ".new%c", path, '\0').data,
+                     arena_format(arena, "%s-wal%c", path, '\0').data,
+                     arena_format(arena, "%s-shm%c", path, '\0').data };
+}
+
+bool rescue_is_there(const char *path)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    return file_exists(places_of(&arena, path).rescued);
+}
+
+/* What is left of the log goes first: it would be taken for that of the new file. */
+bool rescue_adopt(const char *path, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Places places = places_of(&arena, path);
+    file_remove(places.log);
+    file_remove(places.index);
+    return file_settle(places.rescued, path, err);
+}
+
+/* The directory may be gone with all that was in it; not what it was in, which is others'. */
+static bool make_place(Arena *arena, const char *path, Error *err)
+{
+    AUTO_CLEAR(Directory) above = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    char *directory = dirname((char *)arena_copy_c(arena, str_from_c(path)));
+    const char *name = basename((char *)arena_copy_c(arena, str_from_c(directory)));
+    return directory_open(dirname(directory), &above, err) &&
+           directory_make_child(&above, name, &own, err);
+}
+
+static bool save(Engine *engine, const Places *places, Error *err)
+{
+    EngineState state;
+    bool done = file_write_private(places->draft, STR_EMPTY, err) &&
+                sqlite_engine_copy_open(engine, places->draft, err) &&
+                sqlite_engine_check(places->draft, &state, err) &&
+                file_settle(places->draft, places->rescued, err);
+    if (!done) {
+        file_remove(places->draft);
+    }
+    return done;
+}
+
+void rescue_run(Engine *engine, const char *path, StoreLoss *out)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Places places = places_of(&arena, path);
+    Error err;
+    bool own = sqlite_engine_is_in_place(engine, false);
+    *out = (StoreLoss){ .is_lost = true };
+    if (!make_place(&arena, path, &err) || !save(engine, &places, &err)) {
+        error_set(&out->why, ERROR_UNAVAILABLE,
+                  "the store of this cluster is lost: %s or the log of it was removed or replaced "
+                  "while it was open. This server has all of it still, and must not end before it "
+                  "can save it, which it tries again and again: %.200s",
+                  path, err.text);
+        return;
+    }
+    out->is_saved = true;
+    if ((own || !file_exists(path)) && rescue_adopt(path, &err)) {
+        error_set(&out->why, ERROR_UNAVAILABLE,
+                  "%s or the log of it was removed while it was open. All that was acknowledged is "
+                  "written back there, and a server that is started now goes on with it",
+                  path);
+        return;
+    }
+    rescue_refuse(path, &out->why);
+}
+
+bool rescue_refuse(const char *path, Error *err)
+{
+    return error_set(err, ERROR_CONFLICT,
+                     "%s was replaced while a server had it open, which saved its own as "
+                     "%.100s" RESCUED ". Move the first one away to go on with what was saved, or "
+                     "the second one to go on with what is there now",
+                     path, strrchr(path, '/') + 1);
+}
