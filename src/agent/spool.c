@@ -107,7 +107,7 @@ static bool write_all(Spool *spool, Error *err)
     return !is_mostly_needless(spool) || (make_image(spool, err) && write_image(spool, err));
 }
 
-bool spool_flush(Spool *spool, Error *err)
+static bool spool_flush(Spool *spool, Error *err)
 {
     loop_timer_stop(&spool->flush);
     spool->hurried = false;

@@ -48,6 +48,3 @@ typedef struct SpoolStatus {
     const Error *why; /* the disk takes nothing at present; else NULL */
 } SpoolStatus;
 SpoolStatus spool_status(const Spool *spool);
-
-/* Writes what waits at once, for tests and before the process ends; false when that failed. */
-MUST_CHECK bool spool_flush(Spool *spool, Error *err);

@@ -32,7 +32,7 @@ static void put_entry(Buf *content, EntryKind kind, uint64_t sequence)
     put_number(content, sequence, 8);
 }
 
-void spool_put_start(Buf *content, uint64_t last_sequence)
+static void spool_put_start(Buf *content, uint64_t last_sequence)
 {
     put_entry(content, ENTRY_START, last_sequence);
 }
@@ -73,7 +73,8 @@ void spool_put_frame(Buf *out, uint64_t epoch, Str content)
     }
 }
 
-size_t spool_record_size(const Record *record)
+/* What a record takes in a file, without the head of its frame. */
+static size_t spool_record_size(const Record *record)
 {
     return RECORD_HEAD + record->key.len + record->body.len;
 }

@@ -27,13 +27,10 @@ enum {
 /* --- Writing --------------------------------------------------------------------------------- */
 
 /* Entries gather in a buffer, and become a frame with a head in front. */
-void spool_put_start(Buf *content, uint64_t last_sequence);
 void spool_put_record(Buf *content, const Record *record);
 void spool_put_drop(Buf *content, uint64_t sequence);
 void spool_put_trim(Buf *content, uint64_t sequence);
 void spool_put_frame(Buf *out, uint64_t epoch, Str content);
-/* What a record takes in a file, without the head of its frame. */
-size_t spool_record_size(const Record *record);
 
 /* --- Reading --------------------------------------------------------------------------------- */
 

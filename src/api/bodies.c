@@ -8,7 +8,6 @@
 
 enum {
     VALUES_MAX = 512, /* in a body */
-    LIFE_DEFAULT_MS = 60 * 60 * 1000
 };
 
 static bool read_fields(Arena *arena, Str body, uint32_t size_max, const JsonField *fields,

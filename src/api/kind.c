@@ -102,7 +102,7 @@ static Value unreadable_status(Arena *arena, Str error)
     return value_map(map);
 }
 
-Value object_value(Arena *arena, const Kind *kind, const KindItem *item)
+static Value object_value(Arena *arena, const Kind *kind, const KindItem *item)
 {
     Map *map = map_new(arena, 3);
     map_set_str(arena, map, STR("metadata"), metadata_value(arena, kind, item));

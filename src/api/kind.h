@@ -134,8 +134,7 @@ extern const Kind *const kinds[];
 /* Of its kind and what tells it from all others; the same for the same. */
 void object_uuid(const Kind *kind, Str unique, char out[OBJECT_UUID_TEXT + 1]);
 MUST_CHECK bool object_name_check(Str name, Error *err);
-/* The object as a value, and one as JSON. */
-Value object_value(Arena *arena, const Kind *kind, const KindItem *item);
+/* As JSON. */
 void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item);
 
 /* --- For create, update and remove ------------------------------------------------------------ */

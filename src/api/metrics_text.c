@@ -11,8 +11,9 @@ const MetricRow metric_rows[METRIC_COUNT] = {
 #undef METRIC
 };
 
-const int64_t metric_bounds_us[METRIC_BUCKETS] = { 1000,   5000,    25000,   100000,
-                                                   500000, 2500000, 10000000 };
+/* Their ends, in microseconds: 1 ms to 10 s. */
+static const int64_t metric_bounds_us[METRIC_BUCKETS] = { 1000,   5000,    25000,   100000,
+                                                          500000, 2500000, 10000000 };
 
 void metric_histogram_add(MetricHistogram *histogram, int64_t us)
 {

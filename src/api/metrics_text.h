@@ -30,9 +30,6 @@ enum {
     METRIC_BUCKETS = 7 /* of every histogram, and one without an end */
 };
 
-/* Their ends, in microseconds: 1 ms to 10 s. */
-extern const int64_t metric_bounds_us[METRIC_BUCKETS];
-
 typedef struct MetricHistogram {
     uint64_t counts[METRIC_BUCKETS + 1]; /* each by itself */
     uint64_t sum_us;

@@ -125,7 +125,8 @@ bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
 
 /* --- Patching -------------------------------------------------------------------------------- */
 
-Value merge_patch(Arena *arena, Value target, Value patch)
+/* RFC 7396: what `patch` makes of `target`. */
+static Value merge_patch(Arena *arena, Value target, Value patch)
 {
     if (patch.kind != VALUE_MAP) {
         return patch;

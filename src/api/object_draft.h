@@ -21,8 +21,6 @@ enum {
  * the arena, whatever becomes of the body. */
 MUST_CHECK bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
                                  FieldProblems *problems, Error *err);
-/* RFC 7396: what `patch` makes of `target`. */
-Value merge_patch(Arena *arena, Value target, Value patch);
 
 /* A draft of what the body says as a whole, or, with `is_patch`, of what it makes of the object as it
  * stands. Adds all that is wrong, also with the name of one that is to be made. */

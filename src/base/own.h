@@ -11,7 +11,6 @@
 #define NO_RETURN                __attribute__((noreturn))
 #define ALWAYS_INLINE            inline __attribute__((always_inline))
 #define COLD                     __attribute__((noinline, cold))
-#define UNUSED                   __attribute__((unused))
 #define LIKELY(x)                __builtin_expect(!!(x), 1)
 #define UNLIKELY(x)              __builtin_expect(!!(x), 0)
 #define COUNT_OF(array)          (sizeof(array) / sizeof((array)[0]))

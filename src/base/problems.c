@@ -29,7 +29,7 @@ static const SeverityRow severity_rows[] = {
 static const char *const bold = "\033[1m";
 static const char *const gutter_color = "\033[1;34m";
 
-const char *severity_name(Severity severity)
+static const char *severity_name(Severity severity)
 {
     BUG_IF((size_t)severity >= COUNT_OF(severity_rows));
     return severity_rows[severity].name;

@@ -103,5 +103,3 @@ void problems_print(const Problems *problems, ProblemStyle style, Buf *out);
  * "hint","from":[{"file","line"}],"notes":[{"message","file","line"}]}]} and a line end; what is
  * not known is null. What a server has said has "server_code" and "pointer" too. */
 void problems_print_json(const Problems *problems, Buf *out);
-
-const char *severity_name(Severity severity);

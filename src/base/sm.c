@@ -47,11 +47,6 @@ void sm_move(Sm *sm, unsigned next)
     check_invariant(sm);
 }
 
-bool sm_is_final(const Sm *sm)
-{
-    return state_of(sm->table, sm->state)->next == 0;
-}
-
 const char *sm_state_name(const Sm *sm)
 {
     return state_of(sm->table, sm->state)->name;

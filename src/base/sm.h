@@ -52,7 +52,6 @@ typedef struct Sm {
 void sm_init(Sm *sm, const SmTable *table, const void *owner, const char *id, unsigned state);
 void sm_move(Sm *sm, unsigned next);
 bool sm_can_move(const Sm *sm, unsigned next);
-bool sm_is_final(const Sm *sm);
 const char *sm_state_name(const Sm *sm);
 
 /* Checks once, in the table's unit test: every state has a name, names only states of the table

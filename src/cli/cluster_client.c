@@ -468,12 +468,6 @@ int64_t cluster_int(Value map, const char *key)
     return value != NULL ? value->integer : 0;
 }
 
-bool cluster_is_null(Value map, const char *key)
-{
-    const Value *value = map.kind == VALUE_MAP ? value_get(map, str_from_c(key)) : NULL;
-    return value == NULL || value->kind == VALUE_NULL;
-}
-
 Value cluster_map(Value map, const char *key)
 {
     const Value *value = find(map, key, VALUE_MAP);

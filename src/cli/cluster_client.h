@@ -129,5 +129,4 @@ Str cluster_text(Value map, const char *key);
 int64_t cluster_int(Value map, const char *key);
 bool cluster_bool(Value map, const char *key);
 const List *cluster_list(Value map, const char *key);
-Value cluster_map(Value map, const char *key);    /* null */
-bool cluster_is_null(Value map, const char *key); /* or not there */
+Value cluster_map(Value map, const char *key); /* null */

@@ -29,7 +29,7 @@ void completion_put_commands(Buf *out)
     }
 }
 
-void completion_put_topics(Buf *out)
+static void completion_put_topics(Buf *out)
 {
     completion_put_commands(out);
     for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {

@@ -19,9 +19,8 @@ void completion_write_fish(Buf *out);
 
 /* "a|b|c" as "a b c". */
 void completion_put_choices(const char *choices, Buf *out);
-/* The commands' names, or those and the topics', with spaces between them. */
+/* The commands' names, with spaces between them. */
 void completion_put_commands(Buf *out);
-void completion_put_topics(Buf *out);
 /* What `eden complete` calls live names of this kind; NULL for a kind that has none. */
 const char *completion_live(WordKind word);
 /* All words of a kind that the program itself knows, with spaces between them; false: it has none. */

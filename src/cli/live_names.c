@@ -40,11 +40,6 @@ static const char *target_of(WordKind word)
     return NULL;
 }
 
-bool live_names_are_asked(WordKind word)
-{
-    return target_of(word) != NULL;
-}
-
 /* --- The cache ------------------------------------------------------------------------------- */
 
 void live_names_print(int64_t now_ms, Str names, Buf *out)

@@ -12,9 +12,6 @@ enum {
     LIVE_NAMES_ASK_MS = 5000, /* for the server, by who asks */
 };
 
-/* Whether words of this kind come from a server. */
-bool live_names_are_asked(WordKind word);
-
 /* From the cache, for the server that the invocation chooses. Where nothing can be had there is
  * nothing. One name a line. */
 Str live_names_show(const Invocation *invocation, WordKind word);

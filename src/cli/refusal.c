@@ -5,7 +5,7 @@
 #include "lang/json_pointer.h"
 #include "model/document_place.h"
 
-const RefusalRow refusal_rows[] = {
+static const RefusalRow refusal_rows[] = {
     { "invalid", 400, ERROR_INVALID, "E0850", "", NULL },
     { "unauthenticated", 401, ERROR_DENIED, "E0851",
       "'eden login' takes a new token; 'eden context list' shows who is asked", NULL },
@@ -40,7 +40,7 @@ const RefusalRow refusal_rows[] = {
       NULL },
 };
 
-const RefusalRow *refusal_row(Str code)
+static const RefusalRow *refusal_row(Str code)
 {
     const RefusalRow *row = refusal_rows;
     while (row->code != NULL && !str_eq_c(code, row->code)) {
@@ -59,7 +59,7 @@ const RefusalRow *refusal_row_of_status(int status)
 }
 
 /* What is no kind of refusal (ERROR_OS) is of the last row: nobody has said that the server failed. */
-const RefusalRow *refusal_row_of_kind(ErrorKind kind)
+static const RefusalRow *refusal_row_of_kind(ErrorKind kind)
 {
     const RefusalRow *row = refusal_rows;
     while (row->code != NULL && (row->kind != kind || kind == ERROR_OS)) {

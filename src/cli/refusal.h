@@ -16,11 +16,8 @@ typedef struct RefusalRow {
     const char *of_kind; /* the same for an object, "{}" stands for "nodes"; NULL: no other one */
 } RefusalRow;
 
-extern const RefusalRow refusal_rows[];
-/* Each finds the last row when there is no other. */
-const RefusalRow *refusal_row(Str code);
+/* The last row when there is no other. */
 const RefusalRow *refusal_row_of_status(int status);
-const RefusalRow *refusal_row_of_kind(ErrorKind kind);
 
 /* What was refused. */
 typedef struct RefusedRequest {

@@ -208,7 +208,9 @@ static const char *result_word(const RunReport *report, StepResult result)
     return report->planning ? rows[result].planned : rows[result].done;
 }
 
-void run_print_step(const RunReport *report, uint32_t step, const RunPrintStyle *style, Buf *out)
+/* One step: a line, and below it its diff, its output when it failed, its error. */
+static void run_print_step(const RunReport *report, uint32_t step, const RunPrintStyle *style,
+                           Buf *out)
 {
     const StepReport *item = &report->items[step];
     const Step *of = &report->steps->items[step];

@@ -17,8 +17,6 @@ typedef struct RunPrintStyle {
     DiffShown diff;
 } RunPrintStyle;
 
-/* One step: a line, and below it its diff, its output when it failed, its error. */
-void run_print_step(const RunReport *report, uint32_t step, const RunPrintStyle *style, Buf *out);
 /* All steps that the style wants to be shown, in file order, then the summary: equal errors once,
  * with the steps that have them, the counts, and what is owed. */
 void run_print(const RunReport *report, const RunPrintStyle *style, Buf *out);

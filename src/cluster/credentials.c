@@ -504,7 +504,8 @@ bool credentials_check(const Credentials *credentials, Principal *principal, int
 
 /* --- What may they do ------------------------------------------------------------------------ */
 
-const AccessRole *credentials_role(const Credentials *credentials, Str name)
+/* NULL: there is none. Built-in ones first. Valid until the loop's next turn. */
+static const AccessRole *credentials_role(const Credentials *credentials, Str name)
 {
     const AccessRole *builtin = access_role_builtin(name);
     if (builtin != NULL) {

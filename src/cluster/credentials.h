@@ -65,8 +65,6 @@ MUST_CHECK bool credentials_check(const Credentials *credentials, Principal *pri
 
 /* --- What may they do ------------------------------------------------------------------------ */
 
-/* NULL: there is none. Built-in ones first. Valid until the loop's next turn. */
-const AccessRole *credentials_role(const Credentials *credentials, Str name);
 /* By the roles as they are now; one that is gone allows nothing. The selectors of `out` are valid
  * until the loop's next turn: decide again then. */
 void credentials_decide(const Credentials *credentials, const Principal *principal, Str verb,

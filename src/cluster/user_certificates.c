@@ -21,7 +21,7 @@ enum {
 
 /* --- Records --------------------------------------------------------------------------------- */
 
-void user_certificate_record_print(const UserCertificateRecord *record, Buf *out)
+static void user_certificate_record_print(const UserCertificateRecord *record, Buf *out)
 {
     buf_put_format(out, "{\"format\":\"" FORMAT "\",\"serial\":\"%s\",\"user\":\"%s\",\"roles\":",
                    record->serial, record->user);

@@ -24,7 +24,6 @@ typedef struct UserCertificateRecord {
 } UserCertificateRecord;
 
 /* As JSON, "eden.user-certificate/1". */
-void user_certificate_record_print(const UserCertificateRecord *record, Buf *out);
 MUST_CHECK bool user_certificate_record_read(Arena *arena, Str text, UserCertificateRecord *out,
                                              Error *err);
 

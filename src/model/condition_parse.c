@@ -36,7 +36,8 @@ bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retry *out)
     return ok;
 }
 
-bool condition_parse(const SiteLoad *load, Value given, Condition *out)
+/* `{condition: .., retry: {interval, limit}}` */
+static bool condition_parse(const SiteLoad *load, Value given, Condition *out)
 {
     static const Field fields[] = {
         { "condition", FIELD_ANY, .required = true },

@@ -40,7 +40,8 @@ static bool is_wrapped(DocumentKind kind, const Map *map)
                                  : has_metadata || has_spec;
 }
 
-bool document_unwrap(const SiteLoad *load, DocumentKind kind, Value root, Value *out)
+/* Takes the wrapping off. */
+static bool document_unwrap(const SiteLoad *load, DocumentKind kind, Value root, Value *out)
 {
     static const Field fields[] = {
         { "metadata", FIELD_MAP },

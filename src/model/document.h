@@ -18,8 +18,6 @@ Problem *document_missing(const SiteLoad *load, Str path, Value named_at);
 /* Compiles a template below templates/, so that its mistakes are told before anything runs; each of
  * them once. */
 bool document_check_template(const SiteLoad *load, Str name);
-/* Takes the wrapping off. */
-bool document_unwrap(const SiteLoad *load, DocumentKind kind, Value root, Value *out);
 /* Reads `metadata:`; `*name` is missing when it has none. */
 bool document_metadata(const SiteLoad *load, Value metadata, Value *name);
 

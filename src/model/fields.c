@@ -312,7 +312,9 @@ void fields_clear(const Field *fields, Value *out)
     }
 }
 
-bool fields_complete(const SiteLoad *load, const FieldSet *set, Value place, const Value *out)
+/* Complains about required ones that are missing, at `place`. */
+static bool fields_complete(const SiteLoad *load, const FieldSet *set, Value place,
+                            const Value *out)
 {
     bool ok = true;
     for (uint32_t i = 0; set->fields[i].name != NULL; i++) {

@@ -49,8 +49,6 @@ enum {
 bool fields_read(const SiteLoad *load, const FieldSet *set, Value map, Value *out);
 /* Starts `out` with nothing given. */
 void fields_clear(const Field *fields, Value *out);
-/* Complains about required ones that are missing, at `place`. */
-bool fields_complete(const SiteLoad *load, const FieldSet *set, Value place, const Value *out);
 /* All three. */
 bool fields_read_all(const SiteLoad *load, const FieldSet *set, Value map, Value *out);
 

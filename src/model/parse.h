@@ -5,8 +5,6 @@
 #include "base/vec.h"
 #include "model/document.h"
 
-/* `{condition: .., retry: {interval, limit}}` */
-bool condition_parse(const SiteLoad *load, Value given, Condition *out);
 /* `{when, success, continue}` of a step; `when` alone for a job (the others NULL). */
 bool conditions_parse(const SiteLoad *load, Value given, Condition *when, Condition *success,
                       Condition *proceed);

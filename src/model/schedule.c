@@ -46,7 +46,7 @@ struct Schedule {
     Heap ready, ready_free;
     VertexVec passing; /* done, their waiters not told yet */
     uint32_t done;
-    uint32_t running, held, parked;
+    uint32_t running, held;
     VertexVec listeners; /* steps, in the order in which they react */
     uint32_t listener;   /* the next to look at */
     bool reacting;
@@ -424,9 +424,7 @@ void schedule_done(Schedule *schedule, Work work, const StepStatus *status)
         return;
     }
     uint32_t vertex = vertex_of(schedule, work);
-    if (schedule->state[vertex] == VERTEX_PARKED) {
-        schedule->parked--;
-    } else {
+    if (schedule->state[vertex] != VERTEX_PARKED) {
         stop(schedule, vertex);
     }
     pass(schedule, vertex);
@@ -438,14 +436,12 @@ void schedule_park(Schedule *schedule, Work work)
     uint32_t vertex = vertex_of(schedule, work);
     stop(schedule, vertex);
     schedule->state[vertex] = VERTEX_PARKED;
-    schedule->parked++;
 }
 
 void schedule_requeue(Schedule *schedule, Work work)
 {
     uint32_t vertex = vertex_of(schedule, work);
     BUG_IF(schedule->state[vertex] != VERTEX_PARKED);
-    schedule->parked--;
     make_ready(schedule, vertex);
 }
 
@@ -458,14 +454,4 @@ bool schedule_is_finished(const Schedule *schedule)
 const StepStatus *schedule_statuses(const Schedule *schedule)
 {
     return schedule->statuses;
-}
-
-uint32_t schedule_running(const Schedule *schedule)
-{
-    return schedule->running;
-}
-
-uint32_t schedule_parked(const Schedule *schedule)
-{
-    return schedule->parked;
 }

@@ -58,5 +58,3 @@ void schedule_requeue(Schedule *schedule, Work work);
 
 bool schedule_is_finished(const Schedule *schedule);
 const StepStatus *schedule_statuses(const Schedule *schedule); /* one for each step */
-uint32_t schedule_running(const Schedule *schedule);           /* handed out, not parked */
-uint32_t schedule_parked(const Schedule *schedule);

@@ -70,8 +70,6 @@ const Peer *grpc_call_peer(const GrpcCall *call);
 void *grpc_call_context(const GrpcCall *call); /* the server's */
 /* A field of the request's header, by its lower-case name; empty: there is none. */
 Str grpc_call_header(const GrpcCall *call, const char *name);
-/* Milliseconds left until the client's deadline; negative: it set none. */
-int64_t grpc_call_time_left_ms(const GrpcCall *call);
 
 /* --- On a client ----------------------------------------------------------------------------- */
 

@@ -7,6 +7,19 @@
 
 /* --- Life ------------------------------------------------------------------------------------ */
 
+/* Enter and leave stand around whatever calls functions of the owner, which may free it. */
+static void session_enter(GrpcSession *session)
+{
+    session->busy++;
+}
+
+static void session_leave(GrpcSession *session)
+{
+    if (--session->busy == 0 && session->freed) {
+        free(session);
+    }
+}
+
 static void timer_fired(void *context);
 static void resume_now(void *context);
 
@@ -127,7 +140,7 @@ static void timer_fired(void *context)
 {
     GrpcCall *call = context;
     GrpcSession *session = call->session;
-    grpc_session_enter(session);
+    session_enter(session);
     if (call->finished) {
         http2_reset(&call->stream, HTTP2_CANCEL);
     } else if (loop_now_ms(session->loop) < call->deadline_ms) {
@@ -140,16 +153,7 @@ static void timer_fired(void *context)
         }
         grpc_call_break(call, GRPC_DEADLINE_EXCEEDED, "the deadline has passed");
     }
-    grpc_session_leave(session);
-}
-
-int64_t grpc_call_time_left_ms(const GrpcCall *call)
-{
-    if (call->deadline_ms == INT64_MAX) {
-        return -1;
-    }
-    int64_t left = call->deadline_ms - loop_now_ms(call->session->loop);
-    return left > 0 ? left : 0;
+    session_leave(session);
 }
 
 /* --- Receiving ------------------------------------------------------------------------------- */
@@ -224,11 +228,11 @@ static void received(void *context, Http2Stream *stream, Str bytes)
         buf_put(&call->input, bytes);
         return;
     }
-    grpc_session_enter(session);
+    session_enter(session);
     call->busy++;
     take_bytes(call, bytes);
     leave(call);
-    grpc_session_leave(session);
+    session_leave(session);
 }
 
 static void tell_peer_end(GrpcCall *call)
@@ -249,11 +253,11 @@ static void peer_ended(void *context, Http2Stream *stream)
     GrpcCall *call = grpc_call_of(stream);
     call->peer_ended = true;
     if (!call->paused || call->input.len == 0) {
-        grpc_session_enter(session);
+        session_enter(session);
         call->busy++;
         tell_peer_end(call);
         leave(call);
-        grpc_session_leave(session);
+        session_leave(session);
     }
 }
 
@@ -264,7 +268,7 @@ static void resume_now(void *context)
     if (call->over || call->paused) {
         return;
     }
-    grpc_session_enter(session);
+    session_enter(session);
     call->busy++;
     bool had_input = call->input.len > 0;
     AUTO_CLEAR(Buf) input = call->input;
@@ -274,7 +278,7 @@ static void resume_now(void *context)
         tell_peer_end(call);
     }
     leave(call);
-    grpc_session_leave(session);
+    session_leave(session);
 }
 
 void grpc_call_pause(GrpcCall *call)
@@ -345,7 +349,7 @@ static bool has_room_again(const GrpcCall *call)
 static void wake(void *context)
 {
     GrpcSession *session = context;
-    grpc_session_enter(session);
+    session_enter(session);
     session->has_full = false;
     for (Http2Stream *stream = http2_first_stream(session->http2), *next;
          stream != NULL && !session->freed; stream = next) {
@@ -362,7 +366,7 @@ static void wake(void *context)
         session->has_full = session->has_full || call->full;
         leave(call);
     }
-    grpc_session_leave(session);
+    session_leave(session);
 }
 
 static void wake_later(GrpcSession *session)
@@ -471,11 +475,11 @@ static void headers_came(void *context, Http2Stream *stream, const Http2Headers 
     GrpcSession *session = context;
     GrpcCall *call = grpc_call_of(stream);
     if (!call->over) {
-        grpc_session_enter(session);
+        session_enter(session);
         call->busy++;
         session->side->headers(call, headers);
         leave(call);
-        grpc_session_leave(session);
+        session_leave(session);
     }
 }
 
@@ -483,32 +487,32 @@ static void closed(void *context, Http2Stream *stream, uint32_t code)
 {
     GrpcSession *session = context;
     GrpcCall *call = grpc_call_of(stream);
-    grpc_session_enter(session);
+    session_enter(session);
     if (!call->told_end) {
         session->side->closed(call, code);
     }
     grpc_call_release(call);
     wake_later(session);
-    grpc_session_leave(session);
+    session_leave(session);
 }
 
 static void ready(void *context)
 {
     GrpcSession *session = context;
-    grpc_session_enter(session);
+    session_enter(session);
     session->side->ready(session);
-    grpc_session_leave(session);
+    session_leave(session);
 }
 
 static void over(void *context, const Error *why)
 {
     GrpcSession *session = context;
-    grpc_session_enter(session);
+    session_enter(session);
     session->side->over(session, why);
-    grpc_session_leave(session);
+    session_leave(session);
 }
 
-const Http2Events grpc_http2_events = {
+static const Http2Events grpc_http2_events = {
     .opened = opened,
     .headers = headers_came,
     .data = received,
@@ -548,18 +552,6 @@ void grpc_session_free(GrpcSession *session)
         loop_task_stop(session->loop, &session->wake);
         http2_free(session->http2);
         session->memory = NULL;
-        grpc_session_leave(session);
-    }
-}
-
-void grpc_session_enter(GrpcSession *session)
-{
-    session->busy++;
-}
-
-void grpc_session_leave(GrpcSession *session)
-{
-    if (--session->busy == 0 && session->freed) {
-        free(session);
+        session_leave(session);
     }
 }

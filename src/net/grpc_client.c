@@ -194,12 +194,6 @@ bool grpc_client_is_open(const GrpcClient *client)
     return client->session != NULL;
 }
 
-const Peer *grpc_client_peer(const GrpcClient *client)
-{
-    BUG_IF(client->session == NULL);
-    return connection_peer(http2_connection(client->session->http2));
-}
-
 /* --- Calls ----------------------------------------------------------------------------------- */
 
 bool grpc_client_start(GrpcClient *client, const char *path, GrpcKind kind,

@@ -38,8 +38,7 @@ GrpcClient *grpc_client_new(const GrpcClientOptions *options);
 void grpc_client_free(GrpcClient *client);
 DEFINE_AUTO(GrpcClient, grpc_client_free)
 
-bool grpc_client_is_open(const GrpcClient *client);     /* not over, and takes calls */
-const Peer *grpc_client_peer(const GrpcClient *client); /* once it is ready */
+bool grpc_client_is_open(const GrpcClient *client); /* not over, and takes calls */
 
 /* A stream of any kind. `timeout_ms` of 0 is none. Fails with ERROR_UNAVAILABLE when the
  * connection takes no more calls. */

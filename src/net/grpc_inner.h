@@ -67,16 +67,11 @@ struct GrpcCall {
     bool has_response, released;
 };
 
-extern const Http2Events grpc_http2_events;
-
 GrpcSession *grpc_session_new(Connection *connection, const Http2Options *http2,
                               const GrpcSide *side, void *owner, GrpcLimits limits,
                               GrpcMemory *memory);
 /* Ends the connection; its calls end with the reason of the side. */
 void grpc_session_free(GrpcSession *session);
-/* Around whatever calls functions of the owner, which may free it. */
-void grpc_session_enter(GrpcSession *session);
-void grpc_session_leave(GrpcSession *session);
 
 /* A zeroed call that is ready for http2. */
 GrpcCall *grpc_call_new(GrpcSession *session, bool is_server);

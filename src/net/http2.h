@@ -45,12 +45,10 @@ struct Http2Stream {
 /* Why a stream ended; the codes of RFC 9113, section 7. */
 enum {
     HTTP2_NO_ERROR = 0,
-    HTTP2_PROTOCOL_ERROR = 1,
     HTTP2_INTERNAL_ERROR = 2,
     HTTP2_REFUSED_STREAM = 7,
     HTTP2_CANCEL = 8,
     HTTP2_ENHANCE_YOUR_CALM = 11,
-    HTTP2_INADEQUATE_SECURITY = 12,
 };
 
 typedef struct Http2Events {

@@ -67,8 +67,6 @@ void http2_flush_later(Http2 *http2);
 /* Takes the stream from the list and gives it back to its user. */
 void http2_stream_close(Http2Stream *stream, uint32_t code);
 void http2_stream_add(Http2 *http2, Http2Stream *stream, int32_t id);
-/* For nghttp2: the next bytes of a stream's queue. */
-nghttp2_data_provider http2_stream_source(Http2Stream *stream);
-void http2_stream_drop_queue(Http2Stream *stream);
+/* For nghttp2: sends the next bytes of a stream's queue. */
 int http2_send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t *head,
                     size_t length, nghttp2_data_source *source, void *context);

@@ -36,7 +36,7 @@ void http2_stream_add(Http2 *http2, Http2Stream *stream, int32_t id)
     http2->stream_count++;
 }
 
-void http2_stream_drop_queue(Http2Stream *stream)
+static void http2_stream_drop_queue(Http2Stream *stream)
 {
     stream->http2->queued -= http2_stream_queued(stream);
     buf_clear(&stream->queue);
@@ -135,7 +135,7 @@ int http2_send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_
     return 0;
 }
 
-nghttp2_data_provider http2_stream_source(Http2Stream *stream)
+static nghttp2_data_provider http2_stream_source(Http2Stream *stream)
 {
     return (nghttp2_data_provider){ .source = { .ptr = stream }, .read_callback = read_queue };
 }

@@ -242,7 +242,8 @@ void http_client_remove(HttpClient *client)
     }
 }
 
-void http_server_adopt(HttpServer *server, Connection *connection)
+/* Takes over a connection that is ready. */
+static void http_server_adopt(HttpServer *server, Connection *connection)
 {
     const char *protocol = connection_peer(connection)->tls.protocol;
     bool is_h2 = protocol != NULL && strcmp(protocol, "h2") == 0;

@@ -58,8 +58,6 @@ DEFINE_AUTO(HttpServer, http_server_free)
  * and is given for its port and counts. */
 MUST_CHECK bool http_server_listen(HttpServer *server, const ListenerOptions *options,
                                    const Address *address, const Listener **out, Error *err);
-/* Takes over a connection that is ready. */
-void http_server_adopt(HttpServer *server, Connection *connection);
 
 const Http1Head *http_request_head(const HttpRequest *request);
 Str http_request_body(const HttpRequest *request);

@@ -56,8 +56,6 @@ bool tls_error(Error *err, ErrorKind kind, const char *what);
 
 /* Sockets as BIOs that never raise SIGPIPE. */
 BIO_METHOD *tls_socket_method_new(void);
-/* The descriptor goes into the BIO's data. */
-BIO *tls_socket_bio(const TlsContext *context, int descriptor);
 
 /* Tickets are sealed with keys of this context. */
 void tls_tickets_set_up(TlsContext *context, SSL_CTX *ssl);

@@ -73,7 +73,8 @@ BIO_METHOD *tls_socket_method_new(void)
     return method;
 }
 
-BIO *tls_socket_bio(const TlsContext *context, int descriptor)
+/* The descriptor goes into the BIO's data. */
+static BIO *tls_socket_bio(const TlsContext *context, int descriptor)
 {
     BIO *bio = BIO_new(context->socket_method);
     if (bio == NULL) {

@@ -224,22 +224,6 @@ bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, C
     return sign_for(arena, &draft, uri, ca, out, err) || error_wrap(err, "user '%s'", checked.user);
 }
 
-bool ca_renew_node(Arena *arena, const Credential *ca, const Identity *identity, Str serial,
-                   const P256Public *key, int64_t now_ms, Certificate *out, Error *err)
-{
-    if (serial.len != SERIAL_OURS) {
-        return error_set(err, ERROR_DENIED, "node '%s': its certificate has no enrolment",
-                         identity->node);
-    }
-    NodeGrant grant = {
-        .identity = *identity,
-        .enrolment = str_slice(serial, 0, ENROLMENT_TEXT),
-        .key = *key,
-        .now_ms = now_ms,
-    };
-    return ca_issue_node(arena, ca, &grant, out, err);
-}
-
 bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *grant,
                       Certificate *out, Error *err)
 {

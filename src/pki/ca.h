@@ -53,13 +53,6 @@ typedef struct NodeGrant {
 MUST_CHECK bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant,
                               Certificate *out, Error *err);
 
-/* The same again for a node that proved by a certificate that was verified and not revoked
- * (pki/peer.h) who it is: same name, same enrolment, perhaps a new key. `serial` is that of the
- * certificate; one that is not ours fails with ERROR_DENIED. */
-MUST_CHECK bool ca_renew_node(Arena *arena, const Credential *ca, const Identity *identity,
-                              Str serial, const P256Public *key, int64_t now_ms, Certificate *out,
-                              Error *err);
-
 typedef struct UserGrant {
     UserIdentity identity;
     P256Public key; /* csr_read() */

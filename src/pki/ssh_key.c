@@ -87,7 +87,8 @@ static void put_secret(Wire *wire, const Ed25519Private *key, const Ed25519Publi
     }
 }
 
-bool ssh_private_text(const Ed25519Private *key, Str comment, SshPrivateText *out, Error *err)
+static bool ssh_private_text(const Ed25519Private *key, Str comment, SshPrivateText *out,
+                             Error *err)
 {
     Ed25519Public public;
     unsigned char check[CHECK_BYTES];
@@ -110,7 +111,8 @@ bool ssh_private_text(const Ed25519Private *key, Str comment, SshPrivateText *ou
     return crypto_done();
 }
 
-Str ssh_public_text(Arena *arena, const Ed25519Public *key, Str comment)
+/* "ssh-ed25519 AAAA... comment" */
+static Str ssh_public_text(Arena *arena, const Ed25519Public *key, Str comment)
 {
     Wire wire = { 0 };
     Buf line = buf_make_in(arena, BUF_UNLIMITED);

@@ -21,11 +21,6 @@ typedef struct SshPrivateText {
 void ssh_private_text_clear(SshPrivateText *text);
 DEFINE_AUTO_CLEAR(SshPrivateText, ssh_private_text_clear)
 
-MUST_CHECK bool ssh_private_text(const Ed25519Private *key, Str comment, SshPrivateText *out,
-                                 Error *err);
-/* "ssh-ed25519 AAAA... comment" */
-Str ssh_public_text(Arena *arena, const Ed25519Public *key, Str comment);
-
 /* The public line of the key in the file `name`, which is made when there is none; for people it
  * stands in `name`.pub as well. Fails with ERROR_INVALID when the file is no key of this kind,
  * ERROR_DENIED when others can read it, and as files do. */

@@ -557,8 +557,3 @@ bool session_server_is_live(const SessionServer *session)
 {
     return session->sm.state == SERVER_LIVE;
 }
-
-bool session_server_is_over(const SessionServer *session)
-{
-    return session->sm.state == SERVER_OVER;
-}

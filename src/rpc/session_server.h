@@ -101,4 +101,3 @@ void session_server_changes(SessionServer *session, const Changes *changes);
 void session_server_ping(SessionServer *session);
 
 bool session_server_is_live(const SessionServer *session);
-bool session_server_is_over(const SessionServer *session);

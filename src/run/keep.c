@@ -44,21 +44,6 @@ static bool is_name(Str name)
     return ok;
 }
 
-bool keep_get(const Keep *keep, Str name, Arena *arena, Str *content, Error *err)
-{
-    if (!is_name(name)) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no SHA-256", STR_ARG(name));
-    }
-    if (!directory_read(&keep->folder, arena, arena_copy_c(arena, name), KEEP_FILE_MAX, content,
-                        err)) {
-        return false;
-    }
-    char hex[SHA256_HEX + 1];
-    sha256_hex(*content, hex);
-    return str_eq_c(name, hex) ||
-           error_set(err, ERROR_INVALID, "the content kept as %s is damaged", hex);
-}
-
 /* --- Paths --------------------------------------------------------------------------------- */
 
 typedef struct Walk {

@@ -29,9 +29,6 @@ DEFINE_AUTO_CLEAR(Keep, keep_close)
 
 /* Stores a content; its name, with a NUL behind it, goes to `name`. */
 MUST_CHECK bool keep_content(Keep *keep, Str content, Arena *arena, Str *name, Error *err);
-/* Gives a content back; fails with ERROR_NOT_FOUND when it was dropped, and with ERROR_INVALID when
- * it is damaged. */
-MUST_CHECK bool keep_get(const Keep *keep, Str name, Arena *arena, Str *content, Error *err);
 
 /* What stands at `path` of the host, its content kept. Of a directory, what is in it follows, as
  * long as there are no more than KEEP_TREE_MAX entries. Each is handed to `note`, which journals

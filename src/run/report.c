@@ -34,7 +34,8 @@ StepResult run_report_result(const RunReport *report)
     return counts[RESULT_CHANGED] + counts[RESULT_UNKNOWN] > 0 ? RESULT_CHANGED : RESULT_OK;
 }
 
-Str step_report_state(const StepReport *report)
+/* What steps['x'].State is. */
+static Str step_report_state(const StepReport *report)
 {
     return report->state.len > 0 ? report->state
                                  : str_from_c(step_result_name(report->status.result));

@@ -62,8 +62,6 @@ enum {
 void run_report_count(const RunReport *report, uint32_t counts[RESULT_COUNT]);
 /* The worst: failed (or blocked), waiting, unknown or changed, ok. */
 StepResult run_report_result(const RunReport *report);
-/* What steps['x'].State is. */
-Str step_report_state(const StepReport *report);
 
 /* The object "eden.run/1" of `plan -o json` and `apply -o json`. */
 Value run_report_value(const RunReport *report, Arena *arena);

@@ -51,9 +51,6 @@ const RunConfig *run_config(const Run *run);
 const Graph *run_graph(const Run *run);
 const Steps *run_steps(const Run *run);
 const Node *run_node(const Run *run);
-Site *run_site(Run *run);
-Variables *run_variables(Run *run);
-Value run_facts(const Run *run);
 /* The files that were read of the site, each with its SHA-256, or "missing". */
 Value run_site_files(const Run *run, Arena *arena);
 /* SHA-256 of all that was read of the site, as text: equal sites have equal ones. */

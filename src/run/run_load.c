@@ -317,21 +317,6 @@ const Node *run_node(const Run *run)
     return &run->node;
 }
 
-Site *run_site(Run *run)
-{
-    return run->site;
-}
-
-Variables *run_variables(Run *run)
-{
-    return scope_variables(run->scope);
-}
-
-Value run_facts(const Run *run)
-{
-    return run->facts;
-}
-
 Value run_site_files(const Run *run, Arena *arena)
 {
     uint32_t count;

@@ -252,7 +252,8 @@ void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, 
     steps_object_set_run(&scope->steps, steps, reports, planning);
 }
 
-Value scope_of_step(Scope *scope, uint32_t step, bool own)
+/* The map that a step's templates are evaluated in. Valid until the next call for this scope. */
+static Value scope_of_step(Scope *scope, uint32_t step, bool own)
 {
     scope->steps.asking = step;
     if (own) {

@@ -64,9 +64,7 @@ DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Val
  * a template asks; NULL while no result is known. */
 void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, bool planning);
 
-/* The map that a step's templates are evaluated in. With `own`, `step` is there. Valid until the
- * next call for this scope. */
-Value scope_of_step(Scope *scope, uint32_t step, bool own);
+/* In the map of a step's templates. With `own`, `step` is there. */
 DynamicOutcome scope_evaluate(Scope *scope, uint32_t step, const Dynamic *dynamic, bool own,
                               Arena *arena, Value *out, Problems *problems);
 /* A file of the site's templates/ in the scope of a step, with `context` (a map, or null) on top.

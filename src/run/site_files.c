@@ -12,11 +12,6 @@ struct SiteFiles {
     size_t total;
 };
 
-const char *site_files_root(const SiteFiles *files)
-{
-    return files->root;
-}
-
 /* "./jobs//base.yaml" and "jobs/base.yaml" are one file; what leads out is refused when opened. */
 static Str plain_path(Arena *arena, Str path)
 {

@@ -21,8 +21,6 @@ enum {
 MUST_CHECK bool site_files_open(Arena *arena, const char *path, SiteFiles **out, Str *file,
                                 Error *err);
 
-/* The folder as it was given, without '/' at the end. */
-const char *site_files_root(const SiteFiles *files);
 SiteReader site_files_reader(SiteFiles *files);
 
 /* Any file of the site, also one that is no document, such as "files/motd". */

@@ -29,7 +29,7 @@ void leave_request_encode(Str node, Buf *out)
     wire_pack(&message.base, out);
 }
 
-bool leave_request_decode(Arena *arena, Str bytes, Str *node, Error *err)
+static bool leave_request_decode(Arena *arena, Str bytes, Str *node, Error *err)
 {
     const Eden__V1__LeaveRequest *message = (const Eden__V1__LeaveRequest *)wire_unpack(
         arena, &eden__v1__leave_request__descriptor, bytes, err);

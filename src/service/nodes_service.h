@@ -20,4 +20,3 @@ MethodBinding nodes_service_binding(NodesService *service);
 
 /* That this node leaves; it must be who calls. */
 void leave_request_encode(Str node, Buf *out);
-MUST_CHECK bool leave_request_decode(Arena *arena, Str bytes, Str *node, Error *err);

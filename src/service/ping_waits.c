@@ -48,11 +48,6 @@ void ping_waits_add(PingWaits *waits, Loop *loop, SessionPinged *done, void *con
     loop_timer_start(&wait->timer, PING_MS);
 }
 
-bool ping_waits_any(const PingWaits *waits)
-{
-    return waits->first != NULL;
-}
-
 static void end_all(PingWaits *waits, const SessionPing *ping, const Error *err)
 {
     PingWait *wait = waits->first;

@@ -15,7 +15,6 @@ enum {
 
 /* `done` is called once: by one of the others, or with ERROR_TIMEOUT. */
 void ping_waits_add(PingWaits *waits, Loop *loop, SessionPinged *done, void *context);
-bool ping_waits_any(const PingWaits *waits);
 /* All of them, of whom none waits afterwards. */
 void ping_waits_answer(PingWaits *waits, const SessionPing *ping);
 void ping_waits_fail(PingWaits *waits, const Error *err);

@@ -9,7 +9,7 @@ static const char *const patterns[] = {
 #undef KEY_KIND_PATTERN
 };
 
-const char *key_pattern(KeyKind kind)
+static const char *key_pattern(KeyKind kind)
 {
     BUG_IF(kind >= KEY_KIND_COUNT);
     return patterns[kind];

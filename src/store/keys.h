@@ -58,8 +58,6 @@ enum {
     KEYS_PARTS_MAX = 3
 };
 
-/* "nodes/<node>", for messages and documents. */
-const char *key_pattern(KeyKind kind);
 uint32_t key_part_count(KeyKind kind);
 
 /* All parts, none of them empty: anything else is a bug of the caller. */

@@ -58,7 +58,3 @@ extern const EngineKind sqlite_kind;
 
 /* What SQLite says of its last failure, as an error. Always false. */
 bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err);
-/* Runs a statement without rows to its end. */
-MUST_CHECK bool sqlite_run(SqliteEngine *sqlite, SqliteText text, Error *err);
-/* The statement, ready to be bound. */
-sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqliteText text);

@@ -10,14 +10,16 @@ enum {
     TIDY_WAIT_MS = 20
 };
 
-sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqliteText text)
+/* The statement, ready to be bound. */
+static sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqliteText text)
 {
     sqlite3_stmt *statement = sqlite->statements[text];
     sqlite3_reset(statement);
     return statement;
 }
 
-bool sqlite_run(SqliteEngine *sqlite, SqliteText text, Error *err)
+/* Runs a statement without rows to its end. */
+static bool sqlite_run(SqliteEngine *sqlite, SqliteText text, Error *err)
 {
     sqlite3_stmt *statement = sqlite->statements[text];
     int result = sqlite3_step(statement);

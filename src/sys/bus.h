@@ -90,17 +90,9 @@ static inline BusValue bus_bool(bool boolean)
 {
     return (BusValue){ .type = 'b', .boolean = boolean };
 }
-static inline BusValue bus_i32(int32_t integer)
-{
-    return (BusValue){ .type = 'i', .integer = integer };
-}
 static inline BusValue bus_u32(uint32_t integer)
 {
     return (BusValue){ .type = 'u', .integer = integer };
-}
-static inline BusValue bus_i64(int64_t integer)
-{
-    return (BusValue){ .type = 'x', .integer = integer };
 }
 static inline BusValue bus_u64(uint64_t natural)
 {

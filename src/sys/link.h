@@ -7,10 +7,6 @@
 
 #include "base/error.h"
 
-enum {
-    LINK_NAME_MAX = 15
-};
-
 /* A switch. */
 MUST_CHECK bool link_make_bridge(const char *name, Error *err);
 /* A cable: `name` here, plugged into `bridge`; `peer` in the network namespace of that process. */

@@ -31,7 +31,6 @@ struct Pool {
     int signal; /* an eventfd: counts finished tasks */
     pthread_t *threads;
     uint32_t thread_count, workers;
-    uint32_t running; /* the owner's count */
 };
 
 static void queue_push(Queue *queue, Job *job)
@@ -141,7 +140,6 @@ void pool_submit(Pool *pool, PoolFunction function, void *task)
     Job *job = malloc(sizeof *job);
     BUG_IF(job == NULL);
     *job = (Job){ function, task, NULL };
-    pool->running++;
     if (pool->workers == 0) {
         function(task);
         finish(pool, job);
@@ -176,11 +174,5 @@ void *pool_wait(Pool *pool, int64_t timeout_ms, int watched)
     BUG_IF(job == NULL);
     void *task = job->task;
     free(job);
-    pool->running--;
     return task;
-}
-
-uint32_t pool_running(const Pool *pool)
-{
-    return pool->running;
 }

@@ -21,4 +21,3 @@ void pool_submit(Pool *pool, PoolFunction function, void *task);
 /* A finished task. NULL when none is there after `timeout_ms` (negative: no limit), or when
  * `watched` (a descriptor; negative: none) can be read. */
 void *pool_wait(Pool *pool, int64_t timeout_ms, int watched);
-uint32_t pool_running(const Pool *pool); /* submitted and not taken back */

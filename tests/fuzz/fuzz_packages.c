@@ -34,11 +34,10 @@ static void try_versions(Str text)
         /* pacman itself is not sure about separators and letters at the end. */
         BUG_IF(i < 2 && sign(compare(a, b)) != -sign(compare(b, a)));
         if (wished) {
-            Str exact;
             bool accepts = version_wish_accepts(&wish, &orders[i], a);
             BUG_IF(accepts && wish.pattern.len == 0 && version_wish_is_below(&wish, &orders[i], a));
-            BUG_IF(version_wish_exact(&wish, &exact) &&
-                   !version_wish_accepts(&wish, &orders[i], exact));
+            BUG_IF(wish.term_count == 1 && wish.terms[0].relation == VERSION_EQUAL &&
+                   !version_wish_accepts(&wish, &orders[i], wish.terms[0].version));
         }
     }
 }

@@ -185,6 +185,44 @@ static bool is_known(const Node *argument)
     return argument == NULL || argument->kind == NODE_CONST || argument->kind == NODE_DATA;
 }
 
+/* Everything of a call but its callee. With `caller`, that function is passed as the keyword. */
+static bool compile_call_arguments(Compiler *c, const Level *level, const Node *node,
+                                   const uint32_t *caller, uint32_t *site)
+{
+    const Arguments *args = &node->args;
+    if (!compile_items(c, level, args->positional)) {
+        return false;
+    }
+    uint32_t keyword_count = args->keyword_count + (caller != NULL);
+    Str *keywords = ARENA_ARRAY(c->arena, Str, keyword_count);
+    uint32_t at = 0;
+    for (const Keyword *keyword = args->keywords; keyword != NULL; keyword = keyword->next) {
+        if (!compile_expression(c, level, keyword->value)) {
+            return false;
+        }
+        keywords[at++] = arena_copy(c->arena, keyword->name);
+    }
+    if (caller != NULL) {
+        emit(c, INS_MACRO, 0, 0, *caller, 1, node);
+        keywords[at++] = STR("caller");
+    }
+    if ((args->dynamic != NULL && !compile_expression(c, level, args->dynamic)) ||
+        (args->dynamic_keywords != NULL && !compile_expression(c, level, args->dynamic_keywords))) {
+        return false;
+    }
+    CallSite *call = add_site(c, site);
+    bool dynamic = args->dynamic != NULL, dynamic_keywords = args->dynamic_keywords != NULL;
+    *call =
+        (CallSite){ .width = args->positional_count + keyword_count + dynamic + dynamic_keywords,
+                    .positional = args->positional_count,
+                    .keyword_count = keyword_count,
+                    .keywords = keywords,
+                    .dynamic = dynamic,
+                    .dynamic_keywords = dynamic_keywords,
+                    .places = ARENA_ARRAY(c->arena, uint16_t, keyword_count) };
+    return true;
+}
+
 /* A filter or test on the value on top of the stack. */
 static bool compile_native(Compiler *c, const Level *level, const Node *node, const Native *native,
                            Opcode op)
@@ -298,43 +336,6 @@ static bool compile_test(Compiler *c, const Level *level, const Node *node)
         return unknown_native(c, level, node, "test", test_suggest);
     }
     return compile_native(c, level, node, native, INS_TEST);
-}
-
-bool compile_call_arguments(Compiler *c, const Level *level, const Node *node,
-                            const uint32_t *caller, uint32_t *site)
-{
-    const Arguments *args = &node->args;
-    if (!compile_items(c, level, args->positional)) {
-        return false;
-    }
-    uint32_t keyword_count = args->keyword_count + (caller != NULL);
-    Str *keywords = ARENA_ARRAY(c->arena, Str, keyword_count);
-    uint32_t at = 0;
-    for (const Keyword *keyword = args->keywords; keyword != NULL; keyword = keyword->next) {
-        if (!compile_expression(c, level, keyword->value)) {
-            return false;
-        }
-        keywords[at++] = arena_copy(c->arena, keyword->name);
-    }
-    if (caller != NULL) {
-        emit(c, INS_MACRO, 0, 0, *caller, 1, node);
-        keywords[at++] = STR("caller");
-    }
-    if ((args->dynamic != NULL && !compile_expression(c, level, args->dynamic)) ||
-        (args->dynamic_keywords != NULL && !compile_expression(c, level, args->dynamic_keywords))) {
-        return false;
-    }
-    CallSite *call = add_site(c, site);
-    bool dynamic = args->dynamic != NULL, dynamic_keywords = args->dynamic_keywords != NULL;
-    *call =
-        (CallSite){ .width = args->positional_count + keyword_count + dynamic + dynamic_keywords,
-                    .positional = args->positional_count,
-                    .keyword_count = keyword_count,
-                    .keywords = keywords,
-                    .dynamic = dynamic,
-                    .dynamic_keywords = dynamic_keywords,
-                    .places = ARENA_ARRAY(c->arena, uint16_t, keyword_count) };
-    return true;
 }
 
 bool compile_call(Compiler *c, const Level *level, const Node *node, Opcode op,

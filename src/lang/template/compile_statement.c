@@ -234,8 +234,8 @@ enum {
     MACRO_PARAMS_MAX = 255 /* names are looked for one by one */
 };
 
-bool compile_macro(Compiler *c, const Level *outer, const Node *node, FunctionKind kind,
-                   uint32_t *function)
+static bool compile_macro(Compiler *c, const Level *outer, const Node *node, FunctionKind kind,
+                          uint32_t *function)
 {
     c->unit->slots.captured = true;
     Unit unit;

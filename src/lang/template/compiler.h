@@ -105,17 +105,13 @@ bool unit_end(Compiler *c, const Node *at);
 bool compile_expression(Compiler *c, const Level *level, const Node *node);
 /* The filter chain of a filter block or block set, on the value on top of the stack. */
 bool compile_filter_chain(Compiler *c, const Level *level, const Node *node);
-/* Everything of a call but its callee. With `caller`, that function is passed as the keyword. */
-bool compile_call_arguments(Compiler *c, const Level *level, const Node *call,
-                            const uint32_t *caller, uint32_t *site);
+/* With `caller`, that function is passed as the keyword. */
 bool compile_call(Compiler *c, const Level *level, const Node *node, Opcode op,
                   const uint32_t *caller);
 bool expression_allocates(const Node *node);
 
 bool compile_statements(Compiler *c, const Level *level, const Node *nodes);
 bool compile_for(Compiler *c, const Level *level, const Node *node);
-bool compile_macro(Compiler *c, const Level *level, const Node *node, FunctionKind kind,
-                   uint32_t *function);
 /* Pops the value on top of the stack into the target. */
 bool compile_target(Compiler *c, const Level *level, const Node *target);
 void compile_scope_entry(Compiler *c, const Scope *scope, const Node *at);

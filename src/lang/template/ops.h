@@ -130,8 +130,6 @@ static inline UndefinedMode undefined_mode(const Render *r, Value v)
 const char *undefined_prefix(const Render *r, Value v);
 /* The few attributes that Jinja2's undefined objects do have: `_undefined_name` and the like. */
 bool undefined_attribute_of(Render *r, Value v, Str name, Value *out, bool *found);
-/* The message of `v`: "'x' is undefined", "'dict object' has no attribute 'x'" ... */
-bool undefined_message(Render *r, Value v, Buf *out);
 /* str() of it by the settings: nothing, `{{ name }}` in debug mode, UndefinedError in strict. */
 bool undefined_print(Render *r, Value v, Buf *out);
 /* Raises UndefinedError with the message for `v`. Always false. */

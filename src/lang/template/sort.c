@@ -10,7 +10,8 @@ typedef struct Sort {
     SortKeys keys;
 } Sort;
 
-bool sort_less(Render *r, Value a, Value b, SortKeys keys, bool *less)
+/* Whether a < b, as the sort sees it. */
+static bool sort_less(Render *r, Value a, Value b, SortKeys keys, bool *less)
 {
     if (a.kind == VALUE_STRING && b.kind == VALUE_STRING) {
         *less = str_compare(value_str(a), value_str(b)) < 0;

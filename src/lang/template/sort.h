@@ -23,6 +23,3 @@ static inline bool sort_room(Render *r, uint32_t count)
  * lists below 64 items the comparisons are those of CPython, so the same two values are named in
  * the error. */
 MUST_CHECK bool sort_items(Render *r, SortItem *items, uint32_t count, SortKeys keys, bool reverse);
-
-/* Whether a < b, as the sort sees it. */
-MUST_CHECK bool sort_less(Render *r, Value a, Value b, SortKeys keys, bool *less);

@@ -94,7 +94,8 @@ static bool key_put(Render *r, Value key, Buf *out)
     return op_repr(r, key, out);
 }
 
-bool undefined_message(Render *r, Value v, Buf *out)
+/* The message of `v`: "'x' is undefined", "'dict object' has no attribute 'x'" ... */
+static bool undefined_message(Render *r, Value v, Buf *out)
 {
     const Undefined *what = v.undefined;
     if (what == NULL) {

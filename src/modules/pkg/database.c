@@ -90,7 +90,7 @@ bool fingerprint_add(Call *call, Str path, Fingerprint *print, Error *err)
     return true;
 }
 
-bool fingerprint_equal(const Fingerprint *a, const Fingerprint *b)
+static bool fingerprint_equal(const Fingerprint *a, const Fingerprint *b)
 {
     return a->count == b->count && memcmp(a->words, b->words, a->count * sizeof a->words[0]) == 0;
 }

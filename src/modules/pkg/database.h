@@ -77,7 +77,6 @@ bool database_is_provided(Call *call, const PackageBackend *backend,
 
 /* Owner, size, time and inode of a file; that there is none counts too. */
 MUST_CHECK bool fingerprint_add(Call *call, Str path, Fingerprint *print, Error *err);
-bool fingerprint_equal(const Fingerprint *a, const Fingerprint *b);
 
 PackageDatabase *database_new(void); /* with one reference */
 /* A later one of the same name takes its place. */

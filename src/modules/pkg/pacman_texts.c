@@ -15,7 +15,8 @@ bool pacman_field(Str desc, const char *name, Str *lines)
     return false;
 }
 
-bool pacman_entry_split(Str entry, Str *name, Str *version)
+/* "vim-9.0-1" to name and version; false for what is no entry of the database. */
+static bool pacman_entry_split(Str entry, Str *name, Str *version)
 {
     size_t release = str_find_last(entry, STR("-"));
     if (release == STR_NOT_FOUND) {

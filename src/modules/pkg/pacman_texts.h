@@ -5,8 +5,6 @@
 
 /* "%NAME%", its lines, an empty line: the lines of a field of a package's "desc". */
 bool pacman_field(Str desc, const char *name, Str *lines);
-/* "vim-9.0-1" to name and version; false for what is no entry of the database. */
-bool pacman_entry_split(Str entry, Str *name, Str *version);
 /* Adds a package by its entry and its "desc", which is borrowed. */
 void pacman_entry_read(PackageDatabase *into, Str entry, Str desc);
 /* "pacman -Si": fills the offers whose names it has. */

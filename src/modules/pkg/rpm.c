@@ -166,7 +166,8 @@ static bool next_row(Str *rest, Row *out)
     return false;
 }
 
-Str rpm_version(Arena *arena, Str epoch, Str version)
+/* "1:2.0-1", or "2.0-1" with epoch 0 or none. */
+static Str rpm_version(Arena *arena, Str epoch, Str version)
 {
     int64_t number;
     if (!str_to_i64(epoch, &number) || number <= 0) {

