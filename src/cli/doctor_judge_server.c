@@ -117,13 +117,26 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
     const DoctorPort *ports[] = { &view->rpc, &view->api };
     bool is_foreign = false;
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
-    if (!view->is_server || view->settings_err.kind != ERROR_NONE) {
+    if (!view->is_server) {
         return skip(arena);
+    }
+    if (view->settings_err.kind == ERROR_DENIED) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "only root can look at that");
+    }
+    if (view->settings_err.kind != ERROR_NONE) {
+        return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "which ones is not known: %s",
+                                     view->settings_err.text),
+                          "correct server.json, or put a copy of it back");
     }
     for (size_t i = 0; i < COUNT_OF(ports); i++) {
         bool listens = ports[i]->err.kind == ERROR_NONE;
         const char *between = wrong.len > 0 ? "; " : "";
-        if (ports[i]->is_foreign && !runs(view)) {
+        if (ports[i]->is_any) {
+            buf_put_format(&wrong,
+                           "%s%" STR_FMT " in server.json is no port in particular: nodes do not "
+                           "find the server again after a restart",
+                           between, STR_ARG(ports[i]->address));
+        } else if (ports[i]->is_foreign && !runs(view)) {
             is_foreign = true;
             buf_put_format(&wrong, "%s%" STR_FMT " is no address of this machine", between,
                            STR_ARG(ports[i]->address));

@@ -111,7 +111,8 @@ static void look_at_settings(Look *look, const Directory *server)
     Str text;
     if (directory_read(server, look->arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text,
                        &view->settings_err)) {
-        (void)!server_settings_read(look->arena, text, &view->settings, &view->settings_err);
+        (void)!(server_settings_read(look->arena, text, &view->settings, &view->settings_err) ||
+                error_wrap(&view->settings_err, "%s", server->path));
     }
 }
 
@@ -319,6 +320,7 @@ static void look_at_port(Look *look, Str text, uint16_t port, bool own, DoctorPo
     if (own && (str_eq_c(host, "0.0.0.0") || str_eq_c(host, "::"))) {
         host = str_eq_c(host, "::") ? STR("::1") : STR("127.0.0.1");
     }
+    out->is_any = address.port == 0;
     out->is_foreign = own && !probe_is_own(look->arena, host);
     (void)!probe_port(look->arena, host, address.port, PROBE_MS, NULL, &out->err);
 }

@@ -30,6 +30,7 @@ typedef struct DoctorPort {
     Str address;
     Error err;       /* ERROR_NONE: somebody listens */
     bool is_foreign; /* of ports to listen on: no address of this machine */
+    bool is_any;     /* no port in particular: each start takes another one */
 } DoctorPort;
 
 /* A server as this node knows it. */

@@ -50,19 +50,24 @@ static bool refuse_field(Value key, uint32_t place, const JsonField *fields, siz
                      STR_ARG(value_str(key)), STR_ARG(near));
 }
 
+uint32_t json_name_line(Str text, Str name)
+{
+    char quoted[SHOWN + 3];
+    snprintf(quoted, sizeof quoted, "\"%" STR_FMT "\"", STR_ARG(name));
+    size_t at = str_find(text, str_from_c(quoted), 0);
+    uint32_t line = 1;
+    for (size_t i = 0; at != STR_NOT_FOUND && i < at; i++) {
+        line += text.data[i] == '\n';
+    }
+    return at == STR_NOT_FOUND ? 0 : line;
+}
+
 uint32_t json_field_line(Str text, Value object, const JsonField *fields, size_t count)
 {
     for (uint32_t i = 0; i < object.map->len; i++) {
         Value key = object.map->entries[i].key;
         if (find_field(fields, count, key) == NULL && is_plain(value_str(key))) {
-            char quoted[SHOWN + 3];
-            snprintf(quoted, sizeof quoted, "\"%" STR_FMT "\"", STR_ARG(value_str(key)));
-            size_t at = str_find(text, str_from_c(quoted), 0);
-            uint32_t line = 1;
-            for (size_t j = 0; at != STR_NOT_FOUND && j < at; j++) {
-                line += text.data[j] == '\n';
-            }
-            return at == STR_NOT_FOUND ? 0 : line;
+            return json_name_line(text, value_str(key));
         }
     }
     return 0;

@@ -19,6 +19,9 @@ MUST_CHECK bool json_fields_read(Value object, const JsonField *fields, size_t c
  * is not found. `object` was read from `text`. */
 uint32_t json_field_line(Str text, Value object, const JsonField *fields, size_t count);
 
+/* The line of a name in quotes, the first one; 0: it is not there. */
+uint32_t json_name_line(Str text, Str name);
+
 /* One object out of a text, within limits that suit messages: ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool json_object_read(Arena *arena, Str text, uint32_t size_max, uint32_t nodes_max,
                                  Value *out, Error *err);

@@ -237,11 +237,24 @@ static ListenerOptions listening_as_set(const Server *server)
     return options;
 }
 
+static bool place_to_listen(Str text, uint16_t port, Address *out, Error *err)
+{
+    if (!address_parse(text, port, out, err)) {
+        return false;
+    }
+    if (out->port == 0) {
+        log_warning("a port in " SERVER_SETTINGS_FILE
+                    " is 0, any free one: others do not find this server again after a restart",
+                    LOG_STR("address", text));
+    }
+    return true;
+}
+
 static bool listen_rpc(Server *server, Error *err)
 {
     MethodBinding bindings[STORE_SERVICE_METHODS + 3];
     Address address;
-    if (!address_parse(server->settings.rpc, PORT_RPC, &address, err) ||
+    if (!place_to_listen(server->settings.rpc, PORT_RPC, &address, err) ||
         !set_rpc_tls(server, err)) {
         return false;
     }
@@ -283,7 +296,7 @@ static bool listen_public(Server *server, Error *err)
 {
     ListenerOptions listening = listening_as_set(server);
     Address address;
-    if (!address_parse(server->settings.api, PORT_API, &address, err) ||
+    if (!place_to_listen(server->settings.api, PORT_API, &address, err) ||
         !set_api_tls(server, err)) {
         return false;
     }

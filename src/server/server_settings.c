@@ -71,6 +71,21 @@ ServingNames server_settings_serving_names(Arena *arena, const ServerSettings *s
     return (ServingNames){ names, count };
 }
 
+/* Where what is wrong stands in the file. Always false. */
+static bool at_line(Str text, const char *name, Error *err)
+{
+    uint32_t line = json_name_line(text, str_from_c(name));
+    return line > 0 ? error_wrap(err, "line %u", line) : false;
+}
+
+/* Where it listens. Port 0, any free one, is for tries: nodes do not find that again. */
+static bool read_address(Arena *arena, const char *name, Value said, Str *out, Error *err)
+{
+    Address ignored;
+    *out = arena_copy(arena, value_str(said));
+    return address_parse(*out, 0, &ignored, err) || error_wrap(err, "'%s'", name);
+}
+
 static bool read_names(Arena *arena, Value names, ServerSettings *settings, Error *err)
 {
     Str *items = ARENA_ARRAY(arena, Str, names.list->len + 1);
@@ -142,10 +157,15 @@ bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *er
         !json_format_check(object, FORMAT, err) ||
         !read_fields(text, object, fields, COUNT_OF(fields), err) ||
         !cluster_name_check(value_str(cluster), err) || !node_name_check(value_str(node), err) ||
-        !read_names(arena, names, &settings, err) ||
-        !read_per_address(per_address, &settings, err) ||
-        !read_life(node_life, "node_life_s", &settings.node_life_ms, err) ||
-        !read_life(serving_life, "serving_life_s", &settings.serving_life_ms, err)) {
+        (!read_address(arena, "rpc", rpc, &settings.rpc, err) && !at_line(text, "rpc", err)) ||
+        (!read_address(arena, "api", api, &settings.api, err) && !at_line(text, "api", err)) ||
+        (!read_names(arena, names, &settings, err) && !at_line(text, "names", err)) ||
+        (!read_per_address(per_address, &settings, err) &&
+         !at_line(text, "connections_per_address", err)) ||
+        (!read_life(node_life, "node_life_s", &settings.node_life_ms, err) &&
+         !at_line(text, "node_life_s", err)) ||
+        (!read_life(serving_life, "serving_life_s", &settings.serving_life_ms, err) &&
+         !at_line(text, "serving_life_s", err))) {
         return error_wrap(err, SERVER_SETTINGS_FILE);
     }
     if (!json_copy(cluster, settings.cluster, sizeof settings.cluster) ||
@@ -153,8 +173,6 @@ bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *er
         !json_copy(store, settings.store_id, sizeof settings.store_id)) {
         return error_set(err, ERROR_INVALID, SERVER_SETTINGS_FILE ": a name is too long");
     }
-    settings.rpc = arena_copy(arena, value_str(rpc));
-    settings.api = arena_copy(arena, value_str(api));
     *out = settings;
     return true;
 }

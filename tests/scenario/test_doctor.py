@@ -243,3 +243,32 @@ def test_a_server_that_is_not_asked_is_told_with_the_reason(cluster, node):
     (node[0] / "agent/ca.pem").unlink()
     text = look(cluster, *node)["reach"]["text"]
     assert "cannot be known without ca.pem" in text and not text.endswith(":")
+
+
+@pytest.mark.parametrize("field", ["rpc", "api"])
+@pytest.mark.parametrize("port", ["1337x", "70000", "-1", ""])
+def test_a_port_that_is_none_is_told_with_its_place(cluster, field, port):
+    """By the server as by the doctor, whether or not a server runs that was started before."""
+    path = cluster.state / "server/server.json"
+    settings = json.loads(path.read_text())
+    settings[field] = f"0.0.0.0:{port}"
+    text = json.dumps(settings, indent=2)
+    path.write_text(text)
+    line = 1 + text[:text.index(f'"{field}"')].count("\n")
+    told = f"server.json: line {line}: '{field}': '{port}' is no port"
+    check = look(cluster)["ports"]
+    assert check["state"] == "failed" and told in check["text"]
+    assert "server.json" in check["fix"]
+    cluster.server.stop()
+    assert told in look(cluster)["ports"]["text"]
+    done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run, check=False)
+    assert done.returncode != 0 and told in done.stderr and str(path.parent) in done.stderr
+    assert told in look(cluster)["server"]["text"]
+
+
+def test_a_port_that_is_any_is_told(cluster):
+    cluster.server.stop()
+    path = cluster.state / "server/server.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "rpc": "127.0.0.1:0"}))
+    check = look(cluster)["ports"]
+    assert check["state"] == "failed" and "127.0.0.1:0 in server.json is no port" in check["text"]

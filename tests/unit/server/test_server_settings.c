@@ -11,6 +11,11 @@
     "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"x\",\"rpc\":\"0.0.0.0:1\"," \
     "\"api\":\"0.0.0.0:2\",\"names\":" names "}"
 
+#define LISTENING(rpc)                                                          \
+    "{\"format\":\"eden.server/"                                                \
+    "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"x\",\n\"rpc\":\"" rpc \
+    "\",\"api\":\"0.0.0.0:2\",\"names\":[\"s1\"]}"
+
 static void what_is_printed_is_read(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -57,6 +62,13 @@ static void what_makes_no_sense_is_refused(void **state)
         { NAMED("[\"s1\",\"no host\"]"), "'names': 'no host' is neither" },
         { NAMED("[\"\"]"), "'names'" },
         { NAMED("[]"), "'names' is empty" },
+        { LISTENING("0.0.0.0"), NULL },
+        { LISTENING("[::]:65535"), NULL },
+        { LISTENING("0.0.0.0:1337x"), "server.json: line 2: 'rpc': '1337x' is no port" },
+        { LISTENING("0.0.0.0:70000"), "line 2: 'rpc': '70000' is no port" },
+        { LISTENING("0.0.0.0:-1"), "line 2: 'rpc'" },
+        { LISTENING("0.0.0.0:"), "line 2: 'rpc': '' is no port" },
+        { LISTENING("no host:1337"), "line 2: 'rpc'" },
         { "{}", "format" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
