@@ -51,11 +51,6 @@ static bool identify_certificate(const ApiSettings *settings, const TlsPeer *pee
     return credentials_by_certificate(settings->credentials, &shown, now_ms, &out->principal, err);
 }
 
-static bool is_safe(Str method)
-{
-    return str_eq_c(method, "GET") || str_eq_c(method, "HEAD");
-}
-
 /* A browser sends the cookie whoever asks it to; the second secret only a page of ours has. */
 static bool check_csrf(const ApiCaller *caller, const Http1Head *head, int *status, Error *err)
 {
@@ -80,7 +75,7 @@ static bool identify_session(const ApiSettings *settings, const Http1Head *head,
     out->is_known = true;
     return credentials_by_session(settings->credentials, &out->secret, now_ms, &out->principal,
                                   err) &&
-           (is_safe(head->method) || check_csrf(out, head, status, err));
+           (http1_is_safe(head) || check_csrf(out, head, status, err));
 }
 
 bool caller_identify(const ApiSettings *settings, const HttpRequest *request, ApiCaller *out,

@@ -13,11 +13,6 @@ const HttpField gate_fields[] = {
 };
 const uint32_t gate_field_count = COUNT_OF(gate_fields);
 
-static bool is_safe(Str method)
-{
-    return str_eq_c(method, "GET") || str_eq_c(method, "HEAD");
-}
-
 /* Before HTTP/1.1 a request may have no Host; no browser speaks that. The kernel is asked only when no
  * name fits. */
 static bool check_host(const ApiSettings *settings, const HttpRequest *request, Str host,
@@ -58,7 +53,7 @@ bool gate_pass(const ApiSettings *settings, const HttpRequest *request, int *sta
             "PATCH and DELETE");
     }
     *status = 403;
-    return is_safe(head->method) || origin == NULL ||
+    return http1_is_safe(head) || origin == NULL ||
            (host != NULL && origin_is_own(*origin, *host)) ||
            error_set(err, ERROR_DENIED, "the page that asks for this is not one of this server");
 }

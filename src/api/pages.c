@@ -109,7 +109,7 @@ bool pages_answer(ApiCall *call)
         return false;
     }
     call->row = &page_row;
-    if (!str_eq_c(head->method, "GET") && !str_eq_c(head->method, "HEAD")) {
+    if (!http1_is_safe(head)) {
         http_request_add_header(call->request, "Allow", STR("GET, HEAD"));
         call_refuse(call, 405, "a page can only be looked at, by GET or HEAD");
     } else if (call_body(call).len > 0) {

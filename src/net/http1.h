@@ -52,6 +52,8 @@ typedef struct Http1Head {
 /* NULL when there is none; names are the same in any case. */
 const Str *http1_find(const Http1Head *head, const char *name);
 uint32_t http1_count(const Http1Head *head, const char *name); /* how often it is there */
+/* GET and HEAD: a request that changes nothing. */
+bool http1_is_safe(const Http1Head *head);
 
 /* What one call of http1_read found. */
 typedef enum Http1Event {

@@ -269,6 +269,11 @@ uint32_t http1_count(const Http1Head *head, const char *name)
     return count;
 }
 
+bool http1_is_safe(const Http1Head *head)
+{
+    return str_eq_c(head->method, "GET") || str_eq_c(head->method, "HEAD");
+}
+
 const Str *http1_find(const Http1Head *head, const char *name)
 {
     for (uint32_t i = 0; i < head->header_count; i++) {

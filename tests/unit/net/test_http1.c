@@ -295,6 +295,21 @@ static void expectations_are_told(void **state)
     http1_reader_clear(&reader);
 }
 
+/* Whatever else there is, or comes, may change something. */
+static void only_reading_is_safe(void **state)
+{
+    static const struct {
+        const char *method;
+        bool is_safe;
+    } cases[] = { { "GET", true },    { "HEAD", true },    { "POST", false },    { "PUT", false },
+                  { "PATCH", false }, { "DELETE", false }, { "OPTIONS", false }, { "get", false },
+                  { "GETS", false },  { "", false } };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Http1Head head = { .method = str_from_c(cases[i].method) };
+        assert_int_equal(http1_is_safe(&head), cases[i].is_safe);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +324,7 @@ int main(void)
         cmocka_unit_test(after_a_failure_nothing_is_read),
         cmocka_unit_test(what_is_written_can_be_read),
         cmocka_unit_test(expectations_are_told),
+        cmocka_unit_test(only_reading_is_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
