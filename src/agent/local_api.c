@@ -196,6 +196,7 @@ bool local_api_open(Agent *agent, const char *path, LocalApi **out, Error *err)
     api->agent = agent;
     options.loop = listening.loop = agent->options.loop;
     options.body_max = 4096;
+    options.refuse = problem_json_refuse;
     options.requested = requested;
     options.gone = gone;
     options.context = api;

@@ -241,17 +241,9 @@ void api_recheck(Api *api)
     }
 }
 
-/* What is no HTTP, or too much of it, has met no address yet. */
-static const char *refuse(void *context, int status, const char *why, Buf *out)
-{
-    problem_json_put(out, status, str_from_c(why), NULL);
-    buf_put_char(out, '\n');
-    return PROBLEM_JSON_TYPE;
-}
-
 void api_serve(Api *api, HttpServerOptions *options)
 {
-    options->refuse = refuse;
+    options->refuse = problem_json_refuse;
     options->requested = requested;
     options->gone = gone;
     options->fields = gate_fields;

@@ -82,3 +82,10 @@ void problem_json_put(Buf *out, int status, Str detail, const FieldProblems *fie
     }
     json_out_close(out, '}');
 }
+
+const char *problem_json_refuse(void *context, int status, const char *why, Buf *out)
+{
+    problem_json_put(out, status, str_from_c(why), NULL);
+    buf_put_char(out, '\n');
+    return PROBLEM_JSON_TYPE;
+}

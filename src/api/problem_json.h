@@ -21,3 +21,6 @@ int problem_status(ErrorKind kind);
  * what is wrong with each field unless `fields` is NULL. A status that no code is made for is a bug
  * of the caller. */
 void problem_json_put(Buf *out, int status, Str detail, const FieldProblems *fields);
+/* The same for `refuse` of HttpServerOptions: what is no HTTP, or too much of it, has met no address
+ * yet. Gives the type. */
+const char *problem_json_refuse(void *context, int status, const char *why, Buf *out);

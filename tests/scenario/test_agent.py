@@ -1,8 +1,10 @@
 """The daemon of a machine, with real processes: what it keeps, tells and survives."""
 
+import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 
 import agents
@@ -231,6 +233,27 @@ def test_the_agent_answers_only_what_it_knows(cluster, web):
         answer = connection.getresponse()
         assert (answer.status, json.loads(answer.read()).get("code")) == (status, code)
         connection.close()
+
+
+@pytest.mark.parametrize("request_text, status, code", [
+    (b"GET /v1/agent HTTP/1.1\r\n\r\n", 400, "invalid"),
+    (b"BREW /v1/agent HTTP/1.1\r\nHost: a\r\n\r\n", 501, "not-implemented"),
+    (b"POST /v1/agent/reload HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n", 413,
+     "too-large"),
+    (b"GET /v1/agent HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 100 + b"\r\n", 431,
+     "too-many-headers")], ids=["no host", "no method", "body", "headers"])
+def test_the_agent_says_as_json_what_is_no_request(cluster, web, request_text, status, code):
+    """Who meets no address of it is told like everybody else."""
+    web.start()
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(daemons.LIMIT)
+        connection.connect(str(web.run / "agent.sock"))
+        connection.sendall(request_text)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        problem = json.loads(answer.read())
+    assert answer.getheader("Content-Type") == "application/problem+json"
+    assert (answer.status, problem["status"], problem["code"]) == (status, status, code)
 
 
 def test_who_waits_for_a_certificate_is_told_when_the_agent_stops(cluster, web):
