@@ -188,6 +188,12 @@ static void node_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
     NodeWish wish = { .labels = draft->labels,
                       .annotations = draft->annotations,
                       .revision = draft->revision };
+    Error err;
+    /* Bodies that are small each may add up to it. What else may be too much goes by itself. */
+    if (!node_texts_check(draft->labels, draft->annotations, &err)) {
+        call_fail_body(call, &err);
+        return;
+    }
     nodes_set(call_store(call), draft->name, &wish, kind_update_done, call);
 }
 

@@ -110,6 +110,17 @@ static void put_texts(Buf *out, const char *name, Value texts)
     buf_put_char(out, '}');
 }
 
+bool node_texts_check(Value labels, Value annotations, Error *err)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    put_texts(&text, "labels", labels);
+    put_texts(&text, "annotations", annotations);
+    return text.len <= NODE_TEXTS_MAX ||
+           error_set(err, ERROR_LIMIT,
+                     "the labels and annotations of a node have at most %d bytes together",
+                     NODE_TEXTS_MAX);
+}
+
 void node_record_print(const NodeRecord *record, Buf *out)
 {
     buf_put_c(out, "{\"format\":\"" NODE_FORMAT "\"");

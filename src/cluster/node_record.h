@@ -13,7 +13,8 @@ enum {
     LABEL_VALUE_MAX = 255,        /* bytes */
     ANNOTATIONS_MAX = 64,         /* under names as long as those of labels */
     ANNOTATION_VALUE_MAX = 4096,  /* bytes */
-    NODE_RECORD_MAX = 64 << 10    /* bytes, with both */
+    NODE_RECORD_MAX = 64 << 10,   /* bytes, with both */
+    NODE_TEXTS_MAX = 60 << 10     /* bytes of both, as JSON: there is always room for the rest */
 };
 
 /* A member of the cluster: "eden.node/1" under nodes/<node>. */
@@ -37,6 +38,10 @@ MUST_CHECK bool node_record_read(Arena *arena, Str text, NodeRecord *out, Error 
 /* Names are letters, digits, "-", "_", "." and "/", values any text without control characters.
  * Fails with ERROR_INVALID. */
 MUST_CHECK bool node_label_check(Str name, Str value, Error *err);
+
+/* Whether labels and annotations are not too much together: ERROR_LIMIT. Each is a map of texts, or
+ * missing. */
+MUST_CHECK bool node_texts_check(Value labels, Value annotations, Error *err);
 
 /* A machine that asked without a token, or with one that did not do: "eden.joining/1". */
 typedef struct JoiningRecord {

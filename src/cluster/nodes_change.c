@@ -158,15 +158,13 @@ static bool decide_set(const NodeChange *wanted, Change *change, Error *err)
         texts_equal(node.annotations.map, wanted->annotations.map)) {
         return true;
     }
+    if (!node_texts_check(wanted->labels, wanted->annotations, err)) {
+        return false;
+    }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     node.labels = wanted->labels;
     node.annotations = wanted->annotations;
     node_record_print(&node, &text);
-    if (text.len > NODE_RECORD_MAX) {
-        return error_set(err, ERROR_LIMIT,
-                         "the labels and annotations of a node have at most %d bytes",
-                         NODE_RECORD_MAX);
-    }
     /* What could not be read again must not be written. */
     if (!node_record_read(arena, buf_str(&text), &checked, err)) {
         return false;

@@ -97,6 +97,31 @@ static void labels_and_annotations_are_changed_as_those_of_any_object(void **sta
     p256_private_free(key);
 }
 
+/* It will not be less when it is sent again, as 429 would say. */
+static void more_than_a_record_holds_is_too_large(void **state)
+{
+    Fixture *f = *state;
+    P256Private *key = join_as_node(f);
+    char value[ANNOTATION_VALUE_MAX + 1];
+    memset(value, 'x', sizeof value - 1);
+    value[sizeof value - 1] = '\0';
+    for (int i = 0; i < NODE_TEXTS_MAX / ANNOTATION_VALUE_MAX; i++) {
+        Str body = arena_format(&f->scratch->arena,
+                                "{\"metadata\":{\"annotations\":{\"a%d\":\"%s\"}}}", i, value);
+        ask_as(f, "PATCH", "/v1/nodes/web1", "application/json", body);
+        if (f->status != 200) {
+            assert_int_equal(i, NODE_TEXTS_MAX / ANNOTATION_VALUE_MAX - 1);
+        }
+    }
+    expect(f, 413, "code", "too-large");
+    ask(f, "GET", "/v1/nodes/web1", "");
+    assert_int_equal(field(f, "metadata.annotations").map->len,
+                     NODE_TEXTS_MAX / ANNOTATION_VALUE_MAX - 1);
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"annotations\":{\"a0\":null}}}");
+    expect(f, 200, "status.state", "silent");
+    p256_private_free(key);
+}
+
 static void one_that_cannot_be_read_hides_no_other(void **state)
 {
     Fixture *f = *state;
@@ -458,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_machine_joins_is_labeled_and_removed),
         ROW(labels_and_annotations_are_changed_as_those_of_any_object),
+        ROW(more_than_a_record_holds_is_too_large),
         ROW(one_that_cannot_be_read_hides_no_other),
         ROW(what_was_changed_meanwhile_is_not_deleted_by_who_saw_the_old),
         ROW(pages_of_nodes_follow_one_another),
