@@ -202,10 +202,12 @@ static void update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 
 static bool is_unused(const ApiSettings *settings, Str name, const int64_t *revisions, Error *err)
 {
-    return credentials_role_unused(settings->credentials, name, revisions, err);
+    return credentials_role_unused(settings->credentials, name, revisions,
+                                   loop_wall_ms(settings->at.loop), err);
 }
 
-/* Who has a role that is gone would get the next of its name: so it stays as long as somebody does. */
+/* Who has a role that is gone would get the next of its name: so it stays as long as somebody does
+ * by something that is good still. */
 static void remove_role(const Kind *kind, ApiCall *call, const KindItem *present)
 {
     Str keys[CREDENTIALS_GRANT_KEYS];

@@ -604,7 +604,8 @@ void credentials_grant_keys(Arena *arena, Str prefix, Str out[CREDENTIALS_GRANT_
 }
 
 bool credentials_role_unused(const Credentials *credentials, Str role,
-                             const int64_t revisions[CREDENTIALS_GRANT_KEYS], Error *err)
+                             const int64_t revisions[CREDENTIALS_GRANT_KEYS], int64_t now_ms,
+                             Error *err)
 {
     uint32_t uses = 0;
     const char *what = "", *id = ""; /* one of them */
@@ -619,7 +620,7 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
         }
         for (uint32_t k = 0; k < table->count; k++) {
             const ProofItem *item = table->items[k];
-            if (names_role(item, role)) {
+            if (now_ms < item->expires_ms && names_role(item, role)) {
                 uses++;
                 what = kind_word(granted[i]);
                 id = item->id.text;

@@ -84,11 +84,11 @@ enum {
     CREDENTIALS_GRANT_KEYS = 2
 };
 void credentials_grant_keys(Arena *arena, Str prefix, Str out[CREDENTIALS_GRANT_KEYS]);
-/* and asks in it, with their revisions, 0 for none. ERROR_CONFLICT when tokens or certificates have the
- * role, or some were made that are not known here yet. */
+/* and asks in it, with their revisions, 0 for none. ERROR_CONFLICT when tokens or certificates that
+ * have not expired have the role, or some were made that are not known here yet. */
 MUST_CHECK bool credentials_role_unused(const Credentials *credentials, Str role,
                                         const int64_t revisions[CREDENTIALS_GRANT_KEYS],
-                                        Error *err);
+                                        int64_t now_ms, Error *err);
 
 typedef struct CredentialsCounts {
     uint32_t tokens, certificates, sessions, roles; /* roles: without those built in */

@@ -253,7 +253,7 @@ static bool is_unused(const Fixture *f, const char *role, int64_t tokens, int64_
 {
     Error err = { 0 };
     const int64_t revisions[CREDENTIALS_GRANT_KEYS] = { tokens, certificates };
-    bool is = credentials_role_unused(f->credentials, str_from_c(role), revisions, &err);
+    bool is = credentials_role_unused(f->credentials, str_from_c(role), revisions, now(f), &err);
     if (!is) {
         assert_int_equal(err.kind, ERROR_CONFLICT);
         assert_non_null(strstr(err.text, why));
@@ -295,6 +295,28 @@ static void who_deletes_a_role_learns_that_it_was_given(void **state)
     world_pass(&f->world);
     assert_int_equal(revision, store_status(f->world.at.store).revision);
     assert_false(is_unused(f, "web-team", 0, revision, "2 tokens and certificates"));
+}
+
+/* Their records stay until others need the room: nobody should have to look for them. */
+static void what_has_expired_or_was_taken_back_has_no_role(void **state)
+{
+    Fixture *f = *state;
+    put_role(f, "web-team", ROLE("get", "Node"));
+    ask_token(f, "web-team", HOUR_MS);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    ask_certificate_with(f, "ann", STR("web-team"), 2 * HOUR_MS);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_false(is_unused(f, "web-team", 0, 0, "2 tokens and certificates"));
+    advance(f, HOUR_MS);
+    assert_false(is_unused(f, "web-team", 0, 0, "1 tokens and certificates"));
+    advance(f, HOUR_MS);
+    assert_true(is_unused(f, "web-team", 0, 0, ""));
+    assert_int_equal(credentials_counts(f->credentials).tokens, 1);
+    make_token(f, "web-team");
+    assert_false(is_unused(f, "web-team", 0, 0, "1 tokens and certificates"));
+    take_back(f, &access_token_records, str_from_c(f->id));
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_true(is_unused(f, "web-team", 0, 0, ""));
 }
 
 static void roles_are_those_of_the_moment(void **state)
@@ -573,6 +595,7 @@ int main(void)
         ROW(a_role_that_is_not_there_is_given_to_nobody),
         ROW(a_role_that_goes_meanwhile_is_given_to_nobody),
         ROW(who_deletes_a_role_learns_that_it_was_given),
+        ROW(what_has_expired_or_was_taken_back_has_no_role),
         ROW(roles_are_those_of_the_moment),
         ROW(nobody_grants_what_they_do_not_have),
         ROW(hostile_records_are_skipped),
