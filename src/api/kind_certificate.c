@@ -292,15 +292,15 @@ static Str field_text(Value map, const char *name)
     return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
 }
 
-static void issued(void *context, const Certified *certified, const UserCertificateRecord *record,
+static void issued(void *context, const Certified *certified, const CredentialEntry *entry,
                    const Error *err)
 {
     ApiCall *call = context;
     if (!call_goes_on(call, err)) {
         return;
     }
-    CredentialEntry entry = { .id = str_from_c(record->serial), .record = record };
-    KindItem item = user_item(&kind_certificate, &call->arena, &entry, record->created_ms);
+    int64_t now_ms = loop_wall_ms(call_store(call)->loop);
+    KindItem item = user_item(&kind_certificate, &call->arena, entry, now_ms);
     set_text(&call->arena, item.status.map, "certificate", certified->certificate);
     set_text(&call->arena, item.status.map, "bundle", certified->bundle);
     kind_answer_made(call, &item);

@@ -250,7 +250,7 @@ static void answer_made(ApiCall *call, KindItem *item, char *secret, size_t leng
     kind_answer_made(call, item);
 }
 
-static void join_made(void *context, const Token *token, const TokenRecord *record,
+static void join_made(void *context, const Token *token, const CredentialEntry *entry,
                       const Error *err)
 {
     ApiCall *call = context;
@@ -258,13 +258,12 @@ static void join_made(void *context, const Token *token, const TokenRecord *reco
     if (!call_goes_on(call, err)) {
         return;
     }
-    CredentialEntry entry = { .id = str_from_c(record->id), .record = record };
-    KindItem item = item_make(&call->arena, SORT_JOIN, &entry, record->created_ms);
+    KindItem item = item_make(&call->arena, SORT_JOIN, entry, loop_wall_ms(call_store(call)->loop));
     token_text(token, text);
     answer_made(call, &item, text, TOKEN_TEXT);
 }
 
-static void access_made(void *context, const AccessToken *token, const AccessTokenRecord *record,
+static void access_made(void *context, const AccessToken *token, const CredentialEntry *entry,
                         const Error *err)
 {
     ApiCall *call = context;
@@ -272,8 +271,8 @@ static void access_made(void *context, const AccessToken *token, const AccessTok
     if (!call_goes_on(call, err)) {
         return;
     }
-    CredentialEntry entry = { .id = str_from_c(record->id), .record = record };
-    KindItem item = item_make(&call->arena, SORT_ACCESS, &entry, record->created_ms);
+    KindItem item =
+        item_make(&call->arena, SORT_ACCESS, entry, loop_wall_ms(call_store(call)->loop));
     access_token_text(token, text);
     answer_made(call, &item, text, ACCESS_TOKEN_TEXT);
 }

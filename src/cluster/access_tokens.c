@@ -45,11 +45,14 @@ typedef struct Making {
     void *context;
 } Making;
 
-static void making_end(void *context, const Error *err)
+static void making_end(void *context, int64_t revision, const Error *err)
 {
     Making *making = context;
     bool ok = err == NULL;
-    making->done(making->context, ok ? &making->token : NULL, ok ? &making->record : NULL, err);
+    CredentialEntry entry = { .id = str_from_c(making->record.id),
+                              .revision = revision,
+                              .record = &making->record };
+    making->done(making->context, ok ? &making->token : NULL, ok ? &entry : NULL, err);
     access_token_clear(&making->token);
     free(making);
 }
@@ -88,7 +91,7 @@ void access_tokens_create(const ClusterStore *at, const AccessTokenWish *wish,
     making->done = done;
     making->context = context;
     if (!fill_record(wish, loop_wall_ms(at->loop), making, &err)) {
-        making_end(making, &err);
+        making_end(making, 0, &err);
         return;
     }
     access_token_record_print(&making->record, &text);

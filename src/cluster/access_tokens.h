@@ -20,8 +20,8 @@ typedef struct AccessTokenWish {
 } AccessTokenWish;
 
 /* `token` holds the secret, which is nowhere else and not to be had again. */
-typedef void AccessTokenMade(void *context, const AccessToken *token,
-                             const AccessTokenRecord *record, const Error *err);
+typedef void AccessTokenMade(void *context, const AccessToken *token, const CredentialEntry *entry,
+                             const Error *err);
 /* As credential_records_add; the wish is borrowed for the call. ERROR_INVALID when it makes no
  * sense. */
 void access_tokens_create(const ClusterStore *at, const AccessTokenWish *wish,

@@ -23,6 +23,7 @@ struct Change {
     bool is_leased[CHANGE_OPS_MAX];
     uint32_t op_count;
     int64_t ttl_s, lease;
+    int64_t written; /* revision */
     uint32_t tries;
     bool abandoned;
 };
@@ -44,6 +45,7 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     Change *change = context;
     Error late;
     if (err != NULL || reply->succeeded || change->abandoned) {
+        change->written = err == NULL && reply->succeeded ? reply->revision : 0;
         end(change, err);
     } else if (change->tries < TRIES_MAX) {
         look(change);
@@ -225,4 +227,9 @@ void change_delete_all(Change *change, Str prefix)
 {
     Str end = store_prefix_end(&change->deciding, prefix);
     add(change, (StoreOp){ .kind = STORE_DELETE, .key = prefix, .end = end }, false);
+}
+
+int64_t change_written(const Change *change)
+{
+    return change->written;
 }

@@ -45,3 +45,8 @@ int64_t change_count(const Change *change, uint32_t which); /* of `counted` */
 void change_put(Change *change, Str key, Str value, int64_t ttl_s);
 void change_delete(Change *change, Str key);
 void change_delete_all(Change *change, Str prefix); /* every key that starts with it */
+
+/* --- When it is done ------------------------------------------------------------------------- */
+
+/* The revision that all that was put has now; 0: nothing was. */
+int64_t change_written(const Change *change);

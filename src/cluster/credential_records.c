@@ -24,6 +24,7 @@ typedef struct Asked {
     int64_t revision;
     bool is_full, has_swept;
     ClusterDone *done;
+    CredentialAdded *added;
     CredentialsListed *listed;
     CredentialGot *got;
     void *context;
@@ -188,6 +189,12 @@ void credential_records_get(const ClusterStore *at, const CredentialRecords *row
 
 static void sweep(Asked *asked, Str after);
 
+static void add_end(Asked *asked, int64_t revision, const Error *err)
+{
+    asked->added(asked->context, revision, err);
+    asked_free(asked);
+}
+
 /* False: one is not there. Whoever deletes one meanwhile finds that it was given. */
 static bool grant_roles(const Asked *asked, Change *change, Error *err)
 {
@@ -230,12 +237,12 @@ static void added(void *context, Change *change, const Error *err)
         asked->has_swept = true;
         sweep(asked, STR_EMPTY);
     } else {
-        asked_end(asked, err);
+        add_end(asked, change_written(change), err);
     }
 }
 
 void credential_records_add(const ClusterStore *at, const CredentialRecords *row,
-                            const CredentialDraft *draft, ClusterDone *done, void *context)
+                            const CredentialDraft *draft, CredentialAdded *done, void *context)
 {
     Asked *asked = asked_new(at, row, draft->id, context);
     Str rest = draft->roles == NULL ? STR_EMPTY : str_from_c(draft->roles->text), role;
@@ -246,7 +253,7 @@ void credential_records_add(const ClusterStore *at, const CredentialRecords *row
     }
     BUG_IF(asked->role_count > 0 && row->grants == NULL);
     asked->text = arena_copy(&asked->arena, draft->text);
-    asked->done = done;
+    asked->added = done;
     change_it(asked, add_decide, added);
 }
 
@@ -254,7 +261,7 @@ void credential_records_add(const ClusterStore *at, const CredentialRecords *row
 static void swept(void *context, const StoreReply *reply, const Error *err)
 {
     if (err != NULL) {
-        asked_end(context, err);
+        add_end(context, 0, err);
     } else {
         change_it(context, add_decide, added);
     }
@@ -270,7 +277,7 @@ static void sweep_page(void *context, const CredentialPage *page, const Error *e
     StoreTxn txn = { .compares = compares, .success = ops };
     Error failure;
     if (err != NULL) {
-        asked_end(asked, err);
+        add_end(asked, 0, err);
         return;
     }
     for (uint32_t i = 0; i < page->count && txn.success_count < STORE_OPS_MAX; i++) {
@@ -293,7 +300,7 @@ static void sweep_page(void *context, const CredentialPage *page, const Error *e
     } else if (txn.success_count == 0) {
         change_it(asked, add_decide, added); /* which finds that it is full */
     } else if (!store_txn(asked->at.store, &txn, swept, asked, &failure)) {
-        asked_end(asked, &failure);
+        add_end(asked, 0, &failure);
     }
 }
 

@@ -33,12 +33,15 @@ typedef struct CredentialDraft {
     const RoleNames *roles; /* NULL: none */
 } CredentialDraft;
 
+/* `revision` is that of the new record. */
+typedef void CredentialAdded(void *context, int64_t revision, const Error *err);
 /* Keeps a new one. ERROR_CONFLICT when the id is taken; ERROR_LIMIT when there are too many that are
  * still good; ERROR_INVALID when a role is not there. Whether it is, is part of the transaction:
  * nobody has a role that is deleted meanwhile. */
 void credential_records_add(const ClusterStore *at, const CredentialRecords *row,
-                            const CredentialDraft *draft, ClusterDone *done, void *context);
+                            const CredentialDraft *draft, CredentialAdded *done, void *context);
 
+/* One that is there, or was just made. */
 typedef struct CredentialEntry {
     Str id;
     int64_t revision;   /* of its last change */

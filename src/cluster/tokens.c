@@ -51,11 +51,14 @@ typedef struct Making {
     void *context;
 } Making;
 
-static void making_end(void *context, const Error *err)
+static void making_end(void *context, int64_t revision, const Error *err)
 {
     Making *making = context;
     bool ok = err == NULL;
-    making->done(making->context, ok ? &making->token : NULL, ok ? &making->record : NULL, err);
+    CredentialEntry entry = { .id = str_from_c(making->record.id),
+                              .revision = revision,
+                              .record = &making->record };
+    making->done(making->context, ok ? &making->token : NULL, ok ? &entry : NULL, err);
     token_clear(&making->token);
     free(making);
 }
@@ -73,7 +76,7 @@ void tokens_create(const ClusterStore *at, const TokenWish *wish, TokenMade *don
     if (!token_make(&making->token, &err) ||
         !token_record_make(&making->token, wish->label, loop_wall_ms(at->loop), wish->life_ms,
                            wish->uses, &making->record, &err)) {
-        making_end(making, &err);
+        making_end(making, 0, &err);
         return;
     }
     token_record_print(&making->record, &text);

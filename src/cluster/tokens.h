@@ -17,7 +17,7 @@ typedef struct TokenWish {
 } TokenWish;
 
 /* `token` holds the secret, which is nowhere else and not to be had again. */
-typedef void TokenMade(void *context, const Token *token, const TokenRecord *record,
+typedef void TokenMade(void *context, const Token *token, const CredentialEntry *entry,
                        const Error *err);
 /* As credential_records_add; the wish is borrowed for the call. ERROR_INVALID when it makes no
  * sense. */

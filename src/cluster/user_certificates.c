@@ -99,12 +99,14 @@ typedef struct Issuing {
     void *context;
 } Issuing;
 
-static void issuing_end(void *context, const Error *err)
+static void issuing_end(void *context, int64_t revision, const Error *err)
 {
     Issuing *issuing = context;
     bool ok = err == NULL;
-    issuing->done(issuing->context, ok ? &issuing->certified : NULL, ok ? &issuing->record : NULL,
-                  err);
+    CredentialEntry entry = { .id = str_from_c(issuing->record.serial),
+                              .revision = revision,
+                              .record = &issuing->record };
+    issuing->done(issuing->context, ok ? &issuing->certified : NULL, ok ? &entry : NULL, err);
     arena_clear(&issuing->arena);
     free(issuing);
 }
@@ -152,7 +154,7 @@ void user_certificate_issue(const CertifySettings *settings, const UserCertifica
     issuing->done = done;
     issuing->context = context;
     if (!issue(settings, wish, issuing, &err)) {
-        issuing_end(issuing, &err);
+        issuing_end(issuing, 0, &err);
         return;
     }
     user_certificate_record_print(&issuing->record, &text);

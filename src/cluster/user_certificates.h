@@ -39,7 +39,7 @@ typedef struct UserCertificateWish {
 } UserCertificateWish;
 
 typedef void UserCertificateIssued(void *context, const Certified *certified,
-                                   const UserCertificateRecord *record, const Error *err);
+                                   const CredentialEntry *entry, const Error *err);
 /* As credential_records_add; the wish is borrowed for the call, the settings until it is done.
  * ERROR_INVALID for a wish that makes no sense. */
 void user_certificate_issue(const CertifySettings *settings, const UserCertificateWish *wish,

@@ -87,14 +87,15 @@ static inline int64_t now(const Fixture *f)
 
 /* --- Making ---------------------------------------------------------------------------------- */
 
-static inline void token_made(void *context, const AccessToken *token,
-                              const AccessTokenRecord *record, const Error *err)
+static inline void token_made(void *context, const AccessToken *token, const CredentialEntry *entry,
+                              const Error *err)
 {
     Fixture *f = context;
     if (err == NULL) {
         access_token_text(token, f->token);
         memcpy(f->id, token->id, sizeof f->id);
-        assert_string_equal(record->id, token->id);
+        assert_str(entry->id, token->id);
+        assert_int_equal(entry->revision, store_status(f->world.at.store).revision);
     }
     world_done(&f->world, err);
 }
@@ -134,13 +135,14 @@ static inline void make_session(Fixture *f)
     world_expect(&f->world, ERROR_NONE, NULL);
 }
 
-static inline void issued(void *context, const Certified *certified,
-                          const UserCertificateRecord *record, const Error *err)
+static inline void issued(void *context, const Certified *certified, const CredentialEntry *entry,
+                          const Error *err)
 {
     Fixture *f = context;
     if (err == NULL) {
         f->certificate = *certified->own;
-        assert_string_equal(record->serial, certified->own->serial);
+        assert_str(entry->id, certified->own->serial);
+        assert_int_equal(entry->revision, store_status(f->world.at.store).revision);
         assert_true(str_starts(certified->bundle, STR("-----BEGIN CERTIFICATE")));
     }
     world_done(&f->world, err);

@@ -43,7 +43,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void token_made(void *context, const AccessToken *token, const AccessTokenRecord *record,
+static void token_made(void *context, const AccessToken *token, const CredentialEntry *entry,
                        const Error *err)
 {
     Fixture *f = context;

@@ -80,12 +80,18 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void added(void *context, int64_t revision, const Error *err)
+{
+    Fixture *f = context;
+    assert_int_equal(revision, err == NULL ? store_status(f->world.at.store).revision : 0);
+    world_done(&f->world, err);
+}
+
 static void add_until(Fixture *f, const char *id, int64_t expires_ms)
 {
     Str text = arena_format(&f->world.arena, "%s %lld", id, (long long)expires_ms);
     credential_records_add(&f->world.at, &passes,
-                           &(CredentialDraft){ .id = str_from_c(id), .text = text }, world_done,
-                           &f->world);
+                           &(CredentialDraft){ .id = str_from_c(id), .text = text }, added, f);
 }
 
 static void add(Fixture *f, const char *id)
@@ -317,7 +323,7 @@ static void the_only_one_that_has_run_out_is_found(void **state)
         Str id = i == 0 ? STR("xx") : STR("yy");
         CredentialDraft draft = { .id = id,
                                   .text = arena_format(arena, "%s 1900000000000", id.data) };
-        credential_records_add(&f->world.at, &many, &draft, world_done, &f->world);
+        credential_records_add(&f->world.at, &many, &draft, added, f);
         world_expect(&f->world, i == 0 ? ERROR_NONE : ERROR_LIMIT, NULL);
     }
     expect_list(f, "a0998", 9, "a0999 xx");

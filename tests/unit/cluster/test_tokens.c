@@ -26,14 +26,15 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void made(void *context, const Token *token, const TokenRecord *record, const Error *err)
+static void made(void *context, const Token *token, const CredentialEntry *entry, const Error *err)
 {
     Fixture *f = context;
     assert_int_equal(token == NULL, err != NULL);
-    assert_int_equal(record == NULL, err != NULL);
+    assert_int_equal(entry == NULL, err != NULL);
     if (err == NULL) {
         f->token = *token;
-        f->record = *record;
+        assert_int_equal(entry->revision, store_status(f->world.at.store).revision);
+        f->record = *(const TokenRecord *)entry->record;
     }
     world_done(&f->world, err);
 }
