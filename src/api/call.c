@@ -278,6 +278,17 @@ void call_fail(ApiCall *call, const Error *err)
     }
 }
 
+void call_fail_field(ApiCall *call, Str pointer, const Error *err)
+{
+    Error wrapped = *err;
+    if (err->kind == ERROR_INVALID) {
+        call_refuse_field(call, pointer, err->text);
+    } else {
+        error_wrap(&wrapped, "%" STR_FMT, STR_ARG(pointer));
+        call_fail(call, &wrapped);
+    }
+}
+
 /* It will not be less when it is sent again, as 429 would say. */
 void call_fail_body(ApiCall *call, const Error *err)
 {

@@ -92,6 +92,8 @@ void call_refuse(ApiCall *call, int status, const char *text);
 void call_refuse_full(ApiCall *call); /* too much is under way */
 void call_refuse_fields(ApiCall *call, const FieldProblems *problems);
 void call_refuse_field(ApiCall *call, Str pointer, const char *text); /* one of them */
+/* What `err` says is about what stands there: ERROR_INVALID as above, others as call_fail. */
+void call_fail_field(ApiCall *call, Str pointer, const Error *err);
 /* The status and the answer that it has; for api/record.h. */
 void call_send(ApiCall *call);
 /* {"format":"eden.done/1"} or what went wrong: a ClusterDone, with the call as its context. */

@@ -2,12 +2,14 @@
  * here; nodes get theirs by joining. */
 #include "api/call.h"
 #include "api/kind_rows.h"
+#include "base/bug.h"
 #include "base/utc.h"
 #include "cluster/nodes.h"
 #include "cluster/revoke.h"
 #include "cluster/user_certificates.h"
 #include "model/duration.h"
 #include "pki/ca.h"
+#include "pki/csr.h"
 
 /* Where a page begins: behind this one of them. */
 #define AFTER_NODES STR("nodes/")
@@ -306,6 +308,20 @@ static void issued(void *context, const Certified *certified, const CredentialEn
     kind_answer_made(call, &item);
 }
 
+static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
+{
+    Str user = field_text(draft->spec, "user");
+    P256Public key;
+    Error err;
+    if (!field_is_told(problems, STR("/spec/user")) && !user_name_check(user, &err)) {
+        field_problem(arena, problems, STR("/spec/user"), "%s", err.text);
+    }
+    if (!field_is_told(problems, STR("/spec/csr")) &&
+        !csr_read(field_text(draft->spec, "csr"), &key, &err)) {
+        field_problem(arena, problems, STR("/spec/csr"), "%s", err.text);
+    }
+}
+
 static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     const ApiSettings *settings = call_settings(call);
@@ -313,18 +329,17 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
     Str life = field_text(draft->spec, "life");
     int64_t life_ms = 0;
     Error err;
+    bool has_life = life.len == 0 || duration_parse(life, &life_ms);
+    BUG_IF(!has_life); /* a draft was checked */
     Str *roles = ARENA_ARRAY(&call->arena, Str, given->len);
     for (uint32_t i = 0; i < given->len; i++) {
         roles[i] = value_str(given->items[i]);
     }
     if (settings->certify == NULL || settings->credentials == NULL) {
         call_refuse(call, 503, "this server has no CA at present");
-    } else if (life.len > 0 && !duration_parse(life, &life_ms)) {
-        call_refuse(call, 400, "/spec/life: must be a span of time");
     } else if (!credentials_may_grant(settings->credentials, &call->caller.principal, roles,
                                       given->len, &err)) {
-        error_wrap(&err, "/spec/roles");
-        call_fail(call, &err);
+        call_fail_field(call, STR("/spec/roles"), &err);
     } else {
         user_certificate_issue(
             settings->certify,
@@ -362,7 +377,11 @@ static const KindField spec[] = {
       .max = ROLE_NAME_MAX,
       .help = "what they may do; none that its maker does not have" },
     { .name = "csr", .max = 16 << 10, .help = "the request for it, as PEM; not kept" },
-    { .name = "life", .type = KIND_FIELD_DURATION, .help = "how long it is good" },
+    { .name = "life",
+      .type = KIND_FIELD_DURATION,
+      .min = LIFE_MIN_MS,
+      .max = USER_LIFE_MAX_MS,
+      .help = "how long it is good: 90 days unless told, and at most a year" },
     { 0 },
 };
 
@@ -403,6 +422,7 @@ const Kind kind_certificate = {
     .status = status,
     .columns = columns,
     .name_help = "its serial number",
+    .check = check,
     .list = list,
     .get = get,
     .create = create,

@@ -73,11 +73,38 @@ static Str nearest_choice(Arena *arena, const char *choices, Str text)
                : STR_EMPTY;
 }
 
-static void check_text(Arena *arena, const KindField *field, Str text, Str pointer,
+static bool is_plain(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void check_span(Arena *arena, const KindField *field, Str text, Str pointer,
                        FieldProblems *problems)
 {
     int64_t ms;
-    if (field->max > 0 && (int64_t)text.len > field->max) {
+    if (!duration_parse(text, &ms)) {
+        field_problem(arena, problems, pointer, "must be a span of time as '90m' or '7d'");
+    } else if (field->max > 0 && (ms < field->min || ms > field->max)) {
+        Buf bounds = buf_make_in(arena, BUF_UNLIMITED);
+        duration_put(&bounds, field->min);
+        buf_put_c(&bounds, " to ");
+        duration_put(&bounds, field->max);
+        field_problem(arena, problems, pointer, "must be from %" STR_FMT,
+                      STR_ARG(buf_str(&bounds)));
+    }
+}
+
+static void check_text(Arena *arena, const KindField *field, Str text, Str pointer,
+                       FieldProblems *problems)
+{
+    if (field->type == KIND_FIELD_DURATION) {
+        check_span(arena, field, text, pointer, problems);
+    } else if (field->max > 0 && (int64_t)text.len > field->max) {
         field_problem(arena, problems, pointer, "longer than the %lld bytes that it may have",
                       (long long)field->max);
     } else if ((int64_t)text.len < field->min) {
@@ -86,8 +113,8 @@ static void check_text(Arena *arena, const KindField *field, Str text, Str point
         Str near = nearest_choice(arena, field->choices, text);
         field_problem(arena, problems, pointer, "must be one of %s%" STR_FMT, field->choices,
                       STR_ARG(near));
-    } else if (field->type == KIND_FIELD_DURATION && !duration_parse(text, &ms)) {
-        field_problem(arena, problems, pointer, "must be a span of time as '90m' or '7d'");
+    } else if (field->is_plain && !is_plain(text)) {
+        field_problem(arena, problems, pointer, "must have no control characters");
     }
 }
 
@@ -243,11 +270,14 @@ static void put_text_schema(Buf *out, const KindField *field)
     if (field->type == KIND_FIELD_TIME) {
         json_out_text(out, "format", STR("date-time"));
     }
-    if (field->min > 0) {
+    if (field->min > 0 && field->type != KIND_FIELD_DURATION) {
         json_out_int(out, "minLength", field->min);
     }
-    if (field->max > 0) {
+    if (field->max > 0 && field->type != KIND_FIELD_DURATION) {
         json_out_int(out, "maxLength", field->max);
+    }
+    if (field->is_plain) {
+        json_out_text(out, "pattern", STR("^[^\\x00-\\x1f\\x7f]*$"));
     }
 }
 

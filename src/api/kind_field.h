@@ -32,8 +32,9 @@ struct KindField {
     bool is_secret;      /* shown once, and never logged */
     bool is_nullable;    /* in what the server says: null stands for none */
     bool is_fixed;       /* cannot be changed later */
+    bool is_plain;       /* of a text: no control characters */
     const char *choices; /* "join|access" */
-    int64_t min, max;    /* of a number; of others, how many bytes, or items of a list */
+    int64_t min, max;    /* of a number; milliseconds of a span of time; bytes of other texts */
     const KindField *fields;
     const char *help;
 };

@@ -13,6 +13,13 @@
 
 #define JOIN_LIFE_MS   ((int64_t)60 * 60 * 1000)
 #define ACCESS_LIFE_MS ((int64_t)8 * 60 * 60 * 1000)
+
+/* One field says what both sorts may be. */
+_Static_assert(ACCESS_TOKEN_LIFE_MIN_MS == TOKEN_LIFE_MIN_MS &&
+                   ACCESS_TOKEN_LIFE_MAX_MS == TOKEN_LIFE_MAX_MS,
+               "tokens of both sorts live equally long");
+_Static_assert((int)ACCESS_TOKEN_NAME_MAX == (int)TOKEN_LABEL_MAX, "and are described alike");
+
 /* --- As objects ------------------------------------------------------------------------------ */
 
 static void set_text(Arena *arena, Map *map, const char *name, Str text)
@@ -328,8 +335,7 @@ static void make_access(ApiCall *call, Value spec)
         call_refuse(call, 503, "this server knows no tokens for the API");
     } else if (!credentials_may_grant(settings->credentials, &call->caller.principal, roles,
                                       given->list->len, &err)) {
-        error_wrap(&err, "/spec/roles");
-        call_fail(call, &err);
+        call_fail_field(call, STR("/spec/roles"), &err);
     } else {
         access_tokens_create(
             &settings->at,
@@ -388,10 +394,14 @@ static const KindField spec[] = {
               "the API" },
     { .name = "description",
       .max = TOKEN_LABEL_MAX,
+      .is_plain = true,
       .help = "what or whom it is for: what whoever shows it is called in the audit log" },
     { .name = "life",
       .type = KIND_FIELD_DURATION,
-      .help = "how long it is good: an hour for joining and eight for access, unless told" },
+      .min = ACCESS_TOKEN_LIFE_MIN_MS,
+      .max = ACCESS_TOKEN_LIFE_MAX_MS,
+      .help = "how long it is good, a minute to a year: an hour for joining and eight for access, "
+              "unless told" },
     { .name = "uses",
       .type = KIND_FIELD_INT,
       .min = 1,

@@ -21,9 +21,6 @@ enum {
     RECORD_NODES = 32,
 };
 
-#define MINUTE_MS ((int64_t)60 * 1000)
-#define YEAR_MS   (366 * 24 * 60 * MINUTE_MS)
-
 DEFINE_ENUM_NAMES(TokenVerdict, token_verdict, [TOKEN_GOOD] = "good", [TOKEN_UNKNOWN] = "unknown",
                   [TOKEN_WRONG] = "wrong", [TOKEN_EXPIRED] = "expired", [TOKEN_USED_UP] = "used up")
 
@@ -128,7 +125,8 @@ bool token_record_make(const Token *token, Str label, int64_t now_ms, int64_t li
         return error_set(err, ERROR_INVALID,
                          "a label has at most %d bytes and no control characters", TOKEN_LABEL_MAX);
     }
-    if (life_ms < MINUTE_MS || life_ms > YEAR_MS || now_ms < 0 || now_ms > INT64_MAX - life_ms) {
+    if (life_ms < TOKEN_LIFE_MIN_MS || life_ms > TOKEN_LIFE_MAX_MS || now_ms < 0 ||
+        now_ms > INT64_MAX - life_ms) {
         return error_set(err, ERROR_INVALID, "a token lives a minute to a year, as 90m or 7d");
     }
     if (uses_max == 0 || uses_max > TOKEN_USES_MAX) {

@@ -23,6 +23,9 @@ enum {
     TOKEN_USES_MAX = 100000,
 };
 
+#define TOKEN_LIFE_MIN_MS ((int64_t)60 * 1000)
+#define TOKEN_LIFE_MAX_MS ((int64_t)366 * 24 * 3600 * 1000)
+
 typedef struct Token {
     char id[TOKEN_ID_TEXT + 1];
     unsigned char secret[TOKEN_SECRET_BYTES];
@@ -53,7 +56,7 @@ typedef struct TokenRecord {
 } TokenRecord;
 
 /* Fails with ERROR_INVALID when label, life or number of uses make no sense: a label is UTF-8
- * without control characters, a life a minute to a year, uses 1 to TOKEN_USES_MAX. */
+ * without control characters, a life TOKEN_LIFE_MIN_MS to TOKEN_LIFE_MAX_MS, uses 1 to TOKEN_USES_MAX. */
 MUST_CHECK bool token_record_make(const Token *token, Str label, int64_t now_ms, int64_t life_ms,
                                   uint32_t uses_max, TokenRecord *out, Error *err);
 /* As JSON, "eden.token/1". */

@@ -414,6 +414,41 @@ static void tokens_are_made_listed_and_taken_back(void **state)
     expect(f, 400, "detail", "/spec/roles: a token to join with has none");
 }
 
+/* All of it is told at once, with the place of each. */
+static void what_a_token_cannot_be_is_told_by_its_field(void **state)
+{
+    Fixture *f = *state;
+    static const char *const lives[] = { "59s", "367d", "0s" };
+    for (size_t i = 0; i < COUNT_OF(lives); i++) {
+        for (size_t sort = 0; sort < 2; sort++) {
+            Str body = arena_format(
+                &f->scratch->arena, "{\"spec\":{\"life\":\"%s\",\"description\":\"a\\nb\"%s}}",
+                lives[i], sort == 0 ? "" : ",\"purpose\":\"access\",\"roles\":[\"viewer\"]");
+            ask_as(f, "POST", "/v1/tokens", "application/json", body);
+            expect(f, 400, "problems.0.pointer", "/spec/life");
+            expect(f, 400, "problems.0.detail", "must be from 1m to 366d");
+            expect(f, 400, "problems.1.pointer", "/spec/description");
+            assert_int_equal(field(f, "problems").list->len, 2);
+        }
+    }
+    ask(f, "POST", "/v1/tokens", "{\"spec\":{\"description\":\"\\u007f\"}}");
+    expect(f, 400, "problems.0.pointer", "/spec/description");
+    ask(f, "POST", "/v1/tokens", "{\"spec\":{\"life\":\"366d\",\"description\":\"B\\u00fcro\"}}");
+    expect(f, 201, "spec.description", "B\xc3\xbcro");
+    ask(f, "POST", "/v1/tokens", "{\"spec\":{\"life\":\"1m\"}}");
+    expect(f, 201, "status.state", "good");
+}
+
+static void what_a_certificate_cannot_be_is_told_by_its_field(void **state)
+{
+    Fixture *f = *state;
+    ask(f, "POST", "/v1/certificates",
+        "{\"spec\":{\"user\":\"a b\",\"roles\":[\"viewer\"],\"csr\":\"no\",\"life\":\"9s\"}}");
+    expect(f, 400, "problems.0.pointer", "/spec/life");
+    expect(f, 400, "problems.1.pointer", "/spec/user");
+    expect(f, 400, "problems.2.pointer", "/spec/csr");
+}
+
 /* Nothing is dropped in silence: who is given such would look for it by them. */
 static void what_a_kind_does_not_keep_is_refused(void **state)
 {
@@ -764,6 +799,8 @@ int main(void)
         ROW(too_much_in_a_body_is_too_large),
         ROW(health_is_told),
         ROW(tokens_are_made_listed_and_taken_back),
+        ROW(what_a_token_cannot_be_is_told_by_its_field),
+        ROW(what_a_certificate_cannot_be_is_told_by_its_field),
         ROW(what_a_kind_does_not_keep_is_refused),
         ROW(a_token_that_cannot_be_read_hides_no_other_and_goes),
         ROW(a_machine_is_approved_over_ssh),
