@@ -350,34 +350,41 @@ static void tell_refusal(const Invocation *invocation, const ClusterEnd *end, Pr
     }
 }
 
+/* All but what is wrong with the command line. */
+static int add_refusal(const Invocation *invocation, const ClusterEnd *end,
+                       const ClusterRefusal *refusal, const Error *err, Problems *problems)
+{
+    const char *who = end->is_local ? "the server" : cluster_end_text(invocation->arena, end).data;
+    if (refusal->asked) {
+        tell_refusal(invocation, end, problems, refusal, err);
+    } else if (err->kind == ERROR_TIMEOUT) {
+        problems_add(problems, "E0813", NULL, 0, 0, "%s is silent: %s", who, err->text);
+    } else if (err->kind == ERROR_LIMIT) {
+        problems_add(problems, "E0812", NULL, 0, 0, "%s answers more than is taken: %s", who,
+                     err->text);
+    } else if (!end->is_local) {
+        tell_far(invocation, end, problems, err);
+    } else if (err->kind == ERROR_DENIED) {
+        Problem *problem = problems_add(problems, "E0811", NULL, 0, 0, "%s", err->text);
+        problem->hint = STR("only root and members of the server's group may ask it; others, and "
+                            "from other machines: 'eden login'");
+    } else {
+        tell_no_server(invocation, problems, err);
+    }
+    return error_kind_exit_code(err->kind);
+}
+
 int cluster_tell_refusal_at(const Invocation *invocation, const ClusterEnd *end,
                             const ClusterRefusal *refusal, const Error *err)
 {
     Inputs inputs;
-    inputs_init(&inputs, invocation->arena);
-    if (refusal->asked) {
-        tell_refusal(invocation, end, &inputs.problems, refusal, err);
-    } else if (err->kind == ERROR_INVALID) {
+    if (!refusal->asked && err->kind == ERROR_INVALID) {
         return usage_error(invocation, "%s", err->text);
-    } else if (err->kind == ERROR_TIMEOUT) {
-        problems_add(&inputs.problems, "E0813", NULL, 0, 0, "%s is silent: %s",
-                     end->is_local ? "the server" : cluster_end_text(invocation->arena, end).data,
-                     err->text);
-    } else if (err->kind == ERROR_LIMIT) {
-        problems_add(&inputs.problems, "E0812", NULL, 0, 0, "%s answers more than is taken: %s",
-                     end->is_local ? "the server" : cluster_end_text(invocation->arena, end).data,
-                     err->text);
-    } else if (!end->is_local) {
-        tell_far(invocation, end, &inputs.problems, err);
-    } else if (err->kind == ERROR_DENIED) {
-        Problem *problem = problems_add(&inputs.problems, "E0811", NULL, 0, 0, "%s", err->text);
-        problem->hint = STR("only root and members of the server's group may ask it; others, and "
-                            "from other machines: 'eden login'");
-    } else {
-        tell_no_server(invocation, &inputs.problems, err);
     }
+    inputs_init(&inputs, invocation->arena);
+    int code = add_refusal(invocation, end, refusal, err, &inputs.problems);
     (void)inputs_report(&inputs, invocation);
-    return error_kind_exit_code(err->kind);
+    return code;
 }
 
 int cluster_tell_refusal(Invocation *invocation, const ClusterRefusal *refusal, const Error *err)
@@ -387,6 +394,18 @@ int cluster_tell_refusal(Invocation *invocation, const ClusterRefusal *refusal, 
     return cluster_end_choose(invocation, &end, &why)
                ? cluster_tell_refusal_at(invocation, &end, refusal, err)
                : tell_choice(invocation, &why);
+}
+
+int cluster_add_refusal(const Invocation *invocation, const ClusterRefusal *refusal,
+                        const Error *err, Problems *problems)
+{
+    ClusterEnd end;
+    Error why;
+    if (cluster_end_choose(invocation, &end, &why)) {
+        return add_refusal(invocation, &end, refusal, err, problems);
+    }
+    problems_add(problems, "E0815", NULL, 0, 0, "%s", why.text);
+    return error_kind_exit_code(why.kind);
 }
 
 int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const Error *err,

@@ -74,6 +74,9 @@ typedef struct ClusterRefusal {
 int cluster_tell_refusal(Invocation *invocation, const ClusterRefusal *refusal, const Error *err);
 int cluster_tell_refusal_at(const Invocation *invocation, const ClusterEnd *end,
                             const ClusterRefusal *refusal, const Error *err);
+/* The same as problems, for who tells them together with others; the exit code. */
+int cluster_add_refusal(const Invocation *invocation, const ClusterRefusal *refusal,
+                        const Error *err, Problems *problems);
 /* For what has to do with the user's own contexts: the rights of root would not help. The exit code. */
 int cluster_fail(const Invocation *invocation, const char *code, const Error *err);
 

@@ -1,6 +1,7 @@
 /* eden nodes: the members of the cluster, and the machines that ask to become one. */
 #include <stdlib.h>
 
+#include "cli/answers.h"
 #include "cli/kind_command.h"
 #include "cli/kind_watch.h"
 #include "cli/nodes_choice.h"
@@ -78,15 +79,17 @@ static bool read_labels(const Invocation *invocation, Map *labels, const char **
     return labels->len > 0;
 }
 
-static int label_one(Invocation *invocation, Str name, Str body)
+static void print_labels(const Invocation *invocation, Str name, Value node)
 {
-    Value node;
-    int code = call_node(invocation, "PATCH", name, "", body, &node);
-    if (code == EXIT_OK && !kind_print_value(invocation, node, &code)) {
-        output_line(invocation->out, "%" STR_FMT ": %" STR_FMT, STR_ARG(name),
-                    STR_ARG(nodes_labels_text(invocation->arena, node)));
-    }
-    return code;
+    output_line(invocation->out, "%" STR_FMT ": %" STR_FMT, STR_ARG(name),
+                STR_ARG(nodes_labels_text(invocation->arena, node)));
+}
+
+/* All of them are tried. */
+static int ask_each(Invocation *invocation, const NodesChoice *choice, EachRequest request)
+{
+    request.before = "/v1/nodes/";
+    return answers_ask_each(invocation, &request, choice->names, choice->count);
 }
 
 static int run_label(Invocation *invocation)
@@ -99,18 +102,18 @@ static int run_label(Invocation *invocation)
     if (!read_labels(invocation, labels, words, &count)) {
         return EXIT_USAGE;
     }
-    int worst = nodes_choose(invocation, words, count, false, &choice);
-    if (worst != EXIT_OK) {
-        return worst;
+    int code = nodes_choose(invocation, words, count, false, &choice);
+    if (code != EXIT_OK) {
+        return code;
     }
     nodes_choice_show(invocation, &choice, "labels");
     map_set_str(arena, metadata, STR("labels"), value_map(labels));
     map_set_str(arena, body, STR("metadata"), value_map(metadata));
-    Str json = cluster_body(arena, value_map(body));
-    for (uint32_t i = 0; i < choice.count; i++) {
-        worst = exit_code_worse(worst, label_one(invocation, choice.names[i], json));
-    }
-    return worst;
+    return ask_each(invocation, &choice,
+                    (EachRequest){ .method = "PATCH",
+                                   .behind = "",
+                                   .body = cluster_body(arena, value_map(body)),
+                                   .print = print_labels });
 }
 
 /* What is approved is a key. Without --key it is the one that asks now, which is shown; should
@@ -169,28 +172,6 @@ static int run_approve(Invocation *invocation)
     return EXIT_OK;
 }
 
-/* All of them are tried; the worst failure is the exit code. */
-static int change_each(Invocation *invocation, const NodesChoice *choice, const char *method,
-                       const char *behind, const char *done)
-{
-    int worst = EXIT_OK;
-    for (uint32_t i = 0; i < choice->count; i++) {
-        Value answer;
-        Str name = choice->names[i];
-        int code = call_node(invocation, method, name, behind, STR_EMPTY, &answer);
-        worst = exit_code_worse(worst, code);
-        if (code != EXIT_OK) {
-            continue;
-        }
-        if (output_wants_value(invocation)) {
-            output_answer(invocation, answer);
-        } else {
-            output_line(invocation->out, "%" STR_FMT " %s", STR_ARG(name), done);
-        }
-    }
-    return worst;
-}
-
 static int run_reject(Invocation *invocation)
 {
     NodesChoice choice;
@@ -200,7 +181,10 @@ static int run_reject(Invocation *invocation)
         return code;
     }
     nodes_choice_show(invocation, &choice, "rejects");
-    return change_each(invocation, &choice, "POST", "/reject", "is rejected; it may ask again");
+    return ask_each(invocation, &choice,
+                    (EachRequest){ .method = "POST",
+                                   .behind = "/reject",
+                                   .done = "is rejected; it may ask again" });
 }
 
 static int run_remove(Invocation *invocation)
@@ -211,8 +195,11 @@ static int run_remove(Invocation *invocation)
     if (code != EXIT_OK || !nodes_choice_confirm(invocation, &choice, "removes", &code)) {
         return code;
     }
-    return change_each(invocation, &choice, "DELETE", "",
-                       "is removed; its certificates are refused from now on");
+    return ask_each(
+        invocation, &choice,
+        (EachRequest){ .method = "DELETE",
+                       .behind = "",
+                       .done = "is removed; its certificates are refused from now on" });
 }
 
 /* --- Asking ---------------------------------------------------------------------------------- */
@@ -239,25 +226,13 @@ static void print_ping(const Invocation *invocation, Str name, Value answer)
 static int run_ping(Invocation *invocation)
 {
     NodesChoice choice;
-    int worst =
+    int code =
         nodes_choose(invocation, invocation->args + 1, invocation->arg_count - 1, false, &choice);
-    if (worst != EXIT_OK) {
-        return worst;
-    }
-    for (uint32_t i = 0; i < choice.count; i++) {
-        Value answer;
-        int code = call_node(invocation, "POST", choice.names[i], "/ping", STR_EMPTY, &answer);
-        worst = exit_code_worse(worst, code);
-        if (code != EXIT_OK) {
-            continue;
-        }
-        if (output_wants_value(invocation)) {
-            output_answer(invocation, answer);
-        } else {
-            print_ping(invocation, choice.names[i], answer);
-        }
-    }
-    return worst;
+    return code != EXIT_OK
+               ? code
+               : ask_each(
+                     invocation, &choice,
+                     (EachRequest){ .method = "POST", .behind = "/ping", .print = print_ping });
 }
 
 static int nodes_run(Invocation *invocation)
@@ -348,7 +323,10 @@ const Command command_nodes = {
         "is\n"
         "chosen that way is shown first, and 'remove' asks, or wants --yes. All are tried; the "
         "exit\n"
-        "code is that of the worst failure.",
+        "code is that of the worst failure. With -o json, yaml or jsonpath= several nodes make "
+        "one\n"
+        "document, 'eden.answers/1': 'items' are the answers, 'problems' has what failed, each\n"
+        "with the name of its node. One node is its answer alone.",
     .options = options,
     .examples = examples,
     .run = nodes_run,

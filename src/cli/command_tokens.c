@@ -1,4 +1,5 @@
 /* eden tokens: what machines join with, and what people show to the API. */
+#include "cli/answers.h"
 #include "cli/kind_command.h"
 #include "cli/kind_watch.h"
 #include "cli/output.h"
@@ -179,31 +180,25 @@ static int run_list(Invocation *invocation)
 
 /* --- revoke ---------------------------------------------------------------------------------- */
 
-/* All of them are tried. */
+/* Who has the whole token at hand may give that. */
+static Str public_half(Str token)
+{
+    bool is_access = str_starts(token, STR("eden_"));
+    Str id = is_access ? str_from_offset(token, 5) : token;
+    return str_slice(id, 0, str_find(id, is_access ? STR("_") : STR("."), 0));
+}
+
 static int run_revoke(Invocation *invocation)
 {
-    int worst = EXIT_OK;
-    for (uint32_t i = 1; i < invocation->arg_count; i++) {
-        Str id = str_from_c(invocation->args[i]);
-        /* Who has the whole token at hand may give that. */
-        bool is_access = str_starts(id, STR("eden_"));
-        id = is_access ? str_from_offset(id, 5) : id;
-        id = str_slice(id, 0, str_find(id, is_access ? STR("_") : STR("."), 0));
-        Value answer;
-        int code = cluster_call(
-            invocation,
-            &(ClusterRequest){ .method = "DELETE",
-                               .target = cluster_target(invocation->arena, "/v1/tokens/", id) },
-            &answer);
-        if (code != EXIT_OK) {
-            worst = code;
-        } else if (!invocation_wants_json(invocation)) {
-            stream_put_format(invocation->out, "%" STR_FMT " is revoked\n", STR_ARG(id));
-        } else {
-            output_json(invocation, answer);
-        }
+    uint32_t count = invocation->arg_count - 1;
+    Str *ids = ARENA_ARRAY(invocation->arena, Str, count);
+    for (uint32_t i = 0; i < count; i++) {
+        ids[i] = public_half(str_from_c(invocation->args[i + 1]));
     }
-    return worst;
+    EachRequest request = {
+        .method = "DELETE", .before = "/v1/tokens/", .behind = "", .done = "is revoked"
+    };
+    return answers_ask_each(invocation, &request, ids, count);
 }
 
 static int run_show(Invocation *invocation)

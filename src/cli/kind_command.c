@@ -1,6 +1,7 @@
 #include "cli/kind_command.h"
 
 #include "api/object_draft.h"
+#include "cli/answers.h"
 #include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "cli/refusal.h"
@@ -114,15 +115,15 @@ typedef enum Sending {
     SENDING_ANY, /* in place of what is there; of a revision when the document has one */
 } Sending;
 
-/* The exit code; what the server refuses is added to the problems. */
-static int send_one(Invocation *invocation, const Kind *kind, Sending sending, Inputs *inputs,
-                    Value object)
+/* False: nobody answers, which is told, and nobody needs to be asked again. */
+static bool send_one(Answers *answers, const Kind *kind, Sending sending, const Sources *sources,
+                     Value object)
 {
+    Invocation *invocation = answers->invocation;
     Str name = object_name(object);
     Value made;
     bool asked;
     Error err;
-    int code = EXIT_OK;
     ClusterRequest request = { .method = "POST",
                                .target = arena_format(invocation->arena, "/v1/%s", kind->plural),
                                .body = cluster_body(invocation->arena, object) };
@@ -131,18 +132,29 @@ static int send_one(Invocation *invocation, const Kind *kind, Sending sending, I
         request.target = target_of(invocation->arena, kind, name);
     }
     if (cluster_ask(invocation, &request, &made, &asked, &err)) {
-        if (!kind_print_value(invocation, made, &code)) {
+        if (!answers_take(answers, object_name(made), made)) {
             output_line(invocation->out, "%" STR_FMT " is %s", STR_ARG(object_name(made)),
                         sending == SENDING_NEW ? "made" : "as given");
         }
-        return code;
+        return true;
     }
-    if (!asked) {
-        return cluster_tell(invocation, &err, asked);
+    if (!asked && answers->items->len + answers->problems->len == 0) {
+        answers->worst = exit_code_worse(answers->worst, cluster_tell(invocation, &err, asked));
+        answers->is_document = false;
+        return false;
     }
-    RefusedRequest refused = { str_from_c(kind->plural), &inputs->sources, object };
-    refusal_add(&inputs->problems, &refused, made, &err);
-    return error_kind_exit_code(err.kind);
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    int code = error_kind_exit_code(err.kind);
+    if (asked) {
+        RefusedRequest refused = { str_from_c(kind->plural), sources, object };
+        refusal_add(&inputs.problems, &refused, made, &err);
+    } else {
+        ClusterRefusal nobody = { .answer = value_null() };
+        code = cluster_add_refusal(invocation, &nobody, &err, &inputs.problems);
+    }
+    answers_refuse(answers, name, &inputs, code);
+    return asked;
 }
 
 static int send_all(Invocation *invocation, const Kind *kind, Sending sending)
@@ -150,7 +162,6 @@ static int send_all(Invocation *invocation, const Kind *kind, Sending sending)
     uint32_t count;
     const char **files = invocation_texts(invocation, "file", &count);
     List *documents = list_new(invocation->arena, count);
-    int worst = EXIT_OK;
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     if (count == 0) {
@@ -164,15 +175,18 @@ static int send_all(Invocation *invocation, const Kind *kind, Sending sending)
         }
         return code;
     }
+    (void)inputs_report(&inputs, invocation); /* hints */
+    if (documents->len == 0) {
+        return no_document(invocation);
+    }
+    Answers answers;
+    answers_init(&answers, invocation, documents->len);
     for (uint32_t i = 0; i < documents->len; i++) {
-        worst = exit_code_worse(worst,
-                                send_one(invocation, kind, sending, &inputs, documents->items[i]));
-        if (worst != EXIT_OK && inputs.problems.errors == 0) {
-            return worst; /* nobody answers: that is told once */
+        if (!send_one(&answers, kind, sending, &inputs.sources, documents->items[i])) {
+            break;
         }
     }
-    (void)inputs_report(&inputs, invocation);
-    return documents->len > 0 ? worst : no_document(invocation);
+    return answers_end(&answers);
 }
 
 int kind_run_create(Invocation *invocation, const Kind *kind)
@@ -255,24 +269,15 @@ int kind_run_set(Invocation *invocation, const Kind *kind, Str name)
 
 int kind_run_delete(Invocation *invocation, const Kind *kind)
 {
-    int worst = EXIT_OK;
-    for (uint32_t i = 1; i < invocation->arg_count; i++) {
-        Value answer;
-        Str name = str_from_c(invocation->args[i]);
-        int code =
-            cluster_call(invocation,
-                         &(ClusterRequest){ .method = "DELETE",
-                                            .target = target_of(invocation->arena, kind, name) },
-                         &answer);
-        worst = exit_code_worse(worst, code);
-        if (code != EXIT_OK) {
-            continue;
-        }
-        if (output_wants_value(invocation)) {
-            output_answer(invocation, answer);
-        } else {
-            stream_put_format(invocation->out, "%" STR_FMT " is deleted\n", STR_ARG(name));
-        }
+    Arena *arena = invocation->arena;
+    uint32_t count = invocation->arg_count - 1;
+    Str *names = ARENA_ARRAY(arena, Str, count);
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = str_from_c(invocation->args[i + 1]);
     }
-    return worst;
+    EachRequest request = { .method = "DELETE",
+                            .before = arena_format(arena, "/v1/%s/", kind->plural).data,
+                            .behind = "",
+                            .done = "is deleted" };
+    return answers_ask_each(invocation, &request, names, count);
 }

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+import yaml
 from cluster_world import NODE_KEY, WAITING_KEY, add_nodes, fill, join, put
 from events import wait_until
 from test_cli_completion import open_terminal
@@ -404,6 +405,73 @@ def test_a_failure_of_some_is_told_by_the_worst(filled):
     done = filled.call("nodes", "ping", "web*", check=False)
     assert done.returncode == 3 and done.stderr.count("error[E0859]") == 2
     assert filled.call("nodes", "ping", "web1", "nosuch", "web2", check=False).returncode == 1
+
+
+def answers_of(cluster, *words, code=0):
+    """Of several things: one document, whatever has failed."""
+    done = cluster.call(*words, "-o", "json", check=False)
+    assert (done.returncode, done.stderr) == (code, ""), done
+    answers = json.loads(done.stdout)
+    assert answers["format"] == "eden.answers/1"
+    return answers["items"], answers["problems"]
+
+
+def test_several_nodes_make_one_document(filled):
+    items, problems = answers_of(filled, "nodes", "label", "web1", "nosuch", "web2", "x=y", code=1)
+    assert [one["metadata"]["name"] for one in items] == ["web1", "web2"]
+    assert [(one["name"], one["code"], one["server_code"]) for one in problems] == [
+        ("nosuch", "E0853", "not-found")]
+    assert "nosuch" in problems[0]["detail"] and "eden nodes list" in problems[0]["hint"]
+    items, problems = answers_of(filled, "nodes", "ping", "web1", "web2", code=3)
+    assert items == [] and [(one["name"], one["code"]) for one in problems] == [
+        ("web1", "E0859"), ("web2", "E0859")]
+    items, problems = answers_of(filled, "nodes", "reject", "db1", "db2")
+    assert items == [{"format": "eden.done/1", "name": "db1"}, {"format": "eden.done/1", "name": "db2"}]
+    assert problems == []
+    items, problems = answers_of(filled, "nodes", "remove", "web1", "web1", "nosuch", code=1)
+    assert ([one["name"] for one in items], [one["name"] for one in problems]) == (["web1"], ["nosuch"])
+
+
+def test_one_node_is_its_answer_alone(filled):
+    assert told(filled, "nodes", "label", "web1", "x=y")["metadata"]["kind"] == "Node"
+    done = filled.call("nodes", "ping", "web1", "-o", "json", check=False)
+    assert done.returncode == 3 and json.loads(done.stdout)["format"] == "eden.problems/1"
+    assert told(filled, "nodes", "remove", "web1") == {"format": "eden.done/1"}
+    assert filled.call("nodes", "reject", "db1", "db2", "-o", "name").stdout == "db1\ndb2\n"
+
+
+def test_problems_of_several_stay_visible_beside_yaml_and_parts(filled):
+    done = filled.call("nodes", "label", "web1", "nosuch", "x=y", "-o", "yaml", check=False)
+    answers = yaml.safe_load(done.stdout)
+    assert done.returncode == 1 and "error[E0853]" in done.stderr
+    assert (len(answers["items"]), answers["problems"][0]["name"]) == (1, "nosuch")
+    done = filled.call("nodes", "label", "web1", "web2", "nosuch", "x=z", "-o",
+                       "jsonpath={.items[*].metadata.name}", check=False)
+    assert done.returncode == 1 and done.stdout == "web1 web2\n" and "error[E0853]" in done.stderr
+
+
+def test_several_tokens_and_roles_make_one_document(running):
+    tokens = [told(running, "tokens", "create")["metadata"]["name"] for _ in range(2)]
+    items, problems = answers_of(running, "tokens", "revoke", tokens[0], "aaaaaaaa", tokens[1], code=1)
+    assert [one["name"] for one in items] == tokens
+    assert [one["name"] for one in problems] == ["aaaaaaaa"]
+    roles = running.folder / "roles.yaml"
+    roles.write_text("---\n".join(
+        f"metadata: {{name: {name}}}\nspec: {{rules: [{{verbs: [get], kinds: [Node]}}]}}\n"
+        for name in ("one", "two")))
+    items, problems = answers_of(running, "roles", "create", "-f", roles)
+    assert [one["metadata"]["name"] for one in items] == ["one", "two"] and problems == []
+    items, problems = answers_of(running, "roles", "create", "-f", roles, code=5)
+    assert items == [] and [one["name"] for one in problems] == ["one", "two"]
+    items, problems = answers_of(running, "roles", "delete", "one", "two", "three", code=1)
+    assert [one["name"] for one in items] == ["one", "two"]
+
+
+def test_no_server_for_several_is_told_once(cluster):
+    done = cluster.call("nodes", "ping", "web1", "web2", "-o", "json", check=False)
+    assert done.returncode == 3 and len(json.loads(done.stdout)["problems"]) == 1
+    done = cluster.call("nodes", "ping", "web1", "web2", check=False)
+    assert done.returncode == 3 and done.stderr.count("error[E0810]") == 1
 
 
 def test_nodes_that_nobody_named_are_removed_only_when_that_is_meant(filled):
