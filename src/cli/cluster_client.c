@@ -100,8 +100,9 @@ static bool ask_one(HttpCallOptions *options, const TlsMaterial *material, Waiti
     *sent = http_call_is_sent(call);
     http_call_free(call);
     *err = waiting->err;
-    if (err->kind == ERROR_INVALID) {
-        err->kind = ERROR_UNAVAILABLE; /* what was no answer is no fault of the command line */
+    /* What was no answer is no fault of the command line; and who has no address cannot be reached. */
+    if (err->kind == ERROR_INVALID || err->kind == ERROR_NOT_FOUND) {
+        err->kind = ERROR_UNAVAILABLE;
     }
     return waiting->answered || waiting->enough;
 }
@@ -305,7 +306,7 @@ static void tell_far(const Invocation *invocation, const ClusterEnd *end, Proble
     Problem *problem =
         problems_add(problems, is_distrust ? "E0814" : "E0810", NULL, 0, 0, "%" STR_FMT " %s: %s",
                      STR_ARG(who), is_distrust ? "is not trusted" : "does not answer", err->text);
-    problem->hint = far_hint(arena, STR_EMPTY, end->context.name, err);
+    problem->hint = far_hint(arena, &end->context, false, err);
 }
 
 int cluster_fail(const Invocation *invocation, const char *code, const Error *err)

@@ -87,8 +87,10 @@ static bool find_context(Login *login, Error *err)
 /* Nobody has answered who could be trusted. */
 static bool far_fail(Login *login, Error *err)
 {
-    login->hint = far_hint(login->arena, login->context.servers[0],
-                           login->is_named ? login->context.name : STR_EMPTY, err);
+    Context asked = login->context;
+    err->kind = err->kind == ERROR_NOT_FOUND ? ERROR_UNAVAILABLE : err->kind;
+    asked.name = login->is_named ? asked.name : STR_EMPTY;
+    login->hint = far_hint(login->arena, &asked, true, err);
     return error_wrap(err, "%" STR_FMT, STR_ARG(login->context.servers[0]));
 }
 

@@ -34,7 +34,7 @@ static const RefusalRow refusal_rows[] = {
     { "media-type", 415, ERROR_INVALID, "E0861",
       "'eden schema openapi' has the types of what addresses take", NULL },
     { "misdirected", 421, ERROR_INVALID, "E0861",
-      "ask it by a name that its certificate has: 'eden login https://NAME:1338'", NULL },
+      "ask it by a name that its certificate has: 'eden login https://NAME:PORT'", NULL },
     { "version", 505, ERROR_INVALID, "E0861", "ask with HTTP/1.1 or newer", NULL },
     { NULL, 0, ERROR_OS, "E0812", "is it a server of this version? 'eden doctor' tells more",
       NULL },

@@ -47,7 +47,7 @@ static void look_up(uv_work_t *work)
     arena_init(&arena, ANSWER_MAX);
     Str answer, line;
     if (!name_service_ask(&arena, "ahosts", str_from_c(resolve->name), &answer, &resolve->error)) {
-        error_wrap(&resolve->error, "host '%s'", resolve->name);
+        error_wrap(&resolve->error, RESOLVE_UNKNOWN);
         return;
     }
     while (str_split_next(&answer, '\n', &line)) {
@@ -56,7 +56,7 @@ static void look_up(uv_work_t *work)
         }
     }
     if (resolve->count == 0) {
-        error_set(&resolve->error, ERROR_NOT_FOUND, "'%s' has no address", resolve->name);
+        error_set(&resolve->error, ERROR_NOT_FOUND, RESOLVE_UNKNOWN);
     }
 }
 

@@ -10,6 +10,9 @@ enum {
     RESOLVE_MAX = 8 /* addresses of one name that are used */
 };
 
+/* What is said of a name that nobody knows; who tells people what to do looks for it. */
+#define RESOLVE_UNKNOWN "the name has no address"
+
 /* On the loop's thread, in a later turn. No addresses: `err` says why. */
 typedef void ResolveDone(void *context, const SocketAddress *addresses, uint32_t count,
                          const Error *err);

@@ -296,7 +296,20 @@ def test_nobody_there_is_exit_code_3(home, front):
     done = home("login", f"127.0.0.1:{port}", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 3
     assert f"https://127.0.0.1:{port}" in done.stderr
-    assert "refused" in done.stderr and "firewalls" in done.stderr
+    assert "refused" in done.stderr and f"firewalls let port {port} through" in done.stderr
+
+
+def test_a_name_that_nobody_has_is_exit_code_3(logged_in):
+    context = json.loads(logged_in.file.read_text())
+    context["contexts"]["prod"]["server"] = "https://no-such-host.invalid:4444"
+    context["contexts"]["prod"].pop("servers", None)
+    logged_in.file.write_text(json.dumps(context))
+    done = logged_in("nodes", "list")
+    assert done.returncode == 3 and "error[E0810]" in done.stderr
+    assert "the name has no address" in done.stderr and "is the name right?" in done.stderr
+    done = logged_in("login", "no-such-host.invalid:4444", "--ca-pin", logged_in.pin,
+                     env={"EDEN_TOKEN": TOKEN})
+    assert done.returncode == 3 and "is the name right?" in done.stderr
 
 
 class Typist:

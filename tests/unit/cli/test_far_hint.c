@@ -1,6 +1,7 @@
 /* What somebody can do about a server that cannot be asked. */
 #include "cli/far_hint.h"
 
+#include "net/resolve.h"
 #include "net/tls.h"
 #include "unit.h"
 
@@ -11,7 +12,12 @@ static void says(ErrorKind kind, const char *text, const char *server, const cha
     arena_init(&arena, ARENA_UNLIMITED);
     Error err;
     error_set(&err, kind, "%s", text);
-    Str got = far_hint(&arena, str_from_c(server), str_from_c(name), &err);
+    bool is_login = server[0] != '\0';
+    Context context = { .name = str_from_c(name),
+                        .servers = { str_from_c(is_login ? server : "https://b:4444"),
+                                     STR("https://c:4444"), STR("https://d:5555") },
+                        .server_count = is_login ? 1 : 3 };
+    Str got = far_hint(&arena, &context, is_login, &err);
     if (hint[0] == '\0' ? got.len > 0 : str_find(got, str_from_c(hint), 0) == STR_NOT_FOUND) {
         fail_msg("'%s' gives '%" STR_FMT "', not '%s'", text, STR_ARG(got), hint);
     }
@@ -34,6 +40,10 @@ static void each_trouble_has_its_own_remedy(void **state)
          "'eden login https://NAME:1338 --name prod'");
     says(ERROR_UNAVAILABLE, "connection refused", "", "prod", "--context asks another one");
     says(ERROR_TIMEOUT, "timed out", "https://a:1338", "", "firewalls");
+    says(ERROR_UNAVAILABLE, "connection refused", "", "prod", "let ports 4444, 5555 through?");
+    says(ERROR_UNAVAILABLE, "connection refused", "https://a:8443", "", "let port 8443 through?");
+    says(ERROR_UNAVAILABLE, "connection refused", "https://a", "", "let port 1338 through?");
+    says(ERROR_UNAVAILABLE, "a:1338: " RESOLVE_UNKNOWN, "https://a", "", "is the name right?");
     says(ERROR_OS, "no more files", "", "prod", "");
 }
 
