@@ -1,4 +1,5 @@
 /* eden facts: what this machine is, or a node of the cluster. */
+#include "base/suggest.h"
 #include "cli/cluster_client.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -13,27 +14,52 @@ static Str fact_name(const char *path)
     return str_eq(name, STR("virtualisation")) ? STR("virtualization") : name;
 }
 
-/* What the paths ask for, of the facts that they start with. False: one leads nowhere. */
+static UsageFault no_fact(const Invocation *invocation, const char *path, Str near)
+{
+    return (UsageFault){ arena_format(invocation->arena, "there is no fact '%s'", path), near };
+}
+
+/* "memory.total" for "memory.totl"; empty when nothing in `map` is like it. */
+static Str path_near(Arena *arena, const char *path, Str part, Value map)
+{
+    Suggest suggest = suggest_make(part);
+    Str near;
+    for (uint32_t i = 0; map.kind == VALUE_MAP && i < map.map->len; i++) {
+        suggest_offer(&suggest, value_str(map.map->entries[i].key));
+    }
+    if (!suggest_found(&suggest, &near)) {
+        return STR_EMPTY;
+    }
+    return arena_join(arena, str_slice(str_from_c(path), 0, (size_t)(part.data - path)), STR_EMPTY,
+                      near);
+}
+
+/* What the paths ask for, of the facts that they start with; all that lead nowhere are told. */
 static bool choose(const Invocation *invocation, Map *all, Map **out)
 {
-    *out = invocation->arg_count == 0 ? all : map_new(invocation->arena, invocation->arg_count);
+    Arena *arena = invocation->arena;
+    UsageFault *faults = ARENA_ARRAY(arena, UsageFault, invocation->arg_count);
+    uint32_t fault_count = 0;
+    *out = invocation->arg_count == 0 ? all : map_new(arena, invocation->arg_count);
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         const char *path = invocation->args[i];
-        Str rest = str_from_c(path), part, name = fact_name(path);
+        Str rest = str_from_c(path), part, name = fact_name(path), near = STR_EMPTY;
         const MapEntry *entry = map_find_str(all, name);
         const Value *value = entry == NULL ? NULL : &entry->value;
         (void)str_split_next(&rest, '.', &part);
         bool whole = part.len == strlen(path);
         while (!whole && value != NULL && str_split_next(&rest, '.', &part)) {
-            value = value->kind == VALUE_MAP ? value_get(*value, part) : NULL;
+            const Value *inside = value->kind == VALUE_MAP ? value_get(*value, part) : NULL;
+            near = inside == NULL ? path_near(arena, path, part, *value) : STR_EMPTY;
+            value = inside;
         }
         if (value == NULL) {
-            usage_error(invocation, "there is no fact '%s'", path);
-            return false;
+            faults[fault_count++] = no_fact(invocation, path, near);
+        } else {
+            map_set_str(arena, *out, whole ? name : str_from_c(path), *value);
         }
-        map_set_str(invocation->arena, *out, whole ? name : str_from_c(path), *value);
     }
-    return true;
+    return fault_count == 0 || usage_errors(invocation, faults, fault_count) == EXIT_OK;
 }
 
 static Str cell_text(Arena *arena, Value value)
@@ -152,14 +178,19 @@ static int facts_run(Invocation *invocation)
         return usage_error(invocation, "--root is for this machine, and --node for another");
     }
     const Fact **wanted = ARENA_ARRAY(invocation->arena, const Fact *, invocation->arg_count);
+    UsageFault *faults = ARENA_ARRAY(invocation->arena, UsageFault, invocation->arg_count);
+    uint32_t fault_count = 0;
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         Str name = fact_name(invocation->args[i]);
         wanted[i] = fact_find(name);
         if (wanted[i] == NULL) {
             Str near = STR_EMPTY;
             (void)fact_suggest(name, &near);
-            return usage_error_near(invocation, near, "there is no fact '%s'", invocation->args[i]);
+            faults[fault_count++] = no_fact(invocation, invocation->args[i], near);
         }
+    }
+    if (fault_count > 0) {
+        return usage_errors(invocation, faults, fault_count);
     }
     if (node != NULL) {
         return show_node(invocation, node);

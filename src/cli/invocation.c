@@ -70,15 +70,48 @@ bool words_ask_for_json(int argc, char **argv)
     return json;
 }
 
-static void tell_json(const Invocation *invocation, Str text, Str hint)
+static void tell_json(const Invocation *invocation, const UsageFault *faults, uint32_t count)
 {
+    Str name = invocation->command == NULL ? STR_EMPTY : str_from_c(invocation->command->name);
     Problems problems;
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     problems_init(&problems, invocation->arena);
-    Problem *problem = problems_add(&problems, "E0801", NULL, 0, 0, "%" STR_FMT, STR_ARG(text));
-    problem->hint = hint;
+    for (uint32_t i = 0; i < count; i++) {
+        Str near = faults[i].near;
+        Problem *problem =
+            problems_add(&problems, "E0801", NULL, 0, 0, "%" STR_FMT, STR_ARG(faults[i].text));
+        problem->hint =
+            near.len > 0
+                ? arena_format(invocation->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near))
+                : str_trim(
+                      arena_format(invocation->arena, "see: eden help %" STR_FMT, STR_ARG(name)));
+    }
     problems_print_json(&problems, &out);
     stream_put(invocation->out, buf_str(&out));
+}
+
+int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_t count)
+{
+    bool named = invocation->command != NULL;
+    const char *between = named ? " " : "";
+    const char *name = named ? invocation->command->name : "";
+    if (invocation_wants_json(invocation)) {
+        tell_json(invocation, faults, count);
+        return EXIT_USAGE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED), shown = buf_make(BUF_UNLIMITED);
+        buf_put(&text, faults[i].text);
+        if (faults[i].near.len > 0) {
+            buf_put_format(&text, "; did you mean '%" STR_FMT "'?", STR_ARG(faults[i].near));
+        }
+        visible_put(&shown, buf_str(&text));
+        stream_put_format(invocation->err, "eden%s%s: ", between, name);
+        stream_put(invocation->err, buf_str(&shown));
+        stream_put(invocation->err, STR("\n"));
+    }
+    stream_put_format(invocation->err, "  see: eden help%s%s\n", between, name);
+    return EXIT_USAGE;
 }
 
 PRINTF_LIKE(3, 0)
@@ -86,27 +119,7 @@ static int tell(const Invocation *invocation, Str near, const char *format, va_l
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     buf_put_format_v(&text, format, args);
-    if (invocation_wants_json(invocation)) {
-        Str name = invocation->command == NULL ? STR_EMPTY : str_from_c(invocation->command->name);
-        tell_json(invocation, buf_str(&text),
-                  near.len > 0 ? arena_format(invocation->arena, "did you mean '%" STR_FMT "'?",
-                                              STR_ARG(near))
-                               : str_trim(arena_format(invocation->arena,
-                                                       "see: eden help %" STR_FMT, STR_ARG(name))));
-        return EXIT_USAGE;
-    }
-    if (near.len > 0) {
-        buf_put_format(&text, "; did you mean '%" STR_FMT "'?", STR_ARG(near));
-    }
-    AUTO_CLEAR(Buf) shown = buf_make(BUF_UNLIMITED);
-    visible_put(&shown, buf_str(&text));
-    bool named = invocation->command != NULL;
-    const char *between = named ? " " : "";
-    const char *name = named ? invocation->command->name : "";
-    stream_put_format(invocation->err, "eden%s%s: ", between, name);
-    stream_put(invocation->err, buf_str(&shown));
-    stream_put_format(invocation->err, "\n  see: eden help%s%s\n", between, name);
-    return EXIT_USAGE;
+    return usage_errors(invocation, &(UsageFault){ buf_str(&text), near }, 1);
 }
 
 int usage_error(const Invocation *invocation, const char *format, ...)

@@ -47,5 +47,11 @@ PRINTF_LIKE(2, 3) int usage_error(const Invocation *invocation, const char *form
 /* The same with "; did you mean 'NEAR'?"; `near` may be empty. */
 PRINTF_LIKE(3, 4)
 int usage_error_near(const Invocation *invocation, Str near, const char *format, ...);
+/* The same for several things that are wrong, each with its own line. */
+typedef struct UsageFault {
+    Str text;
+    Str near; /* may be empty */
+} UsageFault;
+int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_t count);
 /* "there is no command 'X'", with the nearest one. */
 int usage_error_command(const Invocation *invocation, const char *name);

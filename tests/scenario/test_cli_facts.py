@@ -75,6 +75,22 @@ def test_an_unknown_fact_is_a_usage_error_with_a_suggestion(eden):
     assert "there is no fact 'os_famly'; did you mean 'os_family'?" in done.stderr
 
 
+def test_all_wrong_names_are_told_at_once(eden):
+    done = eden("facts", "os_famly", "name", "kernal")
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr == ("eden facts: there is no fact 'os_famly'; did you mean 'os_family'?\n"
+                           "eden facts: there is no fact 'kernal'; did you mean 'kernel'?\n"
+                           "  see: eden help facts\n")
+    done = eden("facts", "os_famly", "kernal", "--node", "web1", "-o", "json")
+    assert done.returncode == 64
+    assert [one["hint"] for one in json.loads(done.stdout)["problems"]] == [
+        "did you mean 'os_family'?", "did you mean 'kernel'?"]
+    done = eden("facts", "memory.totl", "memory.nothing")
+    assert done.returncode == 64
+    assert "'memory.totl'; did you mean 'memory.total'?" in done.stderr
+    assert "there is no fact 'memory.nothing'\n" in done.stderr
+
+
 def test_a_source_that_cannot_be_read_is_a_warning(eden, image):
     (image / "etc" / "passwd").unlink()
     (image / "etc" / "passwd").mkdir()
