@@ -1,6 +1,7 @@
 #include "cli/cluster_client.h"
 
 #include "base/bug.h"
+#include "base/visible.h"
 #include "cli/far_hint.h"
 #include "cli/refusal.h"
 #include "cluster/audit_entry.h"
@@ -11,6 +12,10 @@
 #include "server/founding.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+
+enum {
+    LINE_SHOWN_MAX = 200 /* bytes of what somebody else says */
+};
 
 /* --- One request ----------------------------------------------------------------------------- */
 
@@ -63,20 +68,62 @@ ErrorKind cluster_status_kind(int status)
     return status < 300 ? ERROR_NONE : refusal_row_of_status(status)->kind;
 }
 
-/* What a server says is shown, so one that says nothing readable is told as that. */
+/* Servers of eden give a reason; proxies and other programs have pages. */
+static bool has_reason(Value answer)
+{
+    return cluster_text(answer, "detail").len > 0;
+}
+
+ErrorKind cluster_answer_kind(Arena *arena, const ClusterAnswer *got)
+{
+    Value answer;
+    Error ignored;
+    ErrorKind kind = cluster_status_kind(got->status);
+    if (got->status < 300 ||
+        (json_parse_text(arena, got->body, NULL, &answer, &ignored) && has_reason(answer))) {
+        return kind;
+    }
+    /* Who cannot reach the server says so for it; who refuses does so for itself. */
+    return got->status == 502                                   ? ERROR_UNAVAILABLE
+           : kind == ERROR_UNAVAILABLE || kind == ERROR_TIMEOUT ? kind
+                                                                : ERROR_OS;
+}
+
+/* ": Access denied": the first line that says something, as far as that can be shown. */
+static Str first_line(Arena *arena, Str body)
+{
+    Buf shown = buf_make_in(arena, BUF_UNLIMITED);
+    Str line = STR_EMPTY;
+    while (line.len == 0 && str_split_next(&body, '\n', &line)) {
+        line = str_trim(line);
+    }
+    bool is_cut = line.len > LINE_SHOWN_MAX;
+    line = is_cut ? str_slice(line, 0, LINE_SHOWN_MAX) : line;
+    if (line.len > 0) {
+        buf_put_c(&shown, ": ");
+        visible_put(&shown, line);
+        buf_put_c(&shown, is_cut ? "..." : "");
+    }
+    return buf_str(&shown);
+}
+
 bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Error *err)
 {
     bool is_json = json_parse_text(arena, got->body, NULL, out, err);
+    Str said = first_line(arena, got->body);
     if (got->status < 300) {
         return (is_json && out->kind == VALUE_MAP) ||
-               error_set(err, ERROR_OS, "the server's answer is no JSON object");
+               error_set(err, ERROR_OS, "the server's answer is no JSON object%" STR_FMT,
+                         STR_ARG(said));
     }
-    Str message = is_json ? cluster_text(*out, "detail") : STR_EMPTY;
-    if (message.len == 0) {
-        return error_set(err, cluster_status_kind(got->status), "the server answers with status %d",
-                         got->status);
+    ErrorKind kind = cluster_answer_kind(arena, got);
+    if (is_json && has_reason(*out)) {
+        return error_set(err, kind, "%" STR_FMT, STR_ARG(cluster_text(*out, "detail")));
     }
-    return error_set(err, cluster_status_kind(got->status), "%" STR_FMT, STR_ARG(message));
+    *out = value_null();
+    return error_set(
+        err, kind, "what has answered is not eden, but something between, with status %d%" STR_FMT,
+        got->status, STR_ARG(said));
 }
 
 /* One server; with material it is asked by TLS. `*sent`: it may have seen something of the request. */
@@ -344,9 +391,11 @@ static void tell_refusal(const Invocation *invocation, const ClusterEnd *end, Pr
     RefusedRequest request = { .plural = plural_of(refusal->target) };
     refusal_add(problems, &request, refusal->answer, err);
     if (!end->is_local) {
+        bool is_server = refusal->answer.kind == VALUE_MAP;
         problem_add_note(invocation->arena, &problems->items[problems->count - 1],
-                         arena_format(invocation->arena, "that is what %" STR_FMT " says",
-                                      STR_ARG(cluster_end_text(invocation->arena, end))),
+                         arena_format(invocation->arena, "that is what %" STR_FMT " says%s",
+                                      STR_ARG(cluster_end_text(invocation->arena, end)),
+                                      is_server ? "" : ", or who answers in its place"),
                          STR_EMPTY, 0);
     }
 }

@@ -111,10 +111,13 @@ MUST_CHECK bool cluster_exchange(const Invocation *invocation, const ClusterRequ
 MUST_CHECK bool cluster_exchange_at(const Invocation *invocation, const ClusterEnd *end,
                                     const ClusterRequest *request, const ClusterPieces *pieces,
                                     ClusterAnswer *out, Error *err);
-/* What the answer says: a map, or why there is none. */
+/* What the answer says: a map, or why there is none. A refusal is a map, too, where a server has made
+ * it; null when something between has answered, as a proxy, whose words are no refusal of the server's. */
 MUST_CHECK bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Error *err);
-/* What a status means: ERROR_NONE below 300. */
+/* What a status means when a server of eden says it: ERROR_NONE below 300. */
 ErrorKind cluster_status_kind(int status);
+/* The same for whoever has said it. */
+ErrorKind cluster_answer_kind(Arena *arena, const ClusterAnswer *got);
 
 /* --- Requests -------------------------------------------------------------------------------- */
 

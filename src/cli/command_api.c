@@ -167,7 +167,7 @@ static int ask(Invocation *invocation, const ClusterRequest *request)
     }
     print_body(&asking, asking.body.len > 0 ? buf_str(&asking.body) : answer.body);
     buf_clear(&asking.body);
-    return answer.status < 300 ? EXIT_OK : error_kind_exit_code(cluster_status_kind(answer.status));
+    return error_kind_exit_code(cluster_answer_kind(invocation->arena, &answer));
 }
 
 static int api_run(Invocation *invocation)

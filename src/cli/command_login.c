@@ -246,26 +246,17 @@ static Str roles_text(Arena *arena, Value session)
     return buf_str(&text);
 }
 
-/* A refusal in the server's words, and where another token comes from. */
-static bool refused(Login *login, const ClusterAnswer *answer, Error *err)
-{
-    Value told = value_null();
-    Error ignored;
-    bool is_json = json_parse_text(login->arena, answer->body, NULL, &told, &ignored);
-    Str detail = is_json ? cluster_text(told, "detail") : STR_EMPTY;
-    login->hint = STR("'eden tokens create --role ROLE' on a server makes one for people; 'eden "
-                      "roles list' there shows the roles");
-    return error_set(err, ERROR_DENIED, "the server does not take the token: %" STR_FMT,
-                     STR_ARG(detail.len > 0 ? detail : STR("it does not say why")));
-}
-
 /* What a server refuses was asked for by this program: the command line is not to blame. */
-static bool read_answer(const Login *login, const ClusterAnswer *answer, Value *out, Error *err)
+static bool read_answer(Login *login, const ClusterAnswer *answer, Value *out, Error *err)
 {
     if (cluster_answer_read(login->arena, answer, out, err)) {
         return true;
     }
     err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
+    if (out->kind != VALUE_MAP) {
+        login->hint = STR("is there a proxy between, or another program at that address? SERVER is "
+                          "the API of a server, port 1338 unless server.json there says so");
+    }
     return false;
 }
 
@@ -294,10 +285,14 @@ static bool check(Login *login, Error *err)
     if (!ask(login, STR("/v1/session"), &answer, err)) {
         return false;
     }
-    if (answer.status == 401) {
-        return refused(login, &answer, err);
-    }
     if (!read_answer(login, &answer, &login->session, err)) {
+        if (login->session.kind != VALUE_MAP) {
+            return error_wrap(err, "nobody knows whether the token is good");
+        }
+        if (answer.status == 401) {
+            login->hint = STR("'eden tokens create --role ROLE' on a server makes one for people; "
+                              "'eden roles list' there shows the roles");
+        }
         return error_wrap(err, "the server does not take the token");
     }
     login->context.user = arena_copy(login->arena, cluster_text(login->session, "name"));
@@ -319,7 +314,9 @@ static bool take_certificate(Login *login, Error *err)
                              &login->context, err) &&
            ask(login, STR("/v1/session"), &answer, err) &&
            (read_answer(login, &answer, &login->session, err) ||
-            error_wrap(err, "the server does not take the certificate"));
+            error_wrap(err, login->session.kind == VALUE_MAP
+                                ? "the server does not take the certificate"
+                                : "nobody knows whether the certificate is good"));
 }
 
 /* Called after its cluster, unless another one is called that. */

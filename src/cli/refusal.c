@@ -36,7 +36,8 @@ static const RefusalRow refusal_rows[] = {
     { "misdirected", 421, ERROR_INVALID, "E0861",
       "ask it by a name that its certificate has: 'eden login https://NAME:PORT'", NULL },
     { "version", 505, ERROR_INVALID, "E0861", "ask with HTTP/1.1 or newer", NULL },
-    { NULL, 0, ERROR_OS, "E0812", "is it a server of this version? 'eden doctor' tells more",
+    { NULL, 0, ERROR_OS, "E0812",
+      "is there a proxy between, or another program at that address? 'eden doctor' tells more",
       NULL },
 };
 

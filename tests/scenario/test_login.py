@@ -908,6 +908,22 @@ def test_a_ca_that_cannot_be_read_is_no_pin(logged_in):
     assert "problem     /" in logged_in("context", "show").stdout
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refusal_of_a_proxy_is_not_the_servers(logged_in, front, status):
+    front.says = {target: "Blocked by the proxy" for target in ("/v1/session", "/v1/nodes/s1")}
+    front.statuses = dict.fromkeys(front.says, status)
+    done = logged_in("nodes", "show", "s1")
+    assert done.returncode == 1 and "error[E0812]" in done.stderr
+    assert f"not eden, but something between, with status {status}" in done.stderr
+    assert "Blocked by the proxy" in done.stderr and "eden login" not in done.stderr
+    kept = logged_in.file.read_text()
+    done = logged_in("login", "--token-file", "-", input=TOKEN)
+    assert done.returncode == 1 and "nobody knows whether the token is good" in done.stderr
+    assert "is there a proxy between" in done.stderr and "does not take" not in done.stderr
+    assert logged_in.file.read_text() == kept
+    assert logged_in("api", "GET", "/v1/nodes/s1").returncode == 1
+
+
 @pytest.mark.parametrize("words, target", [
     (["nodes", "list", "--watch"], "/v1/nodes?watch=ndjson"),
     (["audit", "tail", "--follow"], "/v1/audit?limit=1"),  # the second that it asks for

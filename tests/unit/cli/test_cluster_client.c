@@ -34,7 +34,9 @@ static void requested(void *context, HttpRequest *request)
     const Http1Head *head = http_request_head(request);
     int status = atoi(head->path.data + 1);
     Buf body = buf_make(BUF_UNLIMITED);
-    if (status == 599 || status == 298) {
+    if (head->query.len > 0 && status >= 300) {
+        buf_put_c(&body, "\r\n \n<b>no\x1b[2J</b>\nmore");
+    } else if (status == 599 || status == 298) {
         buf_put_c(&body, "<html>");
     } else if (status == 299) {
         buf_put_c(&body, "[1]");
@@ -188,6 +190,32 @@ static void a_refusal_is_told_with_the_exit_code_of_its_kind(void **state)
     assert_true(str_find(buf_str(&f->err.buf), STR("status 599"), 0) != STR_NOT_FOUND);
 }
 
+static void who_answers_in_place_of_a_server_is_told_as_that(void **state)
+{
+    static const struct {
+        const char *target;
+        int code;
+        const char *problem;
+    } rows[] = {
+        { "/401?proxy", EXIT_FAILED, "E0812" },      { "/403?proxy", EXIT_FAILED, "E0812" },
+        { "/407?proxy", EXIT_FAILED, "E0812" },      { "/404?proxy", EXIT_FAILED, "E0812" },
+        { "/409?proxy", EXIT_FAILED, "E0812" },      { "/502?proxy", EXIT_NOT_MATCHED, "E0859" },
+        { "/503?proxy", EXIT_NOT_MATCHED, "E0859" }, { "/504?proxy", EXIT_TIMED_OUT, "E0860" },
+    };
+    Fixture *f = *state;
+    Value answer;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_int_equal(call(f, "GET", rows[i].target, STR_EMPTY, &answer), rows[i].code);
+        assert_int_equal(answer.kind, VALUE_NULL);
+        Str start = arena_format(&f->arena,
+                                 "error[%s]: what has answered is not eden, but something between, "
+                                 "with status %.3s: <b>no\\x1b[2J</b>\n",
+                                 rows[i].problem, rows[i].target + 1);
+        Str text = buf_str(&f->err.buf);
+        assert_str(str_slice(text, 0, start.len < text.len ? start.len : text.len), start.data);
+    }
+}
+
 static void an_answer_that_makes_no_sense_is_a_failure(void **state)
 {
     Fixture *f = *state;
@@ -263,6 +291,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_answer_is_a_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_body_arrives, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_refusal_is_told_with_the_exit_code_of_its_kind, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(who_answers_in_place_of_a_server_is_told_as_that, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_answer_that_makes_no_sense_is_a_failure, set_up,
                                         tear_down),
