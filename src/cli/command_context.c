@@ -204,6 +204,23 @@ static int run_show(Invocation *invocation)
 
 /* --- use, remove ----------------------------------------------------------------------------- */
 
+/* Whether there is such a context, among those that are there now. */
+static int check_name(const Invocation *invocation, Str directory, Str name, bool removes,
+                      Contexts *out)
+{
+    bool is_local = str_eq_c(name, CONTEXT_LOCAL);
+    Error err;
+    if (!contexts_load(invocation->arena, directory, out, &err)) {
+        return fail(invocation, &err);
+    }
+    if (contexts_find(out, name) != NULL || (is_local && !removes)) {
+        return EXIT_OK;
+    }
+    return is_local ? usage_error(invocation,
+                                  "'" CONTEXT_LOCAL "' is always there, and cannot be removed")
+                    : unknown(invocation, out, name);
+}
+
 static int change(Invocation *invocation, bool removes)
 {
     Arena *arena = invocation->arena;
@@ -211,20 +228,21 @@ static int change(Invocation *invocation, bool removes)
     AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
     Contexts contexts;
     Error err;
-    if (!contexts_lock(arena, directory, &lock, &err) ||
-        !contexts_load(arena, directory, &contexts, &err)) {
+    /* Before the lock, which makes the folder that it is in. */
+    int code = check_name(invocation, directory, name, removes, &contexts);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (!contexts_lock(arena, directory, &lock, &err)) {
         return fail(invocation, &err);
     }
-    bool is_local = str_eq_c(name, CONTEXT_LOCAL);
-    const Context *found = contexts_find(&contexts, name);
-    if (found == NULL && (!is_local || removes)) {
-        return is_local ? usage_error(invocation,
-                                      "'" CONTEXT_LOCAL "' is always there, and cannot be removed")
-                        : unknown(invocation, &contexts, name);
+    code = check_name(invocation, directory, name, removes, &contexts);
+    if (code != EXIT_OK) {
+        return code;
     }
     Str left = STR_EMPTY;
     if (removes) {
-        left = credential_left(arena, found);
+        left = credential_left(arena, contexts_find(&contexts, name));
         contexts_remove(&contexts, name);
     } else {
         contexts.current = name;

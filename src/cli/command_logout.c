@@ -14,36 +14,62 @@ static Str wanted_name(const Invocation *invocation, const Contexts *contexts)
                                            : contexts->current;
 }
 
-static bool log_out(Invocation *invocation, Context *out, Error *err)
+/* The one that is meant, among those that are there now; EXIT_OK, or what is wrong was told. */
+static int find(const Invocation *invocation, Str directory, Contexts *contexts, Context **out)
+{
+    Error err;
+    if (!contexts_load(invocation->arena, directory, contexts, &err)) {
+        return cluster_fail(invocation, "E0815", &err);
+    }
+    Str name = wanted_name(invocation, contexts);
+    *out = contexts_find(contexts, name);
+    if (*out != NULL) {
+        return EXIT_OK;
+    }
+    if (str_eq_c(name, CONTEXT_LOCAL)) {
+        return usage_error(invocation, "'" CONTEXT_LOCAL "' is the server on this machine, which "
+                                       "is asked without a token: there is nothing to forget");
+    }
+    return name.len == 0 ? usage_error(invocation, "no context is the current one; 'eden context' "
+                                                   "shows which there are")
+                         : usage_error_near(invocation, contexts_near(contexts, name),
+                                            "there is no context '%" STR_FMT "'", STR_ARG(name));
+}
+
+static int log_out(const Invocation *invocation, Context *out)
 {
     Arena *arena = invocation->arena;
     Str directory = contexts_directory(arena);
     AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
     Contexts contexts;
-    if (!contexts_lock(arena, directory, &lock, err) ||
-        !contexts_load(arena, directory, &contexts, err)) {
-        return false;
+    Context *context;
+    Error err;
+    /* Before the lock, which makes the folder that it is in. */
+    int code = find(invocation, directory, &contexts, &context);
+    if (code != EXIT_OK) {
+        return code;
     }
-    Str name = wanted_name(invocation, &contexts);
-    Context *context = contexts_find(&contexts, name);
-    if (context == NULL) {
-        return name.len == 0 ? error_set(err, ERROR_NOT_FOUND, "no context is the current one")
-                             : error_set(err, ERROR_NOT_FOUND, "there is no context '%" STR_FMT "'",
-                                         STR_ARG(name));
+    if (!contexts_lock(arena, directory, &lock, &err)) {
+        return cluster_fail(invocation, "E0815", &err);
+    }
+    code = find(invocation, directory, &contexts, &context);
+    if (code != EXIT_OK) {
+        return code;
     }
     *out = *context;
     context->token = context->token_file = context->expires = STR_EMPTY;
     context->certificate = context->key = context->user = context->roles = STR_EMPTY;
-    return contexts_save(arena, directory, &contexts, err);
+    return contexts_save(arena, directory, &contexts, &err)
+               ? EXIT_OK
+               : cluster_fail(invocation, "E0815", &err);
 }
 
 static int logout_run(Invocation *invocation)
 {
     Context was = { 0 };
-    Error err;
-    if (!log_out(invocation, &was, &err)) {
-        return err.kind == ERROR_NOT_FOUND ? usage_error(invocation, "%s", err.text)
-                                           : cluster_fail(invocation, "E0815", &err);
+    int code = log_out(invocation, &was);
+    if (code != EXIT_OK) {
+        return code;
     }
     Arena *arena = invocation->arena;
     Str id = credential_token_id(arena, &was), serial = credential_serial(arena, &was);

@@ -868,6 +868,16 @@ def test_a_real_server_tells_of_its_nodes(logged_in, front, eden_path):
 
 # --- context --------------------------------------------------------------------------------------
 
+@pytest.mark.parametrize("words", [
+    ("context", "use", "prd"), ("context", "remove", "prd"), ("logout", "prd"), ("logout",),
+    ("logout", "local"), ("context", "remove", "local"), ("context", "show", "prd")])
+def test_a_wrong_name_leaves_nothing_behind(eden, tmp_path, words):
+    (tmp_path / "home").mkdir()
+    done = eden(*words, env={"HOME": str(tmp_path / "home")})
+    assert done.returncode == 64
+    assert list((tmp_path / "home").iterdir()) == []
+
+
 def test_contexts_are_listed_shown_used_and_removed(logged_in, front):
     listed = told(logged_in, "context")
     assert [(c["name"], c["current"], c["credential"]) for c in listed["contexts"]] == [
@@ -883,6 +893,7 @@ def test_contexts_are_listed_shown_used_and_removed(logged_in, front):
     assert logged_in("nodes", "list", env={"EDEN_CONTEXT": "prod"}).returncode == 0
     assert logged_in("context", "use", "prd").returncode == 64
     assert "did you mean 'prod'" in logged_in("context", "use", "prd").stderr
+    assert "did you mean 'prod'" in logged_in("logout", "prd").stderr
     done = logged_in("context", "remove", "prod")
     assert done.returncode == 0 and "eden tokens revoke" in done.stderr
     assert told(logged_in, "context")["contexts"][0]["name"] == "local"
