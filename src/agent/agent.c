@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "agent/agent_inner.h"
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/utc.h"
 #include "sys/own_pages.h"
 #include "sys/own_unit.h"
@@ -309,10 +309,7 @@ static const char *path_in(Agent *agent, const char *directory, const char *name
 
 bool agent_open(const AgentOptions *options, Agent **out, Error *err)
 {
-    Agent *agent = calloc(1, sizeof *agent);
-    if (agent == NULL) {
-        memory_exhausted(sizeof *agent);
-    }
+    Agent *agent = memory_new(sizeof *agent);
     agent->options = *options;
     agent->started_ms = loop_wall_ms(options->loop);
     agent->state.descriptor = agent->directory.descriptor = agent->lock.descriptor = -1;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "rpc/methods.h"
 #include "service/nodes_service.h"
 
@@ -74,11 +74,8 @@ bool departure_new(const DepartureOptions *options, Departure **out, Error *err)
 {
     AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
     leave_request_encode(options->node, &request);
-    Departure *departure = calloc(1, sizeof *departure);
-    Asking *asking = calloc(1, sizeof *asking);
-    if (departure == NULL || asking == NULL) {
-        memory_exhausted(sizeof *departure);
-    }
+    Departure *departure = memory_new(sizeof *departure);
+    Asking *asking = memory_new(sizeof *asking);
     departure->options = *options;
     departure->asking = asking;
     asking->departure = departure;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "facts/facts.h"
 #include "lang/json.h"
 #include "rpc/session_message.h"
@@ -186,10 +186,7 @@ static void read_told(FactsFeed *feed)
 
 FactsFeed *facts_feed_new(const FactsFeedOptions *options)
 {
-    FactsFeed *feed = calloc(1, sizeof *feed);
-    if (feed == NULL) {
-        memory_exhausted(sizeof *feed);
-    }
+    FactsFeed *feed = memory_new(sizeof *feed);
     feed->options = *options;
     loop_timer_init(&feed->timer, options->loop, look_now, feed);
     loop_task_init(&feed->gathered, gathered_runs, feed);

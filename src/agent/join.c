@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "base/sm.h"
 #include "base/utc.h"
 #include "lang/json.h"
@@ -431,10 +432,7 @@ bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err)
     if (!node_name_check(options->name, err)) {
         return false;
     }
-    NodeJoin *join = calloc(1, sizeof *join);
-    if (join == NULL) {
-        memory_exhausted(sizeof *join);
-    }
+    NodeJoin *join = memory_new(sizeof *join);
     join->options = *options;
     join->agent.descriptor = join->directory.descriptor = join->lock.descriptor = -1;
     join->told = NODE_JOIN_ASKING;

@@ -5,7 +5,7 @@
 #include "agent/agent_inner.h"
 #include "api/json_out.h"
 #include "api/problem_json.h"
-#include "base/bug.h"
+#include "base/memory.h"
 #include "net/http_server.h"
 #include "sys/privilege.h"
 
@@ -189,10 +189,7 @@ bool local_api_open(Agent *agent, const char *path, LocalApi **out, Error *err)
     if (!address_unix(str_from_c(path), &address, err)) {
         return false;
     }
-    LocalApi *api = calloc(1, sizeof *api);
-    if (api == NULL) {
-        memory_exhausted(sizeof *api);
-    }
+    LocalApi *api = memory_new(sizeof *api);
     api->agent = agent;
     options.loop = listening.loop = agent->options.loop;
     options.body_max = 4096;

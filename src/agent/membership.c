@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "agent/watched.h"
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/node_record.h"
 #include "facts/facts.h"
 
@@ -299,10 +299,7 @@ static void open_session(Membership *membership, const LinkServer *servers)
 
 bool membership_open(const MembershipOptions *options, Membership **out, Error *err)
 {
-    Membership *membership = calloc(1, sizeof *membership);
-    if (membership == NULL) {
-        memory_exhausted(sizeof *membership);
-    }
+    Membership *membership = memory_new(sizeof *membership);
     membership->options = *options;
     membership->spool_directory.descriptor = -1;
     membership->session_since_ms = loop_wall_ms(options->loop);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/sm.h"
 #include "rpc/backoff.h"
 #include "sys/directory.h"
@@ -164,10 +164,7 @@ static void timer_runs(void *context)
 
 ServerKeeper *server_keeper_new(const ServerKeeperOptions *options)
 {
-    ServerKeeper *keeper = calloc(1, sizeof *keeper);
-    if (keeper == NULL) {
-        memory_exhausted(sizeof *keeper);
-    }
+    ServerKeeper *keeper = memory_new(sizeof *keeper);
     keeper->options = *options;
     keeper->since_ms = loop_wall_ms(options->loop);
     sm_init(&keeper->sm, &table, keeper, "server", KEEPER_ABSENT);

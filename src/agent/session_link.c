@@ -5,6 +5,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "rpc/access.h"
 
 struct SessionLink {
@@ -205,10 +206,7 @@ static void copy_servers(SessionLink *link, const LinkServer *servers, uint32_t 
 
 SessionLink *session_link_new(const SessionLinkOptions *options)
 {
-    SessionLink *link = calloc(1, sizeof *link);
-    if (link == NULL) {
-        memory_exhausted(sizeof *link);
-    }
+    SessionLink *link = memory_new(sizeof *link);
     link->options = *options;
     copy_servers(link, options->servers, options->server_count);
     link->machine = session_node_new(&(SessionNodeOptions){

@@ -6,6 +6,7 @@
 #include "agent/spool_frame.h"
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "sys/append_file.h"
 
 #define SPOOL_NAME "spool"
@@ -243,10 +244,7 @@ static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
 bool spool_open(const SpoolOptions *options, Spool **out, Error *err)
 {
     BUG_IF(options->bytes_max > SPOOL_LIVE_MAX / 2);
-    Spool *spool = calloc(1, sizeof *spool);
-    if (spool == NULL) {
-        memory_exhausted(sizeof *spool);
-    }
+    Spool *spool = memory_new(sizeof *spool);
     spool->options = *options;
     spool->file.descriptor = -1;
     spool->pending = spool->image = buf_make(BUF_UNLIMITED);

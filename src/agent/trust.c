@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/node_state.h"
 #include "pki/csr.h"
 #include "pki/trust_notice.h"
@@ -258,10 +258,7 @@ static bool start_renewal(Trust *trust, GrpcClient *client, TrustDone *done, voi
     }
     Buf request = buf_make_in(&arena, BUF_UNLIMITED);
     renew_request_encode(csr, &request);
-    Renewing *renewing = calloc(1, sizeof *renewing);
-    if (renewing == NULL) {
-        memory_exhausted(sizeof *renewing);
-    }
+    Renewing *renewing = memory_new(sizeof *renewing);
     *renewing = (Renewing){ trust, TAKE(key), done, context };
     if (!grpc_client_unary(client, method_rows[METHOD_PKI_RENEW].path, buf_str(&request), CALL_MS,
                            answered, renewing, err)) {
@@ -394,10 +391,7 @@ static bool read_files(Trust *trust, Error *err)
 
 bool trust_open(const TrustOptions *options, Trust **out, Error *err)
 {
-    Trust *trust = calloc(1, sizeof *trust);
-    if (trust == NULL) {
-        memory_exhausted(sizeof *trust);
-    }
+    Trust *trust = memory_new(sizeof *trust);
     trust->options = *options;
     arena_init(&trust->own_arena, ARENA_UNLIMITED);
     arena_init(&trust->bundle_arena, ARENA_UNLIMITED);

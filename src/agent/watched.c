@@ -7,6 +7,7 @@
 #include "base/bug.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/vec.h"
 #include "pki/json_fields.h"
 
@@ -244,10 +245,7 @@ void watched_take(Watched *watched, const Changes *changes, Str store, uint64_t 
 
 Watched *watched_open(const WatchedOptions *options)
 {
-    Watched *watched = calloc(1, sizeof *watched);
-    if (watched == NULL) {
-        memory_exhausted(sizeof *watched);
-    }
+    Watched *watched = memory_new(sizeof *watched);
     watched->options = *options;
     snprintf(watched->file, sizeof watched->file, "watched-%s.json", options->name);
     image_init(&watched->image);

@@ -10,8 +10,8 @@
 #include "api/problem_json.h"
 #include "api/record.h"
 #include "base/ascii_case.h"
-#include "base/bug.h"
 #include "base/hash.h"
+#include "base/memory.h"
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
@@ -253,10 +253,7 @@ void api_serve(Api *api, HttpServerOptions *options)
 
 Api *api_new(const ApiSettings *settings)
 {
-    Api *api = calloc(1, sizeof *api);
-    if (api == NULL) {
-        memory_exhausted(sizeof *api);
-    }
+    Api *api = memory_new(sizeof *api);
     api->settings = *settings;
     if (api->settings.calls_max == 0) {
         api->settings.calls_max = API_CALLS_MAX;

@@ -9,6 +9,7 @@
 #include "api/record.h"
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "sys/clock.h"
 
 ApiLoad *call_load(const ApiCall *call)
@@ -18,10 +19,7 @@ ApiLoad *call_load(const ApiCall *call)
 
 ApiCall *call_new(Api *api, HttpRequest *request)
 {
-    ApiCall *call = calloc(1, sizeof *call);
-    if (call == NULL) {
-        memory_exhausted(sizeof *call);
-    }
+    ApiCall *call = memory_new(sizeof *call);
     call->api = api;
     call->request = request;
     call->began_us = clock_monotonic_us();

@@ -7,6 +7,7 @@
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/name_table.h"
 #include "lang/json.h"
 
@@ -55,15 +56,6 @@ struct Feed {
     LoopTimer beat;
     bool is_ready, reads, is_telling, is_dead;
 };
-
-static void *new_zero(size_t size)
-{
-    void *memory = calloc(1, size);
-    if (memory == NULL) {
-        memory_exhausted(size);
-    }
-    return memory;
-}
 
 static bool name_set(TableName *out, Str name)
 {
@@ -120,7 +112,7 @@ static void touch(Feed *feed, Str name, int64_t revision)
     if (name_table_find(&feed->due, name) != NULL) {
         return;
     }
-    FeedTouch *touch = new_zero(sizeof *touch);
+    FeedTouch *touch = memory_new(sizeof *touch);
     if (!name_set(&touch->name, name)) {
         free(touch);
         return;
@@ -266,7 +258,7 @@ Str feed_news_frame(FeedNews *news, WatchFormat format, WatchType type)
 
 static void keep(Feed *feed, const KindItem *item, uint64_t hash)
 {
-    FeedEntry *entry = new_zero(sizeof *entry);
+    FeedEntry *entry = memory_new(sizeof *entry);
     Error err;
     if (!name_set(&entry->name, item->name)) {
         free(entry);
@@ -515,7 +507,7 @@ bool feed_join(Api *api, const Kind *kind, FeedMember *member, Error *err)
         }
         return true;
     }
-    feed = new_zero(sizeof *feed);
+    feed = memory_new(sizeof *feed);
     feed->api = api;
     feed->kind = kind;
     feed->settings = api->settings;

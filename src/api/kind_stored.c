@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/call.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
@@ -264,10 +265,7 @@ static void written(void *context, Change *done, const Error *err)
 
 static Writing *writing_new(ApiCall *call, Str name, int64_t revision)
 {
-    Writing *writing = calloc(1, sizeof *writing);
-    if (writing == NULL) {
-        memory_exhausted(sizeof *writing);
-    }
+    Writing *writing = memory_new(sizeof *writing);
     arena_init(&writing->arena, ARENA_UNLIMITED);
     writing->call = call;
     writing->name = arena_copy(&writing->arena, name);

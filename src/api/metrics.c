@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 enum {
     CLASSES = 5 /* of statuses: 1xx to 5xx */
@@ -23,10 +24,7 @@ struct Metrics {
 
 Metrics *metrics_new(int64_t now_ms)
 {
-    Metrics *metrics = calloc(1, sizeof *metrics);
-    if (metrics == NULL) {
-        memory_exhausted(sizeof *metrics);
-    }
+    Metrics *metrics = memory_new(sizeof *metrics);
     metrics->started_ms = now_ms;
     return metrics;
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "api/feed.h"
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/name_table.h"
 #include "cluster/object_selector.h"
 
@@ -64,10 +64,7 @@ struct ObjectWatch {
 
 static void names_put(NameTable *table, Str name, int64_t revision)
 {
-    NamedRevision *item = calloc(1, sizeof *item);
-    if (item == NULL) {
-        memory_exhausted(sizeof *item);
-    }
+    NamedRevision *item = memory_new(sizeof *item);
     item->revision = revision;
     if (name.len > TABLE_NAME_MAX) {
         free(item);
@@ -526,11 +523,8 @@ static bool read_wish(ApiCall *call, ObjectWatch *watch)
 
 static ObjectWatch *watch_new(ApiCall *call, const Kind *kind)
 {
-    ObjectWatch *watch = calloc(1, sizeof *watch);
-    Starting *starting = calloc(1, sizeof *starting);
-    if (watch == NULL || starting == NULL) {
-        memory_exhausted(sizeof *watch);
-    }
+    ObjectWatch *watch = memory_new(sizeof *watch);
+    Starting *starting = memory_new(sizeof *starting);
     watch->call = call;
     watch->kind = kind;
     watch->member = (FeedMember){ ready, told, beat, lost, watch, NULL, NULL, NULL };

@@ -7,8 +7,8 @@
 
 #include "api/call.h"
 #include "api/handlers.h"
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/backup_manifest.h"
 #include "sys/directory.h"
 #include "sys/file_reader.h"
@@ -132,10 +132,7 @@ static void start(Backup *backup, FileReader *snapshot)
     for (uint32_t i = 0; i < BACKUP_STORE; i++) {
         buf_put(&head, backup->texts[i]);
     }
-    backup->piece = malloc(PIECE);
-    if (backup->piece == NULL) {
-        memory_exhausted(PIECE);
-    }
+    backup->piece = memory_new(PIECE);
     call_piece(call, buf_str(&head));
 }
 

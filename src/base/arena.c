@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 enum {
     FIRST_CHUNK = 4096,

@@ -5,6 +5,7 @@
 
 #include "base/bug.h"
 #include "base/decimal.h"
+#include "base/memory.h"
 
 enum {
     FIRST_CAPACITY = 256

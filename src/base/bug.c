@@ -14,9 +14,3 @@ void bug_report(const char *file, int line, const char *format, ...)
     va_end(args);
     abort();
 }
-
-void memory_exhausted(size_t wanted)
-{
-    fprintf(stderr, "eden: out of memory (wanted %zu bytes)\n", wanted);
-    abort();
-}

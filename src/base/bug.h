@@ -1,5 +1,5 @@
 /* For states that cannot happen. BUG() prints where and why, then aborts; it is never the
- * answer to bad input. memory_exhausted() is what every allocator calls when malloc fails. */
+ * answer to bad input. */
 #pragma once
 
 #include "base/own.h"
@@ -13,4 +13,3 @@
     } while (0)
 
 NO_RETURN PRINTF_LIKE(3, 4) void bug_report(const char *file, int line, const char *format, ...);
-NO_RETURN void memory_exhausted(size_t wanted);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 
 size_t str_find(Str haystack, Str needle, size_t from)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/cluster_keys.h"
 
 /* --- Records --------------------------------------------------------------------------------- */
@@ -83,11 +83,8 @@ void access_tokens_create(const ClusterStore *at, const AccessTokenWish *wish,
                           AccessTokenMade *done, void *context)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    Making *making = calloc(1, sizeof *making);
+    Making *making = memory_new(sizeof *making);
     Error err;
-    if (making == NULL) {
-        memory_exhausted(sizeof *making);
-    }
     making->done = done;
     making->context = context;
     if (!fill_record(wish, loop_wall_ms(at->loop), making, &err)) {

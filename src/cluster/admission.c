@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
@@ -284,10 +284,7 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
 
 Admission *admission_new(const AdmissionSettings *settings)
 {
-    Admission *admission = calloc(1, sizeof *admission);
-    if (admission == NULL) {
-        memory_exhausted(sizeof *admission);
-    }
+    Admission *admission = memory_new(sizeof *admission);
     admission->settings = *settings;
     return admission;
 }

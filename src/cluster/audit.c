@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/cluster_keys.h"
 
 enum {
@@ -46,15 +46,6 @@ struct Audit {
 };
 
 static const Error stopping = { ERROR_UNAVAILABLE, "the server stops" };
-
-static void *make(size_t size)
-{
-    void *made = calloc(1, size);
-    if (made == NULL) {
-        memory_exhausted(size);
-    }
-    return made;
-}
 
 /* --- Queues ---------------------------------------------------------------------------------- */
 
@@ -266,7 +257,7 @@ static void pump(Audit *audit)
 
 Audit *audit_new(const ClusterStore *at)
 {
-    Audit *audit = make(sizeof *audit);
+    Audit *audit = memory_new(sizeof *audit);
     arena_init(&audit->own, ARENA_UNLIMITED);
     audit->at = *at;
     audit->at.prefix = arena_copy(&audit->own, at->prefix);
@@ -304,7 +295,7 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
         }
         return;
     }
-    Waiting *waiting = make(sizeof *waiting);
+    Waiting *waiting = memory_new(sizeof *waiting);
     Arena *arena = &waiting->arena;
     arena_init(arena, ARENA_UNLIMITED);
     waiting->done = done;
@@ -435,7 +426,7 @@ static void listed(void *context, const StoreReply *reply, const Error *err)
 
 void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *done, void *context)
 {
-    Listing *listing = make(sizeof *listing);
+    Listing *listing = memory_new(sizeof *listing);
     Arena *arena = &listing->arena;
     Error err;
     arena_init(arena, ARENA_UNLIMITED);
@@ -570,7 +561,7 @@ static void look_on(Verifying *verifying, Str from)
 
 void audit_verify(const ClusterStore *at, AuditVerified *done, void *context)
 {
-    Verifying *verifying = make(sizeof *verifying);
+    Verifying *verifying = memory_new(sizeof *verifying);
     arena_init(&verifying->own, ARENA_UNLIMITED);
     arena_init(&verifying->page, ARENA_UNLIMITED);
     verifying->at = *at;

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/trust_listing.h"
@@ -653,10 +654,7 @@ static void started(void *context, Change *change, const Error *err)
 
 bool authority_open(const AuthorityOptions *options, Authority **out, Error *err)
 {
-    Authority *authority = calloc(1, sizeof *authority);
-    if (authority == NULL) {
-        memory_exhausted(sizeof *authority);
-    }
+    Authority *authority = memory_new(sizeof *authority);
     authority->options = *options;
     arena_init(&authority->keys, ARENA_UNLIMITED);
     arena_init(&authority->looked, ARENA_UNLIMITED);

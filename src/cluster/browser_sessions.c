@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/hex.h"
+#include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 
@@ -64,10 +64,7 @@ void browser_sessions_create(const ClusterStore *at, const Principal *principal,
     char hash[BROWSER_HASH_TEXT + 1];
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    Making *making = calloc(1, sizeof *making);
-    if (making == NULL) {
-        memory_exhausted(sizeof *making);
-    }
+    Making *making = memory_new(sizeof *making);
     making->done = done;
     making->context = context;
     if (!fill(principal, loop_wall_ms(at->loop), making, &err)) {
@@ -109,10 +106,7 @@ void browser_sessions_delete(const ClusterStore *at, Str hash, ClusterDone *done
         done(context, &err);
         return;
     }
-    Deleting *deleting = calloc(1, sizeof *deleting);
-    if (deleting == NULL) {
-        memory_exhausted(sizeof *deleting);
-    }
+    Deleting *deleting = memory_new(sizeof *deleting);
     *deleting = (Deleting){ done, context };
     if (!store_delete(at->store, cluster_key_browser(&arena, at->prefix, hash), deleted, deleting,
                       &err)) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/cluster_keys.h"
 #include "pki/ca.h"
 #include "pki/csr.h"
@@ -184,10 +185,7 @@ static void start(const CertifySettings *settings, Str name, Str serial, Str csr
         done(context, NULL, &err);
         return;
     }
-    Wish *wish = calloc(1, sizeof *wish);
-    if (wish == NULL) {
-        memory_exhausted(sizeof *wish);
-    }
+    Wish *wish = memory_new(sizeof *wish);
     wish->settings = settings;
     wish->key = key;
     wish->done = done;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 enum {
     TRIES_MAX = 30 /* each that fails means that somebody else got on */
@@ -146,10 +147,7 @@ static void look(Change *change)
 
 void change_start(const ChangeSpec *spec, Change **out)
 {
-    Change *change = calloc(1, sizeof *change);
-    if (change == NULL) {
-        memory_exhausted(sizeof *change);
-    }
+    Change *change = memory_new(sizeof *change);
     BUG_IF(spec->key_count == 0 || spec->key_count > CHANGE_KEYS_MAX);
     arena_init(&change->own, ARENA_UNLIMITED);
     arena_init(&change->deciding, ARENA_UNLIMITED);

@@ -5,6 +5,7 @@
 
 #include "base/bug.h"
 #include "base/hex.h"
+#include "base/memory.h"
 #include "cluster/access_token.h"
 #include "cluster/browser_session.h"
 #include "cluster/cluster_keys.h"
@@ -36,10 +37,7 @@ bool item_name(Arena *arena, Str prefix, ItemKind kind, Str key, Str *out)
 
 static void *make(size_t size, Str name)
 {
-    TableName *made = calloc(1, size);
-    if (made == NULL) {
-        memory_exhausted(size);
-    }
+    TableName *made = memory_new(size);
     snprintf(made->text, sizeof made->text, "%" STR_FMT, STR_ARG(name));
     return made;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 
@@ -32,10 +33,7 @@ typedef struct Asked {
 
 static Asked *asked_new(const ClusterStore *at, const CredentialRecords *row, Str id, void *context)
 {
-    Asked *asked = calloc(1, sizeof *asked);
-    if (asked == NULL) {
-        memory_exhausted(sizeof *asked);
-    }
+    Asked *asked = memory_new(sizeof *asked);
     arena_init(&asked->arena, ARENA_UNLIMITED);
     asked->at = *at;
     asked->row = row;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/suggest.h"
 #include "base/utc.h"
 #include "cluster/access_token.h"
@@ -243,10 +243,7 @@ static void read_all(Credentials *credentials)
 
 Credentials *credentials_new(const ClusterStore *at, Str cluster, const CredentialsEvents *events)
 {
-    Credentials *credentials = calloc(1, sizeof *credentials);
-    if (credentials == NULL) {
-        memory_exhausted(sizeof *credentials);
-    }
+    Credentials *credentials = memory_new(sizeof *credentials);
     Arena *own = &credentials->own;
     arena_init(own, ARENA_UNLIMITED);
     credentials->at = *at;

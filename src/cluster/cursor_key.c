@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/hex.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "pki/json_fields.h"
@@ -105,10 +105,7 @@ static void asked(void *context, Change *change, const Error *err)
 
 CursorKey *cursor_key_new(const ClusterStore *at)
 {
-    CursorKey *key = calloc(1, sizeof *key);
-    if (key == NULL) {
-        memory_exhausted(sizeof *key);
-    }
+    CursorKey *key = memory_new(sizeof *key);
     key->at = *at;
     key->last = &key->first;
     return key;
@@ -127,10 +124,7 @@ void cursor_key_free(CursorKey *key)
 
 static void add_waiter(CursorKey *key, CursorKeyKnown *done, void *context)
 {
-    Waiter *waiter = calloc(1, sizeof *waiter);
-    if (waiter == NULL) {
-        memory_exhausted(sizeof *waiter);
-    }
+    Waiter *waiter = memory_new(sizeof *waiter);
     *waiter = (Waiter){ done, context, NULL };
     *key->last = waiter;
     key->last = &waiter->next;

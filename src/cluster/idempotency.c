@@ -5,6 +5,7 @@
 #include "base/base64.h"
 #include "base/bug.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "pki/json_fields.h"
@@ -195,20 +196,11 @@ static void claim_done(void *context, Change *change, const Error *err)
     free(claim);
 }
 
-static void *make(size_t size)
-{
-    void *made = calloc(1, size);
-    if (made == NULL) {
-        memory_exhausted(size);
-    }
-    return made;
-}
-
 void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
                        IdempotencyDone *done, void *context)
 {
     AUTO_CLEAR(Arena) arena;
-    Claim *claim = make(sizeof *claim);
+    Claim *claim = memory_new(sizeof *claim);
     arena_init(&arena, ARENA_UNLIMITED);
     claim->request = *request;
     claim->done = done;
@@ -264,7 +256,7 @@ static void ending_done(void *context, Change *change, const Error *err)
 static void end(const ClusterStore *at, const IdempotentRequest *request, Str record,
                 ClusterDone *done, void *context)
 {
-    Ending *ending = make(sizeof *ending);
+    Ending *ending = memory_new(sizeof *ending);
     arena_init(&ending->arena, ARENA_UNLIMITED);
     memcpy(ending->digest, request->digest, sizeof ending->digest);
     ending->record = arena_copy(&ending->arena, record);

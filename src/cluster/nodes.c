@@ -4,17 +4,9 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "base/suggest.h"
 #include "cluster/cluster_keys.h"
-
-static void *make(size_t size)
-{
-    void *made = calloc(1, size);
-    if (made == NULL) {
-        memory_exhausted(size);
-    }
-    return made;
-}
 
 /* All keys that start with `prefix`. */
 static StoreOp range_of(Arena *arena, Str prefix, bool keys_only)
@@ -70,7 +62,7 @@ static void names_listed(void *context, const StoreReply *reply, const Error *er
 
 void nodes_tell_unknown(const ClusterStore *at, Str name, ClusterDone *done, void *context)
 {
-    Unknown *unknown = make(sizeof *unknown);
+    Unknown *unknown = memory_new(sizeof *unknown);
     Error err;
     BUG_IF(name.len > NODE_NAME_MAX);
     memcpy(unknown->name, name.data, name.len);
@@ -225,7 +217,7 @@ void nodes_show(const ClusterStore *at, Str name, NodeShown *done, void *context
         done(context, NULL, &err);
         return;
     }
-    Showing *showing = make(sizeof *showing);
+    Showing *showing = memory_new(sizeof *showing);
     *showing = (Showing){ .at = *at, .done = done, .context = context };
     memcpy(showing->name, name.data, name.len);
     Str keys[SHOW_COUNT] = {

@@ -1,7 +1,7 @@
 /* What is changed of nodes, each in one transaction. */
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
@@ -74,10 +74,7 @@ static NodeChange *node_change_new(const ClusterStore *at, Str name, Decide *dec
         done(context, &err);
         return NULL;
     }
-    NodeChange *wanted = calloc(1, sizeof *wanted);
-    if (wanted == NULL) {
-        memory_exhausted(sizeof *wanted);
-    }
+    NodeChange *wanted = memory_new(sizeof *wanted);
     wanted->at = *at;
     memcpy(wanted->name, name.data, name.len);
     arena_init(&wanted->arena, ARENA_UNLIMITED);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "base/vec.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
@@ -430,10 +431,7 @@ void nodes_list(const ClusterStore *at, const NodesPage *page, NodesListed *done
         done(context, NULL, &err);
         return;
     }
-    Listing *listing = calloc(1, sizeof *listing);
-    if (listing == NULL) {
-        memory_exhausted(sizeof *listing);
-    }
+    Listing *listing = memory_new(sizeof *listing);
     *listing = (Listing){ .at = *at, .limit = page->limit, .done = done, .context = context };
     arena_init(&listing->arena, ARENA_UNLIMITED);
     Arena *arena = &listing->arena;
@@ -501,10 +499,7 @@ static void page_came(void *context, const NodesListing *listing, const Error *e
 
 void nodes_list_all(const ClusterStore *at, NodesListed *done, void *context)
 {
-    Whole *whole = calloc(1, sizeof *whole);
-    if (whole == NULL) {
-        memory_exhausted(sizeof *whole);
-    }
+    Whole *whole = memory_new(sizeof *whole);
     *whole = (Whole){ .at = *at, .done = done, .context = context };
     arena_init(&whole->arena, ARENA_UNLIMITED);
     nodes_list(&whole->at, &(NodesPage){ .limit = NODES_PAGE_MAX }, page_came, whole);

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
 #include "rpc/session_server.h"
@@ -38,11 +38,8 @@ void nodes_note_silent(const ClusterStore *at, Str name, ClusterDone *done, void
                      .compare_count = COUNT_OF(compares),
                      .success = &put,
                      .success_count = 1 };
-    Noting *noting = calloc(1, sizeof *noting);
+    Noting *noting = memory_new(sizeof *noting);
     Error err;
-    if (noting == NULL) {
-        memory_exhausted(sizeof *noting);
-    }
     *noting = (Noting){ done, context };
     if (!store_txn(at->store, &txn, noted, noting, &err)) {
         noted(noting, NULL, &err);

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "pki/ca.h"
 
 enum {
@@ -155,11 +155,8 @@ bool own_renew(OwnCertificates *own, OwnKind kind, Error *err)
 
 bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err)
 {
-    OwnCertificates *own = calloc(1, sizeof *own);
+    OwnCertificates *own = memory_new(sizeof *own);
     bool ok = true;
-    if (own == NULL) {
-        memory_exhausted(sizeof *own);
-    }
     own->options = *options;
     loop_timer_init(&own->timer, options->loop, timer_runs, own);
     for (OwnKind kind = 0; kind < OWN_KINDS; kind++) {

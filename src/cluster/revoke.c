@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/hex.h"
+#include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
@@ -119,10 +119,7 @@ static void start(Revoking *revoking)
 
 static Revoking *revoking_new(const ClusterStore *at, ClusterDone *done, void *context)
 {
-    Revoking *revoking = calloc(1, sizeof *revoking);
-    if (revoking == NULL) {
-        memory_exhausted(sizeof *revoking);
-    }
+    Revoking *revoking = memory_new(sizeof *revoking);
     revoking->at = *at;
     revoking->done = done;
     revoking->context = context;

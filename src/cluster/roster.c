@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
 
@@ -319,10 +319,7 @@ static void read_all(Roster *roster)
 
 Roster *roster_new(Store *store, Str prefix, const RosterEvents *events)
 {
-    Roster *roster = calloc(1, sizeof *roster);
-    if (roster == NULL) {
-        memory_exhausted(sizeof *roster);
-    }
+    Roster *roster = memory_new(sizeof *roster);
     roster->store = store;
     roster->events = *events;
     arena_init(&roster->own, ARENA_UNLIMITED);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/nodes.h"
 #include "pki/join_answer.h"
 #include "sys/process_task.h"
@@ -258,10 +258,7 @@ static bool check_wish(const SshBack *back, const SshBackWish *wish, uint32_t *p
 
 static Visit *make_visit(SshBack *back, const SshBackWish *wish, uint32_t place)
 {
-    Visit *visit = calloc(1, sizeof *visit);
-    if (visit == NULL) {
-        memory_exhausted(sizeof *visit);
-    }
+    Visit *visit = memory_new(sizeof *visit);
     arena_init(&visit->arena, ARENA_UNLIMITED);
     visit->back = back;
     visit->place = place;
@@ -298,10 +295,7 @@ void ssh_back_approve(SshBack *back, const SshBackWish *wish, SshBackTold *told,
 
 SshBack *ssh_back_new(const SshBackSettings *settings)
 {
-    SshBack *back = calloc(1, sizeof *back);
-    if (back == NULL) {
-        memory_exhausted(sizeof *back);
-    }
+    SshBack *back = memory_new(sizeof *back);
     back->settings = *settings;
     if (back->settings.limit_ms == 0) {
         back->settings.limit_ms = SSH_BACK_LIMIT_MS;

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/cluster_keys.h"
 
 /* --- Records --------------------------------------------------------------------------------- */
@@ -66,11 +66,8 @@ static void making_end(void *context, int64_t revision, const Error *err)
 void tokens_create(const ClusterStore *at, const TokenWish *wish, TokenMade *done, void *context)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    Making *making = calloc(1, sizeof *making);
+    Making *making = memory_new(sizeof *making);
     Error err;
-    if (making == NULL) {
-        memory_exhausted(sizeof *making);
-    }
     making->done = done;
     making->context = context;
     if (!token_make(&making->token, &err) ||

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/cluster_keys.h"
 #include "pki/revocation.h"
 
@@ -126,10 +126,7 @@ static void nodes_came(void *context, const NodesListing *listing, const Error *
 
 void trust_list(const ClusterStore *at, TrustListed *done, void *context)
 {
-    Reading *reading = calloc(1, sizeof *reading);
-    if (reading == NULL) {
-        memory_exhausted(sizeof *reading);
-    }
+    Reading *reading = memory_new(sizeof *reading);
     reading->at = *at;
     reading->done = done;
     reading->context = context;

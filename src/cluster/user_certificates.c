@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/hex.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "cluster/cluster_keys.h"
 #include "pki/ca.h"
 #include "pki/csr.h"
@@ -145,11 +145,8 @@ void user_certificate_issue(const CertifySettings *settings, const UserCertifica
                             UserCertificateIssued *done, void *context)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    Issuing *issuing = calloc(1, sizeof *issuing);
+    Issuing *issuing = memory_new(sizeof *issuing);
     Error err;
-    if (issuing == NULL) {
-        memory_exhausted(sizeof *issuing);
-    }
     arena_init(&issuing->arena, ARENA_UNLIMITED);
     issuing->done = done;
     issuing->context = context;

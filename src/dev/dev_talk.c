@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "base/bug.h"
+#include "base/memory.h"
 #include "net/connection.h"
 
 enum {
@@ -58,10 +58,7 @@ DevTalk *dev_talk_open(const DevTalkOptions *options, int descriptor)
     static const ConnectionEvents events = {
         .ready = ready, .received = received, .drained = drained, .closed = closed
     };
-    DevTalk *talk = calloc(1, sizeof *talk);
-    if (talk == NULL) {
-        memory_exhausted(sizeof *talk);
-    }
+    DevTalk *talk = memory_new(sizeof *talk);
     talk->options = *options;
     talk->unsaid = buf_make(BUF_UNLIMITED);
     talk->unread = buf_make(BUF_UNLIMITED);

@@ -11,7 +11,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "lang/json_reader.h"
 
 enum {

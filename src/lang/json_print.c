@@ -6,6 +6,7 @@
 #endif
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "lang/json.h"
 #include "lang/number.h"

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/bug.h"
 #include "base/hash.h"
+#include "base/memory.h"
 
 typedef struct Edge {
     uint32_t from; /* the root's edges are elsewhere, so 0 is a free slot */
@@ -118,10 +119,7 @@ static void link_fallbacks(Matcher *matcher, const Origins *origins, const uint3
 
 Matcher *matcher_new(const Str *needles, size_t count)
 {
-    Matcher *matcher = calloc(1, sizeof *matcher);
-    if (matcher == NULL) {
-        memory_exhausted(sizeof *matcher);
-    }
+    Matcher *matcher = memory_new(sizeof *matcher);
     size_t most = 1; /* states */
     for (size_t i = 0; i < count; i++) {
         most += needles[i].len;

@@ -4,7 +4,7 @@
 #include <pcre2.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 
 enum {
     MATCH_LIMIT = 1000000,
@@ -30,10 +30,7 @@ bool pattern_new(Str text, Pattern **out, Error *err)
         return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no pattern: %s at character %zu",
                          STR_ARG(text), (const char *)message, offset + 1);
     }
-    Pattern *pattern = calloc(1, sizeof *pattern);
-    if (pattern == NULL) {
-        memory_exhausted(sizeof *pattern);
-    }
+    Pattern *pattern = memory_new(sizeof *pattern);
     pattern->code = code;
     pattern->data = pcre2_match_data_create(1, NULL);
     pattern->context = pcre2_match_context_create(NULL);

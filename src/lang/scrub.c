@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "lang/matcher.h"
@@ -133,10 +133,7 @@ bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err)
         return error_set(err, ERROR_LIMIT, "secrets have %zu bytes, more than %d", set->bytes,
                          SCRUB_BYTES_MAX);
     }
-    Scrubber *scrubber = calloc(1, sizeof *scrubber);
-    if (scrubber == NULL) {
-        memory_exhausted(sizeof *scrubber);
-    }
+    Scrubber *scrubber = memory_new(sizeof *scrubber);
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
     VEC(Str) texts = { 0 };

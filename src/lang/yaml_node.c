@@ -5,7 +5,7 @@
  * per container, and nothing here recurses. */
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "lang/yaml_load.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "base/sm.h"
 #include "net/connection_inner.h"
 #include "net/resolve.h"
@@ -118,10 +118,7 @@ static void end(Connection *connection, const Error *why)
 static void end_later(Connection *connection, const Error *why)
 {
     if (connection->failure == NULL) {
-        connection->failure = malloc(sizeof *why);
-        if (connection->failure == NULL) {
-            memory_exhausted(sizeof *why);
-        }
+        connection->failure = memory_new(sizeof *why);
         *connection->failure = *why;
         loop_defer(connection->loop, &connection->task);
     }
@@ -491,10 +488,7 @@ static void timed_out(void *context)
 
 static Connection *make(const ConnectionOptions *options, int descriptor)
 {
-    Connection *connection = calloc(1, sizeof *connection);
-    if (connection == NULL) {
-        memory_exhausted(sizeof *connection);
-    }
+    Connection *connection = memory_new(sizeof *connection);
     connection->loop = options->loop;
     connection->tls_context = options->tls;
     connection->events = options->events;
@@ -512,10 +506,7 @@ static Connection *make(const ConnectionOptions *options, int descriptor)
 Connection *connection_connect(const ConnectionOptions *options, const Address *address)
 {
     Connection *connection = make(options, -1);
-    Opening *opening = calloc(1, sizeof *opening);
-    if (opening == NULL) {
-        memory_exhausted(sizeof *opening);
-    }
+    Opening *opening = memory_new(sizeof *opening);
     opening->address = *address;
     if (options->tls_host != NULL) {
         snprintf(opening->tls_host, sizeof opening->tls_host, "%s", options->tls_host);

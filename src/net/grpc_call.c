@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "net/grpc_inner.h"
 
 /* --- Life ------------------------------------------------------------------------------------ */
@@ -25,10 +26,7 @@ static void resume_now(void *context);
 
 GrpcCall *grpc_call_new(GrpcSession *session, bool is_server)
 {
-    GrpcCall *call = calloc(1, sizeof *call);
-    if (call == NULL) {
-        memory_exhausted(sizeof *call);
-    }
+    GrpcCall *call = memory_new(sizeof *call);
     call->session = session;
     call->is_server = is_server;
     call->deadline_ms = call->arrive_ms = INT64_MAX;
@@ -527,10 +525,7 @@ GrpcSession *grpc_session_new(Connection *connection, const Http2Options *http2,
                               const GrpcSide *side, void *owner, GrpcLimits limits,
                               GrpcMemory *memory)
 {
-    GrpcSession *session = calloc(1, sizeof *session);
-    if (session == NULL) {
-        memory_exhausted(sizeof *session);
-    }
+    GrpcSession *session = memory_new(sizeof *session);
     *session = (GrpcSession){ .loop = connection_loop(connection),
                               .side = side,
                               .owner = owner,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "net/grpc_inner.h"
 
 struct GrpcClient {
@@ -151,10 +152,7 @@ static const ConnectionEvents no_events = { nothing, nothing_received, nothing, 
 
 GrpcClient *grpc_client_new(const GrpcClientOptions *options)
 {
-    GrpcClient *client = calloc(1, sizeof *client);
-    if (client == NULL) {
-        memory_exhausted(sizeof *client);
-    }
+    GrpcClient *client = memory_new(sizeof *client);
     BUG_IF(options->tls == NULL && options->address.kind != ADDRESS_UNIX);
     BUG_IF(options->metadata_count > GRPC_METADATA_MAX);
     client->options = *options;
@@ -265,10 +263,7 @@ static const GrpcHandler unary_handler = { .message = unary_message, .ended = un
 bool grpc_client_unary(GrpcClient *client, const char *path, Str request, int64_t timeout_ms,
                        GrpcUnaryDone *done, void *context, Error *err)
 {
-    Unary *unary = calloc(1, sizeof *unary);
-    if (unary == NULL) {
-        memory_exhausted(sizeof *unary);
-    }
+    Unary *unary = memory_new(sizeof *unary);
     *unary = (Unary){ done, context, buf_make(BUF_UNLIMITED) };
     GrpcCall *call;
     if (!grpc_client_start(client, path, GRPC_UNARY, &unary_handler, unary, timeout_ms, &call,

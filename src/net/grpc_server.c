@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/str_map.h"
 #include "net/grpc_inner.h"
 
@@ -289,10 +290,7 @@ static void stopped(void *context)
 
 GrpcServer *grpc_server_new(const GrpcServerOptions *options)
 {
-    GrpcServer *server = calloc(1, sizeof *server);
-    if (server == NULL) {
-        memory_exhausted(sizeof *server);
-    }
+    GrpcServer *server = memory_new(sizeof *server);
     server->options = *options;
     server->memory.max = options->memory_max;
     arena_init(&server->arena, ARENA_UNLIMITED);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "net/http2_inner.h"
 
 Http2Options http2_defaults(void)
@@ -290,10 +290,7 @@ static void look(void *context)
 
 Http2 *http2_new(Connection *connection, const Http2Options *options)
 {
-    Http2 *http2 = calloc(1, sizeof *http2);
-    if (http2 == NULL) {
-        memory_exhausted(sizeof *http2);
-    }
+    Http2 *http2 = memory_new(sizeof *http2);
     http2->connection = connection;
     http2->loop = connection_loop(connection);
     http2->options = *options;

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "net/http2_inner.h"
 
 /* --- Header blocks --------------------------------------------------------------------------- */
@@ -31,10 +32,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
     http2_block_drop(http2);
-    http2->block = calloc(1, sizeof *http2->block);
-    if (http2->block == NULL) {
-        memory_exhausted(sizeof *http2->block);
-    }
+    http2->block = memory_new(sizeof *http2->block);
     if (http2->options.is_server && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
         Http2Stream *stream = http2->options.events->opened(http2->options.context);
         http2_stream_add(http2, stream, frame->hd.stream_id);

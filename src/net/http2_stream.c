@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "net/http2_inner.h"
 
 static nghttp2_nv to_nv(Str name, Str value)

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 
 enum {
     REFUSAL_MAX = 64 << 10 /* bytes of an answer that is not for `piece` */
@@ -183,10 +183,7 @@ static void write_request(HttpCall *call)
 
 HttpCall *http_call_new(const HttpCallOptions *options)
 {
-    HttpCall *call = calloc(1, sizeof *call);
-    if (call == NULL) {
-        memory_exhausted(sizeof *call);
-    }
+    HttpCall *call = memory_new(sizeof *call);
     call->options = *options;
     call->request = buf_make(BUF_UNLIMITED);
     call->body = buf_make(BUF_UNLIMITED);

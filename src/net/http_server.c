@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "net/http_server_inner.h"
 
 static const HttpField default_fields[] = {
@@ -276,10 +277,7 @@ static void stopped(void *context)
 
 HttpServer *http_server_new(const HttpServerOptions *options)
 {
-    HttpServer *server = calloc(1, sizeof *server);
-    if (server == NULL) {
-        memory_exhausted(sizeof *server);
-    }
+    HttpServer *server = memory_new(sizeof *server);
     server->options = *options;
     loop_timer_init(&server->grace, options->loop, cut, server);
     loop_task_init(&server->stopped, stopped, server);

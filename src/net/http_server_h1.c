@@ -4,7 +4,7 @@
  * its answers can have us keep is one of them, and one read of what it still says. */
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "net/http_server_inner.h"
 
 enum {
@@ -381,10 +381,7 @@ static const HttpKind kind = {
 
 void http_h1_adopt(HttpServer *server, Connection *connection)
 {
-    Client *client = calloc(1, sizeof *client);
-    if (client == NULL) {
-        memory_exhausted(sizeof *client);
-    }
+    Client *client = memory_new(sizeof *client);
     http_client_add(&client->base, server, &kind, connection);
     http_request_init(&client->request, &client->base, &client->reader.head);
     client->ahead = buf_make(AHEAD_MAX);

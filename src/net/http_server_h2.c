@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "net/http2.h"
 #include "net/http_h2_head.h"
 #include "net/http_server_inner.h"
@@ -340,10 +341,7 @@ static Http2Stream *opened(void *context)
 {
     Session *session = context;
     const HttpServerOptions *options = &session->base.server->options;
-    Stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL) {
-        memory_exhausted(sizeof *stream);
-    }
+    Stream *stream = memory_new(sizeof *stream);
     http_request_init(&stream->request, &session->base, &stream->reader.head);
     http1_reader_init(&stream->reader, HTTP1_REQUEST, options->body_max);
     loop_timer_init(&stream->timer, options->loop, expire, stream);
@@ -555,10 +553,7 @@ static int64_t at_most(int64_t ms, int64_t limit_ms)
 
 void http_h2_adopt(HttpServer *server, Connection *connection)
 {
-    Session *session = calloc(1, sizeof *session);
-    if (session == NULL) {
-        memory_exhausted(sizeof *session);
-    }
+    Session *session = memory_new(sizeof *session);
     http_client_add(&session->base, server, &kind, connection);
     loop_timer_init(&session->idle, server->options.loop, grow_idle, session);
     loop_timer_start(&session->idle, server->options.idle_timeout_ms);

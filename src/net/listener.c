@@ -9,6 +9,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "net/connection_inner.h"
 #include "net/origin_counts.h"
 #include "net/watch.h"
@@ -190,10 +191,7 @@ static void welcome(Listener *listener, int descriptor, const SocketAddress *pee
         close(descriptor);
         return;
     }
-    Door *door = calloc(1, sizeof *door);
-    if (door == NULL) {
-        memory_exhausted(sizeof *door);
-    }
+    Door *door = memory_new(sizeof *door);
     Connection *connection =
         connection_adopt(&(ConnectionOptions){ .loop = options->loop,
                                                .tls = options->tls,
@@ -320,10 +318,7 @@ bool listener_open(const ListenerOptions *options, const Address *address, Liste
 {
     BUG_IF(options->tls == NULL && address->kind != ADDRESS_UNIX);
     BUG_IF(options->opening_max == 0);
-    Listener *listener = calloc(1, sizeof *listener);
-    if (listener == NULL) {
-        memory_exhausted(sizeof *listener);
-    }
+    Listener *listener = memory_new(sizeof *listener);
     listener->options = *options;
     listener->descriptor = -1;
     loop_timer_init(&listener->timer, options->loop, look_later, listener);

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
+#include "base/memory.h"
 
 enum {
     SIZE_FIRST = 16

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "net/connection.h"
 #include "net/watch.h"
 
@@ -119,10 +120,7 @@ static const ConnectionEvents target_events = {
 
 static void pair_new(Relay *relay, int descriptor)
 {
-    Pair *pair = calloc(1, sizeof *pair);
-    if (pair == NULL) {
-        memory_exhausted(sizeof *pair);
-    }
+    Pair *pair = memory_new(sizeof *pair);
     pair->relay = relay;
     pair->client.pair = pair->target.pair = pair;
     pair->next = relay->first;
@@ -173,10 +171,7 @@ bool relay_open(Loop *loop, uint16_t port, Relay **out, Error *err)
         return error_set(err, number == EADDRINUSE ? ERROR_CONFLICT : ERROR_OS, "127.0.0.1:%u: %s",
                          port, strerror(number));
     }
-    Relay *relay = calloc(1, sizeof *relay);
-    if (relay == NULL) {
-        memory_exhausted(sizeof *relay);
-    }
+    Relay *relay = memory_new(sizeof *relay);
     relay->loop = loop;
     relay->descriptor = descriptor;
     relay->port = ntohs(place.sin_port);

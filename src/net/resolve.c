@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "sys/name_service.h"
 
 enum {
@@ -72,10 +73,7 @@ static void looked_up(uv_work_t *work, int status)
 Resolve *resolve_start(Loop *loop, const char *name, uint16_t port, ResolveDone *done,
                        void *context)
 {
-    Resolve *resolve = calloc(1, sizeof *resolve);
-    if (resolve == NULL) {
-        memory_exhausted(sizeof *resolve);
-    }
+    Resolve *resolve = memory_new(sizeof *resolve);
     resolve->work.data = resolve;
     resolve->done = done;
     resolve->context = context;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "net/tls_inner.h"
 
 bool tls_error(Error *err, ErrorKind kind, const char *what)
@@ -213,10 +214,7 @@ static void add_protocol(TlsContext *context, const char *protocol)
 bool tls_context_new(Loop *loop, const TlsOptions *options, const TlsMaterial *material,
                      TlsContext **out, Error *err)
 {
-    TlsContext *context = calloc(1, sizeof *context);
-    if (context == NULL) {
-        memory_exhausted(sizeof *context);
-    }
+    TlsContext *context = memory_new(sizeof *context);
     context->loop = loop;
     context->options = *options;
     BUG_IF(options->preferred != NULL && options->role == TLS_CLIENT);

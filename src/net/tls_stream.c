@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "net/tls_inner.h"
 
 struct TlsStream {
@@ -117,8 +117,8 @@ bool tls_stream_new(TlsContext *context, int descriptor, const char *host, const
 {
     ERR_clear_error();
     SSL *ssl = SSL_new(context->ssl);
-    TlsStream *stream = calloc(1, sizeof *stream);
-    if (ssl == NULL || stream == NULL) {
+    TlsStream *stream = memory_new(sizeof *stream);
+    if (ssl == NULL) {
         memory_exhausted(sizeof *stream);
     }
     stream->ssl = ssl;

@@ -4,6 +4,7 @@
 #include <uv.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 struct Watch {
     uv_poll_t poll;
@@ -26,10 +27,7 @@ static void fired(uv_poll_t *poll, int status, int events)
 bool watch_new(Loop *loop, int descriptor, WatchReady *ready, void *context, Watch **out,
                Error *err)
 {
-    Watch *watch = calloc(1, sizeof *watch);
-    if (watch == NULL) {
-        memory_exhausted(sizeof *watch);
-    }
+    Watch *watch = memory_new(sizeof *watch);
     int result = uv_poll_init(loop_uv(loop), &watch->poll, descriptor);
     if (result != 0) {
         free(watch);

@@ -3,7 +3,7 @@
 #include <openssl/crypto.h>
 
 #include "base/buf.h"
-#include "base/bug.h"
+#include "base/memory.h"
 #include "pki/pem.h"
 
 enum {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 struct Dispatch {
     DispatchDescribe *describe;
@@ -112,10 +113,7 @@ Dispatch *dispatch_new(const MethodBinding *bindings, uint32_t count, DispatchDe
                        void *context)
 {
     BUG_IF(count > METHOD_COUNT);
-    Dispatch *dispatch = calloc(1, sizeof *dispatch);
-    if (dispatch == NULL) {
-        memory_exhausted(sizeof *dispatch);
-    }
+    Dispatch *dispatch = memory_new(sizeof *dispatch);
     dispatch->describe = describe;
     dispatch->context = context;
     dispatch->count = count;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 typedef struct Item Item;
 struct Item {
@@ -32,10 +33,7 @@ static size_t cost(Str key, Str body)
 Outbox *outbox_new(const OutboxOptions *options)
 {
     BUG_IF(options->epoch == 0);
-    Outbox *outbox = calloc(1, sizeof *outbox);
-    if (outbox == NULL) {
-        memory_exhausted(sizeof *outbox);
-    }
+    Outbox *outbox = memory_new(sizeof *outbox);
     outbox->options = *options;
     if (outbox->options.bytes_max == 0) {
         outbox->options.bytes_max = OUTBOX_BYTES;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "base/sm.h"
 #include "rpc/backoff.h"
 
@@ -356,10 +357,7 @@ static void copy_text(char out[SESSION_TEXT_MAX + 1], Str text)
 SessionNode *session_node_new(const SessionNodeOptions *options)
 {
     BUG_IF(options->server_count == 0 || options->watch_count > SESSION_WATCHES_MAX);
-    SessionNode *session = calloc(1, sizeof *session);
-    if (session == NULL) {
-        memory_exhausted(sizeof *session);
-    }
+    SessionNode *session = memory_new(sizeof *session);
     session->options = *options;
     copy_text(session->name, options->node);
     copy_text(session->boot_id, options->boot_id);

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/identity.h"
+#include "base/memory.h"
 #include "base/sm.h"
 
 typedef enum ServerState {
@@ -427,10 +428,7 @@ static bool pong_came(SessionServer *session, const Pong *pong, Error *err)
 
 static bool message_came(SessionServer *session, Str bytes, Error *err)
 {
-    Inbox *inbox = calloc(1, sizeof *inbox);
-    if (inbox == NULL) {
-        memory_exhausted(sizeof *inbox);
-    }
+    Inbox *inbox = memory_new(sizeof *inbox);
     arena_init(&inbox->arena, ARENA_UNLIMITED);
     NodeMessage message;
     bool ok = node_message_decode(&inbox->arena, bytes, &message, err);
@@ -479,10 +477,7 @@ static void copy_text(char *out, size_t size, Str text)
 
 SessionServer *session_server_new(const SessionServerOptions *options)
 {
-    SessionServer *session = calloc(1, sizeof *session);
-    if (session == NULL) {
-        memory_exhausted(sizeof *session);
-    }
+    SessionServer *session = memory_new(sizeof *session);
     session->options = *options;
     copy_text(session->node, sizeof session->node, options->node);
     copy_text(session->server, sizeof session->server, options->server);

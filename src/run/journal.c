@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "base/utc.h"
 #include "sys/clock.h"
 
@@ -207,10 +208,7 @@ static bool recover(Journal *journal, const JournalScan *scan, Problems *problem
 
 bool journal_open(const Directory *state, Str boot, Journal **out, Problems *problems, Error *err)
 {
-    AUTO(Journal) *journal = calloc(1, sizeof *journal);
-    if (journal == NULL) {
-        memory_exhausted(sizeof *journal);
-    }
+    AUTO(Journal) *journal = memory_new(sizeof *journal);
     pthread_mutex_init(&journal->mutex, NULL);
     journal->file.descriptor = -1;
     journal->state = state;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 void renders_init(Renders *renders, const TemplateLimits *limits)
 {
@@ -25,10 +26,7 @@ Rendered *renders_push(Renders *renders)
     }
     Rendered **item = &renders->items[renders->depth++];
     if (*item == NULL) {
-        *item = malloc(sizeof **item);
-        if (*item == NULL) {
-            memory_exhausted(sizeof **item);
-        }
+        *item = memory_new(sizeof **item);
         **item = rendered_make(&renders->limits);
     }
     return *item;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/backup_reader.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
@@ -59,11 +59,8 @@ static bool take_piece(void *context, BackupPartKind kind, Str piece, Error *err
 
 static bool read_all(BackupReader *reader, FileReader *backup, Error *err)
 {
-    char *piece = malloc(PIECE);
+    char *piece = memory_new(PIECE);
     size_t got = 0;
-    if (piece == NULL) {
-        memory_exhausted(PIECE);
-    }
     bool ok;
     do {
         ok = file_reader_next(backup, piece, PIECE, &got, err) &&

@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/authority.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
@@ -711,10 +712,7 @@ static void one_stopped(void *context)
 
 bool server_open(const ServerOptions *options, Server **out, Error *err)
 {
-    Server *server = calloc(1, sizeof *server);
-    if (server == NULL) {
-        memory_exhausted(sizeof *server);
-    }
+    Server *server = memory_new(sizeof *server);
     server->options = *options;
     arena_init(&server->arena, ARENA_UNLIMITED);
     server->directory.descriptor = -1;

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cluster/nodes.h"
 #include "rpc/eden.pb-c.h"
 #include "rpc/wire.h"
@@ -82,10 +82,7 @@ static void leave_came(GrpcCall *call, Str message)
         grpc_call_finish(call, GRPC_INVALID_ARGUMENT, STR("who leaves must be named"));
         return;
     }
-    Leaving *leaving = calloc(1, sizeof *leaving);
-    if (leaving == NULL) {
-        memory_exhausted(sizeof *leaving);
-    }
+    Leaving *leaving = memory_new(sizeof *leaving);
     leaving->call = call;
     memcpy(leaving->node, identity->node, sizeof leaving->node);
     grpc_call_set_data(call, leaving);
@@ -106,10 +103,7 @@ static const GrpcHandler leave_handler = { .message = leave_came, .ended = leave
 
 NodesService *nodes_service_new(const ClusterStore *at)
 {
-    NodesService *service = calloc(1, sizeof *service);
-    if (service == NULL) {
-        memory_exhausted(sizeof *service);
-    }
+    NodesService *service = memory_new(sizeof *service);
     service->at = *at;
     return service;
 }

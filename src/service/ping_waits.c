@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 
 struct PingWait {
     PingWait *next;
@@ -35,10 +35,7 @@ static void expire(void *context)
 
 void ping_waits_add(PingWaits *waits, Loop *loop, SessionPinged *done, void *context)
 {
-    PingWait *wait = calloc(1, sizeof *wait);
-    if (wait == NULL) {
-        memory_exhausted(sizeof *wait);
-    }
+    PingWait *wait = memory_new(sizeof *wait);
     wait->next = waits->first;
     wait->waits = waits;
     wait->done = done;

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "service/pki_message.h"
 
 struct PkiService {
@@ -52,10 +53,7 @@ static void renew_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    Renewing *renewing = calloc(1, sizeof *renewing);
-    if (renewing == NULL) {
-        memory_exhausted(sizeof *renewing);
-    }
+    Renewing *renewing = memory_new(sizeof *renewing);
     renewing->call = call;
     grpc_call_set_data(call, renewing);
     certify_renew(service->settings, str_from_c(peer->identity.node), str_from_c(peer->serial), csr,
@@ -74,10 +72,7 @@ static const GrpcHandler renew_handler = { .message = renew_came, .ended = renew
 
 PkiService *pki_service_new(const CertifySettings *settings)
 {
-    PkiService *service = calloc(1, sizeof *service);
-    if (service == NULL) {
-        memory_exhausted(sizeof *service);
-    }
+    PkiService *service = memory_new(sizeof *service);
     service->settings = settings;
     return service;
 }

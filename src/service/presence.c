@@ -8,6 +8,7 @@
 #include "base/identity.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "rpc/session_server.h"
 #include "store/keys.h"
 
@@ -47,10 +48,7 @@ struct Presence {
 
 Presence *presence_new(Loop *loop, Store *store, Str prefix, Str server)
 {
-    Presence *presence = calloc(1, sizeof *presence);
-    if (presence == NULL) {
-        memory_exhausted(sizeof *presence);
-    }
+    Presence *presence = memory_new(sizeof *presence);
     presence->loop = loop;
     presence->store = store;
     presence->prefix = prefix;
@@ -122,10 +120,7 @@ static void empty_runs(void *context)
 
 static SeatRequest *request_new(Seat *seat)
 {
-    SeatRequest *request = calloc(1, sizeof *request);
-    if (request == NULL) {
-        memory_exhausted(sizeof *request);
-    }
+    SeatRequest *request = memory_new(sizeof *request);
     request->seat = seat;
     request->turn = seat->turn;
     seat->request = request;
@@ -263,10 +258,7 @@ static Seat *find_or_make(Presence *presence, Str node)
     if (seat != NULL) {
         return seat;
     }
-    seat = calloc(1, sizeof *seat);
-    if (seat == NULL) {
-        memory_exhausted(sizeof *seat);
-    }
+    seat = memory_new(sizeof *seat);
     BUG_IF(node.len > NODE_NAME_MAX);
     memcpy(seat->node, node.data, node.len);
     seat->presence = presence;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 enum {
     RETRY_MS = 1000,
@@ -206,10 +207,7 @@ static void read_done(void *context, const StoreReply *reply, const Error *err)
 
 static void read_page(SessionFeed *feed)
 {
-    FeedRead *read = calloc(1, sizeof *read);
-    if (read == NULL) {
-        memory_exhausted(sizeof *read);
-    }
+    FeedRead *read = memory_new(sizeof *read);
     read->feed = feed;
     feed->read = read;
     StoreOp op = {
@@ -246,10 +244,7 @@ bool session_feed_new(const SessionFeedOptions *options, SessionFeed **out, Erro
 {
     SessionRange range = options->range;
     size_t size = sizeof(SessionFeed) + range.key.len + range.end.len;
-    SessionFeed *feed = calloc(1, size);
-    if (feed == NULL) {
-        memory_exhausted(size);
-    }
+    SessionFeed *feed = memory_new(size);
     feed->options = *options;
     feed->options.range.key = keep(feed->range, range.key);
     feed->options.range.end = keep(feed->range + range.key.len, range.end);

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/utc.h"
 #include "service/ping_waits.h"
 #include "service/presence.h"
@@ -64,10 +65,7 @@ static void end(Session *session, const Error *why)
 
 static SessionRequest *request_new(Session *session, bool is_load)
 {
-    SessionRequest *request = calloc(1, sizeof *request);
-    if (request == NULL) {
-        memory_exhausted(sizeof *request);
-    }
+    SessionRequest *request = memory_new(sizeof *request);
     BUG_IF(session->request != NULL);
     request->session = session;
     request->is_load = is_load;
@@ -435,10 +433,7 @@ static void call_started(GrpcCall *call)
         grpc_call_fail(call, &err);
         return;
     }
-    Session *session = calloc(1, sizeof *session);
-    if (session == NULL) {
-        memory_exhausted(sizeof *session);
-    }
+    Session *session = memory_new(sizeof *session);
     session->service = service;
     session->call = call;
     memcpy(session->node, identity.node, sizeof session->node);
@@ -524,10 +519,7 @@ static const GrpcHandler session_handler = { call_started, call_message, call_ha
 SessionService *session_service_new(const SessionServiceOptions *options)
 {
     BUG_IF(options->server.len > SESSION_TEXT_MAX || options->store_id.len > SESSION_TEXT_MAX);
-    SessionService *service = calloc(1, sizeof *service);
-    if (service == NULL) {
-        memory_exhausted(sizeof *service);
-    }
+    SessionService *service = memory_new(sizeof *service);
     service->options = *options;
     arena_init(&service->arena, ARENA_UNLIMITED);
     service->options.prefix = arena_copy(&service->arena, options->prefix);

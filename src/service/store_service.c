@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "service/store_message.h"
 
 enum {
@@ -26,10 +26,7 @@ typedef struct Waiting {
 
 static Waiting *waiting_new(GrpcCall *call)
 {
-    Waiting *waiting = calloc(1, sizeof *waiting);
-    if (waiting == NULL) {
-        memory_exhausted(sizeof *waiting);
-    }
+    Waiting *waiting = memory_new(sizeof *waiting);
     waiting->call = call;
     grpc_call_set_data(call, waiting);
     return waiting;
@@ -327,10 +324,7 @@ static void watch_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    WatchCall *watch = calloc(1, sizeof *watch);
-    if (watch == NULL) {
-        memory_exhausted(sizeof *watch);
-    }
+    WatchCall *watch = memory_new(sizeof *watch);
     watch->call = call;
     spec.done = watch_told;
     spec.context = watch;
@@ -377,10 +371,7 @@ static const GrpcHandler status_handler = { .message = status_came, .ended = una
 
 StoreService *store_service_new(Store *store)
 {
-    StoreService *service = calloc(1, sizeof *service);
-    if (service == NULL) {
-        memory_exhausted(sizeof *service);
-    }
+    StoreService *service = memory_new(sizeof *service);
     service->store = store;
     return service;
 }

@@ -1,7 +1,7 @@
 /* Calls on their way: counted, handed on, answered. */
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "store/store_inner.h"
 
 void job_list_add(JobList *list, Job *job)
@@ -24,10 +24,7 @@ Job *job_list_take(JobList *list)
 
 Job *job_new(JobKind kind)
 {
-    Job *job = calloc(1, sizeof *job);
-    if (job == NULL) {
-        memory_exhausted(sizeof *job);
-    }
+    Job *job = memory_new(sizeof *job);
     job->kind = kind;
     arena_init(&job->arena, ARENA_UNLIMITED);
     return job;

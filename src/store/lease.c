@@ -1,8 +1,8 @@
 /* Leases: who holds the time of each is the loop's thread; the file only knows that they are. */
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "store/store_inner.h"
 
 enum {
@@ -89,10 +89,7 @@ static void add(Store *store, int64_t id, int64_t ttl_s)
     if (leases->count == leases->cap) {
         grow(leases);
     }
-    Lease *lease = calloc(1, sizeof *lease);
-    if (lease == NULL) {
-        memory_exhausted(sizeof *lease);
-    }
+    Lease *lease = memory_new(sizeof *lease);
     Lease **slot = slot_of(leases, id);
     *lease = (Lease){ .store = store, .next = *slot, .id = id, .ttl_s = ttl_s };
     *slot = lease;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "store/request.h"
 
 typedef struct MemoryKey {
@@ -473,10 +473,7 @@ static const EngineKind memory_kind = {
 
 Engine *memory_engine_new(void)
 {
-    MemoryEngine *memory = calloc(1, sizeof *memory);
-    if (memory == NULL) {
-        memory_exhausted(sizeof *memory);
-    }
+    MemoryEngine *memory = memory_new(sizeof *memory);
     memory->engine.kind = &memory_kind;
     return &memory->engine;
 }

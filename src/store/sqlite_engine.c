@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "base/own.h"
 #include "store/sqlite_inner.h"
 
@@ -186,10 +186,7 @@ DEFINE_AUTO(SqliteEngine, free_half)
 
 static SqliteEngine *make(const char *path)
 {
-    SqliteEngine *sqlite = calloc(1, sizeof *sqlite);
-    if (sqlite == NULL) {
-        memory_exhausted(sizeof *sqlite);
-    }
+    SqliteEngine *sqlite = memory_new(sizeof *sqlite);
     sqlite->engine.kind = &sqlite_kind;
     snprintf(sqlite->path, sizeof sqlite->path, "%s", path);
     return sqlite;

@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "store/memory_engine.h"
 #include "store/request.h"
 #include "store/sqlite_engine.h"
@@ -142,10 +143,7 @@ static void answer_all(void *context)
 
 static Store *make(Loop *loop, const StoreSettings *settings)
 {
-    Store *store = calloc(1, sizeof *store);
-    if (store == NULL) {
-        memory_exhausted(sizeof *store);
-    }
+    Store *store = memory_new(sizeof *store);
     store->loop = loop;
     store->settings = settings == NULL ? (StoreSettings){ 0 } : *settings;
     if (store->settings.keep_revisions == 0) {
@@ -226,10 +224,7 @@ static bool enter(Store *store, const char *directory, Error *err)
         return false;
     }
     size_t room = strlen(directory) + sizeof "/" STORE_FILE;
-    store->path = malloc(room);
-    if (store->path == NULL) {
-        memory_exhausted(room);
-    }
+    store->path = memory_new(room);
     snprintf(store->path, room, "%s/%s", directory, STORE_FILE);
     return true;
 }

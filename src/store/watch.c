@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "store/request.h"
 #include "store/store_inner.h"
 
@@ -364,10 +365,7 @@ bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Err
     }
     /* Behind the struct: the key, a NUL that makes it the end of its own range, the end. */
     size_t room = spec->key.len + 1 + spec->end.len;
-    StoreWatch *watch = calloc(1, sizeof *watch + room);
-    if (watch == NULL) {
-        memory_exhausted(sizeof *watch + room);
-    }
+    StoreWatch *watch = memory_new(sizeof *watch + room);
     char *text = (char *)(watch + 1);
     memcpy(text, spec->key.data, spec->key.len);
     char *end = text + spec->key.len + 1;

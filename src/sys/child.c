@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "base/str.h"
 #include "sys/file_error.h"
 
@@ -121,10 +122,7 @@ bool child_start(const ChildOptions *options, Child **out, Error *err)
         waitpid(pid, NULL, 0);
         return file_error(err, number, "pidfd_open");
     }
-    Child *child = calloc(1, sizeof *child);
-    if (child == NULL) {
-        memory_exhausted(sizeof *child);
-    }
+    Child *child = memory_new(sizeof *child);
     child->options = *options;
     child->pid = pid;
     child->descriptor = descriptor;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "base/str.h"
 
 enum {
@@ -145,10 +145,7 @@ Daemon *daemon_new(Loop *loop, const DaemonEvents *events)
 {
     static const int numbers[SIGNALS] = { SIGTERM, SIGINT, SIGHUP };
     raise_descriptors();
-    Daemon *daemon = calloc(1, sizeof *daemon);
-    if (daemon == NULL) {
-        memory_exhausted(sizeof *daemon);
-    }
+    Daemon *daemon = memory_new(sizeof *daemon);
     daemon->loop = loop;
     daemon->events = *events;
     for (uint32_t i = 0; i < SIGNALS; i++) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/file_error.h"
@@ -45,10 +45,7 @@ static bool open_beside(FileDraft *draft, mode_t mode, Error *err)
 
 bool file_draft_open(const char *path, mode_t mode, bool fresh, FileDraft **out, Error *err)
 {
-    FileDraft *draft = calloc(1, sizeof *draft);
-    if (draft == NULL) {
-        memory_exhausted(sizeof *draft);
-    }
+    FileDraft *draft = memory_new(sizeof *draft);
     draft->fresh = fresh;
     if (snprintf(draft->path, sizeof draft->path, "%s", path) >= (int)sizeof draft->path) {
         free(draft);

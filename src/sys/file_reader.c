@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "sys/file_error.h"
 
 struct FileReader {
@@ -28,10 +28,7 @@ bool file_reader_open(const char *path, FileReader **out, Error *err)
         close(descriptor);
         return error_set(err, ERROR_INVALID, "%s: this is no file", path);
     }
-    FileReader *reader = calloc(1, sizeof *reader);
-    if (reader == NULL) {
-        memory_exhausted(sizeof *reader);
-    }
+    FileReader *reader = memory_new(sizeof *reader);
     reader->descriptor = descriptor;
     snprintf(reader->path, sizeof reader->path, "%s", path);
     *out = reader;

@@ -8,6 +8,7 @@
 
 #include "base/bug.h"
 #include "base/enum_names.h"
+#include "base/memory.h"
 #include "base/vec.h"
 #include "sys/file_error.h"
 #include "sys/host_inner.h"
@@ -15,10 +16,7 @@
 
 static Host *new_host(int root_descriptor)
 {
-    Host *host = calloc(1, sizeof *host);
-    if (host == NULL) {
-        memory_exhausted(sizeof *host);
-    }
+    Host *host = memory_new(sizeof *host);
     host->root_descriptor = root_descriptor;
     pthread_mutex_init(&host->lock, NULL);
     arena_init(&host->people.arena, ARENA_UNLIMITED);

@@ -1,7 +1,7 @@
 /* What a plan would have made so far. */
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "sys/host_inner.h"
 
 enum {
@@ -18,10 +18,7 @@ struct HostPlan {
 
 void host_plan_begin(Host *host)
 {
-    host->plan = calloc(1, sizeof *host->plan);
-    if (host->plan == NULL) {
-        memory_exhausted(sizeof *host->plan);
-    }
+    host->plan = memory_new(sizeof *host->plan);
     pthread_mutex_init(&host->plan->lock, NULL);
     arena_init(&host->plan->arena, ARENA_UNLIMITED);
     str_map_init(&host->plan->files, &host->plan->arena);

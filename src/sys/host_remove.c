@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "sys/host_inner.h"
 #include "sys/open_within.h"
 

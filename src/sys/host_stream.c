@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "sys/file.h"
 #include "sys/host_inner.h"
 
@@ -27,11 +27,8 @@ struct HostWriter {
 
 bool host_reader_open(Host *host, Str path, HostReader **out, Error *err)
 {
-    HostReader *reader = calloc(1, sizeof *reader);
+    HostReader *reader = memory_new(sizeof *reader);
     struct stat status;
-    if (reader == NULL) {
-        memory_exhausted(sizeof *reader);
-    }
     reader->descriptor = -1;
     bool ok = host_path(path, reader->path, err);
     if (ok) {
@@ -95,10 +92,7 @@ bool host_reader_get(HostReader *reader, uint64_t offset, char *buffer, size_t s
 bool host_writer_open(Host *host, Str path, HostWriter **out, Error *err)
 {
     HostEntry entry;
-    HostWriter *writer = calloc(1, sizeof *writer);
-    if (writer == NULL) {
-        memory_exhausted(sizeof *writer);
-    }
+    HostWriter *writer = memory_new(sizeof *writer);
     *writer = (HostWriter){ .host = host, .descriptor = -1 };
     bool ok = host_path(path, writer->path, err) && host_open_entry(host, path, &entry, err);
     if (ok) {

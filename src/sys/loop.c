@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "sys/clock.h"
 #include "sys/loop_inner.h"
 
@@ -57,10 +58,7 @@ static void started(int result, const char *what)
 
 static Loop *make(bool is_virtual)
 {
-    Loop *loop = calloc(1, sizeof *loop);
-    if (loop == NULL) {
-        memory_exhausted(sizeof *loop);
-    }
+    Loop *loop = memory_new(sizeof *loop);
     loop->is_virtual = is_virtual;
     loop->thread = pthread_self();
     loop->uv_timer_due_ms = INT64_MAX;

@@ -3,7 +3,7 @@
  * each. */
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "sys/loop_inner.h"
 
 enum {

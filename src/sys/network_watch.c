@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 #include "sys/file_error.h"
 
 struct NetworkWatch {
@@ -50,10 +51,7 @@ bool network_watch_new(Loop *loop, LoopRun *changed, void *context, NetworkWatch
         }
         return file_error(err, number, "netlink");
     }
-    NetworkWatch *watch = calloc(1, sizeof *watch);
-    if (watch == NULL) {
-        memory_exhausted(sizeof *watch);
-    }
+    NetworkWatch *watch = memory_new(sizeof *watch);
     watch->descriptor = descriptor;
     watch->changed = changed;
     watch->context = context;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "sys/file_error.h"
 
 struct PathWatch {
@@ -26,10 +26,7 @@ static void closed(uv_handle_t *handle)
 bool path_watch_new(Loop *loop, const char *directory, PathChanged *changed, void *context,
                     PathWatch **out, Error *err)
 {
-    PathWatch *watch = calloc(1, sizeof *watch);
-    if (watch == NULL) {
-        memory_exhausted(sizeof *watch);
-    }
+    PathWatch *watch = memory_new(sizeof *watch);
     watch->changed = changed;
     watch->context = context;
     uv_fs_event_init(loop_uv(loop), &watch->event);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 typedef struct Job {
     PoolFunction function;
@@ -87,8 +88,7 @@ static void *work(void *context)
 
 Pool *pool_new(uint32_t workers)
 {
-    Pool *pool = calloc(1, sizeof *pool);
-    BUG_IF(pool == NULL);
+    Pool *pool = memory_new(sizeof *pool);
     pool->workers = workers;
     pool->threads = workers == 0 ? NULL : calloc(workers, sizeof *pool->threads);
     BUG_IF(workers > 0 && pool->threads == NULL);

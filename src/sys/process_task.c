@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "sys/worker.h"
 
 struct ProcessTask {
@@ -46,10 +46,7 @@ static void told(void *context)
 ProcessTask *process_task_start(Loop *loop, const ProcessSpec *spec, ProcessTaskDone *done,
                                 void *context)
 {
-    ProcessTask *task = calloc(1, sizeof *task);
-    if (task == NULL) {
-        memory_exhausted(sizeof *task);
-    }
+    ProcessTask *task = memory_new(sizeof *task);
     task->loop = loop;
     task->spec = *spec;
     task->spec.cancelled = &task->cancelled;

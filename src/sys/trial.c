@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "sys/clock.h"
 
 /* Words on the socket between the two. */
@@ -224,10 +224,7 @@ static void discard(Trial *trial)
 
 bool trial_start(Arena *arena, const TrialSpec *spec, Trial **out, Str *told, Error *err)
 {
-    Trial *trial = calloc(1, sizeof *trial);
-    if (trial == NULL) {
-        memory_exhausted(sizeof *trial);
-    }
+    Trial *trial = memory_new(sizeof *trial);
     trial->timeout_ms = spec->timeout_ms;
     if (!start_keeper(spec, trial, err)) {
         discard(trial);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 struct Worker {
     void (*work)(void *context);
@@ -38,10 +39,7 @@ static void *run(void *context)
 
 Worker *worker_new(void (*work)(void *context), void *context)
 {
-    Worker *worker = calloc(1, sizeof *worker);
-    if (worker == NULL) {
-        memory_exhausted(sizeof *worker);
-    }
+    Worker *worker = memory_new(sizeof *worker);
     worker->work = work;
     worker->context = context;
     pthread_mutex_init(&worker->mutex, NULL);

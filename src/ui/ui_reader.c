@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "base/bug.h"
+#include "base/memory.h"
 
 struct UiReader {
     Str left; /* packed bytes that were not read yet */
@@ -22,10 +23,7 @@ enum {
 UiReader *ui_reader_new(const UiFile *file, bool packed)
 {
     size_t room = sizeof(UiReader) + (packed ? 0 : UI_PIECE_MAX);
-    UiReader *reader = calloc(1, room);
-    if (reader == NULL) {
-        memory_exhausted(room);
-    }
+    UiReader *reader = memory_new(room);
     reader->left = ui_packed(file);
     if (!packed) {
         reader->inflates = true;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 
 typedef struct Parcel Parcel;
 struct Parcel {
@@ -160,10 +160,7 @@ static void tells_writable(void *context)
 
 Link *link_new(Loop *loop)
 {
-    Link *link = calloc(1, sizeof *link);
-    if (link == NULL) {
-        memory_exhausted(sizeof *link);
-    }
+    Link *link = memory_new(sizeof *link);
     link->loop = loop;
     link->slowness_ms = 1 << loop_random(loop) % 9;
     for (unsigned i = 0; i < LINK_ENDS; i++) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "session_world.h"
 
 /* What is asked of the store. It goes on when whoever asked is gone. */
@@ -109,10 +110,7 @@ static void request_runs(void *context)
 
 static Request *request_new(ServerSession *session, bool is_load)
 {
-    Request *request = calloc(1, sizeof *request);
-    if (request == NULL) {
-        memory_exhausted(sizeof *request);
-    }
+    Request *request = memory_new(sizeof *request);
     World *world = session->server->world;
     request->world = world;
     request->session = session;
@@ -416,10 +414,7 @@ bool server_accept(Server *server, uint32_t node, Link *link)
         return false;
     }
     World *world = server->world;
-    ServerSession *session = calloc(1, sizeof *session);
-    if (session == NULL) {
-        memory_exhausted(sizeof *session);
-    }
+    ServerSession *session = memory_new(sizeof *session);
     char name[16];
     snprintf(name, sizeof name, "node%u", node);
     session->server = server;

@@ -1,7 +1,7 @@
 /* Secrets in values, and the byte ranges of rendered text that came from them. */
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "lang/template/ops.h"
 
 static void range_add(Rendered *rendered, SecretRange range)

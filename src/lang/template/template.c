@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "lang/template/compile.h"
 #include "lang/template/inside.h"
@@ -75,10 +75,7 @@ static void copy_text(Arena *arena, Str *text)
 
 Templates *templates_new(const TemplateSettings *settings)
 {
-    Templates *templates = calloc(1, sizeof *templates);
-    if (templates == NULL) {
-        memory_exhausted(sizeof *templates);
-    }
+    Templates *templates = memory_new(sizeof *templates);
     arena_init(&templates->arena, ARENA_UNLIMITED);
     str_map_init(&templates->compiled, &templates->arena);
     templates->settings = *settings;

@@ -1,0 +1,28 @@
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+
+static void new_memory_is_zeroed(void **state)
+{
+    unsigned char *memory = memory_new(4096);
+    for (size_t i = 0; i < 4096; i++) {
+        assert_int_equal(memory[i], 0);
+    }
+    free(memory);
+}
+
+static void without_memory_the_program_ends(void **state)
+{
+    assert_bug(memory_exhausted(42));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_memory_is_zeroed),
+        cmocka_unit_test(without_memory_the_program_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
