@@ -165,7 +165,14 @@ static int ask(Invocation *invocation, const ClusterRequest *request)
                   CLUSTER_ANSWER_MAX);
         return cluster_tell(invocation, &err, true);
     }
-    print_body(&asking, asking.body.len > 0 ? buf_str(&asking.body) : answer.body);
+    Str body = asking.body.len > 0 ? buf_str(&asking.body) : answer.body;
+    if (answer.status >= 300 && body.len == 0 && !invocation_flag(invocation, "include")) {
+        /* Nobody would see that it was refused. */
+        error_set(&err, cluster_answer_kind(invocation->arena, &answer),
+                  "the server answers with status %d", answer.status);
+        return cluster_tell(invocation, &err, true);
+    }
+    print_body(&asking, body);
     buf_clear(&asking.body);
     return error_kind_exit_code(cluster_answer_kind(invocation->arena, &answer));
 }
