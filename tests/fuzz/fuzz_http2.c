@@ -1,25 +1,34 @@
-/* Any bytes from a client to a gRPC server, after what TLS would have been: over a socket pair, on
- * a loop. The first byte says whether the greeting of HTTP/2 stands before them and whether they
- * come at once or in two parts. Whatever it is, the server gets to the end of it, every call that
- * has started ends, and nothing is held afterwards. */
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
+/* Any bytes from a client to a gRPC server, on a connection in memory. The first byte says whether the
+ * greeting of HTTP/2 stands before them, whether they come at once, in two parts with time between them
+ * or in small pieces, whether calls are allowed, how much of the answers the client takes, and whether
+ * it leaves at the end or stays and says nothing more. Whatever it is, the server gets to the end of it,
+ * every call that has started ends, and nothing is held afterwards. */
 #include "base/bug.h"
+#include "memory_connection.h"
 #include "net/grpc_server.h"
 
 enum {
-    INPUT_MAX = 60000, /* what a socket takes without a reader */
     GREET = 1,
     SPLIT = 2,
     DENY = 4,
+    SLOW = 8,  /* it takes little, until the second part has come */
+    STAY = 16, /* the server has to end the connection */
+    PAUSE_SHIFT = 5,
+    PAUSE_MASK = 3,
+    PIECES = 128,
+    ROOM = 60000,
+    LITTLE_ROOM = 300,
+    SMALL_PIECE = 11,
+    FOREVER_MS = 3600 * 1000,
 };
+
+/* Past what a call may take, and what a peer may say nothing. */
+static const int64_t pauses_ms[PAUSE_MASK + 1] = { 0, 2500, 31000, 61000 };
 
 typedef struct World {
     Loop *loop;
     GrpcServer *server;
-    LoopTimer look;
+    Connection *connection;
     uint32_t started, ended;
     bool denies;
     GrpcCall *paused;
@@ -124,91 +133,76 @@ static void closed(void *context, const Error *why)
 
 static const ConnectionEvents no_events = { nothing, received, nothing, closed };
 
-static void look(void *context)
+/* All that there is to do, and what becomes due meanwhile. */
+static void pass(const World *world, int64_t ms)
 {
-    World *world = context;
-    if (grpc_server_counts(world->server).connections == 0) {
-        loop_stop(world->loop);
-    } else {
-        loop_timer_start(&world->look, 0);
-    }
+    loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + ms);
 }
 
-static void stop(void *context)
+static void world_init(World *world)
 {
-    loop_stop(context);
-}
-
-static void put(int descriptor, const void *bytes, size_t len)
-{
-    if (len > 0 && write(descriptor, bytes, len) != (ssize_t)len) {
-        abort();
-    }
-}
-
-static World *world_new(void)
-{
-    World *world = calloc(1, sizeof *world);
     GrpcServerOptions options = grpc_server_defaults();
-    world->loop = loop_new();
+    world->loop = loop_new_virtual(1);
     options.loop = world->loop;
     options.methods = methods;
     options.method_count = COUNT_OF(methods);
     options.authorize = authorize;
     options.context = world;
     world->server = grpc_server_new(&options);
-    loop_timer_init(&world->look, world->loop, look, world);
-    return world;
+    world->connection = memory_connection_new(
+        &(ConnectionOptions){ .loop = world->loop, .open_timeout_ms = 1000, .events = &no_events },
+        NULL, NULL);
+    grpc_server_adopt(world->server, world->connection);
+    pass(world, 0);
 }
 
-static void world_free(World *world)
+static bool is_there(const World *world)
 {
-    grpc_server_free(world->server);
-    loop_free(world->loop);
-    free(world);
+    return grpc_server_counts(world->server).connections > 0;
+}
+
+static void say(const World *world, Str bytes, size_t piece)
+{
+    if (bytes.len > 0 && is_there(world)) {
+        memory_connection_say(world->connection, bytes, piece);
+        pass(world, 0);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char greeting[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
-    int ends[2];
-    if (size == 0 || size > INPUT_MAX) {
+    if (size == 0) {
         return 0;
     }
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
-        abort();
+    uint8_t options = data[0];
+    size_t piece = (options & PIECES) != 0 ? SMALL_PIECE : SIZE_MAX;
+    Str bytes = str_from((const char *)data + 1, size - 1);
+    size_t first = (options & SPLIT) != 0 ? bytes.len / 2 : bytes.len;
+    World world = { .denies = (options & DENY) != 0 };
+    world_init(&world);
+    memory_connection_give_room(world.connection, (options & SLOW) != 0 ? LITTLE_ROOM : ROOM);
+    if ((options & GREET) != 0) {
+        say(&world, STR("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"), SIZE_MAX);
     }
-    World *world = world_new();
-    world->denies = (data[0] & DENY) != 0;
-    grpc_server_adopt(world->server, connection_adopt(&(ConnectionOptions){ .loop = world->loop,
-                                                                            .open_timeout_ms = 1000,
-                                                                            .events = &no_events },
-                                                      ends[0]));
-    if ((data[0] & GREET) != 0) {
-        put(ends[1], greeting, sizeof greeting - 1);
+    say(&world, str_slice(bytes, 0, first), piece);
+    if (first < bytes.len) {
+        pass(&world, pauses_ms[options >> PAUSE_SHIFT & PAUSE_MASK]);
+        say(&world, str_from_offset(bytes, first), piece);
     }
-    size_t first = (data[0] & SPLIT) != 0 ? (size - 1) / 2 : size - 1;
-    put(ends[1], data + 1, first);
-    loop_timer_start(&world->look, 0);
-    if (first < size - 1) {
-        /* The server sees the first part before there is a second. */
-        LoopTimer pause;
-        loop_timer_init(&pause, world->loop, stop, world->loop);
-        loop_timer_start(&pause, 0);
-        loop_run(world->loop);
-        loop_timer_stop(&pause);
-        if (grpc_server_counts(world->server).connections > 0) {
-            put(ends[1], data + 1 + first, size - 1 - first);
-        }
-        loop_timer_start(&world->look, 0);
+    if ((options & SLOW) != 0 && is_there(&world)) {
+        memory_connection_give_room(world.connection, ROOM);
+        pass(&world, 0);
     }
-    shutdown(ends[1], SHUT_WR);
-    loop_run(world->loop);
-    loop_timer_stop(&world->look);
-    GrpcServerCounts counts = grpc_server_counts(world->server);
+    if ((options & STAY) == 0 && is_there(&world)) {
+        memory_connection_hang_up(world.connection);
+        pass(&world, 0);
+    } else {
+        pass(&world, FOREVER_MS);
+    }
+    GrpcServerCounts counts = grpc_server_counts(world.server);
     BUG_IF(counts.connections != 0 || counts.memory != 0);
-    BUG_IF(world->started != world->ended || world->started != counts.calls);
-    close(ends[1]);
-    world_free(world);
+    BUG_IF(world.started != world.ended || world.started != counts.calls);
+    grpc_server_free(world.server);
+    loop_free(world.loop);
     return 0;
 }
