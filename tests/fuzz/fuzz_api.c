@@ -43,6 +43,26 @@ static void read_line(Arena *arena, Str line)
     BUG_IF(ok && total > query.len);
 }
 
+static void read_pki_bodies(Arena *arena, Str body)
+{
+    Str name, csr, serial;
+    OwnKind own;
+    RotateWish rotate;
+    Error err = { 0 };
+    if (issue_body_read(arena, body, &name, &csr, &err)) {
+        BUG_IF(name.len > body.len || csr.len > body.len);
+    }
+    if (revoke_body_read(arena, body, &name, &serial, &err)) {
+        BUG_IF((name.len > 0) == (serial.len > 0));
+    }
+    if (rotate_body_read(arena, body, &rotate, &name, &err)) {
+        BUG_IF((rotate == ROTATE_WITHOUT) != (name.len > 0));
+    }
+    if (!renew_body_read(arena, body, &own, &err)) {
+        BUG_IF(err.kind != ERROR_INVALID && err.kind != ERROR_LIMIT);
+    }
+}
+
 static void read_body(Arena *arena, Str body)
 {
     Str text;
@@ -66,6 +86,7 @@ static void read_body(Arena *arena, Str body)
         BUG_IF(approve.key.len == 0 && (approve.trust.count > 0) == approve.trust.accept_new);
         BUG_IF(approve.target.user[0] == '-' || approve.target.address.host[0] == '-');
     }
+    read_pki_bodies(arena, body);
     if (value_body_read(arena, body, &text, &err)) {
         BUG_IF(text.len > body.len);
     } else {

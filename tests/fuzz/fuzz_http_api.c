@@ -1,0 +1,326 @@
+/* Any bytes as requests of HTTP/1.1, one after the other on one connection, to a server with the whole
+ * API behind it, on a store in memory. The first byte says who the peer is (an operator, somebody else on
+ * the same machine, anybody from afar, who may have one of two tokens), in which pieces the bytes come,
+ * how much of the answers it takes, and whether it leaves at the end or stays and says nothing more.
+ *
+ * Whatever it is, what the server says are answers of HTTP/1.1, at most one for each request that was
+ * handed on and one refusal; none says that the server has failed; one that is JSON is JSON, and a
+ * refusal says its status. Who is nobody learns and changes nothing. Nothing is held afterwards. */
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "base/bug.h"
+#include "base/memory.h"
+#include "cluster/access_token.h"
+#include "cluster/cluster_keys.h"
+#include "lang/json.h"
+#include "memory_connection.h"
+#include "net/http_server_inner.h"
+
+enum {
+    FAR = 1,
+    STRANGER = 2, /* on this machine, and no operator */
+    PIECES = 4,
+    SLOW = 8,
+    STAY = 16,
+    BODY_MAX = 4096,
+    ANSWER_MAX = 16 << 20,
+    ROOM = 4 << 20,
+    LITTLE_ROOM = 700,
+    SMALL_PIECE = 13,
+    FOREVER_MS = 3600 * 1000,
+    METHODS_MAX = 512,
+};
+
+#define NOW_MS 1800000000000
+
+typedef struct World {
+    uint8_t options;
+    Arena arena;
+    Loop *loop;
+    Store *store;
+    Audit *audit;
+    Credentials *credentials;
+    ApiSettings settings;
+    Api *api;
+    HttpServerOptions http;
+    HttpServer *server;
+    Connection *connection;
+    Http1Reader answers;
+    Buf body;           /* of the answer that is coming in */
+    uint32_t handed_on; /* requests */
+    uint32_t answered;  /* those and refusals */
+    bool is_head[METHODS_MAX];
+} World;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* --- What the store has ---------------------------------------------------------------------- */
+
+static void done(void *context, const StoreReply *reply, const Error *err)
+{
+    BUG_IF(reply == NULL);
+}
+
+static void put(World *world, Str key, const char *value)
+{
+    StoreOp op = { .kind = STORE_PUT, .key = key, .value = str_from_c(value) };
+    Error err;
+    BUG_IF(!store_op(world->store, &op, done, NULL, &err));
+}
+
+/* "eden_aaaaaaaa_aaaa...": all of it is the letter of the id. */
+static void put_token(World *world, const char *text, const char *roles)
+{
+    AccessToken token;
+    AccessTokenRecord record = { .created_ms = NOW_MS - 1000, .expires_ms = NOW_MS + 10000000 };
+    Buf printed = buf_make_in(&world->arena, BUF_UNLIMITED);
+    Str role = str_from_c(roles);
+    Error err;
+    bool ok = access_token_parse(str_from_c(text), &token, &err) &&
+              role_names_make(&role, 1, &record.roles, &err);
+    BUG_IF(!ok);
+    memcpy(record.id, token.id, sizeof record.id);
+    access_token_hash(&token, record.hash);
+    access_token_record_print(&record, &printed);
+    put(world, cluster_key_access_token(&world->arena, KEYS_PREFIX, str_from_c(record.id)),
+        buf_c(&printed));
+}
+
+#define PIN "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void fill(World *world)
+{
+    static const char node[] =
+        "{\"format\":\"eden.node/1\",\"name\":\"web1\",\"key\":\"" PIN
+        "\",\"enrolment\":\"0123456789abcdef\",\"token\":\"\",\"server\":false,"
+        "\"address\":\"10.0.0.8:4242\",\"joined_ms\":1799999999000,"
+        "\"serial\":\"40112233445566778899aabbccddeeff\",\"not_after_ms\":1900000000000,"
+        "\"labels\":{\"role\":\"web\"}}";
+    static const char joining[] = "{\"format\":\"eden.joining/1\",\"name\":\"db1\",\"key\":\"" PIN
+                                  "\",\"approved\":false,\"address\":\"10.0.0.6:1\","
+                                  "\"asked_ms\":1799999999000}";
+    static const char role[] =
+        "{\"format\":\"eden.object/1\",\"uuid\":\"01234567-89ab-cdef-0123-456789abcdef\","
+        "\"created_ms\":1799999999000,\"labels\":{},\"annotations\":{},\"spec\":{\"rules\":"
+        "[{\"verbs\":[\"*\"],\"kinds\":[\"*\"],\"selector\":\"role=web\"}]}}";
+    Arena *arena = &world->arena;
+    put(world, cluster_key_node(arena, KEYS_PREFIX, STR("web1")), node);
+    put(world, cluster_key_joining(arena, KEYS_PREFIX, STR("db1")), joining);
+    put(world, cluster_key_facts(arena, KEYS_PREFIX, STR("web1")), "{\"os\":\"debian\"}");
+    put(world, cluster_key_object(arena, KEYS_PREFIX, STR("role"), STR("team")), role);
+    put_token(world, "eden_aaaaaaaa_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "operator");
+    put_token(world, "eden_bbbbbbbb_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "team");
+}
+
+/* --- Answers --------------------------------------------------------------------------------- */
+
+static void check_body(World *world, const Http1Head *head)
+{
+    const Str *type = http1_find(head, "Content-Type");
+    Str body = buf_str(&world->body);
+    bool is_problem = type != NULL && str_eq_c(*type, "application/problem+json");
+    Value value;
+    Error err;
+    BUG_IF(type == NULL && body.len > 0);
+    if (body.len == 0 || (!is_problem && !str_eq_c(*type, "application/json"))) {
+        return;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    bool ok = json_parse_text(&arena, body, NULL, &value, &err);
+    BUG_IF(!ok || (is_problem && value.kind != VALUE_MAP));
+    BUG_IF(is_problem != (head->status >= 400));
+    if (is_problem) {
+        const Value *status = value_get(value, STR("status")),
+                    *code = value_get(value, STR("code"));
+        BUG_IF(status == NULL || status->integer != head->status || code == NULL);
+    }
+}
+
+/* What anybody may: to ask whether it is well, for pages, to be let in. */
+static void check_status(const World *world, int status)
+{
+    BUG_IF(http1_status_text(status) == NULL || status == 500);
+    BUG_IF((world->options & (FAR | STRANGER)) == STRANGER && status == 201);
+}
+
+static void taken(void *context, Str bytes)
+{
+    World *world = context;
+    Http1Reader *answers = &world->answers;
+    Http1Event event = HTTP1_HEAD;
+    Error err;
+    while (event != HTTP1_MORE) {
+        if (world->answered < METHODS_MAX) {
+            answers->bodyless =
+                world->answered < world->handed_on && world->is_head[world->answered];
+        }
+        bool ok = http1_read(answers, &bytes, &event, &err);
+        if (!ok) {
+            BUG("the server says no HTTP: %s", err.text);
+        }
+        if (event == HTTP1_HEAD) {
+            check_status(world, answers->head.status);
+            buf_reset(&world->body);
+        } else if (event == HTTP1_DATA) {
+            buf_put(&world->body, answers->data);
+        } else if (event == HTTP1_END && answers->head.status >= 200) {
+            check_body(world, &answers->head);
+            world->answered++;
+        }
+    }
+}
+
+/* --- The server ------------------------------------------------------------------------------ */
+
+static void describe(void *context, const Peer *peer, Caller *out)
+{
+    const World *world = context;
+    *out = (Caller){ .is_local = peer->is_local,
+                     .is_operator = peer->is_local && (world->options & STRANGER) == 0 };
+}
+
+static void ping(void *context, Str node, SessionPinged *told, void *told_context)
+{
+    SessionPing answer = { .round_trip_ms = 4, .node_ms = NOW_MS, .server_ms = NOW_MS };
+    told(told_context, &answer, NULL);
+}
+
+static void requested(void *context, HttpRequest *request)
+{
+    World *world = context;
+    const Http1Head *head = http_request_head(request);
+    if (world->handed_on < METHODS_MAX) {
+        world->is_head[world->handed_on] = str_eq_c(head->method, "HEAD");
+    }
+    world->handed_on++;
+    world->http.requested(world->http.context, request);
+}
+
+static void gone(void *context, HttpRequest *request)
+{
+    World *world = context;
+    world->http.gone(world->http.context, request);
+}
+
+static const char *refuse(void *context, int status, const char *why, Buf *out)
+{
+    World *world = context;
+    return world->http.refuse(world->http.context, status, why, out);
+}
+
+static void nothing(void *context)
+{
+}
+
+static void received(void *context, Str bytes)
+{
+}
+
+static void closed(void *context, const Error *why)
+{
+}
+
+static void failed(void *context, const Error *err)
+{
+    BUG("%s", err->text);
+}
+
+static const ConnectionEvents no_events = { nothing, received, nothing, closed };
+static const CredentialsEvents no_news = { .ready = nothing, .changed = nothing, .failed = failed };
+static const Str names[] = { STR("eden1.example.org:1338") };
+
+static void pass(const World *world, int64_t ms)
+{
+    loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + ms);
+}
+
+static void world_open(World *world)
+{
+    arena_init(&world->arena, ARENA_UNLIMITED);
+    world->loop = loop_new_virtual(1);
+    loop_virtual_set_wall(world->loop, NOW_MS);
+    world->store = store_open_memory(world->loop, NULL);
+    fill(world);
+    ClusterStore at = { world->loop, world->store, KEYS_PREFIX };
+    world->audit = audit_new(&at);
+    world->credentials = credentials_new(&at, STR("blue"), &no_news);
+    world->settings = (ApiSettings){ .at = at,
+                                     .cluster = STR("blue"),
+                                     .node = STR("s1"),
+                                     .store_id = STR("store"),
+                                     .names = names,
+                                     .name_count = COUNT_OF(names),
+                                     .ping = ping,
+                                     .credentials = world->credentials,
+                                     .audit = world->audit,
+                                     .describe = describe,
+                                     .context = world };
+    world->api = api_new(&world->settings);
+    HttpServerOptions options = http_server_defaults();
+    options.loop = world->loop;
+    options.body_max = BODY_MAX;
+    api_serve(world->api, &options);
+    world->http = options;
+    options.requested = requested;
+    options.gone = gone;
+    options.refuse = refuse;
+    options.context = world;
+    world->server = http_server_new(&options);
+    world->connection = memory_connection_new(
+        &(ConnectionOptions){ .loop = world->loop, .open_timeout_ms = 1000, .events = &no_events },
+        taken, world);
+    if ((world->options & FAR) != 0) {
+        memory_connection_come_from_afar(world->connection);
+    }
+    http1_reader_init(&world->answers, HTTP1_RESPONSE, ANSWER_MAX);
+    world->body = buf_make(BUF_UNLIMITED);
+    pass(world, 0);
+    http_h1_adopt(world->server, world->connection);
+}
+
+static void world_close(World *world)
+{
+    http_server_free(world->server);
+    api_free(world->api);
+    credentials_free(world->credentials);
+    audit_free(world->audit);
+    pass(world, 0);
+    store_close(world->store);
+    loop_free(world->loop);
+    http1_reader_clear(&world->answers);
+    buf_clear(&world->body);
+    arena_clear(&world->arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    World *world = memory_new(sizeof *world);
+    world->options = data[0];
+    world_open(world);
+    bool is_slow = (data[0] & SLOW) != 0, stays = (data[0] & STAY) != 0;
+    memory_connection_give_room(world->connection, is_slow ? LITTLE_ROOM : ROOM);
+    memory_connection_say(world->connection, str_from((const char *)data + 1, size - 1),
+                          (data[0] & PIECES) != 0 ? SMALL_PIECE : SIZE_MAX);
+    pass(world, 0);
+    if (is_slow && world->server->clients != NULL) {
+        memory_connection_give_room(world->connection, ROOM);
+        pass(world, 0);
+    }
+    if (!stays && world->server->clients != NULL) {
+        memory_connection_hang_up(world->connection);
+    }
+    /* A request that stays without an end is waited for; what it has begun is done in any case. */
+    pass(world, FOREVER_MS);
+    BUG_IF(world->answered > world->handed_on + 1);
+    BUG_IF(!stays && world->server->clients != NULL);
+    BUG_IF(world->server->clients == NULL &&
+           (world->server->held != 0 || world->server->unsent != 0));
+    world_close(world);
+    free(world);
+    return 0;
+}
