@@ -2,6 +2,7 @@
  * binary finds the same hosts as any other program. */
 #include "net/resolve.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <uv.h>
@@ -79,7 +80,13 @@ Resolve *resolve_start(Loop *loop, const char *name, uint16_t port, ResolveDone 
     resolve->context = context;
     resolve->port = port;
     snprintf(resolve->name, sizeof resolve->name, "%s", name);
-    if (uv_queue_work(loop_uv(loop), &resolve->work, look_up, looked_up) != 0) {
+    /* The first work starts the threads, which stay: signals are for the one that waits for them. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = uv_queue_work(loop_uv(loop), &resolve->work, look_up, looked_up);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (result != 0) {
         BUG("a loop takes no work");
     }
     return resolve;

@@ -1,8 +1,10 @@
 #include "sys/terminal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -48,52 +50,110 @@ static bool take_key(char key, char *out, size_t max, size_t *len, Error *err)
     return true;
 }
 
-static void read_answer(char *out, size_t max, size_t *len, Error *err)
+/* Waits for a key, and for a signal that `signals` tells of (-1: nobody does). */
+static bool read_key(int signals, char *key, Error *err)
 {
-    char key;
-    do {
-        ssize_t count;
-        do {
-            count = read(STDIN_FILENO, &key, 1);
-        } while (count < 0 && errno == EINTR);
-        if (count <= 0) {
-            error_set(err, ERROR_NOT_FOUND, "nobody answers");
-            return;
+    struct pollfd both[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+                             { .fd = signals, .events = POLLIN } };
+    while (poll(both, 2, -1) < 0) {
+        if (errno != EINTR) {
+            return error_set(err, ERROR_NOT_FOUND, "nobody answers");
         }
-    } while (take_key(key, out, max, len, err));
+    }
+    if (both[1].revents != 0) {
+        return error_set(err, ERROR_CONFLICT, "asked to end");
+    }
+    ssize_t count;
+    do {
+        count = read(STDIN_FILENO, key, 1);
+    } while (count < 0 && errno == EINTR);
+    return count > 0 || error_set(err, ERROR_NOT_FOUND, "nobody answers");
+}
+
+/* True: it was the key that interrupts. */
+static bool read_answer(int signals, char *out, size_t max, size_t *len, Error *err)
+{
+    char key = '\0';
+    while (read_key(signals, &key, err) && take_key(key, out, max, len, err)) {
+    }
+    return err->kind == ERROR_CONFLICT && key == KEY_INTERRUPT;
+}
+
+/* Signals that would end the program wait, so that the terminal can be given back before. -1: they do
+ * not. */
+static int hold_signals(sigset_t *before)
+{
+    static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < COUNT_OF(ending); i++) {
+        struct sigaction now;
+        if (sigaction(ending[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
+            sigaddset(&held, ending[i]);
+        }
+    }
+    pthread_sigmask(SIG_BLOCK, &held, before);
+    return signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* One that has come does now what it does to any program: it was seen, and not taken. */
+static void release_signals(int signals, const sigset_t *before)
+{
+    if (signals >= 0) {
+        close(signals);
+    }
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static bool ask(const char *question, int signals, char *out, size_t max, bool *is_key, Error *err)
+{
+    size_t len = 0;
+    Error ignored;
+    *err = (Error){ 0 };
+    (void)!file_write_all(STDERR_FILENO, str_from_c(question), &ignored);
+    *is_key = read_answer(signals, out, max, &len, err);
+    out[len] = '\0';
+    if (err->kind != ERROR_NONE) {
+        explicit_bzero(out, max);
+    }
+    return err->kind == ERROR_NONE;
+}
+
+static bool ask_hidden(const char *question, const struct termios *before, char *out, size_t max,
+                       bool *is_key, Error *err)
+{
+    struct termios quiet = *before;
+    sigset_t mask;
+    Error ignored;
+    quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHONL | ICANON | ISIG);
+    quiet.c_cc[VMIN] = 1;
+    quiet.c_cc[VTIME] = 0;
+    int signals = hold_signals(&mask);
+    /* Before the question: what was typed ahead of it is thrown away, and is no answer. */
+    if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet) != 0) {
+        int number = errno;
+        release_signals(signals, &mask);
+        return file_error(err, number, "the terminal");
+    }
+    bool answered = ask(question, signals, out, max, is_key, err);
+    /* What follows an answer that was not taken may be the rest of a secret: not for the shell. */
+    tcsetattr(STDIN_FILENO, answered ? TCSANOW : TCSAFLUSH, before);
+    (void)!file_write_all(STDERR_FILENO, STR("\n"), &ignored);
+    release_signals(signals, &mask);
+    return answered;
 }
 
 bool terminal_ask(const char *question, bool hidden, char *out, size_t max, Error *err)
 {
-    struct termios before, quiet;
-    size_t len = 0;
-    Error ignored;
-    *err = (Error){ 0 };
+    struct termios before;
+    bool is_key = false;
     if (tcgetattr(STDIN_FILENO, &before) != 0) {
         return error_set(err, ERROR_NOT_FOUND, "there is no terminal to ask at");
     }
-    quiet = before;
-    quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHONL | ICANON | ISIG);
-    quiet.c_cc[VMIN] = 1;
-    quiet.c_cc[VTIME] = 0;
-    /* Before the question: what was typed ahead of it is thrown away, and is no answer. */
-    if (hidden && tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet) != 0) {
-        return file_error(err, errno, "the terminal");
+    bool answered = hidden ? ask_hidden(question, &before, out, max, &is_key, err)
+                           : ask(question, -1, out, max, &is_key, err);
+    if (is_key) {
+        raise(SIGINT); /* the key means what it means to any program */
     }
-    (void)!file_write_all(STDERR_FILENO, str_from_c(question), &ignored);
-    read_answer(out, max, &len, err);
-    if (hidden) {
-        /* What follows an answer that was not taken may be the rest of a secret: not for the shell. */
-        tcsetattr(STDIN_FILENO, err->kind == ERROR_NONE ? TCSANOW : TCSAFLUSH, &before);
-        (void)!file_write_all(STDERR_FILENO, STR("\n"), &ignored);
-    }
-    out[len] = '\0';
-    if (err->kind != ERROR_NONE) {
-        explicit_bzero(out, max);
-        if (err->kind == ERROR_CONFLICT) {
-            raise(SIGINT); /* the key means what it means to any program */
-        }
-        return false;
-    }
-    return true;
+    return answered;
 }

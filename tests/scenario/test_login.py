@@ -8,10 +8,12 @@ import re
 import select
 import shlex
 import shutil
+import signal
 import socket
 import stat
 import subprocess
 import tempfile
+import termios
 import threading
 
 import asking
@@ -366,6 +368,22 @@ def test_who_does_not_confirm_the_pin_is_not_logged_in(typist, home, front):
     assert typist.end() == 4
     assert not home.file.exists()
     assert all(target == "/v1/health" for _, target, _ in front.requests)
+
+
+@pytest.mark.parametrize("number, host", [
+    (signal.SIGTERM, "127.0.0.1"), (signal.SIGINT, "127.0.0.1"), (signal.SIGHUP, "127.0.0.1"),
+    (signal.SIGTERM, "localhost")])  # looking a name up leaves threads that could take the signal
+def test_a_signal_at_the_token_leaves_the_terminal_as_it_was(eden_path, home, front, number, host):
+    typist = Typist([eden_path, "login", f"https://{host}:{front.port}", "--name", "prod", "--ca-pin",
+                     home.pin], {**daemons.environment(), "HOME": str(home.file.parents[2])})
+    before = termios.tcgetattr(typist.descriptor)
+    typist.wait_for("Token: ")
+    assert not termios.tcgetattr(typist.descriptor)[3] & termios.ECHO
+    kept = os.dup(typist.descriptor)
+    os.kill(typist.pid, number)
+    assert typist.end() == (130 if number == signal.SIGINT else -number)
+    assert termios.tcgetattr(kept) == before
+    os.close(kept)
 
 
 def test_an_interrupt_at_the_token_leaves_the_terminal_as_it_was(typist, home):
