@@ -17,7 +17,8 @@
 
 enum {
     COMMAND_MS = 30 * 1000, /* for each question to the server */
-    ANSWER_MAX = 1 << 20    /* bytes of what it answers */
+    ANSWER_MAX = 1 << 20,   /* bytes of what it answers */
+    LINES_MAX = 8           /* clusters that are told of */
 };
 
 typedef struct Work {
@@ -235,7 +236,7 @@ static void print_ready(const Work *work)
     Stream *out = work->invocation->out;
     const char *eden = own_name(work->invocation->arena);
     const char *run_dir = dev_cluster_run_dir(work->cluster);
-    Str table;
+    Str folder = cluster_text(work->card, "directory"), table;
     Error err;
     stream_put_format(out, "\n");
     if (ask(work, words, NULL, NULL, &table, &err)) {
@@ -251,14 +252,14 @@ static void print_ready(const Work *work)
                       "Try, in another terminal:\n"
                       "  %s login %" STR_FMT " --name dev --ca-pin %" STR_FMT "\n"
                       "  %s facts --node node1 --run-dir %s\n"
-                      "  %s dev --in node1 -- %s doctor\n"
-                      "  %s dev --in node%u -- %s apply SITE\n\n"
+                      "  %s dev --directory %" STR_FMT " --in node1 -- %s doctor\n"
+                      "  %s dev --directory %" STR_FMT " --in node%u -- %s apply SITE\n\n"
                       "Ctrl-C ends it, and nothing stays.\n",
                       STR_ARG(cluster_text(work->card, "api")), STR_ARG(work->token),
-                      STR_ARG(work->ca_pin), run_dir,
-                      STR_ARG(cluster_text(work->card, "directory")), eden,
+                      STR_ARG(work->ca_pin), run_dir, STR_ARG(folder), eden,
                       STR_ARG(cluster_text(work->card, "api")), STR_ARG(work->ca_pin), eden,
-                      run_dir, eden, eden, eden, work->nodes, eden);
+                      run_dir, eden, STR_ARG(folder), eden, eden, STR_ARG(folder), work->nodes,
+                      eden);
 }
 
 /* So that "eden" is this program for the command, wherever it lies; NULL: that cannot be told. */
@@ -349,16 +350,72 @@ static int start_and_use(Work *work, const DevOptions *options)
 
 /* --- Inside of a node ------------------------------------------------------------------------ */
 
-static bool find_node(const Invocation *invocation, const char *name, pid_t *process, Error *err)
+/* A word as a shell takes it. */
+static void put_word(Buf *out, const char *word)
 {
-    const char *folder = invocation_text(invocation, "directory");
-    Value card;
-    if (folder == NULL) {
-        folder = getenv("EDEN_DEV");
+    bool is_plain = word[0] != '\0';
+    for (const char *at = word; *at != '\0'; at++) {
+        is_plain = is_plain && (ascii_is_alpha(*at) || ascii_is_digit(*at) ||
+                                strchr("-_./:=@%+,", *at) != NULL);
     }
-    if (!dev_place_find(invocation->arena, folder, &card, err)) {
-        return false;
+    if (is_plain) {
+        buf_put_c(out, word);
+        return;
     }
+    buf_put_char(out, '\'');
+    for (const char *at = word; *at != '\0'; at++) {
+        buf_put_c(out, *at == '\'' ? "'\\''" : (char[]){ *at, '\0' });
+    }
+    buf_put_char(out, '\'');
+}
+
+/* "eden dev --directory /tmp/eden-dev-x --in node1 -- true  (3 nodes, https://127.0.0.1:1338)": what was
+ * typed, for one of several clusters. */
+static Str line_for(const Invocation *invocation, Value card)
+{
+    Arena *arena = invocation->arena;
+    Buf line = buf_make_in(arena, BUF_UNLIMITED);
+    put_word(&line, own_name(arena));
+    buf_put_c(&line, " dev --directory ");
+    put_word(&line, arena_copy_c(arena, cluster_text(card, "directory")));
+    buf_put_c(&line, " --in ");
+    put_word(&line, invocation_text(invocation, "in"));
+    buf_put_c(&line, " --");
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
+        buf_put_char(&line, ' ');
+        put_word(&line, invocation->args[i]);
+    }
+    Str nodes = output_count(arena, cluster_list(card, "nodes")->len, "node", "nodes");
+    buf_put_format(&line, "  (%" STR_FMT ", %" STR_FMT ")", STR_ARG(nodes),
+                   STR_ARG(cluster_text(card, "api")));
+    return buf_str(&line);
+}
+
+/* With the lines to type instead, one for each cluster. */
+static int fail_choice(const Invocation *invocation, const List *cards, const Error *err)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    problems_add(&inputs.problems, "E0890", NULL, 0, 0, "%s", err->text);
+    for (uint32_t i = 0; i < cards->len && i < LINES_MAX; i++) {
+        problem_add_note(invocation->arena, &inputs.problems.items[0],
+                         line_for(invocation, cards->items[i]), STR_EMPTY, 0);
+    }
+    (void)inputs_report(&inputs, invocation);
+    return error_kind_exit_code(err->kind);
+}
+
+static bool find_cluster(const Invocation *invocation, Value *card, Error *err)
+{
+    const char *folder = invocation_text(invocation, "directory"), *set = getenv("EDEN_DEV");
+    if (folder != NULL || set == NULL) {
+        return dev_place_find(invocation->arena, folder, card, err);
+    }
+    return dev_place_find(invocation->arena, set, card, err) || error_wrap(err, "EDEN_DEV");
+}
+
+static bool find_node(Value card, const char *name, pid_t *process, Error *err)
+{
     const List *nodes = cluster_list(card, "nodes");
     for (uint32_t i = 0; i < nodes->len; i++) {
         if (str_eq_c(cluster_text(nodes->items[i], "name"), name)) {
@@ -366,7 +423,10 @@ static bool find_node(const Invocation *invocation, const char *name, pid_t *pro
             return true;
         }
     }
-    return error_set(err, ERROR_NOT_FOUND, "there is no node '%s'", name);
+    return error_set(err, ERROR_NOT_FOUND,
+                     nodes->len == 1 ? "there is no node '%s'; the only one is node%u"
+                                     : "there is no node '%s'; they are node1 to node%u",
+                     name, nodes->len);
 }
 
 static int run_inside(Invocation *invocation, const char *node)
@@ -374,13 +434,18 @@ static int run_inside(Invocation *invocation, const char *node)
     /* Commands there ask the server there, whatever the user has logged in to, and also when this
      * one is run by that of another cluster. */
     static const char *const own[] = { "EDEN_CONTEXT=" CONTEXT_LOCAL, "EDEN_RUN_DIR=", NULL };
+    Value card = value_null();
     pid_t process = 0;
     int code;
     Error err;
     if (invocation->arg_count == 0) {
         return usage_error(invocation, "--in needs a command to run there, behind '--'");
     }
-    return find_node(invocation, node, &process, &err) &&
+    if (!find_cluster(invocation, &card, &err)) {
+        return card.kind == VALUE_LIST ? fail_choice(invocation, card.list, &err)
+                                       : fail(invocation, &err);
+    }
+    return find_node(card, node, &process, &err) &&
                    twin_run(process, command_words(invocation),
                             process_environment(invocation->arena, own), &code, &err)
                ? code
@@ -474,7 +539,13 @@ const Command command_dev = {
         "COMMAND, behind '--', runs once the cluster is ready, on this machine; it ends with it,\n"
         "and the exit code is the command's. What it leaves running is ended, too. What it calls\n"
         "of eden asks this cluster: $EDEN_RUN_DIR is set. $EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN\n"
-        "are for the API from anywhere, and $EDEN_DEV is where all of it is.",
+        "are for the API from anywhere, and $EDEN_DEV is where all of it is.\n"
+        "\n"
+        "--in runs COMMAND inside of a node of a cluster that runs already, of the same user. "
+        "While\n"
+        "several of them run, --directory or $EDEN_DEV says which; what is shown when a cluster "
+        "is\n"
+        "ready has it.",
     .options = options,
     .examples = examples,
     .run = dev_run,

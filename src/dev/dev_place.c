@@ -128,20 +128,22 @@ bool dev_place_find(Arena *arena, const char *folder, Value *card, Error *err)
         return read_card(arena, folder, card, err);
     }
     const char *folders[PLACES_MAX];
-    Buf names = buf_make_in(arena, BUF_UNLIMITED);
-    uint32_t found = 0, count = temporary_list(arena, PREFIX, folders, PLACES_MAX);
+    List *found = list_new(arena, 1);
+    uint32_t count = temporary_list(arena, PREFIX, folders, PLACES_MAX);
     for (uint32_t i = 0; i < count; i++) {
-        Value other;
-        if (read_card(arena, folders[i], &other, err)) {
-            *card = other;
-            buf_put_format(&names, "%s%s", found++ > 0 ? ", " : "", folders[i]);
+        Value one;
+        if (read_card(arena, folders[i], &one, err)) {
+            list_push(arena, found, one);
         }
     }
-    if (found > 1) {
+    if (found->len > 1) {
+        *card = value_list(found);
         return error_set(err, ERROR_CONFLICT,
-                         "%u clusters run here; --directory says which one is meant: %s", found,
-                         buf_c(&names));
+                         "%u clusters run here; --directory says which one is meant", found->len);
     }
-    return found == 1 ||
-           error_set(err, ERROR_NOT_FOUND, "no cluster runs here; 'eden dev' starts one");
+    if (found->len == 0) {
+        return error_set(err, ERROR_NOT_FOUND, "no cluster runs here; 'eden dev' starts one");
+    }
+    *card = found->items[0];
+    return true;
 }

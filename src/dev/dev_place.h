@@ -19,6 +19,6 @@ void dev_place_remove(DevPlace *place);
 MUST_CHECK bool dev_place_describe(const DevPlace *place, Arena *arena, Value card, Error *err);
 
 /* What is known of the cluster in this folder, or of the only one when `folder` is NULL.
- * ERROR_NOT_FOUND when there is none that is ready; ERROR_CONFLICT when there are several;
- * ERROR_DENIED when it is another user's, also for root. */
+ * ERROR_NOT_FOUND when there is none that is ready; ERROR_CONFLICT when there are several, and `*card`
+ * is a list of what is known of each; ERROR_DENIED when it is another user's, also for root. */
 MUST_CHECK bool dev_place_find(Arena *arena, const char *folder, Value *card, Error *err);

@@ -237,6 +237,7 @@ def test_ctrl_c_on_a_terminal_ends_it(eden_path):
         assert select.select([terminal], [], [], LIMIT)[0], said
         said += os.read(terminal, 65536)
     folder = re.search(rb"/tmp/eden-dev-\w+", said)[0]
+    assert b"dev --directory " + folder + b" --in node1 -- " in said
     os.write(terminal, b"\x03")
     with contextlib.suppress(OSError):  # the terminal goes with its last process
         while select.select([terminal], [], [], LIMIT)[0] and (more := os.read(terminal, 65536)):
@@ -300,10 +301,15 @@ def test_two_clusters_know_nothing_of_each_other(start):
     assert one.card["ca_pin"] != other.card["ca_pin"]
     assert one.ask("nodes", "list", "-o", "name").split() == ["node1", "node2"]
     assert other.ask("nodes", "list", "-o", "name").split() == ["node1"]
-    done = subprocess.run([one.eden_path, "dev", "--in", "node1", "--", "true"], text=True,
-                          capture_output=True, timeout=LIMIT, env=environment(), cwd=ROOT)
-    assert done.returncode == 5
-    assert one.card["directory"] in done.stderr and other.card["directory"] in done.stderr
+    code, said = refused(one.eden_path, "--in", "node1", "--", "sh", "-c", "echo it is  $(hostname)")
+    assert code == 5
+    lines = [line[len("  = "):].split("  (") for line in said.splitlines() if "--directory /" in line]
+    for dev, nodes in ((one, "2 nodes, "), (other, "1 node, ")):
+        line, known = next(each for each in lines if dev.card["directory"] in each[0])
+        assert known == f"{nodes}{dev.card['api']})"
+        done = subprocess.run(["sh", "-c", line], text=True, capture_output=True, timeout=LIMIT,
+                              env=environment(), cwd=ROOT)
+        assert (done.returncode, done.stdout) == (0, "it is node1\n"), done.stderr
     one.process.send_signal(signal.SIGINT)
     assert one.process.wait(LIMIT) == 0
     assert other.ask("nodes", "ping", "node1")
@@ -433,7 +439,7 @@ def test_a_node_that_is_not_there_is_told(start):
     code, said = refused(dev.eden_path, "--directory", dev.card["directory"], "--in", "node7", "--",
                          "true")
     assert code == 1
-    assert "there is no node 'node7'" in said
+    assert "there is no node 'node7'; the only one is node1" in said
 
 
 def examples():
