@@ -218,6 +218,16 @@ static void tell_lost(void *context, const char *node)
     (void)stream_flush(work->invocation->err);
 }
 
+static void tell_waits(void *context, pid_t process, int64_t left_ms)
+{
+    const Work *work = context;
+    stream_put_format(work->invocation->err,
+                      "waiting for '%s' (process %lld), which goes on; it is killed in %lld s, "
+                      "another Ctrl-C does that now\n",
+                      work->invocation->args[0], (long long)process, (long long)left_ms / 1000);
+    (void)stream_flush(work->invocation->err);
+}
+
 /* --- What is told ---------------------------------------------------------------------------- */
 
 /* As it can be typed: installed programs by their name. */
@@ -485,6 +495,7 @@ static int dev_run(Invocation *invocation)
                            .port = (uint16_t)port,
                            .is_port_fixed = invocation_text(invocation, "port") != NULL,
                            .lost = tell_lost,
+                           .waits = tell_waits,
                            .context = &work };
     return start_and_use(&work, &options);
 }
@@ -537,7 +548,12 @@ const Command command_dev = {
         "users than root, and can change /etc, /var and what is new, but not what is installed.\n"
         "\n"
         "COMMAND, behind '--', runs once the cluster is ready, on this machine; it ends with it,\n"
-        "and the exit code is the command's. What it leaves running is ended, too. What it calls\n"
+        "and the exit code is the command's. What it leaves running is ended, too. After Ctrl-C it "
+        "has\n"
+        "ten seconds to end; then, or with another Ctrl-C, it is killed, and the exit code is "
+        "130.\n"
+        "Programs that read key by key, as shells and editors, get Ctrl-C for themselves. What it "
+        "calls\n"
         "of eden asks this cluster: $EDEN_RUN_DIR is set. $EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN\n"
         "are for the API from anywhere, and $EDEN_DEV is where all of it is.\n"
         "\n"

@@ -1,5 +1,7 @@
 #include "dev/dev_cluster.h"
 
+#include <signal.h>
+
 #include "dev/dev_hub.h"
 #include "dev/dev_place.h"
 #include "dev/dev_plan.h"
@@ -11,11 +13,14 @@
 #include "sys/offspring.h"
 #include "sys/privilege.h"
 #include "sys/process.h"
+#include "sys/terminal.h"
 
 enum {
     START_MS = 60 * 1000,
     LOG_MAX = 1 << 20, /* bytes of a node's log */
-    LOG_TAIL = 2000
+    LOG_TAIL = 2000,
+    TELL_MS = 1000,          /* most commands end at once, and nobody needs to be told */
+    PATIENCE_MS = 10 * 1000, /* with a command that was asked to end */
 };
 
 struct DevCluster {
@@ -37,6 +42,9 @@ struct DevCluster {
     Error failure;
     Child *child;
     bool has_adopted; /* what the child leaves behind is ours */
+    LoopTimer patience;
+    bool child_is_asked, child_is_told_of; /* to end, and that it does not */
+    bool child_is_killed, is_interrupted;
     bool child_has_ended;
     ChildEnd child_end;
 };
@@ -123,22 +131,59 @@ static void hub_ended(void *context)
 
 /* --- Opening and closing --------------------------------------------------------------------- */
 
+static void kill_child(DevCluster *cluster)
+{
+    loop_timer_stop(&cluster->patience);
+    cluster->child_is_killed = true;
+    child_kill(cluster->child); /* what came from it ends with the cluster */
+}
+
+static void patience_over(void *context)
+{
+    DevCluster *cluster = context;
+    if (cluster->child_is_told_of) {
+        kill_child(cluster);
+        return;
+    }
+    cluster->child_is_told_of = true;
+    loop_timer_start(&cluster->patience, PATIENCE_MS - TELL_MS);
+    if (cluster->options.waits != NULL) {
+        cluster->options.waits(cluster->options.context, child_number(cluster->child),
+                               PATIENCE_MS - TELL_MS);
+    }
+}
+
+/* The second time it is meant. */
+static void wait_for_child(DevCluster *cluster)
+{
+    if (cluster->child_is_asked) {
+        kill_child(cluster);
+    } else {
+        cluster->child_is_asked = true;
+        loop_timer_start(&cluster->patience, TELL_MS);
+    }
+}
+
 static void asked_to_end(void *context)
 {
     DevCluster *cluster = context;
     cluster->is_asked_to_end = true;
     if (cluster->child != NULL) {
         child_ask_to_end(cluster->child);
+        wait_for_child(cluster);
     }
     loop_stop(cluster->loop);
 }
 
-/* A command of the user's hears of it from the terminal, and decides for itself. */
+/* A command of the user's hears of it from the terminal. */
 static void interrupted(void *context)
 {
     DevCluster *cluster = context;
     if (cluster->child == NULL) {
         asked_to_end(cluster);
+    } else if (!terminal_is_by_keys()) {
+        cluster->is_interrupted = true;
+        wait_for_child(cluster);
     }
 }
 
@@ -185,6 +230,7 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
     cluster->talk = dev_talk_open(&talk, channel);
     loop_timer_init(&cluster->limit, cluster->loop, too_late, cluster);
     loop_timer_start(&cluster->limit, START_MS);
+    loop_timer_init(&cluster->patience, cluster->loop, patience_over, cluster);
     *out = cluster;
     return true;
 }
@@ -197,6 +243,7 @@ void dev_cluster_close(DevCluster *cluster)
     }
     child_free(cluster->child);
     loop_timer_stop(&cluster->limit);
+    loop_timer_stop(&cluster->patience);
     dev_talk_close(cluster->talk);
     daemon_free(cluster->signals);
     loop_free(cluster->loop);
@@ -288,6 +335,7 @@ static void child_ended(void *context, ChildEnd end)
     DevCluster *cluster = context;
     cluster->child_has_ended = true;
     cluster->child_end = end;
+    loop_timer_stop(&cluster->patience);
     loop_stop(cluster->loop);
 }
 
@@ -310,6 +358,9 @@ bool dev_cluster_run(DevCluster *cluster, const char *const *argv, const char *c
         loop_run(cluster->loop);
     }
     ChildEnd end = cluster->child_end;
+    if (cluster->child_is_killed && cluster->is_interrupted) {
+        end = (ChildEnd){ .by_signal = true, .number = SIGINT };
+    }
     *code = end.by_signal ? 128 + end.number : end.number;
     return cluster->child_has_ended || tell_end(cluster, err);
 }

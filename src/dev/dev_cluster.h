@@ -10,6 +10,8 @@
  *     dev_cluster_wait_nodes, dev_cluster_tell, dev_cluster_stay or _run, dev_cluster_close */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/own.h"
@@ -23,6 +25,9 @@ typedef struct DevOptions {
     bool is_port_fixed; /* else any other when it is taken */
     /* A node has ended by itself while the cluster stayed; may be NULL. */
     void (*lost)(void *context, const char *node);
+    /* The command of dev_cluster_run was asked to end, and goes on; it is killed after `left_ms`, or
+     * when it is asked once more. May be NULL. */
+    void (*waits)(void *context, pid_t process, int64_t left_ms);
     void *context;
 } DevOptions;
 
@@ -48,6 +53,9 @@ MUST_CHECK bool dev_cluster_tell(DevCluster *cluster, Str ca_pin, Str token, Val
 /* Until it is asked to end, which is true, or the server has ended. */
 MUST_CHECK bool dev_cluster_stay(DevCluster *cluster, Error *err);
 /* The same while a command runs for the user, which gets these variables besides. `*code` is its exit
- * code. */
+ * code; 128 and the number of a signal that has ended it, that of SIGINT when an interrupt did in the
+ * end. An interrupt is heard by the command itself, from the terminal; whoever does not end then within
+ * ten seconds is killed, with all that comes from it, and at once when there is another. One that reads
+ * the terminal key by key, as a shell or an editor, is left to itself. */
 MUST_CHECK bool dev_cluster_run(DevCluster *cluster, const char *const *argv,
                                 const char *const *variables, int *code, Error *err);

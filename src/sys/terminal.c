@@ -25,6 +25,12 @@ bool terminal_is_there(void)
     return isatty(STDIN_FILENO) == 1;
 }
 
+bool terminal_is_by_keys(void)
+{
+    struct termios now;
+    return tcgetattr(STDIN_FILENO, &now) == 0 && (now.c_lflag & ICANON) == 0;
+}
+
 /* Key by key, so that an interrupt is one too, and comes back here: the terminal must not stay as it
  * is made for this. False: this key ends the answer. */
 static bool take_key(char key, char *out, size_t max, size_t *len, Error *err)

@@ -7,6 +7,9 @@
 
 /* Whether somebody can be asked. */
 bool terminal_is_there(void);
+/* Whether a program reads it key by key, as shells and editors do: an interrupt is a key like others
+ * there. */
+bool terminal_is_by_keys(void);
 
 /* The line that they type, without its end; with `hidden` nobody sees it. The question goes to
  * standard error. The answer is one of at most `max` - 1 bytes, with a NUL; when it is a secret the

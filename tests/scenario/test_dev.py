@@ -348,6 +348,74 @@ def test_what_a_command_leaves_behind_is_gone_too(eden_path, tmp_path, how):
             assert str(script).encode() not in path.read_bytes()
 
 
+class Typed:
+    """`eden dev -- COMMAND` at a terminal."""
+
+    def __init__(self, eden_path, *command):
+        self.process, self.terminal = pty.fork()
+        if self.process == 0:
+            os.execve(eden_path, [eden_path, "dev", "--nodes", "1", "--port", "0", "--", *command],
+                      environment())
+        self.said = b""
+
+    def wait_for(self, text):
+        while text not in self.said:
+            assert select.select([self.terminal], [], [], LIMIT)[0], self.said
+            self.said += os.read(self.terminal, 65536)
+
+    def end(self):
+        with contextlib.suppress(OSError):  # the terminal goes with its last process
+            while select.select([self.terminal], [], [], LIMIT)[0] and (
+                    more := os.read(self.terminal, 65536)):
+                self.said += more
+        os.close(self.terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+
+DEAF = ("sh", "-c", "trap '' INT TERM HUP; echo it goes $$; while :; do sleep 1000; done")
+
+
+def deaf_process(said):
+    return pathlib.Path("/proc", re.search(rb"it goes (\d+)", said)[1].decode())
+
+
+def test_a_command_that_goes_on_after_ctrl_c_is_told_and_the_next_one_kills_it(eden_path):
+    typed = Typed(eden_path, *DEAF)
+    typed.wait_for(b"it goes ")
+    typed.wait_for(b"\n")
+    os.write(typed.terminal, b"\x03")
+    typed.wait_for(b"waiting for 'sh' (process ")
+    typed.wait_for(b"another Ctrl-C does that now")
+    assert deaf_process(typed.said).exists()
+    os.write(typed.terminal, b"\x03")
+    assert typed.end() == 130, typed.said
+    assert b"all of it is gone" in typed.said and not deaf_process(typed.said).exists()
+
+
+def test_a_command_that_does_not_end_is_killed_after_a_while(eden_path):
+    process = subprocess.Popen([eden_path, "dev", "--nodes", "1", "--port", "0", "--", *DEAF],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=environment())
+    said = process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=LIMIT)
+    assert process.returncode == 137, told
+    assert b"it is killed in 9 s" in told and not deaf_process(said).exists()
+
+
+def test_ctrl_c_is_for_a_command_that_reads_key_by_key(eden_path):
+    typed = Typed(eden_path, "sh", "-c",
+                  "trap 'echo heard' INT; stty -icanon; echo it goes; "
+                  "until read word; do :; done; [ $word = end ] && exit 7")
+    typed.wait_for(b"it goes\r\n")
+    for count in (1, 2, 3):
+        os.write(typed.terminal, b"\x03")
+        while typed.said.count(b"heard") < count:
+            typed.said += os.read(typed.terminal, 65536)
+    os.write(typed.terminal, b"end\n")
+    assert typed.end() == 7, typed.said
+
+
 def test_a_command_that_is_none_is_told(eden_path):
     code, said = refused(eden_path, "--nodes", 1, "--port", 0, "--", "no-such-program")
     assert code == 1
