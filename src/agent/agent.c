@@ -68,6 +68,9 @@ static void explain_loss(Agent *agent)
 
 static void begin_membership(Agent *agent)
 {
+    if (agent->options.mend != NULL && server_keeper_status(agent->keeper).state != KEEPER_ABSENT) {
+        agent->options.mend(agent->options.context);
+    }
     MembershipOptions options = { .loop = agent->options.loop,
                                   .directory = &agent->directory,
                                   .root = agent->options.root,
@@ -83,7 +86,15 @@ static void begin_membership(Agent *agent)
         return;
     }
     explain_loss(agent);
-    if (agent->why.kind == ERROR_NOT_FOUND) {
+    if (agent->why.kind == ERROR_NOT_FOUND && directory_has(&agent->directory, AGENT_CREDENTIAL)) {
+        /* Leaving takes away the first of them first. */
+        error_set(&agent->why, ERROR_NOT_FOUND,
+                  "%s/" AGENT_STATE " is not there, and " AGENT_CREDENTIAL
+                  " of a node is. If this machine was not leaving, it is lost: put a copy of it "
+                  "back; or 'eden nodes remove' at a server, then 'eden join'",
+                  agent->directory.path);
+        log_warning("this machine is no node", LOG_C("why", agent->why.text));
+    } else if (agent->why.kind == ERROR_NOT_FOUND) {
         log_info("this machine is no node yet; 'eden join' makes it one");
     } else {
         log_error("this machine cannot act as a node", LOG_C("why", agent->why.text));

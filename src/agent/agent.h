@@ -28,6 +28,9 @@ typedef struct AgentOptions {
     const char *root;                             /* whose facts are told: "/" */
     const char *log_level, *log_format;           /* of the server that it starts */
     bool server_elsewhere;                        /* something else starts the server */
+    /* Files of the node may be lost, on the machine of a server that has what it takes to make them.
+     * NULL: they are left so. */
+    void (*mend)(void *context);
     /* What agent_line says is another. Not from within a function of its owner. */
     void (*changed)(void *context);
     /* Another program is in place of this one, and who keeps the agent would start that: it should

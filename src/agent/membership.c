@@ -8,8 +8,6 @@
 #include "cluster/node_record.h"
 #include "facts/facts.h"
 
-#define ENROLMENT_FILE "enrolment" /* of which the others are */
-
 enum {
     WATCH_NODE,
     WATCH_TRUST,
@@ -191,7 +189,7 @@ static Str read_enrolment(Arena *arena, const Directory *directory)
 {
     Str text;
     Error err;
-    return directory_read(directory, arena, ENROLMENT_FILE, ENROLMENT_TEXT, &text, &err)
+    return directory_read(directory, arena, AGENT_ENROLMENT, ENROLMENT_TEXT, &text, &err)
                ? text
                : STR_EMPTY;
 }
@@ -208,7 +206,7 @@ static bool claim_files(Membership *membership, const Certificate *own, Error *e
     }
     return drop_files(&membership->spool_directory, "", err) &&
            drop_files(directory, "watched-", err) && drop_files(directory, "facts-", err) &&
-           directory_write(directory, ENROLMENT_FILE, str_from_c(own->enrolment), true, err);
+           directory_write(directory, AGENT_ENROLMENT, str_from_c(own->enrolment), true, err);
 }
 
 /* --- Life ------------------------------------------------------------------------------------ */
@@ -415,7 +413,7 @@ static bool drop_file(const Directory *directory, const char *name, Error *err)
 bool membership_forget(const Directory *directory, Error *err)
 {
     static const char *const files[] = { AGENT_STATE, AGENT_CREDENTIAL, AGENT_BUNDLE,
-                                         ENROLMENT_FILE };
+                                         AGENT_ENROLMENT };
     AUTO_CLEAR(Directory) spool = { .descriptor = -1 };
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         if (!drop_file(directory, files[i], err)) {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/sm.h"
+#include "cluster/lost_settings.h"
 #include "rpc/backoff.h"
 #include "sys/directory.h"
 #include "sys/process.h"
@@ -49,14 +50,33 @@ static void move(ServerKeeper *keeper, KeeperState state)
     sm_move(&keeper->sm, state);
 }
 
-static bool has_server(const ServerKeeper *keeper)
+static bool open_place(const ServerKeeper *keeper, Directory *out)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
-    AUTO_CLEAR(Directory) server = { .descriptor = -1 };
     Error err;
     return directory_open(keeper->options.state_dir, &state, &err) &&
-           directory_open_child(&state, SERVER_PLACE, &server, &err) &&
-           directory_has(&server, SERVER_SETTINGS);
+           directory_open_child(&state, SERVER_PLACE, out, &err);
+}
+
+static bool has_server(const ServerKeeper *keeper)
+{
+    AUTO_CLEAR(Directory) server = { .descriptor = -1 };
+    return open_place(keeper, &server) && directory_has(&server, SERVER_SETTINGS);
+}
+
+/* A machine whose server has no settings any more looks like one that has no server. */
+static void tell_lost(ServerKeeper *keeper)
+{
+    AUTO_CLEAR(Directory) server = { .descriptor = -1 };
+    Error err;
+    if (keeper->child != NULL || !open_place(keeper, &server) || !lost_settings_are(&server)) {
+        return; /* one that runs writes them again */
+    }
+    lost_settings_tell(&server, &err);
+    if (strcmp(keeper->why, err.text) != 0) {
+        snprintf(keeper->why, sizeof keeper->why, "%s", err.text);
+        log_error("the server of this machine cannot be started", LOG_C("why", err.text));
+    }
 }
 
 static void wait(ServerKeeper *keeper)
@@ -159,6 +179,7 @@ static void timer_runs(void *context)
         start(keeper);
     } else {
         move(keeper, KEEPER_ABSENT);
+        tell_lost(keeper);
     }
 }
 
@@ -184,6 +205,9 @@ void server_keeper_free(ServerKeeper *keeper)
 
 void server_keeper_look(ServerKeeper *keeper)
 {
+    if (!has_server(keeper)) {
+        tell_lost(keeper);
+    }
     if (keeper->sm.state == KEEPER_ABSENT && has_server(keeper)) {
         if (keeper->options.elsewhere) {
             move(keeper, KEEPER_ELSEWHERE);

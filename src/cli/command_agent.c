@@ -3,10 +3,12 @@
 #include "base/log.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
+#include "server/agent_files.h"
 #include "sys/daemon.h"
 
 typedef struct Work {
     Loop *loop;
+    const char *state_dir;
     Daemon *daemon;
     Agent *agent; /* NULL: it is closed */
     bool closing;
@@ -68,22 +70,34 @@ static void changed(void *context)
     }
 }
 
+static void mend(void *context)
+{
+    const Work *work = context;
+    Error err;
+    if (!agent_files_mend(work->state_dir, loop_wall_ms(work->loop), &err)) {
+        log_error("a file of this node cannot be made anew", LOG_C("why", err.text));
+    }
+}
+
 static int agent_run(Invocation *invocation)
 {
     AUTO(Loop) *loop = NULL;
     Error err;
     daemon_command_log(invocation);
     loop = loop_new();
-    Work work = { .loop = loop, .line = buf_make(BUF_UNLIMITED) };
+    Work work = { .loop = loop,
+                  .state_dir = invocation_text(invocation, "state-dir"),
+                  .line = buf_make(BUF_UNLIMITED) };
     AgentOptions options = {
         .loop = loop,
-        .state_dir = invocation_text(invocation, "state-dir"),
+        .state_dir = work.state_dir,
         .run_dir = invocation_text(invocation, "run-dir"),
         .config_dir = invocation_text(invocation, "config-dir"),
         .root = "/",
         .log_level = invocation_text(invocation, "log-level"),
         .log_format = invocation_text(invocation, "log-format"),
         .server_elsewhere = invocation_flag(invocation, "no-server"),
+        .mend = mend,
         .changed = changed,
         .outdated = outdated,
         .context = &work,

@@ -87,10 +87,18 @@ static DoctorResult judge_directory(Arena *arena, const DoctorView *view, const 
     return doctor_say(arena, DOCTOR_OK, "mode %04o", place->mode);
 }
 
+/* On the machine of a server what it takes is there. */
+static const char by_server[] =
+    "'systemctl restart eden': the agent makes it anew from the files of the server";
+
 DoctorResult judge_agent_files(Arena *arena, const DoctorView *view)
 {
-    return view->is_node ? judge_directory(arena, view, &view->agent_directory, &view->node_err)
-                         : skip_no_node(arena);
+    if (!view->is_node) {
+        return skip_no_node(arena);
+    }
+    DoctorResult result = judge_directory(arena, view, &view->agent_directory, &view->node_err);
+    return view->is_server && view->node_err.kind == ERROR_NOT_FOUND ? doctor_fix(result, by_server)
+                                                                     : result;
 }
 
 DoctorResult judge_server_files(Arena *arena, const DoctorView *view)
@@ -111,8 +119,7 @@ DoctorResult judge_agent_key(Arena *arena, const DoctorView *view)
     if (view->own.err.kind != ERROR_NONE) {
         const char *lost =
             view->is_server
-                ? "put a copy of the file back; or make a backup, move the state directory away "
-                  "and 'eden backup restore' it"
+                ? by_server
                 : "put a copy of the file back; or 'eden leave --force', then 'eden join'";
         return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "%s", view->own.err.text),
                           doctor_key_fix(&view->own, lost));
@@ -152,7 +159,10 @@ DoctorResult judge_agent_trust(Arena *arena, const DoctorView *view)
         return doctor_say(arena, DOCTOR_SKIPPED, "there is no certificate to look at");
     }
     if (view->bundle_err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", view->bundle_err.text);
+        DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "%s", view->bundle_err.text);
+        return view->is_server && view->bundle_err.kind == ERROR_NOT_FOUND
+                   ? doctor_fix(result, by_server)
+                   : result;
     }
     /* That it has expired is told where the certificate is looked at. */
     bool is_time = view->own.plan.state == RENEWAL_EXPIRED || view->own.plan.state == RENEWAL_EARLY;

@@ -45,15 +45,15 @@ DoctorResult judge_ca(Arena *arena, const DoctorView *view)
 
 DoctorResult judge_server_certificates(Arena *arena, const DoctorView *view)
 {
+    static const char made_anew[] =
+        "remove it when it is there: a server that is started makes another one";
     const struct {
         const char *name;
         const DoctorCertificate *seen;
         const char *lost; /* what to do then */
     } all[] = {
-        { "node.pem", &view->server_node,
-          "put a copy of the file back, or 'eden backup restore' in an empty state directory" },
-        { "serving.pem", &view->serving,
-          "remove it when it is there: a server that is started makes another one" },
+        { "node.pem", &view->server_node, made_anew },
+        { "serving.pem", &view->serving, made_anew },
     };
     DoctorResult first = { 0 };
     if (!view->is_server) {

@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "cli/kind_print.h"
+#include "cluster/lost_settings.h"
 #include "lang/json.h"
 #include "net/http_client.h"
 #include "pki/credential.h"
@@ -113,6 +114,8 @@ static void look_at_settings(Look *look, const Directory *server)
                        &view->settings_err)) {
         (void)!(server_settings_read(look->arena, text, &view->settings, &view->settings_err) ||
                 error_wrap(&view->settings_err, "%s", server->path));
+    } else if (lost_settings_are(server)) {
+        lost_settings_tell(server, &view->settings_err);
     }
 }
 

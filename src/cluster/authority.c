@@ -117,6 +117,25 @@ static bool tidy_files(Authority *authority, Error *err)
            directory_remove(directory, AUTHORITY_CA_NEXT, err);
 }
 
+static bool save_file(const Authority *authority, const Credential *ca, const char *name,
+                      Error *err)
+{
+    return ca == NULL || ca->key == NULL ||
+           credential_save(authority->options.directory, name, ca->key,
+                           (CertificateSet){ ca->chain.items, 1 }, err);
+}
+
+bool authority_save(const Authority *authority, Error *err)
+{
+    const CaFiles *files = authority->files;
+    if (authority->rotation.state == ROTATION_STEADY) {
+        return save_file(authority, find_ca(files, &authority->rotation.present), AUTHORITY_CA,
+                         err);
+    }
+    return save_file(authority, &files->items[FILE_CA], AUTHORITY_CA, err) &&
+           save_file(authority, &files->items[FILE_NEXT], AUTHORITY_CA_NEXT, err);
+}
+
 /* One that cannot be tidied up now works as it is; the next rotation or start does it first. */
 static void tidy(Authority *authority)
 {

@@ -51,6 +51,9 @@ const CaSet *authority_cas(const Authority *authority);
  * that CA, and then the issuer. */
 CertificateSet authority_chain(const Authority *authority);
 
+/* Writes the files of the CAs that this server has, such as when they were removed. */
+MUST_CHECK bool authority_save(const Authority *authority, Error *err);
+
 /* --- Rotation -------------------------------------------------------------------------------- */
 
 const Rotation *authority_rotation(const Authority *authority);

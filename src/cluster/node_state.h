@@ -17,6 +17,7 @@
 #define AGENT_CREDENTIAL "node.pem"
 #define AGENT_BUNDLE     "ca.pem"
 #define AGENT_STATE      "node.json"
+#define AGENT_ENROLMENT  "enrolment" /* of which other files of the agent are, and so the spool */
 #define AGENT_JOINING    "joining" /* a directory: what a machine keeps that asks to become a node */
 #define AGENT_SPOOL      "spool"   /* a directory: what it has to tell */
 

@@ -153,6 +153,15 @@ bool own_renew(OwnCertificates *own, OwnKind kind, Error *err)
 
 /* --- Life ------------------------------------------------------------------------------------ */
 
+/* The CA is here, and nobody knows the keys of these. */
+static bool tell_remedy(Error *err)
+{
+    char what[sizeof err->text];
+    memcpy(what, err->text, sizeof what);
+    return error_set(err, err->kind,
+                     "%.380s; remove it, and a server that is started makes another one", what);
+}
+
 bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err)
 {
     OwnCertificates *own = memory_new(sizeof *own);
@@ -165,7 +174,8 @@ bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Err
     for (OwnKind kind = 0; kind < OWN_KINDS && ok; kind++) {
         Own *item = &own->items[kind];
         ok = credential_load(options->directory, file_names[kind], &item->arena, &item->credential,
-                             err);
+                             err) ||
+             tell_remedy(err);
     }
     if (ok && !certificate_of(own, OWN_KIND_NODE)->has_identity) {
         ok = error_set(err, ERROR_INVALID, "%s/" OWN_NODE " is no certificate of a node",

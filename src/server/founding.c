@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/lost_settings.h"
 #include "cluster/node_record.h"
 #include "net/address.h"
 #include "pki/ca.h"
@@ -15,22 +16,32 @@
 
 /* --- Certificates ---------------------------------------------------------------------------- */
 
+bool node_make(Arena *arena, const NodeMaking *making, Certificate *out, Pin *pin, Error *err)
+{
+    AUTO(P256Private) *key = NULL;
+    NodeGrant grant = { .now_ms = making->now_ms, .enrolment = making->enrolment };
+    if (!p256_private_make(&key, err) || !p256_public_of(key, &grant.key, err) ||
+        !identity_make(str_from_c(making->settings->cluster), str_from_c(making->settings->node),
+                       &grant.identity, err) ||
+        !ca_issue_node(arena, making->ca, &grant, out, err)) {
+        return false;
+    }
+    p256_public_pin(&grant.key, pin);
+    return credential_save(making->directory, making->file, key, (CertificateSet){ out, 1 }, err);
+}
+
 /* One for the node, and one for its server, which has a key of its own: they run as different
  * users. */
 static bool make_node(Work *work, const Directory *directory, const char *file, Certificate *out,
                       Pin *pin, Error *err)
 {
-    AUTO(P256Private) *key = NULL;
-    NodeGrant grant = { .now_ms = work->founding->now_ms,
-                        .enrolment = str_from_c(work->node.enrolment) };
-    if (!p256_private_make(&key, err) || !p256_public_of(key, &grant.key, err) ||
-        !identity_make(str_from_c(work->settings.cluster), str_from_c(work->settings.node),
-                       &grant.identity, err) ||
-        !ca_issue_node(&work->arena, &work->ca, &grant, out, err)) {
-        return false;
-    }
-    p256_public_pin(&grant.key, pin);
-    return credential_save(directory, file, key, (CertificateSet){ out, 1 }, err);
+    NodeMaking making = { .directory = directory,
+                          .file = file,
+                          .ca = &work->ca,
+                          .settings = &work->settings,
+                          .enrolment = str_from_c(work->node.enrolment),
+                          .now_ms = work->founding->now_ms };
+    return node_make(&work->arena, &making, out, pin, err);
 }
 
 /* Where the agent of this machine reaches what listens on `listening`. */
@@ -51,16 +62,17 @@ static bool own_address(Arena *arena, Str listening, uint16_t port, Str *out, Er
     return true;
 }
 
-static bool save_node_state(Work *work, Error *err)
+bool own_node_state_save(Arena *arena, const Directory *agent, const ServerSettings *settings,
+                         Error *err)
 {
     NodeServer server = { 0 };
     NodeState state = { .servers = &server, .server_count = 1 };
-    snprintf(state.cluster, sizeof state.cluster, "%s", work->settings.cluster);
-    snprintf(state.node, sizeof state.node, "%s", work->settings.node);
-    snprintf(server.node, sizeof server.node, "%s", work->settings.node);
-    return own_address(&work->arena, work->settings.rpc, PORT_RPC, &server.rpc, err) &&
-           own_address(&work->arena, work->settings.api, PORT_API, &server.api, err) &&
-           node_state_save(&work->agent, &state, err);
+    snprintf(state.cluster, sizeof state.cluster, "%s", settings->cluster);
+    snprintf(state.node, sizeof state.node, "%s", settings->node);
+    snprintf(server.node, sizeof server.node, "%s", settings->node);
+    return own_address(arena, settings->rpc, PORT_RPC, &server.rpc, err) &&
+           own_address(arena, settings->api, PORT_API, &server.api, err) &&
+           node_state_save(agent, &state, err);
 }
 
 bool work_make_agent(Work *work, Error *err)
@@ -82,7 +94,7 @@ bool work_make_agent(Work *work, Error *err)
     buf_put(&bundle, work->others);
     work->has_state = true;
     return directory_write(&work->agent, AGENT_BUNDLE, buf_str(&bundle), true, err) &&
-           save_node_state(work, err);
+           own_node_state_save(&work->arena, &work->agent, &work->settings, err);
 }
 
 void work_undo(Work *work)
@@ -227,6 +239,9 @@ static bool is_member_elsewhere(Work *work)
 
 bool work_drop_leftover(const Work *work, Error *err)
 {
+    if (!directory_write(&work->server, FOUNDING_UNFINISHED, STR_EMPTY, true, err)) {
+        return false;
+    }
     if (!directory_remove(&work->server, SERVER_SETTINGS_FILE, err) &&
         err->kind != ERROR_NOT_FOUND) {
         return false;
@@ -251,6 +266,11 @@ static bool refuse_second(Work *work, Error *err)
     if (is_cluster) {
         return error_set(err, ERROR_CONFLICT, "there is a cluster already, in %s",
                          work->server.path);
+    }
+    if (lost_settings_are(&work->server)) {
+        lost_settings_tell(&work->server, err);
+        err->kind = ERROR_CONFLICT;
+        return false;
     }
     if (is_member_elsewhere(work)) {
         return error_set(err, ERROR_CONFLICT,
@@ -293,7 +313,9 @@ bool work_write_settings(Work *work, Error *err)
 {
     Buf text = buf_make_in(&work->arena, BUF_UNLIMITED);
     server_settings_print(&work->settings, &text);
-    return directory_write(&work->server, SERVER_SETTINGS_FILE, buf_str(&text), true, err);
+    return directory_write(&work->server, SERVER_SETTINGS_FILE, buf_str(&text), true, err) &&
+           (directory_remove(&work->server, FOUNDING_UNFINISHED, err) ||
+            err->kind == ERROR_NOT_FOUND);
 }
 
 void work_init(Work *work, const Founding *founding)

@@ -24,6 +24,21 @@ typedef struct Work {
     Str others;         /* certificates of CAs that are trusted beside it; PEM */
 } Work;
 
+/* A key and the certificate of the node on this machine for it, as a file. */
+typedef struct NodeMaking {
+    const Directory *directory;
+    const char *file;
+    const Credential *ca;
+    const ServerSettings *settings; /* whose node it is */
+    Str enrolment;
+    int64_t now_ms;
+} NodeMaking;
+MUST_CHECK bool node_make(Arena *arena, const NodeMaking *making, Certificate *out, Pin *pin,
+                          Error *err);
+/* Where the agent of this machine finds its server: on this machine. */
+MUST_CHECK bool own_node_state_save(Arena *arena, const Directory *agent,
+                                    const ServerSettings *settings, Error *err);
+
 void work_init(Work *work, const Founding *founding);
 void work_clear(Work *work);
 

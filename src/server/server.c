@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "cluster/authority.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/lost_settings.h"
 #include "cluster/nodes.h"
 #include "cluster/own_certificates.h"
 #include "cluster/roster.h"
@@ -16,6 +17,7 @@
 #include "pki/peer.h"
 #include "rpc/dispatch.h"
 #include "server/founding.h"
+#include "server/own_files.h"
 #include "server/server_metrics.h"
 #include "server/store_identity.h"
 #include "service/nodes_service.h"
@@ -433,6 +435,11 @@ static void fail(Server *server, const Error *err)
     server->options.failed(server->options.context, err);
 }
 
+static OwnFiles own_files(const Server *server)
+{
+    return (OwnFiles){ &server->directory, &server->settings, server->authority, server->own };
+}
+
 static void credentials_ready(void *context)
 {
     Server *server = context;
@@ -442,6 +449,8 @@ static void credentials_ready(void *context)
         return;
     }
     loop_timer_start(&server->sweep, SWEEP_MS);
+    OwnFiles files = own_files(server);
+    own_files_keep(&files);
     server->options.ready(server->options.context);
 }
 
@@ -513,6 +522,8 @@ static void sweep_runs(void *context)
     roster_changed(server);
     probe_store(server);
     credentials_changed(server);
+    OwnFiles files = own_files(server);
+    own_files_mend(&files);
     loop_timer_start(&server->sweep, SWEEP_MS);
 }
 
@@ -558,22 +569,6 @@ static void own_changed(void *context, OwnKind kind)
     authority_look(server->authority);
 }
 
-/* Nobody knows the key of the API, and the CA is here: one that is lost is made anew. In the midst of a
- * rotation it is renewed by the other CA soon. */
-static bool replace_serving(Server *server, Error *err)
-{
-    AUTO_CLEAR(Arena) arena;
-    AUTO_CLEAR(Credential) ca = { 0 };
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (directory_has(&server->directory, SERVER_SERVING)) {
-        return true;
-    }
-    log_warning("the certificate of the API is lost, and made anew", LOG_C("file", SERVER_SERVING));
-    return credential_load(&server->directory, SERVER_CA, &arena, &ca, err) &&
-           serving_make(&server->directory, &ca, &server->settings,
-                        loop_wall_ms(server->options.loop), err);
-}
-
 static bool open_certificates(Server *server, Error *err)
 {
     const ServerSettings *settings = &server->settings;
@@ -584,7 +579,9 @@ static bool open_certificates(Server *server, Error *err)
                                    .directory = &server->directory,
                                    .events = { authority_ready, authority_changed, authority_failed,
                                                is_from, server } };
-    if (!replace_serving(server, err) || !authority_open(&authority, &server->authority, err)) {
+    if (!own_files_complete(&server->directory, settings, str_from_c(server->identity.enrolment),
+                            loop_wall_ms(server->options.loop), err) ||
+        !authority_open(&authority, &server->authority, err)) {
         return false;
     }
     server->certify = (CertifySettings){ .at = at,
@@ -613,22 +610,30 @@ static bool read_files(Server *server, Error *err)
     if (!directory_open(own_path(server, "").data, &server->directory, err) ||
         !directory_read(&server->directory, &server->arena, SERVER_SETTINGS_FILE,
                         SERVER_SETTINGS_MAX, &text, err)) {
-        return err->kind == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND,
-                               "there is no cluster in %s; 'eden init' founds one",
-                               server->options.state_dir)
-                   : false;
+        return err->kind != ERROR_NOT_FOUND            ? false
+               : lost_settings_are(&server->directory) ? lost_settings_tell(&server->directory, err)
+                                                       : error_set(err, ERROR_NOT_FOUND,
+                                                                   "there is no cluster in %s; "
+                                                                   "'eden init' founds one",
+                                                                   server->options.state_dir);
     }
     return server_settings_read(&server->arena, text, &server->settings, err) ||
            error_wrap(err, "%s", server->directory.path);
 }
 
-/* Before all else that waits for the store, and so heard of before it. */
+/* Before all else that waits for the store, and so heard of before it. A certificate of the node that
+ * is lost is made by what the store knows of it. */
 static void identity_known(void *context, const Error *err)
 {
     Server *server = context;
-    if (err != NULL && server->is_open) {
+    Error why;
+    if (!server->is_open) {
+        return;
+    }
+    if (err != NULL) {
         fail(server, err);
+    } else if (server->own == NULL && !open_certificates(server, &why)) {
+        fail(server, &why);
     }
 }
 
@@ -719,7 +724,8 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     server->metrics = metrics_new(loop_wall_ms(options->loop));
     loop_task_init(&server->release, release, server);
     loop_timer_init(&server->sweep, options->loop, sweep_runs, server);
-    if (!read_files(server, err) || !open_store(server, err) || !open_certificates(server, err)) {
+    if (!read_files(server, err) || !open_store(server, err) ||
+        (directory_has(&server->directory, SERVER_NODE) && !open_certificates(server, err))) {
         server_free(server);
         return false;
     }

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/node_record.h"
 #include "server/founding.h"
 
 enum {
@@ -74,28 +75,38 @@ static bool judge(const StoreIdentity *identity, const StoreReply *reply, Error 
     return true;
 }
 
+static void take_enrolment(StoreIdentity *identity, const StoreOpReply *node)
+{
+    AUTO_CLEAR(Arena) arena;
+    NodeRecord record;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (node->kv_count > 0 && node_record_read(&arena, node->kvs[0].value, &record, &err)) {
+        memcpy(identity->enrolment, record.enrolment, sizeof identity->enrolment);
+    }
+}
+
 static void read(void *context, const StoreReply *reply, const Error *err)
 {
-    const StoreIdentity *identity = context;
+    StoreIdentity *identity = context;
     Error why;
     if (err != NULL) {
         identity->done(identity->context, err);
     } else {
+        take_enrolment(identity, &reply->ops[OP_NODE]);
         identity->done(identity->context, judge(identity, reply, &why) ? NULL : &why);
     }
 }
 
-bool store_identity_check(const StoreIdentity *identity, Error *err)
+bool store_identity_check(StoreIdentity *identity, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str prefix = identity->at.prefix, node = str_from_c(identity->settings->node);
     const StoreOp ops[OP_COUNT] = {
         [OP_ID] = { .kind = STORE_RANGE, .key = cluster_key_store_id(&arena, prefix) },
-        [OP_NODE] = { .kind = STORE_RANGE,
-                      .key = cluster_key_node(&arena, prefix, node),
-                      .keys_only = true },
+        [OP_NODE] = { .kind = STORE_RANGE, .key = cluster_key_node(&arena, prefix, node) },
     };
     StoreTxn txn = { .success = ops, .success_count = OP_COUNT };
-    return store_txn(identity->at.store, &txn, read, (void *)identity, err);
+    return store_txn(identity->at.store, &txn, read, identity, err);
 }

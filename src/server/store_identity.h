@@ -3,12 +3,14 @@
 #pragma once
 
 #include "cluster/cluster_store.h"
+#include "pki/ca.h"
 #include "server/server_settings.h"
 
 typedef struct StoreIdentity {
     ClusterStore at;
     const char *state_dir;
     const ServerSettings *settings;
+    char enrolment[ENROLMENT_TEXT + 1]; /* then: that of its node; empty: the store knows none */
     /* Called once, in a later turn, or when the store is closed. NULL: it is. */
     void (*done)(void *context, const Error *err);
     void *context;
@@ -16,7 +18,7 @@ typedef struct StoreIdentity {
 
 /* Reads the id before anything that is asked after this. A store of before there were ids is known by
  * the record of its server, and gets one. `identity` stays until `done`. Fails as store_txn does. */
-MUST_CHECK bool store_identity_check(const StoreIdentity *identity, Error *err);
+MUST_CHECK bool store_identity_check(StoreIdentity *identity, Error *err);
 
 /* What is said of one that is not there. Always false. */
 bool store_identity_lost(const char *state_dir, Error *err);

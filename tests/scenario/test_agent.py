@@ -305,9 +305,11 @@ def test_files_that_cannot_be_read_are_told_and_waited_for(cluster, web):
     web.wait_live()
 
 
-@pytest.mark.parametrize("name", ["node.pem", "ca.pem"])
-@pytest.mark.parametrize("how", ["missing", "damaged"])
+@pytest.mark.parametrize("name, how", [
+    ("node.pem", "missing"), ("node.pem", "damaged"), ("ca.pem", "damaged")
+])
 def test_a_node_that_has_lost_a_file_says_which(cluster, name, how):
+    """One that was never started knows no enrolment by which its key could be made anew."""
     path = cluster.state / "agent" / name
     whole = path.read_bytes()
     path.unlink()

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cluster/cluster_keys.h"
+#include "cluster/lost_settings.h"
 #include "cluster/node_record.h"
 #include "pki/credential.h"
 #include "scratch.h"
@@ -145,6 +146,11 @@ static void what_a_killed_one_left_is_no_cluster(void **state)
     Error err;
     assert_true(cluster_found(&founding, &first, &err));
     assert_int_equal(unlink(scratch_place(scratch, "state/server/" SERVER_SETTINGS_FILE)), 0);
+    /* A cluster that has lost its settings looks the same but for that. */
+    assert_false(cluster_found(&founding, &second, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, SERVER_SETTINGS_FILE " is lost"));
+    scratch_put(scratch, "state/server/" FOUNDING_UNFINISHED, "");
     snprintf(founding.settings.node, sizeof founding.settings.node, "s2");
     assert_true(cluster_found(&founding, &second, &err));
     assert_false(pin_equal(&first, &second));
@@ -198,6 +204,7 @@ static void a_ca_that_was_left_makes_no_member_a_server(void **state)
     AUTO_CLEAR(Directory) server = open_in(scratch, "state/server");
     AUTO_CLEAR(Directory) agent = open_in(scratch, "state/agent");
     assert_true(directory_remove(&server, SERVER_SETTINGS_FILE, &err));
+    assert_true(directory_write(&server, FOUNDING_UNFINISHED, STR_EMPTY, false, &err));
     assert_true(directory_write(&agent, AGENT_BUNDLE, STR("another"), true, &err));
     assert_false(cluster_found(&founding, &ca, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);

@@ -1,0 +1,23 @@
+#include "cluster/lost_settings.h"
+
+#include "cluster/authority.h"
+
+#define SETTINGS "server.json" /* as server/server_settings.h has it */
+
+bool lost_settings_are(const Directory *server)
+{
+    return directory_has(server, AUTHORITY_CA) && !directory_has(server, SETTINGS) &&
+           !directory_has(server, FOUNDING_UNFINISHED);
+}
+
+bool lost_settings_tell(const Directory *server, Error *err)
+{
+    return error_set(err, ERROR_INVALID,
+                     "%s/" SETTINGS " is lost: " AUTHORITY_CA
+                     " beside it is that of a cluster. Put a copy of it back%s; or move the state "
+                     "directory away, and 'eden backup restore FILE'",
+                     server->path,
+                     directory_has(server, SETTINGS_KEPT) ? ", such as " SETTINGS_KEPT
+                                                            ", which is that of the last start"
+                                                          : "");
+}

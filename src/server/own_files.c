@@ -1,0 +1,111 @@
+#include "server/own_files.h"
+
+#include "base/log.h"
+#include "cluster/lost_settings.h"
+#include "server/founding_inner.h"
+
+static bool has_ca(const Directory *directory, Error *err)
+{
+    return directory_has(directory, SERVER_CA) ||
+           error_set(err, ERROR_INVALID,
+                     "%s/" SERVER_CA
+                     " is lost, the key of the CA of this cluster. Put a copy of it "
+                     "back; or move the state directory away, and 'eden backup restore FILE'. "
+                     "Without either, 'eden init' founds another cluster, and every node joins "
+                     "that",
+                     directory->path);
+}
+
+bool own_files_complete(const Directory *directory, const ServerSettings *settings, Str enrolment,
+                        int64_t now_ms, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Credential) ca = { 0 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!has_ca(directory, err)) {
+        return false;
+    }
+    bool serving = directory_has(directory, SERVER_SERVING);
+    bool node = directory_has(directory, SERVER_NODE);
+    if (serving && node) {
+        return true;
+    }
+    /* In the midst of a rotation they are renewed by the other CA soon. */
+    if (!credential_load(directory, SERVER_CA, &arena, &ca, err)) {
+        return false;
+    }
+    if (!serving) {
+        log_warning("the certificate of the API is lost, and made anew",
+                    LOG_C("file", SERVER_SERVING));
+        if (!serving_make(directory, &ca, settings, now_ms, err)) {
+            return false;
+        }
+    }
+    if (node) {
+        return true;
+    }
+    log_warning("the certificate of the server is lost, and made anew", LOG_C("file", SERVER_NODE));
+    NodeMaking making = { .directory = directory,
+                          .file = SERVER_NODE,
+                          .ca = &ca,
+                          .settings = settings,
+                          .enrolment = enrolment,
+                          .now_ms = now_ms };
+    Certificate made;
+    Pin pin;
+    return node_make(&arena, &making, &made, &pin, err);
+}
+
+static bool write_settings(const OwnFiles *files, const char *name, Error *err)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    server_settings_print(files->settings, &text);
+    return directory_write(files->directory, name, buf_str(&text), true, err);
+}
+
+void own_files_keep(const OwnFiles *files)
+{
+    Error err;
+    if (!write_settings(files, SETTINGS_KEPT, &err)) {
+        log_warning("no copy of the settings is kept", LOG_C("why", err.text));
+    }
+    if (directory_has(files->directory, FOUNDING_UNFINISHED) &&
+        !directory_remove(files->directory, FOUNDING_UNFINISHED, &err)) {
+        log_warning("a file of no use stays behind", LOG_C("why", err.text));
+    }
+}
+
+static void told(const char *name, bool ok, const Error *err)
+{
+    if (ok) {
+        log_warning("a file of this server was gone, and is written again", LOG_C("file", name));
+    } else {
+        log_error("a file of this server is gone, and cannot be written again", LOG_C("file", name),
+                  LOG_C("why", err->text));
+    }
+}
+
+void own_files_mend(const OwnFiles *files)
+{
+    static const struct {
+        const char *name;
+        OwnKind kind;
+    } own[] = { { SERVER_NODE, OWN_KIND_NODE }, { SERVER_SERVING, OWN_KIND_SERVING } };
+    Error err;
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        if (!directory_has(files->directory, own[i].name)) {
+            const Credential *present = own_credential(files->own, own[i].kind);
+            bool ok =
+                credential_save(files->directory, own[i].name, present->key, present->chain, &err);
+            told(own[i].name, ok, &err);
+        }
+    }
+    if (!directory_has(files->directory, SERVER_CA)) {
+        bool ok = authority_save(files->authority, &err);
+        told(SERVER_CA, ok, &err);
+    }
+    if (lost_settings_are(files->directory)) {
+        bool ok = write_settings(files, SERVER_SETTINGS_FILE, &err);
+        told(SERVER_SETTINGS_FILE, ok, &err);
+    }
+}

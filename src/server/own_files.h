@@ -1,0 +1,25 @@
+/* The files that a server has beside its store: made anew when they are lost and can be, written again
+ * while it runs and has them in memory. */
+#pragma once
+
+#include "cluster/authority.h"
+#include "cluster/own_certificates.h"
+#include "server/server_settings.h"
+
+/* Before they are opened. Nobody knows the keys of the server's own certificates, and the CA is here,
+ * so that these are made; `enrolment` is that of its node. Fails when the CA is lost, with what to do,
+ * and as the file system does. */
+MUST_CHECK bool own_files_complete(const Directory *directory, const ServerSettings *settings,
+                                   Str enrolment, int64_t now_ms, Error *err);
+
+typedef struct OwnFiles {
+    const Directory *directory;
+    const ServerSettings *settings;
+    Authority *authority;
+    const OwnCertificates *own;
+} OwnFiles;
+
+/* With these settings it has started: a copy for who loses them. */
+void own_files_keep(const OwnFiles *files);
+/* Writes those that are gone. */
+void own_files_mend(const OwnFiles *files);

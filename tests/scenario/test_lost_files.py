@@ -1,0 +1,189 @@
+"""Every file of a state directory, lost while its daemons run or do not: it is made anew, or whoever
+needs it says which one it is and what to do."""
+
+import json
+
+import agents
+import pytest
+
+from asking import get, put
+from events import wait_until
+
+# Made anew when they are lost, or needed by nobody.
+AGENT = ["agent/ca.pem", "agent/node.pem", "agent/node.json", "agent/enrolment", "agent/facts-told",
+         "agent/lock", "agent/spool/spool", "agent/watched-node.json"]
+SERVER = ["server/node.pem", "server/serving.pem", "server/server.json.kept",
+          "server/store/store.lock"]
+UNNEEDED = ["agent/founding"]
+# What is said of the others, and what to do.
+TOLD = {
+    "server/server.json": ("server.json is lost", "Put a copy of it back, such as server.json.kept"),
+    "server/ca.pem": ("ca.pem is lost", "Put a copy of it back"),
+    "server/store/store.db": ("the store of this cluster is lost", "Put it back"),
+}
+
+
+def files_of(state):
+    return {str(path.relative_to(state)) for path in state.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def machine(cluster):
+    """The one that the cluster was founded on: its agent has run with its server, and does not now."""
+    cluster.start()
+    put(cluster, "/t/kept", "yes")
+    assert cluster.server.stop() == 0
+    machine = agents.first(cluster)
+    machine.start()
+    machine.wait_live()
+    for name in ("facts-told", "watched-node.json"):
+        wait_until(lambda: (machine.state / "agent" / name).is_file(), name)
+    assert machine.agent.stop() == 0
+    return machine
+
+
+def start(machine):
+    machine.agent = machine.cluster.daemon("agent", "--state-dir", machine.state, "--run-dir",
+                                           machine.run, "--config-dir", machine.config)
+    return machine.agent
+
+
+def doctor(machine):
+    done = machine.cluster.call("doctor", "-o", "json", check=False)
+    return json.loads(done.stdout)["checks"]
+
+
+def check_well(machine):
+    """It is the node that it was, and its cluster is."""
+    machine.wait_live()
+    wait_until(lambda: not any(check["state"] == "failed" for check in doctor(machine)),
+               "doctor finds nothing")
+    assert get(machine.cluster, "/t/kept") == "yes"
+    assert agents.node(machine.cluster, "s1")["status"]["state"] == "alive"
+
+
+def test_every_file_has_a_row(machine):
+    assert files_of(machine.state) == {*AGENT, *SERVER, *UNNEEDED, *TOLD}
+
+
+@pytest.mark.parametrize("name", AGENT + SERVER + UNNEEDED)
+def test_what_can_be_made_anew_is(machine, name):
+    (machine.state / name).unlink()
+    start(machine)
+    check_well(machine)
+    assert name in UNNEEDED or (machine.state / name).is_file()
+    # And so it stays.
+    assert machine.agent.stop() == 0
+    start(machine)
+    check_well(machine)
+
+
+def test_all_that_can_be_made_anew_are_at_once(machine):
+    for name in AGENT + SERVER + UNNEEDED:
+        if name != "agent/enrolment":  # by which the node stays the same
+            (machine.state / name).unlink()
+    start(machine)
+    check_well(machine)
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_cannot_be_made_anew_is_told(machine, name):
+    cluster = machine.cluster
+    path = machine.state / name
+    kept = path.read_bytes()
+    path.unlink()
+    what, remedy = TOLD[name]
+    # By the server itself,
+    done = cluster.eden("serve", "--state-dir", machine.state, "--run-dir", machine.run, check=False)
+    assert done.returncode != 0 and what in done.stderr and remedy in done.stderr
+    assert "eden backup restore FILE" in done.stderr and str(path) in done.stderr
+    # by its agent, in the log and when it is asked,
+    line = start(machine).wait_for_log(what)
+    assert remedy in line
+    machine.wait_status(lambda status: what in status["server"].get("why", ""), "the agent says why")
+    # and by doctor.
+    assert any(what in check["text"] for check in doctor(machine))
+    # Nothing begins a cluster in its place.
+    before = {name: (machine.state / name).read_bytes() for name in files_of(machine.state)
+              if name.endswith(".pem")}
+    done = cluster.eden("init", "--cluster", "red", "--user", "root", "--state-dir", machine.state,
+                        check=False)
+    assert done.returncode != 0
+    assert {name: (machine.state / name).read_bytes() for name in before} == before
+    # What is told helps.
+    path.write_bytes(kept)
+    path.chmod(0o600)
+    check_well(machine)
+
+
+def test_the_copy_of_the_settings_is_one(machine):
+    (machine.state / "server/server.json").unlink()
+    (machine.state / "server/server.json.kept").rename(machine.state / "server/server.json")
+    start(machine)
+    check_well(machine)
+
+
+def test_a_server_that_runs_writes_its_files_again(machine):
+    names = ["server/ca.pem", "server/node.pem", "server/serving.pem", "server/server.json"]
+    start(machine)
+    check_well(machine)
+    before = {name: (machine.state / name).read_bytes() for name in names}
+    settings = json.loads(before.pop("server/server.json"))
+    for name in names:
+        (machine.state / name).unlink()
+    wait_until(lambda: files_of(machine.state) >= set(names), "the files are there again")
+    assert {name: (machine.state / name).read_bytes() for name in before} == before
+    assert json.loads((machine.state / "server/server.json").read_text()) == settings
+    assert machine.agent.stop() == 0
+    start(machine)
+    check_well(machine)
+
+
+def test_an_agent_that_loses_its_files_goes_on(machine):
+    """The state of its node is seen to be gone at once; the others when it starts again."""
+    start(machine)
+    machine.wait_live()
+    (machine.state / "agent/node.json").unlink()
+    wait_until(lambda: (machine.state / "agent/node.json").is_file(), "node.json is there again")
+    check_well(machine)
+    for name in AGENT:
+        if name not in ("agent/enrolment", "agent/node.json"):
+            (machine.state / name).unlink(missing_ok=True)
+    assert machine.agent.stop() == 0
+    start(machine)
+    check_well(machine)
+
+
+@pytest.mark.parametrize("name", ["ca.pem", "node.pem", "node.json"])
+def test_a_node_that_is_no_server_says_what_to_do(cluster, name):
+    cluster.start()
+    node = agents.Machine(cluster, "web1")
+    node.join_with_token()
+    node.start()
+    node.wait_live()
+    assert node.agent.stop() == 0
+    path = node.state / "agent" / name
+    kept = path.read_bytes()
+    path.unlink()
+    line = start(node).wait_for_log(f"agent/{name}")
+    assert "put a copy of" in line and "'eden join'" in line
+    assert f"agent/{name}" in node.wait_status(lambda status: status["node"] is None, "why")["why"]
+    assert node.agent.stop() == 0
+    path.write_bytes(kept)
+    path.chmod(0o600)
+    node.start()
+    node.wait_live()
+
+
+@pytest.mark.parametrize("name", ["server/node.pem", "server/serving.pem"])
+def test_a_key_that_is_damaged_is_told(machine, name):
+    path = machine.state / name
+    text = path.read_text()
+    path.write_text(text[text.index("-----BEGIN CERTIFICATE"):])
+    done = machine.cluster.eden("serve", "--state-dir", machine.state, "--run-dir", machine.run,
+                                check=False)
+    assert done.returncode != 0 and str(path) in done.stderr
+    assert "remove it" in done.stderr
+    path.unlink()
+    start(machine)
+    check_well(machine)
