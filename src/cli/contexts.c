@@ -22,7 +22,8 @@ bool context_name_check(Str name, Error *err)
     bool fine = name.len > 0 && name.len <= CONTEXT_NAME_MAX;
     for (size_t i = 0; fine && i < name.len; i++) {
         char c = name.data[i];
-        fine = ascii_is_alpha(c) || ascii_is_digit(c) || (i > 0 && strchr("-_.@", c) != NULL);
+        fine = ascii_is_alpha(c) || ascii_is_digit(c) ||
+               (i > 0 && c != '\0' && strchr("-_.@", c) != NULL);
     }
     if (!fine) {
         return error_set(err, ERROR_INVALID,

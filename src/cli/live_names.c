@@ -63,7 +63,8 @@ bool live_names_is_plain(Str name)
 {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.data[i];
-        if (!ascii_is_alpha(c) && !ascii_is_digit(c) && (i == 0 || strchr("-_.:@", c) == NULL)) {
+        if (!ascii_is_alpha(c) && !ascii_is_digit(c) &&
+            (i == 0 || c == '\0' || strchr("-_.:@", c) == NULL)) {
             return false;
         }
     }

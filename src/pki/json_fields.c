@@ -25,7 +25,8 @@ static bool is_plain(Str text)
 {
     bool plain = text.len <= SHOWN;
     for (size_t i = 0; i < text.len && plain; i++) {
-        plain = ascii_is_name(text.data[i]) || strchr("./-", text.data[i]) != NULL;
+        char c = text.data[i];
+        plain = ascii_is_name(c) || (c != '\0' && strchr("./-", c) != NULL);
     }
     return plain;
 }

@@ -80,6 +80,7 @@ static void what_makes_no_sense_is_refused(void **state)
     refuses(HEAD "\"a\":{\"server\":\"x\",\"tokens\":\"k\"}}}", "did you mean 'token'");
     refuses(HEAD "\"local\":{\"server\":\"x\"}}}", "this machine");
     refuses(HEAD "\"-a\":{\"server\":\"x\"}}}", "the name of a context");
+    refuses(HEAD "\"a\\u0000\":{\"server\":\"x\"}}}", "the name of a context");
     refuses(HEAD "\"a\":{\"servers\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\"]}}}",
             "more than 8");
 }

@@ -33,6 +33,7 @@ static void only_plain_names_are_offered(void **state)
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         assert_false(live_names_is_plain(str_from_c(others[i])));
     }
+    assert_false(live_names_is_plain(STR("a\0b")));
 }
 
 static void names_are_taken_from_every_kind_of_list(void **state)
