@@ -3,8 +3,10 @@
 #include "api/object_draft.h"
 #include "api/routes.h"
 #include "base/base64.h"
+#include "base/hex.h"
 #include "model/duration.h"
 #include "pki/json_fields.h"
+#include "sys/sha256.h"
 
 enum {
     VALUES_MAX = 512, /* in a body */
@@ -162,6 +164,19 @@ bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error 
     }
     return error_set(err, ERROR_INVALID,
                      "'action' is \"begin\", \"abort\", or \"without\" with a 'node'");
+}
+
+bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err)
+{
+    Value said;
+    const JsonField fields[] = { { "hash", VALUE_STRING, false, &said } };
+    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+        return false;
+    }
+    *hash = value_str(said);
+    return (hash->len == SHA256_HEX && hex_is(*hash)) ||
+           error_set(err, ERROR_INVALID,
+                     "the body of the request: 'hash' is no SHA-256 of %d digits", (int)SHA256_HEX);
 }
 
 bool value_body_read(Arena *arena, Str body, Str *value, Error *err)

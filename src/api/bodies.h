@@ -36,5 +36,7 @@ typedef enum RotateWish {
 } RotateWish;
 /* {"action":"begin"}, {"action":"abort"} or {"action":"without","node":"web1"} */
 MUST_CHECK bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error *err);
+/* {"hash":"9f..."}, of an entry of the audit log */
+MUST_CHECK bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err);
 /* {"value":"text"} or {"value_base64":"..."} */
 MUST_CHECK bool value_body_read(Arena *arena, Str body, Str *value, Error *err);

@@ -1,9 +1,6 @@
 /* Audit: who has asked for what, and what came of it; the newest first. */
 #include <inttypes.h>
 
-#include "api/call.h"
-#include "api/handlers.h"
-#include "api/json_out.h"
 #include "api/kind_rows.h"
 #include "base/utc.h"
 
@@ -55,6 +52,13 @@ typedef struct AuditReading {
 static void give_one(const AuditReading *reading, const AuditPage *page)
 {
     Error err;
+    if (reading->sequence <= page->head.floor_sequence) {
+        error_set(&err, ERROR_NOT_FOUND,
+                  "entry %" PRIu64 " is archived: the log begins behind %" PRIu64,
+                  reading->sequence, page->head.floor_sequence);
+        reading->got(reading->context, NULL, &err);
+        return;
+    }
     if (page->count == 0 || page->entries[0].sequence != reading->sequence) {
         error_set(&err, ERROR_NOT_FOUND, "the audit log has no entry %" PRIu64, reading->sequence);
         reading->got(reading->context, NULL, &err);
@@ -67,7 +71,10 @@ static void give_one(const AuditReading *reading, const AuditPage *page)
 static void give_list(const AuditReading *reading, const AuditPage *page)
 {
     KindItem *items = ARENA_ARRAY(reading->arena, KindItem, page->count);
-    KindItems out = { .items = items, .count = page->count, .revision = page->revision };
+    KindItems out = { .items = items,
+                      .count = page->count,
+                      .archived = page->head.floor_sequence,
+                      .revision = page->revision };
     for (uint32_t i = 0; i < page->count; i++) {
         items[i] = item_make(reading->kind, reading->arena, &page->entries[i]);
     }
@@ -121,33 +128,6 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
         .kind = kind, .arena = arena, .sequence = sequence, .got = done, .context = context
     };
     audit_list(&settings->at, &(AuditQuery){ .from = sequence, .limit = 1 }, read_done, reading);
-}
-
-/* --- /v1/audit-verification ------------------------------------------------------------------ */
-
-static void verified(void *context, const AuditChain *chain, const Error *err)
-{
-    ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
-        return;
-    }
-    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
-    json_out_start(&json, "eden.audit-verification/1");
-    json_out_bool(&json, "whole", !chain->is_broken);
-    json_out_int(&json, "entries", (int64_t)chain->count);
-    json_out_int(&json, "last", (int64_t)chain->head.sequence);
-    json_out_text(&json, "head", str_from_c(chain->head.hash));
-    if (chain->is_broken) {
-        json_out_int(&json, "broken_at", (int64_t)chain->broken_at);
-        json_out_text(&json, "what", str_from_c(chain->what));
-    }
-    json_out_close(&json, '}');
-    call_answer(call, 200, &json);
-}
-
-void audit_verification_get(ApiCall *call)
-{
-    audit_verify(call_store(call), verified, call);
 }
 
 /* --- The row --------------------------------------------------------------------------------- */

@@ -24,8 +24,9 @@ typedef struct Listing {
     Arena looking; /* of one page: what is not wanted goes before the next one comes */
     Buf items;     /* those that are wanted, as JSON */
     uint32_t wanted, looked, pages;
-    int64_t revision; /* of the first page, also of another request; 0: it is to come */
-    Str next;         /* where the next request goes on */
+    uint64_t archived; /* of the last page */
+    int64_t revision;  /* of the first page, also of another request; 0: it is to come */
+    Str next;          /* where the next request goes on */
 } Listing;
 
 static bool is_wanted(const Listing *listing, const KindItem *item)
@@ -79,6 +80,9 @@ static void answer(Listing *listing, Str next)
         json_out_null(&json, "continue");
     }
     json_out_bool(&json, "truncated", next.len > 0);
+    if (listing->archived > 0) {
+        json_out_int(&json, "archived", (int64_t)listing->archived);
+    }
     json_out_close(&json, '}');
     json_out_open(&json, "items", '[');
     buf_put(&json, buf_str(&listing->items));
@@ -110,6 +114,7 @@ static void listed(void *context, const KindItems *items, const Error *err)
         return;
     }
     listing->revision = listing->revision == 0 ? items->revision : listing->revision;
+    listing->archived = items->archived;
     listing->pages++;
     listing->looked += items->count;
     for (uint32_t i = 0; i < items->count; i++) {

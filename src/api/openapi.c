@@ -129,7 +129,7 @@ static const struct {
     { "port", "integer", NULL, "the port of the targets; 9100 when it is not given" },
     { "key", "string", NULL, "a key of the store" },
     { "prefix", "string", NULL, "what keys of the store start with" },
-    { "from", "integer", NULL, "the revision to begin with" },
+    { "from", "integer", NULL, "the revision to begin with; of entries their number" },
     { "previous", "boolean", NULL, "whether to tell what was there before" },
     { "only", "string", "keys", "leave out the values" },
 };
@@ -457,6 +457,9 @@ static const KindField list_metadata_fields[] = {
       .type = KIND_FIELD_BOOL,
       .is_required = true,
       .help = "whether there is more" },
+    { .name = "archived",
+      .type = KIND_FIELD_INT,
+      .help = "of the audit log: entries up to this number are archived, and no longer there" },
     { 0 },
 };
 

@@ -94,6 +94,7 @@ static void look_at_cluster(const Invocation *invocation, const ClusterEnd *end,
         ask_nodes(invocation, end, &out->nodes);
         ask(invocation, end, STR("/v1/tokens"), &out->tokens);
         ask(invocation, end, STR("/v1/pki"), &out->pki);
+        ask(invocation, end, STR("/v1/audit-entries?limit=1"), &out->audit);
     }
 }
 

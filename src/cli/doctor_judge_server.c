@@ -12,6 +12,7 @@ enum {
     DISK_FAILED_SHARE = 50, /* of the whole: one part of so many, 2 % */
     DISK_WARNING_SHARE = 10,
     NAMES_SHOWN = 5,
+    AUDIT_ENTRIES_MANY = 1000000,
 };
 
 static DoctorResult skip(Arena *arena)
@@ -364,6 +365,24 @@ DoctorResult judge_tokens(Arena *arena, const DoctorView *view)
         }
     }
     return conclude(arena, &old, DOCTOR_WARNING, "of no use any more", "none is left over");
+}
+
+DoctorResult judge_audit(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->audit);
+    if (result.text.len > 0) {
+        return result;
+    }
+    int64_t archived = cluster_int(cluster_map(view->audit.json, "archived"), "last");
+    int64_t count = cluster_int(view->audit.json, "last") - archived;
+    if (count <= AUDIT_ENTRIES_MANY) {
+        return doctor_say(arena, DOCTOR_OK, "it has %" PRId64 " entries", count);
+    }
+    return doctor_fix(
+        doctor_say(arena, DOCTOR_WARNING, "it has %" PRId64 " entries, which nobody has archived",
+                   count),
+        arena_format(arena, "'eden audit archive --to audit-%" PRId64 ".ndjson'", archived + 1)
+            .data);
 }
 
 DoctorResult judge_versions(Arena *arena, const DoctorView *view)

@@ -295,6 +295,7 @@ static void ask_daemons(Look *look)
         ask_nodes(look, socket, &view->nodes);
         ask_local(look, socket, STR("/v1/tokens"), &view->tokens);
         ask_local(look, socket, STR("/v1/pki"), &view->pki);
+        ask_local(look, socket, STR("/v1/audit-entries?limit=1"), &view->audit);
         return;
     }
     look_at_failure(look);

@@ -81,7 +81,7 @@ typedef struct DoctorView {
     uint32_t server_count;
 
     /* A server was asked that need not be on this machine: by a context, or in a run directory. Then
-     * `nodes`, `tokens` and `pki` are of its cluster. */
+     * `nodes`, `tokens`, `pki` and `audit` are of its cluster. */
     bool asks_elsewhere;
 
     bool is_server;
@@ -95,5 +95,5 @@ typedef struct DoctorView {
     Error store_err;
     Str store_why; /* a server that answers cannot write it; empty: it can, or does not say */
     Str failure;   /* what a server that does not answer has left about its end; empty: nothing */
-    DoctorAnswer health, session, nodes, tokens, pki;
+    DoctorAnswer health, session, nodes, tokens, pki, audit;
 } DoctorView;

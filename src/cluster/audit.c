@@ -413,6 +413,7 @@ static void listed(void *context, const StoreReply *reply, const Error *err)
         last = is_ours ? sequence : last;
         if (is_ours &&
             audit_entry_read(&listing->arena, kv->value, &entries[page.count], &ignored)) {
+            entries[page.count].text = kv->value;
             entries[page.count++].revision = kv->mod_revision;
         } else {
             page.unreadable++;

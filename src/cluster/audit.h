@@ -2,7 +2,8 @@
  *
  * Entries are appended to a chain (cluster/audit_entry.h) by a transaction on the head key, those that
  * wait in one. An entry whose `done` has no error is on the disk: what must not happen without a
- * record is begun then, and refused when it fails. All entries are kept. */
+ * record is begun then, and refused when it fails. Entries are kept until somebody has archived them
+ * (cluster/audit_drop.h). */
 #pragma once
 
 #include "cluster/audit_entry.h"

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/hex.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "lang/json.h"
 #include "pki/json_fields.h"
@@ -15,7 +16,7 @@
 enum {
     ENTRY_NODES = 100,
     ENTRY_DEPTH = 4,
-    HEAD_MAX = 1024,
+    HEAD_MAX = 2048,
     HEAD_NODES = 20,
 };
 
@@ -178,22 +179,31 @@ void audit_head_print(const AuditHead *head, Buf *out)
 {
     buf_put_format(out,
                    "{\"format\":\"" HEAD_FORMAT "\",\"sequence\":%llu,\"hash\":\"%s\","
-                   "\"floor_sequence\":%llu,\"floor_hash\":\"%s\"}",
+                   "\"floor_sequence\":%llu,\"floor_hash\":\"%s\"",
                    (unsigned long long)head->sequence, head->hash,
                    (unsigned long long)head->floor_sequence, head->floor_hash);
+    if (head->floor_sequence > 0) {
+        buf_put_format(out,
+                       ",\"floor_time_ms\":%lld,\"floor_who\":", (long long)head->floor_time_ms);
+        json_text_put(out, str_from_c(head->floor_who));
+    }
+    buf_put_char(out, '}');
 }
 
 bool audit_head_read(Arena *arena, Str text, AuditHead *out, Error *err)
 {
     Value object, said, sequence, hash, floor_sequence, floor_hash;
+    Value floor_time = value_int(0), floor_who = value_string(STR_EMPTY);
     const JsonField fields[] = {
         { "format", VALUE_STRING, false, &said },
         { "sequence", VALUE_INT, false, &sequence },
         { "hash", VALUE_STRING, false, &hash },
         { "floor_sequence", VALUE_INT, false, &floor_sequence },
         { "floor_hash", VALUE_STRING, false, &floor_hash },
+        { "floor_time_ms", VALUE_INT, true, &floor_time },
+        { "floor_who", VALUE_STRING, true, &floor_who },
     };
-    AuditHead read;
+    AuditHead read = { 0 };
     if (!json_object_read(arena, text, HEAD_MAX, HEAD_NODES, &object, err) ||
         !json_format_check(object, HEAD_FORMAT, err) ||
         !json_fields_read(object, fields, COUNT_OF(fields), err)) {
@@ -202,12 +212,14 @@ bool audit_head_read(Arena *arena, Str text, AuditHead *out, Error *err)
     if (!is_hash(value_str(hash)) || !json_copy(hash, read.hash, sizeof read.hash) ||
         !is_hash(value_str(floor_hash)) ||
         !json_copy(floor_hash, read.floor_hash, sizeof read.floor_hash) ||
+        !json_copy(floor_who, read.floor_who, sizeof read.floor_who) ||
         floor_sequence.integer < 0 || sequence.integer < floor_sequence.integer) {
         return error_set(err, ERROR_INVALID,
                          "the head of the audit log: a field is out of its range");
     }
     read.sequence = (uint64_t)sequence.integer;
     read.floor_sequence = (uint64_t)floor_sequence.integer;
+    read.floor_time_ms = floor_time.integer;
     *out = read;
     return true;
 }

@@ -44,7 +44,9 @@ typedef struct AuditEntry {
     AuditOutcome outcome;
     Str detail; /* why it failed or was denied */
     Str previous, hash;
-    int64_t revision; /* of the store, of one that was read there; else 0. No part of the entry. */
+    /* No part of the entry, and only of one that was read in the store: */
+    int64_t revision;
+    Str text; /* as it is written */
 } AuditEntry;
 
 /* Writes the entry and its hash, which follows from the rest. `entry->hash` is not looked at. */
@@ -59,6 +61,9 @@ typedef struct AuditHead {
     /* The last one that is no longer kept, where the chain begins; 0 and AUDIT_GENESIS: all are. */
     uint64_t floor_sequence;
     char floor_hash[AUDIT_HASH_TEXT + 1];
+    int64_t
+        floor_time_ms; /* when that one was dropped, and who wanted it; 0 and "": all are kept */
+    char floor_who[PRINCIPAL_WHO_MAX + 1];
 } AuditHead;
 
 void audit_head_init(AuditHead *head); /* of an empty log */

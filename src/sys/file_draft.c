@@ -78,6 +78,17 @@ bool file_draft_put(FileDraft *draft, Str piece, Error *err)
     return file_write_all(draft->descriptor, piece, err) || error_wrap(err, "%s", draft->path);
 }
 
+bool file_draft_put_first(FileDraft *draft, Str piece, Error *err)
+{
+    if (lseek(draft->descriptor, 0, SEEK_SET) != 0) {
+        return file_error(err, errno, draft->path);
+    }
+    if (!file_draft_put(draft, piece, err)) {
+        return false;
+    }
+    return lseek(draft->descriptor, 0, SEEK_END) >= 0 || file_error(err, errno, draft->path);
+}
+
 /* Makes a rename last. Not all file systems can do this for a directory, and the file itself is
  * safe already, so this is done as well as it can be. */
 static void sync_directory_of(const char *path)

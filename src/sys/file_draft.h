@@ -19,6 +19,8 @@ void file_draft_close(FileDraft *draft);
 DEFINE_AUTO(FileDraft, file_draft_close)
 
 MUST_CHECK bool file_draft_put(FileDraft *draft, Str piece, Error *err);
+/* In place of as many bytes at the beginning, which must have been put. */
+MUST_CHECK bool file_draft_put_first(FileDraft *draft, Str piece, Error *err);
 /* It is flushed to the disk and gets its name, at one moment; last. ERROR_CONFLICT when it should be
  * fresh and is not. */
 MUST_CHECK bool file_draft_keep(FileDraft *draft, Error *err);

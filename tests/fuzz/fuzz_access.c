@@ -1,9 +1,9 @@
 /* Any bytes as what decides who gets in and what is recorded of it: a token, the header with cookies,
- * the rules of a role, an entry of the audit log, and the records of the store. A value or an error;
- * what is taken is written as it was read, and no error repeats what could be a secret. */
+ * the rules of a role, an entry or an archive of the audit log, and the records of the store. A value
+ * or an error; what is taken is written as it was read, and no error repeats what could be a secret. */
 #include "base/bug.h"
 #include "cluster/access_token.h"
-#include "cluster/audit_entry.h"
+#include "cluster/audit_archive.h"
 #include "cluster/browser_session.h"
 #include "cluster/credential_items.h"
 #include "cluster/idempotency.h"
@@ -132,6 +132,38 @@ static void read_audit(Arena *arena, Str text)
     BUG_IF(!audit_chain_add(&chain, entry.sequence, buf_str(&printed)) || !audit_chain_end(&chain));
 }
 
+/* The same whether it comes at once or byte by byte. */
+static void read_archive(Str text)
+{
+    AUTO_CLEAR(AuditArchiveReader) whole;
+    AUTO_CLEAR(AuditArchiveReader) slow;
+    Error err = { 0 }, again = { 0 };
+    audit_archive_reader_init(&whole);
+    audit_archive_reader_init(&slow);
+    bool ok =
+        audit_archive_reader_take(&whole, text, &err) && audit_archive_reader_finish(&whole, &err);
+    bool same = true;
+    for (size_t i = 0; same && i < text.len; i++) {
+        same = audit_archive_reader_take(&slow, str_slice(text, i, i + 1), &again);
+    }
+    same = same && audit_archive_reader_finish(&slow, &again);
+    BUG_IF(same != ok || (!ok && (err.text[0] == '\0' || strcmp(err.text, again.text) != 0)));
+    BUG_IF(ok && whole.line != whole.archive.last - whole.archive.first + 2);
+    if (ok) {
+        Buf line = buf_make(BUF_UNLIMITED);
+        audit_archive_print(&whole.archive, &line);
+        audit_archive_reader_clear(&slow);
+        audit_archive_reader_init(&slow);
+        BUG_IF(!audit_archive_reader_take(&slow, buf_str(&line), &again));
+        BUG_IF(slow.archive.first != whole.archive.first ||
+               slow.archive.last != whole.archive.last ||
+               strcmp(slow.archive.cluster, whole.archive.cluster) != 0 ||
+               strcmp(slow.archive.previous, whole.archive.previous) != 0 ||
+               strcmp(slow.archive.hash, whole.archive.hash) != 0);
+        buf_clear(&line);
+    }
+}
+
 static void read_records(Str text)
 {
     static const char *const names[ITEM_KIND_COUNT] = {
@@ -164,6 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_cookies(text);
     read_role(&arena, text);
     read_audit(&arena, text);
+    read_archive(text);
     read_records(text);
     BUG_IF(idempotent_request_make(STR("local:0"), text, STR("POST"), STR("/"), STR_EMPTY, &request,
                                    &err) &&

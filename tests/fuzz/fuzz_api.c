@@ -87,6 +87,9 @@ static void read_body(Arena *arena, Str body)
         BUG_IF(approve.target.user[0] == '-' || approve.target.address.host[0] == '-');
     }
     read_pki_bodies(arena, body);
+    if (archive_body_read(arena, body, &text, &err)) {
+        BUG_IF(text.len != 64);
+    }
     if (value_body_read(arena, body, &text, &err)) {
         BUG_IF(text.len > body.len);
     } else {

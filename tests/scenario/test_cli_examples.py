@@ -91,6 +91,16 @@ def leave_a_module(eden_path, folder):
     (folder / "etc/trusted-keys/key.pub").write_bytes((folder / ".eden-key.pub").read_bytes())
 
 
+def leave_an_archive(cluster, folder):
+    """Of the audit log as it is."""
+    told = asking.ask(cluster, "GET", "/v1/audit-entries")[1]
+    last = json.loads(told["entries"][-1])
+    head = {"format": "eden.audit-archive/1", "cluster": told["cluster"], "first": 1,
+            "last": last["sequence"], "previous": "0" * 64, "hash": last["hash"]}
+    lines = [json.dumps(head), *told["entries"]]
+    (folder / "audit-2026.ndjson").write_text("".join(line + "\n" for line in lines))
+
+
 def leave_a_request(folder):
     """For a certificate of a machine, as openssl makes it."""
     subprocess.run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt",
@@ -239,6 +249,8 @@ def test_the_example_works(eden_path, tmp_path, command, request):
             cluster_world.fill(running)
         if command.startswith("eden roles delete"):
             running.call("roles", "create", "-f", tmp_path / "role.yaml")
+        if "audit-2026.ndjson" in command:
+            leave_an_archive(running, tmp_path)
         if command.startswith("eden config"):
             running.call("config", "set", "title=Test", "color=green")
     done = subprocess.run(

@@ -71,7 +71,7 @@ def test_the_server_of_a_run_directory_is_looked_at_from_elsewhere(cluster, eden
         assert done.returncode == 0, done.stdout
         checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
         assert {"server", "store", "server-version", "waiting", "certificates", "rotation", "tokens",
-                "versions", "member"} == states(checks, "ok")
+                "versions", "member", "audit"} == states(checks, "ok")
         assert "is not a member" in checks["member"]["text"]
         assert states(checks, "warning") == {"silent"}  # s1 has no agent
     cluster.server.kill()
@@ -90,7 +90,7 @@ def test_where_all_is_well_it_says_so(cluster, node):
     checks = look(cluster)
     assert states(checks, "failed") == {"agent"}
     assert {"server", "ports", "store", "disk", "ca", "server-certificates", "clock",
-            "certificates", "rotation", "versions", "waiting"} <= states(checks, "ok")
+            "certificates", "rotation", "versions", "waiting", "audit"} <= states(checks, "ok")
     assert states(checks, "warning") == {"silent"}
     assert "s1" in checks["silent"]["text"] and checks["tokens"]["state"] == "ok"
 

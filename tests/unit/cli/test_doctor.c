@@ -97,6 +97,7 @@ static DoctorView *make_view(Arena *arena)
     say_json(
         arena, &view->pki,
         "{\"rotation\":{\"state\":\"steady\"},\"nodes\":[{\"name\":\"s1\",\"state\":\"good\"}]}");
+    say_json(arena, &view->audit, "{\"last\":1200000,\"archived\":{\"last\":900000}}");
     return view;
 }
 
@@ -329,6 +330,20 @@ static void the_cluster_is_looked_at(void **state)
     expect(*state, view, CHECK_ROTATION, DOCTOR_FAILED, "broken");
 }
 
+static void a_log_that_grows_is_to_be_archived(void **state)
+{
+    DoctorView *view = make_view(*state);
+    expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "300000 entries");
+    say_json(*state, &view->audit, "{\"last\":1900001,\"archived\":{\"last\":900000}}");
+    expect(*state, view, CHECK_AUDIT, DOCTOR_WARNING, "1000001 entries");
+    assert_string_equal(doctor_checks[CHECK_AUDIT].judge(*state, view).fix,
+                        "'eden audit archive --to audit-900001.ndjson'");
+    say_json(*state, &view->audit, "{\"last\":1000000,\"archived\":null}");
+    expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "1000000 entries");
+    fail_with(&view->audit.err, ERROR_DENIED);
+    expect(*state, view, CHECK_AUDIT, DOCTOR_SKIPPED, "");
+}
+
 static void who_only_asks_is_not_told_what_it_is_not(void **state)
 {
     DoctorView *view = make_view(*state);
@@ -452,6 +467,7 @@ int main(void)
         ROW(a_server_that_does_not_run_is_told),
         ROW(a_disk_that_fills_up_is_told),
         ROW(the_cluster_is_looked_at),
+        ROW(a_log_that_grows_is_to_be_archived),
         ROW(who_only_asks_is_not_told_what_it_is_not),
         ROW(contexts_are_looked_at),
         ROW(the_clock_of_a_server_elsewhere_counts),

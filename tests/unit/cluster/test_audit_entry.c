@@ -283,6 +283,16 @@ static void heads_are_read_strictly(void **state)
     assert_string_equal(read.hash, world->head.hash);
     assert_int_equal(read.floor_sequence, 0);
     assert_string_equal(read.floor_hash, AUDIT_GENESIS);
+    AuditHead archived = world->head;
+    archived.floor_sequence = 3;
+    archived.floor_time_ms = 1800000000000;
+    snprintf(archived.floor_who, sizeof archived.floor_who, "ann \"%s\"", "\xc3\xa4");
+    Buf second = buf_make_in(&world->arena, BUF_UNLIMITED);
+    audit_head_print(&archived, &second);
+    assert_true(audit_head_read(&world->arena, buf_str(&second), &read, &err));
+    assert_int_equal(read.floor_sequence, 3);
+    assert_int_equal(read.floor_time_ms, 1800000000000);
+    assert_string_equal(read.floor_who, archived.floor_who);
     static const char *const bad[] = { "", "{}", "[]", "{\"format\":\"eden.audit-head/2\"}" };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         assert_false(audit_head_read(&world->arena, str_from_c(bad[i]), &read, &err));

@@ -44,6 +44,19 @@ static void it_is_there_as_a_whole(void **state)
     assert_int_equal(count_files(*state), 1);
 }
 
+static void its_beginning_can_be_written_last(void **state)
+{
+    FileDraft *draft;
+    Error err;
+    assert_true(file_draft_open(scratch_place(*state, "file"), 0600, true, &draft, &err));
+    assert_true(file_draft_put(draft, STR("--- two"), &err));
+    assert_true(file_draft_put_first(draft, STR("one"), &err));
+    assert_true(file_draft_put(draft, STR(" three"), &err));
+    assert_true(file_draft_keep(draft, &err));
+    file_draft_close(draft);
+    assert_str(read_back(*state, "file"), "one two three");
+}
+
 static void one_that_is_not_kept_is_gone(void **state)
 {
     FileDraft *draft;
@@ -117,9 +130,10 @@ static void what_is_no_file_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(it_is_there_as_a_whole),       ROW(one_that_is_not_kept_is_gone),
-        ROW(a_fresh_one_replaces_nothing), ROW(no_directory_is_told),
-        ROW(pieces_come_until_the_end),    ROW(what_is_no_file_is_refused),
+        ROW(it_is_there_as_a_whole),       ROW(its_beginning_can_be_written_last),
+        ROW(one_that_is_not_kept_is_gone), ROW(a_fresh_one_replaces_nothing),
+        ROW(no_directory_is_told),         ROW(pieces_come_until_the_end),
+        ROW(what_is_no_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

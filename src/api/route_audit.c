@@ -1,0 +1,153 @@
+/* /v1/audit-verification, /v1/audit-entries and /v1/audit/<name>/archive: the audit log as a whole. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "api/bodies.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/json_out.h"
+#include "cluster/audit_drop.h"
+
+enum {
+    ENTRIES_DEFAULT = 200
+};
+
+/* Up to where entries are archived, or null. */
+static void put_anchor(Buf *json, const AuditHead *head)
+{
+    if (head->floor_sequence == 0) {
+        json_out_null(json, "archived");
+        return;
+    }
+    json_out_open(json, "archived", '{');
+    json_out_int(json, "last", (int64_t)head->floor_sequence);
+    json_out_text(json, "hash", str_from_c(head->floor_hash));
+    json_out_time(json, "time", head->floor_time_ms);
+    json_out_text(json, "who", str_from_c(head->floor_who));
+    json_out_close(json, '}');
+}
+
+/* --- Verifying ------------------------------------------------------------------------------- */
+
+static void verified(void *context, const AuditChain *chain, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.audit-verification/1");
+    json_out_bool(&json, "whole", !chain->is_broken);
+    json_out_int(&json, "entries", (int64_t)chain->count);
+    json_out_int(&json, "last", (int64_t)chain->head.sequence);
+    json_out_text(&json, "head", str_from_c(chain->head.hash));
+    put_anchor(&json, &chain->head);
+    if (chain->is_broken) {
+        json_out_int(&json, "broken_at", (int64_t)chain->broken_at);
+        json_out_text(&json, "what", str_from_c(chain->what));
+    }
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+void audit_verification_get(ApiCall *call)
+{
+    audit_verify(call_store(call), verified, call);
+}
+
+/* --- Entries as they are written ------------------------------------------------------------- */
+
+typedef struct Entries {
+    ApiCall *call;
+    AuditQuery query;
+} Entries;
+
+static void put_entries(Buf *json, const ApiSettings *settings, const AuditPage *page)
+{
+    int64_t now_ms = loop_wall_ms(settings->at.loop);
+    AuditDropLimits limits = audit_drop_limits(&page->head, now_ms);
+    json_out_start(json, "eden.audit-entries/1");
+    json_out_text(json, "cluster", settings->cluster);
+    json_out_int(json, "time_ms", now_ms);
+    json_out_int(json, "last", (int64_t)page->head.sequence);
+    put_anchor(json, &page->head);
+    json_out_open(json, "may_go", '{');
+    json_out_int(json, "last", (int64_t)limits.last);
+    json_out_int(json, "before_ms", limits.before_ms);
+    json_out_close(json, '}');
+    json_out_open(json, "entries", '[');
+    for (uint32_t i = 0; i < page->count; i++) {
+        json_out_item(json, page->entries[i].text);
+    }
+    json_out_close(json, ']');
+    if (page->next > 0) {
+        json_out_int(json, "next", (int64_t)page->next);
+    } else {
+        json_out_null(json, "next");
+    }
+    json_out_int(json, "unreadable", page->unreadable);
+    json_out_close(json, '}');
+}
+
+static void entries_came(void *context, const AuditPage *page, const Error *err)
+{
+    const Entries *entries = context;
+    ApiCall *call = entries->call;
+    Error gone;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    if (entries->query.from > 0 && entries->query.from <= page->head.floor_sequence) {
+        error_set(&gone, ERROR_NOT_FOUND, "entries up to %" PRIu64 " are archived",
+                  page->head.floor_sequence);
+        call_fail(call, &gone);
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    put_entries(&json, call_settings(call), page);
+    call_answer(call, 200, &json);
+}
+
+void audit_entries_get(ApiCall *call)
+{
+    Entries *entries = ARENA_NEW(&call->arena, Entries);
+    Str from = call_parameter(call, "from");
+    *entries = (Entries){ .call = call };
+    if (from.len > 0 && (!str_to_u64(from, &entries->query.from) || entries->query.from == 0)) {
+        call_refuse(call, 400, "'from' is the number of an entry, from 1 on");
+    } else if (call_parameter_count(call, "limit", ENTRIES_DEFAULT, AUDIT_PAGE_MAX,
+                                    &entries->query.limit)) {
+        audit_list(call_store(call), &entries->query, entries_came, entries);
+    }
+}
+
+/* --- Dropping what is archived --------------------------------------------------------------- */
+
+static void dropped(void *context, const AuditHead *head, uint64_t count, const Error *err)
+{
+    ApiCall *call = context;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.audit-archived/1");
+    json_out_int(&json, "dropped", (int64_t)count);
+    put_anchor(&json, head);
+    json_out_close(&json, '}');
+    call_answer(call, 200, &json);
+}
+
+void audit_archive(ApiCall *call)
+{
+    AuditDropWish wish = { 0 };
+    Str hash;
+    Error err;
+    if (!str_to_u64(call->part, &wish.sequence)) {
+        call_refuse(call, 400, "an entry of the audit log is called by its number");
+    } else if (!archive_body_read(&call->arena, call_body(call), &hash, &err)) {
+        call_fail_body(call, &err);
+    } else {
+        snprintf(wish.hash, sizeof wish.hash, "%" STR_FMT, STR_ARG(hash));
+        audit_drop(call_store(call), &wish, str_from_c(call->caller.principal.who), dropped, call);
+    }
+}

@@ -1,0 +1,219 @@
+#include "cli/audit_files.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/audit_archiving.h"
+#include "cli/audit_file.h"
+#include "cli/daemon_command.h"
+#include "cli/output.h"
+
+typedef struct File {
+    const char *path;
+    AuditArchive archive;
+} File;
+
+typedef struct Files {
+    File *items; /* in the order of their entries */
+    uint32_t count;
+    bool has_anchor; /* of a server of the same cluster */
+    AuditAnchor anchor;
+    Str why; /* there is no anchor */
+} Files;
+
+static int by_entries(const void *a, const void *b)
+{
+    const AuditArchive *first = &((const File *)a)->archive, *second = &((const File *)b)->archive;
+    if (first->first != second->first) {
+        return first->first < second->first ? -1 : 1;
+    }
+    return (first->last > second->last) - (first->last < second->last);
+}
+
+static bool read_heads(Invocation *invocation, Files *files, Error *err)
+{
+    files->count = invocation->arg_count - 1;
+    files->items = ARENA_ARRAY(invocation->arena, File, files->count);
+    for (uint32_t i = 0; i < files->count; i++) {
+        File *file = &files->items[i];
+        file->path = invocation->args[i + 1];
+        if (!audit_file_head(file->path, &file->archive, err)) {
+            return false;
+        }
+    }
+    qsort(files->items, files->count, sizeof *files->items, by_entries);
+    for (uint32_t i = 1; i < files->count; i++) {
+        if (!audit_archive_follows(&files->items[i - 1].archive, &files->items[i].archive, err)) {
+            return error_wrap(err, "%s", files->items[i].path);
+        }
+    }
+    return true;
+}
+
+/* Whoever has no server, or may not ask it, has archives all the same. */
+static void ask_server(Invocation *invocation, Files *files)
+{
+    Arena *arena = invocation->arena;
+    Value answer;
+    Error err;
+    bool asked;
+    ClusterRequest request = { .method = "GET", .target = STR("/v1/audit-entries?limit=1") };
+    if (!cluster_ask(invocation, &request, &answer, &asked, &err) ||
+        !audit_anchor_read(answer, &files->anchor, &err)) {
+        files->why = arena_copy(arena, str_from_c(err.text));
+    } else if (strcmp(files->anchor.cluster, files->items[0].archive.cluster) != 0) {
+        files->why = arena_format(arena, "the server is of cluster '%s', and they are of '%s'",
+                                  files->anchor.cluster, files->items[0].archive.cluster);
+    } else {
+        files->has_anchor = true;
+    }
+}
+
+/* What is not dropped, or came back with a backup, must be the same in the log. */
+static bool check_still_there(const Invocation *invocation, const File *file, Error *err)
+{
+    Arena *arena = invocation->arena;
+    Value answer;
+    AuditEntry entry;
+    Error why;
+    bool asked;
+    Str target = arena_format(arena, "/v1/audit-entries?limit=1&from=%" PRIu64, file->archive.last);
+    ClusterRequest request = { .method = "GET", .target = target };
+    if (!cluster_ask(invocation, &request, &answer, &asked, err)) {
+        return error_wrap(err, "the log of the server");
+    }
+    const List *entries = cluster_list(answer, "entries");
+    bool is_same = entries->len > 0 && value_is_string(entries->items[0]) &&
+                   audit_entry_read(arena, value_str(entries->items[0]), &entry, &why) &&
+                   entry.sequence == file->archive.last && str_eq_c(entry.hash, file->archive.hash);
+    return is_same || error_set(err, ERROR_INVALID,
+                                "%s: entry %" PRIu64 " is another one, or none, in the log of the "
+                                "server",
+                                file->path, file->archive.last);
+}
+
+/* The log must begin within them, or right behind. */
+static bool check_anchor(const Invocation *invocation, const Files *files, Error *err)
+{
+    const AuditArchive *first = &files->items[0].archive;
+    const AuditArchive *last = &files->items[files->count - 1].archive;
+    uint64_t anchor = files->anchor.sequence;
+    if (!files->has_anchor) {
+        return true;
+    }
+    if (anchor > last->last) {
+        return error_set(err, ERROR_INVALID,
+                         "%s: the log of the server begins behind entry %" PRIu64
+                         ", so an archive is missing: of %" PRIu64 " to %" PRIu64,
+                         files->items[files->count - 1].path, anchor, last->last + 1, anchor);
+    }
+    if (anchor + 1 < first->first) {
+        return error_set(err, ERROR_INVALID,
+                         "%s: the log of the server has entries from %" PRIu64
+                         " on: this is no archive of it",
+                         files->items[0].path, anchor + 1);
+    }
+    return anchor == last->last ||
+           check_still_there(invocation, &files->items[files->count - 1], err);
+}
+
+static bool check_file(const Files *files, uint32_t at, Error *err)
+{
+    AUTO_CLEAR(AuditArchiveReader) reader;
+    audit_archive_reader_init(&reader);
+    if (at > 0) {
+        const AuditArchive *before = &files->items[at - 1].archive;
+        audit_archive_reader_mark(&reader, before->last, before->hash);
+    }
+    if (at + 1 < files->count) {
+        const AuditArchive *next = &files->items[at + 1].archive;
+        audit_archive_reader_mark(&reader, next->first - 1, next->previous);
+    }
+    if (files->has_anchor) {
+        audit_archive_reader_mark(&reader, files->anchor.sequence, files->anchor.hash);
+    }
+    return audit_file_check(files->items[at].path, &reader, err);
+}
+
+/* --- Telling --------------------------------------------------------------------------------- */
+
+static int tell_value(const Invocation *invocation, const Files *files)
+{
+    Arena *arena = invocation->arena;
+    Map *map = map_new(arena, 5);
+    List *list = list_new(arena, files->count);
+    map_set_str(arena, map, STR("format"), value_string(STR("eden.audit-archives/1")));
+    map_set_str(arena, map, STR("whole"), value_bool(true));
+    map_set_str(arena, map, STR("cluster"),
+                value_string(str_from_c(files->items[0].archive.cluster)));
+    for (uint32_t i = 0; i < files->count; i++) {
+        const File *file = &files->items[i];
+        Map *one = map_new(arena, 4);
+        map_set_str(arena, one, STR("file"), value_string(str_from_c(file->path)));
+        map_set_str(arena, one, STR("first"), value_int((int64_t)file->archive.first));
+        map_set_str(arena, one, STR("last"), value_int((int64_t)file->archive.last));
+        map_set_str(arena, one, STR("hash"), value_string(str_from_c(file->archive.hash)));
+        list_push(arena, list, value_map(one));
+    }
+    map_set_str(arena, map, STR("archives"), value_list(list));
+    map_set_str(arena, map, STR("joins"), files->has_anchor ? value_bool(true) : value_null());
+    return output_answer(invocation, value_map(map));
+}
+
+static void tell_join(const Invocation *invocation, const Files *files)
+{
+    const AuditArchive *last = &files->items[files->count - 1].archive;
+    uint64_t anchor = files->anchor.sequence;
+    if (!files->has_anchor) {
+        output_line(invocation->err,
+                    "whether the log goes on behind them was not looked at: %" STR_FMT,
+                    STR_ARG(files->why));
+    } else if (anchor == last->last) {
+        output_line(invocation->out, "the log of the server goes on behind entry %" PRIu64, anchor);
+    } else {
+        output_line(invocation->out,
+                    "the log of the server has entries %" PRIu64 " to %" PRIu64
+                    " too: 'eden audit archive --to' with the same file drops them",
+                    anchor + 1, last->last);
+    }
+}
+
+static int tell(const Invocation *invocation, const Files *files)
+{
+    if (output_wants_value(invocation)) {
+        return tell_value(invocation, files);
+    }
+    for (uint32_t i = 0; i < files->count; i++) {
+        const AuditArchive *archive = &files->items[i].archive;
+        output_line(
+            invocation->out,
+            "%s: entries %" PRIu64 " to %" PRIu64 " of '%s' are whole; their last hash is %s",
+            files->items[i].path, archive->first, archive->last, archive->cluster, archive->hash);
+    }
+    if (files->items[0].archive.first > 1) {
+        output_line(invocation->out, "entries 1 to %" PRIu64 " are in none of them",
+                    files->items[0].archive.first - 1);
+    }
+    tell_join(invocation, files);
+    return EXIT_OK;
+}
+
+int audit_files_verify(Invocation *invocation)
+{
+    Files files = { 0 };
+    Error err;
+    bool ok = read_heads(invocation, &files, &err);
+    if (ok) {
+        ask_server(invocation, &files);
+        ok = check_anchor(invocation, &files, &err);
+    }
+    for (uint32_t i = 0; ok && i < files.count; i++) {
+        ok = check_file(&files, i, &err);
+    }
+    if (!ok) {
+        /* For scripts that is one thing: they are no good. */
+        (void)daemon_command_fail(invocation, "E0875", &err);
+        return EXIT_FAILED;
+    }
+    return tell(invocation, &files);
+}

@@ -1,0 +1,176 @@
+#include "cluster/audit_archive.h"
+
+#include <stdio.h>
+
+#include "base/bug.h"
+#include "base/hex.h"
+#include "base/json_text.h"
+#include "pki/json_fields.h"
+
+enum {
+    HEAD_NODES = 20
+};
+
+void audit_archive_print(const AuditArchive *archive, Buf *out)
+{
+    size_t before = out->len;
+    buf_put_c(out, "{\"format\":\"" AUDIT_ARCHIVE_FORMAT "\",\"cluster\":");
+    json_text_put(out, str_from_c(archive->cluster));
+    buf_put_format(out, ",\"first\":%llu,\"last\":%llu,\"previous\":\"%s\",\"hash\":\"%s\"}",
+                   (unsigned long long)archive->first, (unsigned long long)archive->last,
+                   archive->previous, archive->hash);
+    BUG_IF(out->len - before >= AUDIT_ARCHIVE_LINE);
+    while (out->len - before < AUDIT_ARCHIVE_LINE - 1) {
+        buf_put_char(out, ' ');
+    }
+    buf_put_char(out, '\n');
+}
+
+bool audit_archive_follows(const AuditArchive *archive, const AuditArchive *next, Error *err)
+{
+    if (strcmp(archive->cluster, next->cluster) != 0) {
+        return error_set(err, ERROR_INVALID, "it is of cluster '%s', and others are of '%s'",
+                         next->cluster, archive->cluster);
+    }
+    if (next->first > archive->last + 1) {
+        return error_set(err, ERROR_INVALID, "entries %llu to %llu are in no archive before it",
+                         (unsigned long long)archive->last + 1,
+                         (unsigned long long)next->first - 1);
+    }
+    return next->last > archive->last ||
+           error_set(err, ERROR_INVALID, "all of its entries are in the archive before it");
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+void audit_archive_reader_init(AuditArchiveReader *reader)
+{
+    *reader = (AuditArchiveReader){ .rest = buf_make(BUF_UNLIMITED) };
+}
+
+void audit_archive_reader_clear(AuditArchiveReader *reader)
+{
+    buf_clear(&reader->rest);
+}
+
+void audit_archive_reader_mark(AuditArchiveReader *reader, uint64_t sequence, const char *hash)
+{
+    BUG_IF(reader->mark_count == AUDIT_MARKS_MAX);
+    AuditMark *mark = &reader->marks[reader->mark_count++];
+    mark->sequence = sequence;
+    snprintf(mark->hash, sizeof mark->hash, "%s", hash);
+}
+
+static bool copy_hash(Value field, char out[AUDIT_HASH_TEXT + 1])
+{
+    return value_str(field).len == AUDIT_HASH_TEXT && hex_is(value_str(field)) &&
+           json_copy(field, out, AUDIT_HASH_TEXT + 1);
+}
+
+static bool read_head(Str text, AuditArchive *out, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    Value object, format, cluster, first, last, previous, hash;
+    const JsonField fields[] = {
+        { "format", VALUE_STRING, false, &format },
+        { "cluster", VALUE_STRING, false, &cluster },
+        { "first", VALUE_INT, false, &first },
+        { "last", VALUE_INT, false, &last },
+        { "previous", VALUE_STRING, false, &previous },
+        { "hash", VALUE_STRING, false, &hash },
+    };
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!json_object_read(&arena, text, AUDIT_ARCHIVE_LINE, HEAD_NODES, &object, err) ||
+        !json_format_check(object, AUDIT_ARCHIVE_FORMAT, err) ||
+        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
+        return error_wrap(err, "this is no archive of an audit log");
+    }
+    if (first.integer < 1 || last.integer < first.integer || !copy_hash(previous, out->previous) ||
+        !copy_hash(hash, out->hash) || !cluster_name_check(value_str(cluster), err) ||
+        !json_copy(cluster, out->cluster, sizeof out->cluster)) {
+        return error_set(err, ERROR_INVALID, "a field is out of its range");
+    }
+    out->first = (uint64_t)first.integer;
+    out->last = (uint64_t)last.integer;
+    return true;
+}
+
+static bool start_chain(AuditArchiveReader *reader, Str line, Error *err)
+{
+    AuditArchive *archive = &reader->archive;
+    if (!read_head(line, archive, err)) {
+        return false;
+    }
+    AuditHead head = { .sequence = archive->last, .floor_sequence = archive->first - 1 };
+    memcpy(head.hash, archive->hash, sizeof head.hash);
+    memcpy(head.floor_hash, archive->previous, sizeof head.floor_hash);
+    audit_chain_start(&reader->chain, &head);
+    return true;
+}
+
+static bool check_marks(const AuditArchiveReader *reader, Error *err)
+{
+    for (uint32_t i = 0; i < reader->mark_count; i++) {
+        const AuditMark *mark = &reader->marks[i];
+        if (mark->sequence == reader->chain.sequence &&
+            strcmp(mark->hash, reader->chain.hash) != 0) {
+            return error_set(err, ERROR_INVALID,
+                             "entry %llu has another hash elsewhere: in the archive before or "
+                             "behind, or in the log",
+                             (unsigned long long)mark->sequence);
+        }
+    }
+    return true;
+}
+
+static bool take_line(AuditArchiveReader *reader, Str line, Error *err)
+{
+    AuditChain *chain = &reader->chain;
+    bool ok;
+    reader->line++;
+    if (reader->line == 1) {
+        ok = start_chain(reader, line, err);
+    } else {
+        ok = audit_chain_add(chain, chain->sequence + 1, line) ||
+             error_set(err, ERROR_INVALID, "%s", chain->what);
+    }
+    return (ok && check_marks(reader, err)) ||
+           error_wrap(err, "line %llu", (unsigned long long)reader->line);
+}
+
+bool audit_archive_reader_take(AuditArchiveReader *reader, Str bytes, Error *err)
+{
+    while (bytes.len > 0) {
+        size_t end = str_find(bytes, STR("\n"), 0);
+        Str piece = str_slice(bytes, 0, end == STR_NOT_FOUND ? bytes.len : end);
+        if (reader->rest.len + piece.len > AUDIT_ENTRY_MAX) {
+            return error_set(err, ERROR_LIMIT, "line %llu: it is longer than any entry",
+                             (unsigned long long)reader->line + 1);
+        }
+        buf_put(&reader->rest, piece);
+        if (end == STR_NOT_FOUND) {
+            return true;
+        }
+        if (!take_line(reader, buf_str(&reader->rest), err)) {
+            return false;
+        }
+        reader->rest.len = 0;
+        bytes = str_slice(bytes, end + 1, bytes.len);
+    }
+    return true;
+}
+
+bool audit_archive_reader_finish(AuditArchiveReader *reader, Error *err)
+{
+    unsigned long long next = (unsigned long long)reader->line + 1;
+    if (reader->rest.len > 0) {
+        return error_set(err, ERROR_INVALID, "line %llu: it is cut off", next);
+    }
+    if (reader->line == 0) {
+        return error_set(err, ERROR_INVALID, "line 1: the file is empty");
+    }
+    return audit_chain_end(&reader->chain) ||
+           error_set(err, ERROR_INVALID, "line %llu: %s",
+                     reader->chain.sequence < reader->archive.last ? next : next - 1,
+                     reader->chain.what);
+}

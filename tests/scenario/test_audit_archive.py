@@ -1,0 +1,292 @@
+"""Old entries of the audit log go into files, out of the log, and stay one chain with it."""
+
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+
+import asking
+import daemons
+import pytest
+from test_audit import bearer, entries, say
+
+GENESIS = "0" * 64
+OLD = 8  # days: older than what always stays
+
+
+@pytest.fixture
+def filled(cluster, eden_path):
+    """Starts the server with so many old entries in its log."""
+
+    def start(count, days=OLD):
+        filler = pathlib.Path(eden_path).parent / "tests/scenario/audit_filler"
+        subprocess.run([filler, cluster.state / "server/store", str(count), str(days)], check=True)
+        cluster.start()
+        return cluster
+
+    return start
+
+
+def archive(cluster, *words, **more):
+    return cluster.call("audit", "archive", "--to", *words, **more)
+
+
+def verify(cluster, *files, code=0):
+    done = cluster.call("audit", "verify", *files, check=False)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done.stdout + done.stderr
+
+
+def state_of(cluster):
+    return asking.ask(cluster, "GET", "/v1/audit-entries?limit=1")[1]
+
+
+def drop(cluster, sequence, digest):
+    return asking.ask(cluster, "POST", f"/v1/audit/{sequence}/archive", {"hash": digest})
+
+
+def entry(cluster, sequence):
+    told = asking.ask(cluster, "GET", f"/v1/audit-entries?from={sequence}&limit=1")[1]
+    return json.loads(told["entries"][0])
+
+
+def check_by_hand(path, first, last, previous):
+    """As anybody can, without eden; gives the last hash."""
+    head, *lines = path.read_text().splitlines()
+    head = json.loads(head)
+    assert head["format"] == "eden.audit-archive/1" and head["cluster"] == "blue"
+    assert (head["first"], head["last"], head["previous"]) == (first, last, previous)
+    assert len(lines) == last - first + 1
+    for number, line in enumerate(lines, first):
+        each = json.loads(line)
+        assert (each["sequence"], each["previous"]) == (number, previous)
+        previous = each.pop("hash")
+        text = json.dumps(each, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        assert hashlib.sha256(text.encode()).hexdigest() == previous
+    assert head["hash"] == previous
+    return previous
+
+
+def test_what_is_archived_is_a_file_and_the_log_goes_on_behind_it(filled):
+    cluster = filled(1500)
+    first, second = cluster.folder / "a1.ndjson", cluster.folder / "a2.ndjson"
+    said = archive(cluster, first, "--keep", "1200", "--reason", "it grows").stdout
+    assert "entries 1 to 300 are in" in said
+    assert os.stat(first).st_mode & 0o777 == 0o600
+    last = check_by_hand(first, 1, 300, GENESIS)
+    assert last in said
+    assert not list(cluster.folder.glob("*.new"))
+    told = verify(cluster)
+    assert "entries 1 to 300 are archived since 2" in told and "by root (uid 0)" in told
+    assert last in told and "the chain of 1202 entries is whole" in told
+    asked, done = entries(cluster)[-2:]
+    assert [(each["verb"], each["kind"], each["name"], each["outcome"], each["reason"])
+            for each in (asked, done)] == [("archive", "Audit", "300", outcome, "it grows")
+                                           for outcome in ("asked", "done")]
+
+    made = json.loads(archive(cluster, second, "-o", "json").stdout)
+    assert (made["first"], made["last"], made["entries"]) == (301, 502, 202)
+    assert check_by_hand(second, 301, 502, last) == made["hash"]
+    told = verify(cluster, second, first)
+    assert told.index("a1.ndjson") < told.index("a2.ndjson")
+    assert "the log of the server goes on behind entry 502" in told
+    elsewhere = cluster.eden("audit", "verify", first, "--run-dir", cluster.folder / "none")
+    assert "entries 1 to 300 of 'blue' are whole" in elsewhere.stdout
+    assert "was not looked at" in elsewhere.stderr
+    assert "an archive is missing: of 301 to 502" in verify(cluster, first, code=1)
+    assert "entries 1 to 300 are in none of them" in verify(cluster, second)
+
+
+def test_what_is_archived_is_not_just_absent(filled):
+    cluster = filled(1100)
+    token = asking.ask(cluster, "GET", "/v1/audit?limit=1000")[1]["metadata"]["continue"]
+    archive(cluster, cluster.folder / "a.ndjson")
+    status, told = asking.ask(cluster, "GET", "/v1/audit/7")
+    assert status == 404 and "entry 7 is archived" in told["detail"]
+    status, told = asking.ask(cluster, "GET", "/v1/audit-entries?from=7")
+    assert status == 404 and "entries up to 100 are archived" in told["detail"]
+    status, told = asking.ask(cluster, "GET", "/v1/audit/101")
+    assert status == 200
+    # A place of before, behind which is nothing any more.
+    status, told = asking.ask(cluster, "GET", f"/v1/audit?continue={token}")
+    assert status == 200 and told["items"] == []
+    assert told["metadata"]["archived"] == 100 and not told["metadata"]["truncated"]
+    assert asking.ask(cluster, "GET", "/v1/audit?limit=1")[1]["metadata"]["archived"] == 100
+    archive(cluster, cluster.folder / "b.ndjson")  # what the first has added
+    told = asking.ask(cluster, "GET", "/v1/audit?limit=1000")[1]
+    assert told["metadata"]["archived"] == 102 and told["metadata"]["truncated"]
+    assert cluster.call("audit", "tail", "-n", "5").stderr == ""
+
+
+def test_what_is_young_or_new_stays(filled):
+    cluster = filled(1300, days=6)
+    made = archive(cluster, cluster.folder / "a.ndjson")
+    assert "nothing is to be archived" in made.stdout
+    assert not (cluster.folder / "a.ndjson").exists()
+    status, told = drop(cluster, 300, entry(cluster, 300)["hash"])
+    assert status == 409 and "entries of the last 7 days stay" in told["detail"]
+    status, told = drop(cluster, 400, entry(cluster, 400)["hash"])
+    assert status == 409 and "newest 1000 entries stay" in told["detail"]
+    assert state_of(cluster)["archived"] is None
+
+
+def test_days_moments_and_ages_limit_it(filled):
+    cluster = filled(1400)
+    times = [json.loads(text)["time_ms"] // 1000 for text in asking.ask(
+        cluster, "GET", "/v1/audit-entries?limit=400")[1]["entries"]]
+    date = subprocess.run(["date", "-u", "-d", f"@{times[100] + 1}", "+%Y-%m-%dT%H:%M:%SZ"],
+                          capture_output=True, text=True, check=True).stdout.strip()
+    made = json.loads(archive(cluster, cluster.folder / "a", "--before", date, "-o", "json").stdout)
+    assert made["last"] == 101
+    for before in ("2020-01-31", "30d"):
+        made = archive(cluster, cluster.folder / "b", "--before", before)
+        assert "nothing is to be archived" in made.stdout
+    made = json.loads(archive(cluster, cluster.folder / "b", "--before", "8d", "-o", "json").stdout)
+    assert made["first"] == 102 and made["last"] >= 400
+    for words in (("x", "--before", "soon"), ("x", "--keep", "-1")):
+        assert archive(cluster, *words, check=False).returncode == 64
+    assert cluster.call("audit", "archive", check=False).returncode == 64
+
+
+def test_an_archive_of_another_log_drops_nothing(filled):
+    cluster = filled(1300)
+    status, told = drop(cluster, 200, "ab" * 32)
+    assert status == 409 and "another hash" in told["detail"]
+    assert drop(cluster, 0, "ab" * 32)[0] == 404
+    assert drop(cluster, 5000, "ab" * 32)[0] == 404
+    assert drop(cluster, "x", "ab" * 32)[0] == 400
+    assert drop(cluster, 200, "ab")[0] == 400
+    assert state_of(cluster)["archived"] is None
+    failed = [each for each in entries(cluster) if each["verb"] == "archive"]
+    assert [each["outcome"] for each in failed] == ["asked", "failed"] * 5
+
+
+def test_only_who_may_archive_does(filled):
+    cluster = filled(1300)
+    body = {"hash": entry(cluster, 300)["hash"]}
+    for role in ("viewer", "operator"):
+        status, told = bearer(cluster, role)("POST", "/v1/audit/300/archive", body)
+        assert status == 403 and "'archive' on Audit" in told["detail"]
+    assert state_of(cluster)["archived"] is None
+    assert asking.ask(cluster, "PUT", "/v1/roles/archivist", {"spec": {"rules": [
+        {"verbs": ["archive", "list"], "kinds": ["Audit"]}]}})[0] == 201
+    status, told = bearer(cluster, "archivist", label="cyd")("POST", "/v1/audit/300/archive", body)
+    assert status == 200 and told["dropped"] == 300
+    assert told["archived"]["who"].startswith("cyd (token ")
+    assert "whole" in verify(cluster)
+
+
+def test_a_file_that_was_changed_is_found_with_its_line(filled):
+    cluster = filled(1320)
+    path = cluster.folder / "a.ndjson"
+    archive(cluster, path)
+    good = path.read_text()
+    lines = good.splitlines(keepends=True)
+    for changed, told in (
+            (good.replace('"sequence":17,', '"sequence":17 ,'), "line 18: the entry is not written"),
+            ("".join([*lines[:30], lines[30].replace("Config", "Node"), *lines[31:]]),
+             "line 31: the entry was changed"),
+            ("".join(lines[:50] + lines[51:]), "line 51: the entry is number 51"),
+            ("".join(lines[:60]), "line 61: the log ends here"),
+            (good[:-5], "line 321: it is cut off"),
+            (good + lines[1], "line 322: "),
+            ("".join(lines[1:]), "line 1: this is no archive"),
+            ("", "line 1: "),
+            (good.replace('"last":320', '"last":319'), "line 1: ")):
+        path.write_text(changed)
+        said = verify(cluster, path, code=1)
+        assert "a.ndjson: " in said and "E0875" in said
+        assert told in said or (told == "line 1: " and "a.ndjson" in said), said
+        done = cluster.eden("audit", "verify", path, "--run-dir", cluster.folder / "none", check=False)
+        assert done.returncode == 1
+    path.write_text(good)
+    verify(cluster, path)
+
+
+def test_what_is_there_is_never_replaced(filled):
+    cluster = filled(1300)
+    path = cluster.folder / "mine"
+    path.write_text("precious\n")
+    done = archive(cluster, path, check=False)
+    assert done.returncode == 5 and "it is there already" in done.stderr
+    assert path.read_text() == "precious\n" and state_of(cluster)["archived"] is None
+    archive(cluster, cluster.folder / "a.ndjson")
+    done = archive(cluster, cluster.folder / "a.ndjson", check=False)
+    assert done.returncode == 5 and "begins behind 300" in done.stderr
+
+
+def test_a_server_that_is_killed_while_it_drops_goes_on(filled):
+    cluster = filled(21000)
+    path = cluster.folder / "a.ndjson"
+    process = asking.start(cluster, "audit", "archive", "--to", path)
+    connection = asking.UnixConnection(cluster.run / "server/api.sock")
+    while True:
+        connection.request("GET", "/v1/audit-entries?limit=1")
+        told = json.loads(connection.getresponse().read())
+        if told["archived"] is not None:
+            cluster.server.kill()
+            break
+    connection.close()
+    _, err = process.communicate(timeout=daemons.LIMIT)
+    assert process.returncode != 0 and "is whole" in err
+    cluster.start()
+    left = state_of(cluster)["archived"]
+    assert left["last"] % 500 == 0 and 0 < left["last"] < 20000
+    assert f"entries 1 to {left['last']} are archived" in verify(cluster)
+    assert f"has entries {left['last'] + 1} to 20000 too" in verify(cluster, path)
+    done = archive(cluster, path)
+    assert "is there already, and whole" in done.stderr and "entries 1 to 20000" in done.stdout
+    assert state_of(cluster)["archived"]["last"] == 20000
+    say(cluster, "more")
+    archive(cluster, cluster.folder / "b.ndjson")
+    assert "goes on behind entry 2000" in verify(cluster, path, cluster.folder / "b.ndjson")
+
+
+def test_archives_may_overlap_when_they_are_of_one_log(filled):
+    cluster = filled(1500)
+    whole, rest = cluster.folder / "whole", cluster.folder / "rest"
+    archive(cluster, whole, "--keep", "1100")
+    lines = whole.read_text().splitlines(keepends=True)
+    head = json.loads(lines[0])
+    # As if only half of it had been dropped, and then another file taken.
+    half = json.loads(lines[200])
+    first = {**head, "last": 250, "hash": json.loads(lines[250])["hash"]}
+    second = {**head, "first": 201, "previous": half["hash"]}
+    (cluster.folder / "one").write_text("".join([json.dumps(first) + "\n", *lines[1:251]]))
+    rest.write_text("".join([json.dumps(second) + "\n", *lines[201:]]))
+    assert "goes on behind entry 400" in verify(cluster, cluster.folder / "one", rest)
+    second["previous"] = head["hash"]
+    rest.write_text("".join([json.dumps(second) + "\n", *lines[201:]]))
+    assert "line 201: entry 200 has another hash" in verify(cluster, cluster.folder / "one", rest,
+                                                            code=1)
+
+
+def test_a_backup_keeps_where_the_log_begins(filled):
+    cluster = filled(1300)
+    archive(cluster, cluster.folder / "a.ndjson")
+    kept = state_of(cluster)["archived"]
+    cluster.call("backup", "create", "blue.backup")
+    cluster.server.stop()
+    cluster.eden("backup", "restore", "blue.backup", "--state-dir", cluster.folder / "back",
+                 "--user", "root")
+    cluster.state = cluster.folder / "back"
+    cluster.start()
+    assert state_of(cluster)["archived"] == kept and kept["last"] == 300
+    assert "entries 1 to 300 are archived" in verify(cluster)
+    assert "goes on behind entry 300" in verify(cluster, cluster.folder / "a.ndjson")
+
+
+def test_of_a_backup_from_before_the_archive_the_entries_are_there_twice(filled):
+    cluster = filled(1300)
+    cluster.call("backup", "create", "blue.backup")
+    archive(cluster, cluster.folder / "a.ndjson", "--keep", "1102")
+    cluster.server.stop()
+    cluster.eden("backup", "restore", "blue.backup", "--state-dir", cluster.folder / "back",
+                 "--user", "root")
+    cluster.state = cluster.folder / "back"
+    cluster.start()
+    assert state_of(cluster)["archived"] is None
+    assert "has entries 1 to 200 too" in verify(cluster, cluster.folder / "a.ndjson")
+    archive(cluster, cluster.folder / "a.ndjson")
+    assert "goes on behind entry 200" in verify(cluster, cluster.folder / "a.ndjson")
