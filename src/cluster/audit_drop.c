@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
+#include "base/memory.h"
 #include "cluster/cluster_keys.h"
 
 typedef struct Dropping {
@@ -170,10 +170,7 @@ static void look(Dropping *dropping)
 void audit_drop(const ClusterStore *at, const AuditDropWish *wish, Str who, AuditDropped *done,
                 void *context)
 {
-    Dropping *dropping = calloc(1, sizeof *dropping);
-    if (dropping == NULL) {
-        memory_exhausted(sizeof *dropping);
-    }
+    Dropping *dropping = memory_new(sizeof *dropping);
     arena_init(&dropping->own, ARENA_UNLIMITED);
     arena_init(&dropping->step, ARENA_UNLIMITED);
     dropping->at = *at;
