@@ -43,7 +43,7 @@ bool context_server_parse(Str text, Address *out, Error *err)
     if (str_ends(rest, STR("/"))) {
         rest.len--;
     }
-    if (str_find(rest, STR("/"), 0) != STR_NOT_FOUND || str_starts(rest, STR("unix:"))) {
+    if (str_find(rest, STR("/"), 0) != STR_NOT_FOUND) { /* which a socket has, too */
         return error_set(err, ERROR_INVALID, "a server is https://NAME:PORT, nothing more");
     }
     return address_parse(rest, PORT_API, out, err);

@@ -40,7 +40,8 @@ static void a_text_is_read_and_written(void **state)
           "{\"format\":\"eden.contexts/1\",\"current\":\"b\",\"contexts\":{"
           "\"a\":{\"server\":\"eden1\",\"servers\":[\"https://eden1:1338/\",\"[::1]:7\"],"
           "\"ca\":\"x.pem\",\"token\":\"t\",\"expires\":\"soon\"},"
-          "\"b\":{\"server\":\"https://10.0.0.1:9\",\"certificate\":\"c\",\"key\":\"k\"}}}",
+          "\"b\":{\"server\":\"https://10.0.0.1:9\",\"servers\":[\"unix\"],"
+          "\"certificate\":\"c\",\"key\":\"k\"}}}",
           &first);
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     contexts_print(&first, &text);
@@ -58,6 +59,7 @@ static void a_text_is_read_and_written(void **state)
         assert_str(a->token, "t");
         assert_str(a->expires, "soon");
         assert_str(b->servers[0], "https://10.0.0.1:9");
+        assert_str(b->servers[1], "https://unix:1338"); /* a host may be called so */
         assert_str(b->certificate, "c");
         assert_str(b->key, "k");
     }
@@ -74,6 +76,7 @@ static void what_makes_no_sense_is_refused(void **state)
     refuses(HEAD "\"a\":{}}}", "server: is missing");
     refuses(HEAD "\"a\":{\"server\":\"http://x\"}}}", "https");
     refuses(HEAD "\"a\":{\"server\":\"https://x/y\"}}}", "https://NAME:PORT");
+    refuses(HEAD "\"a\":{\"server\":\"unix:/run/x\"}}}", "https://NAME:PORT");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"key\":\"k\"}}}", "belong together");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":\"k\",\"token_file\":\"f\"}}}", "two of one");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":7}}}", "token: is no text");
