@@ -1,5 +1,6 @@
 /* Any bytes as requests of HTTP/1.1, one after the other on one connection, to a server with the whole
- * API behind it, on a store in memory. The first byte says who the peer is (an operator, somebody else on
+ * API behind it, on a store in memory; what is behind a byte 0x1e comes then on a second connection, of an
+ * operator, so that watches have something to tell. The first byte says who the peer is (an operator, somebody else on
  * the same machine, anybody from afar, who may have one of two tokens), in which pieces the bytes come,
  * how much of the answers it takes, and whether it leaves at the end or stays and says nothing more.
  *
@@ -30,12 +31,27 @@ enum {
     SMALL_PIECE = 13,
     FOREVER_MS = 3600 * 1000,
     METHODS_MAX = 512,
+    SECOND_BYTE = 0x1e,
+    HEARTBEAT_MS = 16 * 1000,
 };
 
 #define NOW_MS 1800000000000
 
-typedef struct World {
-    uint8_t options;
+typedef struct World World;
+
+/* One connection. */
+typedef struct Talk {
+    World *world;
+    Connection *connection;
+    Http1Reader answers;
+    Buf body;           /* of the answer that is coming in */
+    uint32_t handed_on; /* requests */
+    uint32_t answered;  /* those and refusals */
+    bool is_head[METHODS_MAX];
+    bool is_stranger;
+} Talk;
+
+struct World {
     Arena arena;
     Loop *loop;
     Store *store;
@@ -45,13 +61,8 @@ typedef struct World {
     Api *api;
     HttpServerOptions http;
     HttpServer *server;
-    Connection *connection;
-    Http1Reader answers;
-    Buf body;           /* of the answer that is coming in */
-    uint32_t handed_on; /* requests */
-    uint32_t answered;  /* those and refusals */
-    bool is_head[METHODS_MAX];
-} World;
+    Talk talks[2];
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -115,10 +126,10 @@ static void fill(World *world)
 
 /* --- Answers --------------------------------------------------------------------------------- */
 
-static void check_body(World *world, const Http1Head *head)
+static void check_body(const Talk *talk, const Http1Head *head)
 {
     const Str *type = http1_find(head, "Content-Type");
-    Str body = buf_str(&world->body);
+    Str body = buf_str(&talk->body);
     bool is_problem = type != NULL && str_eq_c(*type, "application/problem+json");
     Value value;
     Error err;
@@ -139,35 +150,34 @@ static void check_body(World *world, const Http1Head *head)
 }
 
 /* What anybody may: to ask whether it is well, for pages, to be let in. */
-static void check_status(const World *world, int status)
+static void check_status(const Talk *talk, int status)
 {
     BUG_IF(http1_status_text(status) == NULL || status == 500);
-    BUG_IF((world->options & (FAR | STRANGER)) == STRANGER && status == 201);
+    BUG_IF(talk->is_stranger && status == 201);
 }
 
 static void taken(void *context, Str bytes)
 {
-    World *world = context;
-    Http1Reader *answers = &world->answers;
+    Talk *talk = context;
+    Http1Reader *answers = &talk->answers;
     Http1Event event = HTTP1_HEAD;
     Error err;
     while (event != HTTP1_MORE) {
-        if (world->answered < METHODS_MAX) {
-            answers->bodyless =
-                world->answered < world->handed_on && world->is_head[world->answered];
+        if (talk->answered < METHODS_MAX) {
+            answers->bodyless = talk->answered < talk->handed_on && talk->is_head[talk->answered];
         }
         bool ok = http1_read(answers, &bytes, &event, &err);
         if (!ok) {
             BUG("the server says no HTTP: %s", err.text);
         }
         if (event == HTTP1_HEAD) {
-            check_status(world, answers->head.status);
-            buf_reset(&world->body);
+            check_status(talk, answers->head.status);
+            buf_reset(&talk->body);
         } else if (event == HTTP1_DATA) {
-            buf_put(&world->body, answers->data);
+            buf_put(&talk->body, answers->data);
         } else if (event == HTTP1_END && answers->head.status >= 200) {
-            check_body(world, &answers->head);
-            world->answered++;
+            check_body(talk, &answers->head);
+            talk->answered++;
         }
     }
 }
@@ -177,8 +187,9 @@ static void taken(void *context, Str bytes)
 static void describe(void *context, const Peer *peer, Caller *out)
 {
     const World *world = context;
+    bool is_first = peer == connection_peer(world->talks[0].connection);
     *out = (Caller){ .is_local = peer->is_local,
-                     .is_operator = peer->is_local && (world->options & STRANGER) == 0 };
+                     .is_operator = peer->is_local && !(is_first && world->talks[0].is_stranger) };
 }
 
 static void ping(void *context, Str node, SessionPinged *told, void *told_context)
@@ -190,11 +201,12 @@ static void ping(void *context, Str node, SessionPinged *told, void *told_contex
 static void requested(void *context, HttpRequest *request)
 {
     World *world = context;
-    const Http1Head *head = http_request_head(request);
-    if (world->handed_on < METHODS_MAX) {
-        world->is_head[world->handed_on] = str_eq_c(head->method, "HEAD");
+    bool is_second = request->client->connection == world->talks[1].connection;
+    Talk *talk = &world->talks[is_second];
+    if (talk->handed_on < METHODS_MAX) {
+        talk->is_head[talk->handed_on] = str_eq_c(http_request_head(request)->method, "HEAD");
     }
-    world->handed_on++;
+    talk->handed_on++;
     world->http.requested(world->http.context, request);
 }
 
@@ -268,16 +280,50 @@ static void world_open(World *world)
     options.refuse = refuse;
     options.context = world;
     world->server = http_server_new(&options);
-    world->connection = memory_connection_new(
+}
+
+static void talk_open(World *world, Talk *talk, uint8_t options)
+{
+    talk->world = world;
+    talk->is_stranger = (options & (FAR | STRANGER)) == STRANGER;
+    talk->connection = memory_connection_new(
         &(ConnectionOptions){ .loop = world->loop, .open_timeout_ms = 1000, .events = &no_events },
-        taken, world);
-    if ((world->options & FAR) != 0) {
-        memory_connection_come_from_afar(world->connection);
+        taken, talk);
+    if ((options & FAR) != 0) {
+        memory_connection_come_from_afar(talk->connection);
     }
-    http1_reader_init(&world->answers, HTTP1_RESPONSE, ANSWER_MAX);
-    world->body = buf_make(BUF_UNLIMITED);
+    http1_reader_init(&talk->answers, HTTP1_RESPONSE, ANSWER_MAX);
+    talk->body = buf_make(BUF_UNLIMITED);
     pass(world, 0);
-    http_h1_adopt(world->server, world->connection);
+    http_h1_adopt(world->server, talk->connection);
+}
+
+/* Whether the server has not ended it. */
+static bool is_there(const Talk *talk)
+{
+    for (const HttpClient *one = talk->world->server->clients; one != NULL; one = one->next) {
+        if (one->connection == talk->connection) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void say(const Talk *talk, Str bytes, size_t piece)
+{
+    if (bytes.len > 0 && is_there(talk)) {
+        memory_connection_say(talk->connection, bytes, piece);
+        pass(talk->world, 0);
+    }
+}
+
+static void talk_close(Talk *talk)
+{
+    if (talk->world != NULL) {
+        BUG_IF(talk->answered > talk->handed_on + 1);
+        http1_reader_clear(&talk->answers);
+        buf_clear(&talk->body);
+    }
 }
 
 static void world_close(World *world)
@@ -289,9 +335,22 @@ static void world_close(World *world)
     pass(world, 0);
     store_close(world->store);
     loop_free(world->loop);
-    http1_reader_clear(&world->answers);
-    buf_clear(&world->body);
+    talk_close(&world->talks[0]);
+    talk_close(&world->talks[1]);
     arena_clear(&world->arena);
+}
+
+/* A watch on the first has something to tell, and nothing for a while. */
+static void talk_on_second(World *world, Str bytes)
+{
+    Talk *second = &world->talks[1];
+    talk_open(world, second, 0);
+    memory_connection_give_room(second->connection, ROOM);
+    say(second, bytes, SIZE_MAX);
+    if (is_there(second)) {
+        memory_connection_hang_up(second->connection);
+    }
+    pass(world, HEARTBEAT_MS);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -300,23 +359,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     World *world = memory_new(sizeof *world);
-    world->options = data[0];
-    world_open(world);
+    Talk *first = &world->talks[0];
     bool is_slow = (data[0] & SLOW) != 0, stays = (data[0] & STAY) != 0;
-    memory_connection_give_room(world->connection, is_slow ? LITTLE_ROOM : ROOM);
-    memory_connection_say(world->connection, str_from((const char *)data + 1, size - 1),
-                          (data[0] & PIECES) != 0 ? SMALL_PIECE : SIZE_MAX);
-    pass(world, 0);
-    if (is_slow && world->server->clients != NULL) {
-        memory_connection_give_room(world->connection, ROOM);
+    Str bytes = str_from((const char *)data + 1, size - 1);
+    size_t end = str_find(bytes, (Str){ (const char[]){ SECOND_BYTE }, 1 }, 0);
+    world_open(world);
+    talk_open(world, first, data[0]);
+    memory_connection_give_room(first->connection, is_slow ? LITTLE_ROOM : ROOM);
+    say(first, str_slice(bytes, 0, end), (data[0] & PIECES) != 0 ? SMALL_PIECE : SIZE_MAX);
+    if (end != STR_NOT_FOUND) {
+        talk_on_second(world, str_from_offset(bytes, end + 1));
+    }
+    if (is_slow && is_there(first)) {
+        memory_connection_give_room(first->connection, ROOM);
         pass(world, 0);
     }
-    if (!stays && world->server->clients != NULL) {
-        memory_connection_hang_up(world->connection);
+    if (!stays && is_there(first)) {
+        memory_connection_hang_up(first->connection);
     }
-    /* A request that stays without an end is waited for; what it has begun is done in any case. */
+    /* What a request has begun is done in any case. */
     pass(world, FOREVER_MS);
-    BUG_IF(world->answered > world->handed_on + 1);
     BUG_IF(!stays && world->server->clients != NULL);
     BUG_IF(world->server->clients == NULL &&
            (world->server->held != 0 || world->server->unsent != 0));
