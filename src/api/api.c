@@ -262,6 +262,7 @@ Api *api_new(const ApiSettings *settings)
         api->settings.streams_max = API_STREAMS_MAX;
     }
     api->cursor_key = cursor_key_new(&settings->at);
+    api->debts = idempotency_debts_new(&settings->at);
     return api;
 }
 
@@ -279,5 +280,6 @@ void api_free(Api *api)
         }
     }
     cursor_key_free(api->cursor_key);
+    idempotency_debts_free(api->debts);
     free(api);
 }

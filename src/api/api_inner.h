@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "cluster/cursor_key.h"
+#include "cluster/idempotency_debts.h"
 
 /* Calls under way: those that are to be answered, and those whose answer comes in pieces. What anybody
  * may have is counted apart, so that nobody takes the place of those who are known. */
@@ -15,6 +16,7 @@ struct Api {
     ApiCall *calls;
     struct Feed *feeds;    /* of api/feed.h: one per kind that is watched */
     CursorKey *cursor_key; /* of places in lists */
+    IdempotencyDebts *debts;
     ApiLoad local, remote; /* apart, so that who comes to look what is the matter finds room */
 };
 

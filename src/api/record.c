@@ -1,5 +1,6 @@
 #include "api/record.h"
 
+#include "api/api_inner.h"
 #include "api/bodies.h"
 #include "base/log.h"
 #include "cluster/audit.h"
@@ -73,15 +74,11 @@ void record_denied(ApiCall *call, const char *why)
 
 /* --- Before ---------------------------------------------------------------------------------- */
 
-static void ignore(void *context, const Error *err)
-{
-}
-
 static void forget(ApiCall *call)
 {
     if (call->is_claimed && call->api != NULL) {
         call->is_claimed = false;
-        idempotency_forget(call_store(call), &call->idempotent, ignore, NULL);
+        idempotency_debts_add(call->api->debts, &call->idempotent, NULL, false);
     }
 }
 
@@ -165,8 +162,9 @@ void record_name(ApiCall *call, Str name)
 static void kept(void *context, const Error *err)
 {
     ApiCall *call = context;
-    if (err != NULL) {
-        log_warning("an answer could not be kept for who asks again", LOG_C("error", err->text));
+    if (err != NULL && call->api != NULL) {
+        IdempotencyAnswer answer = { call->status, call->answer, call->etag, call->location };
+        idempotency_debts_add(call->api->debts, &call->idempotent, &answer, call->holds_secret);
     }
     call->go(call);
 }

@@ -103,11 +103,12 @@ class ClusterServer:
         pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGESIZE")
 
-    def api(self, method, target, body=None):
+    def api(self, method, target, body=None, headers=None):
         """A request of an operator: status and answer."""
         connection = UnixConnection(self.socket)
+        fields = {"Content-Type": "application/json"} if body else {}
         connection.request(method, target, body=body and json.dumps(body),
-                           headers={"Content-Type": "application/json"} if body else {})  # fmt: skip
+                           headers={**fields, **(headers or {})})  # fmt: skip
         answer = connection.getresponse()
         text = answer.read()
         connection.close()

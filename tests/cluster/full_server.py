@@ -8,10 +8,12 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 from cluster_server import ClusterServer
 
 ROUNDS = 3
+ROOMS = 24
 
 
 def fill(path):
@@ -63,6 +65,74 @@ def check_full(server, kept):
     assert "disk is full" in str(server.api("GET", "/readyz")[1]["problems"])
 
 
+def create(server, name, key):
+    """Something that is recorded before and after: a role, asked for with a key."""
+    return server.api("POST", "/v1/roles",
+                      {"metadata": {"name": name}, "spec": {"rules": [{"verbs": ["get"],
+                                                                       "kinds": ["Node"]}]}},
+                      {"Idempotency-Key": key})
+
+
+def create_while_full(server, ballast, created):
+    """What is left of a little room is used up in the midst of a request, of any of its writes. The keys
+    of those that are refused."""
+    refused = {}
+    for count in range(ROOMS):
+        fill(ballast)
+        os.truncate(ballast, ballast.stat().st_size - 4096 * (1 + count % 24))
+        while len(refused) <= count:
+            name = f"full-{len(created) + len(refused)}"
+            status, answer = create(server, name, name)
+            if status == 201:
+                created[name] = answer
+            else:
+                assert status == 503 and "the disk is full" in answer["detail"], answer
+                refused[name] = answer
+    there = names_of(server)
+    assert not there & set(refused), "what was refused was done"
+    assert there >= set(created)
+    return refused
+
+
+def names_of(server):
+    listed = server.api("GET", "/v1/roles?limit=500")[1]
+    return {item["metadata"]["name"] for item in listed["items"]}
+
+
+def check_records(server, created):
+    """The log is whole, and knows of all that was done. What came of it may be missing: that is written
+    afterwards."""
+    assert "whole" in server.call("audit", "verify", "--run-dir", server.runs)
+    asked, done = set(), []
+    for item in server.api("GET", "/v1/audit?limit=500")[1]["items"]:
+        entry = item["status"]
+        if entry["kind"] == "Role" and entry["verb"] == "create":
+            asked |= {entry["name"]} if entry["outcome"] == "asked" else set()
+            done += [entry["name"]] if entry["outcome"] == "done" else []
+    assert asked >= set(created) and len(done) == len(set(done))
+    assert set(done) <= set(created), "what was refused is recorded as done"
+
+
+def create_in_the_end(server, name):
+    """What was to be written of the first one comes as soon as there is room."""
+    end = time.monotonic() + 30
+    while True:
+        status, answer = create(server, name, name)
+        if status == 201:
+            return answer
+        assert status == 409 and "is under way" in answer["detail"], answer
+        assert time.monotonic() < end, f"{name} is taken for one under way"
+
+
+def check_again(server, refused, created):
+    """Whoever was refused asks again, with the same key, and whoever was not gets the same answer."""
+    for name in refused:
+        created[name] = create_in_the_end(server, name)
+    for name, answer in created.items():
+        assert create_in_the_end(server, name) == answer, name
+    assert names_of(server) >= set(created)
+
+
 def wait_until_ready(server):
     """It finds out by itself that there is room again, although nobody writes."""
     while server.ask("/readyz")[0] != 200:
@@ -75,7 +145,7 @@ def main(build, folder):
     disk = pathlib.Path(folder) / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", disk], check=True)
-    kept = {}
+    kept, created = {}, {}
     with ClusterServer(build, disk) as server:
         for number in range(ROUNDS):
             for _ in range(20):
@@ -84,6 +154,9 @@ def main(build, folder):
                 kept[key] = "x"
             fill(disk / "ballast")
             check_full(server, kept)
+            # Last: the log of the store, which has grown by that, has room of its own.
+            if number == ROUNDS - 1:
+                refused = create_while_full(server, disk / "ballast", created)
             os.unlink(disk / "ballast")
             if number == 0:
                 wait_until_ready(server)
@@ -91,10 +164,14 @@ def main(build, folder):
             assert put(server, "/full/again", "z")[0] == 200
             kept["/full/again"] = "z"
             assert server.api("GET", "/v1/health")[0] == 200
+        check_again(server, refused, created)
+        check_records(server, created)
         assert server.stop() == 0
         server.start(ready=True)
         for key, value in kept.items():
             assert get(server, key) == value, key
+        check_again(server, {}, created)
+        check_records(server, created)
 
 
 main(pathlib.Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,154 @@
+#include "cluster/idempotency_debts.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+
+typedef struct Debt Debt;
+struct Debt {
+    Debt *next;
+    Arena arena;
+    IdempotentRequest request;
+    bool has_answer; /* else it is to be forgotten */
+    bool holds_secret;
+    IdempotencyAnswer answer;
+    int64_t until_ms; /* by the loop: the claim runs out then */
+};
+
+struct IdempotencyDebts {
+    ClusterStore at;
+    Arena own;
+    LoopTimer timer;
+    Debt *first, *last;
+    uint32_t count;
+    size_t bytes;
+    bool is_busy; /* the store has the first one */
+    bool is_freed;
+};
+
+static void drop_first(IdempotencyDebts *debts)
+{
+    Debt *debt = debts->first;
+    debts->first = debt->next;
+    debts->last = debts->first == NULL ? NULL : debts->last;
+    debts->count--;
+    debts->bytes -= debt->answer.body.len;
+    arena_clear(&debt->arena);
+    free(debt);
+}
+
+static void destroy(IdempotencyDebts *debts)
+{
+    while (debts->first != NULL) {
+        drop_first(debts);
+    }
+    arena_clear(&debts->own);
+    free(debts);
+}
+
+static void pay(IdempotencyDebts *debts);
+
+static void paid(void *context, const Error *err)
+{
+    IdempotencyDebts *debts = context;
+    debts->is_busy = false;
+    if (debts->is_freed) {
+        destroy(debts);
+    } else if (err != NULL) {
+        log_debug("the end of a request is not written yet", LOG_C("why", err->text));
+        loop_timer_start(&debts->timer, IDEMPOTENCY_DEBTS_MS);
+    } else {
+        drop_first(debts);
+        pay(debts);
+    }
+}
+
+static void pay(IdempotencyDebts *debts)
+{
+    int64_t now_ms = loop_now_ms(debts->at.loop);
+    if (debts->is_busy) {
+        return;
+    }
+    while (debts->first != NULL && debts->first->until_ms <= now_ms) {
+        drop_first(debts);
+    }
+    const Debt *debt = debts->first;
+    if (debt == NULL) {
+        return;
+    }
+    debts->is_busy = true;
+    if (debt->has_answer) {
+        idempotency_finish(&debts->at, &debt->request, &debt->answer, debt->holds_secret, paid,
+                           debts);
+    } else {
+        idempotency_forget(&debts->at, &debt->request, paid, debts);
+    }
+}
+
+static void timer_runs(void *context)
+{
+    pay(context);
+}
+
+IdempotencyDebts *idempotency_debts_new(const ClusterStore *at)
+{
+    IdempotencyDebts *debts = memory_new(sizeof *debts);
+    arena_init(&debts->own, ARENA_UNLIMITED);
+    debts->at = *at;
+    debts->at.prefix = arena_copy(&debts->own, at->prefix);
+    loop_timer_init(&debts->timer, at->loop, timer_runs, debts);
+    return debts;
+}
+
+void idempotency_debts_free(IdempotencyDebts *debts)
+{
+    if (debts == NULL) {
+        return;
+    }
+    loop_timer_stop(&debts->timer);
+    debts->is_freed = true;
+    if (!debts->is_busy) {
+        destroy(debts);
+    }
+}
+
+void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *request,
+                           const IdempotencyAnswer *answer, bool holds_secret)
+{
+    size_t bytes = answer == NULL || holds_secret ? 0 : answer->body.len;
+    if (debts->count >= IDEMPOTENCY_DEBTS_MAX || debts->bytes + bytes > IDEMPOTENCY_DEBTS_BYTES) {
+        log_warning("the end of a request is not kept; whoever sends it again has to wait");
+        return;
+    }
+    Debt *debt = memory_new(sizeof *debt);
+    arena_init(&debt->arena, ARENA_UNLIMITED);
+    debt->request = *request;
+    debt->holds_secret = holds_secret;
+    debt->until_ms = loop_now_ms(debts->at.loop) + (int64_t)IDEMPOTENCY_PENDING_S * 1000;
+    if (answer != NULL) {
+        debt->has_answer = true;
+        debt->answer = (IdempotencyAnswer){
+            .status = answer->status,
+            .body = holds_secret ? STR_EMPTY : arena_copy(&debt->arena, answer->body),
+            .etag = arena_copy(&debt->arena, answer->etag),
+            .location = arena_copy(&debt->arena, answer->location),
+        };
+    }
+    if (debts->last == NULL) {
+        debts->first = debt;
+    } else {
+        debts->last->next = debt;
+    }
+    debts->last = debt;
+    debts->count++;
+    debts->bytes += bytes;
+    if (!loop_timer_started(&debts->timer)) {
+        pay(debts);
+    }
+}
+
+uint32_t idempotency_debts_count(const IdempotencyDebts *debts)
+{
+    return debts->count;
+}

@@ -1,0 +1,119 @@
+#include "cluster/idempotency_debts.h"
+
+#include "store_world.h"
+
+typedef struct Fixture {
+    StoreWorld world;
+    IdempotencyDebts *debts;
+    IdempotencyState state;
+    char body[100];
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    world_open(&f->world);
+    f->debts = idempotency_debts_new(&f->world.at);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    idempotency_debts_free(f->debts);
+    world_close(&f->world);
+    free(f);
+    return 0;
+}
+
+static IdempotentRequest request_of(int number)
+{
+    IdempotentRequest request;
+    Error err;
+    char key[20];
+    snprintf(key, sizeof key, "%d", number);
+    assert_true(idempotent_request_make(STR("token:a"), str_from_c(key), STR("POST"),
+                                        STR("/v1/nodes"), STR("{}"), &request, &err));
+    return request;
+}
+
+static void claimed(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
+                    const Error *err)
+{
+    Fixture *f = context;
+    f->state = state;
+    f->body[0] = '\0';
+    if (answer != NULL) {
+        snprintf(f->body, sizeof f->body, "%.*s", STR_ARG(answer->body));
+    }
+    world_done(&f->world, err);
+}
+
+static IdempotencyState claim(Fixture *f, int number)
+{
+    IdempotentRequest request = request_of(number);
+    idempotency_claim(&f->world.at, &request, claimed, f);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    return f->state;
+}
+
+static void ends_are_written_one_after_the_other(void **state)
+{
+    Fixture *f = *state;
+    IdempotencyAnswer answer = { 201, STR("made"), STR_EMPTY, STR_EMPTY };
+    for (int i = 0; i < 30; i++) {
+        IdempotentRequest request = request_of(i);
+        assert_int_equal(claim(f, i), IDEMPOTENCY_NEW);
+        idempotency_debts_add(f->debts, &request, i % 3 == 0 ? NULL : &answer, i % 3 == 2);
+    }
+    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 1000);
+    assert_int_equal(idempotency_debts_count(f->debts), 0);
+    for (int i = 0; i < 30; i++) {
+        static const IdempotencyState expected[] = { IDEMPOTENCY_NEW, IDEMPOTENCY_REPLAY,
+                                                     IDEMPOTENCY_UNKEPT };
+        assert_int_equal(claim(f, i), expected[i % 3]);
+        assert_string_equal(f->body, i % 3 == 1 ? "made" : "");
+    }
+}
+
+/* A store that is full of calls refuses one more, as a full disk does. */
+static void what_is_refused_is_tried_again(void **state)
+{
+    Fixture *f = *state;
+    IdempotentRequest request = request_of(1);
+    Error err;
+    assert_int_equal(claim(f, 1), IDEMPOTENCY_NEW);
+    for (int i = 0; i < STORE_PENDING_MAX; i++) {
+        assert_true(store_get(f->world.at.store, STR("/x"), NULL, NULL, &err));
+    }
+    idempotency_debts_add(f->debts, &request, NULL, false);
+    assert_int_equal(idempotency_debts_count(f->debts), 1);
+    world_pass(&f->world);
+    assert_int_equal(claim(f, 1), IDEMPOTENCY_IN_FLIGHT);
+    loop_run_virtual_until(f->world.at.loop,
+                           loop_now_ms(f->world.at.loop) + IDEMPOTENCY_DEBTS_MS + 100);
+    assert_int_equal(idempotency_debts_count(f->debts), 0);
+    assert_int_equal(claim(f, 1), IDEMPOTENCY_NEW);
+}
+
+/* What the store has of it when it is freed is answered later. */
+static void there_are_not_too_many_and_all_go(void **state)
+{
+    Fixture *f = *state;
+    IdempotentRequest request = request_of(1);
+    for (int i = 0; i < IDEMPOTENCY_DEBTS_MAX + 10; i++) {
+        idempotency_debts_add(f->debts, &request, NULL, false);
+    }
+    assert_int_equal(idempotency_debts_count(f->debts), IDEMPOTENCY_DEBTS_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(ends_are_written_one_after_the_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_refused_is_tried_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(there_are_not_too_many_and_all_go, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
