@@ -112,15 +112,6 @@ static JoinWish wish_of(const NodeJoin *join)
                        .now_ms = join->asked_ms };
 }
 
-static Str bundle_text(Arena *arena, CertificateSet bundle)
-{
-    Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < bundle.count; i++) {
-        buf_put(&text, certificate_pem(arena, &bundle.items[i]));
-    }
-    return buf_str(&text);
-}
-
 static void make_state(Arena *arena, const NodeJoin *join, const JoinReply *reply,
                        const JoinGain *gain, NodeState *out)
 {
@@ -143,7 +134,8 @@ static bool keep(NodeJoin *join, Arena *arena, const JoinGain *gain, const NodeS
                  Error *err)
 {
     if (!credential_save(&join->agent, AGENT_CREDENTIAL, join->joining.key, gain->chain, err) ||
-        !directory_write(&join->agent, AGENT_BUNDLE, bundle_text(arena, gain->bundle), true, err) ||
+        !directory_write(&join->agent, AGENT_BUNDLE, certificates_pem(arena, gain->bundle), true,
+                         err) ||
         !node_state_save(&join->agent, state, err)) {
         return false;
     }

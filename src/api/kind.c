@@ -119,3 +119,25 @@ void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item
     bool printed = json_print(out, object_value(arena, kind, item), NULL, &err);
     BUG_IF(!printed); /* it was read from JSON, or made of texts and numbers */
 }
+
+StoreOp kind_page_range(Arena *arena, Str all, const KindPage *page)
+{
+    /* Behind the last one is the first key that follows it. */
+    Str from = page->after.len > 0 ? arena_join(arena, all, page->after, STR("\0")) : all;
+    return (StoreOp){
+        .kind = STORE_RANGE, .key = from, .end = store_prefix_end(arena, all), .limit = page->limit
+    };
+}
+
+/* What stands behind the prefix, whether it is a name or not. */
+Str kind_page_next(Arena *arena, Str all, const StoreOpReply *range)
+{
+    return range->more
+               ? arena_copy(arena, str_from_offset(range->kvs[range->kv_count - 1].key, all.len))
+               : STR_EMPTY;
+}
+
+void object_set_text(Arena *arena, Map *map, const char *name, Str text)
+{
+    map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, text)));
+}

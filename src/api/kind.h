@@ -139,6 +139,14 @@ MUST_CHECK bool object_name_check(Str name, Error *err);
 /* As JSON. */
 void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item);
 
+/* A page of the keys that start with `all`. */
+StoreOp kind_page_range(Arena *arena, Str all, const KindPage *page);
+/* `next` of what that range gave; empty: there are no more. */
+Str kind_page_next(Arena *arena, Str all, const StoreOpReply *range);
+
+/* A copy of the text, in the spec or status of an object that is being made. */
+void object_set_text(Arena *arena, Map *map, const char *name, Str text);
+
 /* --- For create, update and remove ------------------------------------------------------------ */
 
 /* Answers that it is made: with `item`, which may hold what is shown this once. */

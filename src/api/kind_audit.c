@@ -6,11 +6,6 @@
 
 /* --- As objects ------------------------------------------------------------------------------ */
 
-static void set_text(Arena *arena, Map *map, const char *name, Str text)
-{
-    map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, text)));
-}
-
 static KindItem item_make(const Kind *kind, Arena *arena, const AuditEntry *entry)
 {
     Map *status = map_new(arena, 12);
@@ -21,19 +16,19 @@ static KindItem item_make(const Kind *kind, Arena *arena, const AuditEntry *entr
                       .created_ms = entry->time_ms,
                       .spec = value_missing(),
                       .status = value_map(status) };
-    set_text(arena, status, "time", utc_text(arena, entry->time_ms));
-    set_text(arena, status, "who", entry->who);
-    set_text(arena, status, "by", str_from_c(principal_kind_name(entry->by)));
-    set_text(arena, status, "address", entry->address);
-    set_text(arena, status, "verb", entry->verb);
-    set_text(arena, status, "kind", entry->kind);
-    set_text(arena, status, "name", entry->name);
-    set_text(arena, status, "reason", entry->reason);
-    set_text(arena, status, "request", entry->request);
-    set_text(arena, status, "outcome", str_from_c(audit_outcome_name(entry->outcome)));
-    set_text(arena, status, "detail", entry->detail);
-    set_text(arena, status, "previous", entry->previous);
-    set_text(arena, status, "hash", entry->hash);
+    object_set_text(arena, status, "time", utc_text(arena, entry->time_ms));
+    object_set_text(arena, status, "who", entry->who);
+    object_set_text(arena, status, "by", str_from_c(principal_kind_name(entry->by)));
+    object_set_text(arena, status, "address", entry->address);
+    object_set_text(arena, status, "verb", entry->verb);
+    object_set_text(arena, status, "kind", entry->kind);
+    object_set_text(arena, status, "name", entry->name);
+    object_set_text(arena, status, "reason", entry->reason);
+    object_set_text(arena, status, "request", entry->request);
+    object_set_text(arena, status, "outcome", str_from_c(audit_outcome_name(entry->outcome)));
+    object_set_text(arena, status, "detail", entry->detail);
+    object_set_text(arena, status, "previous", entry->previous);
+    object_set_text(arena, status, "hash", entry->hash);
     object_uuid(kind, entry->hash, item.uuid);
     return item;
 }

@@ -17,11 +17,6 @@
 
 /* --- As objects ------------------------------------------------------------------------------ */
 
-static void set_text(Arena *arena, Map *map, const char *name, Str text)
-{
-    map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, text)));
-}
-
 typedef struct CertificateFacts {
     const char *usage;
     Str serial, owner;
@@ -39,12 +34,13 @@ static KindItem item_make(const Kind *kind, Arena *arena, const CertificateFacts
                       .created_ms = facts->created_ms,
                       .spec = value_map(spec),
                       .status = value_map(status) };
-    set_text(arena, status, "usage", str_from_c(facts->usage));
-    set_text(arena, status, "owner", facts->owner);
+    object_set_text(arena, status, "usage", str_from_c(facts->usage));
+    object_set_text(arena, status, "owner", facts->owner);
     if (facts->expires_ms > 0) {
-        set_text(arena, status, "expires", utc_text(arena, facts->expires_ms));
+        object_set_text(arena, status, "expires", utc_text(arena, facts->expires_ms));
     }
-    set_text(arena, status, "state", now_ms < facts->expires_ms ? STR("good") : STR("expired"));
+    object_set_text(arena, status, "state",
+                    now_ms < facts->expires_ms ? STR("good") : STR("expired"));
     object_uuid(kind, item.name, item.uuid);
     return item;
 }
@@ -93,9 +89,9 @@ static KindItem user_item(const Kind *kind, Arena *arena, const CredentialEntry 
     while (role_names_next(&rest, &role)) {
         list_push(arena, roles, value_string(arena_copy(arena, role)));
     }
-    set_text(arena, item.spec.map, "user", str_from_c(record->user));
+    object_set_text(arena, item.spec.map, "user", str_from_c(record->user));
     map_set_str(arena, item.spec.map, STR("roles"), value_list(roles));
-    set_text(arena, item.status.map, "made_by", str_from_c(record->made_by));
+    object_set_text(arena, item.status.map, "made_by", str_from_c(record->made_by));
     return item;
 }
 
@@ -288,12 +284,6 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 
 /* --- Making and taking back ------------------------------------------------------------------ */
 
-static Str field_text(Value map, const char *name)
-{
-    const Value *value = value_get(map, str_from_c(name));
-    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
-}
-
 static void issued(void *context, const Certified *certified, const CredentialEntry *entry,
                    const Error *err)
 {
@@ -303,21 +293,21 @@ static void issued(void *context, const Certified *certified, const CredentialEn
     }
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
     KindItem item = user_item(&kind_certificate, &call->arena, entry, now_ms);
-    set_text(&call->arena, item.status.map, "certificate", certified->certificate);
-    set_text(&call->arena, item.status.map, "bundle", certified->bundle);
+    object_set_text(&call->arena, item.status.map, "certificate", certified->certificate);
+    object_set_text(&call->arena, item.status.map, "bundle", certified->bundle);
     kind_answer_made(call, &item);
 }
 
 static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
 {
-    Str user = field_text(draft->spec, "user");
+    Str user = value_get_text(draft->spec, "user");
     P256Public key;
     Error err;
     if (!field_is_told(problems, STR("/spec/user")) && !user_name_check(user, &err)) {
         field_problem(arena, problems, STR("/spec/user"), "%s", err.text);
     }
     if (!field_is_told(problems, STR("/spec/csr")) &&
-        !csr_read(field_text(draft->spec, "csr"), &key, &err)) {
+        !csr_read(value_get_text(draft->spec, "csr"), &key, &err)) {
         field_problem(arena, problems, STR("/spec/csr"), "%s", err.text);
     }
 }
@@ -326,7 +316,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     const ApiSettings *settings = call_settings(call);
     const List *given = value_get(draft->spec, STR("roles"))->list;
-    Str life = field_text(draft->spec, "life");
+    Str life = value_get_text(draft->spec, "life");
     int64_t life_ms = 0;
     Error err;
     bool has_life = life.len == 0 || duration_parse(life, &life_ms);
@@ -343,8 +333,8 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
     } else {
         user_certificate_issue(
             settings->certify,
-            &(UserCertificateWish){ .user = field_text(draft->spec, "user"),
-                                    .csr = field_text(draft->spec, "csr"),
+            &(UserCertificateWish){ .user = value_get_text(draft->spec, "user"),
+                                    .csr = value_get_text(draft->spec, "csr"),
                                     .roles = roles,
                                     .role_count = given->len,
                                     .life_ms = life_ms,
@@ -355,7 +345,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 
 static void remove_certificate(const Kind *kind, ApiCall *call, const KindItem *present)
 {
-    Str usage = field_text(present->status, "usage");
+    Str usage = value_get_text(present->status, "usage");
     if (str_eq_c(usage, "user")) {
         credential_records_revoke(call_store(call), &user_certificate_records, present->name,
                                   present->revision, kind_remove_done, call);

@@ -1,6 +1,5 @@
 /* Facts: what a node has told of itself. */
 #include "api/kind_rows.h"
-#include "base/bug.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
 #include "lang/json.h"
@@ -162,12 +161,8 @@ static void facts_came(void *context, const StoreReply *reply, const Error *err)
                        &reading->items[reading->out.count++]);
         }
     }
-    if (range->more) {
-        /* What stands behind the prefix, whether it is a name or not. */
-        Str last = range->kvs[range->kv_count - 1].key;
-        Str all = facts_watched(reading->kind, reading->arena, reading->at.prefix, 0);
-        reading->out.next = arena_copy(reading->arena, str_from_offset(last, all.len));
-    }
+    Str all = facts_watched(reading->kind, reading->arena, reading->at.prefix, 0);
+    reading->out.next = kind_page_next(reading->arena, all, range);
     ask_labels(reading);
 }
 
@@ -175,16 +170,11 @@ static void facts_list(const Kind *kind, const ApiSettings *settings, Arena *are
                        const KindPage *page, KindListed *done, void *context)
 {
     Reading *reading = reading_new(kind, settings, arena);
-    Str prefix = settings->at.prefix, all = facts_watched(kind, arena, prefix, 0), from = all;
+    Str all = facts_watched(kind, arena, settings->at.prefix, 0);
+    StoreOp op = kind_page_range(arena, all, page);
     Error err;
     reading->listed = done;
     reading->context = context;
-    if (page->after.len > 0) {
-        from = arena_join(arena, all, page->after, STR("\0"));
-    }
-    StoreOp op = {
-        .kind = STORE_RANGE, .key = from, .end = store_prefix_end(arena, all), .limit = page->limit
-    };
     if (!store_op(settings->at.store, &op, facts_came, reading, &err)) {
         done(context, NULL, &err);
     }

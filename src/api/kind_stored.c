@@ -130,12 +130,8 @@ static void list_done(void *context, const StoreReply *reply, const Error *err)
         items[out.count++] = item_of(reading->kind, reading->arena,
                                      arena_copy(reading->arena, name), &range->kvs[i]);
     }
-    if (range->more) {
-        /* What stands behind the prefix, whether it is a name or not. */
-        Str last = range->kvs[range->kv_count - 1].key;
-        Str all = stored_watched(reading->kind, reading->arena, reading->prefix, 0);
-        out.next = arena_copy(reading->arena, str_from_offset(last, all.len));
-    }
+    Str all = stored_watched(reading->kind, reading->arena, reading->prefix, 0);
+    out.next = kind_page_next(reading->arena, all, range);
     reading->listed(reading->context, &out, NULL);
 }
 
@@ -143,17 +139,10 @@ void stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
                  KindListed *done, void *context)
 {
     Reading *reading = reading_new(kind, settings, arena);
-    Str all = stored_watched(kind, arena, settings->at.prefix, 0), from = all;
+    StoreOp op = kind_page_range(arena, stored_watched(kind, arena, settings->at.prefix, 0), page);
     Error err;
     reading->listed = done;
     reading->context = context;
-    if (page->after.len > 0) {
-        /* The first key that comes behind. */
-        from = arena_join(arena, all, page->after, STR("\0"));
-    }
-    StoreOp op = {
-        .kind = STORE_RANGE, .key = from, .end = store_prefix_end(arena, all), .limit = page->limit
-    };
     if (!store_op(settings->at.store, &op, list_done, reading, &err)) {
         done(context, NULL, &err);
     }

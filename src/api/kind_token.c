@@ -22,21 +22,16 @@ _Static_assert((int)ACCESS_TOKEN_NAME_MAX == (int)TOKEN_LABEL_MAX, "and are desc
 
 /* --- As objects ------------------------------------------------------------------------------ */
 
-static void set_text(Arena *arena, Map *map, const char *name, Str text)
-{
-    map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, text)));
-}
-
 static void fill_join(Arena *arena, KindItem *item, const void *from, int64_t now_ms)
 {
     const TokenRecord *record = from;
     Map *spec = item->spec.map, *status = item->status.map;
     item->created_ms = record->created_ms;
-    set_text(arena, spec, "description", str_from_c(record->label));
+    object_set_text(arena, spec, "description", str_from_c(record->label));
     map_set_str(arena, spec, STR("uses"), value_int(record->uses_max));
-    set_text(arena, status, "state",
-             str_from_c(token_verdict_name(token_standing(record, now_ms))));
-    set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
+    object_set_text(arena, status, "state",
+                    str_from_c(token_verdict_name(token_standing(record, now_ms))));
+    object_set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
     map_set_str(arena, status, STR("uses"), value_int(record->uses));
 }
 
@@ -55,11 +50,12 @@ static void fill_access(Arena *arena, KindItem *item, const void *from, int64_t 
     const AccessTokenRecord *record = from;
     Map *spec = item->spec.map, *status = item->status.map;
     item->created_ms = record->created_ms;
-    set_text(arena, spec, "description", str_from_c(record->name));
+    object_set_text(arena, spec, "description", str_from_c(record->name));
     map_set_str(arena, spec, STR("roles"), role_list(arena, record->roles.text));
-    set_text(arena, status, "state", now_ms < record->expires_ms ? STR("good") : STR("expired"));
-    set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
-    set_text(arena, status, "made_by", str_from_c(record->made_by));
+    object_set_text(arena, status, "state",
+                    now_ms < record->expires_ms ? STR("good") : STR("expired"));
+    object_set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
+    object_set_text(arena, status, "made_by", str_from_c(record->made_by));
 }
 
 /* In the order of lists. */
@@ -86,7 +82,7 @@ static KindItem item_make(Arena *arena, uint32_t sort, const CredentialEntry *en
                       .revision = entry->revision,
                       .spec = value_map(map_new(arena, 4)),
                       .status = value_map(map_new(arena, 4)) };
-    set_text(arena, item.spec.map, "purpose", str_from_c(sorts[sort].purpose));
+    object_set_text(arena, item.spec.map, "purpose", str_from_c(sorts[sort].purpose));
     if (entry->record != NULL) {
         sorts[sort].fill(arena, &item, entry->record, now_ms);
     } else {
@@ -220,15 +216,9 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 
 /* --- Making ---------------------------------------------------------------------------------- */
 
-static Str field_text(Value spec, const char *name)
-{
-    const Value *value = value_get(spec, str_from_c(name));
-    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
-}
-
 static int64_t field_life(Value spec, int64_t fallback_ms)
 {
-    Str text = field_text(spec, "life");
+    Str text = value_get_text(spec, "life");
     int64_t ms = fallback_ms;
     return text.len == 0 || duration_parse(text, &ms) ? ms : fallback_ms;
 }
@@ -240,7 +230,7 @@ static void set_way_in(Arena *arena, Map *status, const ApiSettings *settings)
     List *servers = list_new(arena, settings->name_count);
     if (settings->cas != NULL) {
         pin_text(&settings->cas->issuer->chain.items[0].pin, pin);
-        set_text(arena, status, "ca_pin", str_from_c(pin));
+        object_set_text(arena, status, "ca_pin", str_from_c(pin));
     }
     for (uint32_t i = 0; i < settings->name_count; i++) {
         list_push(arena, servers, value_string(settings->names[i]));
@@ -250,7 +240,7 @@ static void set_way_in(Arena *arena, Map *status, const ApiSettings *settings)
 
 static void answer_made(ApiCall *call, KindItem *item, char *secret, size_t length)
 {
-    set_text(&call->arena, item->status.map, "secret", str_from(secret, length));
+    object_set_text(&call->arena, item->status.map, "secret", str_from(secret, length));
     OPENSSL_cleanse(secret, length);
     set_way_in(&call->arena, item->status.map, call_settings(call));
     call->holds_secret = true;
@@ -286,7 +276,7 @@ static void access_made(void *context, const AccessToken *token, const Credentia
 
 static bool is_for_access(Value spec)
 {
-    return str_eq_c(field_text(spec, "purpose"), sorts[SORT_ACCESS].purpose);
+    return str_eq_c(value_get_text(spec, "purpose"), sorts[SORT_ACCESS].purpose);
 }
 
 /* What one sort has, the other has not. */
@@ -316,7 +306,7 @@ static void make_join(ApiCall *call, Value spec)
 {
     const Value *uses = value_get(spec, STR("uses"));
     tokens_create(call_store(call),
-                  &(TokenWish){ .label = field_text(spec, "description"),
+                  &(TokenWish){ .label = value_get_text(spec, "description"),
                                 .life_ms = field_life(spec, JOIN_LIFE_MS),
                                 .uses = uses == NULL ? 1 : (uint32_t)uses->integer },
                   join_made, call);
@@ -339,7 +329,7 @@ static void make_access(ApiCall *call, Value spec)
     } else {
         access_tokens_create(
             &settings->at,
-            &(AccessTokenWish){ .name = field_text(spec, "description"),
+            &(AccessTokenWish){ .name = value_get_text(spec, "description"),
                                 .roles = roles,
                                 .role_count = given->list->len,
                                 .life_ms = field_life(spec, ACCESS_LIFE_MS),
@@ -359,7 +349,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 
 static void remove_token(const Kind *kind, ApiCall *call, const KindItem *present)
 {
-    bool joins = str_eq_c(field_text(present->spec, "purpose"), sorts[SORT_JOIN].purpose);
+    bool joins = str_eq_c(value_get_text(present->spec, "purpose"), sorts[SORT_JOIN].purpose);
     credential_records_revoke(call_store(call), sorts[joins ? SORT_JOIN : SORT_ACCESS].records,
                               present->name, present->revision, kind_remove_done, call);
 }

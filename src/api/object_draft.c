@@ -31,12 +31,6 @@ typedef struct BodyReading {
     FieldProblems *problems;
 } BodyReading;
 
-static Str text_of(Value map, const char *name)
-{
-    const Value *value = value_get(map, str_from_c(name));
-    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
-}
-
 /* False: it is something else than a map. */
 static bool take_map(const BodyReading *reading, Value map, const char *name, Value *out)
 {
@@ -57,7 +51,7 @@ static bool take_map(const BodyReading *reading, Value map, const char *name, Va
 
 static void check_kind(const BodyReading *reading, const Kind *kind, Value metadata)
 {
-    Str version = text_of(metadata, "apiVersion"), name = text_of(metadata, "kind");
+    Str version = value_get_text(metadata, "apiVersion"), name = value_get_text(metadata, "kind");
     if (version.len > 0 && !str_eq_c(version, OBJECT_API_VERSION)) {
         field_problem(reading->arena, reading->problems, STR("/metadata/apiVersion"),
                       "must be '%s'", OBJECT_API_VERSION);
@@ -77,7 +71,7 @@ static void read_metadata(const BodyReading *reading, const Kind *kind, ObjectBo
     if (revision != NULL && revision->kind == VALUE_INT) {
         out->revision = revision->integer;
     }
-    out->name = text_of(out->metadata, "name");
+    out->name = value_get_text(out->metadata, "name");
     fields_check(reading->arena, metadata_fields, out->metadata, STR("/metadata"),
                  reading->problems);
     check_kind(reading, kind, out->metadata);

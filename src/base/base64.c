@@ -1,6 +1,6 @@
 #include "base/base64.h"
 
-static int value_of(char c)
+int base64_digit(char c)
 {
     if (ascii_is_digit(c)) {
         return c - '0' + 52;
@@ -34,7 +34,7 @@ bool base64_decode(Arena *arena, Str text, Str *out)
     bool ended = false;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i];
-        int value = value_of(c);
+        int value = base64_digit(c);
         if (ascii_is_space(c)) {
             continue;
         }

@@ -7,6 +7,8 @@
 
 #define BASE64_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
+/* 0 to 63, or -1. */
+int base64_digit(char c);
 /* With '=' at the end, on one line. */
 void base64_put(Buf *out, Str bytes);
 /* The bytes. White space may stand anywhere, and '=' at the end may be missing. False when it is

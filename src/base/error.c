@@ -30,17 +30,6 @@ const char *error_kind_name(ErrorKind kind)
     return kind_rows[kind].name;
 }
 
-bool error_kind_from_name(const char *name, ErrorKind *out)
-{
-    for (size_t i = 0; i < COUNT_OF(kind_rows); i++) {
-        if (strcmp(kind_rows[i].name, name) == 0) {
-            *out = (ErrorKind)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 int error_kind_exit_code(ErrorKind kind)
 {
     BUG_IF((size_t)kind >= COUNT_OF(kind_rows));
@@ -94,4 +83,9 @@ bool error_wrap(Error *err, const char *format, ...)
     memcpy(err->text, context, prefix);
     memcpy(err->text + prefix, ": ", 2);
     return false;
+}
+
+bool error_is_passing(const Error *err)
+{
+    return err->kind == ERROR_UNAVAILABLE || err->kind == ERROR_LIMIT || err->kind == ERROR_TIMEOUT;
 }

@@ -31,12 +31,13 @@ typedef struct Error {
     char text[504];
 } Error;
 
-/* "invalid", "not found" ...; the reverse returns false for an unknown name. */
+/* "invalid", "not found" ... */
 const char *error_kind_name(ErrorKind kind);
-bool error_kind_from_name(const char *name, ErrorKind *out);
 /* The exit code that a command ends with when this kind reaches its top (DESIGN 8). */
 int error_kind_exit_code(ErrorKind kind);
 
 /* Always false, so a failing function can end with `return error_set(...)`. */
 PRINTF_LIKE(3, 4) bool error_set(Error *err, ErrorKind kind, const char *format, ...);
 PRINTF_LIKE(2, 3) bool error_wrap(Error *err, const char *format, ...);
+/* Whether the same may go well a little later. */
+bool error_is_passing(const Error *err);

@@ -99,6 +99,16 @@ size_t utf8_valid_prefix(Str s)
     }
 }
 
+bool utf8_is_plain(Str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if ((unsigned char)s.data[i] < ' ' || s.data[i] == 0x7f) {
+            return false;
+        }
+    }
+    return utf8_is_valid(s);
+}
+
 uint32_t utf8_next_slow(Str s, size_t *at)
 {
     BUG_IF(*at >= s.len);

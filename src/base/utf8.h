@@ -25,6 +25,8 @@ static inline bool utf8_is_valid(Str s)
 {
     return utf8_valid_prefix(s) == s.len;
 }
+/* Valid, and without control characters of ASCII: a line that may be shown. */
+bool utf8_is_plain(Str s);
 
 /* Length of the longest beginning made of bytes below 128. */
 size_t utf8_ascii_prefix(Str s);

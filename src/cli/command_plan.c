@@ -13,9 +13,9 @@ static int show_saved(Invocation *invocation, Value plan)
     if (!invocation_prints(invocation, "text")) {
         return output_value(&inputs, invocation, OUTPUT_LINE, plan);
     }
-    const Value *at = value_get(plan, STR("at")), *path = value_get(plan, STR("path"));
+    const Value *path = value_get(plan, STR("path"));
     const Value *shown = value_get(plan, STR("shown"));
-    int64_t seconds = at != NULL && at->kind == VALUE_INT ? at->integer : 0;
+    int64_t seconds = value_get_int(plan, "at");
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     buf_put(&text, STR("saved plan of "));
     visible_put(&text, value_str(*path));

@@ -3,18 +3,12 @@
 #include "cli/record_input.h"
 #include "cli/table.h"
 
-static Str text_of(Value map, const char *key)
-{
-    const Value *value = value_get(map, str_from_c(key));
-    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
-}
-
 static void count_results(Value record, uint32_t counts[RESULT_COUNT])
 {
     const Value *steps = value_get(record, STR("steps"));
     memset(counts, 0, RESULT_COUNT * sizeof *counts);
     for (uint32_t i = 0; steps != NULL && steps->kind == VALUE_LIST && i < steps->list->len; i++) {
-        Str result = text_of(steps->list->items[i], "result");
+        Str result = value_get_text(steps->list->items[i], "result");
         for (uint32_t j = 0; j < RESULT_COUNT; j++) {
             counts[j] += str_eq_c(result, step_result_name((StepResult)j));
         }
@@ -82,14 +76,14 @@ static int print_table(const Invocation *invocation, const Value *records, uint3
         const Value *site = value_get(records[i], STR("site"));
         const Value *interrupted = value_get(records[i], STR("interrupted"));
         bool stopped = interrupted != NULL && value_is_true(*interrupted);
-        Str error = text_of(records[i], "error");
-        table_add(&table, text_of(records[i], "run"));
-        table_add(&table, text_of(records[i], "at"));
-        table_add(&table, text_of(records[i], "node"));
-        table_add(&table, site == NULL ? STR_EMPTY : text_of(*site, "path"));
+        Str error = value_get_text(records[i], "error");
+        table_add(&table, value_get_text(records[i], "run"));
+        table_add(&table, value_get_text(records[i], "at"));
+        table_add(&table, value_get_text(records[i], "node"));
+        table_add(&table, site == NULL ? STR_EMPTY : value_get_text(*site, "path"));
         table_add(&table, error.len > 0 ? STR("unreadable")
                           : stopped     ? STR("interrupted")
-                                        : text_of(records[i], "result"));
+                                        : value_get_text(records[i], "result"));
         table_add(&table, error.len > 0 ? error : count_steps(arena, records[i]));
     }
     table_print(&table, invocation->out);

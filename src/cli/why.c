@@ -38,15 +38,9 @@ static Value step_value(const Teller *teller, uint32_t step)
     return teller->recorded->steps[step].value;
 }
 
-static Str text_of(Value map, const char *key)
-{
-    const Value *value = value_get(map, str_from_c(key));
-    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
-}
-
 static Str step_text(const Teller *teller, uint32_t step, const char *key)
 {
-    return text_of(step_value(teller, step), key);
+    return value_get_text(step_value(teller, step), key);
 }
 
 static StepResult result_of(const Teller *teller, uint32_t step)
@@ -77,7 +71,7 @@ static Str error_text(const Teller *teller, uint32_t step)
     if (error == NULL) {
         return STR_EMPTY;
     }
-    Str message = text_of(*error, "message"), code = text_of(*error, "code");
+    Str message = value_get_text(*error, "message"), code = value_get_text(*error, "code");
     return arena_format(teller->arena, "%" STR_FMT " (%" STR_FMT ")", STR_ARG(message),
                         STR_ARG(code));
 }
@@ -200,7 +194,7 @@ static Str ask_about(const Teller *teller, Str name)
     Value site = value_map(map_new(teller->arena, 0));
     const Value *given = value_get(teller->recorded->value, STR("site"));
     site = given == NULL ? site : *given;
-    Str path = text_of(site, "path"), rest;
+    Str path = value_get_text(site, "path"), rest;
     if (starts_path(name, "vars", &rest) || starts_path(name, "variables", &rest)) {
         const char *quote = memchr(rest.data, '[', rest.len) != NULL ? "\"" : "";
         Str key = str_starts(rest, STR("['")) && str_ends(rest, STR("']")) ? unquoted(rest) : rest;
@@ -296,7 +290,7 @@ static Value params_value(const Teller *teller, uint32_t step)
         const MapEntry *entry = &params->map->entries[i];
         Map *map = map_new(teller->arena, 8);
         set(teller, map, "name", entry->key);
-        set(teller, map, "file", value_string(text_of(of, "file")));
+        set(teller, map, "file", value_string(value_get_text(of, "file")));
         copy(teller, map, entry->value, keys);
         const Value *came_to = values == NULL ? NULL : value_get(*values, value_str(entry->key));
         if (came_to != NULL) {
@@ -326,8 +320,8 @@ static Value conditions_value(const Teller *teller, uint32_t step)
             Map *map = NULL;
             for (uint32_t k = 0; k < list->len && map == NULL; k++) {
                 Value other = list->items[k];
-                bool same = str_eq(text_of(other, "condition"), value_str(name)) &&
-                            str_eq(text_of(other, "text"), asked->text);
+                bool same = str_eq(value_get_text(other, "condition"), value_str(name)) &&
+                            str_eq(value_get_text(other, "text"), asked->text);
                 map = same ? other.map : NULL;
             }
             if (map == NULL) {

@@ -7,19 +7,6 @@ enum {
     OUTPUT_SHOWN = 2000
 };
 
-static Str text_of(Value map, const char *key)
-{
-    const Value *value = value_get(map, str_from_c(key));
-    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
-}
-
-static const List *list_of(Value map, const char *key)
-{
-    static const List none = { 0 };
-    const Value *value = value_get(map, str_from_c(key));
-    return value != NULL && value->kind == VALUE_LIST ? value->list : &none;
-}
-
 static void put_title(Buf *out, const char *title)
 {
     buf_put_format(out, "\n%s\n", title);
@@ -28,7 +15,7 @@ static void put_title(Buf *out, const char *title)
 /* "  jobs/web.yaml:12" */
 static void put_place(Buf *out, Value of)
 {
-    Str file = text_of(of, "file");
+    Str file = value_get_text(of, "file");
     const Value *line = value_get(of, STR("line"));
     if (file.len == 0) {
         return;
@@ -68,24 +55,24 @@ static void put_lines(Buf *out, Str text, Str indent)
 static void put_run(Buf *out, Value why)
 {
     buf_put(out, STR("run "));
-    visible_put(out, text_of(why, "run"));
+    visible_put(out, value_get_text(why, "run"));
     buf_put(out, STR(" on "));
-    visible_put(out, text_of(why, "node"));
+    visible_put(out, value_get_text(why, "node"));
     const Value *site = value_get(why, STR("site"));
     if (site != NULL) {
         buf_put(out, STR(", site "));
-        visible_put(out, text_of(*site, "path"));
+        visible_put(out, value_get_text(*site, "path"));
     }
     buf_put_char(out, '\n');
 }
 
 static void put_head(Buf *out, Value why)
 {
-    visible_put(out, text_of(why, "step"));
+    visible_put(out, value_get_text(why, "step"));
     buf_put(out, STR("  "));
-    visible_put(out, text_of(why, "action"));
+    visible_put(out, value_get_text(why, "action"));
     buf_put(out, STR("  "));
-    visible_put(out, text_of(why, "result"));
+    visible_put(out, value_get_text(why, "result"));
     put_place(out, why);
     buf_put_char(out, '\n');
     put_run(out, why);
@@ -93,18 +80,18 @@ static void put_head(Buf *out, Value why)
 
 static void put_chain(Buf *out, Value why)
 {
-    const List *chain = list_of(why, "chain");
+    const List *chain = value_get_list(why, "chain");
     put_title(out, "Why");
     for (uint32_t i = 0; i < chain->len; i++) {
         Value link = chain->items[i];
         buf_put(out, i == 0 ? STR("  ") : STR("  <- "));
-        visible_put(out, text_of(link, "step"));
+        visible_put(out, value_get_text(link, "step"));
         buf_put_char(out, ' ');
-        visible_put(out, text_of(link, "text"));
+        visible_put(out, value_get_text(link, "text"));
         put_place(out, link);
         buf_put_char(out, '\n');
     }
-    Str reaction = text_of(why, "reaction");
+    Str reaction = value_get_text(why, "reaction");
     if (reaction.len > 0) {
         buf_put(out, STR("  it reacted at the end because "));
         visible_put(out, reaction);
@@ -114,7 +101,7 @@ static void put_chain(Buf *out, Value why)
 
 static void put_ask(Buf *out, Value of, const char *indent)
 {
-    const List *ask = list_of(of, "ask");
+    const List *ask = value_get_list(of, "ask");
     for (uint32_t i = 0; i < ask->len; i++) {
         buf_put(out, i == 0 ? str_from_c(indent) : STR(", "));
         buf_put(out, i == 0 ? STR("ask: ") : STR_EMPTY);
@@ -127,7 +114,7 @@ static void put_ask(Buf *out, Value of, const char *indent)
 
 static void put_conditions(Buf *out, Value why)
 {
-    const List *conditions = list_of(why, "conditions");
+    const List *conditions = value_get_list(why, "conditions");
     if (conditions->len > 0) {
         put_title(out, "Conditions");
     }
@@ -135,12 +122,12 @@ static void put_conditions(Buf *out, Value why)
         Value condition = conditions->items[i];
         const Value *times = value_get(condition, STR("times"));
         buf_put(out, STR("  "));
-        visible_put(out, text_of(condition, "condition"));
+        visible_put(out, value_get_text(condition, "condition"));
         buf_put(out, STR(": "));
-        Str text = text_of(condition, "text");
+        Str text = value_get_text(condition, "text");
         visible_put(out, text.len > 0 ? text : STR("(a constant)"));
         buf_put(out, STR(" -> "));
-        visible_put(out, text_of(condition, "answer"));
+        visible_put(out, value_get_text(condition, "answer"));
         if (times != NULL && times->integer > 1) {
             buf_put_format(out, ", asked %lld times", (long long)times->integer);
         }
@@ -151,20 +138,20 @@ static void put_conditions(Buf *out, Value why)
 
 static void put_requisites(Buf *out, Value why)
 {
-    const List *requisites = list_of(why, "requisites");
+    const List *requisites = value_get_list(why, "requisites");
     if (requisites->len > 0) {
         put_title(out, "Depends on");
     }
     for (uint32_t i = 0; i < requisites->len; i++) {
         Value edge = requisites->items[i];
-        Str origin = text_of(edge, "origin");
+        Str origin = value_get_text(edge, "origin");
         const Value *decided = value_get(edge, STR("decided"));
         buf_put(out, STR("  "));
-        visible_put(out, text_of(edge, "kind"));
+        visible_put(out, value_get_text(edge, "kind"));
         buf_put_char(out, ' ');
-        visible_put(out, text_of(edge, "step"));
+        visible_put(out, value_get_text(edge, "step"));
         buf_put(out, STR(": "));
-        visible_put(out, text_of(edge, "result"));
+        visible_put(out, value_get_text(edge, "result"));
         if (decided != NULL && decided->boolean) {
             buf_put(out, STR(", decided"));
         }
@@ -176,7 +163,7 @@ static void put_requisites(Buf *out, Value why)
             buf_put(out, STR("  ("));
             visible_put(out, origin);
             buf_put(out, STR(": "));
-            visible_put(out, text_of(edge, "detail"));
+            visible_put(out, value_get_text(edge, "detail"));
             buf_put_char(out, ')');
         }
         buf_put_char(out, '\n');
@@ -185,7 +172,7 @@ static void put_requisites(Buf *out, Value why)
 
 static void put_parameters(Buf *out, Value why)
 {
-    const List *params = list_of(why, "parameters");
+    const List *params = value_get_list(why, "parameters");
     if (params->len > 0) {
         put_title(out, "Parameters");
     }
@@ -195,7 +182,7 @@ static void put_parameters(Buf *out, Value why)
         const Value *bytes = value_get(param, STR("bytes"));
         const Value *written = value_get(param, STR("template"));
         buf_put(out, STR("  "));
-        visible_put(out, text_of(param, "name"));
+        visible_put(out, value_get_text(param, "name"));
         buf_put(out, STR(": "));
         if (value != NULL) {
             put_value(out, *value);
@@ -217,7 +204,7 @@ static void put_parameters(Buf *out, Value why)
 
 static void put_owed(Buf *out, Value why)
 {
-    const List *owed = list_of(why, "owed");
+    const List *owed = value_get_list(why, "owed");
     for (uint32_t i = 0; i < owed->len; i++) {
         if (value_is_string(owed->items[i])) {
             buf_put(out, i == 0 ? STR("\nOwed from an earlier run: ") : STR(", "));
@@ -231,7 +218,7 @@ static void put_owed(Buf *out, Value why)
 
 static void put_diff(Buf *out, Value why)
 {
-    Str text = text_of(why, "diff");
+    Str text = value_get_text(why, "diff");
     if (text.len > 0) {
         put_title(out, "Diff");
         put_lines(out, str_slice(text, 0, OUTPUT_SHOWN), STR("  "));
@@ -244,7 +231,7 @@ static void put_diff(Buf *out, Value why)
 /* The end of what a command wrote: that is where it says what went wrong. */
 static void put_output(Buf *out, Value why, const char *key, const char *title)
 {
-    Str text = text_of(why, key);
+    Str text = value_get_text(why, key);
     if (text.len == 0) {
         return;
     }
@@ -294,19 +281,19 @@ void why_print(Value why, Buf *out)
 /* "web#x  cmd.run  failed: exited with 3 (E0601)  jobs/web.yaml:12", and what it comes from. */
 static void put_bad_step(Buf *out, Value step)
 {
-    visible_put(out, text_of(step, "step"));
+    visible_put(out, value_get_text(step, "step"));
     buf_put(out, STR("  "));
-    visible_put(out, text_of(step, "action"));
+    visible_put(out, value_get_text(step, "action"));
     buf_put_char(out, ' ');
-    visible_put(out, text_of(step, "text"));
+    visible_put(out, value_get_text(step, "text"));
     put_place(out, step);
     buf_put_char(out, '\n');
     const Value *root = value_get(step, STR("root"));
     if (root != NULL) {
         buf_put(out, STR("  <- "));
-        visible_put(out, text_of(*root, "step"));
+        visible_put(out, value_get_text(*root, "step"));
         buf_put_char(out, ' ');
-        visible_put(out, text_of(*root, "text"));
+        visible_put(out, value_get_text(*root, "text"));
         put_place(out, *root);
         buf_put_char(out, '\n');
     }
@@ -314,7 +301,7 @@ static void put_bad_step(Buf *out, Value step)
 
 void why_run_print(Value why, Buf *out)
 {
-    const List *steps = list_of(why, "steps");
+    const List *steps = value_get_list(why, "steps");
     const Value *counts = value_get(why, STR("counts"));
     put_run(out, why);
     for (uint32_t i = 0; i < steps->len; i++) {

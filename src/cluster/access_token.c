@@ -95,19 +95,9 @@ bool access_token_hash_equal(const char *a, const char *b)
     return CRYPTO_memcmp(a, b, ACCESS_TOKEN_HASH_TEXT) == 0;
 }
 
-static bool is_plain(Str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f) {
-            return false;
-        }
-    }
-    return utf8_is_valid(text);
-}
-
 bool access_token_name_check(Str name, Error *err)
 {
-    return (name.len <= ACCESS_TOKEN_NAME_MAX && is_plain(name)) ||
+    return (name.len <= ACCESS_TOKEN_NAME_MAX && utf8_is_plain(name)) ||
            error_set(err, ERROR_INVALID,
                      "a token is called by at most %d bytes without control characters",
                      ACCESS_TOKEN_NAME_MAX);
@@ -147,7 +137,7 @@ bool access_token_record_read(Arena *arena, Str text, AccessTokenRecord *out, Er
     if (!access_token_id_check(value_str(id)) || !json_copy(id, record.id, sizeof record.id) ||
         hash.len != ACCESS_TOKEN_HASH_TEXT || !hex_is(value_str(hash)) ||
         !json_copy(hash, record.hash, sizeof record.hash) ||
-        !json_copy(name, record.name, sizeof record.name) || !is_plain(value_str(made_by)) ||
+        !json_copy(name, record.name, sizeof record.name) || !utf8_is_plain(value_str(made_by)) ||
         !json_copy(made_by, record.made_by, sizeof record.made_by) || created.integer < 0 ||
         expires.integer < created.integer) {
         return error_set(err, ERROR_INVALID,

@@ -13,15 +13,6 @@
 
 /* --- Pieces that joining has in common ------------------------------------------------------- */
 
-static Str pem_of(Arena *arena, CertificateSet set)
-{
-    Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < set.count; i++) {
-        buf_put(&text, certificate_pem(arena, &set.items[i]));
-    }
-    return buf_str(&text);
-}
-
 bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Public *key,
                    int64_t now_ms, NodeRecord *node, Certified *out, Error *err)
 {
@@ -38,7 +29,7 @@ bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Publ
     snprintf(node->serial, sizeof node->serial, "%s", made->serial);
     node->not_after_ms = made->not_after_ms;
     *out = (Certified){ .certificate = certificate_pem(arena, made),
-                        .bundle = pem_of(arena, settings->cas->trusted),
+                        .bundle = certificates_pem(arena, settings->cas->trusted),
                         .own = made };
     return true;
 }

@@ -55,12 +55,6 @@ static bool read_object(Arena *arena, Str text, Value *out)
     return text.len > 0 && json_object_read(arena, text, LIVENESS_MAX, LIVENESS_VALUES, out, &err);
 }
 
-static int64_t since_of(Value object)
-{
-    const Value *since = value_get(object, STR("since_ms"));
-    return since != NULL && since->kind == VALUE_INT ? since->integer : 0;
-}
-
 /* What cannot be read tells nothing; that the key is there does. */
 void node_entry_read_liveness(NodeEntry *entry, Str alive, Str silent)
 {
@@ -69,7 +63,7 @@ void node_entry_read_liveness(NodeEntry *entry, Str alive, Str silent)
     arena_init(&arena, ARENA_UNLIMITED);
     entry->is_alive = alive.len > 0;
     if (read_object(&arena, entry->is_alive ? alive : silent, &object)) {
-        entry->since_ms = since_of(object);
+        entry->since_ms = value_get_int(object, "since_ms");
         const Value *version = value_get(object, STR("version"));
         if (version == NULL || !value_is_string(*version) ||
             !json_copy(*version, entry->version, sizeof entry->version)) {

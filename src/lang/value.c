@@ -516,6 +516,43 @@ const Value *value_get(Value map, Str key)
     return entry == NULL ? NULL : &entry->value;
 }
 
+static const Value *get_kind(Value map, const char *key, ValueKind kind)
+{
+    const Value *value = value_get(map, str_from_c(key));
+    return value != NULL && value->kind == kind ? value : NULL;
+}
+
+Str value_get_text(Value map, const char *key)
+{
+    const Value *value = get_kind(map, key, VALUE_STRING);
+    return value != NULL ? value_str(*value) : STR_EMPTY;
+}
+
+int64_t value_get_int(Value map, const char *key)
+{
+    const Value *value = get_kind(map, key, VALUE_INT);
+    return value != NULL ? value->integer : 0;
+}
+
+bool value_get_bool(Value map, const char *key)
+{
+    const Value *value = get_kind(map, key, VALUE_BOOL);
+    return value != NULL && value->boolean;
+}
+
+const List *value_get_list(Value map, const char *key)
+{
+    static const List none = { 0 };
+    const Value *value = get_kind(map, key, VALUE_LIST);
+    return value != NULL ? value->list : &none;
+}
+
+Value value_get_map(Value map, const char *key)
+{
+    const Value *value = get_kind(map, key, VALUE_MAP);
+    return value != NULL ? *value : value_null();
+}
+
 Str value_original(const Sources *sources, Value v)
 {
     const Source *source = sources_get(sources, v.source);

@@ -292,6 +292,13 @@ uint32_t map_index(Arena *arena, Map *map);
 
 /* The value under a string key of a map, or NULL. */
 const Value *value_get(Value map, Str key);
+/* For what others wrote: a value that is not there, or of another kind, is an empty one of that kind,
+ * and a map is null. */
+Str value_get_text(Value map, const char *key);
+int64_t value_get_int(Value map, const char *key);
+bool value_get_bool(Value map, const char *key);
+const List *value_get_list(Value map, const char *key);
+Value value_get_map(Value map, const char *key);
 
 /* The text that the value was written as, quotes included; empty for computed values. */
 Str value_original(const Sources *sources, Value v);

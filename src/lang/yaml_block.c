@@ -8,7 +8,7 @@ static bool is_break(char c)
     return c == '\n' || c == '\r';
 }
 
-static size_t line_end(Str text, size_t at)
+size_t yaml_text_line_end(Str text, size_t at)
 {
     while (at + 8 <= text.len && !source_may_end_line(text.data + at)) {
         at += 8;
@@ -21,7 +21,7 @@ static size_t line_end(Str text, size_t at)
 
 size_t yaml_text_next_line(Str text, size_t at)
 {
-    at = line_end(text, at);
+    at = yaml_text_line_end(text, at);
     if (at + 1 < text.len && text.data[at] == '\r' && text.data[at + 1] == '\n') {
         return at + 2;
     }
@@ -112,7 +112,7 @@ bool yaml_block_read(YamlLoad *load, uint32_t start, int parent, YamlBlock *out)
     bool first = true, spaced_before = false;
     size_t at = header.content;
     while (at < text.len) {
-        size_t end = line_end(text, at);
+        size_t end = yaml_text_line_end(text, at);
         size_t spaces = count_spaces(text, at);
         bool empty = at + spaces >= end && spaces <= lines.indent;
         if (!empty) {

@@ -173,7 +173,8 @@ void yaml_problem_syntax(YamlLoad *load);
  * it stands in a flow collection. */
 void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end, bool bracketed);
 
-/* Offset of the line behind the one at `at`. */
+/* Offset of the end of the line at `at`, and of the line behind it. */
+size_t yaml_text_line_end(Str text, size_t at);
 size_t yaml_text_next_line(Str text, size_t at);
 /* Whether a line `---` or `...` starts there. */
 bool yaml_text_is_marker(Str text, size_t at, char c);

@@ -39,14 +39,6 @@ static size_t line_start_of(Str text, size_t at)
     return at;
 }
 
-static size_t line_end_of(Str text, size_t at)
-{
-    while (at < text.len && !is_break(text.data[at])) {
-        at++;
-    }
-    return at;
-}
-
 static size_t skip_blanks(Str text, size_t at)
 {
     while (at < text.len && (text.data[at] == ' ' || text.data[at] == '\t')) {
@@ -63,7 +55,7 @@ static uint32_t line_number(const YamlLoad *load, uint32_t at)
 /* Up to the end of the line, without trailing blanks and without a comment. */
 static Str rest_of_line(Str text, size_t start)
 {
-    size_t end = line_end_of(text, start);
+    size_t end = yaml_text_line_end(text, start);
     for (size_t i = start + 1; i < end; i++) {
         if (text.data[i] == '#' && (text.data[i - 1] == ' ' || text.data[i - 1] == '\t')) {
             end = i;
@@ -102,8 +94,8 @@ static void hint_quotes(YamlLoad *load, Problem *problem, const char *advice, St
 void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end, bool bracketed)
 {
     Str text = load->text;
-    size_t line_end = line_end_of(text, start);
-    load->template_line_end = (uint32_t)line_end_of(text, end > line_end ? end : line_end);
+    size_t line_end = yaml_text_line_end(text, start);
+    load->template_line_end = (uint32_t)yaml_text_line_end(text, end > line_end ? end : line_end);
     if (!yaml_load_has_room(load)) {
         return;
     }
@@ -256,7 +248,7 @@ static bool find_open_bracket(const Trouble *trouble)
  * colons of addresses (`http://`) and quoted text are left alone. */
 static bool find_tight_colon(Str text, size_t start, size_t *colon)
 {
-    size_t end = line_end_of(text, start);
+    size_t end = yaml_text_line_end(text, start);
     size_t at = skip_blanks(text, start);
     while (at + 1 < end && text.data[at] == '-' && text.data[at + 1] == ' ') {
         at = skip_blanks(text, at + 2);
@@ -470,7 +462,7 @@ void yaml_problem_syntax(YamlLoad *load)
         .context_at = yaml_load_offset(load, parser->context_mark.index),
     };
     trouble.line_start = line_start_of(load->text, trouble.at);
-    trouble.line_end = line_end_of(load->text, trouble.at);
+    trouble.line_end = yaml_text_line_end(load->text, trouble.at);
     static bool (*const detectors[])(const Trouble *trouble) = {
         find_bad_bytes,        find_template,          find_tab,           find_open_quote,
         find_text_after_quote, find_open_bracket,      find_missing_space, find_second_colon,

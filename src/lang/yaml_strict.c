@@ -23,14 +23,6 @@ static char char_at(const YamlLoad *load, size_t at)
     return at < load->text.len ? load->text.data[at] : '\0';
 }
 
-static size_t line_end(Str text, size_t at)
-{
-    while (at < text.len && !is_break(text.data[at])) {
-        at++;
-    }
-    return at;
-}
-
 static bool glued_comment(YamlLoad *load, size_t at)
 {
     Problem *problem = problems_add(load->problems, "E0101", load->source, (uint32_t)at, 1,
@@ -105,14 +97,14 @@ bool yaml_strict_prologue(YamlLoad *load, uint32_t from, uint32_t dots)
     unsigned directives = 0;
     size_t at = from;
     if (dots != UINT32_MAX) {
-        Str rest = str_trim(str_slice(text, at, line_end(text, at)));
+        Str rest = str_trim(str_slice(text, at, yaml_text_line_end(text, at)));
         if (rest.len > 0 && rest.data[0] != '#') {
             return true; /* libyaml tells */
         }
         at = yaml_text_next_line(text, at);
     }
     for (; at < text.len; at = yaml_text_next_line(text, at)) {
-        Str line = str_slice(text, at, line_end(text, at));
+        Str line = str_slice(text, at, yaml_text_line_end(text, at));
         Str rest = str_trim(line);
         if (line.len > 0 && line.data[0] == '%') {
             if (!check_directive(load, line, at, ++directives)) {

@@ -1,6 +1,25 @@
 #include "model/module.h"
 
+#include <string.h>
+
+#include "base/bug.h"
 #include "base/suggest.h"
+
+Value params_get(const ParamSpec *specs, const Value *values, const char *name)
+{
+    for (uint32_t i = 0; specs[i].name != NULL; i++) {
+        if (strcmp(specs[i].name, name) == 0) {
+            return values[i];
+        }
+    }
+    BUG("no parameter '%s'", name);
+}
+
+void claims_add(Arena *arena, List *claims, const char *prefix, Str name)
+{
+    list_push(arena, claims,
+              value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(name))));
+}
 
 bool module_table_find(ModuleTable table, Str name, const Module **out_module,
                        const Action **out_action)

@@ -49,6 +49,9 @@ enum {
     ACTION_PARAMS_MAX = 32
 };
 
+/* Of values in the order of their specifications, the one with that name. */
+Value params_get(const ParamSpec *specs, const Value *values, const char *name);
+
 typedef struct Call Call;       /* modules/call.h */
 typedef struct Outcome Outcome; /* modules/call.h */
 
@@ -65,6 +68,7 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * "fills:/srv/app" says that everything below is its business too, whatever it is called: others do
  * not clean up there. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
+void claims_add(Arena *arena, List *claims, const char *prefix, Str name);
 /* When what the step manages was started last, in milliseconds since 1970; 0: not known. Only looks.
  * A reaction that is owed from an earlier run is not needed when that came after the change. */
 typedef bool (*ActionSince)(Call *call, int64_t *out_ms, Error *err);

@@ -1,6 +1,7 @@
 #include "modules/call.h"
 
 #include "base/bug.h"
+#include "base/glob.h"
 #include "sys/sha256.h"
 
 Value call_param(const Call *call, const char *name)
@@ -33,6 +34,17 @@ int64_t call_int(const Call *call, const char *name, int64_t fallback)
 {
     Value value = call_param(call, name);
     return value.kind == VALUE_INT ? value.integer : fallback;
+}
+
+bool call_keeps(Call *call, Str path)
+{
+    Value keep = call_param(call, "keep");
+    for (uint32_t i = 0; value_is_sequence(keep) && i < keep.list->len; i++) {
+        if (glob_match(value_str(keep.list->items[i]), path)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool call_choose(const Call *call, const char *const *names, const char **out, Error *err)

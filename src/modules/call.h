@@ -101,6 +101,8 @@ bool call_has(const Call *call, const char *name);
 Str call_str(const Call *call, const char *name);                       /* empty when absent */
 bool call_bool(const Call *call, const char *name);                     /* false when absent */
 int64_t call_int(const Call *call, const char *name, int64_t fallback); /* also durations, modes */
+/* Whether one of the patterns of the parameter 'keep' is for this path. */
+bool call_keeps(Call *call, Str path);
 
 /* Which of these parameters (NULL ends them) was given; NULL: none. Fails with ERROR_INVALID when
  * there are two: they are ways to say the same. */

@@ -4,6 +4,7 @@
  * are questions, which a plan asks too. As a reaction the command runs without being asked. */
 #include "modules/call.h"
 #include "modules/command.h"
+#include "modules/tool.h"
 #include "sys/clock.h"
 
 static Command command_of(Call *call, Value command)
@@ -179,12 +180,7 @@ static bool run_command(Call *call, const Command *command, Outcome *outcome, Er
     }
     host_forget_people(call->host);
     outcome->changed = true;
-    outcome->out = result.out;
-    outcome->error_out = result.error_out;
-    if (result.ending == PROCESS_EXITED) {
-        outcome->has_exit_code = true;
-        outcome->exit_code = result.exit_code;
-    }
+    tool_show(&result, outcome);
     if (result.ending != PROCESS_EXITED || !is_success(call, result.exit_code)) {
         outcome->comment = command_words(call->arena, command->command);
         return command_failure(call, command, &result, err);

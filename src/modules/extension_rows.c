@@ -153,8 +153,7 @@ static bool take_timeout(Reader *r, Value map, int64_t *out)
 
 static bool take_kind(Reader *r, Value map, ParamKind *out)
 {
-    const Value *value = value_get(map, STR("kind"));
-    Str name = value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
+    Str name = value_get_text(map, "kind");
     Buf all = buf_make_in(r->arena, BUF_UNLIMITED);
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         if (str_eq_c(name, kinds[i].name)) {

@@ -59,6 +59,14 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
     return true;
 }
 
+void tool_show(const ProcessResult *result, Outcome *outcome)
+{
+    outcome->out = result->out;
+    outcome->error_out = result->error_out;
+    outcome->has_exit_code = result->ending == PROCESS_EXITED;
+    outcome->exit_code = outcome->has_exit_code ? result->exit_code : 0;
+}
+
 bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err)
 {
     /* Nobody sees what it wrote, so more of that is told than its last words. */

@@ -32,6 +32,8 @@ typedef struct Tool {
 /* To its end, however that is. False when it could not be started: ERROR_NOT_FOUND when the
  * machine does not have it. */
 MUST_CHECK bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err);
+/* What it wrote and how it ended, for the report of the step. */
+void tool_show(const ProcessResult *result, Outcome *outcome);
 /* "useradd exited with 3: ...". Always false. */
 bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err);
 /* Runs it; anything but exit code 0 is a failure. `out` (may be NULL) is what it wrote, all of it:

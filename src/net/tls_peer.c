@@ -5,17 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "net/tls_inner.h"
-
-static void put_hex(const uint8_t *bytes, size_t count, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < count; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    out[2 * count] = '\0';
-}
 
 /* The only alternative name, when it is a URI of ours. A certificate with further names speaks for
  * several, and so for nobody. */
@@ -57,12 +48,12 @@ static void read_certificate(const X509 *certificate, TlsPeer *out)
     const ASN1_INTEGER *serial = X509_get0_serialNumber(certificate);
     int len = ASN1_STRING_length(serial);
     if (len > 0 && len <= TLS_SERIAL_MAX / 2) {
-        put_hex(ASN1_STRING_get0_data(serial), (size_t)len, out->serial);
+        hex_put(ASN1_STRING_get0_data(serial), (size_t)len, out->serial);
     }
     uint8_t digest[EVP_MAX_MD_SIZE];
     unsigned digest_len = 0;
     if (X509_digest(certificate, EVP_sha256(), digest, &digest_len) == 1) {
-        put_hex(digest, digest_len, out->fingerprint);
+        hex_put(digest, digest_len, out->fingerprint);
     }
     ERR_clear_error();
 }
@@ -194,7 +185,7 @@ Str tls_context_ca(const TlsContext *context)
 void tls_pin_text(const uint8_t pin[TLS_PIN_BYTES], char out[TLS_PIN_TEXT + 1])
 {
     memcpy(out, "sha256:", 7);
-    put_hex(pin, TLS_PIN_BYTES, out + 7);
+    hex_put(pin, TLS_PIN_BYTES, out + 7);
 }
 
 bool tls_context_shown_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1])

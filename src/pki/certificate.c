@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/hex.h"
 #include "base/vec.h"
 #include "pki/crypto_fault.h"
@@ -170,6 +171,15 @@ bool certificates_from_pem(Arena *arena, Str pem, Certificate **out, uint32_t *c
 Str certificate_pem(Arena *arena, const Certificate *certificate)
 {
     return pem_text(arena, label, certificate->der);
+}
+
+Str certificates_pem(Arena *arena, CertificateSet set)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < set.count; i++) {
+        buf_put(&text, certificate_pem(arena, &set.items[i]));
+    }
+    return buf_str(&text);
 }
 
 bool certificate_names_issuer(const Certificate *certificate, const Pin *pin)

@@ -64,6 +64,9 @@ typedef struct CertificateSet {
     uint32_t count;
 } CertificateSet;
 
+/* All of them, in their order. */
+Str certificates_pem(Arena *arena, CertificateSet set);
+
 /* Whether `chain`, the certificate itself first, leads to one of the `trusted` and is good for the
  * use at that moment. Fails with ERROR_DENIED and the reason; for time with the moments named. */
 MUST_CHECK bool certificate_verify(CertificateSet chain, CertificateSet trusted, CertificateUse use,

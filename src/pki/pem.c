@@ -4,6 +4,8 @@
 
 #include <openssl/evp.h>
 
+#include "base/base64.h"
+
 enum {
     LINE_BYTES = 48, /* as 64 characters of base64 */
     LINE_CHARS = 64,
@@ -12,18 +14,6 @@ enum {
 static const char begin[] = "-----BEGIN ";
 static const char end[] = "-----END ";
 static const char dashes[] = "-----";
-
-/* 0..63, or -1. */
-static int value_of(char c)
-{
-    if (ascii_is_digit(c)) {
-        return c - '0' + 52;
-    }
-    if (ascii_is_alpha(c)) {
-        return c >= 'a' ? c - 'a' + 26 : c - 'A';
-    }
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
 
 /* Letters, then at most two '=', in lines of any length. */
 static bool body_is_base64(Str body)
@@ -36,7 +26,7 @@ static bool body_is_base64(Str body)
         }
         if (c == '=') {
             pads++;
-        } else if (value_of(c) >= 0 && pads == 0) {
+        } else if (base64_digit(c) >= 0 && pads == 0) {
             letters++;
         } else {
             return false;
@@ -153,7 +143,7 @@ bool pem_bytes(const PemBlock *block, unsigned char *out, size_t *len, Error *er
     unsigned held = 0;
     size_t to = 0;
     for (size_t i = 0; i < block->body.len; i++) {
-        int value = value_of(block->body.data[i]);
+        int value = base64_digit(block->body.data[i]);
         if (value < 0) {
             continue; /* a line end, or what fills up: the body was checked */
         }

@@ -108,20 +108,10 @@ static void hash_key(const char *id, const Ed25519Public *key, char out[TOKEN_HA
     hash(hash_domain, id, key->bytes, sizeof key->bytes, out);
 }
 
-static bool label_is_plain(Str label)
-{
-    for (size_t i = 0; i < label.len; i++) {
-        if ((unsigned char)label.data[i] < ' ' || label.data[i] == 0x7f) {
-            return false;
-        }
-    }
-    return utf8_is_valid(label);
-}
-
 bool token_record_make(const Token *token, Str label, int64_t now_ms, int64_t life_ms,
                        uint32_t uses_max, TokenRecord *out, Error *err)
 {
-    if (label.len > TOKEN_LABEL_MAX || !label_is_plain(label)) {
+    if (label.len > TOKEN_LABEL_MAX || !utf8_is_plain(label)) {
         return error_set(err, ERROR_INVALID,
                          "a label has at most %d bytes and no control characters", TOKEN_LABEL_MAX);
     }
@@ -178,7 +168,7 @@ bool token_record_read(Arena *arena, Str text, TokenRecord *out, Error *err)
     }
     if (!token_id_check(value_str(id)) || !json_copy(id, record.id, sizeof record.id) ||
         digits.len != TOKEN_HASH_TEXT || !hex_is(value_str(digits)) ||
-        !json_copy(digits, record.hash, sizeof record.hash) || !label_is_plain(value_str(label)) ||
+        !json_copy(digits, record.hash, sizeof record.hash) || !utf8_is_plain(value_str(label)) ||
         !json_copy(label, record.label, sizeof record.label) || uses_max.integer < 1 ||
         uses_max.integer > TOKEN_USES_MAX || uses.integer < 0 || uses.integer > uses_max.integer ||
         created.integer < 0 || expires.integer < created.integer) {

@@ -221,11 +221,6 @@ static void retry_runs(void *context)
     load(session);
 }
 
-static bool is_worth_retrying(const Error *err)
-{
-    return err->kind == ERROR_UNAVAILABLE || err->kind == ERROR_LIMIT || err->kind == ERROR_TIMEOUT;
-}
-
 void session_server_applied(SessionServer *session, const Refusal *refusals, uint32_t count,
                             const Error *err)
 {
@@ -247,7 +242,7 @@ void session_server_applied(SessionServer *session, const Refusal *refusals, uin
         apply_next(session);
     } else if (err->kind == ERROR_CONFLICT) {
         load(session);
-    } else if (is_worth_retrying(err)) {
+    } else if (error_is_passing(err)) {
         retry_later(session);
     } else {
         finish(session, err);
@@ -318,7 +313,7 @@ void session_server_loaded(SessionServer *session, SessionCursor cursor, const E
         return;
     }
     if (err != NULL) {
-        if (is_worth_retrying(err) && session->sm.state == SERVER_LIVE) {
+        if (error_is_passing(err) && session->sm.state == SERVER_LIVE) {
             retry_later(session);
         } else {
             finish(session, err);

@@ -132,24 +132,6 @@ void journal_record_put(const JournalRecord *record, Buf *out)
 
 /* --- Reading ------------------------------------------------------------------------------- */
 
-static Str get_text(Value map, const char *key)
-{
-    const Value *found = value_get(map, str_from_c(key));
-    return found != NULL && found->kind == VALUE_STRING ? value_str(*found) : STR_EMPTY;
-}
-
-static int64_t get_number(Value map, const char *key)
-{
-    const Value *found = value_get(map, str_from_c(key));
-    return found != NULL && found->kind == VALUE_INT ? found->integer : 0;
-}
-
-static bool get_bool(Value map, const char *key)
-{
-    const Value *found = value_get(map, str_from_c(key));
-    return found != NULL && found->kind == VALUE_BOOL && found->boolean;
-}
-
 static bool read_edge(Value v, Str home, Debt *out)
 {
     if (v.kind != VALUE_LIST || v.list->len < 4) {
@@ -191,27 +173,27 @@ static bool read_debt(Value map, Arena *arena, JournalRecord *out)
     out->debts = ARENA_NEW(arena, Debt);
     out->debt_count = 1;
     *out->debts = (Debt){ .step = out->step,
-                          .cause = get_text(map, "cause"),
-                          .unit = get_text(map, "unit"),
+                          .cause = value_get_text(map, "cause"),
+                          .unit = value_get_text(map, "unit"),
                           .home = out->path,
                           .run = out->run,
                           .boot = out->boot,
                           .at_ms = out->at_ms,
                           .state = DEBT_OWED };
-    return debt_kind_from_name(get_text(map, "kind"), &out->debts->kind) && out->step.len > 0;
+    return debt_kind_from_name(value_get_text(map, "kind"), &out->debts->kind) && out->step.len > 0;
 }
 
 static bool read_kept(Value map, KeptState *out)
 {
     *out = (KeptState){
-        .path = get_text(map, "path"),
-        .kind = get_text(map, "kind"),
-        .content = get_text(map, "content"),
-        .target = get_text(map, "target"),
-        .size = get_number(map, "size"),
-        .mode = (uint32_t)get_number(map, "mode"),
-        .uid = (uint32_t)get_number(map, "uid"),
-        .gid = (uint32_t)get_number(map, "gid"),
+        .path = value_get_text(map, "path"),
+        .kind = value_get_text(map, "kind"),
+        .content = value_get_text(map, "content"),
+        .target = value_get_text(map, "target"),
+        .size = value_get_int(map, "size"),
+        .mode = (uint32_t)value_get_int(map, "mode"),
+        .uid = (uint32_t)value_get_int(map, "uid"),
+        .gid = (uint32_t)value_get_int(map, "gid"),
     };
     return out->path.len > 0 && out->kind.len > 0;
 }
@@ -224,19 +206,19 @@ static bool read_record(Value map, Arena *arena, JournalRecord *out)
     size_t kind;
     *out = (JournalRecord){
         .kind = JOURNAL_OTHER,
-        .at_ms = get_number(map, "at"),
-        .run = get_text(map, "run"),
-        .boot = get_text(map, "boot"),
-        .site = get_text(map, "site"),
-        .path = get_text(map, "path"),
-        .command = get_text(map, "command"),
-        .step = get_text(map, "step"),
-        .action = get_text(map, "action"),
-        .result = get_text(map, "result"),
-        .reason = get_text(map, "reason"),
-        .changed = get_bool(map, "changed"),
+        .at_ms = value_get_int(map, "at"),
+        .run = value_get_text(map, "run"),
+        .boot = value_get_text(map, "boot"),
+        .site = value_get_text(map, "site"),
+        .path = value_get_text(map, "path"),
+        .command = value_get_text(map, "command"),
+        .step = value_get_text(map, "step"),
+        .action = value_get_text(map, "action"),
+        .result = value_get_text(map, "result"),
+        .reason = value_get_text(map, "reason"),
+        .changed = value_get_bool(map, "changed"),
     };
-    if (enum_names_find(kind_names, COUNT_OF(kind_names), get_text(map, "t"), &kind)) {
+    if (enum_names_find(kind_names, COUNT_OF(kind_names), value_get_text(map, "t"), &kind)) {
         out->kind = (JournalKind)kind;
     }
     switch (out->kind) {

@@ -10,12 +10,6 @@ enum {
     OUTPUT_MAX = 1 << 16
 };
 
-static Str boot_id(const Run *run)
-{
-    const Value *id = value_get(run->facts, STR("boot_id"));
-    return id != NULL && value_is_string(*id) ? value_str(*id) : STR_EMPTY;
-}
-
 void run_leave_load(Run *run)
 {
     (void)resume_load(run->config.state, run->arena, run->home, &run->resume);
@@ -24,7 +18,7 @@ void run_leave_load(Run *run)
 bool run_came_back(const Run *run, uint32_t step, int64_t *asked_ms)
 {
     const ResumeStep *asked = resume_find(&run->resume, graph_step(run->graph, step)->id);
-    if (asked == NULL || str_eq(asked->boot, boot_id(run))) {
+    if (asked == NULL || str_eq(asked->boot, value_get_text(run->facts, "boot_id"))) {
         return false;
     }
     *asked_ms = asked->asked_ms;
@@ -100,7 +94,7 @@ static void put_command(Run *run)
 static void note_step(Run *run, Str id)
 {
     Resume *resume = &run->resume;
-    ResumeStep step = { id, boot_id(run), clock_now_ms() };
+    ResumeStep step = { id, value_get_text(run->facts, "boot_id"), clock_now_ms() };
     for (uint32_t i = 0; i < resume->step_count; i++) {
         if (str_eq(resume->steps[i].id, id)) {
             resume->steps[i] = step;

@@ -380,12 +380,6 @@ static DynamicOutcome evaluate_about(void *context, const Dynamic *expression, V
     return outcome;
 }
 
-static Str member(Value server, Str name)
-{
-    const Value *value = value_get(server, name);
-    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
-}
-
 static bool raise_selector(Render *r, const Problems *problems)
 {
     Str message = problems->count > 0 ? problems->items[0].message : STR("it cannot be read");
@@ -441,8 +435,8 @@ static bool servers_by_label(Render *r, Macros *macros, const CallArgs *args, Va
         Value server = servers->items[i];
         const Value *labels = value_get(server, STR("labels"));
         ServerSubject about = { macros, server, &problems };
-        SelectorSubject subject = { .name = member(server, STR("name")),
-                                    .fqdn = member(server, STR("fqdn")),
+        SelectorSubject subject = { .name = value_get_text(server, "name"),
+                                    .fqdn = value_get_text(server, "fqdn"),
                                     .labels = labels != NULL && labels->kind == VALUE_MAP
                                                   ? labels->map
                                                   : NULL,

@@ -153,12 +153,6 @@ static void take_options(Loading *l, const NodeOptions *options)
     }
 }
 
-static Str fact_text(Value facts, Str name)
-{
-    const Value *fact = value_get(facts, name);
-    return fact != NULL && value_is_string(*fact) ? value_str(*fact) : STR_EMPTY;
-}
-
 static Value server_value(Arena *arena, const Node *node, Value facts)
 {
     Map *server = map_new(arena, 32);
@@ -194,9 +188,9 @@ bool node_load(Arena *arena, Sources *sources, const NodeOptions *options, Node 
     Loading l = { arena, sources, problems, .labels = map_new(arena, 8), .ok = true };
     take_file(&l, options->etc);
     take_options(&l, options);
-    *out = (Node){ .name = l.name, .fqdn = fact_text(options->facts, STR("fqdn")) };
+    *out = (Node){ .name = l.name, .fqdn = value_get_text(options->facts, "fqdn") };
     if (out->name.len == 0) {
-        out->name = fact_text(options->facts, STR("name"));
+        out->name = value_get_text(options->facts, "name");
     }
     if (out->name.len == 0) {
         out->name = STR("localhost");

@@ -32,18 +32,6 @@ static bool wrong(const Reader *reader, const char *format, ...)
                      STR_ARG(buf_str(&text)));
 }
 
-static Str get_text(Value map, const char *key)
-{
-    const Value *value = value_get(map, str_from_c(key));
-    return value != NULL && value_is_string(*value) ? value_str(*value) : STR_EMPTY;
-}
-
-static bool get_true(Value map, const char *key)
-{
-    const Value *value = value_get(map, str_from_c(key));
-    return value != NULL && value->kind == VALUE_BOOL && value->boolean;
-}
-
 /* False when there is no such number, or it is not in the range. */
 static bool get_number(Value map, const char *key, int64_t least, int64_t most, int64_t *out)
 {
@@ -64,7 +52,7 @@ static const List *get_list(Value map, const char *key)
 
 /* A name from one of the tables; an absent one leaves `*out` alone. */
 #define GET_NAME(map, key, from_name, out) \
-    (value_get((map), str_from_c(key)) == NULL || from_name(get_text((map), (key)), (out)))
+    (value_get((map), str_from_c(key)) == NULL || from_name(value_get_text((map), (key)), (out)))
 
 static bool kind_from_name(Str name, int *out)
 {
@@ -119,7 +107,7 @@ static bool read_edges(Reader *reader, Value step, uint32_t index)
         Value edge = edges->items[i];
         int64_t to;
         int kind, origin = EDGE_WRITTEN;
-        if (!kind_from_name(get_text(edge, "kind"), &kind) ||
+        if (!kind_from_name(value_get_text(edge, "kind"), &kind) ||
             !GET_NAME(edge, "origin", origin_from_name, &origin) ||
             !get_number(edge, "to", 1, reader->steps->len, &to)) {
             return wrong(reader, "edge %u of step %u", i + 1, index + 1);
@@ -129,9 +117,9 @@ static bool read_edges(Reader *reader, Value step, uint32_t index)
                          .to = (uint32_t)(to - 1),
                          .kind = (uint8_t)kind,
                          .origin = (uint8_t)origin,
-                         .any = get_true(edge, "any"),
-                         .all = get_true(edge, "all"),
-                         .detail = get_text(edge, "detail") });
+                         .any = value_get_bool(edge, "any"),
+                         .all = value_get_bool(edge, "all"),
+                         .detail = value_get_text(edge, "detail") });
     }
     return true;
 }
@@ -143,7 +131,8 @@ static bool read_kinds(Reader *reader, Value step, const char *name, uint16_t *o
         int kind;
         if (!value_is_string(kinds->items[i]) ||
             !kind_from_name(value_str(kinds->items[i]), &kind)) {
-            return wrong(reader, "'%s' of '%" STR_FMT "'", name, STR_ARG(get_text(step, "id")));
+            return wrong(reader, "'%s' of '%" STR_FMT "'", name,
+                         STR_ARG(value_get_text(step, "id")));
         }
         *out |= (uint16_t)(1u << kind);
     }
@@ -164,16 +153,16 @@ static void some_merge(MergedCall *calls, uint32_t count)
 /* Steps that were of one action are so again. */
 static Action *read_action(Reader *reader, Value step)
 {
-    Str name = get_text(step, "action");
+    Str name = value_get_text(step, "action");
     Action *action = str_map_find(&reader->actions, name);
     if (action != NULL) {
         return action;
     }
     action = ARENA_NEW(reader->arena, Action);
     int64_t number = 0;
-    action->waits = get_true(step, "waits");
-    action->react = get_true(step, "reacts") ? some_reaction : NULL;
-    action->merge = get_true(step, "merges") ? some_merge : NULL;
+    action->waits = value_get_bool(step, "waits");
+    action->react = value_get_bool(step, "reacts") ? some_reaction : NULL;
+    action->merge = value_get_bool(step, "merges") ? some_merge : NULL;
     if (get_number(step, "stage", STAGE_ANY, STAGE_PACKAGES, &number)) {
         action->stage = (ActionStage)number;
     }
@@ -189,7 +178,7 @@ static Action *read_action(Reader *reader, Value step)
 static const StepSpec *read_spec(Reader *reader, Value step, const Job *job)
 {
     StepSpec *spec = ARENA_NEW(reader->arena, StepSpec);
-    Str order = get_text(step, "order");
+    Str order = value_get_text(step, "order");
     spec->job = job;
     spec->action = read_action(reader, step);
     spec->order = str_eq(order, STR("first"))  ? ORDER_FIRST
@@ -229,15 +218,16 @@ static bool read_steps(Reader *reader)
     for (uint32_t i = 0; i < count; i++) {
         Value step = reader->steps->items[i];
         steps[i] = (Step){ .index = i,
-                           .id = get_text(step, "id"),
-                           .name = get_text(step, "name"),
+                           .id = value_get_text(step, "id"),
+                           .name = value_get_text(step, "name"),
                            .item = value_missing() };
         if (steps[i].id.len == 0 ||
-            !step_result_from_name(get_text(step, "result"), &reader->results[i].result)) {
+            !step_result_from_name(value_get_text(step, "result"), &reader->results[i].result)) {
             return wrong(reader, "step %u", i + 1);
         }
-        reader->results[i].changed = get_true(step, "changed");
-        steps[i].spec = read_spec(reader, step, read_job(reader, &jobs, get_text(step, "job")));
+        reader->results[i].changed = value_get_bool(step, "changed");
+        steps[i].spec =
+            read_spec(reader, step, read_job(reader, &jobs, value_get_text(step, "job")));
         reader->out->steps[i] = (RecordedStep){ step, UINT32_MAX };
         if (!read_edges(reader, step, i) || !read_kinds(reader, step, "owed", &reader->owed[i]) ||
             !read_kinds(reader, step, "untargeted", &steps[i].untargeted)) {
@@ -305,8 +295,8 @@ static bool read_decision(const Graph *graph, Value from, Turn *turn)
         return true;
     }
     Decision *decision = &turn->decision;
-    decision->react = get_true(from, "react");
-    decision->reason = get_text(from, "reason");
+    decision->react = value_get_bool(from, "react");
+    decision->reason = value_get_text(from, "reason");
     int64_t because;
     if (value_get(from, STR("because")) != NULL) {
         if (!get_number(from, "because", 1, graph->edge_count, &because)) {
@@ -314,7 +304,7 @@ static bool read_decision(const Graph *graph, Value from, Turn *turn)
         }
         decision->because = graph_edge(graph, (uint32_t)(because - 1));
     }
-    return decision_from_name(get_text(from, "decision"), &decision->kind);
+    return decision_from_name(value_get_text(from, "decision"), &decision->kind);
 }
 
 static bool read_asked(Reader *reader, Value from, Turn *turn)
@@ -324,10 +314,10 @@ static bool read_asked(Reader *reader, Value from, Turn *turn)
     turn->first_asked = turns->asked.len;
     turn->asked_count = list == NULL ? 0 : list->len;
     for (uint32_t i = 0; i < turn->asked_count; i++) {
-        Asked asked = { .text = get_text(list->items[i], "text") };
+        Asked asked = { .text = value_get_text(list->items[i], "text") };
         asked.retries = get_number(list->items[i], "limit", 0, INT64_MAX, &asked.limit);
-        if (!condition_from_name(get_text(list->items[i], "condition"), &asked.condition) ||
-            !answer_from_name(get_text(list->items[i], "answer"), &asked.answer)) {
+        if (!condition_from_name(value_get_text(list->items[i], "condition"), &asked.condition) ||
+            !answer_from_name(value_get_text(list->items[i], "answer"), &asked.answer)) {
             return false;
         }
         VEC_PUSH(reader->arena, &turns->asked, asked);
@@ -372,8 +362,8 @@ static bool read_turn(Reader *reader, const Graph *graph, Value from, Turn *turn
         return false;
     }
     turn->work.step = (uint32_t)(step - 1);
-    turn->status.changed = get_true(from, "changed");
-    turn->status.reacted = get_true(from, "reacted");
+    turn->status.changed = value_get_bool(from, "changed");
+    turn->status.reacted = value_get_bool(from, "reacted");
     /* There is no work that the graph does not have. */
     return turn->work.phase != PHASE_CHECK || graph->check_of[turn->work.step] != VERTEX_NONE;
 }
@@ -409,7 +399,7 @@ bool recorded_read(Arena *arena, Value record, Recorded *out, Error *err)
     int64_t workers;
     OrderMode order;
     if (reader.steps == NULL || !get_number(record, "workers", 1, WORKERS_MAX, &workers) ||
-        !order_mode_from_name(get_text(record, "order"), &order)) {
+        !order_mode_from_name(value_get_text(record, "order"), &order)) {
         return wrong(&reader, "it has no steps, order or workers");
     }
     Graph *graph;
@@ -419,7 +409,7 @@ bool recorded_read(Arena *arena, Value record, Recorded *out, Error *err)
     out->recording = (Recording){ .graph = graph,
                                   .order = order,
                                   .workers = (uint32_t)workers,
-                                  .planning = get_true(record, "planning"),
+                                  .planning = value_get_bool(record, "planning"),
                                   .owed = reader.owed,
                                   .turns = &out->turns,
                                   .results = reader.results };

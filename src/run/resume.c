@@ -50,16 +50,8 @@ static Value resume_value(Arena *arena, const Resume *resume)
 
 static bool get_text(Value map, const char *key, Str *out)
 {
-    const Value *found = value_get(map, str_from_c(key));
-    *out = found != NULL && value_is_string(*found) ? value_str(*found) : STR_EMPTY;
+    *out = value_get_text(map, key);
     return out->len > 0;
-}
-
-static const List *get_list(Value map, const char *key)
-{
-    static const List none = { 0 };
-    const Value *found = value_get(map, str_from_c(key));
-    return found != NULL && value_is_sequence(*found) ? found->list : &none;
 }
 
 static bool read_note(Arena *arena, Str text, Resume *out)
@@ -72,9 +64,8 @@ static bool read_note(Arena *arena, Str text, Resume *out)
         !str_eq_c(kind, format) || !get_text(note, "home", &out->home)) {
         return false;
     }
-    const Value *resumes = value_get(note, STR("resumes"));
-    const List *argv = get_list(note, "argv"), *steps = get_list(note, "steps");
-    out->resumes = resumes != NULL && resumes->kind == VALUE_BOOL && resumes->boolean;
+    const List *argv = value_get_list(note, "argv"), *steps = value_get_list(note, "steps");
+    out->resumes = value_get_bool(note, "resumes");
     out->argv = ARENA_ARRAY(arena, Str, argv->len + 1);
     out->steps = ARENA_ARRAY(arena, ResumeStep, steps->len + 1);
     for (; out->argc < argv->len; out->argc++) {

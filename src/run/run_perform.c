@@ -234,12 +234,6 @@ static bool is_of_other_site(const Run *run, const Debt *debt)
            file_exists(arena_copy_c(run->arena, debt->home));
 }
 
-static Str boot_id(const Run *run)
-{
-    const Value *id = value_get(run->facts, STR("boot_id"));
-    return id != NULL && value_is_string(*id) ? value_str(*id) : STR_EMPTY;
-}
-
 /* With a notice, in the journal too; a plan has only a book of its own. */
 static void end_debt(Run *run, DebtBook *own, Books *books, Str step, Str notice)
 {
@@ -274,7 +268,8 @@ static uint16_t *find_debts(Run *run, const DebtBook *book, DebtBook *own, Books
     for (uint32_t i = 0; i < run->steps.count; i++) {
         Str notice, id = graph_step(run->graph, i)->id;
         owed[i] = debt_book_kinds(book, id);
-        if (owed[i] != 0 && run_has_restarted(run, book, i, boot_id(run), &notice)) {
+        if (owed[i] != 0 &&
+            run_has_restarted(run, book, i, value_get_text(run->facts, "boot_id"), &notice)) {
             end_debt(run, own, books, id, notice);
             owed[i] = 0;
         }
@@ -314,7 +309,8 @@ static bool books_open(Books *books, Error *err)
     }
     books->locked = true;
     directory_drop_drafts(&books->state);
-    if (!journal_open(&books->state, boot_id(run), &books->journal, run->problems, err) ||
+    if (!journal_open(&books->state, value_get_text(run->facts, "boot_id"), &books->journal,
+                      run->problems, err) ||
         !keep_open(&books->state, false, &books->keep, err)) {
         return false;
     }

@@ -171,15 +171,6 @@ static Str own_path(Server *server, const char *behind)
                         behind);
 }
 
-static Str chain_text(Arena *arena, CertificateSet chain)
-{
-    Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < chain.count; i++) {
-        buf_put(&text, certificate_pem(arena, &chain.items[i]));
-    }
-    return buf_str(&text);
-}
-
 /* What a listener shows and trusts at present: `behind` is sent behind its own certificate. */
 static bool set_tls(Server *server, OwnKind kind, CertificateSet behind, const TlsOptions *options,
                     TlsContext **context, Error *err)
@@ -192,11 +183,12 @@ static bool set_tls(Server *server, OwnKind kind, CertificateSet behind, const T
         return false;
     }
     Buf chain = buf_make_in(&arena, BUF_UNLIMITED);
-    buf_put(&chain, chain_text(&arena, own->chain));
-    buf_put(&chain, chain_text(&arena, behind));
+    buf_put(&chain, certificates_pem(&arena, own->chain));
+    buf_put(&chain, certificates_pem(&arena, behind));
     TlsMaterial material = { .certificate = buf_str(&chain),
                              .key = str_from(key.text, key.len),
-                             .ca = chain_text(&arena, authority_cas(server->authority)->trusted) };
+                             .ca = certificates_pem(&arena,
+                                                    authority_cas(server->authority)->trusted) };
     return *context == NULL
                ? tls_context_new(server->options.loop, options, &material, context, err)
                : tls_context_reload(*context, &material, err);

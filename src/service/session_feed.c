@@ -173,16 +173,11 @@ static void tell_page(SessionFeed *feed, const StoreReply *reply)
                            .complete = !more });
 }
 
-static bool may_work_later(const Error *err)
-{
-    return err->kind == ERROR_UNAVAILABLE || err->kind == ERROR_LIMIT || err->kind == ERROR_TIMEOUT;
-}
-
 static void read_failed(SessionFeed *feed, const Error *err)
 {
     if (err->kind == ERROR_NOT_FOUND && feed->pinned != 0) {
         start_reset(feed); /* the revision was compacted between two pages */
-    } else if (may_work_later(err)) {
+    } else if (error_is_passing(err)) {
         loop_timer_start(&feed->retry, RETRY_MS);
     } else {
         fail(feed, err);

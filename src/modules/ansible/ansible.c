@@ -202,10 +202,7 @@ static bool run_playbook(Call *call, bool asks, Outcome *outcome, AnsibleReport 
         return false;
     }
     if (!asks) {
-        outcome->out = result.out;
-        outcome->error_out = result.error_out;
-        outcome->has_exit_code = result.ending == PROCESS_EXITED;
-        outcome->exit_code = result.exit_code;
+        tool_show(&result, outcome);
     }
     return finish(call, &scratch, &tool, &result, outcome, report, err);
 }

@@ -8,22 +8,10 @@ enum {
     DIFF_MAX = 1 << 20
 };
 
-static Str text_at(Value map, const char *key)
-{
-    const Value *found = value_get(map, str_from_c(key));
-    return found != NULL && value_is_string(*found) ? value_str(*found) : STR_EMPTY;
-}
-
-static bool flag_at(Value map, const char *key)
-{
-    const Value *found = value_get(map, str_from_c(key));
-    return found != NULL && found->kind == VALUE_BOOL && found->boolean;
-}
-
 /* The host stands before it unless it is this one, a number behind it when it comes again. */
 static Str task_name(Call *call, const Outcome *outcome, Value line)
 {
-    Str task = text_at(line, "task"), host = text_at(line, "host");
+    Str task = value_get_text(line, "task"), host = value_get_text(line, "host");
     Str name =
         str_eq_c(host, "localhost") || host.len == 0
             ? task
@@ -39,30 +27,30 @@ static Str task_name(Call *call, const Outcome *outcome, Value line)
 static void put_failure(Buf *failures, AnsibleReport *out, Str name, Value line)
 {
     if (out->failed++ < FAILURES_SHOWN) {
-        buf_put_format(failures, "%stask '%" STR_FMT "' %s: %" STR_FMT " (%" STR_FMT ")",
-                       out->failed > 1 ? "; " : "", STR_ARG(name),
-                       str_eq_c(text_at(line, "status"), "failed") ? "failed"
-                                                                   : "cannot reach its host",
-                       STR_ARG(text_at(line, "message")), STR_ARG(text_at(line, "place")));
+        buf_put_format(
+            failures, "%stask '%" STR_FMT "' %s: %" STR_FMT " (%" STR_FMT ")",
+            out->failed > 1 ? "; " : "", STR_ARG(name),
+            str_eq_c(value_get_text(line, "status"), "failed") ? "failed" : "cannot reach its host",
+            STR_ARG(value_get_text(line, "message")), STR_ARG(value_get_text(line, "place")));
     }
 }
 
 static void read_line(Call *call, Value line, Outcome *outcome, AnsibleReport *out, Buf *diff,
                       Buf *failures)
 {
-    Str status = text_at(line, "status"), name = task_name(call, outcome, line);
+    Str status = value_get_text(line, "status"), name = task_name(call, outcome, line);
     if (str_eq_c(status, "failed") || str_eq_c(status, "unreachable")) {
         put_failure(failures, out, name, line);
     }
-    bool unasked = flag_at(line, "unasked") && str_eq_c(status, "skipped");
-    if (!flag_at(line, "changed") && !unasked) {
+    bool unasked = value_get_bool(line, "unasked") && str_eq_c(status, "skipped");
+    if (!value_get_bool(line, "changed") && !unasked) {
         return;
     }
     out->changed++;
     out->unasked += unasked;
     outcome_change(call, outcome, arena_copy_c(call->arena, name), value_missing(),
-                   value_string(text_at(line, "action")));
-    buf_put(diff, text_at(line, "diff"));
+                   value_string(value_get_text(line, "action")));
+    buf_put(diff, value_get_text(line, "diff"));
 }
 
 bool ansible_report_read(Call *call, Str text, Outcome *outcome, AnsibleReport *out, Error *err)

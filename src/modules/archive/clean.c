@@ -2,11 +2,6 @@
 
 #include <stdlib.h>
 
-static Str place_of(const Cleaning *cleaning, Str path)
-{
-    return arena_join(cleaning->call->arena, STR("/"), path, STR_EMPTY);
-}
-
 /* A stamp lies where others may write too: only what could be a member is believed. */
 static bool is_former(const Cleaning *cleaning, const Staged *old)
 {
@@ -19,7 +14,7 @@ static bool is_former(const Cleaning *cleaning, const Staged *old)
 
 static bool remove_one(Cleaning *cleaning, const Staged *old, Error *err)
 {
-    Str place = place_of(cleaning, old->path);
+    Str place = member_place(cleaning->call->arena, old->path);
     FileInfo info;
     FileKind kind = old->kind == MEMBER_LINK ? FILE_LINK : FILE_REGULAR;
     if (!host_stat(cleaning->directory, place, &info, err)) {
@@ -36,7 +31,7 @@ static bool remove_one(Cleaning *cleaning, const Staged *old, Error *err)
 /* Somebody else's files keep it. */
 static bool remove_empty(Cleaning *cleaning, Str path, Error *err)
 {
-    Str place = place_of(cleaning, path), *names;
+    Str place = member_place(cleaning->call->arena, path), *names;
     FileInfo info;
     uint32_t count = 0;
     if (!host_stat(cleaning->directory, place, &info, err)) {

@@ -3,7 +3,6 @@
  * They are unpacked into a private directory beside it first. What must not come out of an archive,
  * and a disk that is full, are found there; then everything moves to its place. A directory that is
  * not there yet appears at one moment, into one that is, file by file moves. */
-#include "base/glob.h"
 #include "modules/archive/actions.h"
 #include "modules/archive/clean.h"
 #include "modules/archive/unpack.h"
@@ -105,22 +104,6 @@ static bool check_digest(const Extraction *extraction, Error *err)
 
 /* --- What is there -------------------------------------------------------------------------- */
 
-static bool is_kept(Call *call, Str path)
-{
-    Value keep = call_param(call, "keep");
-    for (uint32_t i = 0; value_is_sequence(keep) && i < keep.list->len; i++) {
-        if (glob_match(value_str(keep.list->items[i]), path)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static Str place_of(Call *call, Str path)
-{
-    return arena_join(call->arena, STR("/"), path, STR_EMPTY);
-}
-
 static bool is_of_kind(MemberKind kind, FileKind found)
 {
     return found == (kind == MEMBER_DIRECTORY ? FILE_DIRECTORY
@@ -135,14 +118,14 @@ static bool look_at_member(Call *call, Host *inside, const Extraction *extractio
     ArenaMark mark = arena_mark(call->arena);
     FileInfo info;
     const Target *wish = &extraction->wish;
-    if (!host_stat(inside, place_of(call, member->path), &info, err)) {
+    if (!host_stat(inside, member_place(call->arena, member->path), &info, err)) {
         return false;
     }
     arena_release(call->arena, mark);
     *right = is_of_kind(member->kind, info.kind) && member->size != STAMP_LOST &&
              (wish->uid == HOST_KEEP_ID || wish->uid == info.uid) &&
              (wish->gid == HOST_KEEP_ID || wish->gid == info.gid);
-    if (is_kept(call, member->path)) {
+    if (call_keeps(call, member->path)) {
         *right = info.kind != FILE_ABSENT;
     } else if (*right && member->kind == MEMBER_FILE &&
                str_eq(call_str(call, "restore"), STR("changed"))) {
@@ -377,7 +360,7 @@ static bool is_same(Moving *moving, const Staged *staged, const FileInfo *before
 {
     Call *call = moving->call;
     const Staging *staging = moving->staging;
-    Str place = place_of(call, staged->path), target;
+    Str place = member_place(call->arena, staged->path), target;
     *out = false;
     if (!is_of_kind(staged->kind, before->kind) ||
         (staging->uid != HOST_KEEP_ID && staging->uid != before->uid) ||
@@ -401,7 +384,7 @@ static bool is_same(Moving *moving, const Staged *staged, const FileInfo *before
 static bool move_directory(Moving *moving, const Staged *staged, const FileInfo *before, Error *err)
 {
     const Staging *staging = moving->staging;
-    Str place = place_of(moving->call, staged->path);
+    Str place = member_place(moving->call->arena, staged->path);
     if (before->kind == FILE_DIRECTORY) {
         bool other = (staging->uid != HOST_KEEP_ID && staging->uid != before->uid) ||
                      (staging->gid != HOST_KEEP_ID && staging->gid != before->gid);
@@ -419,7 +402,7 @@ static bool move_directory(Moving *moving, const Staged *staged, const FileInfo 
 static bool move_member(Moving *moving, const Staged *staged, Error *err)
 {
     Call *call = moving->call;
-    Str place = place_of(call, staged->path);
+    Str place = member_place(call->arena, staged->path);
     Str path = arena_join(call->arena, moving->extraction->path, place, STR_EMPTY);
     FileInfo before;
     bool same;
@@ -430,7 +413,7 @@ static bool move_member(Moving *moving, const Staged *staged, Error *err)
         (before.kind == FILE_ABSENT || before.kind == FILE_DIRECTORY)) {
         return move_directory(moving, staged, &before, err);
     }
-    if (before.kind != FILE_ABSENT && is_kept(call, staged->path)) {
+    if (before.kind != FILE_ABSENT && call_keeps(call, staged->path)) {
         return true;
     }
     if (staged->kind == MEMBER_DIRECTORY || before.kind == FILE_DIRECTORY ||
@@ -510,7 +493,7 @@ static bool clean(const Moving *moving, const Formers *formers, Error *err)
                           .path = moving->extraction->path,
                           .directory = moving->there,
                           .members = &moving->staging->members,
-                          .keeps = is_kept };
+                          .keeps = call_keeps };
     return clean_members(&cleaning, &moving->extraction->stamp, 1, err) &&
            clean_members(&cleaning, formers->stamps, formers->count, err) &&
            formers_forget(formers, moving->there, err);
@@ -539,7 +522,7 @@ static bool place(Call *call, Extraction *extraction, Staging *staging, Str draf
     Moving moving = { call, extraction, staging, there, outcome };
     Formers formers;
     if (!formers_read(there, call->arena, extraction->stamp_path, &formers, err) ||
-        !formers_overwrite(&formers, there, call, &staging->members, is_kept, err) ||
+        !formers_overwrite(&formers, there, call, &staging->members, call_keeps, err) ||
         !move_members(&moving, err)) {
         return false;
     }

@@ -7,9 +7,9 @@ enum {
     NANOSECONDS = 1000000000,
 };
 
-static Str inside_path(Staging *staging, Str path)
+Str member_place(Arena *arena, Str path)
 {
-    return arena_join(staging->call->arena, STR("/"), path, STR_EMPTY);
+    return arena_join(arena, STR("/"), path, STR_EMPTY);
 }
 
 static Staged *add_staged(Staging *staging, const Staged *staged)
@@ -26,7 +26,8 @@ static bool make_directory(Staging *staging, Str path, mode_t mode, Error *err)
 {
     Staged staged = { .path = path, .kind = MEMBER_DIRECTORY, .target = STR_EMPTY, .mode = mode };
     add_staged(staging, &staged);
-    return host_make_directory(staging->inside, inside_path(staging, path), 0700, false, err);
+    return host_make_directory(staging->inside, member_place(staging->call->arena, path), 0700,
+                               false, err);
 }
 
 /* The directories that it is in, which the archive need not name. */
@@ -58,7 +59,7 @@ static bool clear_place(Staging *staging, const Staged *staged, const Staged *be
         return error_set(err, ERROR_INVALID, "is there twice, once as a directory");
     }
     return before->kind == MEMBER_DIRECTORY ||
-           host_remove(staging->inside, inside_path(staging, staged->path), err);
+           host_remove(staging->inside, member_place(staging->call->arena, staged->path), err);
 }
 
 static bool make_hard_link(Staging *staging, const Staged *staged, Error *err)
@@ -67,13 +68,13 @@ static bool make_hard_link(Staging *staging, const Staged *staged, Error *err)
     if (file == NULL || (file->kind != MEMBER_FILE && file->kind != MEMBER_HARD_LINK)) {
         return error_set(err, ERROR_INVALID, "is a further name of no file before it");
     }
-    return host_make_hard_link(staging->inside, inside_path(staging, staged->path),
-                               inside_path(staging, staged->target), err);
+    return host_make_hard_link(staging->inside, member_place(staging->call->arena, staged->path),
+                               member_place(staging->call->arena, staged->target), err);
 }
 
 static bool make_staged(Staging *staging, const Staged *staged, Error *err)
 {
-    Str place = inside_path(staging, staged->path);
+    Str place = member_place(staging->call->arena, staged->path);
     Staged *before = str_map_find(&staging->members, staged->path);
     if (!make_parents(staging, staged->path, err) || !clear_place(staging, staged, before, err)) {
         return false;
@@ -200,7 +201,7 @@ MemberSink staging_sink(Staging *staging)
 static bool settle_hard_link(Staging *staging, Staged *staged, Error *err)
 {
     FileInfo info;
-    if (!host_stat(staging->inside, inside_path(staging, staged->path), &info, err)) {
+    if (!host_stat(staging->inside, member_place(staging->call->arena, staged->path), &info, err)) {
         return false;
     }
     staged->size = info.size;
@@ -225,16 +226,16 @@ bool staging_finish(Staging *staging, Error *err)
             VEC_PUSH(staging->call->arena, &directories, staged);
         }
         if (owned && staged->kind != MEMBER_FILE &&
-            !host_set_owner(staging->inside, inside_path(staging, staged->path), staging->uid,
-                            staging->gid, err)) {
+            !host_set_owner(staging->inside, member_place(staging->call->arena, staged->path),
+                            staging->uid, staging->gid, err)) {
             return false;
         }
     }
     /* From the inside out: a mode may keep us from what is in the directory. */
     for (uint32_t i = directories.len; i > 0; i--) {
         const Staged *staged = directories.items[i - 1];
-        if (!host_set_mode(staging->inside, inside_path(staging, staged->path), staged->mode,
-                           err)) {
+        if (!host_set_mode(staging->inside, member_place(staging->call->arena, staged->path),
+                           staged->mode, err)) {
             return false;
         }
     }

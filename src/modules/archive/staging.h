@@ -35,6 +35,9 @@ typedef struct Staging {
     const Staged *current;
 } Staging;
 
+/* Where a member lies below its directory: "/a/b". */
+Str member_place(Arena *arena, Str path);
+
 /* With the first part filled in. */
 void staging_init(Staging *staging);
 MemberSink staging_sink(Staging *staging);

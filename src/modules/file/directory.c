@@ -1,6 +1,5 @@
 /* file.directory: a directory with this owner and mode, all that is in it likewise with `recurse`,
  * and nothing in it but what the site manages with `clean`. */
-#include "base/glob.h"
 #include "base/vec.h"
 #include "modules/file/actions.h"
 #include "modules/file/target.h"
@@ -75,17 +74,6 @@ static void plan_attributes(Call *call, Changes *changes, Str path, const FileIn
     }
 }
 
-static bool is_kept(Call *call, Str relative)
-{
-    Value keep = call_param(call, "keep");
-    for (uint32_t i = 0; value_is_sequence(keep) && i < keep.list->len; i++) {
-        if (glob_match(value_str(keep.list->items[i]), relative)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool plan_inside(Call *call, Host *inside, Changes *changes, Str path, unsigned depth,
                         Error *err);
 
@@ -100,7 +88,7 @@ static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, uns
     if (!host_stat(inside, path_inside(call, path), &info, err)) {
         return false;
     }
-    if (call_bool(call, "clean") && !is_kept(call, relative) && !call_is_claimed(call, path)) {
+    if (call_bool(call, "clean") && !call_keeps(call, relative) && !call_is_claimed(call, path)) {
         push_change(call, changes, CHANGE_REMOVE, path, 0);
         return true;
     }
@@ -110,7 +98,8 @@ static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, uns
         mode_t mode = is_directory ? changes->wish.mode : (mode_t)call_int(call, "file_mode", 0);
         plan_attributes(call, changes, path, &info, has_mode, mode);
     }
-    return info.kind != FILE_DIRECTORY || (call_bool(call, "clean") && is_kept(call, relative)) ||
+    return info.kind != FILE_DIRECTORY ||
+           (call_bool(call, "clean") && call_keeps(call, relative)) ||
            plan_inside(call, inside, changes, path, depth + 1, err);
 }
 

@@ -145,20 +145,11 @@ bool managed_apply(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static Value param_of(const Value *params, const char *name)
-{
-    uint32_t at = 0;
-    while (strcmp(managed_params[at].name, name) != 0) {
-        at++;
-    }
-    return params[at];
-}
-
 void managed_claims(Arena *arena, const Value *params, List *claims)
 {
     target_claims(arena, managed_params, params, claims);
-    Value name = param_of(params, "name");
-    if (!value_is_missing(param_of(params, "from")) && value_is_string(name)) {
+    Value name = params_get(managed_params, params, "name");
+    if (!value_is_missing(params_get(managed_params, params, "from")) && value_is_string(name)) {
         list_push(arena, claims,
                   value_string(arena_format(arena, "fills:%" STR_FMT, STR_ARG(value_str(name)))));
     }

@@ -241,18 +241,11 @@ bool download_apply(Call *call, Outcome *outcome, Error *err)
 
 /* --- Claims --------------------------------------------------------------------------------- */
 
-static Value param(const Value *params, const char *name)
-{
-    uint32_t i = 0;
-    while (strcmp(download_params[i].name, name) != 0) {
-        i++;
-    }
-    return params[i];
-}
-
 void download_claims(Arena *arena, const Value *params, List *claims)
 {
-    Value name = param(params, "name"), pin = param(params, "pin"), ca = param(params, "ca");
+    Value name = params_get(download_params, params, "name"),
+          pin = params_get(download_params, params, "pin"),
+          ca = params_get(download_params, params, "ca");
     target_claims(arena, download_params, params, claims);
     if (value_is_string(name) && pin.kind == VALUE_BOOL && pin.boolean) {
         list_push(arena, claims,

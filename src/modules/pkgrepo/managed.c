@@ -233,20 +233,11 @@ bool repo_managed_apply(Call *call, Outcome *outcome, Error *err)
     return ok;
 }
 
-static Value value_of(const Value *params, const char *name)
-{
-    for (uint32_t i = 0; repo_managed_params[i].name != NULL; i++) {
-        if (strcmp(repo_managed_params[i].name, name) == 0) {
-            return params[i];
-        }
-    }
-    return value_missing();
-}
-
 void repo_managed_claims(Arena *arena, const Value *params, List *claims)
 {
-    repo_claims(arena, value_of(params, "name"), value_of(params, "provider"), claims);
-    Value path = value_of(params, "key_path");
+    repo_claims(arena, params_get(repo_managed_params, params, "name"),
+                params_get(repo_managed_params, params, "provider"), claims);
+    Value path = params_get(repo_managed_params, params, "key_path");
     if (value_is_string(path) && path.len > 0) {
         Str key = value_str(path);
         list_push(arena, claims,

@@ -43,30 +43,24 @@ Str repo_key_path(Arena *arena, const RepoPlace *place, Str name, bool armored)
                         ending);
 }
 
-static void push(Arena *arena, List *claims, const char *start, Str name)
-{
-    list_push(arena, claims,
-              value_string(arena_format(arena, "%s%" STR_FMT, start, STR_ARG(name))));
-}
-
 void repo_claims(Arena *arena, Value name, Value provider, List *claims)
 {
     if (!value_is_string(name) || name.len == 0) {
         return;
     }
-    push(arena, claims, "pkgrepo:", value_str(name));
+    claims_add(arena, claims, "pkgrepo:", value_str(name));
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         const RepoPlace *place = &places[i];
         if (value_is_string(provider) && !str_eq_c(value_str(provider), place->provider)) {
             continue;
         }
-        push(arena, claims,
-             "path:", repo_source_path(arena, place, value_str(name), place->ending));
+        claims_add(arena, claims,
+                   "path:", repo_source_path(arena, place, value_str(name), place->ending));
         if (place->other != NULL) {
-            push(arena, claims,
-                 "path:", repo_source_path(arena, place, value_str(name), place->other));
+            claims_add(arena, claims,
+                       "path:", repo_source_path(arena, place, value_str(name), place->other));
         }
-        push(arena, claims, "path:", repo_key_path(arena, place, value_str(name), true));
-        push(arena, claims, "path:", repo_key_path(arena, place, value_str(name), false));
+        claims_add(arena, claims, "path:", repo_key_path(arena, place, value_str(name), true));
+        claims_add(arena, claims, "path:", repo_key_path(arena, place, value_str(name), false));
     }
 }

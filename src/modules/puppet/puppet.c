@@ -142,10 +142,7 @@ static bool run_puppet(Call *call, bool asks, Outcome *outcome, PuppetReport *re
         return false;
     }
     if (!asks) {
-        outcome->out = result.out;
-        outcome->error_out = result.error_out;
-        outcome->has_exit_code = result.ending == PROCESS_EXITED;
-        outcome->exit_code = result.exit_code;
+        tool_show(&result, outcome);
     }
     return read_report(call, &scratch, &tool, &result, outcome, report, err);
 }

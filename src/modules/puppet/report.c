@@ -7,29 +7,10 @@ enum {
     DIFF_MAX = 1 << 20
 };
 
-static Str text_at(Value map, const char *key)
-{
-    const Value *found = value_get(map, str_from_c(key));
-    return found != NULL && value_is_string(*found) ? value_str(*found) : STR_EMPTY;
-}
-
-static bool flag_at(Value map, const char *key)
-{
-    const Value *found = value_get(map, str_from_c(key));
-    return found != NULL && found->kind == VALUE_BOOL && found->boolean;
-}
-
 static Value value_at(Value map, const char *key)
 {
     const Value *found = value_get(map, str_from_c(key));
     return found == NULL || found->kind == VALUE_NULL ? value_missing() : *found;
-}
-
-static const List *list_at(Value map, const char *key)
-{
-    static const List none = { 0 };
-    const Value *found = value_get(map, str_from_c(key));
-    return found != NULL && value_is_sequence(*found) ? found->list : &none;
 }
 
 /* Containers only repeat what is in them, and a message changes nothing. */
@@ -46,12 +27,12 @@ static bool counts(Str type)
 
 static void put_change(Call *call, Outcome *outcome, Str resource, Value event)
 {
-    Str property = text_at(event, "property");
+    Str property = value_get_text(event, "property");
     Value before = value_at(event, "previous_value"), after = value_at(event, "desired_value");
     const char *what = arena_copy_c(
         call->arena, arena_format(call->arena, "%" STR_FMT "/%" STR_FMT, STR_ARG(resource),
                                   STR_ARG(property.len > 0 ? property : STR("refresh"))));
-    if (flag_at(event, "redacted")) {
+    if (value_get_bool(event, "redacted")) {
         before = value_missing();
         after = value_string(STR("(secret)"));
     }
@@ -77,11 +58,11 @@ static void put_failure(Buf *failures, PuppetReport *out, Str resource, Value st
 /* What the log says of a resource that failed without an event, as when its provider did. */
 static Str find_message(Value report, Str resource)
 {
-    const List *logs = list_at(report, "logs");
+    const List *logs = value_get_list(report, "logs");
     for (uint32_t i = 0; i < logs->len; i++) {
-        if (str_eq_c(text_at(logs->items[i], "level"), "err") &&
-            str_find(text_at(logs->items[i], "source"), resource, 0) != STR_NOT_FOUND) {
-            return text_at(logs->items[i], "message");
+        if (str_eq_c(value_get_text(logs->items[i], "level"), "err") &&
+            str_find(value_get_text(logs->items[i], "source"), resource, 0) != STR_NOT_FOUND) {
+            return value_get_text(logs->items[i], "message");
         }
     }
     return STR_EMPTY;
@@ -90,34 +71,34 @@ static Str find_message(Value report, Str resource)
 static void read_status(Call *call, Value report, Str resource, Value status, Outcome *outcome,
                         Buf *failures, PuppetReport *out)
 {
-    const List *events = list_at(status, "events");
+    const List *events = value_get_list(status, "events");
     bool changed = false, failed = false;
     Str message = STR_EMPTY;
     for (uint32_t i = 0; i < events->len; i++) {
-        Str how = text_at(events->items[i], "status");
+        Str how = value_get_text(events->items[i], "status");
         if (str_eq_c(how, "failure")) {
             failed = true;
-            message = text_at(events->items[i], "message");
+            message = value_get_text(events->items[i], "message");
         } else if (str_eq_c(how, "success") || str_eq_c(how, "noop")) {
             changed = true;
             put_change(call, outcome, resource, events->items[i]);
         }
     }
-    if (failed || flag_at(status, "failed") || flag_at(status, "failed_to_restart")) {
+    if (failed || value_get_bool(status, "failed") || value_get_bool(status, "failed_to_restart")) {
         put_failure(failures, out, resource, status,
                     message.len > 0 ? message : find_message(report, resource));
     }
     out->changed += changed;
-    out->skipped += flag_at(status, "skipped");
+    out->skipped += value_get_bool(status, "skipped");
 }
 
 /* With show_diff the log holds the differences of files, each as a message. */
 static void read_diffs(Call *call, Value report, Outcome *outcome)
 {
-    const List *logs = list_at(report, "logs");
+    const List *logs = value_get_list(report, "logs");
     Buf diff = buf_make_in(call->arena, DIFF_MAX);
     for (uint32_t i = 0; i < logs->len; i++) {
-        Str message = text_at(logs->items[i], "message");
+        Str message = value_get_text(logs->items[i], "message");
         Str start = str_starts(message, STR("\n")) ? str_from_offset(message, 1) : message;
         if (str_starts(start, STR("--- ")) && str_find(start, STR("\n+++ "), 0) != STR_NOT_FOUND) {
             buf_put_format(&diff, "%" STR_FMT "%s", STR_ARG(start),
@@ -147,7 +128,7 @@ bool puppet_report_read(Call *call, Str text, Outcome *outcome, PuppetReport *ou
     Buf failures = buf_make_in(call->arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < statuses->map->len; i++) {
         const MapEntry *entry = &statuses->map->entries[i];
-        if (value_is_string(entry->key) && counts(text_at(entry->value, "resource_type"))) {
+        if (value_is_string(entry->key) && counts(value_get_text(entry->value, "resource_type"))) {
             read_status(call, report, value_str(entry->key), entry->value, outcome, &failures, out);
         }
     }

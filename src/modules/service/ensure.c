@@ -274,12 +274,6 @@ bool ensure_since(Call *call, int64_t *out_ms, Error *err)
 
 /* --- Claims ---------------------------------------------------------------------------------- */
 
-static void claim(Arena *arena, List *claims, const char *prefix, Str name)
-{
-    list_push(arena, claims,
-              value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(name))));
-}
-
 /* The unit; and what must be there before it: its file, and the package that is called like it. */
 void ensure_claims(Arena *arena, const Value *params, List *claims)
 {
@@ -290,12 +284,12 @@ void ensure_claims(Arena *arena, const Value *params, List *claims)
         return;
     }
     Str template = unit_name_template(arena, name);
-    claim(arena, claims, "unit:", name);
-    claim(arena, claims, "needs:path:" UNIT_FOLDER "/", name);
-    claim(arena, claims, "needs:unit-dropin:", name);
+    claims_add(arena, claims, "unit:", name);
+    claims_add(arena, claims, "needs:path:" UNIT_FOLDER "/", name);
+    claims_add(arena, claims, "needs:unit-dropin:", name);
     if (template.len > 0) {
-        claim(arena, claims, "needs:path:" UNIT_FOLDER "/", template);
-        claim(arena, claims, "needs:unit-dropin:", template);
+        claims_add(arena, claims, "needs:path:" UNIT_FOLDER "/", template);
+        claims_add(arena, claims, "needs:unit-dropin:", template);
     }
-    claim(arena, claims, "needs:pkg:", unit_name_base(name));
+    claims_add(arena, claims, "needs:pkg:", unit_name_base(name));
 }

@@ -375,28 +375,8 @@ bool unit_apply(Call *call, Outcome *outcome, Error *err)
 
 static Str param_text(const Value *params, const char *name)
 {
-    for (uint32_t i = 0; unit_params[i].name != NULL; i++) {
-        if (strcmp(unit_params[i].name, name) == 0 && value_is_string(params[i])) {
-            return value_str(params[i]);
-        }
-    }
-    return STR_EMPTY;
-}
-
-static bool param_is_true(const Value *params, const char *name)
-{
-    for (uint32_t i = 0; unit_params[i].name != NULL; i++) {
-        if (strcmp(unit_params[i].name, name) == 0) {
-            return params[i].kind == VALUE_BOOL && params[i].boolean;
-        }
-    }
-    return false;
-}
-
-static void claim(Arena *arena, List *claims, const char *prefix, Str name)
-{
-    list_push(arena, claims,
-              value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(name))));
+    Value value = params_get(unit_params, params, name);
+    return value_is_string(value) ? value_str(value) : STR_EMPTY;
 }
 
 /* Who uses the unit comes after its files; who stops it before they go keeps the file's order. */
@@ -408,16 +388,17 @@ void unit_claims(Arena *arena, const Value *params, List *claims)
         !unit_file_path(arena, name, param_text(params, "dropin"), &path, &err)) {
         return;
     }
-    bool absent = param_is_true(params, "absent");
-    claim(arena, claims, absent ? "drops:path:" : "path:", path);
+    Value absent_param = params_get(unit_params, params, "absent");
+    bool absent = absent_param.kind == VALUE_BOOL && absent_param.boolean;
+    claims_add(arena, claims, absent ? "drops:path:" : "path:", path);
     if (param_text(params, "dropin").len > 0) {
-        claim(arena, claims, absent ? "drops:unit-dropin:" : "unit-dropin:", name);
+        claims_add(arena, claims, absent ? "drops:unit-dropin:" : "unit-dropin:", name);
     }
     Str owner = param_text(params, "owner"), group = param_text(params, "group");
     if (owner.len > 0) {
-        claim(arena, claims, "needs:user:", owner);
+        claims_add(arena, claims, "needs:user:", owner);
     }
     if (group.len > 0) {
-        claim(arena, claims, "needs:group:", group);
+        claims_add(arena, claims, "needs:group:", group);
     }
 }

@@ -224,6 +224,34 @@ static void keys_added_after_removals_are_found(void **state)
     assert_non_null(map_find(map, value_int(11)));
 }
 
+static void what_others_wrote_is_read_by_kind(void **state)
+{
+    Arena *arena = *state;
+    Map *inner = map_new(arena, 0), *map = map_new(arena, 0);
+    List *list = list_new(arena, 0);
+    list_push(arena, list, value_int(1));
+    map_set_str(arena, map, STR("text"), value_string(STR("a")));
+    map_set_str(arena, map, STR("int"), value_int(7));
+    map_set_str(arena, map, STR("bool"), value_bool(true));
+    map_set_str(arena, map, STR("list"), value_list(list));
+    map_set_str(arena, map, STR("map"), value_map(inner));
+    Value v = value_map(map);
+    assert_str(value_get_text(v, "text"), "a");
+    assert_int_equal(value_get_int(v, "int"), 7);
+    assert_true(value_get_bool(v, "bool"));
+    assert_ptr_equal(value_get_list(v, "list"), list);
+    assert_ptr_equal(value_get_map(v, "map").map, inner);
+    Value others[] = { v, value_map(inner), value_null(), value_int(7), value_list(list) };
+    static const char *const other[] = { "list", "text", "int", "bool", "none" };
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_str(value_get_text(others[i], other[i]), "");
+        assert_int_equal(value_get_list(others[i], i == 0 ? "map" : other[i])->len, 0);
+        assert_int_equal(value_get_map(others[i], other[i]).kind, VALUE_NULL);
+        assert_int_equal(value_get_int(others[i], other[i]), 0);
+        assert_false(value_get_bool(others[i], other[i]));
+    }
+}
+
 /* Random sets and removals against a list that is searched one by one. */
 static void maps_agree_with_a_plain_list(void **state)
 {
@@ -434,6 +462,7 @@ int main(void)
         TEST(adding_tells_who_was_first),
         TEST(keys_of_all_kinds_live_together),
         TEST(keys_added_after_removals_are_found),
+        TEST(what_others_wrote_is_read_by_kind),
         TEST(maps_agree_with_a_plain_list),
         TEST(large_maps_find_every_key),
         TEST(getting_is_for_string_keys_of_maps),
