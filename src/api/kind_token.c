@@ -14,11 +14,7 @@
 #define JOIN_LIFE_MS   ((int64_t)60 * 60 * 1000)
 #define ACCESS_LIFE_MS ((int64_t)8 * 60 * 60 * 1000)
 
-/* One field says what both sorts may be. */
-_Static_assert(ACCESS_TOKEN_LIFE_MIN_MS == TOKEN_LIFE_MIN_MS &&
-                   ACCESS_TOKEN_LIFE_MAX_MS == TOKEN_LIFE_MAX_MS,
-               "tokens of both sorts live equally long");
-_Static_assert((int)ACCESS_TOKEN_NAME_MAX == (int)TOKEN_LABEL_MAX, "and are described alike");
+_Static_assert((int)ACCESS_TOKEN_NAME_MAX == (int)TOKEN_LABEL_MAX, "one field is for both sorts");
 
 /* --- As objects ------------------------------------------------------------------------------ */
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "cluster/role_names.h"
+#include "pki/token.h"
 
 enum {
     ACCESS_TOKEN_ID_BYTES = 5,
@@ -20,8 +21,9 @@ enum {
     ACCESS_TOKEN_NAME_MAX = 100,
 };
 
-#define ACCESS_TOKEN_LIFE_MIN_MS ((int64_t)60 * 1000)
-#define ACCESS_TOKEN_LIFE_MAX_MS ((int64_t)366 * 24 * 3600 * 1000)
+/* As those to join with. */
+#define ACCESS_TOKEN_LIFE_MIN_MS TOKEN_LIFE_MIN_MS
+#define ACCESS_TOKEN_LIFE_MAX_MS TOKEN_LIFE_MAX_MS
 
 typedef struct AccessToken {
     char id[ACCESS_TOKEN_ID_TEXT + 1];
