@@ -11,6 +11,7 @@
 #include "cluster/cluster_store.h"
 #include "cluster/credentials.h"
 #include "cluster/own_certificates.h"
+#include "cluster/roster.h"
 #include "cluster/ssh_back.h"
 #include "net/http_server.h"
 #include "rpc/dispatch.h"
@@ -41,6 +42,9 @@ typedef struct ApiSettings {
     Authority *authority; /* NULL, as the next two: nothing is told of certificates */
     OwnCertificates *own;
     const CertifySettings *certify;
+    /* Who is a node, by the serial number of its certificate; *roster is NULL as soon as nobody knows
+     * any more. NULL: those of nodes are found by lists only. */
+    Roster *const *roster;
     Metrics *metrics; /* requests are counted there; NULL: nowhere */
     /* Adds what the server can tell of itself; `waiting` machines ask to become nodes. NULL: nothing. */
     void (*gather)(void *context, int64_t waiting, MetricsText *out);

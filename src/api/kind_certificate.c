@@ -4,6 +4,7 @@
 #include "api/kind_rows.h"
 #include "base/bug.h"
 #include "base/utc.h"
+#include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
 #include "cluster/revoke.h"
 #include "cluster/user_certificates.h"
@@ -104,11 +105,12 @@ enum {
 typedef struct CertificateReading {
     const Kind *kind;
     ClusterStore at; /* not the settings: the store may answer when the API is gone */
+    Roster *const *roster;
     Arena *arena;
     uint32_t limit;
     KindItem *items;
     uint32_t count;
-    Str name;
+    Str name, owner; /* of the one that is wanted; the node that has it */
     KindListed *listed;
     KindGot *got;
     void *context;
@@ -200,7 +202,9 @@ static void nodes_listed(void *context, const NodesListing *listing, const Error
 static CertificateReading *reading_new(const Kind *kind, const ApiSettings *settings, Arena *arena)
 {
     CertificateReading *reading = ARENA_NEW(arena, CertificateReading);
-    *reading = (CertificateReading){ .kind = kind, .at = settings->at, .arena = arena };
+    *reading = (CertificateReading){
+        .kind = kind, .at = settings->at, .roster = settings->roster, .arena = arena
+    };
     return reading;
 }
 
@@ -233,28 +237,63 @@ static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
 
 /* --- One ------------------------------------------------------------------------------------- */
 
-static void find_among_nodes(void *context, const NodesListing *listing, const Error *err)
+static void tell_absent(const CertificateReading *reading)
+{
+    Error err;
+    error_set(&err, ERROR_NOT_FOUND, "there is no certificate '%" STR_FMT "'",
+              STR_ARG(reading->name));
+    reading->got(reading->context, NULL, &err);
+}
+
+/* The record says what is so; it may have got another one since. */
+static void node_came(void *context, const StoreReply *reply, const Error *err)
 {
     const CertificateReading *reading = context;
-    Error absent;
-    for (uint32_t i = 0; err == NULL && i < listing->node_count; i++) {
-        if (str_eq_c(reading->name, listing->nodes[i].record.serial)) {
-            KindItem item = node_item(reading->kind, reading->arena, &listing->nodes[i].record,
-                                      now_of(reading));
-            reading->got(reading->context, &item, NULL);
-            return;
-        }
+    NodeEntry node;
+    if (err != NULL) {
+        reading->got(reading->context, NULL, err);
+        return;
     }
-    error_set(&absent, ERROR_NOT_FOUND, "there is no certificate '%" STR_FMT "'",
-              STR_ARG(reading->name));
-    reading->got(reading->context, NULL, err == NULL ? &absent : err);
+    const StoreOpReply *found = &reply->ops[0];
+    if (found->kv_count > 0) {
+        node_entry_read(reading->arena, reading->owner, &found->kvs[0], &node);
+    }
+    if (found->kv_count == 0 || !str_eq_c(reading->name, node.record.serial)) {
+        tell_absent(reading);
+        return;
+    }
+    KindItem item = node_item(reading->kind, reading->arena, &node.record, now_of(reading));
+    reading->got(reading->context, &item, NULL);
+}
+
+/* Not before the store has answered something: what somebody else who watches it was told is known
+ * to the roster by then. */
+static void find_among_nodes(CertificateReading *reading)
+{
+    const Roster *roster = reading->roster == NULL ? NULL : *reading->roster;
+    Error err;
+    if (reading->roster != NULL && (roster == NULL || !roster_is_current(roster))) {
+        error_set(&err, ERROR_UNAVAILABLE, "it is not known at present who the nodes are");
+        reading->got(reading->context, NULL, &err);
+        return;
+    }
+    const RosterNode *node = roster == NULL ? NULL : roster_find_serial(roster, reading->name);
+    if (node == NULL) {
+        tell_absent(reading);
+        return;
+    }
+    reading->owner = arena_copy(reading->arena, str_from_c(node->name));
+    Str key = cluster_key_node(reading->arena, reading->at.prefix, reading->owner);
+    if (!store_get(reading->at.store, key, node_came, reading, &err)) {
+        reading->got(reading->context, NULL, &err);
+    }
 }
 
 static void find_among_users(void *context, const CredentialEntry *entry, const Error *err)
 {
     CertificateReading *reading = context;
     if (err != NULL && err->kind == ERROR_NOT_FOUND) {
-        nodes_list_all(&reading->at, find_among_nodes, reading);
+        find_among_nodes(reading);
     } else if (err != NULL) {
         reading->got(reading->context, NULL, err);
     } else {

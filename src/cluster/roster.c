@@ -17,8 +17,9 @@ struct Roster {
     RosterEvents events;
     Arena own; /* keys */
     Str prefix, nodes, nodes_end, revocations;
-    RosterNode **items; /* by name */
-    uint32_t count, room;
+    RosterNode **items;   /* by name */
+    RosterNode **serials; /* those that have one, by it */
+    uint32_t count, serial_count, room;
     Arena list; /* of the revocations */
     RevocationList revoked;
     StoreWatch *watches[WATCH_COUNT];
@@ -48,11 +49,70 @@ static uint32_t place_of(const Roster *roster, Str name, bool *found)
     return low;
 }
 
+/* The first that has this serial number or a later one. */
+static uint32_t serial_place(const Roster *roster, Str serial)
+{
+    uint32_t low = 0, high = roster->serial_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        bool before = str_compare(str_from_c(roster->serials[middle]->serial), serial) < 0;
+        *(before ? &low : &high) = before ? middle + 1 : middle;
+    }
+    return low;
+}
+
+static void serial_add(Roster *roster, RosterNode *node)
+{
+    if (node->serial[0] == '\0') {
+        return;
+    }
+    uint32_t at = serial_place(roster, str_from_c(node->serial));
+    memmove(roster->serials + at + 1, roster->serials + at,
+            (roster->serial_count - at) * sizeof *roster->serials);
+    roster->serials[at] = node;
+    roster->serial_count++;
+}
+
+/* Two records may claim the same. */
+static void serial_drop(Roster *roster, const RosterNode *node)
+{
+    uint32_t at = serial_place(roster, str_from_c(node->serial));
+    while (at < roster->serial_count && roster->serials[at] != node) {
+        at++;
+    }
+    if (at < roster->serial_count) {
+        roster->serial_count--;
+        memmove(roster->serials + at, roster->serials + at + 1,
+                (roster->serial_count - at) * sizeof *roster->serials);
+    }
+}
+
+static int serial_order(const void *left, const void *right)
+{
+    const RosterNode *const *a = left, *const *b = right;
+    return strcmp((*a)->serial, (*b)->serial);
+}
+
+/* All at once, as they come in the order of their names. */
+static void serials_sort(Roster *roster)
+{
+    roster->serial_count = 0;
+    for (uint32_t i = 0; i < roster->count; i++) {
+        if (roster->items[i]->serial[0] != '\0') {
+            roster->serials[roster->serial_count++] = roster->items[i];
+        }
+    }
+    if (roster->serial_count > 0) {
+        qsort(roster->serials, roster->serial_count, sizeof *roster->serials, serial_order);
+    }
+}
+
 static void drop_node(Roster *roster, Str name)
 {
     bool found;
     uint32_t at = place_of(roster, name, &found);
     if (found) {
+        serial_drop(roster, roster->items[at]);
         free(roster->items[at]);
         roster->count--;
         memmove(roster->items + at, roster->items + at + 1,
@@ -70,9 +130,10 @@ static RosterNode *put_node(Roster *roster, Str name)
     if (roster->count == roster->room) {
         roster->room = roster->room == 0 ? 16 : 2 * roster->room;
         roster->items = realloc(roster->items, roster->room * sizeof *roster->items);
+        roster->serials = realloc(roster->serials, roster->room * sizeof *roster->serials);
     }
     RosterNode *node = calloc(1, sizeof *node);
-    if (roster->items == NULL || node == NULL) {
+    if (roster->items == NULL || roster->serials == NULL || node == NULL) {
         memory_exhausted(sizeof *node);
     }
     memmove(roster->items + at + 1, roster->items + at,
@@ -87,7 +148,7 @@ static void drop_all(Roster *roster)
     for (uint32_t i = 0; i < roster->count; i++) {
         free(roster->items[i]);
     }
-    roster->count = 0;
+    roster->count = roster->serial_count = 0;
 }
 
 /* Of a node, its own key comes before the others. */
@@ -125,11 +186,18 @@ static bool take_node(Roster *roster, Str key, Str value)
         return true;
     }
     RosterNode *node = put_node(roster, parts[0]);
+    bool has_other = strcmp(node->serial, record.serial) != 0;
+    if (has_other && !roster->reading) {
+        serial_drop(roster, node);
+    }
     memcpy(node->name, record.name, sizeof node->name);
     memcpy(node->enrolment, record.enrolment, sizeof node->enrolment);
     memcpy(node->serial, record.serial, sizeof node->serial);
     node->is_server = record.is_server;
     node->not_after_ms = record.not_after_ms;
+    if (has_other && !roster->reading) {
+        serial_add(roster, node);
+    }
     return true;
 }
 
@@ -264,6 +332,7 @@ static void roster_destroy(Roster *roster)
 {
     drop_all(roster);
     free(roster->items);
+    free(roster->serials);
     arena_clear(&roster->own);
     arena_clear(&roster->list);
     free(roster);
@@ -273,12 +342,12 @@ static void read_done(void *context, const StoreReply *reply, const Error *err)
 {
     Roster *roster = context;
     Error failure;
-    roster->reading = false;
     if (roster->freed) {
         roster_destroy(roster);
         return;
     }
     if (err != NULL) {
+        roster->reading = false;
         lose(roster, err);
         return;
     }
@@ -287,6 +356,8 @@ static void read_done(void *context, const StoreReply *reply, const Error *err)
     for (uint32_t i = 0; i < nodes->kv_count; i++) {
         (void)take_node(roster, nodes->kvs[i].key, nodes->kvs[i].value);
     }
+    serials_sort(roster);
+    roster->reading = false;
     Str list = revocations->kv_count > 0 ? revocations->kvs[0].value : STR_EMPTY;
     if (!take_revocations(roster, list, &failure)) {
         error_wrap(&failure, "the list of revocations");
@@ -350,6 +421,18 @@ const RosterNode *roster_find(const Roster *roster, Str name)
     bool found;
     uint32_t at = place_of(roster, name, &found);
     return found ? roster->items[at] : NULL;
+}
+
+const RosterNode *roster_find_serial(const Roster *roster, Str serial)
+{
+    uint32_t at = serial_place(roster, serial);
+    bool found = at < roster->serial_count && str_eq_c(serial, roster->serials[at]->serial);
+    return found ? roster->serials[at] : NULL;
+}
+
+bool roster_is_current(const Roster *roster)
+{
+    return roster->watches[WATCH_NODES] != NULL;
 }
 
 uint32_t roster_count(const Roster *roster)

@@ -33,6 +33,11 @@ DEFINE_AUTO(Roster, roster_free)
 
 /* NULL: no such node. Valid until the loop's next turn. */
 const RosterNode *roster_find(const Roster *roster, Str name);
+/* The same by the serial number of the certificate that it got last. */
+const RosterNode *roster_find_serial(const Roster *roster, Str serial);
+/* Whether it knows what every watch that is told has told; not before it is ready, when it is lost,
+ * or while it reads everything anew. */
+bool roster_is_current(const Roster *roster);
 uint32_t roster_count(const Roster *roster);
 uint32_t roster_alive(const Roster *roster); /* of them */
 const RevocationList *roster_revoked(const Roster *roster);

@@ -379,6 +379,7 @@ static bool listen_api(Server *server, Error *err)
                                           .authority = server->authority,
                                           .own = server->own,
                                           .certify = &server->certify,
+                                          .roster = &server->roster,
                                           .metrics = server->metrics,
                                           .gather = gather,
                                           .stops = &server->stops,
@@ -673,7 +674,7 @@ static void server_free(Server *server)
     pki_service_free(server->pki_service);
     nodes_service_free(server->nodes_service);
     session_service_free(server->sessions);
-    roster_free(server->roster);
+    roster_free(TAKE(server->roster)); /* the store may answer who still looks for one in it */
     own_certificates_free(server->own);
     server->certify.cas = NULL; /* the store may answer who still waits for a certificate */
     authority_free(server->authority);

@@ -87,14 +87,21 @@ static void put(Fixture *f, Str key, Str value)
     pass(f);
 }
 
-static void put_node(Fixture *f, const char *name, const char *enrolment, bool is_server)
+static void put_serial(Fixture *f, const char *name, const char *enrolment, bool is_server,
+                       const char *serial)
 {
     NodeRecord record = { .is_server = is_server, .labels = value_missing() };
+    snprintf(record.serial, sizeof record.serial, "%s", serial);
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
     snprintf(record.enrolment, sizeof record.enrolment, "%s", enrolment);
     node_record_print(&record, &text);
     put(f, cluster_key_node(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
+}
+
+static void put_node(Fixture *f, const char *name, const char *enrolment, bool is_server)
+{
+    put_serial(f, name, enrolment, is_server, "");
 }
 
 static void remove_node(Fixture *f, const char *name)
@@ -126,6 +133,46 @@ static void it_tells_of_nodes_that_are_alive_no_more(void **state)
         assert_int_equal(roster_alive(f->roster), 0);
     }
     assert_int_equal(f->changed, 0);
+}
+
+static const char *name_of(const Fixture *f, const char *serial)
+{
+    const RosterNode *node = roster_find_serial(f->roster, str_from_c(serial));
+    return node == NULL ? "" : node->name;
+}
+
+/* By those of before, which are read together, and those that come one by one. */
+static void nodes_are_found_by_their_serials(void **state)
+{
+    static const char *const serials[] = { "77777777777777770000000000000001",
+                                           "33333333333333330000000000000001",
+                                           "55555555555555550000000000000001",
+                                           "55555555555555550000000000000002" };
+    Fixture *f = *state;
+    put_serial(f, "a", "7777777777777777", false, serials[0]);
+    put_serial(f, "b", "3333333333333333", false, serials[1]);
+    put_node(f, "c", "1111111111111111", false);
+    open_roster(f);
+    assert_false(roster_is_current(f->roster));
+    pass(f);
+    assert_true(roster_is_current(f->roster));
+    put_serial(f, "d", "5555555555555555", false, serials[2]);
+    assert_string_equal(name_of(f, serials[0]), "a");
+    assert_string_equal(name_of(f, serials[1]), "b");
+    assert_string_equal(name_of(f, serials[2]), "d");
+    put_serial(f, "d", "5555555555555555", false, serials[3]);
+    assert_string_equal(name_of(f, serials[2]), "");
+    assert_string_equal(name_of(f, serials[3]), "d");
+    /* Two that claim the same: whoever goes takes nothing along that is the other's. */
+    put_serial(f, "b", "7777777777777777", false, serials[0]);
+    assert_string_equal(name_of(f, serials[1]), "");
+    remove_node(f, "a");
+    assert_string_equal(name_of(f, serials[0]), "b");
+    remove_node(f, "b");
+    assert_string_equal(name_of(f, serials[0]), "");
+    assert_string_equal(name_of(f, ""), "");
+    put(f, cluster_key_node(&f->arena, PREFIX, STR("d")), STR("{}"));
+    assert_string_equal(name_of(f, serials[3]), "");
 }
 
 static void it_knows_who_was_there_before(void **state)
@@ -258,6 +305,7 @@ static void it_may_be_freed_while_it_reads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ROW(nodes_are_found_by_their_serials),
         ROW(it_knows_who_was_there_before),
         ROW(it_follows_those_who_come_and_go),
         ROW(who_is_alive_is_no_news),

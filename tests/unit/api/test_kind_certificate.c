@@ -1,0 +1,176 @@
+/* Certificates as objects of the API: how one is found. */
+#include "api/kind.h"
+
+#include <stdlib.h>
+
+#include "api/kind_rows.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/node_record.h"
+#include "unit.h"
+
+#define PREFIX STR("/eden")
+
+enum {
+    NODES = 300
+};
+
+typedef struct Fixture {
+    Arena arena;
+    Loop *loop;
+    ClusterStore at;
+    Roster *roster;
+    LoopTask look;
+    uint32_t most; /* calls that have waited for the store at once, while one was looked for */
+    bool is_told;
+    ErrorKind failure;
+    char owner[NODE_NAME_MAX + 1];
+} Fixture;
+
+static void nothing(void *context)
+{
+}
+
+static void failed(void *context, const Error *err)
+{
+    fail_msg("%s", err->text);
+}
+
+static void pass(Fixture *f)
+{
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
+}
+
+static void look(void *context)
+{
+    Fixture *f = context;
+    uint32_t pending = store_status(f->at.store).pending;
+    f->most = pending > f->most ? pending : f->most;
+    if (!f->is_told) {
+        loop_defer(f->loop, &f->look);
+    }
+}
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    arena_init(&f->arena, ARENA_UNLIMITED);
+    f->loop = loop_new_virtual(1);
+    f->at = (ClusterStore){ f->loop, store_open_memory(f->loop, NULL), PREFIX };
+    f->roster =
+        roster_new(f->at.store, PREFIX,
+                   &(RosterEvents){ .ready = nothing, .changed = nothing, .failed = failed });
+    loop_task_init(&f->look, look, f);
+    pass(f);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    roster_free(f->roster);
+    store_close(f->at.store);
+    loop_free(f->loop);
+    arena_clear(&f->arena);
+    free(f);
+    return 0;
+}
+
+static void done(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+}
+
+static Str serial_of(Fixture *f, uint32_t number)
+{
+    return arena_format(&f->arena, "%032x", number);
+}
+
+static void put_node(Fixture *f, const char *name, uint32_t serial)
+{
+    NodeRecord record = { .labels = value_missing(), .not_after_ms = 1 };
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    Error err;
+    snprintf(record.name, sizeof record.name, "%s", name);
+    snprintf(record.enrolment, sizeof record.enrolment, "%016x", serial);
+    snprintf(record.serial, sizeof record.serial, "%.*s", SERIAL_TEXT, serial_of(f, serial).data);
+    node_record_print(&record, &text);
+    assert_true(store_put(f->at.store, cluster_key_node(&f->arena, PREFIX, str_from_c(name)),
+                          buf_str(&text), 0, done, NULL, &err));
+    pass(f);
+}
+
+static void got(void *context, const KindItem *item, const Error *err)
+{
+    Fixture *f = context;
+    assert_false(f->is_told);
+    f->is_told = true;
+    f->failure = err == NULL ? ERROR_NONE : err->kind;
+    f->owner[0] = '\0';
+    if (err == NULL) {
+        Str owner = value_str(*value_get(item->status, STR("owner")));
+        snprintf(f->owner, sizeof f->owner, "%.*s", (int)owner.len, owner.data);
+    }
+}
+
+static void get(Fixture *f, Str serial)
+{
+    ApiSettings settings = { .at = f->at, .roster = &f->roster };
+    f->is_told = false;
+    f->most = 0;
+    loop_defer(f->loop, &f->look);
+    kind_certificate.get(&kind_certificate, &settings, &f->arena, serial, got, f);
+    pass(f);
+    assert_true(f->is_told);
+}
+
+/* However many nodes there are: anybody may make up serial numbers. */
+static void one_that_is_not_there_costs_one_read(void **state)
+{
+    Fixture *f = *state;
+    for (uint32_t i = 1; i <= NODES; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "n%u", i);
+        put_node(f, name, i);
+    }
+    get(f, serial_of(f, NODES + 1));
+    assert_int_equal(f->failure, ERROR_NOT_FOUND);
+    assert_int_equal(f->most, 1);
+    get(f, serial_of(f, 77));
+    assert_int_equal(f->failure, ERROR_NONE);
+    assert_string_equal(f->owner, "n77");
+    assert_int_equal(f->most, 1);
+}
+
+static void one_is_found_as_long_as_the_node_has_it(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put_node(f, "web1", 1);
+    put_node(f, "web1", 2);
+    get(f, serial_of(f, 1));
+    assert_int_equal(f->failure, ERROR_NOT_FOUND);
+    get(f, serial_of(f, 2));
+    assert_string_equal(f->owner, "web1");
+    assert_true(store_delete(f->at.store, cluster_key_node(&f->arena, PREFIX, STR("web1")), done,
+                             NULL, &err));
+    pass(f);
+    get(f, serial_of(f, 2));
+    assert_int_equal(f->failure, ERROR_NOT_FOUND);
+    /* That nobody knows is not that there is none. */
+    roster_free(f->roster);
+    f->roster = NULL;
+    get(f, serial_of(f, 2));
+    assert_int_equal(f->failure, ERROR_UNAVAILABLE);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(one_that_is_not_there_costs_one_read),
+        ROW(one_is_found_as_long_as_the_node_has_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
