@@ -3,8 +3,9 @@
 #include <stdlib.h>
 
 #include "api/api_inner.h"
+#include "api/feed.h"
 #include "api/gate.h"
-#include "api/kind.h"
+#include "api/kind_rows.h"
 #include "api/object_watch.h"
 #include "api/pages.h"
 #include "api/problem_json.h"
@@ -241,6 +242,12 @@ void api_recheck(Api *api)
     }
 }
 
+void api_certificates_changed(Api *api)
+{
+    api->unstored_changed = store_status(api->settings.at.store).revision;
+    feed_look_again(api, &kind_certificate);
+}
+
 void api_serve(Api *api, HttpServerOptions *options)
 {
     options->refuse = problem_json_refuse;
@@ -261,6 +268,7 @@ Api *api_new(const ApiSettings *settings)
     if (api->settings.streams_max == 0) {
         api->settings.streams_max = API_STREAMS_MAX;
     }
+    api->unstored_changed = store_status(settings->at.store).revision;
     api->cursor_key = cursor_key_new(&settings->at);
     api->debts = idempotency_debts_new(&settings->at);
     return api;

@@ -69,5 +69,8 @@ DEFINE_AUTO(Api, api_free)
  * time has passed. */
 void api_recheck(Api *api);
 
+/* The CAs, or certificates of this server, are others: whoever watches them is told. */
+void api_certificates_changed(Api *api);
+
 /* Sets what a server that is to be does with requests. */
 void api_serve(Api *api, HttpServerOptions *options);

@@ -14,7 +14,9 @@ typedef struct ApiLoad {
 struct Api {
     ApiSettings settings;
     ApiCall *calls;
-    struct Feed *feeds;    /* of api/feed.h: one per kind that is watched */
+    struct Feed *feeds; /* of api/feed.h: one per kind that is watched */
+    /* Where the store was when objects that it does not have were others last, or unknown to us. */
+    int64_t unstored_changed;
     CursorKey *cursor_key; /* of places in lists */
     IdempotencyDebts *debts;
     ApiLoad local, remote; /* apart, so that who comes to look what is the matter finds room */

@@ -45,6 +45,8 @@ struct Feed {
     ApiSettings settings; /* reads may outlive the Api */
     FeedSource sources[FEED_SOURCES_MAX];
     uint32_t source_count;
+    TableName unstored[KIND_UNSTORED_MAX]; /* as of the last look */
+    uint32_t unstored_count;
     NameTable entries;       /* FeedEntry */
     NameTable due;           /* FeedTouch, but the one that is read */
     FeedTouch *first, *last; /* by revision */
@@ -258,6 +260,9 @@ Str feed_news_frame(FeedNews *news, WatchFormat format, WatchType type)
 
 static void keep(Feed *feed, const KindItem *item, uint64_t hash)
 {
+    if (feed->kind->is_log) {
+        return;
+    }
     FeedEntry *entry = memory_new(sizeof *entry);
     Error err;
     if (!name_set(&entry->name, item->name)) {
@@ -423,10 +428,11 @@ static void batch_came(void *context, const StoreBatch *batch)
         return;
     }
     for (uint32_t i = 0; i < batch->count; i++) {
-        Str name;
-        if (feed->kind->touched(feed->kind, &arena, feed->settings.at.prefix,
-                                batch->events[i].kv.key, &name)) {
-            touch(feed, name, batch->events[i].kv.mod_revision);
+        const StoreEvent *event = &batch->events[i];
+        Str names[KIND_TOUCHED_MAX];
+        uint32_t count = kind_touched(feed->kind, &arena, feed->settings.at.prefix, event, names);
+        for (uint32_t k = 0; k < count; k++) {
+            touch(feed, names[k], event->kv.mod_revision);
         }
     }
     source->told = batch->revision;
@@ -453,6 +459,7 @@ static bool watch_store(Feed *feed, Error *err)
         StoreWatchSpec spec = { .key = key,
                                 .end = store_prefix_end(&arena, key),
                                 .from = now + 1,
+                                .previous = feed->kind->touched_by != NULL,
                                 .done = batch_came,
                                 .context = source };
         if (!store_watch(feed->settings.at.store, &spec, &source->watch, err)) {
@@ -460,6 +467,48 @@ static bool watch_store(Feed *feed, Error *err)
         }
     }
     return true;
+}
+
+/* --- What the store does not have ------------------------------------------------------------ */
+
+static uint32_t read_unstored(const Feed *feed, Arena *arena, TableName out[KIND_UNSTORED_MAX])
+{
+    Str names[KIND_UNSTORED_MAX];
+    uint32_t count = 0, all = 0;
+    if (feed->kind->unstored != NULL) {
+        all = feed->kind->unstored(&feed->settings, arena, names);
+    }
+    for (uint32_t i = 0; i < all; i++) {
+        count += name_set(&out[count], names[i]);
+    }
+    return count;
+}
+
+/* Those that are not among the others. */
+static void touch_others(Feed *feed, const TableName *names, uint32_t count,
+                         const TableName *others, uint32_t other_count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < other_count; k++) {
+            found = found || strcmp(names[i].text, others[k].text) == 0;
+        }
+        if (!found) {
+            touch(feed, str_from_c(names[i].text), feed->revision + 1);
+        }
+    }
+}
+
+static void look_at_unstored(Feed *feed)
+{
+    AUTO_CLEAR(Arena) arena;
+    TableName now[KIND_UNSTORED_MAX];
+    arena_init(&arena, ARENA_UNLIMITED);
+    uint32_t count = read_unstored(feed, &arena, now);
+    touch_others(feed, feed->unstored, feed->unstored_count, now, count);
+    touch_others(feed, now, count, feed->unstored, feed->unstored_count);
+    memcpy(feed->unstored, now, count * sizeof *now);
+    feed->unstored_count = count;
 }
 
 /* --- Who watches ----------------------------------------------------------------------------- */
@@ -484,6 +533,15 @@ static Feed *feed_find(const Api *api, const Kind *kind)
         feed = feed->next;
     }
     return feed;
+}
+
+void feed_look_again(Api *api, const Kind *kind)
+{
+    Feed *feed = feed_find(api, kind);
+    if (feed != NULL) {
+        look_at_unstored(feed);
+        read_next(feed);
+    }
 }
 
 static void add_member(Feed *feed, FeedMember *member)
@@ -521,7 +579,15 @@ bool feed_join(Api *api, const Kind *kind, FeedMember *member, Error *err)
         return false;
     }
     loop_timer_start(&feed->beat, BEAT_MS);
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    feed->unstored_count = read_unstored(feed, &arena, feed->unstored);
     add_member(feed, member);
-    read_page(feed);
+    if (kind->is_log) {
+        feed->is_ready = true;
+        member->ready(member->context);
+    } else {
+        read_page(feed);
+    }
     return true;
 }

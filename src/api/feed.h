@@ -4,6 +4,8 @@
  * A touch of a key makes its object due; what is touched again before it is read is read once. Objects
  * are read one after another, so that of one object the states told only get newer.
  *
+ * Of a log nothing is kept, as its objects do not change: what is new is told, and that is all.
+ *
  * It lives as long as somebody watches. */
 #pragma once
 
@@ -46,6 +48,9 @@ struct FeedMember {
 MUST_CHECK bool feed_join(Api *api, const Kind *kind, FeedMember *member, Error *err);
 /* At any time, also from within; fine when it is in none. */
 void feed_leave(FeedMember *member);
+
+/* The objects of the kind that are in no key may be others now: whoever watches is told. */
+void feed_look_again(Api *api, const Kind *kind);
 
 const ApiSettings *feed_settings(const Feed *feed);
 /* Whatever was touched up to here has been told. */

@@ -65,6 +65,18 @@ bool object_name_check(Str name, Error *err)
     return true;
 }
 
+uint32_t kind_touched(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
+                      Str names[KIND_TOUCHED_MAX])
+{
+    if (kind->is_log && event->deleted) {
+        return 0;
+    }
+    if (kind->touched_by != NULL) {
+        return kind->touched_by(kind, arena, prefix, event, names);
+    }
+    return kind->touched(kind, arena, prefix, event->kv.key, &names[0]) ? 1 : 0;
+}
+
 bool kind_item_shows_labels(const KindItem *item)
 {
     return item->error.len == 0 && !item->hides_labels;

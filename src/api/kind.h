@@ -17,16 +17,17 @@ enum {
     OBJECT_NAME_MAX = 63,
     KIND_PAGE_DEFAULT = 500,
     KIND_PAGE_MAX = 1000,
+    KIND_TOUCHED_MAX = 2,   /* objects that one change of a key is about */
+    KIND_UNSTORED_MAX = 16, /* objects of a kind that are in no key */
 };
 
-/* What can be done with a kind beside what its own routes do. */
+/* What can be done with a kind beside what its own routes do; all can be watched. */
 typedef enum KindVerbs {
     KIND_LIST = 1 << 0,
     KIND_GET = 1 << 1,
     KIND_CREATE = 1 << 2, /* POST, or PUT of what is not there */
     KIND_UPDATE = 1 << 3, /* PUT and PATCH */
     KIND_DELETE = 1 << 4,
-    KIND_WATCH = 1 << 5,
 } KindVerbs;
 
 /* One object as it stands; all of it in the arena of who asked. */
@@ -111,6 +112,16 @@ struct Kind {
      * empty: there are no more. And the object that such a key belongs to; false: none. */
     Str (*watched)(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
     bool (*touched)(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
+    /* Instead of that, when objects are called by what a key holds: all that the change may be about,
+     * with what was there before. Gives how many. */
+    uint32_t (*touched_by)(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
+                           Str names[KIND_TOUCHED_MAX]);
+    /* Those that are in no key, at present; feed_look_again when they are others: under one name nothing
+     * changes. Gives how many. NULL: there are none such. */
+    uint32_t (*unstored)(const ApiSettings *settings, Arena *arena, Str names[KIND_UNSTORED_MAX]);
+    /* Objects are only added, called by numbers that grow, and a list has the newest first. There may be
+     * any number of them, so a watch begins with the newest ones only; that old ones go is not told. */
+    bool is_log;
 };
 
 /* What the status of objects says that cannot be read: for the fields of kinds that have such. */
@@ -130,6 +141,10 @@ bool kind_item_shows_labels(const KindItem *item);
 const Kind *kind_find(Str name);
 /* In the order of kinds.def; ends with NULL. */
 extern const Kind *const kinds[];
+
+/* Which objects the change is about; gives how many. */
+uint32_t kind_touched(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
+                      Str names[KIND_TOUCHED_MAX]);
 
 /* --- Objects --------------------------------------------------------------------------------- */
 

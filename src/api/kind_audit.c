@@ -3,6 +3,7 @@
 
 #include "api/kind_rows.h"
 #include "base/utc.h"
+#include "cluster/cluster_keys.h"
 
 /* --- As objects ------------------------------------------------------------------------------ */
 
@@ -125,6 +126,26 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     audit_list(&settings->at, &(AuditQuery){ .from = sequence, .limit = 1 }, read_done, reading);
 }
 
+/* --- Watching -------------------------------------------------------------------------------- */
+
+static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+{
+    return which == 0 ? cluster_key_audit_all(arena, prefix) : STR_EMPTY;
+}
+
+static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+{
+    Str parts[KEYS_PARTS_MAX];
+    KeyKind found;
+    uint64_t sequence;
+    if (!key_parse(arena, prefix, key, &found, parts) || found != KEY_AUDIT ||
+        !str_to_u64(parts[0], &sequence)) {
+        return false;
+    }
+    *name = arena_format(arena, "%" PRIu64, sequence);
+    return true;
+}
+
 /* --- The row --------------------------------------------------------------------------------- */
 
 static const KindField status[] = {
@@ -169,4 +190,7 @@ const Kind kind_audit = {
     .name_help = "its number",
     .list = list,
     .get = get,
+    .watched = watched,
+    .touched = touched,
+    .is_log = true,
 };

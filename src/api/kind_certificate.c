@@ -99,7 +99,7 @@ static KindItem user_item(const Kind *kind, Arena *arena, const CredentialEntry 
 /* --- Lists ----------------------------------------------------------------------------------- */
 
 enum {
-    OWN_MAX = 16 /* CAs and certificates of this server */
+    OWN_MAX = KIND_UNSTORED_MAX /* CAs and certificates of this server */
 };
 
 typedef struct CertificateReading {
@@ -395,6 +395,66 @@ static void remove_certificate(const Kind *kind, ApiCall *call, const KindItem *
     }
 }
 
+/* --- Watching -------------------------------------------------------------------------------- */
+
+static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+{
+    switch (which) {
+    case 0: return cluster_key_user_certificate_all(arena, prefix);
+    case 1: return cluster_key_node_all(arena, prefix);
+    default: return STR_EMPTY;
+    }
+}
+
+/* Of the certificate that the record of a node names; empty: none. */
+static Str serial_in(Arena *arena, Str text)
+{
+    NodeRecord *record = ARENA_NEW(arena, NodeRecord);
+    Error err;
+    return text.len > 0 && node_record_read(arena, text, record, &err) ? str_from_c(record->serial)
+                                                                       : STR_EMPTY;
+}
+
+/* A node that gets another certificate has that of before no more. */
+static uint32_t touched_by(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
+                           Str names[KIND_TOUCHED_MAX])
+{
+    Str parts[KEYS_PARTS_MAX], all = cluster_key_user_certificate_all(arena, prefix);
+    KeyKind found;
+    Error err;
+    uint32_t count = 0;
+    if (str_starts(event->kv.key, all)) {
+        names[0] = str_from_offset(event->kv.key, all.len);
+        return user_certificate_records.check(names[0], &err) ? 1 : 0;
+    }
+    if (!key_parse(arena, prefix, event->kv.key, &found, parts) || found != KEY_NODE) {
+        return 0;
+    }
+    Str before = event->has_previous ? serial_in(arena, event->previous.value) : STR_EMPTY;
+    Str now = event->deleted ? STR_EMPTY : serial_in(arena, event->kv.value);
+    if (str_eq(before, now)) {
+        return 0; /* the rest of the record is not in it */
+    }
+    if (before.len > 0) {
+        names[count++] = before;
+    }
+    if (now.len > 0) {
+        names[count++] = now;
+    }
+    return count;
+}
+
+static uint32_t unstored(const ApiSettings *settings, Arena *arena, Str names[KIND_UNSTORED_MAX])
+{
+    CertificateReading *reading = reading_new(&kind_certificate, settings, arena);
+    reading->items = ARENA_ARRAY(arena, KindItem, OWN_MAX);
+    add_own(reading, settings);
+    for (uint32_t i = 0; i < reading->count; i++) {
+        names[i] = reading->items[i].name;
+    }
+    return reading->count;
+}
+
 /* --- The row --------------------------------------------------------------------------------- */
 
 static const KindField spec[] = {
@@ -456,4 +516,7 @@ const Kind kind_certificate = {
     .get = get,
     .create = create,
     .remove = remove_certificate,
+    .watched = watched,
+    .touched_by = touched_by,
+    .unstored = unstored,
 };

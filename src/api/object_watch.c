@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "api/api_inner.h"
 #include "api/feed.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -35,12 +36,12 @@ typedef struct StartSource {
 typedef struct Starting {
     ObjectWatch *watch; /* NULL: the peer has left */
     Arena arena;        /* of a read */
-    Buf after;          /* where the next page begins */
+    Buf after; /* where the next page begins; or which of those that were touched is read */
     bool reads, resumes;
     bool waits; /* for the peer to take what it was given */
     bool is_last;
     NameTable told;    /* by the feed */
-    NameTable touched; /* since where it resumes */
+    NameTable touched; /* since where it resumes; of a log also what is told meanwhile */
     StartSource sources[FEED_SOURCES_MAX];
     uint32_t sources_open;
 } Starting;
@@ -54,6 +55,7 @@ struct ObjectWatch {
     Str name;    /* of the only one; empty: all */
     const Selector *selector;
     int64_t from;       /* 0: from the beginning */
+    int64_t last;       /* of a log: all up to this one was told, or is older */
     int64_t sent_ms;    /* when it was told anything last */
     size_t page;        /* bytes of a page, that may be untaken beside the rest */
     Starting *starting; /* NULL: it is up to date */
@@ -72,6 +74,13 @@ static void names_put(NameTable *table, Str name, int64_t revision)
     }
     memcpy(item->name.text, name.data, name.len);
     free(name_table_put(table, item));
+}
+
+/* Of an entry of a log, which is called by it. */
+static int64_t number_of(Str name)
+{
+    int64_t number;
+    return str_to_i64(name, &number) ? number : 0;
 }
 
 static void names_clear(NameTable *table)
@@ -166,8 +175,32 @@ static void put_object(ObjectWatch *watch, Arena *arena, Buf *out, WatchType typ
     Buf json = buf_make_in(arena, BUF_UNLIMITED);
     object_print(arena, &json, watch->kind, item);
     watch_event_put(out, watch->format, type, item->revision, false, buf_str(&json));
-    if (!feed_has(watch->member.feed, item->name, item->revision)) {
+    if (watch->kind->is_log) {
+        watch->last = number_of(item->name);
+    } else if (!feed_has(watch->member.feed, item->name, item->revision)) {
         names_put(&watch->ahead, item->name, item->revision);
+    }
+}
+
+/* Of a log: each once, in their order. */
+static void told_entry(ObjectWatch *watch, FeedNews *news)
+{
+    Starting *starting = watch->starting;
+    int64_t number = number_of(news->name);
+    if (number <= watch->last || news->item == NULL) {
+        return;
+    }
+    if (starting == NULL) {
+        watch->last = number;
+        if (sees(watch, news->item)) {
+            (void)!tell(watch, feed_news_frame(news, watch->format, WATCH_ADDED));
+        }
+        return;
+    }
+    /* Behind what was there before. */
+    names_put(&starting->touched, news->name, number);
+    if (starting->touched.count > RESUME_MAX) {
+        drop(watch); /* it is too slow, and comes again */
     }
 }
 
@@ -176,6 +209,10 @@ static void told(void *context, FeedNews *news)
     ObjectWatch *watch = context;
     Starting *starting = watch->starting;
     if (watch->name.len > 0 && !str_eq(watch->name, news->name)) {
+        return;
+    }
+    if (watch->kind->is_log) {
+        told_entry(watch, news);
         return;
     }
     const NamedRevision *ahead = name_table_find(&watch->ahead, news->name);
@@ -281,13 +318,15 @@ static void listed(void *context, const KindItems *items, const Error *err)
     }
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     buf_reset(&starting->after);
+    bool is_log = starting->watch->kind->is_log;
     for (uint32_t i = 0; items != NULL && i < items->count; i++) {
-        put_item(starting, &out, &items->items[i]);
+        put_item(starting, &out, &items->items[is_log ? items->count - 1 - i : i]);
     }
-    if (items != NULL) {
+    if (items != NULL && !is_log) {
         buf_put(&starting->after, items->next);
     }
-    starting->is_last = starting->after.len == 0;
+    starting->is_last = !is_log && starting->after.len == 0;
+    starting->resumes = is_log; /* with what came meanwhile */
     give(starting, &out);
 }
 
@@ -298,11 +337,33 @@ static void got(void *context, const KindItem *item, const Error *err)
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
-    starting->is_last = true;
+    starting->is_last = !starting->watch->kind->is_log;
+    starting->resumes = !starting->is_last;
     if (item != NULL) {
         put_item(starting, &out, item);
     }
     give(starting, &out);
+}
+
+/* Which of those that were touched is told next: of a log, the oldest that was not told. NULL: all
+ * were. */
+static const NamedRevision *next_touched(Starting *starting)
+{
+    NameTable *touched = &starting->touched;
+    const ObjectWatch *watch = starting->watch;
+    const NamedRevision *next = NULL;
+    if (!watch->kind->is_log) {
+        return touched->count == 0 ? NULL : touched->items[touched->count - 1];
+    }
+    for (uint32_t i = touched->count; i > 0; i--) {
+        NamedRevision *other = touched->items[i - 1];
+        if (other->revision <= watch->last) {
+            free(name_table_take(touched, str_from_c(other->name.text)));
+        } else if (next == NULL || other->revision < next->revision) {
+            next = other;
+        }
+    }
+    return next;
 }
 
 static void caught_up(void *context, const KindItem *item, const Error *err)
@@ -312,18 +373,20 @@ static void caught_up(void *context, const KindItem *item, const Error *err)
         return;
     }
     ObjectWatch *watch = starting->watch;
-    NamedRevision *touched = starting->touched.items[starting->touched.count - 1];
+    NamedRevision *touched = name_table_take(&starting->touched, buf_str(&starting->after));
     Str name = str_from_c(touched->name.text);
+    bool is_log = watch->kind->is_log, has = item != NULL && sees(watch, item);
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
-    if (name_table_find(&starting->told, name) == NULL) {
-        if (item != NULL && sees(watch, item)) {
-            put_object(watch, &starting->arena, &out, WATCH_CHANGED, item);
-        } else {
-            watch_event_put(&out, watch->format, WATCH_DELETED, feed_revision(watch->member.feed),
-                            false, feed_remains(&starting->arena, watch->kind, name));
-        }
+    if (is_log) {
+        watch->last = touched->revision;
     }
-    free(name_table_take(&starting->touched, name));
+    if (has && name_table_find(&starting->told, name) == NULL) {
+        put_object(watch, &starting->arena, &out, is_log ? WATCH_ADDED : WATCH_CHANGED, item);
+    } else if (!is_log && name_table_find(&starting->told, name) == NULL) {
+        watch_event_put(&out, watch->format, WATCH_DELETED, feed_revision(watch->member.feed),
+                        false, feed_remains(&starting->arena, watch->kind, name));
+    }
+    free(touched);
     give(starting, &out);
 }
 
@@ -332,17 +395,18 @@ static void go_on(Starting *starting)
     ObjectWatch *watch = starting->watch;
     const ApiSettings *settings = feed_settings(watch->member.feed);
     const Kind *kind = watch->kind;
-    if (starting->resumes && starting->touched.count == 0) {
+    const NamedRevision *touched = starting->resumes ? next_touched(starting) : NULL;
+    if (starting->resumes && touched == NULL) {
         AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
         starting->is_last = true;
         give(starting, &out);
         return;
     }
     starting->reads = true;
-    if (starting->resumes) {
-        const NamedRevision *touched = starting->touched.items[starting->touched.count - 1];
-        kind->get(kind, settings, &starting->arena, str_from_c(touched->name.text), caught_up,
-                  starting);
+    if (touched != NULL) {
+        buf_reset(&starting->after);
+        buf_put_c(&starting->after, touched->name.text);
+        kind->get(kind, settings, &starting->arena, buf_str(&starting->after), caught_up, starting);
     } else if (watch->name.len > 0) {
         kind->get(kind, settings, &starting->arena, watch->name, got, starting);
     } else {
@@ -393,10 +457,13 @@ static void log_came(void *context, const StoreBatch *batch)
         return;
     }
     for (uint32_t i = 0; i < batch->count; i++) {
-        Str name;
-        if (watch->kind->touched(watch->kind, &arena, prefix, batch->events[i].kv.key, &name) &&
-            (watch->name.len == 0 || str_eq(watch->name, name))) {
-            names_put(&starting->touched, name, 0);
+        Str names[KIND_TOUCHED_MAX];
+        uint32_t count = kind_touched(watch->kind, &arena, prefix, &batch->events[i], names);
+        for (uint32_t k = 0; k < count; k++) {
+            if (watch->name.len == 0 || str_eq(watch->name, names[k])) {
+                names_put(&starting->touched, names[k],
+                          watch->kind->is_log ? number_of(names[k]) : 0);
+            }
         }
     }
     if (batch->resync || starting->touched.count > RESUME_MAX) {
@@ -428,6 +495,7 @@ static void resume(Starting *starting)
         StoreWatchSpec spec = { .key = key,
                                 .end = store_prefix_end(&arena, key),
                                 .from = watch->from,
+                                .previous = watch->kind->touched_by != NULL,
                                 .done = log_came,
                                 .context = source };
         source->starting = starting;
@@ -441,13 +509,21 @@ static void resume(Starting *starting)
 
 /* --- The beginning --------------------------------------------------------------------------- */
 
+/* Whether the log of the store has all that the peer may have missed. */
+static bool is_logged(const ObjectWatch *watch)
+{
+    /* What has left its roles' objects is in no log. */
+    return !watch->call->is_limited &&
+           (watch->kind->unstored == NULL || watch->from - 1 > watch->call->api->unstored_changed);
+}
+
 static void ready(void *context)
 {
     ObjectWatch *watch = context;
     if (watch->from == 0) {
         go_on(watch->starting);
-    } else if (watch->call->is_limited) {
-        resync(watch->starting); /* what has left its roles' objects is in no log */
+    } else if (!is_logged(watch)) {
+        resync(watch->starting);
     } else {
         resume(watch->starting);
     }
@@ -539,10 +615,6 @@ static ObjectWatch *watch_new(ApiCall *call, const Kind *kind)
 void object_watch(ApiCall *call, const Kind *kind)
 {
     Error err;
-    if ((kind->verbs & KIND_WATCH) == 0 || kind->watched == NULL) {
-        call_refuse(call, 400, "objects of this kind cannot be watched");
-        return;
-    }
     ObjectWatch *watch = watch_new(call, kind);
     if (!read_wish(call, watch) || !call_begin(call, watch_format_type(watch->format),
                                                &(CallPieces){ drained, gone, watch })) {

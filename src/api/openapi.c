@@ -177,13 +177,6 @@ static void put_request_field(Buf *out, const char *name, const char *help)
     json_out_close(out, '}');
 }
 
-/* All kinds have the same rows, also those that cannot be watched. */
-static bool is_offered(const RouteRow *row, Str parameter)
-{
-    bool is_of_watches = str_eq_c(parameter, "watch") || str_eq_c(parameter, "from");
-    return !is_of_watches || !route_is_of_kinds(row) || route_watches(row);
-}
-
 static void put_parameters(Buf *out, const RouteRow *row)
 {
     Str pattern = str_from_c(row->pattern), rest = str_from_c(row->query == NULL ? "" : row->query);
@@ -197,9 +190,7 @@ static void put_parameters(Buf *out, const RouteRow *row)
     while (rest.len > 0 && str_split_next(&rest, ' ', &word)) {
         bool optional = word.data[0] == '[';
         word = optional ? str_slice(word, 1, word.len - 1) : word;
-        if (is_offered(row, word)) {
-            put_parameter(out, "query", word, !optional);
-        }
+        put_parameter(out, "query", word, !optional);
     }
     for (size_t i = 0; i < COUNT_OF(request_fields); i++) {
         if (request_fields[i].applies(row)) {
@@ -566,9 +557,7 @@ static void put_schemas(Buf *out)
         put_kind_schema(out, kinds[i], false);
         json_out_close(out, '}');
         put_list_schema(out, kinds[i]);
-        if ((kinds[i]->verbs & KIND_WATCH) != 0) {
-            put_event_schema(out, kinds[i]);
-        }
+        put_event_schema(out, kinds[i]);
     }
     json_out_close(out, '}');
 }

@@ -158,8 +158,7 @@ bool route_is_recorded(const RouteRow *row)
 
 bool route_watches(const RouteRow *row)
 {
-    return (row->handler == kind_route_list || row->handler == kind_route_get) &&
-           (kind_find(str_from_c(row->kind))->verbs & KIND_WATCH) != 0;
+    return row->handler == kind_route_list || row->handler == kind_route_get;
 }
 
 /* --- Matching -------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "base/hex.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
-#include "cli/kind_print.h"
+#include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -178,6 +178,9 @@ static int add_users(Invocation *invocation, Value pki)
 static int run_list(Invocation *invocation)
 {
     Value pki;
+    if (invocation_flag(invocation, "watch")) {
+        return kind_watch(invocation, kind_find(STR("Certificate")), NULL);
+    }
     int code = ask_server(invocation, "GET", "/v1/pki", NULL, &pki);
     code = code == EXIT_OK ? add_users(invocation, pki) : code;
     if (code != EXIT_OK) {
@@ -466,6 +469,7 @@ static const Option options[] = {
       .word = WORD_NODE,
       .help = "rotate: do not wait for this node, which is out when it comes again" },
     { .name = "abort", .help = "rotate: go back to the CA of before" },
+    WATCH_OPTION,
     OUTPUT_OPTION("table|json|yaml", "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
@@ -473,6 +477,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden pki", "every certificate, when it expires, and what is under way" },
+    { "eden pki list --watch", "which come and go, as that happens" },
     { "eden pki revoke web2", "the node is cut off at once, and stays out" },
     { "eden pki renew --serving", "a new certificate for the API, now" },
     { "eden pki issue web3 --csr web3.csr --out web3.pem",

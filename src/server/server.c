@@ -537,10 +537,18 @@ static void authority_ready(void *context)
     server->roster = roster_new(server->store, STORE_KEYS_PREFIX, &events);
 }
 
+static void use_certificates(Server *server)
+{
+    reload_tls(server);
+    if (server->api != NULL) {
+        api_certificates_changed(server->api);
+    }
+}
+
 static void authority_changed(void *context)
 {
     Server *server = context;
-    reload_tls(server);
+    use_certificates(server);
     own_certificates_look(server->own);
 }
 
@@ -558,7 +566,7 @@ static bool is_from(void *context, const Pin *ca)
 static void own_changed(void *context, OwnKind kind)
 {
     Server *server = context;
-    reload_tls(server);
+    use_certificates(server);
     authority_look(server->authority);
 }
 

@@ -154,7 +154,8 @@ def test_watches_are_described(running, described):
         watched.add(kind)
         for each in media.values():
             assert content[each]["schema"] == {"$ref": f"#/components/schemas/{kind}Event"}
-    assert watched >= {"Node", "Facts", "Config", "Role"} and "Certificate" not in watched
+    lists = {schema[:-4] for schema in described["components"]["schemas"] if schema.endswith("List")}
+    assert watched == lists >= {"Node", "Facts", "Config", "Role", "Certificate", "Audit"}
     event = described["components"]["schemas"]["NodeEvent"]["properties"]
     for wish, said in media.items():
         connection = UnixConnection(running.run / "server/api.sock")

@@ -3,9 +3,10 @@
 import json
 import subprocess
 
+import agents
 import pytest
 
-from asking import ask, next_line
+from asking import ask, next_line, start
 
 
 @pytest.fixture
@@ -156,3 +157,98 @@ def test_one_token_cannot_take_the_places_of_others(cluster, watch, viewer):
     while told["type"] != "added":
         again = watch("/v1/nodes?watch=ndjson")
         told = {"type": None, **json.loads(next_line(again.stdout))}
+
+
+def certificate_of(event):
+    """What an event of one tells: type, serial, and what it is for."""
+    found = event.get("object", {})
+    return (event["type"], found.get("metadata", {}).get("name"),
+            found.get("status", {}).get("usage"))
+
+
+def next_certificate(process):
+    event = {"type": "heartbeat"}
+    while event["type"] == "heartbeat":
+        event = json.loads(next_line(process.stdout))
+    return certificate_of(event)
+
+
+def next_block(process):
+    told = {}
+    while "data" not in told:
+        told = block(process)
+    return told
+
+
+def test_certificates_are_told_whoever_has_them(cluster, watch):
+    """Those of the server are in no key of the store, those of nodes in their records."""
+    process = watch("/v1/certificates?watch=ndjson")
+    there = {}
+    while (told := next_certificate(process))[0] == "added":
+        there[told[2]] = told[1]
+    assert told[0] == "synced" and set(there) == {"ca", "serving", "server", "node"}
+    for which in ("serving", "server"):
+        status, said = ask(cluster, "POST", "/v1/pki/renew", {"certificate": which})
+        assert status == 200, said
+        assert next_certificate(process) == ("deleted", there[which], None)
+        told = next_certificate(process)
+        assert (told[0], told[2]) == ("added", which) and told[1] != there[which]
+        assert ask(cluster, "GET", f"/v1/certificates/{told[1]}")[0] == 200
+        assert ask(cluster, "GET", f"/v1/certificates/{there[which]}")[0] == 404
+    machine = agents.Machine(cluster, "web1")
+    machine.join_with_token()
+    joined = next_certificate(process)
+    assert (joined[0], joined[2]) == ("added", "node")
+    cluster.server.process.kill()
+    cluster.server.process.wait()
+    cluster.start()
+    assert ask(cluster, "GET", f"/v1/certificates/{joined[1]}")[1]["status"]["owner"] == "web1"
+    assert ask(cluster, "GET", f"/v1/certificates/{32 * 'a'}")[0] == 404
+    process = watch("/v1/certificates?watch=sse")
+    while (told := next_block(process))["event"] != "synced":
+        assert told["event"] == "added"
+    cluster.call("nodes", "remove", "web1", "--yes")
+    gone = next_block(process)
+    assert certificate_of(json.loads(gone["data"])) == ("deleted", joined[1], None)
+    # What the server itself had before it started is in no log.
+    process = watch("/v1/certificates?watch=sse", "Last-Event-ID: 1")
+    assert next_block(process)["event"] == "resync"
+
+
+def test_the_audit_log_is_told_entry_by_entry(cluster, watch):
+    operator = json.loads(cluster.call("tokens", "create", "--role", "operator", "-o",
+                                       "json").stdout)["status"]["secret"]
+    process = watch("/v1/audit?watch=sse", bearer=operator)
+    told = next_block(process)
+    numbers = []
+    while told["event"] == "added":
+        numbers.append(int(json.loads(told["data"])["object"]["metadata"]["name"]))
+        told = next_block(process)
+    assert told["event"] == "synced" and numbers == list(range(numbers[0], numbers[-1] + 1))
+    label(cluster, "r9")
+    for outcome in ("asked", "done"):
+        entry = json.loads(next_block(process)["data"])["object"]
+        assert (entry["status"]["verb"], entry["status"]["outcome"]) == ("update", outcome)
+        numbers.append(int(entry["metadata"]["name"]))
+    process.kill()
+    label(cluster, "r10")
+    process = watch("/v1/audit?watch=sse", f"Last-Event-ID: {told['id']}", bearer=operator)
+    for number in (*numbers[-2:], numbers[-1] + 1, numbers[-1] + 2):
+        entry = next_block(process)
+        assert entry["event"] == "added"
+        assert json.loads(entry["data"])["object"]["metadata"]["name"] == str(number)
+    assert next_block(process)["event"] == "synced"
+
+
+def test_certificates_are_watched_by_the_command(cluster):
+    process = start(cluster, "pki", "list", "--watch")
+    try:
+        heading = next_line(process.stdout).split()
+        assert heading[:3] == ["NAME", "USAGE", "OWNER"]
+        rows = [next_line(process.stdout).split() for _ in range(4)]
+        assert {row[1] for row in rows} == {"ca", "serving", "server", "node"}
+        agents.Machine(cluster, "web1").join_with_token()
+        assert next_line(process.stdout).split()[0::2][:2] == ["added", "node"]
+    finally:
+        process.kill()
+        process.communicate()

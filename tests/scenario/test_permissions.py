@@ -160,6 +160,36 @@ def test_every_address_with_every_kind_of_caller(running, eden_path):
                 assert f"'{verb}' on {kind}; you have: {role}" in told["detail"]
 
 
+def watches(eden_path):
+    """What can be watched: (address, kind)."""
+    told = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
+    for path, methods in json.loads(told.stdout)["paths"].items():
+        row = methods.get("get", {})
+        if any(each["name"] == "watch" for each in row.get("parameters", ())):
+            yield re.sub(r"{\w+}", "1", path) + "?watch=ndjson", row["tags"][0]
+
+
+def test_every_kind_is_watched_by_who_may(running, eden_path):
+    tokens = {role: make_token(running, role) for role in ("viewer", "operator", "admin")}
+    rules = {role: rules_of(running, role) for role in tokens}
+    put_role = {"spec": {"rules": [{"verbs": ["get", "list"], "kinds": ["*"]}]}}
+    assert ask_local(running, "PUT", "/v1/roles/reads", json.dumps(put_role))[0] == 201
+    tokens["reads"], rules["reads"] = make_token(running, "reads"), rules_of(running, "reads")
+    found = list(watches(eden_path))
+    assert {kind for _, kind in found} == {"Node", "Facts", "Audit", "Certificate", "Config", "Token",
+                                           "Role"}
+    for address, kind in found:
+        assert ask(running, "GET", address)[0] == 401, address
+        for role, token in tokens.items():
+            status, told, answer = ask(running, "GET", address, **bearer(token))
+            if allows(rules[role], "watch", kind):
+                assert status == 200, (address, role, told)
+                assert answer.getheader("content-type") == "application/x-ndjson"
+            else:
+                assert status == 403, (address, role, told)
+                assert f"'watch' on {kind}; you have: {role}" in told["detail"]
+
+
 def test_a_certificate_of_a_node_opens_nothing(running, eden_path):
     certificate = next(one for one in (running.state / "agent").iterdir()
                        if one.is_file() and b"PRIVATE KEY" in one.read_bytes())

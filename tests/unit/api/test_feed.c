@@ -51,13 +51,9 @@ static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
     return true;
 }
 
-static const Kind kind = { .name = "X",
-                           .plural = "xs",
-                           .verbs = KIND_WATCH,
-                           .list = list,
-                           .get = get,
-                           .watched = watched,
-                           .touched = touched };
+static const Kind kind = {
+    .name = "X", .plural = "xs", .list = list, .get = get, .watched = watched, .touched = touched
+};
 
 static void is_ready(void *context)
 {

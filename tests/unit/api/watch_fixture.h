@@ -1,0 +1,184 @@
+/* An API with those who watch its objects. */
+#pragma once
+
+#include "api/api.h"
+#include "lang/json.h"
+#include "net/http_client.h"
+#include "net/world.h"
+
+enum {
+    LINES_MAX = 4096,
+    CALLS = 50
+};
+
+typedef struct Fixture Fixture;
+
+/* One who watches. */
+typedef struct Watcher {
+    Fixture *f;
+    HttpCall *call;
+    Buf text;               /* of a line that is not whole yet */
+    Value lines[LINES_MAX]; /* in the arena */
+    uint32_t count, at;
+    Buf all;
+    bool over, pauses;
+    int status; /* 0: it was broken off */
+} Watcher;
+
+struct Fixture {
+    World world;
+    Scratch *scratch;
+    Store *store;
+    Roster *roster; /* NULL: none */
+    Api *api;
+    HttpServer *server;
+    Address address;
+    Watcher watchers[CALLS];
+    int64_t revision; /* of the last write */
+};
+
+static inline void describe(void *context, const Peer *peer, Caller *out)
+{
+    *out = (Caller){ .is_local = true, .is_operator = true };
+}
+
+static inline int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    const Listener *listener;
+    Error err;
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    f->store = store_open_memory(f->world.loop, NULL);
+    f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, STR("/eden") },
+                                     .cluster = STR("blue"),
+                                     .store_id = STR("store-1"),
+                                     .roster = &f->roster,
+                                     .describe = describe,
+                                     .context = f });
+    HttpServerOptions options = http_server_defaults();
+    options.loop = f->world.loop;
+    api_serve(f->api, &options);
+    f->server = http_server_new(&options);
+    ListenerOptions listening = listener_defaults();
+    listening.loop = f->world.loop;
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
+    assert_true(http_server_listen(f->server, &listening, &f->address, &listener, &err));
+    for (uint32_t i = 0; i < CALLS; i++) {
+        f->watchers[i] =
+            (Watcher){ .f = f, .text = buf_make(BUF_UNLIMITED), .all = buf_make(BUF_UNLIMITED) };
+    }
+    return 0;
+}
+
+static inline int tear_down(void **state)
+{
+    Fixture *f = *state;
+    for (uint32_t i = 0; i < CALLS; i++) {
+        http_call_free(f->watchers[i].call);
+        buf_clear(&f->watchers[i].text);
+        buf_clear(&f->watchers[i].all);
+    }
+    http_server_free(f->server);
+    api_free(f->api);
+    roster_free(f->roster);
+    assert_int_equal(store_status(f->store).watches, 0);
+    store_close(f->store);
+    world_close(&f->world);
+    *state = f->scratch;
+    free(f);
+    return scratch_tear_down(state);
+}
+
+/* --- The store ------------------------------------------------------------------------------- */
+
+static inline void written(void *context, const StoreReply *reply, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    f->revision = reply->revision;
+    loop_stop(f->world.loop);
+}
+
+/* --- The watch ------------------------------------------------------------------------------- */
+
+static inline void piece(void *context, const Http1Head *head, Str bytes)
+{
+    Watcher *w = context;
+    Scratch *scratch = w->f->scratch;
+    buf_put(&w->all, bytes);
+    bool is_lines = str_eq_c(*http1_find(head, "Content-Type"), "application/x-ndjson");
+    while (is_lines && bytes.len > 0) {
+        size_t end = str_find(bytes, STR("\n"), 0);
+        buf_put(&w->text, str_slice(bytes, 0, end));
+        if (end == STR_NOT_FOUND) {
+            break;
+        }
+        Error err;
+        assert_true(w->count < LINES_MAX);
+        assert_true(json_parse_text(&scratch->arena, arena_copy(&scratch->arena, buf_str(&w->text)),
+                                    NULL, &w->lines[w->count++], &err));
+        buf_reset(&w->text);
+        bytes = str_from_offset(bytes, end + 1);
+    }
+    if (w->pauses) {
+        http_call_pause(w->call);
+    }
+}
+
+static inline void done(void *context, const HttpAnswer *answer, const Error *err)
+{
+    Watcher *w = context;
+    w->over = true;
+    w->status = answer == NULL ? 0 : answer->head->status;
+    loop_stop(w->f->world.loop);
+}
+
+static inline Watcher *watch(Fixture *f, uint32_t which, const char *target)
+{
+    Watcher *w = &f->watchers[which];
+    HttpCallOptions options = { .loop = f->world.loop,
+                                .address = f->address,
+                                .method = "GET",
+                                .target = target,
+                                .answer_max = UINT64_MAX,
+                                .timeout_ms = 10000,
+                                .piece = piece,
+                                .idle_timeout_ms = 100000,
+                                .done = done,
+                                .context = w };
+    http_call_free(w->call);
+    w->count = w->at = 0;
+    w->over = false;
+    buf_reset(&w->text);
+    buf_reset(&w->all);
+    w->call = http_call_new(&options);
+    return w;
+}
+
+static inline const char *text_of(Fixture *f, Value map, const char *name)
+{
+    const Value *value = value_get(map, str_from_c(name));
+    return value == NULL || !value_is_string(*value)
+               ? ""
+               : arena_copy_c(&f->scratch->arena, value_str(*value));
+}
+
+static inline int64_t revision_of(Value line)
+{
+    const Value *value = value_get(line, STR("revision"));
+    assert_true(value != NULL && value->kind == VALUE_INT);
+    return value->integer;
+}
+
+static inline Value next(Watcher *w)
+{
+    while (w->at >= w->count) {
+        assert_false(w->over);
+        world_pass(&w->f->world, 1);
+    }
+    return w->lines[w->at++];
+}
