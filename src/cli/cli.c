@@ -59,6 +59,9 @@ static int run_command(Invocation *invocation, int argc, char **argv)
 
 static int unknown_command(const Invocation *invocation, const char *word)
 {
+    if (strcmp(word, "-v") == 0 || strcmp(word, "-version") == 0) {
+        return usage_error_near(invocation, STR("--version"), "unknown option '%s'", word);
+    }
     if (word[0] == '-') {
         return usage_error(invocation, "'%s' stands before the command; options stand behind it",
                            word);

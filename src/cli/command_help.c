@@ -30,6 +30,18 @@ static void write_all_pages(Arena *arena, Buf *out)
     }
 }
 
+/* 'eden help nodes ping': what is to be known of it stands with its command. */
+static bool has_verb(const Command *command, const char *verb)
+{
+    Str rest = str_from_c(command == NULL || command->choices == NULL ? "" : command->choices), one;
+    while (str_split_next(&rest, '|', &one)) {
+        if (str_eq_c(one, verb)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int help_run(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
@@ -39,6 +51,10 @@ static int help_run(Invocation *invocation)
     bool about_all = invocation->arg_count == 0;
     if (!about_all && subject.command == NULL && topic == NULL) {
         return unknown(invocation, name);
+    }
+    if (invocation->arg_count > 1 && !has_verb(subject.command, invocation->args[1])) {
+        return usage_error(invocation, "there is no '%s %s'; 'eden help %s' shows all there is",
+                           invocation->args[0], invocation->args[1], invocation->args[0]);
     }
     if (invocation_prints(invocation, "json")) {
         Subjects all = { 0 };
@@ -84,8 +100,8 @@ static const Example examples[] = {
 const Command command_help = {
     .name = "help",
     .group = GROUP_SYSTEM,
-    .args = "[COMMAND|TOPIC]",
-    .args_max = 1,
+    .args = "[COMMAND|TOPIC] [VERB]",
+    .args_max = 2,
     .word = WORD_TOPIC,
     .help = "Show help for commands and topics.",
     .options = options,

@@ -5,6 +5,7 @@
 #include "base/problems.h"
 #include "base/suggest.h"
 #include "base/visible.h"
+#include "cli/command_guess.h"
 #include "cli/synonyms.h"
 #include "model/foreign.h"
 
@@ -140,31 +141,27 @@ int usage_error_near(const Invocation *invocation, Str near, const char *format,
     return code;
 }
 
-/* "nodes ping" for 'ping'; empty when no command takes that as its first argument. */
-static Str operation_like(Arena *arena, const char *name)
+/* Where an operation stands that several commands have: "roles create, tokens create". */
+static Str operations_text(Arena *arena, const char *name)
 {
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
     for (size_t i = 0; commands[i] != NULL; i++) {
         Str rest = str_from_c(commands[i]->choices == NULL ? "" : commands[i]->choices), one;
         while (str_split_next(&rest, '|', &one)) {
             if (str_eq_c(one, name)) {
-                return arena_format(arena, "%s %s", commands[i]->name, name);
+                buf_put_format(&text, "%s%s %s", text.len > 0 ? ", " : "", commands[i]->name, name);
             }
         }
     }
-    return STR_EMPTY;
+    return buf_str(&text);
 }
 
 int usage_error_command(const Invocation *invocation, const char *name)
 {
-    Suggest suggest = suggest_make(str_from_c(name));
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        suggest_offer(&suggest, str_from_c(commands[i]->name));
-    }
-    Str near = STR_EMPTY;
-    if (!suggest_found(&suggest, &near)) {
-        near = operation_like(invocation->arena, name);
-    }
-    return usage_error_near(invocation, near, "there is no command '%s'", name);
+    Str near = command_guess(invocation->arena, str_from_c(name));
+    Str several = near.len > 0 ? STR_EMPTY : operations_text(invocation->arena, name);
+    return usage_error_near(invocation, near, "there is no command '%s'%s%" STR_FMT, name,
+                            several.len > 0 ? "; there is " : "", STR_ARG(several));
 }
 
 /* "jsonpath=EXPR" stands for whatever begins with "jsonpath=". */
@@ -224,7 +221,9 @@ static bool add_given(Invocation *invocation, const Option *option, const char *
 
 static bool unknown_option(const Invocation *invocation, Str name)
 {
-    Str instead = foreign_word(NULL, FOREIGN_OPTION, STR_EMPTY, name);
+    bool is_of_sites =
+        invocation->command->group == GROUP_AUTHOR || invocation->command->group == GROUP_OPERATE;
+    Str instead = is_of_sites ? foreign_word(NULL, FOREIGN_OPTION, STR_EMPTY, name) : STR_EMPTY;
     if (instead.len > 0) {
         usage_error(invocation, "unknown option '--%" STR_FMT "'; %" STR_FMT, STR_ARG(name),
                     STR_ARG(instead));
@@ -363,8 +362,13 @@ bool invocation_parse(Invocation *invocation, int argc, char **argv)
     }
     Str near;
     if (invocation->arg_count < command->args_min) {
-        usage_error(invocation, "%s is missing",
-                    invocation->arg_count == 0 ? command->args : "an argument");
+        if (invocation->arg_count == 0 && command->choices != NULL) {
+            usage_error(invocation, "one of %s is missing", command->choices);
+        } else if (invocation->arg_count == 0) {
+            usage_error(invocation, "%s is missing", command->args);
+        } else {
+            usage_error(invocation, "takes %s; something is missing", command->args);
+        }
         return false;
     }
     if (invocation->arg_count > command->args_max) {

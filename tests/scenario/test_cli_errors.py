@@ -163,6 +163,15 @@ def test_the_same_as_json(eden, tmp_path, files, arguments, message):
     (["eval", "1", "2"], "'2' is one argument too many", "see: eden help eval"),
     (["plam", "x"], "there is no command 'plam'", "did you mean 'plan'?"),
     (["ping", "web1"], "there is no command 'ping'", "did you mean 'nodes ping'?"),
+    (["codes"], "there is no command 'codes'", "did you mean 'help codes'?"),
+    (["status"], "there is no command 'status'", "did you mean 'doctor'?"),
+    (["create"], "; there is tokens create, roles create, backup create", "see: eden help"),
+    (["vars"], "one of get|list|why is missing", "see: eden help vars"),
+    (["api", "GET"], "takes METHOD PATH; something is missing", "see: eden help api"),
+    (["audit", "tail", "--limit", "5"], "unknown option '--limit'", "see: eden help audit"),
+    (["apply", "x", "--dryrun"], "unknown option '--dryrun'; 'eden plan' does that",
+     "see: eden help apply"),
+    (["help", "nodes", "pong"], "'eden help nodes' shows all there is", "see: eden help help"),
 ])  # fmt: skip
 @pytest.mark.parametrize("asked", [["-o", "json"], ["-ojson"], ["--output=json"], ["--output", "json"]])
 def test_wrong_usage_is_told_as_json(eden, arguments, message, hint, asked):

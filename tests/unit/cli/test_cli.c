@@ -182,16 +182,17 @@ static void verbs_take_what_their_rows_say(void **state)
 {
     Fixture *fixture = *state;
     expect(fixture, "backup", EXIT_USAGE, "",
-           "eden backup: create|verify|restore [FILE] is missing\n"
+           "eden backup: one of create|verify|restore is missing\n"
            "  see: eden help backup\n");
     expect(
         fixture, "nodes lst", EXIT_USAGE, "",
         "eden nodes: takes list|show|label|approve|reject|remove|ping|ssh-key, not 'lst'; did you "
         "mean 'eden nodes list'?\n  see: eden help nodes\n");
     expect(fixture, "nodes list web1", EXIT_USAGE, "",
-           "eden nodes: 'nodes list' takes no argument\n  see: eden help nodes\n");
+           "eden nodes: 'nodes list' takes no argument; 'web1' is one too many\n  see: eden help "
+           "nodes\n");
     expect(fixture, "nodes show a b", EXIT_USAGE, "",
-           "eden nodes: 'nodes show' takes NODE\n  see: eden help nodes\n");
+           "eden nodes: 'nodes show' takes NODE; 'b' is one too many\n  see: eden help nodes\n");
     expect(fixture, "tokens revoke", EXIT_USAGE, "",
            "eden tokens: 'tokens revoke' takes TOKEN...\n  see: eden help tokens\n");
     expect(fixture, "tokens create --ttl soon", EXIT_USAGE, "",

@@ -1,0 +1,111 @@
+#include "cli/command_guess.h"
+
+#include "base/suggest.h"
+#include "cli/subject.h"
+
+/* What other programs of this kind call it. */
+static const struct {
+    const char *words;
+    const char *meant;
+} foreign[] = {
+    { "list|ls|hosts|machines|members|servers|minions|inventory", "nodes list" },
+    { "status|health|diagnose|debug", "doctor" },
+    { "check|lint|test|verify-site|syntax-check", "validate" },
+    { "diff|dry-run|dryrun|preview|noop", "plan" },
+    { "converge|deploy|highstate|install|sync|up", "apply" },
+    { "log|logs|history|jobs", "runs" },
+    { "users|permissions|rbac|grant", "roles" },
+    { "ca|cert|certs|certificate|certificates", "pki" },
+    { "grains|facter|setup|gather", "facts" },
+    { "settings", "config" },
+    { "variables|pillar|hiera|lookup", "vars" },
+    { "enroll|register|bootstrap", "join" },
+    { "server|master", "serve" },
+    { "daemon|minion", "agent" },
+    { "ctx|profile", "context" },
+    { "template|jinja", "render" },
+    { "snapshot|dump", "backup" },
+    { "curl|request|rest", "api" },
+    { "demo|sandbox|playground|up-local", "dev" },
+    { "doc|docs|describe", "explain" },
+    { "commands", "help" },
+};
+
+static Str by_meaning(Str word)
+{
+    for (size_t i = 0; i < COUNT_OF(foreign); i++) {
+        Str rest = str_from_c(foreign[i].words), one;
+        while (str_split_next(&rest, '|', &one)) {
+            if (str_eq_ignore_case(one, word)) {
+                return str_from_c(foreign[i].meant);
+            }
+        }
+    }
+    return STR_EMPTY;
+}
+
+static bool has_operation(const Command *command, Str name)
+{
+    Str rest = str_from_c(command->choices == NULL ? "" : command->choices), one;
+    while (str_split_next(&rest, '|', &one)) {
+        if (str_eq(one, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "nodes ping" for 'ping'. */
+static Str by_operation(Arena *arena, Str word)
+{
+    const Command *found = NULL;
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (has_operation(commands[i], word)) {
+            if (found != NULL) {
+                return STR_EMPTY;
+            }
+            found = commands[i];
+        }
+    }
+    return found == NULL ? STR_EMPTY
+                         : arena_format(arena, "%s %" STR_FMT, found->name, STR_ARG(word));
+}
+
+/* "tokens create" for 'tokens-create'. */
+static Str by_parts(Arena *arena, Str word)
+{
+    for (size_t i = 1; i + 1 < word.len; i++) {
+        const Command *command =
+            memchr("-_.:/", word.data[i], 5) == NULL ? NULL : command_find(str_slice(word, 0, i));
+        Str behind = str_from_offset(word, i + 1);
+        if (command != NULL && has_operation(command, behind)) {
+            return arena_format(arena, "%s %" STR_FMT, command->name, STR_ARG(behind));
+        }
+    }
+    return STR_EMPTY;
+}
+
+static Str by_letters(Str word)
+{
+    Suggest suggest = suggest_make(word);
+    Str near = STR_EMPTY;
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (str_eq_ignore_case(str_from_c(commands[i]->name), word)) {
+            return str_from_c(commands[i]->name);
+        }
+        suggest_offer(&suggest, str_from_c(commands[i]->name));
+    }
+    (void)suggest_found(&suggest, &near);
+    return near;
+}
+
+Str command_guess(Arena *arena, Str word)
+{
+    Str found = by_meaning(word);
+    if (found.len == 0 && subject_topic_find(word) != NULL) {
+        found = arena_format(arena, "help %" STR_FMT, STR_ARG(word));
+    }
+    found = found.len > 0 ? found : by_operation(arena, word);
+    found = found.len > 0 ? found : by_parts(arena, word);
+    return found.len > 0 ? found : by_letters(word);
+}

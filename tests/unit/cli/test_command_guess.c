@@ -1,0 +1,58 @@
+/* What a word that is no command was meant to be. */
+#include "cli/command_guess.h"
+
+#include "cli/command.h"
+#include "unit.h"
+
+static void a_word_is_taken_for_what_it_means(void **state)
+{
+    static const struct {
+        const char *word, *meant;
+    } rows[] = {
+        { "ping", "nodes ping" },
+        { "codes", "help codes" },
+        { "exit-codes", "help exit-codes" },
+        { "status", "doctor" },
+        { "ls", "nodes list" },
+        { "list", "nodes list" },
+        { "lint", "validate" },
+        { "diff", "plan" },
+        { "NODES", "nodes" },
+        { "tokens-create", "tokens create" },
+        { "nodes.list", "nodes list" },
+        { "token_revoke", "tokens revoke" },
+        { "plam", "plan" },
+        { "create", "" }, /* of tokens, roles or backups */
+        { "xyzzy", "" },
+        { "", "" },
+        { "-", "" },
+    };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_str(command_guess(&arena, str_from_c(rows[i].word)), rows[i].meant);
+    }
+}
+
+/* Whoever follows it must not be told the same again. */
+static void what_is_offered_is_there(void **state)
+{
+    static const char *const words[] = { "ls",    "status", "check", "diff",   "install", "logs",
+                                         "users", "certs",  "setup", "pillar", "server",  "demo" };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        Str meant = command_guess(&arena, str_from_c(words[i])), name;
+        assert_true(str_split_next(&meant, ' ', &name));
+        assert_non_null(command_find(name));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_word_is_taken_for_what_it_means),
+        cmocka_unit_test(what_is_offered_is_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
