@@ -26,7 +26,9 @@ static int run_set(Invocation *invocation)
 
 static int run_list(Invocation *invocation)
 {
-    return kind_run_list(invocation, kind());
+    return kind_run_list_as(invocation, kind(), kind_print_table,
+                            "nothing is set; 'eden config set title=Production' sets a title, "
+                            "'eden schema Config' tells what else there is");
 }
 
 static int run_delete(Invocation *invocation)

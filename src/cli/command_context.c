@@ -17,8 +17,11 @@ static int fail(const Invocation *invocation, const Error *err)
 
 static int unknown(const Invocation *invocation, const Contexts *contexts, Str name)
 {
-    return usage_error_near(invocation, contexts_near(contexts, name),
-                            "there is no context '%" STR_FMT "'", STR_ARG(name));
+    Str near = contexts_near(contexts, name);
+    bool is_first = contexts->count == 0 && near.len == 0;
+    return usage_error_near(invocation, near, "there is no context '%" STR_FMT "'%s", STR_ARG(name),
+                            is_first ? "; 'eden login https://SERVER:1338 --name NAME' makes one"
+                                     : "");
 }
 
 /* --- What it is ------------------------------------------------------------------------------ */

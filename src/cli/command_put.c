@@ -2,8 +2,10 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "cli/key_value.h"
+#include "cli/output.h"
 #include "store/store.h"
 #include "sys/file.h"
+#include "sys/terminal.h"
 
 static bool read_value(Invocation *invocation, Str *out, int *code)
 {
@@ -12,6 +14,10 @@ static bool read_value(Invocation *invocation, Str *out, int *code)
     if (strcmp(given, "-") != 0) {
         *out = str_from_c(given);
         return true;
+    }
+    if (terminal_is_there()) {
+        output_line(invocation->err, "type the value; Ctrl-D on a line of its own ends it");
+        (void)stream_flush(invocation->err);
     }
     if (file_read(invocation->arena, given, STORE_VALUE_MAX, out, &err)) {
         return true;
@@ -50,10 +56,11 @@ static int put_run(Invocation *invocation)
                                            .target = cluster_target(arena, "/v1/store?key=", key),
                                            .body = make_body(arena, value) },
                         &answer);
+    Str size = output_count(arena, (int64_t)value.len, "byte", "bytes");
     return code != EXIT_OK ? code
                            : key_value_print_done(invocation, answer,
-                                                  arena_format(arena, "%" STR_FMT " has %zu bytes",
-                                                               STR_ARG(key), value.len));
+                                                  arena_format(arena, "%" STR_FMT " has %" STR_FMT,
+                                                               STR_ARG(key), STR_ARG(size)));
 }
 
 static const Option options[] = {

@@ -33,7 +33,8 @@ static bool read_spec(const Invocation *invocation, Map *spec)
         return false;
     }
     if (ttl != NULL && !duration_parse(str_from_c(ttl), &life_ms)) {
-        usage_error(invocation, "--ttl takes a span of time as 90m or 7d, not '%s'", ttl);
+        usage_error(invocation,
+                    "--ttl takes a span of time from 1m to 366d, as 90m or 7d, not '%s'", ttl);
         return false;
     }
     if (uses != NULL) {

@@ -69,17 +69,35 @@ static const RefusalRow *refusal_row_of_kind(ErrorKind kind)
     return row;
 }
 
+/* What lists the names that an address takes: "nodes" for facts, which are those of nodes. Empty: no
+ * command does. */
+static Str lister_of(Str plural)
+{
+    Str name = str_eq_c(plural, "facts") ? STR("nodes") : plural, rest, one;
+    const Command *command = name.len > 0 ? command_find(name) : NULL;
+    rest = str_from_c(command == NULL || command->choices == NULL ? "" : command->choices);
+    while (str_split_next(&rest, '|', &one)) {
+        if (str_eq_c(one, "list")) {
+            return name;
+        }
+    }
+    return STR_EMPTY;
+}
+
 /* "'eden nodes list' shows which there are" */
 static Str hint_of(Arena *arena, const RefusalRow *row, const RefusedRequest *request)
 {
-    bool has_command = request->plural.len > 0 && command_find(request->plural) != NULL;
-    if (row->of_kind == NULL || !has_command) {
+    Str lister = lister_of(request->plural);
+    if (row->kind == ERROR_NOT_FOUND && str_eq_c(request->plural, "store")) {
+        return STR("'eden get / --prefix' shows which there are");
+    }
+    if (row->of_kind == NULL || lister.len == 0) {
         return str_from_c(row->hint);
     }
     Str text = str_from_c(row->of_kind);
     size_t at = str_find(text, STR("{}"), 0);
     return arena_format(arena, "%" STR_FMT "%" STR_FMT "%" STR_FMT, STR_ARG(str_slice(text, 0, at)),
-                        STR_ARG(request->plural), STR_ARG(str_from_offset(text, at + 2)));
+                        STR_ARG(lister), STR_ARG(str_from_offset(text, at + 2)));
 }
 
 /* --- Fields ---------------------------------------------------------------------------------- */

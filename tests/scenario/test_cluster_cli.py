@@ -328,7 +328,7 @@ def test_a_role_is_changed_by_what_was_shown_of_it(running):
 
 
 def test_what_is_set_for_the_cluster_is_shown_and_unset(running):
-    assert "there is none" in running.call("config").stderr
+    assert "nothing is set; 'eden config set title=" in running.call("config").stderr
     assert running.call("config", "set", "title=Production", "color=red").stdout == (
         "cluster: title=Production, color=red\n")
     assert running.call("config", "set", "color-").stdout == "cluster: title=Production\n"
@@ -432,6 +432,18 @@ def test_several_nodes_make_one_document(filled):
     assert ([one["name"] for one in items], [one["name"] for one in problems]) == (["web1"], ["nosuch"])
 
 
+@pytest.mark.parametrize("words, hint", [
+    (["facts", "--node", "nosuch"], "= 'eden nodes list' shows which there are\n"),
+    (["get", "/nosuch"], "= 'eden get / --prefix' shows which there are\n"),
+    (["roles", "show", "nosuch"], "= 'eden roles list' shows which there are\n"),
+])
+def test_what_is_not_there_is_told_with_what_shows_what_is(filled, words, hint):
+    done = filled.call(*words, check=False)
+    assert done.returncode == 1 and hint in done.stderr
+    shows = hint.split("'")[1].split()[1:]
+    assert filled.call(*shows).returncode == 0
+
+
 def test_one_node_is_its_answer_alone(filled):
     assert told(filled, "nodes", "label", "web1", "x=y")["metadata"]["kind"] == "Node"
     done = filled.call("nodes", "ping", "web1", "-o", "json", check=False)
@@ -494,6 +506,20 @@ def test_removing_by_a_pattern_is_asked_at_the_terminal(filled):
             terminal.send(answer + "\n")
             assert terminal.wait_for(rb"ended (\d)")[1] == (b"1" if answer == "n" else b"0")
             assert set(labels_of(filled)) == left
+    finally:
+        terminal.close()
+
+
+def test_who_is_to_type_a_value_is_told(running):
+    terminal = open_terminal(["bash", "--norc", "--noprofile", "-i"], path_with_eden(running),
+                             running.folder, "true")
+    try:
+        terminal.send("command eden put /a; echo en''ded $?\n")
+        terminal.wait_for(rb"type the value; Ctrl-D")
+        terminal.send("x\x04\x04")
+        assert terminal.wait_for(rb"ended (\d)")[1] == b"0"
+        assert running.call("get", "/a").stdout == "x\n"
+        assert "/a has 1 byte;" in running.call("put", "/a", "y").stdout
     finally:
         terminal.close()
 

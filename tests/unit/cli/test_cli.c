@@ -196,7 +196,7 @@ static void verbs_take_what_their_rows_say(void **state)
     expect(fixture, "tokens revoke", EXIT_USAGE, "",
            "eden tokens: 'tokens revoke' takes TOKEN...\n  see: eden help tokens\n");
     expect(fixture, "tokens create --ttl soon", EXIT_USAGE, "",
-           "eden tokens: --ttl takes a span of time as 90m or 7d, not 'soon'\n"
+           "eden tokens: --ttl takes a span of time from 1m to 366d, as 90m or 7d, not 'soon'\n"
            "  see: eden help tokens\n");
     expect(fixture, "nodes label web1 role", EXIT_USAGE, "",
            "eden nodes: 'nodes label' takes NODE and NAME=VALUE or NAME-, one or more\n"

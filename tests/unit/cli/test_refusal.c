@@ -63,6 +63,9 @@ static void a_hint_names_the_command_of_the_kind(void **state)
         const char *plural, *hint;
     } rows[] = {
         { "nodes", "'eden nodes list' shows which there are" },
+        { "facts", "'eden nodes list' shows which there are" },
+        { "store", "'eden get / --prefix' shows which there are" },
+        { "backup", "" }, /* a command that lists nothing */
         { "unicorns", "" },
         { "", "" },
     };
