@@ -263,7 +263,8 @@ static const ForeignRow rows[] = {
     { FOREIGN_PARAMETER, "cmd.*", "executable", "write 'shell'" },
     { FOREIGN_PARAMETER, "cmd.*", "environment", "write 'env'" },
 
-    { FOREIGN_OPTION, NULL, "check|dry-run|dryrun|noop|test|simulate|what-if", "'eden plan' does that" },
+    { FOREIGN_OPTION, NULL, "check|dry-run|dryrun|noop|test|simulate|what-if",
+      "'eden plan' does that" },
     { FOREIGN_OPTION, NULL, "syntax-check", "'eden validate' does that" },
     { FOREIGN_OPTION, NULL, "list-tasks", "'eden graph' does that" },
     { FOREIGN_OPTION, NULL, "tags|step|start-at-task|only", "'--job' runs one job" },
