@@ -17,8 +17,9 @@ enum {
 
 typedef struct Follow {
     Invocation *invocation;
-    Invocation round; /* the same with an arena for one round */
-    uint64_t last;    /* the sequence of what was shown last; 0: none */
+    Invocation round;  /* the same with an arena for one round */
+    uint64_t last;     /* the sequence of what was shown last; 0: none */
+    uint64_t archived; /* that of the last one that is no longer in the log; 0: none */
     char hash[AUDIT_HASH_TEXT + 1];
     Reconnect reconnect;
     ClusterRefusal refusal; /* in this round, by what failed */
@@ -99,7 +100,9 @@ static bool gather(Follow *follow, List *out, Error *err)
             return false;
         }
         const List *entries = object_items(page);
-        Str more = cluster_text(cluster_map(page, "metadata"), "continue");
+        Value metadata = cluster_map(page, "metadata");
+        Str more = cluster_text(metadata, "continue");
+        follow->archived = (uint64_t)cluster_int(metadata, "archived");
         next = more.len == 0
                    ? STR_EMPTY
                    : cluster_target(
@@ -115,6 +118,24 @@ static bool gather(Follow *follow, List *out, Error *err)
     return true;
 }
 
+/* What lies between what was shown last and what comes now. */
+static void tell_gap(const Follow *follow, uint64_t sequence)
+{
+    uint64_t last = follow->last;
+    if (follow->archived > last) {
+        output_line(follow->invocation->err, "entries %llu to %llu are archived",
+                    (unsigned long long)last + 1, (unsigned long long)follow->archived);
+        last = follow->archived;
+    }
+    if (sequence > last + 1) {
+        output_line(follow->invocation->err,
+                    "%llu entries are left out; 'eden audit tail -n' "
+                    "shows as many as are wanted",
+                    (unsigned long long)(sequence - last - 1));
+    }
+    (void)stream_flush(follow->invocation->err);
+}
+
 /* Behind each other, as far as what lies between was not left out. */
 static bool print_new(Follow *follow, const List *entries, Error *err)
 {
@@ -122,10 +143,7 @@ static bool print_new(Follow *follow, const List *entries, Error *err)
         Value entry = entries->items[i];
         uint64_t sequence = sequence_of(entry);
         if (follow->last > 0 && sequence > follow->last + 1) {
-            output_line(follow->invocation->err,
-                        "%llu entries are left out; 'eden audit tail -n' "
-                        "shows as many as are wanted",
-                        (unsigned long long)(sequence - follow->last - 1));
+            tell_gap(follow, sequence);
         } else if (follow->last > 0 &&
                    !str_eq_c(cluster_text(object_status(entry), "previous"), follow->hash)) {
             return is_other(err);

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 import asking
@@ -15,13 +16,18 @@ GENESIS = "0" * 64
 OLD = 8  # days: older than what always stays
 
 
+def fill(cluster, count, days=OLD):
+    """So many old entries more in its log; it does not run."""
+    filler = pathlib.Path(cluster.eden_path).parent / "tests/scenario/audit_filler"
+    subprocess.run([filler, cluster.state / "server/store", str(count), str(days)], check=True)
+
+
 @pytest.fixture
-def filled(cluster, eden_path):
+def filled(cluster):
     """Starts the server with so many old entries in its log."""
 
     def start(count, days=OLD):
-        filler = pathlib.Path(eden_path).parent / "tests/scenario/audit_filler"
-        subprocess.run([filler, cluster.state / "server/store", str(count), str(days)], check=True)
+        fill(cluster, count, days)
         cluster.start()
         return cluster
 
@@ -241,6 +247,21 @@ def test_a_server_that_is_killed_while_it_drops_goes_on(filled):
     say(cluster, "more")
     archive(cluster, cluster.folder / "b.ndjson")
     assert "goes on behind entry 2000" in verify(cluster, path, cluster.folder / "b.ndjson")
+
+
+def test_who_follows_is_told_what_was_archived_meanwhile(filled):
+    cluster = filled(1100)
+    process = asking.start(cluster, "audit", "tail", "--follow", "-n", "1", "-o", "name")
+    assert asking.next_line(process.stdout) == "1100\n"
+    process.send_signal(signal.SIGSTOP)
+    cluster.server.stop()
+    fill(cluster, 1200)
+    cluster.start()
+    archive(cluster, cluster.folder / "a.ndjson")
+    process.send_signal(signal.SIGCONT)
+    assert asking.next_line(process.stdout) == "1301\n"
+    process.kill()
+    assert "entries 1101 to 1300 are archived\n" in process.communicate()[1]
 
 
 def test_archives_may_overlap_when_they_are_of_one_log(filled):
