@@ -7,6 +7,7 @@ import sys
 
 import daemons
 import pytest
+from front import TOKEN, Front
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -56,3 +57,39 @@ def cluster(eden_path, tmp_path):
     cluster = daemons.Cluster(eden_path, tmp_path)
     yield cluster
     cluster.close()
+
+
+@pytest.fixture
+def front(cluster):
+    cluster.start()
+    front = Front(cluster)
+    yield front
+    front.close()
+
+
+@pytest.fixture
+def home(eden, front, tmp_path):
+    """`eden` of a user elsewhere, with settings of their own and no server."""
+
+    def run(*args, env=None, **more):
+        return eden(*args, env={"HOME": str(tmp_path / "home"), **(env or {})}, **more)
+
+    run.file = tmp_path / "home/.config/eden/contexts.json"
+    run.pin = front.cluster.founded["ca_pin"]
+    return run
+
+
+@pytest.fixture
+def logged_in(home, front):
+    done = home("login", front.url, "--name", "prod", "--ca-pin", home.pin, "--token-file", "-",
+                input=TOKEN + "\n")
+    assert done.returncode == 0, done.stderr
+    return home
+
+
+@pytest.fixture
+def other_cluster(front, tmp_path):
+    """One that does not run yet."""
+    other = daemons.Cluster(front.cluster.eden_path, tmp_path, name="s9", cluster="red")
+    yield other
+    other.close()

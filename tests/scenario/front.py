@@ -119,3 +119,14 @@ class Front:
             self.listener.shutdown(socket.SHUT_RDWR)
             self.thread.join()
             self.listener.close()
+
+
+def told(home, *args, **more):
+    done = home(*args, "-o", "json", **more)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return json.loads(done.stdout)
+
+
+def event(type, name=None, state="alive"):
+    return {"type": type, "object": name and {
+        "metadata": {"name": name, "labels": {}}, "spec": {}, "status": {"state": state}}}

@@ -136,7 +136,7 @@ def backs_up(command):
 
 
 def is_far(command):
-    """test_login.py has these."""
+    """test_far_commands.py has these."""
     words = command.split("| ")[-1].split()
     return words[1] in ("login", "logout", "context", "api", "complete") or "--context" in words
 

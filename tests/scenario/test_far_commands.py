@@ -1,0 +1,183 @@
+"""A cluster from another machine: every command over HTTPS."""
+
+import json
+import queue
+import re
+import subprocess
+
+import daemons
+import pytest
+from cluster_world import fill
+from front import TOKEN, Front, event, told
+from test_cli_examples import examples, is_far
+
+
+# --- the examples ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("command", filter(
+    lambda each: is_far(each.values[0]) and "--certificate" not in each.values[0], examples()))
+def test_the_example_works_from_elsewhere(logged_in, front, eden_path, tmp_path, command):
+    fill(front.cluster)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/eden").symlink_to(eden_path)
+    (tmp_path / "bin/pass").write_text(f"#!/bin/sh\necho {TOKEN}\n")
+    (tmp_path / "bin/pass").chmod(0o755)
+    logged_in("complete", "node", "--refresh")
+    line = (command.replace("https://eden1:1338", front.url).replace("eden1", front.url)
+            .replace("sha256:9c1e...", logged_in.pin))
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line], cwd=tmp_path, capture_output=True, text=True,
+        stdin=subprocess.DEVNULL, timeout=daemons.LIMIT,
+        env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "HOME": str(logged_in.file.parents[2]),
+             "LC_ALL": "C.UTF-8", "EDEN_TOKEN": TOKEN})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout != ""
+
+
+# --- api ------------------------------------------------------------------------------------------
+
+def test_any_request_can_be_made(logged_in, front):
+    done = logged_in("api", "put", "/v1/store?key=%2Ftest%2Fa", "-d", '{"value":"b"}',
+                     "-H", "Eden-Reason: because")
+    assert done.returncode == 0, done.stderr
+    assert front.requests[-1][2]["eden-reason"] == "because"
+    assert told(logged_in, "api", "GET", "/v1/store?key=%2Ftest%2Fa")["value"] == "b"
+    done = logged_in("api", "PUT", "/v1/store?key=%2Ftest%2Fa", "-f", "-", input='{"value":"c"}')
+    assert done.returncode == 0
+    assert "value: c" in logged_in("api", "GET", "/v1/store?key=%2Ftest%2Fa", "-o", "yaml").stdout
+    done = logged_in("api", "GET", "/v1/health", "-i")
+    assert done.stdout.startswith("HTTP/1.1 200 OK\n")
+    assert "\n\n{" in done.stdout
+
+
+def test_what_a_server_refuses_is_printed_and_told_by_the_exit_code(logged_in):
+    done = logged_in("api", "GET", "/v1/nodes/nobody")
+    assert done.returncode != 0
+    assert json.loads(done.stdout)["status"] == 404
+    assert logged_in("api", "PUT", "/v1/store?key=%2Fx", "-d", "{").returncode == 1
+
+
+def test_an_answer_is_printed_as_it_comes(logged_in, front, eden_path):
+    front.events = queue.Queue()
+    process = subprocess.Popen(
+        [eden_path, "api", "GET", "/v1/nodes?watch=ndjson"], stdout=subprocess.PIPE, text=True,
+        env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+    try:
+        front.events.put(event("added", "web1"))
+        assert json.loads(process.stdout.readline()) == event("added", "web1")
+        front.events.put(None)
+        assert process.wait(daemons.LIMIT) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_an_answer_too_long_for_another_form_is_told(logged_in, front):
+    front.says["/v1/nodes"] = {"items": ["x" * (16 << 20)]}
+    done = logged_in("api", "GET", "/v1/nodes", "-o", "yaml")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "-o raw" in done.stderr
+    done = logged_in("api", "GET", "/v1/nodes")
+    assert (done.returncode, json.loads(done.stdout)) == (0, front.says["/v1/nodes"])
+    front.says["/v1/pki"] = front.says["/v1/nodes"]
+    done = logged_in("pki", "list")
+    assert done.returncode == 1
+    assert "answers more than is taken" in done.stderr
+
+
+@pytest.mark.parametrize("words", [
+    ["FETCH", "/v1/nodes"], ["GET", "v1/nodes"], ["GET", "/v1/no des"],
+    ["GET", "/v1/nodes", "-H", "none"], ["GET", "/v1/nodes", "-H", "a b: c"],
+    ["GET", "/v1/nodes", "-H", "Authorization: Bearer x"], ["GET", "/v1/nodes", "-H", "a: b\nc: d"],
+    ["POST", "/v1/nodes", "-d", "{}", "-f", "x"],
+])
+def test_a_request_that_cannot_be_is_a_wrong_command_line(logged_in, front, words):
+    front.requests.clear()
+    assert logged_in("api", *words).returncode == 64
+    assert front.requests == []
+
+
+# --- every command --------------------------------------------------------------------------------
+
+def test_commands_ask_the_server_elsewhere(logged_in, front):
+    fill(front.cluster)
+    assert "web2" in logged_in("nodes", "list", "-o", "name").stdout
+    assert logged_in("nodes", "label", "web1", "role=web", "--reason", "new rack").returncode == 0
+    method, _, fields = front.requests[-1]
+    assert (method, fields["eden-reason"]) == ("PATCH", "new rack")
+    assert fields["host"] == f"127.0.0.1:{front.port}"
+    assert logged_in("facts", "--node", "web1", "os").returncode == 0
+    assert logged_in("put", "/test/a", "b").returncode == 0
+    assert logged_in("get", "/test/a").stdout == "b\n"
+    assert logged_in("pki", "list").returncode == 0
+    assert logged_in("tokens", "list").returncode == 0
+
+
+def test_a_reason_is_one_line(logged_in):
+    done = logged_in("put", "/test/a", "b", "--reason", "two\nlines")
+    assert done.returncode == 64
+    assert "--reason" in done.stderr
+
+
+def test_a_watch_goes_over_https(logged_in, front, eden_path):
+    watching = subprocess.Popen(
+        [eden_path, "watch", "/test/", "--prefix", "--from", "1", "-o", "json"],
+        stdout=subprocess.PIPE, text=True,
+        env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+    try:
+        front.cluster.call("put", "/test/a", "one")
+        assert json.loads(watching.stdout.readline())["value"] == "one"
+        front.cluster.call("put", "/test/a", "two")
+        assert json.loads(watching.stdout.readline())["value"] == "two"
+    finally:
+        watching.terminate()
+        watching.communicate()
+
+
+def test_a_backup_goes_over_https(logged_in, tmp_path):
+    done = logged_in("backup", "create", tmp_path / "blue.eden")
+    assert done.returncode == 0, done.stderr
+    assert logged_in("backup", "verify", tmp_path / "blue.eden", "--scratch", tmp_path).returncode == 0
+
+
+def test_a_server_with_another_ca_is_not_trusted(logged_in, front, tmp_path):
+    other = daemons.Cluster(front.cluster.eden_path, tmp_path, name="s9", cluster="red")
+    port = front.port
+    context = json.loads(logged_in.file.read_text())
+    fake = Front(front.cluster, shows=other)
+    try:
+        context["contexts"]["prod"]["server"] = fake.url
+        logged_in.file.write_text(json.dumps(context))
+        done = logged_in("nodes", "list")
+        assert done.returncode == 4
+        assert "E0814" in done.stderr and "prod" in done.stderr and fake.url in done.stderr
+        assert "eden login" in done.stderr
+        assert fake.requests == []
+        assert port != fake.port
+    finally:
+        fake.close()
+
+
+def test_the_next_server_is_asked_when_one_is_away(logged_in, front):
+    context = json.loads(logged_in.file.read_text())
+    context["contexts"]["prod"].update(server="https://127.0.0.1:1", servers=[front.url])
+    logged_in.file.write_text(json.dumps(context))
+    assert logged_in("put", "/test/a", "b").returncode == 0
+    context["contexts"]["prod"]["servers"] = []
+    logged_in.file.write_text(json.dumps(context))
+    done = logged_in("put", "/test/a", "b")
+    assert done.returncode == 3
+    assert "https://127.0.0.1:1 (context 'prod')" in done.stderr
+
+
+def test_a_token_may_lie_in_a_file(logged_in, front, tmp_path):
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    context = json.loads(logged_in.file.read_text())
+    del context["contexts"]["prod"]["token"]
+    context["contexts"]["prod"]["token_file"] = str(tmp_path / "token")
+    logged_in.file.write_text(json.dumps(context))
+    assert logged_in("nodes", "list").returncode == 0
+    (tmp_path / "token").unlink()
+    done = logged_in("nodes", "list")
+    assert done.returncode == 1
+    assert re.search(r"context 'prod'.*token", done.stderr)

@@ -1,0 +1,199 @@
+"""Lists that go on with their changes, from another machine."""
+
+import json
+import queue
+import re
+import subprocess
+
+import asking
+import daemons
+import pytest
+from front import Front, event
+
+
+@pytest.fixture
+def watch(logged_in, front, eden_path):
+    """`eden nodes list --watch`, and the queue of what it is told."""
+    front.events = queue.Queue()
+    started = []
+
+    def start(*words):
+        process = subprocess.Popen(
+            [eden_path, "nodes", "list", "--watch", *words], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+        started.append(process)
+        return process, front.events
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+    front.events.put(None)
+
+
+def test_a_list_goes_on_with_its_changes(watch, front):
+    process, events = watch("-l", "role=web")
+    for each in (event("added", "web1"), event("added", "web2", "silent"), {}, event("synced")):
+        events.put(each)
+    assert process.stdout.readline().startswith("NAME")
+    assert process.stdout.readline().split()[:2] == ["web1", "alive"]
+    assert process.stdout.readline().split()[:2] == ["web2", "silent"]
+    events.put(event("changed", "web2"))
+    assert process.stdout.readline().split()[:3] == ["changed", "web2", "alive"]
+    events.put(event("deleted", "web1"))
+    assert process.stdout.readline().split() == ["deleted", "web1"]
+    assert front.requests[-1][1] == "/v1/nodes?watch=ndjson&selector=role%3Dweb"
+    # When it ends, it is asked for again, and all is shown anew.
+    events.put(None)
+    assert "trying again" in process.stderr.readline()
+    for each in (event("added", "web2"), event("synced")):
+        events.put(each)
+    assert process.stdout.readline().startswith("NAME")
+    assert process.stdout.readline().split()[:2] == ["web2", "alive"]
+
+
+def started_watch(watch, *words):
+    process, events = watch(*words)
+    for each in (event("added", "web1"), event("synced")):
+        events.put(each)
+    assert process.stdout.readline().startswith("NAME")
+    assert process.stdout.readline().split()[0] == "web1"
+    return process, events
+
+
+def test_a_watch_tells_once_what_is_wrong_and_when_it_is_back(watch, front):
+    process, events = started_watch(watch)
+    front.close()
+    events.put(None)
+    assert process.stderr.readline() == "the server has ended the watch; trying again\n"
+    line = process.stderr.readline()
+    assert line.startswith(f"the watch has ended: {front.url} (context 'prod'): "), line
+    assert "refused" in line and line.endswith("; trying again\n"), line
+    again = Front(front.cluster, port=front.port)
+    try:
+        again.events = events
+        for each in (event("added", "web2"), event("synced")):
+            events.put(each)
+        assert re.fullmatch(r"the watch goes on after \d+ seconds?\n", process.stderr.readline())
+        assert process.stdout.readline().startswith("NAME")
+        assert process.stdout.readline().split()[0] == "web2"
+    finally:
+        again.close()
+
+
+def test_a_watch_ends_when_the_token_is_taken_back(watch, front):
+    process, events = started_watch(watch)
+    front.token = "eden_4l2ygazs_" + "z" * 32
+    events.put(None)
+    _, err = process.communicate(timeout=daemons.LIMIT)
+    assert process.returncode == 4
+    assert "the token has expired" in err and "'eden login'" in err
+
+
+def test_a_watch_ends_at_a_server_with_another_ca(watch, front, other_cluster):
+    process, events = started_watch(watch)
+    front.close()
+    fake = Front(front.cluster, shows=other_cluster, port=front.port)
+    events.put(None)
+    _, err = process.communicate(timeout=daemons.LIMIT)
+    fake.close()
+    assert process.returncode == 4
+    assert "E0814" in err and "--ca-pin" in err
+    assert fake.requests == []
+
+
+def test_a_watch_stays_with_its_server_when_another_context_is_used(watch, logged_in, front):
+    process, events = started_watch(watch)
+    assert logged_in("context", "use", "local").returncode == 0
+    events.put(None)
+    assert "trying again" in process.stderr.readline()
+    for each in (event("added", "web2"), event("synced")):
+        events.put(each)
+    assert process.stdout.readline().startswith("NAME")
+    assert process.stdout.readline().split()[0] == "web2"
+
+
+def test_a_watch_of_keys_stays_with_its_server_too(logged_in, front, eden_path):
+    process = subprocess.Popen(
+        [eden_path, "watch", "/test/a", "--from", "1"], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+        env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+    try:
+        front.cluster.call("put", "/test/a", "one")
+        assert "one" in asking.next_line(process.stdout)
+        assert logged_in("context", "use", "local").returncode == 0
+        front.cluster.server.stop()
+        front.cluster.start()
+        front.cluster.call("put", "/test/a", "two")
+        assert "two" in asking.next_line(process.stdout)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_watch_of_a_socket_ends_at_another_cluster(front, eden_path, other_cluster):
+    process = subprocess.Popen(
+        [eden_path, "nodes", "list", "--watch", "--run-dir", front.cluster.run],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=daemons.environment())
+    try:
+        assert process.stdout.readline().startswith("NAME")
+        front.cluster.server.stop()
+        other_cluster.run = front.cluster.run
+        other_cluster.start()
+        _, err = process.communicate(timeout=daemons.LIMIT)
+        assert process.returncode == 5, err
+        assert "of cluster 'red' now, it was of 'blue'" in err
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_watch_tells_programs_everything(watch):
+    process, events = watch("-o", "json")
+    told_now = [event("added", "web1"), event("synced"), event("changed", "web1", "silent")]
+    for each in told_now:
+        events.put(each)
+        assert json.loads(process.stdout.readline()) == each
+
+
+@pytest.mark.parametrize("form", ["yaml", "jsonpath={.metadata.name}"])
+def test_a_watch_in_a_form_that_it_has_not_is_wrong_usage(logged_in, front, form):
+    done = logged_in("nodes", "list", "--watch", "-o", form)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "--watch prints tables, names or JSON" in done.stderr
+    assert [target for _, target, _ in front.requests] == ["/v1/health", "/v1/session"]  # the login
+
+
+@pytest.mark.parametrize("words", [["nodes", "list", "--watch"], ["audit", "tail", "--follow"]])
+def test_what_cannot_be_printed_is_told_once_and_not_as_the_words_of_the_server(
+        logged_in, front, eden_path, words):
+    front.cluster.call("nodes", "label", "s1", "rack=7")  # something that is audited
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([eden_path, *words], stdout=full, stderr=subprocess.PIPE, text=True,
+                              timeout=daemons.LIMIT,
+                              env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
+    assert done.returncode == 1
+    assert done.stderr == "eden: standard output: cannot write: No space left on device\n"
+
+
+def test_an_answer_that_is_no_watch_ends_it(watch):
+    process, events = watch()
+    events.put({"metadata": {"kind": "NodeList"}, "items": []})
+    out, err = process.communicate(timeout=daemons.LIMIT)
+    assert process.returncode == 1
+    assert "is no watch" in err
+
+
+def test_a_real_server_tells_of_its_nodes(logged_in, front, eden_path):
+    process = subprocess.Popen(
+        [eden_path, "nodes", "list", "--watch", "--run-dir", front.cluster.run],
+        stdout=subprocess.PIPE, text=True, env=daemons.environment())
+    try:
+        assert process.stdout.readline().startswith("NAME")
+        assert process.stdout.readline().split()[0] == "s1"
+        front.cluster.call("nodes", "label", "s1", "rack=7")
+        assert "rack=7" in process.stdout.readline()
+    finally:
+        process.kill()
+        process.communicate()
