@@ -123,8 +123,14 @@ def follows(command):
     return "--follow" in command  # test_audit.py has these
 
 
+def goes_on(command):
+    """A list that is followed by its changes."""
+    return "--watch" in command
+
+
 def stays(command):
-    return command.startswith(("eden serve", "eden agent", "eden watch")) or follows(command)
+    ones = ("eden serve", "eden agent", "eden watch")
+    return command.startswith(ones) or follows(command) or goes_on(command)
 
 
 def joins(command):
@@ -210,9 +216,19 @@ def test_the_example_of_a_watch_works(cluster, command):
     assert process.returncode == 130
 
 
+@pytest.mark.parametrize("command", filter(lambda each: goes_on(each.values[0]), examples()))
+def test_the_example_of_a_list_that_goes_on_works(cluster, command):
+    cluster.start()
+    process = asking.start(cluster, *shlex.split(command)[1:])
+    assert "NAME" in asking.next_line(process.stdout)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
 @pytest.mark.parametrize("command", filter(
-    lambda each: stays(each.values[0]) and not watches(each.values[0]) and not follows(each.values[0]),
-    examples()))
+    lambda each: stays(each.values[0]) and
+    not any(has(each.values[0]) for has in (watches, follows, goes_on)), examples()))
 def test_the_example_of_a_daemon_works(cluster, command):
     words = shlex.split(command)[1:]
     daemon = cluster.daemon(*words, "--state-dir", cluster.state, "--run-dir", cluster.run)
