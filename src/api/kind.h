@@ -45,10 +45,9 @@ typedef struct KindItem {
 typedef struct KindItems {
     const KindItem *items;
     uint32_t count;
-    Str next; /* where the next page begins; empty: that was all */
-    uint64_t
-        archived;     /* those up to this number are no longer there; 0: of no such kind, or none */
-    int64_t revision; /* of the store, as of which they are so */
+    Str next;          /* where the next page begins; empty: that was all */
+    uint64_t archived; /* of a log: those up to this number are archived, and no longer there */
+    int64_t revision;  /* of the store, as of which they are so */
 } KindItems;
 
 typedef struct KindPage {

@@ -272,7 +272,8 @@ static bool read_ended(Starting *starting, const Error *err)
         starting_free(starting);
         return false;
     }
-    if (err != NULL && err->kind != ERROR_NOT_FOUND) {
+    /* Also of a name that nothing can have, there is nothing. */
+    if (err != NULL && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_INVALID) {
         log_warning("a watch is broken off", LOG_C("kind", starting->watch->kind->name),
                     LOG_C("error", err->text));
         drop(starting->watch);

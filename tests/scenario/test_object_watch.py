@@ -63,6 +63,13 @@ def test_lines_tell_what_is_and_what_happens(cluster, watch):
         told = json.loads(next_line(process.stdout))
 
 
+@pytest.mark.parametrize("kind", ["nodes", "roles", "config", "certificates", "facts"])
+@pytest.mark.parametrize("name", ["nobody", "No.Body", "n" * 300])
+def test_nothing_is_told_of_a_name_that_nothing_has(watch, kind, name):
+    process = watch(f"/v1/{kind}/{name}?watch=ndjson")
+    assert json.loads(next_line(process.stdout))["type"] == "synced"
+
+
 def test_events_are_resumed_where_they_were_broken_off(cluster, watch):
     process = watch("/v1/nodes", "Accept: text/event-stream")
     first = block(process)
