@@ -7,7 +7,7 @@
 void health_show(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
-    bool ok = store_status(settings->at.store).writable;
+    bool ok = store_look(settings->at.store).writable;
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.health/1");
     json_out_text(&json, "cluster", settings->cluster);

@@ -49,7 +49,7 @@ static uint32_t look_at(const OwnCertificates *own, ReadyCertificate out[OWN_KIN
 void ready_get(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
-    StoreStatus store = store_status(settings->at.store);
+    StoreStatus store = store_look(settings->at.store);
     ReadyCertificate certificates[OWN_KINDS];
     ReadyState state = { .stops = settings->stops != NULL && *settings->stops,
                          .is_writable = store.writable,

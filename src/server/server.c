@@ -502,7 +502,7 @@ static void probe_store(const Server *server)
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     Str key = cluster_key_probe(&arena, STORE_KEYS_PREFIX, str_from_c(server->settings.node));
-    if (!store_status(server->store).writable &&
+    if (!store_look(server->store).writable &&
         !store_put(server->store, key, STR("1"), 0, probed, (void *)server, &err)) {
         log_debug("the store was not tried", LOG_C("why", err.text));
     }

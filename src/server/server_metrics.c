@@ -42,7 +42,7 @@ static void put_certificates(const ServerView *view, MetricsText *text)
 
 static void put_store(const ServerView *view, MetricsText *text)
 {
-    StoreStatus store = store_status(view->store);
+    StoreStatus store = store_look(view->store);
     put(text, METRIC_STORE_WRITABLE, store.writable);
     put(text, METRIC_STORE_REVISION, store.revision);
     put(text, METRIC_STORE_COMPACTED, store.compacted);

@@ -492,7 +492,12 @@ StoreStatus store_status(const Store *store)
         .writes = store->writes_answered,
     };
     snprintf(status.reason, sizeof status.reason, "%s", store->told.reason);
-    /* The next write notices, and perhaps there is none for long. */
+    return status;
+}
+
+StoreStatus store_look(const Store *store)
+{
+    StoreStatus status = store_status(store);
     if (store->path != NULL && !sqlite_engine_is_in_place(store->writer, true)) {
         status.writable = false;
         snprintf(status.reason, sizeof status.reason, "%s", LOST_TEXT);

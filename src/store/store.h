@@ -315,4 +315,8 @@ typedef struct StoreStatus {
     uint64_t writes;    /* those of callers in them */
 } StoreStatus;
 
+/* As far as is known: it asks nobody. */
 StoreStatus store_status(const Store *store);
+/* The same with a look at the disk. The next write would notice that its file is gone, and perhaps there
+ * is none for long. */
+StoreStatus store_look(const Store *store);
