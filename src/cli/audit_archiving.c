@@ -9,12 +9,14 @@
 #include "cli/output.h"
 #include "cluster/audit_drop_plan.h"
 #include "model/duration.h"
+#include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/file_draft.h"
 
 enum {
     PAGE = 200,               /* entries that are asked for at once */
     DROP_MS = 30 * 60 * 1000, /* for the server to drop them all */
+    TELL_US = 2000000,        /* until it says how far it is, and again */
 };
 
 typedef struct Archiving {
@@ -30,6 +32,8 @@ typedef struct Archiving {
     uint64_t next; /* the entry that comes next; 0: the first page is to come */
     bool is_over;  /* all that may go are there */
     FileDraft *draft;
+    int64_t told_us; /* how far it is */
+    bool has_told;
 } Archiving;
 
 bool audit_anchor_read(Value answer, AuditAnchor *out, Error *err)
@@ -274,20 +278,39 @@ static int tell(const Archiving *archiving)
     return EXIT_OK;
 }
 
+/* Of a log that takes long. */
+static void tell_way(Archiving *archiving)
+{
+    const AuditArchive *archive = &archiving->archive;
+    int64_t now_us = clock_monotonic_us();
+    if (now_us - archiving->told_us >= TELL_US) {
+        archiving->told_us = now_us;
+        archiving->has_told = true;
+        output_line(archiving->invocation->err, "%" PRIu64 " entries so far, up to %" PRIu64,
+                    archive->last - archive->first + 1, archive->last);
+    }
+}
+
 static int archive(Archiving *archiving)
 {
     Error err;
+    archiving->told_us = clock_monotonic_us();
     while (!archiving->is_over) {
         int code = ask_page(archiving);
         if (code != EXIT_OK) {
             return code;
         }
+        tell_way(archiving);
     }
     if (archiving->draft == NULL && !archiving->is_there) {
         return tell(archiving);
     }
     if (!(archiving->is_there ? take_up(archiving, &err) : keep(archiving, &err))) {
         return fail(archiving, &err);
+    }
+    if (archiving->has_told) {
+        output_line(archiving->invocation->err, "%s is whole: its entries are dropped from the log",
+                    archiving->path);
     }
     int code = drop(archiving);
     return code == EXIT_OK ? tell(archiving) : code;
