@@ -22,10 +22,15 @@ typedef struct CertificateFacts {
     const char *usage;
     Str serial, owner;
     int64_t created_ms, expires_ms, revision;
+    Str state; /* empty: that cannot be told */
 } CertificateFacts;
 
-static KindItem item_make(const Kind *kind, Arena *arena, const CertificateFacts *facts,
-                          int64_t now_ms)
+static Str state_by_time(int64_t expires_ms, int64_t now_ms)
+{
+    return now_ms < expires_ms ? STR("good") : STR("expired");
+}
+
+static KindItem item_make(const Kind *kind, Arena *arena, const CertificateFacts *facts)
 {
     Map *spec = map_new(arena, 3), *status = map_new(arena, 4);
     KindItem item = { .name = arena_copy(arena, facts->serial),
@@ -40,8 +45,9 @@ static KindItem item_make(const Kind *kind, Arena *arena, const CertificateFacts
     if (facts->expires_ms > 0) {
         object_set_text(arena, status, "expires", utc_text(arena, facts->expires_ms));
     }
-    object_set_text(arena, status, "state",
-                    now_ms < facts->expires_ms ? STR("good") : STR("expired"));
+    if (facts->state.len > 0) {
+        object_set_text(arena, status, "state", facts->state);
+    }
     object_uuid(kind, item.name, item.uuid);
     return item;
 }
@@ -49,23 +55,29 @@ static KindItem item_make(const Kind *kind, Arena *arena, const CertificateFacts
 static KindItem own_item(const Kind *kind, Arena *arena, const Certificate *certificate,
                          const char *usage, Str owner, int64_t now_ms)
 {
-    return item_make(kind, arena,
-                     &(CertificateFacts){ .serial = str_from_c(certificate->serial),
-                                          .usage = usage,
-                                          .owner = owner,
-                                          .created_ms = certificate->not_before_ms,
-                                          .expires_ms = certificate->not_after_ms },
-                     now_ms);
+    return item_make(
+        kind, arena,
+        &(CertificateFacts){ .serial = str_from_c(certificate->serial),
+                             .usage = usage,
+                             .owner = owner,
+                             .created_ms = certificate->not_before_ms,
+                             .expires_ms = certificate->not_after_ms,
+                             .state = state_by_time(certificate->not_after_ms, now_ms) });
 }
 
-static KindItem node_item(const Kind *kind, Arena *arena, const NodeRecord *record, int64_t now_ms)
+/* Whether it was taken back is not in its record. */
+static KindItem node_item(const Kind *kind, Arena *arena, const NodeEntry *node, int64_t now_ms)
 {
-    return item_make(kind, arena,
-                     &(CertificateFacts){ .serial = str_from_c(record->serial),
-                                          .usage = "node",
-                                          .owner = str_from_c(record->name),
-                                          .expires_ms = record->not_after_ms },
-                     now_ms);
+    const NodeRecord *record = &node->record;
+    CertificateFacts facts = { .serial = str_from_c(record->serial),
+                               .usage = "node",
+                               .owner = str_from_c(record->name),
+                               .expires_ms = record->not_after_ms };
+    if (node->knows_revoked) {
+        facts.state =
+            node->is_revoked ? STR("revoked") : state_by_time(record->not_after_ms, now_ms);
+    }
+    return item_make(kind, arena, &facts);
 }
 
 static KindItem user_item(const Kind *kind, Arena *arena, const CredentialEntry *entry,
@@ -75,14 +87,15 @@ static KindItem user_item(const Kind *kind, Arena *arena, const CredentialEntry 
     const UserCertificateRecord *record = entry->record != NULL ? entry->record : &unreadable;
     Str rest = str_from_c(record->roles.text), role;
     List *roles = list_new(arena, 1);
-    KindItem item = item_make(kind, arena,
-                              &(CertificateFacts){ .serial = entry->id,
-                                                   .usage = "user",
-                                                   .owner = str_from_c(record->user),
-                                                   .created_ms = record->created_ms,
-                                                   .expires_ms = record->expires_ms,
-                                                   .revision = entry->revision },
-                              now_ms);
+    KindItem item =
+        item_make(kind, arena,
+                  &(CertificateFacts){ .serial = entry->id,
+                                       .usage = "user",
+                                       .owner = str_from_c(record->user),
+                                       .created_ms = record->created_ms,
+                                       .expires_ms = record->expires_ms,
+                                       .revision = entry->revision,
+                                       .state = state_by_time(record->expires_ms, now_ms) });
     if (entry->record == NULL) {
         item.error = arena_copy(arena, entry->error);
         return item;
@@ -110,7 +123,7 @@ typedef struct CertificateReading {
     uint32_t limit;
     KindItem *items;
     uint32_t count;
-    Str name, owner; /* of the one that is wanted; the node that has it */
+    Str name; /* of the one that is wanted */
     KindListed *listed;
     KindGot *got;
     void *context;
@@ -184,8 +197,8 @@ static void nodes_listed(void *context, const NodesListing *listing, const Error
     }
     for (uint32_t i = 0; i < listing->node_count; i++) {
         if (listing->nodes[i].record.serial[0] != '\0') {
-            add(reading, node_item(reading->kind, reading->arena, &listing->nodes[i].record,
-                                   now_of(reading)));
+            add(reading,
+                node_item(reading->kind, reading->arena, &listing->nodes[i], now_of(reading)));
         }
     }
     /* Behind the nodes come machines that ask, which have none. */
@@ -246,23 +259,18 @@ static void tell_absent(const CertificateReading *reading)
 }
 
 /* The record says what is so; it may have got another one since. */
-static void node_came(void *context, const StoreReply *reply, const Error *err)
+static void node_came(void *context, const NodeView *view, const Error *err)
 {
     const CertificateReading *reading = context;
-    NodeEntry node;
-    if (err != NULL) {
+    if (err != NULL && err->kind != ERROR_NOT_FOUND) {
         reading->got(reading->context, NULL, err);
         return;
     }
-    const StoreOpReply *found = &reply->ops[0];
-    if (found->kv_count > 0) {
-        node_entry_read(reading->arena, reading->owner, &found->kvs[0], &node);
-    }
-    if (found->kv_count == 0 || !str_eq_c(reading->name, node.record.serial)) {
+    if (err != NULL || !view->is_member || !str_eq_c(reading->name, view->node.record.serial)) {
         tell_absent(reading);
         return;
     }
-    KindItem item = node_item(reading->kind, reading->arena, &node.record, now_of(reading));
+    KindItem item = node_item(reading->kind, reading->arena, &view->node, now_of(reading));
     reading->got(reading->context, &item, NULL);
 }
 
@@ -282,11 +290,7 @@ static void find_among_nodes(CertificateReading *reading)
         tell_absent(reading);
         return;
     }
-    reading->owner = arena_copy(reading->arena, str_from_c(node->name));
-    Str key = cluster_key_node(reading->arena, reading->at.prefix, reading->owner);
-    if (!store_get(reading->at.store, key, node_came, reading, &err)) {
-        reading->got(reading->context, NULL, &err);
-    }
+    nodes_show(&reading->at, str_from_c(node->name), node_came, reading);
 }
 
 static void find_among_users(void *context, const CredentialEntry *entry, const Error *err)
@@ -406,16 +410,19 @@ static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
     }
 }
 
-/* Of the certificate that the record of a node names; empty: none. */
-static Str serial_in(Arena *arena, Str text)
+/* What its record says of a node's certificate; without a serial: it has none. */
+static const NodeRecord *record_in(Arena *arena, Str text)
 {
     NodeRecord *record = ARENA_NEW(arena, NodeRecord);
     Error err;
-    return text.len > 0 && node_record_read(arena, text, record, &err) ? str_from_c(record->serial)
-                                                                       : STR_EMPTY;
+    if (text.len == 0 || !node_record_read(arena, text, record, &err)) {
+        *record = (NodeRecord){ 0 };
+    }
+    return record;
 }
 
-/* A node that gets another certificate has that of before no more. */
+/* A node that gets another certificate has that of before no more. When one is taken back, the record
+ * has another enrolment, or is written as it was: cluster/revoke.h. */
 static uint32_t touched_by(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
                            Str names[KIND_TOUCHED_MAX])
 {
@@ -430,16 +437,18 @@ static uint32_t touched_by(const Kind *kind, Arena *arena, Str prefix, const Sto
     if (!key_parse(arena, prefix, event->kv.key, &found, parts) || found != KEY_NODE) {
         return 0;
     }
-    Str before = event->has_previous ? serial_in(arena, event->previous.value) : STR_EMPTY;
-    Str now = event->deleted ? STR_EMPTY : serial_in(arena, event->kv.value);
-    if (str_eq(before, now)) {
+    Str text = event->has_previous ? event->previous.value : STR_EMPTY;
+    Str text_now = event->deleted ? STR_EMPTY : event->kv.value;
+    const NodeRecord *before = record_in(arena, text), *now = record_in(arena, text_now);
+    bool is_same = strcmp(before->serial, now->serial) == 0;
+    if (is_same && strcmp(before->enrolment, now->enrolment) == 0 && !str_eq(text, text_now)) {
         return 0; /* the rest of the record is not in it */
     }
-    if (before.len > 0) {
-        names[count++] = before;
+    if (!is_same && before->serial[0] != '\0') {
+        names[count++] = str_from_c(before->serial);
     }
-    if (now.len > 0) {
-        names[count++] = now;
+    if (now->serial[0] != '\0') {
+        names[count++] = str_from_c(now->serial);
     }
     return count;
 }
@@ -483,7 +492,7 @@ static const KindField status[] = {
     { .name = "expires", .type = KIND_FIELD_TIME, .help = "until when it is good" },
     { .name = "state",
       .type = KIND_FIELD_CHOICE,
-      .choices = "good|expired|unreadable",
+      .choices = "good|expired|revoked|unreadable",
       .help = "what it is worth; nothing when its record cannot be read" },
     { .name = "error", .help = "why its record cannot be read" },
     { .name = "made_by", .help = "who made it, when it is a user's" },

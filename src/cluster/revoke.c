@@ -49,6 +49,15 @@ static bool change_enrolment(Change *change, NodeRecord *node, RevocationList *l
     return true;
 }
 
+/* The record of the node stays as it was, and is written all the same: who watches the node or its
+ * certificate learns of it by that. */
+static bool add_serial(Change *change, Str serial, RevocationList *list, int64_t until_ms,
+                       Error *err)
+{
+    change_put(change, change_key(change, SEEN_NODE), change_value(change, SEEN_NODE), 0);
+    return revocation_add_serial(change_arena(change), list, serial, until_ms, err);
+}
+
 static bool decide(void *context, Change *change, Error *err)
 {
     Revoking *revoking = context;
@@ -75,10 +84,9 @@ static bool decide(void *context, Change *change, Error *err)
     int64_t until_ms =
         node.not_after_ms > now_ms + NODE_LIFE_MS ? node.not_after_ms : now_ms + NODE_LIFE_MS;
     revocation_prune(&list, now_ms);
-    bool ok =
-        revoking->serial[0] == '\0'
-            ? change_enrolment(change, &node, &list, until_ms, err)
-            : revocation_add_serial(arena, &list, str_from_c(revoking->serial), until_ms, err);
+    bool ok = revoking->serial[0] == '\0'
+                  ? change_enrolment(change, &node, &list, until_ms, err)
+                  : add_serial(change, str_from_c(revoking->serial), &list, until_ms, err);
     if (!ok) {
         return false;
     }

@@ -1,4 +1,5 @@
 /* Taking certificates back. Who is cut off by it is cut off when the roster has it (cluster/roster.h).
+ * The record of the node is written with it, so that who watches nodes or certificates is told.
  * Loop thread.
  *
  * Each function calls `done` exactly once, in a later turn or within, also when the store closes. */

@@ -3,6 +3,7 @@
 
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
+#include "cluster/revoke.h"
 
 #define PREFIX STR("/eden")
 
@@ -168,6 +169,39 @@ static void one_certificate_is_watched_alone(void **state)
     expect(w, "deleted", SERIAL_2, NULL, NULL);
 }
 
+static void revoked(void *context, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    loop_stop(f->world.loop);
+}
+
+static void one_that_is_taken_back_is_told(void **state)
+{
+    Fixture *f = *state;
+    ClusterStore at = { f->world.loop, f->store, PREFIX };
+    put_node(f, "web1", SERIAL_1, "");
+    put_node(f, "web2", SERIAL_4, "");
+    Watcher *w = watch(f, 0, "/v1/certificates?watch=ndjson");
+    expect(w, "added", SERIAL_1, "state", "expired");
+    expect(w, "added", SERIAL_4, "state", "expired");
+    int64_t since = revision_of(expect(w, "synced", NULL, NULL, NULL));
+    revoke_node(&at, STR("web1"), revoked, f);
+    world_run(&f->world);
+    expect(w, "changed", SERIAL_1, "state", "revoked");
+    revoke_serial(&at, STR(SERIAL_4), revoked, f);
+    world_run(&f->world);
+    expect(w, "changed", SERIAL_4, "state", "revoked");
+    w = watch(f, 1, "/v1/certificates?watch=ndjson");
+    expect(w, "added", SERIAL_1, "state", "revoked");
+    expect(w, "added", SERIAL_4, "state", "revoked");
+    expect(w, "synced", NULL, NULL, NULL);
+    w = watch(f, 2, target_from(f, "certificates", since + 1));
+    expect(w, "changed", SERIAL_4, "state", "revoked");
+    expect(w, "changed", SERIAL_1, "state", "revoked");
+    expect(w, "synced", NULL, NULL, NULL);
+}
+
 /* --- The audit log --------------------------------------------------------------------------- */
 
 enum {
@@ -270,6 +304,7 @@ int main(void)
         ROW(a_node_has_the_certificate_that_it_got_last),
         ROW(a_certificate_that_is_no_more_is_told_to_who_resumes),
         ROW(one_certificate_is_watched_alone),
+        ROW(one_that_is_taken_back_is_told),
         ROW(a_log_is_told_from_its_newest_entries_on),
         ROW(who_was_away_too_long_begins_anew),
     };
