@@ -254,14 +254,24 @@ bool work_drop_leftover(const Work *work, Error *err)
     return true;
 }
 
+/* A server that runs has the store still, and would save it beside what is put in its place. */
+static bool refuse_open(const char *store, Error *err)
+{
+    return !store_is_open(store) ||
+           error_set(err, ERROR_CONFLICT,
+                     "%s is lost, and a server that runs has all of it still: stop that one, which "
+                     "saves it",
+                     store);
+}
+
 static bool refuse_second(Work *work, Error *err)
 {
     bool is_cluster = directory_has(&work->server, SERVER_SETTINGS_FILE);
-    if (is_cluster && work->replaces_lost &&
-        !store_is_there(arena_format(&work->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
-                                     work->founding->state_dir)
-                            .data)) {
-        return true;
+    const char *store = arena_format(&work->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE "%c",
+                                     work->founding->state_dir, '\0')
+                            .data;
+    if (is_cluster && work->replaces_lost && !store_is_there(store)) {
+        return refuse_open(store, err);
     }
     if (is_cluster) {
         return error_set(err, ERROR_CONFLICT, "there is a cluster already, in %s",

@@ -458,6 +458,13 @@ bool store_is_there(const char *directory)
            rescue_is_there(arena_format(&arena, "%s/" STORE_FILE "%c", directory, '\0').data);
 }
 
+bool store_is_open(const char *directory)
+{
+    AUTO_CLEAR(Directory) open = { .descriptor = -1 };
+    Error err;
+    return directory_open(directory, &open, &err) && file_lock_is_held(&open, STORE_LOCK);
+}
+
 bool store_check(const char *directory, Error *err)
 {
     AUTO_CLEAR(Directory) open = { .descriptor = -1 };

@@ -297,6 +297,8 @@ MUST_CHECK bool store_restore(const char *directory, const char *path, Str diges
 
 /* Whether there is one that was ever written. Of one that cannot be looked at that is said too. */
 bool store_is_there(const char *directory);
+/* Whether a process has it open: then all of it is there, even when the file is lost. */
+bool store_is_open(const char *directory);
 /* Looks at every page of the store in `directory`, and changes nothing. ERROR_NOT_FOUND when there is
  * none, ERROR_CONFLICT when somebody has it open, else as store_open_sqlite. Waits. */
 MUST_CHECK bool store_check(const char *directory, Error *err);

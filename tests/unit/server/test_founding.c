@@ -225,6 +225,35 @@ static void a_key_without_a_node_is_in_nobodys_way(void **state)
     assert_true(cluster_found(&founding, &ca, &err));
 }
 
+/* What is restored takes the place of a store that is lost, and not of one that a server can save. */
+static void a_lost_store_is_replaced_when_nobody_has_it_open(void **state)
+{
+    Scratch *scratch = *state;
+    const Str names[] = { STR("s1") };
+    Founding founding = founding_of(scratch, names, 1);
+    AUTO(Loop) *loop = loop_new();
+    AUTO(Store) *store = NULL;
+    Work work;
+    Pin ca;
+    Error err;
+    assert_true(cluster_found(&founding, &ca, &err));
+    assert_true(store_open_sqlite(loop, scratch_place(scratch, "state/server/store"), NULL, &store,
+                                  &err));
+    assert_int_equal(unlink(scratch_place(scratch, "state/server/store/store.db")), 0);
+    work_init(&work, &founding);
+    work.replaces_lost = true;
+    assert_false(work_open(&work, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, "a server that runs"));
+    work_clear(&work);
+    store_close(TAKE(store)); /* which saves it */
+    assert_int_equal(unlink(scratch_place(scratch, "state/server/store/store.db")), 0);
+    work_init(&work, &founding);
+    work.replaces_lost = true;
+    assert_true(work_open(&work, &err));
+    work_clear(&work);
+}
+
 static void names_that_cannot_be_are_refused(void **state)
 {
     Scratch *scratch = *state;
@@ -296,6 +325,7 @@ int main(void)
         ROW(a_key_without_a_node_is_in_nobodys_way),
         ROW(what_fails_leaves_no_node),
         ROW(two_at_once_found_none),
+        ROW(a_lost_store_is_replaced_when_nobody_has_it_open),
         ROW(names_that_cannot_be_are_refused),
         ROW(settings_are_read_strictly),
     };
