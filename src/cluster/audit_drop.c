@@ -44,6 +44,14 @@ static Str head_key(Dropping *dropping)
     return cluster_key_audit_head(&dropping->step, dropping->at.prefix);
 }
 
+static StoreCompare head_unchanged(Dropping *dropping)
+{
+    return (StoreCompare){ .target = STORE_MOD_REVISION,
+                           .relation = STORE_EQUAL,
+                           .key = head_key(dropping),
+                           .number = dropping->head_revision };
+}
+
 static bool take_head(Dropping *dropping, const StoreOpReply *reply, Error *err)
 {
     audit_head_init(&dropping->head);
@@ -95,17 +103,13 @@ static bool drop_batch(Dropping *dropping, const StoreOpReply *range, Error *err
     next->floor_time_ms = loop_wall_ms(dropping->at.loop);
     memcpy(next->floor_who, dropping->who, sizeof next->floor_who);
     audit_head_print(next, &head);
-    Str key = head_key(dropping);
     StoreOp ops[] = {
         { .kind = STORE_DELETE,
           .key = entry_key(dropping, dropping->head.floor_sequence + 1),
           .end = entry_key(dropping, next->floor_sequence + 1) },
-        { .kind = STORE_PUT, .key = key, .value = buf_str(&head) },
+        { .kind = STORE_PUT, .key = head_key(dropping), .value = buf_str(&head) },
     };
-    StoreCompare compare = { .target = STORE_MOD_REVISION,
-                             .relation = STORE_EQUAL,
-                             .key = key,
-                             .number = dropping->head_revision };
+    StoreCompare compare = head_unchanged(dropping);
     StoreTxn txn = {
         .compares = &compare, .compare_count = 1, .success = ops, .success_count = COUNT_OF(ops)
     };
@@ -118,9 +122,26 @@ static void batch_came(void *context, const StoreReply *reply, const Error *err)
     Error failure;
     if (err != NULL) {
         dropping_end(dropping, err);
+    } else if (!reply->succeeded) {
+        arena_reset(&dropping->step);
+        look(dropping); /* what is missing, somebody else may have dropped */
     } else if (!drop_batch(dropping, &reply->ops[0], &failure)) {
         dropping_end(dropping, &failure);
     }
+}
+
+/* As of the head that is known: else entries are missing that somebody else drops too. */
+static bool read_batch(Dropping *dropping, Error *err)
+{
+    uint64_t end = audit_drop_batch_end(&dropping->head, &dropping->wish);
+    StoreOp batch = { .kind = STORE_RANGE,
+                      .key = entry_key(dropping, dropping->head.floor_sequence + 1),
+                      .end = entry_key(dropping, end + 1) };
+    StoreCompare compare = head_unchanged(dropping);
+    StoreTxn txn = {
+        .compares = &compare, .compare_count = 1, .success = &batch, .success_count = 1
+    };
+    return store_txn(dropping->at.store, &txn, batch_came, dropping, err);
 }
 
 /* --- What is to be done ---------------------------------------------------------------------- */
@@ -142,11 +163,7 @@ static void looked(void *context, const StoreReply *reply, const Error *err)
          audit_drop_decide(&dropping->head, &limits, &dropping->wish,
                            entry->kv_count > 0 ? entry->kvs[0].value : STR_EMPTY, &left, &failure);
     if (ok && left > 0) {
-        uint64_t end = audit_drop_batch_end(&dropping->head, &dropping->wish);
-        StoreOp batch = { .kind = STORE_RANGE,
-                          .key = entry_key(dropping, dropping->head.floor_sequence + 1),
-                          .end = entry_key(dropping, end + 1) };
-        ok = store_op(dropping->at.store, &batch, batch_came, dropping, &failure);
+        ok = read_batch(dropping, &failure);
         if (ok) {
             return;
         }

@@ -185,6 +185,52 @@ static void entries_come_meanwhile(void **state)
     expect_whole(f, 2300, 1000 + (uint64_t)more);
 }
 
+static void one_of_many_is_over(void *context, const AuditHead *head, uint64_t count,
+                                const Error *err)
+{
+    Fixture *f = context;
+    if (err != NULL) {
+        fail_msg("%s", err->text);
+    }
+    f->count += count;
+    f->told++;
+}
+
+typedef struct Later {
+    Fixture *f;
+    AuditDropWish wish;
+    int turns;
+} Later;
+
+static void drop_later(void *context, const StoreReply *reply, const Error *err)
+{
+    Later *later = context;
+    Fixture *f = later->f;
+    Error failure;
+    if (later->turns-- == 0) {
+        audit_drop(&f->world.at, &later->wish, STR("ben"), one_of_many_is_over, f);
+        return;
+    }
+    assert_true(store_get(f->world.at.store, STR("nothing"), drop_later, later, &failure));
+}
+
+/* Who sends the same again, as the answer is long in coming, is not told that entries are missing. */
+static void several_drop_the_same(void **state)
+{
+    Fixture *f = *state;
+    Later later[6];
+    AuditDropWish wish = wish_of(f, 2300);
+    f->told = 0;
+    for (int i = 0; i < (int)COUNT_OF(later); i++) {
+        later[i] = (Later){ f, wish, i };
+        drop_later(&later[i], NULL, NULL);
+    }
+    world_pass(&f->world);
+    assert_int_equal(f->told, COUNT_OF(later));
+    assert_int_equal(f->count, 2300);
+    expect_whole(f, 2300, 1000);
+}
+
 static void what_may_not_go_stays(void **state)
 {
     Fixture *f = *state;
@@ -236,6 +282,7 @@ int main(void)
         ROW(what_is_archived_goes_and_the_rest_is_whole),
         ROW(each_batch_leaves_a_log_that_is_whole),
         ROW(entries_come_meanwhile),
+        ROW(several_drop_the_same),
         ROW(what_may_not_go_stays),
         ROW(a_log_that_is_not_whole_is_not_dropped),
         ROW(without_a_store_it_ends),

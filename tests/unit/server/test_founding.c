@@ -237,8 +237,8 @@ static void a_lost_store_is_replaced_when_nobody_has_it_open(void **state)
     Pin ca;
     Error err;
     assert_true(cluster_found(&founding, &ca, &err));
-    assert_true(store_open_sqlite(loop, scratch_place(scratch, "state/server/store"), NULL, &store,
-                                  &err));
+    assert_true(
+        store_open_sqlite(loop, scratch_place(scratch, "state/server/store"), NULL, &store, &err));
     assert_int_equal(unlink(scratch_place(scratch, "state/server/store/store.db")), 0);
     work_init(&work, &founding);
     work.replaces_lost = true;
