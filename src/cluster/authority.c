@@ -125,6 +125,15 @@ static bool save_file(const Authority *authority, const Credential *ca, const ch
                            (CertificateSet){ ca->chain.items, 1 }, err);
 }
 
+bool authority_is_saved(const Authority *authority)
+{
+    const Directory *directory = authority->options.directory;
+    bool has_next = authority->rotation.state != ROTATION_STEADY &&
+                    authority->files->items[FILE_NEXT].key != NULL;
+    return directory_has(directory, AUTHORITY_CA) &&
+           (!has_next || directory_has(directory, AUTHORITY_CA_NEXT));
+}
+
 bool authority_save(const Authority *authority, Error *err)
 {
     const CaFiles *files = authority->files;

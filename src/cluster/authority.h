@@ -51,7 +51,8 @@ const CaSet *authority_cas(const Authority *authority);
  * that CA, and then the issuer. */
 CertificateSet authority_chain(const Authority *authority);
 
-/* Writes the files of the CAs that this server has, such as when they were removed. */
+/* Whether the files of the CAs that this server has are there; writes them, such as when they are not. */
+bool authority_is_saved(const Authority *authority);
 MUST_CHECK bool authority_save(const Authority *authority, Error *err);
 
 /* --- Rotation -------------------------------------------------------------------------------- */

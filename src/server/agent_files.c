@@ -1,6 +1,7 @@
 #include "server/agent_files.h"
 
 #include "base/log.h"
+#include "cluster/authority.h"
 #include "cluster/lost_settings.h"
 #include "pki/ca.h"
 #include "server/founding_inner.h"
@@ -9,7 +10,7 @@ typedef struct Mending {
     Arena arena;
     Directory server, agent;
     ServerSettings settings;
-    Credential ca;
+    Credential ca, other; /* the one that signs; beside it, in the midst of a rotation */
     int64_t now_ms;
 } Mending;
 
@@ -23,12 +24,41 @@ static bool is_lost(const Mending *mending, const char *name)
     return true;
 }
 
+/* Which of two CAs signs, the store knows, and the certificate of the server, which is from that one. */
+static bool load_cas(Mending *mending, Error *err)
+{
+    const Directory *server = &mending->server;
+    AUTO_CLEAR(Credential) own = { 0 };
+    Error unheard;
+    if (!credential_load(server, SERVER_CA, &mending->arena, &mending->ca, err)) {
+        return false;
+    }
+    if (!directory_has(server, AUTHORITY_CA_NEXT)) {
+        return true;
+    }
+    if (!credential_load(server, AUTHORITY_CA_NEXT, &mending->arena, &mending->other, err)) {
+        return false;
+    }
+    if (credential_load(server, SERVER_NODE, &mending->arena, &own, &unheard) &&
+        certificate_names_issuer(&own.chain.items[0], &mending->other.chain.items[0].pin)) {
+        Credential present = mending->ca;
+        mending->ca = mending->other;
+        mending->other = present;
+    }
+    return true;
+}
+
 static bool mend_bundle(Mending *mending, Error *err)
 {
-    return !is_lost(mending, AGENT_BUNDLE) ||
-           directory_write(&mending->agent, AGENT_BUNDLE,
-                           certificate_pem(&mending->arena, &mending->ca.chain.items[0]), true,
-                           err);
+    Buf bundle = buf_make_in(&mending->arena, BUF_UNLIMITED);
+    if (!is_lost(mending, AGENT_BUNDLE)) {
+        return true;
+    }
+    buf_put(&bundle, certificate_pem(&mending->arena, &mending->ca.chain.items[0]));
+    if (mending->other.key != NULL) {
+        buf_put(&bundle, certificate_pem(&mending->arena, &mending->other.chain.items[0]));
+    }
+    return directory_write(&mending->agent, AGENT_BUNDLE, buf_str(&bundle), true, err);
 }
 
 /* By its enrolment: for the cluster it stays the same node. */
@@ -69,8 +99,8 @@ static bool mend(Mending *mending, Error *err)
     return directory_read(&mending->server, &mending->arena, SERVER_SETTINGS_FILE,
                           SERVER_SETTINGS_MAX, &text, err) &&
            server_settings_read(&mending->arena, text, &mending->settings, err) &&
-           credential_load(&mending->server, SERVER_CA, &mending->arena, &mending->ca, err) &&
-           mend_bundle(mending, err) && mend_credential(mending, err) && mend_state(mending, err);
+           load_cas(mending, err) && mend_bundle(mending, err) && mend_credential(mending, err) &&
+           mend_state(mending, err);
 }
 
 bool agent_files_mend(const char *state_dir, int64_t now_ms, Error *err)
@@ -85,6 +115,7 @@ bool agent_files_mend(const char *state_dir, int64_t now_ms, Error *err)
               directory_open_child(&state, AGENT_DIRECTORY, &mending.agent, err);
     ok = ok ? mend(&mending, err) : err->kind == ERROR_NOT_FOUND;
     credential_clear(&mending.ca);
+    credential_clear(&mending.other);
     directory_close(&mending.server);
     directory_close(&mending.agent);
     arena_clear(&mending.arena);

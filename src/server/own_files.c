@@ -100,7 +100,7 @@ void own_files_mend(const OwnFiles *files)
             told(own[i].name, ok, &err);
         }
     }
-    if (!directory_has(files->directory, SERVER_CA)) {
+    if (!authority_is_saved(files->authority)) {
         bool ok = authority_save(files->authority, &err);
         told(SERVER_CA, ok, &err);
     }

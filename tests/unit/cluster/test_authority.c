@@ -283,6 +283,33 @@ static void it_waits_for_nodes_and_survives_the_server(void **state)
     assert_int_equal(kept.chain.count, 1);
 }
 
+/* Either file may be lost while the server runs, in every state. */
+static void what_is_lost_meanwhile_is_written_again(void **state)
+{
+    static const char *const names[] = { AUTHORITY_CA, AUTHORITY_CA_NEXT };
+    Fixture *f = *state;
+    Error err;
+    put_node(f, "web1", false);
+    report(f, "web1", &f->first, 1, &f->first);
+    begin(f);
+    Pin both[] = { f->first, authority_rotation(f->authority)->next };
+    report(f, "web1", both, 2, &f->first);
+    expect_wait(f, ROTATION_ISSUE, "no certificate of the next CA");
+    assert_true(authority_is_saved(f->authority));
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        assert_true(directory_remove(&f->directory, names[i], &err));
+        assert_false(authority_is_saved(f->authority));
+        assert_true(authority_save(f->authority, &err));
+        assert_true(authority_is_saved(f->authority));
+        restart(f);
+        expect_state(f, ROTATION_ISSUE);
+    }
+    report(f, "web1", &both[1], 1, &both[1]);
+    pass(f);
+    expect_state(f, ROTATION_STEADY);
+    assert_true(authority_is_saved(f->authority));
+}
+
 static void the_servers_own_certificates_count(void **state)
 {
     Fixture *f = *state;
@@ -505,6 +532,7 @@ int main(void)
         ROW(one_ca_signs_and_is_told),
         ROW(a_server_alone_goes_through),
         ROW(it_waits_for_nodes_and_survives_the_server),
+        ROW(what_is_lost_meanwhile_is_written_again),
         ROW(the_servers_own_certificates_count),
         ROW(the_agent_of_the_server_counts_too),
         ROW(a_file_that_the_store_does_not_know_goes),
