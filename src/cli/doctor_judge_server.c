@@ -105,10 +105,9 @@ DoctorResult judge_server(Arena *arena, const DoctorView *view)
                                                    : "";
         DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "%s%s%" STR_FMT,
                                          view->health.err.text, before, STR_ARG(why));
-        return view->failure.len > 0 ? doctor_fix(result, "what its words say; then it is started "
-                                                          "again: 'systemctl start eden', or "
-                                                          "'eden agent'")
-                                     : result;
+        return why.len > 0 ? doctor_fix(result, "what its words say; then it is started again: "
+                                                "'systemctl start eden', or 'eden agent'")
+                           : result;
     }
     return doctor_say(arena, DOCTOR_OK, "it answers");
 }
@@ -210,11 +209,16 @@ DoctorResult judge_store(Arena *arena, const DoctorView *view)
     if (!runs(view)) {
         return doctor_say(arena, DOCTOR_SKIPPED, "no server tells of it");
     }
+    if (cluster_bool(view->health.json, "healthy")) {
+        return doctor_say(arena, DOCTOR_OK, "it can be written");
+    }
     Str why = view->store_why;
-    return cluster_bool(view->health.json, "healthy")
-               ? doctor_say(arena, DOCTOR_OK, "it can be written")
-               : doctor_say(arena, DOCTOR_FAILED, "it cannot be written%s%" STR_FMT,
-                            why.len > 0 ? ": " : "", STR_ARG(why));
+    DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "it cannot be written%s%" STR_FMT,
+                                     why.len > 0 ? ": " : "", STR_ARG(why));
+    return doctor_fix(result,
+                      "do not stop the server, which may be all that has it: free space, or "
+                      "make its directory again, for the server's user; it tries again "
+                      "every 10 seconds, and its log tells more");
 }
 
 /* --- The cluster ----------------------------------------------------------------------------- */

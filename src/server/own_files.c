@@ -75,7 +75,7 @@ void own_files_keep(const OwnFiles *files)
     }
 }
 
-static void told(const char *name, bool ok, const Error *err)
+static bool told(const char *name, bool ok, const Error *err)
 {
     if (ok) {
         log_warning("a file of this server was gone, and is written again", LOG_C("file", name));
@@ -83,29 +83,47 @@ static void told(const char *name, bool ok, const Error *err)
         log_error("a file of this server is gone, and cannot be written again", LOG_C("file", name),
                   LOG_C("why", err->text));
     }
+    return ok;
 }
 
-void own_files_mend(const OwnFiles *files)
+/* Nothing can be written to one that was removed, though it is open. */
+static void open_present(const OwnFiles *files)
+{
+    AUTO_CLEAR(Arena) arena;
+    Directory present;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str path = arena_format(&arena, "%s/" SERVER_DIRECTORY, files->state_dir);
+    if (directory_open(path.data, &present, &err)) {
+        directory_close(files->directory);
+        *files->directory = present;
+    }
+}
+
+bool own_files_mend(const OwnFiles *files)
 {
     static const struct {
         const char *name;
         OwnKind kind;
     } own[] = { { SERVER_NODE, OWN_KIND_NODE }, { SERVER_SERVING, OWN_KIND_SERVING } };
     Error err;
+    bool all = true;
+    open_present(files);
     for (size_t i = 0; i < COUNT_OF(own); i++) {
         if (!directory_has(files->directory, own[i].name)) {
             const Credential *present = own_credential(files->own, own[i].kind);
             bool ok =
                 credential_save(files->directory, own[i].name, present->key, present->chain, &err);
-            told(own[i].name, ok, &err);
+            all = told(own[i].name, ok, &err) && all;
         }
     }
     if (!authority_is_saved(files->authority)) {
         bool ok = authority_save(files->authority, &err);
-        told(SERVER_CA, ok, &err);
+        all = told(SERVER_CA, ok, &err) && all;
     }
     if (lost_settings_are(files->directory)) {
         bool ok = write_settings(files, SERVER_SETTINGS_FILE, &err);
-        told(SERVER_SETTINGS_FILE, ok, &err);
+        all = told(SERVER_SETTINGS_FILE, ok, &err) && all;
     }
+    return all;
 }

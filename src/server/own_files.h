@@ -13,7 +13,8 @@ MUST_CHECK bool own_files_complete(const Directory *directory, const ServerSetti
                                    Str enrolment, int64_t now_ms, Error *err);
 
 typedef struct OwnFiles {
-    const Directory *directory;
+    const char *state_dir;
+    Directory *directory; /* the server's below that */
     const ServerSettings *settings;
     Authority *authority;
     const OwnCertificates *own;
@@ -21,5 +22,6 @@ typedef struct OwnFiles {
 
 /* With these settings it has started: a copy for who loses them. */
 void own_files_keep(const OwnFiles *files);
-/* Writes those that are gone. */
-void own_files_mend(const OwnFiles *files);
+/* Writes those that are gone; the directory too may be another one, which is opened then. False: some
+ * are still gone, and this process alone has them. */
+bool own_files_mend(const OwnFiles *files);

@@ -62,8 +62,11 @@ struct Server {
     const Listener *api_listener, *local_listener;
     Metrics *metrics;
     ClockWatch clock;
-    Str *api_names;    /* where others reach it: "eden1.example.org:1338" */
-    bool is_open;      /* and does not close yet */
+    Str *api_names; /* where others reach it: "eden1.example.org:1338" */
+    bool is_open;   /* and does not close yet */
+    bool is_ready;  /* it has all of its files in memory */
+    bool is_saved;  /* the store, which was lost; it ends for this reason: */
+    Error loss;
     bool stops;        /* others are told so */
     uint32_t stopping; /* when it closes: of its servers so many still have calls under way */
     LoopTask release;
@@ -428,9 +431,10 @@ static void fail(Server *server, const Error *err)
     server->options.failed(server->options.context, err);
 }
 
-static OwnFiles own_files(const Server *server)
+static OwnFiles own_files(Server *server)
 {
-    return (OwnFiles){ &server->directory, &server->settings, server->authority, server->own };
+    return (OwnFiles){ server->options.state_dir, &server->directory, &server->settings,
+                       server->authority, server->own };
 }
 
 static void credentials_ready(void *context)
@@ -444,6 +448,7 @@ static void credentials_ready(void *context)
     loop_timer_start(&server->sweep, SWEEP_MS);
     OwnFiles files = own_files(server);
     own_files_keep(&files);
+    server->is_ready = true;
     server->options.ready(server->options.context);
 }
 
@@ -508,6 +513,15 @@ static void probe_store(const Server *server)
     }
 }
 
+/* A store that was lost may have taken them along: the server ends when all are saved. */
+static void mend_files(Server *server)
+{
+    OwnFiles files = own_files(server);
+    if ((!server->is_ready || own_files_mend(&files)) && server->is_saved && server->is_open) {
+        fail(server, &server->loss);
+    }
+}
+
 /* Whose certificate expires without a new one is out as well. */
 static void sweep_runs(void *context)
 {
@@ -515,9 +529,8 @@ static void sweep_runs(void *context)
     roster_changed(server);
     probe_store(server);
     credentials_changed(server);
-    OwnFiles files = own_files(server);
-    own_files_mend(&files);
     loop_timer_start(&server->sweep, SWEEP_MS);
+    mend_files(server);
 }
 
 /* --- Certificates -------------------------------------------------------------------------------- */
@@ -644,7 +657,9 @@ static void store_lost(void *context, const StoreLoss *loss)
 {
     Server *server = context;
     if (loss->is_saved && server->is_open) {
-        fail(server, &loss->why);
+        server->is_saved = true;
+        server->loss = loss->why;
+        mend_files(server);
     } else {
         log_error("the store can no longer be written", LOG_C("why", loss->why.text));
     }

@@ -232,19 +232,23 @@ def test_of_two_stores_the_operator_chooses(cluster, backup):
     assert get(cluster, "/t/latest") == "yes"
 
 
-def test_a_store_that_cannot_be_saved_keeps_its_server(cluster):
-    """What only this process has must not end with it."""
+@pytest.mark.parametrize("how", ["moved", "the directory"])
+def test_a_store_that_cannot_be_saved_keeps_its_server(cluster, how):
+    """What only this process has must not end with it: nor the key of the CA, and the settings."""
     cluster.start()
     put(cluster, "/t/kept", "yes")
-    aside = cluster.state / "aside"
-    (cluster.state / "server").rename(aside)
+    before = (cluster.state / "server/ca.pem").read_bytes()
+    TAKEN[how](cluster.state / "server")
     assert write_until_refused(cluster)[0] == []
     assert "must not end" in cluster.server.wait_for_log("can no longer be written")
     assert get(cluster, "/t/kept") == "yes"
+    assert checks(cluster)["store"]["fix"].startswith("do not stop the server")
     (cluster.state / "server").mkdir(mode=0o700)
     assert write_until_refused(cluster)[1] == 503
     assert cluster.server.process.wait(timeout=daemons.LIMIT) != 0
-    assert (store_of(cluster) / "store.db").exists()
+    assert (cluster.state / "server/ca.pem").read_bytes() == before
+    cluster.start()
+    assert get(cluster, "/t/kept") == "yes"
 
 
 def test_no_backup_is_made_of_another_store(cluster):
