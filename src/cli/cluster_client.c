@@ -322,9 +322,15 @@ static Str known_servers(const Invocation *invocation)
 /* Whether this machine is to be a server itself; not known to those who may not look. */
 static bool is_server(const Invocation *invocation)
 {
-    Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY "/" SERVER_SETTINGS_FILE,
-                            invocation_text(invocation, "state-dir"));
-    return file_exists(path.data);
+    static const char *const files[] = { SERVER_SETTINGS_FILE, SERVER_CA }; /* one may be lost */
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY "/%s",
+                                invocation_text(invocation, "state-dir"), files[i]);
+        if (file_exists(path.data)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void tell_no_server(const Invocation *invocation, Problems *problems, const Error *err)

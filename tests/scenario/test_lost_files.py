@@ -101,8 +101,14 @@ def test_what_cannot_be_made_anew_is_told(machine, name):
     line = start(machine).wait_for_log(what)
     assert remedy in line
     machine.wait_status(lambda status: what in status["server"].get("why", ""), "the agent says why")
-    # and by doctor.
-    assert any(what in check["text"] for check in doctor(machine))
+    # by doctor, with nothing to do that is refused,
+    checks = {check["name"]: check for check in doctor(machine)}
+    assert any(what in check["text"] for check in checks.values())
+    assert checks["server"]["fix"].startswith("what its words say")
+    assert "put a copy" in checks["server-files"].get("fix", "put a copy")
+    # and whoever asks is not sent elsewhere.
+    done = cluster.call("nodes", "list", check=False)
+    assert done.returncode == 3 and "this machine is a server" in done.stderr
     # Nothing begins a cluster in its place.
     before = {name: (machine.state / name).read_bytes() for name in files_of(machine.state)
               if name.endswith(".pem")}
