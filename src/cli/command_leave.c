@@ -4,6 +4,7 @@
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
+#include "cluster/lost_settings.h"
 #include "server/founding.h"
 #include "sys/file_lock.h"
 
@@ -27,7 +28,9 @@ static bool is_server(const Invocation *invocation)
     Error err;
     Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY "%c",
                             invocation_text(invocation, "state-dir"), 0);
-    return directory_open(path.data, &server, &err) && directory_has(&server, SERVER_SETTINGS_FILE);
+    /* Also one that has lost them: its node is needed as soon as they are put back. */
+    return directory_open(path.data, &server, &err) &&
+           (directory_has(&server, SERVER_SETTINGS_FILE) || lost_settings_are(&server));
 }
 
 static int tell(const Invocation *invocation, const NodeState *node, bool told)

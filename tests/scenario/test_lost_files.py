@@ -129,6 +129,16 @@ def test_the_copy_of_the_settings_is_one(machine):
     check_well(machine)
 
 
+def test_a_server_that_has_lost_its_settings_does_not_leave(machine):
+    (machine.state / "server/server.json").unlink()
+    before = files_of(machine.state)
+    done = machine.cluster.eden("leave", "--force", "--state-dir", machine.state, "--run-dir",
+                                machine.run, check=False)
+    assert done.returncode != 0
+    assert "is a server of cluster" in done.stderr
+    assert files_of(machine.state) == before
+
+
 def test_a_server_that_runs_writes_its_files_again(machine):
     names = ["server/ca.pem", "server/node.pem", "server/serving.pem", "server/server.json"]
     start(machine)
