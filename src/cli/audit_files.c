@@ -205,11 +205,12 @@ int audit_files_verify(Invocation *invocation)
     bool ok = read_heads(invocation, &files, &err);
     if (ok) {
         ask_server(invocation, &files);
-        ok = check_anchor(invocation, &files, &err);
     }
     for (uint32_t i = 0; ok && i < files.count; i++) {
         ok = check_file(&files, i, &err);
     }
+    /* What is wrong with a file is worse than that one is missing. */
+    ok = ok && check_anchor(invocation, &files, &err);
     if (!ok) {
         /* For scripts that is one thing: they are no good. */
         (void)daemon_command_fail(invocation, "E0875", &err);

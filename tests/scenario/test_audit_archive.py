@@ -125,6 +125,17 @@ def test_what_is_archived_is_not_just_absent(filled):
     assert cluster.call("audit", "tail", "-n", "5").stderr == ""
 
 
+def test_a_file_that_was_changed_is_told_before_one_that_is_missing(filled):
+    cluster = filled(1500)
+    first, second = cluster.folder / "a1.ndjson", cluster.folder / "a2.ndjson"
+    archive(cluster, first, "--keep", "1200")
+    archive(cluster, second)
+    assert "an archive is missing" in verify(cluster, first, code=1)
+    first.write_text(first.read_text().replace("10.0.0.7", "10.0.0.8", 1))
+    said = verify(cluster, first, code=1)
+    assert "line 2" in said and "was changed" in said
+
+
 def test_what_is_young_or_new_stays(filled):
     cluster = filled(1300, days=6)
     made = archive(cluster, cluster.folder / "a.ndjson")
