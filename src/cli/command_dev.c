@@ -483,6 +483,10 @@ static int dev_run(Invocation *invocation)
     if (node != NULL) {
         return run_inside(invocation, node);
     }
+    if (invocation_text(invocation, "directory") != NULL) {
+        return usage_error(invocation, "--directory is for --in: a new cluster has a directory of "
+                                       "its own below /tmp");
+    }
     if (!read_number(invocation, "nodes", 1, DEV_NODES_MAX, &nodes) ||
         (invocation_text(invocation, "port") != NULL &&
          !read_number(invocation, "port", 0, UINT16_MAX, &port))) {
