@@ -263,14 +263,12 @@ const Command command_tokens = {
         "the pin of the cluster's CA, by which the machine knows the right server. Run it there\n"
         "as root. The secret half of the token is shown this once.\n"
         "\n"
-        "With --role it makes a token for the API instead, and prints that alone: whoever shows "
-        "it\n"
-        "may do what the roles allow ('eden schema Role'). 'eden login' takes it.\n"
+        "With --role it makes a token for the API instead, and prints that alone: whoever shows\n"
+        "it may do what the roles allow ('eden schema Role'). 'eden login' takes it.\n"
         "\n"
         "'list', which may be left out, shows tokens by their public half, which 'show' and\n"
-        "'revoke' take. Machines that have "
-        "joined\n"
-        "stay; a machine without a good token waits for 'eden nodes approve'.",
+        "'revoke' take. Machines that have joined stay; a machine without a good token waits for\n"
+        "'eden nodes approve'.",
     .options = options,
     .examples = examples,
     .run = tokens_run,

@@ -13,7 +13,7 @@ static bool check(Str id, Error *err)
 {
     return access_token_id_check(id) ||
            error_set(err, ERROR_INVALID,
-                     "the id of a token is %d letters and digits: what stands behind 'eden_'",
+                     "the id of a token is %d letters and digits, as 'eden tokens list' shows it",
                      ACCESS_TOKEN_ID_TEXT);
 }
 
