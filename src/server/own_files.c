@@ -109,6 +109,9 @@ bool own_files_mend(const OwnFiles *files)
     Error err;
     bool all = true;
     open_present(files);
+    if (directory_has(files->directory, FOUNDING_UNFINISHED)) {
+        return false; /* another cluster is made there now, and what is missing is still to come */
+    }
     for (size_t i = 0; i < COUNT_OF(own); i++) {
         if (!directory_has(files->directory, own[i].name)) {
             const Credential *present = own_credential(files->own, own[i].kind);
