@@ -71,7 +71,6 @@ void rescue_run(Engine *engine, const char *path, StoreLoss *out)
     arena_init(&arena, ARENA_UNLIMITED);
     Places places = places_of(&arena, path);
     Error err;
-    bool own = sqlite_engine_is_in_place(engine, false);
     *out = (StoreLoss){ .is_lost = true };
     if (!make_place(&arena, path, &err) || !save(engine, &places, &err)) {
         error_set(&out->why, ERROR_UNAVAILABLE,
@@ -82,7 +81,8 @@ void rescue_run(Engine *engine, const char *path, StoreLoss *out)
         return;
     }
     out->is_saved = true;
-    if ((own || !file_exists(path)) && rescue_adopt(path, &err)) {
+    bool is_free = !file_exists(path) || sqlite_engine_is_in_place(engine, false);
+    if (is_free && rescue_adopt(path, &err)) {
         error_set(&out->why, ERROR_UNAVAILABLE,
                   "%s or the log of it was removed while it was open. All that was acknowledged is "
                   "written back there, and a server that is started now goes on with it",
