@@ -38,11 +38,11 @@ typedef struct Archiving {
 
 bool audit_anchor_read(Value answer, AuditAnchor *out, Error *err)
 {
-    Value archived = cluster_map(answer, "archived");
+    Value archived = value_get_map(answer, "archived");
     bool is_there = archived.kind == VALUE_MAP;
-    int64_t last = is_there ? cluster_int(archived, "last") : 0;
-    Str hash = is_there ? cluster_text(archived, "hash") : STR(AUDIT_GENESIS);
-    Str cluster = cluster_text(answer, "cluster");
+    int64_t last = is_there ? value_get_int(archived, "last") : 0;
+    Str hash = is_there ? value_get_text(archived, "hash") : STR(AUDIT_GENESIS);
+    Str cluster = value_get_text(answer, "cluster");
     *out = (AuditAnchor){ .sequence = (uint64_t)last };
     if (cluster.len == 0 || cluster.len > CLUSTER_NAME_MAX || last < 0 ||
         hash.len != AUDIT_HASH_TEXT) {
@@ -82,8 +82,8 @@ static void start(Archiving *archiving, Value page)
 {
     AuditArchive *archive = &archiving->archive;
     const AuditAnchor *anchor = &archiving->anchor;
-    Value may_go = cluster_map(page, "may_go");
-    int64_t kept_from = cluster_int(page, "last") - archiving->keep;
+    Value may_go = value_get_map(page, "may_go");
+    int64_t kept_from = value_get_int(page, "last") - archiving->keep;
     AuditDropLimits *limits = &archiving->limits;
     memcpy(archive->cluster, anchor->cluster, sizeof archive->cluster);
     archive->first = anchor->sequence + 1;
@@ -92,9 +92,9 @@ static void start(Archiving *archiving, Value page)
     archiving->next = archive->first;
     /* By the clock of the server, which has written their times. */
     int64_t before_ms = archiving->age_ms < 0 ? archiving->before_ms
-                                              : cluster_int(page, "time_ms") - archiving->age_ms;
-    *limits = (AuditDropLimits){ (uint64_t)cluster_int(may_go, "last"),
-                                 cluster_int(may_go, "before_ms") };
+                                              : value_get_int(page, "time_ms") - archiving->age_ms;
+    *limits = (AuditDropLimits){ (uint64_t)value_get_int(may_go, "last"),
+                                 value_get_int(may_go, "before_ms") };
     limits->before_ms = before_ms < limits->before_ms ? before_ms : limits->before_ms;
     if (kept_from < (int64_t)limits->last) {
         limits->last = kept_from < 0 ? 0 : (uint64_t)kept_from;
@@ -120,7 +120,7 @@ static bool put_entry(Archiving *archiving, Str text, const AuditEntry *entry, E
 
 static bool put_page(Archiving *archiving, Arena *arena, Value page, Error *err)
 {
-    const List *entries = cluster_list(page, "entries");
+    const List *entries = value_get_list(page, "entries");
     for (uint32_t i = 0; i < entries->len; i++) {
         AuditEntry entry;
         Str text = value_is_string(entries->items[i]) ? value_str(entries->items[i]) : STR_EMPTY;
@@ -142,7 +142,7 @@ static bool put_page(Archiving *archiving, Arena *arena, Value page, Error *err)
         }
         archiving->next++;
     }
-    archiving->is_over = cluster_int(page, "next") == 0;
+    archiving->is_over = value_get_int(page, "next") == 0;
     return true;
 }
 

@@ -82,7 +82,7 @@ static bool check_still_there(const Invocation *invocation, const File *file, Er
     if (!cluster_ask(invocation, &request, &answer, &asked, err)) {
         return error_wrap(err, "the log of the server");
     }
-    const List *entries = cluster_list(answer, "entries");
+    const List *entries = value_get_list(answer, "entries");
     bool is_same = entries->len > 0 && value_is_string(entries->items[0]) &&
                    audit_entry_read(arena, value_str(entries->items[0]), &entry, &why) &&
                    entry.sequence == file->archive.last && str_eq_c(entry.hash, file->archive.hash);

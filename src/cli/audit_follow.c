@@ -42,7 +42,7 @@ List *audit_turn(Arena *arena, const List *entries)
 
 static void keep_place(Follow *follow, Value entry)
 {
-    Str hash = cluster_text(object_status(entry), "hash");
+    Str hash = value_get_text(object_status(entry), "hash");
     follow->last = sequence_of(entry);
     snprintf(follow->hash, sizeof follow->hash, "%" STR_FMT, STR_ARG(hash));
 }
@@ -100,9 +100,9 @@ static bool gather(Follow *follow, List *out, Error *err)
             return false;
         }
         const List *entries = object_items(page);
-        Value metadata = cluster_map(page, "metadata");
-        Str more = cluster_text(metadata, "continue");
-        follow->archived = (uint64_t)cluster_int(metadata, "archived");
+        Value metadata = value_get_map(page, "metadata");
+        Str more = value_get_text(metadata, "continue");
+        follow->archived = (uint64_t)value_get_int(metadata, "archived");
         next = more.len == 0
                    ? STR_EMPTY
                    : cluster_target(
@@ -145,7 +145,7 @@ static bool print_new(Follow *follow, const List *entries, Error *err)
         if (follow->last > 0 && sequence > follow->last + 1) {
             tell_gap(follow, sequence);
         } else if (follow->last > 0 &&
-                   !str_eq_c(cluster_text(object_status(entry), "previous"), follow->hash)) {
+                   !str_eq_c(value_get_text(object_status(entry), "previous"), follow->hash)) {
             return is_other(err);
         }
         audit_print_entry(&follow->round, entry);
@@ -166,7 +166,7 @@ static bool look(Follow *follow, Error *err)
     uint64_t last = entries->len > 0 ? sequence_of(entries->items[0]) : 0;
     if (last < follow->last ||
         (last > 0 && last == follow->last &&
-         !str_eq_c(cluster_text(object_status(entries->items[0]), "hash"), follow->hash))) {
+         !str_eq_c(value_get_text(object_status(entries->items[0]), "hash"), follow->hash))) {
         return is_other(err);
     }
     if (last == follow->last) {

@@ -1,6 +1,7 @@
 #include "cli/backup_print.h"
 
 #include "base/utc.h"
+#include "cli/daemon_command.h"
 #include "cli/output.h"
 
 static void set_text(Arena *arena, Map *map, const char *name, const char *text)
@@ -137,7 +138,8 @@ int backup_print_restored(const Invocation *invocation, const Restored *restored
             content->settings.node);
     }
     stream_put_format(invocation->out,
-                      "The old server must not run any more. Next: 'systemctl enable --now eden' "
-                      "(or 'eden agent')\nstarts this one.\n");
+                      "The old server must not run any more. Next: %" STR_FMT
+                      "\nstarts this one.\n",
+                      STR_ARG(daemon_command_start(invocation)));
     return EXIT_OK;
 }

@@ -71,7 +71,7 @@ ErrorKind cluster_status_kind(int status)
 /* Servers of eden give a reason; proxies and other programs have pages. */
 static bool has_reason(Value answer)
 {
-    return cluster_text(answer, "detail").len > 0;
+    return value_get_text(answer, "detail").len > 0;
 }
 
 ErrorKind cluster_answer_kind(Arena *arena, const ClusterAnswer *got)
@@ -118,7 +118,7 @@ bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Err
     }
     ErrorKind kind = cluster_answer_kind(arena, got);
     if (is_json && has_reason(*out)) {
-        return error_set(err, kind, "%" STR_FMT, STR_ARG(cluster_text(*out, "detail")));
+        return error_set(err, kind, "%" STR_FMT, STR_ARG(value_get_text(*out, "detail")));
     }
     *out = value_null();
     return error_set(
@@ -523,41 +523,4 @@ Str cluster_body(Arena *arena, Value value)
     bool ok = json_print(&text, value, NULL, &err);
     BUG_IF(!ok);
     return buf_str(&text);
-}
-
-static const Value *find(Value map, const char *key, ValueKind kind)
-{
-    const Value *value = map.kind == VALUE_MAP ? value_get(map, str_from_c(key)) : NULL;
-    return value != NULL && value->kind == kind ? value : NULL;
-}
-
-Str cluster_text(Value map, const char *key)
-{
-    const Value *value = find(map, key, VALUE_STRING);
-    return value != NULL ? value_str(*value) : STR_EMPTY;
-}
-
-int64_t cluster_int(Value map, const char *key)
-{
-    const Value *value = find(map, key, VALUE_INT);
-    return value != NULL ? value->integer : 0;
-}
-
-Value cluster_map(Value map, const char *key)
-{
-    const Value *value = find(map, key, VALUE_MAP);
-    return value != NULL ? *value : value_null();
-}
-
-bool cluster_bool(Value map, const char *key)
-{
-    const Value *value = find(map, key, VALUE_BOOL);
-    return value != NULL && value->boolean;
-}
-
-const List *cluster_list(Value map, const char *key)
-{
-    static const List none = { 0 };
-    const Value *value = find(map, key, VALUE_LIST);
-    return value != NULL ? value->list : &none;
 }

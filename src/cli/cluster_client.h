@@ -13,10 +13,11 @@
         .name = "run-dir", .argument = "DIR", .word = WORD_DIRECTORY, .fallback = "/run/eden", \
         .help = "where the daemons listen"                                                     \
     }
-#define STATE_DIR_OPTION                                                                \
-    {                                                                                   \
-        .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,                 \
-        .fallback = "/var/lib/eden", .help = "where this machine keeps what is its own" \
+#define STATE_DIR_DEFAULT "/var/lib/eden" /* as its unit has it */
+#define STATE_DIR_OPTION                                                                  \
+    {                                                                                     \
+        .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,                   \
+        .fallback = STATE_DIR_DEFAULT, .help = "where this machine keeps what is its own" \
     }
 #define CONTEXT_OPTION                                                                          \
     {                                                                                           \
@@ -127,12 +128,3 @@ Str cluster_target(Arena *arena, const char *before, Str part);
 Str cluster_target_with(Arena *arena, const char *before, Str part, const char *behind);
 /* A value that the program made as JSON. */
 Str cluster_body(Arena *arena, Value value);
-
-/* --- Answers --------------------------------------------------------------------------------- */
-
-/* What a map of an answer has: of another kind or not there is "", 0, false, and no items. */
-Str cluster_text(Value map, const char *key);
-int64_t cluster_int(Value map, const char *key);
-bool cluster_bool(Value map, const char *key);
-const List *cluster_list(Value map, const char *key);
-Value cluster_map(Value map, const char *key); /* null */

@@ -63,10 +63,10 @@ static int run_tail(Invocation *invocation)
     }
     /* The server has the newest first; people read down, whatever the form. */
     List *entries = audit_turn(invocation->arena, object_items(answer));
-    Value metadata = cluster_map(answer, "metadata");
-    int64_t archived = cluster_int(metadata, "archived");
+    Value metadata = value_get_map(answer, "metadata");
+    int64_t archived = value_get_int(metadata, "archived");
     map_set_str(invocation->arena, answer.map, STR("items"), value_list(entries));
-    tell_missing(invocation, archived, !cluster_bool(metadata, "truncated"));
+    tell_missing(invocation, archived, !value_get_bool(metadata, "truncated"));
     if (invocation_flag(invocation, "follow")) {
         return follow(invocation, entries, archived);
     }
@@ -82,12 +82,12 @@ static int run_tail(Invocation *invocation)
 static void tell_archived(const Invocation *invocation, Value archived)
 {
     if (archived.kind == VALUE_MAP) {
-        output_line(invocation->out,
-                    "entries 1 to %lld are archived since %" STR_FMT " by %" STR_FMT
-                    "; their last hash is %" STR_FMT,
-                    (long long)cluster_int(archived, "last"),
-                    STR_ARG(cluster_text(archived, "time")), STR_ARG(cluster_text(archived, "who")),
-                    STR_ARG(cluster_text(archived, "hash")));
+        output_line(
+            invocation->out,
+            "entries 1 to %lld are archived since %" STR_FMT " by %" STR_FMT
+            "; their last hash is %" STR_FMT,
+            (long long)value_get_int(archived, "last"), STR_ARG(value_get_text(archived, "time")),
+            STR_ARG(value_get_text(archived, "who")), STR_ARG(value_get_text(archived, "hash")));
     }
 }
 
@@ -103,19 +103,19 @@ static int run_verify(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    bool whole = cluster_bool(answer, "whole");
+    bool whole = value_get_bool(answer, "whole");
     if (output_wants_value(invocation)) {
         output_answer(invocation, answer);
     } else if (whole) {
-        tell_archived(invocation, cluster_map(answer, "archived"));
+        tell_archived(invocation, value_get_map(answer, "archived"));
         output_line(invocation->out, "the chain of %" STR_FMT " is whole; its head is %" STR_FMT,
-                    STR_ARG(output_count(invocation->arena, cluster_int(answer, "entries"), "entry",
-                                         "entries")),
-                    STR_ARG(cluster_text(answer, "head")));
+                    STR_ARG(output_count(invocation->arena, value_get_int(answer, "entries"),
+                                         "entry", "entries")),
+                    STR_ARG(value_get_text(answer, "head")));
     } else {
         output_line(invocation->out, "the chain is broken at entry %lld: %" STR_FMT,
-                    (long long)cluster_int(answer, "broken_at"),
-                    STR_ARG(cluster_text(answer, "what")));
+                    (long long)value_get_int(answer, "broken_at"),
+                    STR_ARG(value_get_text(answer, "what")));
     }
     return whole ? EXIT_OK : EXIT_FAILED;
 }
@@ -196,7 +196,8 @@ const Command command_audit = {
         "'archive' on Audit, which of the built-in roles only admin has.\n"
         "\n"
         "'verify FILE...' reads archives, for which no server is needed: each is whole, and they\n"
-        "follow each other. With a server that answers, also that its log goes on behind them.",
+        "follow each other. With a server that answers, also that its log goes on behind the\n"
+        "last one: give it too.",
     .options = options,
     .examples = examples,
     .run = audit_run,

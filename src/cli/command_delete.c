@@ -22,7 +22,7 @@ static int delete_run(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    long long count = prefix ? (long long)cluster_int(answer, "deleted") : 1;
+    long long count = prefix ? (long long)value_get_int(answer, "deleted") : 1;
     return key_value_print_done(
         invocation, answer,
         arena_format(arena, "%lld key%s deleted", count, count == 1 ? " is" : "s are"));

@@ -149,7 +149,7 @@ static void see_line(FactsSeen *seen, Str line)
     if (!json_parse_text(seen->arena, line, NULL, &change, &err)) {
         return;
     }
-    Str key = cluster_text(change, "key");
+    Str key = value_get_text(change, "key");
     for (uint32_t i = 0; i < seen->nodes; i++) {
         Str end = arena_format(seen->arena, "/facts/%s", dev_node_name(seen->arena, i));
         seen->of[i] = seen->of[i] || str_ends(key, end);
@@ -246,7 +246,7 @@ static void print_ready(const Work *work)
     Stream *out = work->invocation->out;
     const char *eden = own_name(work->invocation->arena);
     const char *run_dir = dev_cluster_run_dir(work->cluster);
-    Str folder = cluster_text(work->card, "directory"), table;
+    Str folder = value_get_text(work->card, "directory"), table;
     Error err;
     stream_put_format(out, "\n");
     if (ask(work, words, NULL, NULL, &table, &err)) {
@@ -265,9 +265,9 @@ static void print_ready(const Work *work)
                       "  %s dev --directory %" STR_FMT " --in node1 -- %s doctor\n"
                       "  %s dev --directory %" STR_FMT " --in node%u -- %s apply SITE\n\n"
                       "Ctrl-C ends it, and nothing stays.\n",
-                      STR_ARG(cluster_text(work->card, "api")), STR_ARG(work->token),
+                      STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->token),
                       STR_ARG(work->ca_pin), run_dir, STR_ARG(folder), eden,
-                      STR_ARG(cluster_text(work->card, "api")), STR_ARG(work->ca_pin), eden,
+                      STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->ca_pin), eden,
                       run_dir, eden, STR_ARG(folder), eden, eden, STR_ARG(folder), work->nodes,
                       eden);
 }
@@ -295,11 +295,11 @@ static const char *const *variables(const Work *work)
     Arena *arena = work->invocation->arena;
     const char **made = ARENA_ARRAY(arena, const char *, 7);
     made[0] =
-        arena_format(arena, "EDEN_DEV=%" STR_FMT, STR_ARG(cluster_text(work->card, "directory")))
+        arena_format(arena, "EDEN_DEV=%" STR_FMT, STR_ARG(value_get_text(work->card, "directory")))
             .data;
     made[1] = arena_format(arena, "EDEN_RUN_DIR=%s", dev_cluster_run_dir(work->cluster)).data;
     made[2] =
-        arena_format(arena, "EDEN_API=%" STR_FMT, STR_ARG(cluster_text(work->card, "api"))).data;
+        arena_format(arena, "EDEN_API=%" STR_FMT, STR_ARG(value_get_text(work->card, "api"))).data;
     made[3] = arena_format(arena, "EDEN_CA_PIN=%" STR_FMT, STR_ARG(work->ca_pin)).data;
     made[4] = arena_format(arena, "EDEN_TOKEN=%" STR_FMT, STR_ARG(work->token)).data;
     made[5] = program_path(arena);
@@ -387,7 +387,7 @@ static Str line_for(const Invocation *invocation, Value card)
     Buf line = buf_make_in(arena, BUF_UNLIMITED);
     put_word(&line, own_name(arena));
     buf_put_c(&line, " dev --directory ");
-    put_word(&line, arena_copy_c(arena, cluster_text(card, "directory")));
+    put_word(&line, arena_copy_c(arena, value_get_text(card, "directory")));
     buf_put_c(&line, " --in ");
     put_word(&line, invocation_text(invocation, "in"));
     buf_put_c(&line, " --");
@@ -395,9 +395,9 @@ static Str line_for(const Invocation *invocation, Value card)
         buf_put_char(&line, ' ');
         put_word(&line, invocation->args[i]);
     }
-    Str nodes = output_count(arena, cluster_list(card, "nodes")->len, "node", "nodes");
+    Str nodes = output_count(arena, value_get_list(card, "nodes")->len, "node", "nodes");
     buf_put_format(&line, "  (%" STR_FMT ", %" STR_FMT ")", STR_ARG(nodes),
-                   STR_ARG(cluster_text(card, "api")));
+                   STR_ARG(value_get_text(card, "api")));
     return buf_str(&line);
 }
 
@@ -426,10 +426,10 @@ static bool find_cluster(const Invocation *invocation, Value *card, Error *err)
 
 static bool find_node(Value card, const char *name, pid_t *process, Error *err)
 {
-    const List *nodes = cluster_list(card, "nodes");
+    const List *nodes = value_get_list(card, "nodes");
     for (uint32_t i = 0; i < nodes->len; i++) {
-        if (str_eq_c(cluster_text(nodes->items[i], "name"), name)) {
-            *process = (pid_t)cluster_int(nodes->items[i], "process");
+        if (str_eq_c(value_get_text(nodes->items[i], "name"), name)) {
+            *process = (pid_t)value_get_int(nodes->items[i], "process");
             return true;
         }
     }

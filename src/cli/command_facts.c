@@ -158,8 +158,8 @@ static int show_node(Invocation *invocation, const char *node)
     if (code != EXIT_OK) {
         return code;
     }
-    Value sent = cluster_map(object, "status");
-    Str unreadable = cluster_text(sent, "error");
+    Value sent = value_get_map(object, "status");
+    Str unreadable = value_get_text(sent, "error");
     if (sent.kind == VALUE_MAP && unreadable.len == 0) {
         return print_chosen(&inputs, invocation, sent.map);
     }

@@ -68,9 +68,10 @@ static bool add_row(Table *table, Value entry)
         return false;
     }
     table_add(table, key);
-    table_add(table, arena_format(table->arena, "%lld", (long long)cluster_int(entry, "version")));
     table_add(table,
-              arena_format(table->arena, "%lld", (long long)cluster_int(entry, "mod_revision")));
+              arena_format(table->arena, "%lld", (long long)value_get_int(entry, "version")));
+    table_add(table,
+              arena_format(table->arena, "%lld", (long long)value_get_int(entry, "mod_revision")));
     table_add(table, value.len <= VALUE_SHOWN_MAX
                          ? value
                          : arena_format(table->arena, "%" STR_FMT "... (%zu bytes)",
@@ -120,11 +121,11 @@ static int get_all(Invocation *invocation, Str prefix)
         if (code != EXIT_OK) {
             return code;
         }
-        const List *more = cluster_list(answer, "values");
+        const List *more = value_get_list(answer, "values");
         for (uint32_t i = 0; i < more->len; i++) {
             list_push(arena, values, more->items[i]);
         }
-        next = cluster_text(answer, "continue");
+        next = value_get_text(answer, "continue");
     } while (next.len > 0);
     if (invocation_prints(invocation, "json")) {
         map_set_str(arena, answer.map, STR("values"), value_list(values));

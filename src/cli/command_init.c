@@ -116,8 +116,9 @@ static int print_text(const Invocation *invocation, const Founding *founding, co
     }
     stream_put_format(out, "\n  kept in       %s\n\n", founding->state_dir);
     stream_put_format(out,
-                      "Next: 'systemctl enable --now eden' (or 'eden agent') starts it,\n"
-                      "      'eden tokens create' makes a line that lets another machine join.\n");
+                      "Next: %" STR_FMT " starts it,\n"
+                      "      'eden tokens create' makes a line that lets another machine join.\n",
+                      STR_ARG(daemon_command_start(invocation)));
     return EXIT_OK;
 }
 

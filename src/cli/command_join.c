@@ -174,8 +174,8 @@ static int succeed(const Work *work)
     stream_put_format(invocation->out,
                       "this machine is node '%" STR_FMT "' of cluster '%" STR_FMT "'\n",
                       STR_ARG(work->options.name), STR_ARG(work->cluster));
-    stream_put_format(invocation->err, "Next, unless it runs already: 'systemctl enable --now "
-                                       "eden' (or 'eden agent') connects it.\n");
+    stream_put_format(invocation->err, "Next, unless it runs already: %" STR_FMT " connects it.\n",
+                      STR_ARG(daemon_command_start(invocation)));
     return EXIT_OK;
 }
 

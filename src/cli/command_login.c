@@ -235,7 +235,7 @@ static bool ask(Login *login, Str target, ClusterAnswer *answer, Error *err)
 /* "admin, viewer" */
 static Str roles_text(Arena *arena, Value session)
 {
-    const List *roles = cluster_list(session, "roles");
+    const List *roles = value_get_list(session, "roles");
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < roles->len; i++) {
         if (value_is_string(roles->items[i])) {
@@ -269,7 +269,7 @@ static bool find_cluster(Login *login, Error *err)
         return true;
     }
     if (ask(login, STR("/v1/health"), &answer, err) && read_answer(login, &answer, &health, err)) {
-        login->cluster = cluster_text(health, "cluster");
+        login->cluster = value_get_text(health, "cluster");
         return true;
     }
     if (login->is_named) {
@@ -295,9 +295,9 @@ static bool check(Login *login, Error *err)
         }
         return error_wrap(err, "the server does not take the token");
     }
-    login->context.user = arena_copy(login->arena, cluster_text(login->session, "name"));
+    login->context.user = arena_copy(login->arena, value_get_text(login->session, "name"));
     login->context.roles = roles_text(login->arena, login->session);
-    login->context.expires = arena_copy(login->arena, cluster_text(login->session, "expires"));
+    login->context.expires = arena_copy(login->arena, value_get_text(login->session, "expires"));
     return find_cluster(login, err);
 }
 

@@ -130,7 +130,7 @@ static int find_key(Invocation *invocation, Str name, Str *key)
     if (code != EXIT_OK) {
         return code;
     }
-    Value waiting = cluster_map(object_status(node), "asking");
+    Value waiting = value_get_map(object_status(node), "asking");
     if (waiting.kind != VALUE_MAP) {
         Error err;
         error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' is a node already, and does not ask",
@@ -138,7 +138,7 @@ static int find_key(Invocation *invocation, Str name, Str *key)
         ClusterRefusal refusal = { .asked = true, .target = STR("/v1/nodes"), .answer = node };
         return cluster_tell_refusal(invocation, &refusal, &err);
     }
-    *key = cluster_text(waiting, "key");
+    *key = value_get_text(waiting, "key");
     return EXIT_OK;
 }
 
@@ -164,11 +164,11 @@ static int run_approve(Invocation *invocation)
     if (code != EXIT_OK || kind_print_value(invocation, node, &code)) {
         return code;
     }
-    Value waiting = cluster_map(object_status(node), "asking");
+    Value waiting = value_get_map(object_status(node), "asking");
     output_line(
         invocation->out,
         "%" STR_FMT " is approved with key %" STR_FMT "; it is in when it asks the next time",
-        STR_ARG(name), STR_ARG(waiting.kind == VALUE_MAP ? cluster_text(waiting, "key") : key));
+        STR_ARG(name), STR_ARG(waiting.kind == VALUE_MAP ? value_get_text(waiting, "key") : key));
     return EXIT_OK;
 }
 
@@ -206,8 +206,8 @@ static int run_remove(Invocation *invocation)
 
 static void print_ping(const Invocation *invocation, Str name, Value answer)
 {
-    int64_t trip = cluster_int(answer, "round_trip_ms"),
-            ahead = cluster_int(answer, "clock_ahead_ms");
+    int64_t trip = value_get_int(answer, "round_trip_ms"),
+            ahead = value_get_int(answer, "clock_ahead_ms");
     Buf line = buf_make_in(invocation->arena, BUF_UNLIMITED);
     buf_put_format(&line, "%" STR_FMT " answers after ", STR_ARG(name));
     if (trip == 0) {
@@ -215,7 +215,8 @@ static void print_ping(const Invocation *invocation, Str name, Value answer)
     } else {
         buf_put_format(&line, "%lld ms", (long long)trip);
     }
-    buf_put_format(&line, "; its clock says %" STR_FMT, STR_ARG(cluster_text(answer, "node_time")));
+    buf_put_format(&line, "; its clock says %" STR_FMT,
+                   STR_ARG(value_get_text(answer, "node_time")));
     if (llabs(ahead) > 1000) {
         buf_put_format(&line, ", %.1f s %s", (double)llabs(ahead) / 1000,
                        ahead > 0 ? "ahead" : "behind");

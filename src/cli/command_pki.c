@@ -63,18 +63,18 @@ static Value part(Value map, const char *key)
 
 static Str short_pin(Value map, const char *key)
 {
-    Str pin = cluster_text(map, key);
+    Str pin = value_get_text(map, key);
     return pin.len == 0 ? STR("-") : str_slice(pin, 0, PIN_SHOWN);
 }
 
 /* Of a CA that is good, what it does says more. */
 static Str state_of(Value certificate)
 {
-    Str state = cluster_text(certificate, "state");
+    Str state = value_get_text(certificate, "state");
     bool is_ca = part(certificate, "signs").kind == VALUE_BOOL;
-    return !is_ca || !str_eq_c(state, "good")   ? state
-           : cluster_bool(certificate, "signs") ? STR("signs")
-                                                : STR("trusted");
+    return !is_ca || !str_eq_c(state, "good")     ? state
+           : value_get_bool(certificate, "signs") ? STR("signs")
+                                                  : STR("trusted");
 }
 
 static void add_row(Table *table, const char *kind, Str name, Value certificate)
@@ -82,30 +82,30 @@ static void add_row(Table *table, const char *kind, Str name, Value certificate)
     table_add(table, str_from_c(kind));
     table_add(table, name);
     table_add(table, state_of(certificate));
-    table_add(table, cluster_text(certificate, "serial"));
+    table_add(table, value_get_text(certificate, "serial"));
     table_add(table, short_pin(certificate, "issuer"));
-    table_add(table, cluster_text(certificate, "expires"));
+    table_add(table, value_get_text(certificate, "expires"));
 }
 
 static void print_rotation(const Invocation *invocation, Value pki)
 {
     Value rotation = part(pki, "rotation");
-    const List *waits = cluster_list(rotation, "waits");
+    const List *waits = value_get_list(rotation, "waits");
     Stream *out = invocation->out;
-    if (str_eq_c(cluster_text(rotation, "state"), "steady")) {
+    if (str_eq_c(value_get_text(rotation, "state"), "steady")) {
         return;
     }
-    Str state = cluster_text(rotation, "state"), since = cluster_text(rotation, "since");
+    Str state = value_get_text(rotation, "state"), since = value_get_text(rotation, "since");
     Str from = short_pin(rotation, "present"), to = short_pin(rotation, "next");
     output_line(out,
                 "The CA is being exchanged, from %" STR_FMT " to %" STR_FMT ": %" STR_FMT
                 " since %" STR_FMT ".",
                 STR_ARG(from), STR_ARG(to), STR_ARG(state), STR_ARG(since));
     for (uint32_t i = 0; i < waits->len; i++) {
-        Str node = cluster_text(waits->items[i], "node");
-        Str what = cluster_text(waits->items[i], "what");
-        Str seen = cluster_text(waits->items[i], "seen");
-        bool silent = cluster_bool(waits->items[i], "silent");
+        Str node = value_get_text(waits->items[i], "node");
+        Str what = value_get_text(waits->items[i], "what");
+        Str seen = value_get_text(waits->items[i], "seen");
+        bool silent = value_get_bool(waits->items[i], "silent");
         output_line(out, "  waits for %" STR_FMT ": %" STR_FMT "%s%" STR_FMT "%s", STR_ARG(node),
                     STR_ARG(what), silent ? " (silent; last heard " : "",
                     STR_ARG(silent ? seen : STR_EMPTY), silent ? ")" : "");
@@ -116,8 +116,8 @@ static void print_table(const Invocation *invocation, Value pki)
 {
     static const char *const headings[] = { "KIND",   "NAME",    "STATE", "SERIAL",
                                             "ISSUER", "EXPIRES", NULL };
-    const List *cas = cluster_list(pki, "cas"), *nodes = cluster_list(pki, "nodes");
-    const List *users = cluster_list(pki, "users");
+    const List *cas = value_get_list(pki, "cas"), *nodes = value_get_list(pki, "nodes");
+    const List *users = value_get_list(pki, "users");
     Table table;
     table_init(&table, invocation->arena, headings);
     for (uint32_t i = 0; i < cas->len; i++) {
@@ -126,13 +126,13 @@ static void print_table(const Invocation *invocation, Value pki)
     add_row(&table, "serving", STR("API"), part(pki, "serving"));
     add_row(&table, "server", STR("port 1337"), part(pki, "server"));
     for (uint32_t i = 0; i < nodes->len; i++) {
-        add_row(&table, "node", cluster_text(nodes->items[i], "name"), nodes->items[i]);
+        add_row(&table, "node", value_get_text(nodes->items[i], "name"), nodes->items[i]);
     }
     for (uint32_t i = 0; i < users->len; i++) {
-        add_row(&table, "user", cluster_text(users->items[i], "name"), users->items[i]);
+        add_row(&table, "user", value_get_text(users->items[i], "name"), users->items[i]);
     }
     table_print(&table, invocation->out);
-    if (!str_eq_c(cluster_text(part(pki, "rotation"), "state"), "steady")) {
+    if (!str_eq_c(value_get_text(part(pki, "rotation"), "state"), "steady")) {
         stream_put(invocation->out, STR("\n"));
     }
     print_rotation(invocation, pki);
@@ -142,9 +142,9 @@ static void print_table(const Invocation *invocation, Value pki)
 static Value user_row(Arena *arena, Value object)
 {
     static const char *const taken[] = { "state", "expires", "made_by", "error", NULL };
-    Value spec = cluster_map(object, "spec"), status = cluster_map(object, "status");
+    Value spec = value_get_map(object, "spec"), status = value_get_map(object, "status");
     Map *row = map_new(arena, 6);
-    map_set_str(arena, row, STR("name"), value_string(cluster_text(status, "owner")));
+    map_set_str(arena, row, STR("name"), value_string(value_get_text(status, "owner")));
     map_set_str(arena, row, STR("serial"), value_string(object_name(object)));
     map_set_str(arena, row, STR("roles"), part(spec, "roles"));
     for (const char *const *name = taken; *name != NULL; name++) {
@@ -167,7 +167,7 @@ static int add_users(Invocation *invocation, Value pki)
     }
     const List *items = object_items(list);
     for (uint32_t i = 0; i < items->len; i++) {
-        if (str_eq_c(cluster_text(object_status(items->items[i]), "usage"), "user")) {
+        if (str_eq_c(value_get_text(object_status(items->items[i]), "usage"), "user")) {
             list_push(arena, users, user_row(arena, items->items[i]));
         }
     }
@@ -214,14 +214,14 @@ static int run_issue(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    Str certificate = cluster_text(made, "certificate"), bundle = cluster_text(made, "bundle");
+    Str certificate = value_get_text(made, "certificate"), bundle = value_get_text(made, "bundle");
     if (out != NULL) {
         Str both =
             arena_format(arena, "%" STR_FMT "%" STR_FMT, STR_ARG(certificate), STR_ARG(bundle));
         if (!file_write_atomic(out, both, &err)) {
             return daemon_command_fail(invocation, "E0841", &err);
         }
-        Str serial = cluster_text(made, "serial"), expires = cluster_text(made, "expires");
+        Str serial = value_get_text(made, "serial"), expires = value_get_text(made, "expires");
         return tell_done(invocation, made,
                          "%s is a node; its certificate %" STR_FMT ", good until %" STR_FMT
                          ", and the CAs to trust are in %s",
@@ -364,12 +364,12 @@ static int wait_for_end(Invocation *invocation)
             return code;
         }
         Value rotation = part(pki, "rotation");
-        Str state = cluster_text(rotation, "state");
-        const List *waits = cluster_list(rotation, "waits");
+        Str state = value_get_text(rotation, "state");
+        const List *waits = value_get_list(rotation, "waits");
         if (str_eq_c(state, "steady")) {
             return EXIT_OK;
         }
-        Str first = waits->len > 0 ? cluster_text(waits->items[0], "node") : STR_EMPTY;
+        Str first = waits->len > 0 ? value_get_text(waits->items[0], "node") : STR_EMPTY;
         Str more = waits->len > 1
                        ? arena_format(invocation->arena, " and %" PRIu32 " more", waits->len - 1)
                        : STR_EMPTY;
@@ -400,8 +400,8 @@ static int print_state(Invocation *invocation)
         map_set_str(invocation->arena, map, STR("rotation"), rotation);
         return output_answer(invocation, value_map(map));
     }
-    if (str_eq_c(cluster_text(rotation, "state"), "steady")) {
-        Str pin = cluster_text(rotation, "present");
+    if (str_eq_c(value_get_text(rotation, "state"), "steady")) {
+        Str pin = value_get_text(rotation, "present");
         output_line(invocation->out, "steady: the CA is %" STR_FMT, STR_ARG(pin));
     } else {
         print_rotation(invocation, pki);

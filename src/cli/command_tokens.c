@@ -65,8 +65,8 @@ static void add_roles(const Invocation *invocation, Map *spec)
 /* What is to be run on the machine that joins, or logs in. */
 static Str next_line(Arena *arena, Value status, bool is_access)
 {
-    const List *servers = cluster_list(status, "servers");
-    Str pin = cluster_text(status, "ca_pin"), server = STR("SERVER");
+    const List *servers = value_get_list(status, "servers");
+    Str pin = value_get_text(status, "ca_pin"), server = STR("SERVER");
     if (servers->len > 0 && value_is_string(servers->items[0])) {
         server = value_str(servers->items[0]);
     }
@@ -76,13 +76,13 @@ static Str next_line(Arena *arena, Value status, bool is_access)
     }
     return arena_format(arena,
                         "eden join --server %" STR_FMT " --token %" STR_FMT " --ca-pin %" STR_FMT,
-                        STR_ARG(server), STR_ARG(cluster_text(status, "secret")), STR_ARG(pin));
+                        STR_ARG(server), STR_ARG(value_get_text(status, "secret")), STR_ARG(pin));
 }
 
 static void explain(const Invocation *invocation, Value made, Str line, bool is_access)
 {
-    int64_t uses = cluster_int(cluster_map(made, "spec"), "uses");
-    Str expires = cluster_text(cluster_map(made, "status"), "expires");
+    int64_t uses = value_get_int(value_get_map(made, "spec"), "uses");
+    Str expires = value_get_text(value_get_map(made, "status"), "expires");
     if (is_access) {
         stream_put_format(invocation->err,
                           "  good until %" STR_FMT ", and not shown again; next: %" STR_FMT
@@ -117,7 +117,7 @@ static int run_create(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    Value status = cluster_map(made, "status");
+    Value status = value_get_map(made, "status");
     Str line = next_line(arena, status, is_access);
     if (output_wants_value(invocation)) {
         if (status.kind == VALUE_MAP) {
@@ -126,7 +126,7 @@ static int run_create(Invocation *invocation)
         }
         return output_answer(invocation, made);
     }
-    stream_put(invocation->out, is_access ? cluster_text(status, "secret") : line);
+    stream_put(invocation->out, is_access ? value_get_text(status, "secret") : line);
     stream_put(invocation->out, STR("\n"));
     if (stream_is_terminal(invocation->err)) {
         explain(invocation, made, line, is_access);
@@ -138,7 +138,7 @@ static int run_create(Invocation *invocation)
 
 static Str roles_text(Arena *arena, Value spec)
 {
-    const List *roles = cluster_list(spec, "roles");
+    const List *roles = value_get_list(spec, "roles");
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < roles->len; i++) {
         buf_put_c(&text, i > 0 ? ", " : "");
@@ -156,19 +156,19 @@ static void print_table(const Invocation *invocation, const Kind *kind, const Li
     (void)kind;
     table_init(&table, arena, headings);
     for (uint32_t i = 0; i < tokens->len; i++) {
-        Value token = tokens->items[i], spec = cluster_map(token, "spec"),
-              status = cluster_map(token, "status");
-        bool is_access = str_eq_c(cluster_text(spec, "purpose"), "access");
-        table_add(&table, cluster_text(cluster_map(token, "metadata"), "name"));
-        table_add(&table, cluster_text(spec, "purpose"));
-        table_add(&table, cluster_text(status, "state"));
+        Value token = tokens->items[i], spec = value_get_map(token, "spec"),
+              status = value_get_map(token, "status");
+        bool is_access = str_eq_c(value_get_text(spec, "purpose"), "access");
+        table_add(&table, value_get_text(value_get_map(token, "metadata"), "name"));
+        table_add(&table, value_get_text(spec, "purpose"));
+        table_add(&table, value_get_text(status, "state"));
         table_add(&table, is_access ? STR("-")
                                     : arena_format(arena, "%lld of %lld",
-                                                   (long long)cluster_int(status, "uses"),
-                                                   (long long)cluster_int(spec, "uses")));
+                                                   (long long)value_get_int(status, "uses"),
+                                                   (long long)value_get_int(spec, "uses")));
         table_add(&table, roles_text(arena, spec));
-        table_add(&table, cluster_text(status, "expires"));
-        table_add(&table, cluster_text(spec, "description"));
+        table_add(&table, value_get_text(status, "expires"));
+        table_add(&table, value_get_text(spec, "description"));
     }
     table_print(&table, invocation->out);
 }

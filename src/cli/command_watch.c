@@ -44,11 +44,11 @@ static void finish(Watching *watching, const char *why, const char *hint)
 /* A text, or bytes of which those that are no text are shown as escapes. */
 static Str bytes_of(Arena *arena, Value map, const char *name)
 {
-    Str encoded = cluster_text(map, arena_format(arena, "%s_base64", name).data), bytes;
+    Str encoded = value_get_text(map, arena_format(arena, "%s_base64", name).data), bytes;
     if (encoded.len > 0 && base64_decode(arena, encoded, &bytes)) {
         return bytes;
     }
-    return cluster_text(map, name);
+    return value_get_text(map, name);
 }
 
 static void print_event(Watching *watching, Arena *arena, Value event, Str line)
@@ -60,8 +60,8 @@ static void print_event(Watching *watching, Arena *arena, Value event, Str line)
         return;
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    Str kind = cluster_text(event, "event");
-    buf_put_format(&text, "%lld %" STR_FMT " ", (long long)cluster_int(event, "revision"),
+    Str kind = value_get_text(event, "event");
+    buf_put_format(&text, "%lld %" STR_FMT " ", (long long)value_get_int(event, "revision"),
                    STR_ARG(kind));
     visible_put(&text, bytes_of(arena, event, "key"));
     if (str_eq_c(kind, "put")) {
@@ -79,7 +79,7 @@ static void print_event(Watching *watching, Arena *arena, Value event, Str line)
 
 static void start(Watching *watching, Value event)
 {
-    Str store = cluster_text(event, "store");
+    Str store = value_get_text(event, "store");
     if (watching->stood && !str_eq(store, watching->store)) {
         finish(watching, "the store is another one: a backup was restored meanwhile",
                "read the keys anew, then watch from there");
@@ -88,7 +88,7 @@ static void start(Watching *watching, Value event)
     if (!watching->stood) {
         watching->store = arena_copy(watching->invocation->arena, store);
     }
-    watch_position_start(&watching->position, cluster_int(event, "revision"));
+    watch_position_start(&watching->position, value_get_int(event, "revision"));
     watching->stood = true;
     reconnect_done(&watching->reconnect);
 }
@@ -101,8 +101,8 @@ static void handle(Watching *watching, Arena *arena, Str line)
         finish(watching, "the server says something that is no event", "is it of this version?");
         return;
     }
-    Str kind = cluster_text(event, "event");
-    int64_t revision = cluster_int(event, "revision");
+    Str kind = value_get_text(event, "event");
+    int64_t revision = value_get_int(event, "revision");
     if (str_eq_c(kind, "start")) {
         start(watching, event);
     } else if (str_eq_c(kind, "progress")) {
@@ -115,7 +115,7 @@ static void handle(Watching *watching, Arena *arena, Str line)
         if (watching->json) {
             print_event(watching, arena, event, line);
         }
-        int64_t from = watching->position.from, compacted = cluster_int(event, "compacted");
+        int64_t from = watching->position.from, compacted = value_get_int(event, "compacted");
         Str why = arena_format(
             arena,
             from > compacted + 1
@@ -125,7 +125,7 @@ static void handle(Watching *watching, Arena *arena, Str line)
         finish(watching, why.data, "read the keys anew, then watch from there");
     } else if (str_eq_c(kind, "error")) {
         Str why = arena_format(arena, "the server cannot go on: %" STR_FMT,
-                               STR_ARG(cluster_text(event, "message")));
+                               STR_ARG(value_get_text(event, "message")));
         finish(watching, why.data, "'eden doctor' on the server tells more");
     }
 }

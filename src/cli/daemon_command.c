@@ -1,6 +1,9 @@
 #include "cli/daemon_command.h"
 
+#include <string.h>
+
 #include "base/log.h"
+#include "cli/cluster_client.h"
 #include "cli/inputs.h"
 #include "sys/clock.h"
 #include "sys/machine.h"
@@ -33,6 +36,14 @@ Str own_node_name(Arena *arena)
 {
     Str host = own_host_name(arena);
     return str_slice(host, 0, str_find(host, STR("."), 0));
+}
+
+Str daemon_command_start(const Invocation *invocation)
+{
+    const char *state_dir = invocation_text(invocation, "state-dir");
+    return strcmp(state_dir, STATE_DIR_DEFAULT) == 0
+               ? STR("'systemctl enable --now eden' (or 'eden agent')")
+               : arena_format(invocation->arena, "'eden agent --state-dir %s'", state_dir);
 }
 
 int daemon_command_fail(Invocation *invocation, const char *code, const Error *err)

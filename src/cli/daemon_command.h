@@ -24,5 +24,9 @@ void daemon_command_log(const Invocation *invocation);
 Str own_host_name(Arena *arena);
 Str own_node_name(Arena *arena);
 
+/* What starts the daemons of this machine, for people: "'systemctl enable --now eden' (or 'eden agent')",
+ * and of another state directory than the unit has, what does with that. */
+Str daemon_command_start(const Invocation *invocation);
+
 /* Tells what went wrong, as a problem with that code, and returns the exit code of its kind. */
 int daemon_command_fail(Invocation *invocation, const char *code, const Error *err);

@@ -55,7 +55,7 @@ static void look_at(const Invocation *invocation, Str directory, const Context *
     }
     ask(invocation, &end, STR("/v1/health"), &health);
     out->own_ms = clock_now_ms();
-    out->time_ms = cluster_int(health.json, "time_ms");
+    out->time_ms = value_get_int(health.json, "time_ms");
     ask(invocation, &end, STR("/v1/session"), &out->session);
 }
 
@@ -71,7 +71,7 @@ static void ask_nodes(const Invocation *invocation, const ClusterEnd *end, Docto
         for (uint32_t k = 0; k < some->len; k++) {
             list_push(arena, nodes, some->items[k]);
         }
-        Str next = cluster_text(cluster_map(page.json, "metadata"), "continue");
+        Str next = value_get_text(value_get_map(page.json, "metadata"), "continue");
         if (next.len == 0) {
             break;
         }

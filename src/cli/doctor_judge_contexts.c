@@ -79,7 +79,7 @@ DoctorResult judge_context_server(Arena *arena, const DoctorView *view)
         }
         return doctor_say(arena, DOCTOR_OK, "%" STR_FMT " knows '%" STR_FMT "'",
                           STR_ARG(context->server),
-                          STR_ARG(cluster_text(context->session.json, "name")));
+                          STR_ARG(value_get_text(context->session.json, "name")));
     }
     return doctor_say(arena, DOCTOR_SKIPPED, "no context is asked");
 }

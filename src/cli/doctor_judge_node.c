@@ -145,7 +145,7 @@ DoctorResult judge_agent_certificate(Arena *arena, const DoctorView *view)
     DoctorResult result = doctor_certificate(arena, &seen, view->now_ms);
     const Value *said =
         view->agent.err.kind == ERROR_NONE ? value_get(view->agent.json, STR("certificate")) : NULL;
-    Str why = said != NULL && said->kind == VALUE_MAP ? cluster_text(*said, "why") : STR_EMPTY;
+    Str why = said != NULL && said->kind == VALUE_MAP ? value_get_text(*said, "why") : STR_EMPTY;
     if (result.state == DOCTOR_WARNING && why.len > 0) {
         return doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT ": %" STR_FMT, STR_ARG(result.text),
                           STR_ARG(why));
@@ -183,14 +183,14 @@ DoctorResult judge_agent(Arena *arena, const DoctorView *view)
     if (view->agent.err.kind != ERROR_NONE) {
         return doctor_say(arena, DOCTOR_FAILED, "%s", view->agent.err.text);
     }
-    Str version = cluster_text(view->agent.json, "version");
+    Str version = value_get_text(view->agent.json, "version");
     if (!str_eq_c(version, EDEN_VERSION)) {
         return doctor_say(arena, DOCTOR_WARNING,
                           "it is version %" STR_FMT ", this program is %s: restart it",
                           STR_ARG(version), EDEN_VERSION);
     }
     return doctor_say(arena, DOCTOR_OK, "since %" STR_FMT,
-                      STR_ARG(cluster_text(view->agent.json, "started")));
+                      STR_ARG(value_get_text(view->agent.json, "started")));
 }
 
 static bool agent_says(const DoctorView *view, const char *name, Value *out)
@@ -208,8 +208,8 @@ DoctorResult judge_session(Arena *arena, const DoctorView *view)
     if (!agent_says(view, "session", &session)) {
         return doctor_say(arena, DOCTOR_SKIPPED, "no agent tells of one");
     }
-    Str state = cluster_text(session, "state"), why = cluster_text(session, "why");
-    Str server = cluster_text(session, "server"), since = cluster_text(session, "since");
+    Str state = value_get_text(session, "state"), why = value_get_text(session, "why");
+    Str server = value_get_text(session, "server"), since = value_get_text(session, "since");
     if (str_eq_c(state, "live")) {
         return doctor_say(arena, DOCTOR_OK, "with '%" STR_FMT "' since %" STR_FMT, STR_ARG(server),
                           STR_ARG(since));
@@ -217,7 +217,7 @@ DoctorResult judge_session(Arena *arena, const DoctorView *view)
     if (why.len > 0) {
         DoctorResult result = doctor_say(
             arena, DOCTOR_FAILED, "none since %" STR_FMT ", after %" PRId64 " tries: %" STR_FMT,
-            STR_ARG(since), cluster_int(session, "failures"), STR_ARG(why));
+            STR_ARG(since), value_get_int(session, "failures"), STR_ARG(why));
         return view->is_server ? doctor_fix(result, "see 'server': it is that of this machine")
                                : result;
     }
@@ -231,13 +231,13 @@ DoctorResult judge_spool(Arena *arena, const DoctorView *view)
     if (!agent_says(view, "spool", &spool)) {
         return doctor_say(arena, DOCTOR_SKIPPED, "no agent tells of it");
     }
-    Str why = cluster_text(spool, "why");
-    int64_t records = cluster_int(spool, "records"), dropped = cluster_int(spool, "dropped");
+    Str why = value_get_text(spool, "why");
+    int64_t records = value_get_int(spool, "records"), dropped = value_get_int(spool, "dropped");
     Str waiting = output_count(arena, records, "record waits", "records wait");
     if (why.len > 0) {
         return doctor_say(arena, DOCTOR_FAILED, "it cannot be written: %" STR_FMT, STR_ARG(why));
     }
-    if (dropped > 0 || cluster_int(spool, "bytes") > SPOOL_MANY_BYTES) {
+    if (dropped > 0 || value_get_int(spool, "bytes") > SPOOL_MANY_BYTES) {
         return doctor_say(arena, DOCTOR_WARNING,
                           "%" STR_FMT ", %" PRId64 " log%s had to be dropped", STR_ARG(waiting),
                           dropped, dropped == 1 ? "" : "s");

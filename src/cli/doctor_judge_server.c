@@ -87,7 +87,7 @@ DoctorResult judge_server(Arena *arena, const DoctorView *view)
     const Value *kept = view->agent.asked && view->agent.err.kind == ERROR_NONE
                             ? value_get(view->agent.json, STR("server"))
                             : NULL;
-    Str why = kept != NULL && kept->kind == VALUE_MAP ? cluster_text(*kept, "why") : STR_EMPTY;
+    Str why = kept != NULL && kept->kind == VALUE_MAP ? value_get_text(*kept, "why") : STR_EMPTY;
     if (!view->is_server && !view->health.asked) {
         return skip(arena);
     }
@@ -189,7 +189,7 @@ DoctorResult judge_server_version(Arena *arena, const DoctorView *view)
     if (!session->asked || session->err.kind != ERROR_NONE) {
         return doctor_say(arena, DOCTOR_SKIPPED, "no server has told its version");
     }
-    Str version = cluster_text(session->json, "version");
+    Str version = value_get_text(session->json, "version");
     return str_eq_c(version, EDEN_VERSION)
                ? doctor_say(arena, DOCTOR_OK, "%s", EDEN_VERSION)
                : doctor_say(arena, DOCTOR_WARNING, "the server is %" STR_FMT ", this program is %s",
@@ -209,7 +209,7 @@ DoctorResult judge_store(Arena *arena, const DoctorView *view)
     if (!runs(view)) {
         return doctor_say(arena, DOCTOR_SKIPPED, "no server tells of it");
     }
-    if (cluster_bool(view->health.json, "healthy")) {
+    if (value_get_bool(view->health.json, "healthy")) {
         return doctor_say(arena, DOCTOR_OK, "it can be written");
     }
     Str why = view->store_why;
@@ -275,8 +275,8 @@ DoctorResult judge_silent(Arena *arena, const DoctorView *view)
     const List *nodes = object_items(view->nodes.json);
     for (uint32_t i = 0; i < nodes->len; i++) {
         Value status = object_status(nodes->items[i]);
-        if (str_eq_c(cluster_text(status, "state"), "silent")) {
-            Str since = cluster_text(status, "since");
+        if (str_eq_c(value_get_text(status, "state"), "silent")) {
+            Str since = value_get_text(status, "since");
             add(&silent, object_name(nodes->items[i]),
                 since.len > 0 ? arena_format(arena, "since %" STR_FMT, STR_ARG(since)) : since);
         }
@@ -293,11 +293,11 @@ DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
     }
     const List *all = object_items(view->nodes.json);
     for (uint32_t i = 0; i < all->len; i++) {
-        Value asking = cluster_map(object_status(all->items[i]), "asking");
+        Value asking = value_get_map(object_status(all->items[i]), "asking");
         if (asking.kind == VALUE_MAP) {
             add(&waiting, object_name(all->items[i]),
-                cluster_bool(asking, "approved") ? STR("approved; it has to ask again")
-                                                 : STR_EMPTY);
+                value_get_bool(asking, "approved") ? STR("approved; it has to ask again")
+                                                   : STR_EMPTY);
         }
     }
     return conclude(arena, &waiting, DOCTOR_WARNING, "ask to be let in",
@@ -312,12 +312,12 @@ DoctorResult judge_certificates(Arena *arena, const DoctorView *view)
     if (result.text.len > 0) {
         return result;
     }
-    const List *nodes = cluster_list(view->pki.json, "nodes");
+    const List *nodes = value_get_list(view->pki.json, "nodes");
     for (uint32_t i = 0; i < nodes->len; i++) {
-        Str how = cluster_text(nodes->items[i], "state");
+        Str how = value_get_text(nodes->items[i], "state");
         if (!str_eq_c(how, "good")) {
             state = str_eq_c(how, "expired") ? DOCTOR_FAILED : state;
-            add(&wrong, cluster_text(nodes->items[i], "name"), how);
+            add(&wrong, value_get_text(nodes->items[i], "name"), how);
         }
     }
     return conclude(arena, &wrong, state, "not good", "all are good");
@@ -333,18 +333,18 @@ DoctorResult judge_rotation(Arena *arena, const DoctorView *view)
     }
     const Value *found = value_get(view->pki.json, STR("rotation"));
     Value rotation = found != NULL ? *found : value_null();
-    Str state = cluster_text(rotation, "state");
+    Str state = value_get_text(rotation, "state");
     if (state.len == 0 || str_eq_c(state, "steady")) {
         return doctor_say(arena, DOCTOR_OK, "none is under way");
     }
-    const List *all = cluster_list(rotation, "waits");
+    const List *all = value_get_list(rotation, "waits");
     for (uint32_t i = 0; i < all->len; i++) {
-        bool silent = cluster_bool(all->items[i], "silent");
+        bool silent = value_get_bool(all->items[i], "silent");
         is_stuck = is_stuck || silent;
-        add(&waits, cluster_text(all->items[i], "node"),
-            silent ? STR("silent") : cluster_text(all->items[i], "what"));
+        add(&waits, value_get_text(all->items[i], "node"),
+            silent ? STR("silent") : value_get_text(all->items[i], "what"));
     }
-    Str since = cluster_text(rotation, "since");
+    Str since = value_get_text(rotation, "since");
     return doctor_say(arena, is_stuck ? DOCTOR_WARNING : DOCTOR_OK,
                       "'%" STR_FMT "' since %" STR_FMT ", waits for %u%s%" STR_FMT, STR_ARG(state),
                       STR_ARG(since), waits.count, waits.count > 0 ? ": " : "",
@@ -358,14 +358,14 @@ DoctorResult judge_tokens(Arena *arena, const DoctorView *view)
     if (result.text.len > 0) {
         return result;
     }
-    const List *tokens = cluster_list(view->tokens.json, "items");
+    const List *tokens = value_get_list(view->tokens.json, "items");
     for (uint32_t i = 0; i < tokens->len; i++) {
-        Value status = cluster_map(tokens->items[i], "status");
-        Str state = cluster_text(status, "state");
-        int64_t most = cluster_int(cluster_map(tokens->items[i], "spec"), "uses");
-        bool is_spent = most > 0 && cluster_int(status, "uses") >= most;
+        Value status = value_get_map(tokens->items[i], "status");
+        Str state = value_get_text(status, "state");
+        int64_t most = value_get_int(value_get_map(tokens->items[i], "spec"), "uses");
+        bool is_spent = most > 0 && value_get_int(status, "uses") >= most;
         if (!str_eq_c(state, "good") && !is_spent) {
-            add(&old, cluster_text(cluster_map(tokens->items[i], "metadata"), "name"), state);
+            add(&old, value_get_text(value_get_map(tokens->items[i], "metadata"), "name"), state);
         }
     }
     return conclude(arena, &old, DOCTOR_WARNING, "of no use any more", "none is left over");
@@ -377,8 +377,8 @@ DoctorResult judge_audit(Arena *arena, const DoctorView *view)
     if (result.text.len > 0) {
         return result;
     }
-    int64_t archived = cluster_int(cluster_map(view->audit.json, "archived"), "last");
-    int64_t count = cluster_int(view->audit.json, "last") - archived;
+    int64_t archived = value_get_int(value_get_map(view->audit.json, "archived"), "last");
+    int64_t count = value_get_int(view->audit.json, "last") - archived;
     if (count <= AUDIT_ENTRIES_MANY) {
         return doctor_say(arena, DOCTOR_OK, "it has %" PRId64 " entries", count);
     }
@@ -398,7 +398,7 @@ DoctorResult judge_versions(Arena *arena, const DoctorView *view)
     }
     const List *nodes = object_items(view->nodes.json);
     for (uint32_t i = 0; i < nodes->len; i++) {
-        Str version = cluster_text(object_status(nodes->items[i]), "version");
+        Str version = value_get_text(object_status(nodes->items[i]), "version");
         if (version.len > 0 && !str_eq_c(version, EDEN_VERSION)) {
             add(&other, object_name(nodes->items[i]), version);
         }

@@ -168,7 +168,7 @@ static void done(void *context, const HttpAnswer *answer, const Error *err)
                                 &out->json, &out->err)) {
         error_wrap(&out->err, "the answer is no JSON");
     } else if (answer->head->status >= 300 && answer->head->status != 503) {
-        Str message = cluster_text(out->json, "detail");
+        Str message = value_get_text(out->json, "detail");
         ErrorKind kind = answer->head->status == 403 ? ERROR_DENIED : ERROR_UNAVAILABLE;
         if (message.len > 0) {
             error_set(&out->err, kind, "%" STR_FMT, STR_ARG(message));
@@ -243,7 +243,7 @@ static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
         for (uint32_t j = 0; j < some->len; j++) {
             list_push(arena, nodes, some->items[j]);
         }
-        Str next = cluster_text(cluster_map(page.json, "metadata"), "continue");
+        Str next = value_get_text(value_get_map(page.json, "metadata"), "continue");
         if (next.len == 0) {
             break;
         }
@@ -258,15 +258,15 @@ static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
 static void ask_why(Look *look, const char *socket)
 {
     DoctorAnswer ready;
-    if (cluster_bool(look->view->health.json, "healthy")) {
+    if (value_get_bool(look->view->health.json, "healthy")) {
         return;
     }
     ask_local(look, socket, STR("/readyz"), &ready);
-    const List *problems = ready.err.kind == ERROR_NONE ? cluster_list(ready.json, "problems")
+    const List *problems = ready.err.kind == ERROR_NONE ? value_get_list(ready.json, "problems")
                                                         : list_new(look->arena, 0);
     for (uint32_t i = 0; i < problems->len; i++) {
-        if (str_eq_c(cluster_text(problems->items[i], "what"), "store")) {
-            look->view->store_why = cluster_text(problems->items[i], "why");
+        if (str_eq_c(value_get_text(problems->items[i], "what"), "store")) {
+            look->view->store_why = value_get_text(problems->items[i], "why");
         }
     }
 }
@@ -347,7 +347,7 @@ static void look_at_far_server(Look *look, const NodeServer *known, DoctorServer
     }
     ask(look->arena, &address, look->bundle_text, STR("/v1/health"), &health);
     out->own_ms = clock_now_ms();
-    out->time_ms = cluster_int(health.json, "time_ms");
+    out->time_ms = value_get_int(health.json, "time_ms");
     out->err = health.err;
     out->answered = health.err.kind == ERROR_NONE && out->time_ms > 0;
     if (health.err.kind == ERROR_NONE && !out->answered) {

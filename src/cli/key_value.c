@@ -11,7 +11,7 @@ bool key_value_bytes(Arena *arena, Value map, const char *name, Str *out)
         *out = value_str(*text);
         return true;
     }
-    Str encoded = cluster_text(map, arena_format(arena, "%s_base64", name).data);
+    Str encoded = value_get_text(map, arena_format(arena, "%s_base64", name).data);
     return encoded.len > 0 && base64_decode(arena, encoded, out);
 }
 
@@ -36,6 +36,6 @@ int key_value_print_done(const Invocation *invocation, Value answer, Str text)
         return output_json(invocation, answer);
     }
     stream_put_format(invocation->out, "%" STR_FMT "; the store is at revision %lld\n",
-                      STR_ARG(text), (long long)cluster_int(answer, "revision"));
+                      STR_ARG(text), (long long)value_get_int(answer, "revision"));
     return EXIT_OK;
 }

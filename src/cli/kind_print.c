@@ -12,17 +12,17 @@ enum {
 
 Str object_name(Value object)
 {
-    return cluster_text(cluster_map(object, "metadata"), "name");
+    return value_get_text(value_get_map(object, "metadata"), "name");
 }
 
 Value object_status(Value object)
 {
-    return cluster_map(object, "status");
+    return value_get_map(object, "status");
 }
 
 const List *object_items(Value list)
 {
-    return cluster_list(list, "items");
+    return value_get_list(list, "items");
 }
 
 /* --- Fetching -------------------------------------------------------------------------------- */
@@ -62,9 +62,9 @@ int kind_fetch(Invocation *invocation, const Kind *kind, const char *selector, V
         for (uint32_t i = 0; i < more->len; i++) {
             list_push(arena, items, more->items[i]);
         }
-        next = cluster_text(cluster_map(answer, "metadata"), "continue");
+        next = value_get_text(value_get_map(answer, "metadata"), "continue");
     } while (next.len > 0);
-    metadata = cluster_map(first, "metadata");
+    metadata = value_get_map(first, "metadata");
     if (metadata.kind == VALUE_MAP) {
         map_set_str(arena, metadata.map, STR("continue"), value_null());
         map_set_str(arena, metadata.map, STR("truncated"), value_bool(false));

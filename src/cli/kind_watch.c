@@ -78,8 +78,8 @@ static bool take_line(KindWatch *watch, Str line)
     if (!json_parse_text(&arena, line, NULL, &event, &err)) {
         return bad_line(watch);
     }
-    Str type = cluster_text(event, "type");
-    Value object = cluster_map(event, "object");
+    Str type = value_get_text(event, "type");
+    Value object = value_get_map(event, "object");
     bool is_object =
         str_eq_c(type, "added") || str_eq_c(type, "changed") || str_eq_c(type, "deleted");
     if (type.len == 0 || (is_object && object.kind != VALUE_MAP)) {

@@ -74,8 +74,8 @@ bool live_names_is_plain(Str name)
 static void take_list(const List *list, const char *key, Buf *out)
 {
     for (uint32_t i = 0; i < list->len; i++) {
-        Value holder = cluster_map(list->items[i], "metadata");
-        Str name = cluster_text(holder.kind == VALUE_MAP ? holder : list->items[i], key);
+        Value holder = value_get_map(list->items[i], "metadata");
+        Str name = value_get_text(holder.kind == VALUE_MAP ? holder : list->items[i], key);
         if (live_names_is_plain(name)) {
             buf_put(out, name);
             buf_put_char(out, '\n');
@@ -85,10 +85,10 @@ static void take_list(const List *list, const char *key, Buf *out)
 
 void live_names_take(Value answer, Buf *out)
 {
-    take_list(cluster_list(answer, "items"), "name", out);
-    take_list(cluster_list(answer, "nodes"), "name", out);
-    take_list(cluster_list(answer, "waiting"), "name", out);
-    take_list(cluster_list(answer, "tokens"), "id", out);
+    take_list(value_get_list(answer, "items"), "name", out);
+    take_list(value_get_list(answer, "nodes"), "name", out);
+    take_list(value_get_list(answer, "waiting"), "name", out);
+    take_list(value_get_list(answer, "tokens"), "id", out);
 }
 
 /* --- Its files ------------------------------------------------------------------------------- */
@@ -149,8 +149,8 @@ static bool ask(const Invocation *invocation, WordKind word, Buf *out)
             return false;
         }
         live_names_take(answer, out);
-        Value metadata = cluster_map(answer, "metadata");
-        Str next = cluster_text(metadata.kind == VALUE_MAP ? metadata : answer, "continue");
+        Value metadata = value_get_map(answer, "metadata");
+        Str next = value_get_text(metadata.kind == VALUE_MAP ? metadata : answer, "continue");
         if (next.len == 0) {
             return true;
         }

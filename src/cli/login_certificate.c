@@ -6,7 +6,7 @@ static Str make_body(Arena *arena, Value session, Str csr)
 {
     Map *spec = map_new(arena, 3), *body = map_new(arena, 1);
     const Value *roles = value_get(session, STR("roles"));
-    map_set_str(arena, spec, STR("user"), value_string(cluster_text(session, "name")));
+    map_set_str(arena, spec, STR("user"), value_string(value_get_text(session, "name")));
     map_set_str(arena, spec, STR("roles"), roles != NULL ? *roles : value_list(list_new(arena, 0)));
     map_set_str(arena, spec, STR("csr"), value_string(csr));
     map_set_str(arena, body, STR("spec"), value_map(spec));
@@ -21,7 +21,7 @@ bool login_certificate(const Invocation *invocation, const ClusterEnd *end, Valu
     AUTO_CLEAR(KeyText) text = { .len = 0 };
     ClusterAnswer got;
     Value made;
-    Str csr, user = cluster_text(session, "name");
+    Str csr, user = value_get_text(session, "name");
     if (!user_name_check(user, err)) {
         return error_set(err, ERROR_OS,
                          "the token is for '%" STR_FMT "', which cannot stand in a certificate; "
@@ -46,14 +46,14 @@ bool login_certificate(const Invocation *invocation, const ClusterEnd *end, Valu
         err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
         return error_wrap(err, "the server makes no certificate");
     }
-    Value status = cluster_map(made, "status");
-    Str certificate = cluster_text(status, "certificate");
+    Value status = value_get_map(made, "status");
+    Str certificate = value_get_text(status, "certificate");
     if (certificate.len == 0) {
         return error_set(err, ERROR_OS, "the server's answer has no certificate");
     }
     context->certificate = certificate;
     context->key = arena_copy(arena, str_from(text.text, text.len));
-    context->expires = cluster_text(status, "expires");
+    context->expires = value_get_text(status, "expires");
     context->token = context->token_file = STR_EMPTY;
     return true;
 }

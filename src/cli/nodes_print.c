@@ -12,13 +12,13 @@ Str nodes_labels_text(Arena *arena, Value node)
 
 static Str text_or(Value map, const char *key, const char *instead)
 {
-    Str text = cluster_text(map, key);
+    Str text = value_get_text(map, key);
     return text.len > 0 ? text : str_from_c(instead);
 }
 
 static bool is_state(Value node, const char *state)
 {
-    return str_eq_c(cluster_text(object_status(node), "state"), state);
+    return str_eq_c(value_get_text(object_status(node), "state"), state);
 }
 
 bool node_is_member(Value node)
@@ -46,9 +46,9 @@ static void print_summary(const Invocation *invocation, const List *nodes)
         members += node_is_member(node);
         silent += is_state(node, "silent");
         unreadable += is_state(node, "unreadable");
-        revoked += cluster_bool(status, "revoked");
-        bare +=
-            (is_state(node, "alive") || is_state(node, "silent")) && !cluster_bool(status, "facts");
+        revoked += value_get_bool(status, "revoked");
+        bare += (is_state(node, "alive") || is_state(node, "silent")) &&
+                !value_get_bool(status, "facts");
         if (is_state(node, "asks")) {
             first = asking++ == 0 ? object_name(node) : first;
         }
@@ -87,27 +87,27 @@ static void add_member(Table *table, Value object)
 {
     Arena *arena = table->arena;
     Value node = object_status(object);
-    Str token = cluster_text(node, "token"), state = cluster_text(node, "state");
+    Str token = value_get_text(node, "token"), state = value_get_text(node, "state");
     Str name = object_name(object);
     add_line(table, "state",
              arena_format(arena, "%" STR_FMT ", since %" STR_FMT, STR_ARG(state),
                           STR_ARG(text_or(node, "since", "when is not known"))));
-    add_line(table, "role", cluster_bool(node, "server") ? STR("server") : STR("node"));
+    add_line(table, "role", value_get_bool(node, "server") ? STR("server") : STR("node"));
     add_line(table, "version", text_or(node, "version", "-"));
     add_line(table, "labels", nodes_labels_text(arena, object));
     add_line(table, "joined",
              arena_format(arena, "%" STR_FMT " from %" STR_FMT ", %s%" STR_FMT,
-                          STR_ARG(cluster_text(node, "joined")),
+                          STR_ARG(value_get_text(node, "joined")),
                           STR_ARG(text_or(node, "address", "this machine")),
                           token.len > 0 ? "with token " : "without token", STR_ARG(token)));
     add_line(table, "certificate",
              arena_format(arena, "%" STR_FMT ", until %" STR_FMT "%s",
-                          STR_ARG(cluster_text(node, "serial")),
-                          STR_ARG(cluster_text(node, "certificate_expires")),
-                          cluster_bool(node, "revoked") ? "; it is revoked" : ""));
-    add_line(table, "key", cluster_text(node, "key"));
+                          STR_ARG(value_get_text(node, "serial")),
+                          STR_ARG(value_get_text(node, "certificate_expires")),
+                          value_get_bool(node, "revoked") ? "; it is revoked" : ""));
+    add_line(table, "key", value_get_text(node, "key"));
     add_line(table, "facts",
-             cluster_bool(node, "facts")
+             value_get_bool(node, "facts")
                  ? arena_format(arena, "'eden facts --node %" STR_FMT "' shows them", STR_ARG(name))
                  : STR("never sent"));
 }
@@ -115,19 +115,19 @@ static void add_member(Table *table, Value object)
 static void add_asking(Table *table, Str name, Value waiting)
 {
     Arena *arena = table->arena;
-    bool approved = cluster_bool(waiting, "approved");
+    bool approved = value_get_bool(waiting, "approved");
     add_line(table, "asks",
              arena_format(arena, "%" STR_FMT " from %" STR_FMT "%s",
-                          STR_ARG(cluster_text(waiting, "asked")),
-                          STR_ARG(cluster_text(waiting, "address")),
+                          STR_ARG(value_get_text(waiting, "asked")),
+                          STR_ARG(value_get_text(waiting, "address")),
                           approved ? "; is approved, and in when it asks again" : ""));
-    add_line(table, "with key", cluster_text(waiting, "key"));
+    add_line(table, "with key", value_get_text(waiting, "key"));
     if (!approved) {
         add_line(table, "",
                  STR("if 'eden join' shows the same key on that machine, this lets it in:"));
         add_line(table, "",
                  arena_format(arena, "  eden nodes approve %" STR_FMT " --key %" STR_FMT,
-                              STR_ARG(name), STR_ARG(cluster_text(waiting, "key"))));
+                              STR_ARG(name), STR_ARG(value_get_text(waiting, "key"))));
         add_line(table, "",
                  STR("one that was given no --ca-pin shows a line with --ssh, and waits for that"));
     }
@@ -135,8 +135,8 @@ static void add_asking(Table *table, Str name, Value waiting)
 
 void nodes_print_one(const Invocation *invocation, Value node)
 {
-    Value status = object_status(node), asking = cluster_map(status, "asking");
-    Str error = cluster_text(status, "error");
+    Value status = object_status(node), asking = value_get_map(status, "asking");
+    Str error = value_get_text(status, "error");
     Table table;
     const char *name = arena_copy_c(invocation->arena, object_name(node));
     const char *headings[] = { "NODE", name, NULL };

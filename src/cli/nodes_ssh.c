@@ -124,13 +124,13 @@ int nodes_ssh_approve(Invocation *invocation, Str name)
     }
     if (invocation_flag(invocation, "accept-new-host-key")) {
         output_line(invocation->err, "took the host key of %s as it was shown: %" STR_FMT,
-                    target.address.host, STR_ARG(cluster_text(answer, "fingerprint")));
-        output_line(invocation->err, "  %" STR_FMT, STR_ARG(cluster_text(answer, "host_key")));
+                    target.address.host, STR_ARG(value_get_text(answer, "fingerprint")));
+        output_line(invocation->err, "  %" STR_FMT, STR_ARG(value_get_text(answer, "host_key")));
     }
     output_line(invocation->out,
                 "%" STR_FMT " is approved with key %" STR_FMT
                 ", which it has told over SSH; it is in when it asks the next time",
-                STR_ARG(name), STR_ARG(cluster_text(answer, "key")));
+                STR_ARG(name), STR_ARG(value_get_text(answer, "key")));
     return EXIT_OK;
 }
 
@@ -144,6 +144,6 @@ int nodes_ssh_key(Invocation *invocation)
     }
     bool by_sudo = invocation_flag(invocation, "sudo");
     output_line(invocation->out, "%" STR_FMT,
-                STR_ARG(cluster_text(answer, by_sudo ? "sudo_line" : "line")));
+                STR_ARG(value_get_text(answer, by_sudo ? "sudo_line" : "line")));
     return EXIT_OK;
 }

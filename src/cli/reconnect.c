@@ -25,8 +25,9 @@ static bool ask_cluster(const Reconnect *reconnect, Arena *arena, Str *out, Erro
                              NULL, &answer, err)) {
         return false;
     }
-    *out = cluster_answer_read(arena, &answer, &health, &ignored) ? cluster_text(health, "cluster")
-                                                                  : STR_EMPTY;
+    *out = cluster_answer_read(arena, &answer, &health, &ignored)
+               ? value_get_text(health, "cluster")
+               : STR_EMPTY;
     return true;
 }
 

@@ -176,17 +176,17 @@ void refusal_add_fields(Problems *problems, const RefusedRequest *request,
 
 void refusal_add(Problems *problems, const RefusedRequest *request, Value answer, const Error *err)
 {
-    Str code = cluster_text(answer, "code");
+    Str code = value_get_text(answer, "code");
     const RefusalRow *row = refusal_row(code);
-    const List *fields = cluster_list(answer, "problems");
+    const List *fields = value_get_list(answer, "problems");
     row = row->code == NULL ? refusal_row_of_kind(err->kind) : row;
     for (uint32_t i = 0; i < fields->len; i++) {
-        int64_t column = cluster_int(fields->items[i], "column");
+        int64_t column = value_get_int(fields->items[i], "column");
         FieldProblem field = {
-            .pointer = cluster_text(fields->items[i], "pointer"),
-            .text = cluster_text(fields->items[i], "detail"),
+            .pointer = value_get_text(fields->items[i], "pointer"),
+            .text = value_get_text(fields->items[i], "detail"),
             .column = column > 0 && column < UINT16_MAX ? (uint32_t)column : 0,
-            .is_name = str_eq_c(cluster_text(fields->items[i], "part"), "name"),
+            .is_name = str_eq_c(value_get_text(fields->items[i], "part"), "name"),
         };
         add_field(problems, request, row, &field);
     }

@@ -48,7 +48,7 @@ static bool take_ca(Arena *arena, const TlsContext *tls, const Asking *asking, S
     pin_text(&items[0].pin, pin);
     snprintf(out->pin, sizeof out->pin, "%s", pin);
     out->cluster = json_parse_text(arena, asking->body, NULL, &health, &ignored)
-                       ? cluster_text(health, "cluster")
+                       ? value_get_text(health, "cluster")
                        : STR_EMPTY;
     /* Nothing vouches for it yet, and people are shown it beside the pin. */
     return out->cluster.len == 0 || cluster_name_check(out->cluster, err) ||

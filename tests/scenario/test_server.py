@@ -51,6 +51,13 @@ def test_without_a_cluster_it_says_how_to_found_one(eden, tmp_path):
     assert "'eden init' founds one" in done.stderr
 
 
+def test_what_starts_a_founded_cluster_is_said_as_it_is_to_be_typed(eden, tmp_path):
+    """The unit would look elsewhere."""
+    done = eden("init", "--state-dir", tmp_path / "state", "--user", "root")
+    assert f"Next: 'eden agent --state-dir {tmp_path}/state' starts it" in done.stdout, done
+    assert "systemctl" not in done.stdout
+
+
 def test_a_second_cluster_is_not_founded_over_the_first(cluster):
     before = (cluster.state / "server/ca.pem").read_bytes()
     done = cluster.eden("init", "--state-dir", cluster.state, "--user", "root", check=False)

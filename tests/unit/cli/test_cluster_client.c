@@ -137,8 +137,8 @@ static void an_answer_is_a_value(void **state)
     Fixture *f = *state;
     Value answer;
     assert_int_equal(call(f, "GET", "/200?a=b", STR_EMPTY, &answer), EXIT_OK);
-    assert_str(cluster_text(answer, "method"), "GET");
-    assert_str(cluster_text(answer, "query"), "a=b");
+    assert_str(value_get_text(answer, "method"), "GET");
+    assert_str(value_get_text(answer, "query"), "a=b");
     assert_str(buf_str(&f->err.buf), "");
 }
 
@@ -154,13 +154,13 @@ static void a_body_arrives(void **state)
     map_set_str(&f->arena, map, STR("list"), value_list(list));
     Str body = cluster_body(&f->arena, value_map(map));
     assert_int_equal(call(f, "POST", "/201", body, &answer), EXIT_OK);
-    assert_str(cluster_text(answer, "text"), "x \"y\"");
-    assert_true(cluster_bool(answer, "yes"));
-    assert_int_equal(cluster_list(answer, "list")->items[0].integer, 7);
-    assert_str(cluster_text(answer, "list"), "");
-    assert_int_equal(cluster_int(answer, "text"), 0);
-    assert_int_equal(cluster_list(answer, "nothing")->len, 0);
-    assert_false(cluster_bool(value_null(), "yes"));
+    assert_str(value_get_text(answer, "text"), "x \"y\"");
+    assert_true(value_get_bool(answer, "yes"));
+    assert_int_equal(value_get_list(answer, "list")->items[0].integer, 7);
+    assert_str(value_get_text(answer, "list"), "");
+    assert_int_equal(value_get_int(answer, "text"), 0);
+    assert_int_equal(value_get_list(answer, "nothing")->len, 0);
+    assert_false(value_get_bool(value_null(), "yes"));
 }
 
 static void a_refusal_is_told_with_the_exit_code_of_its_kind(void **state)
