@@ -1,39 +1,22 @@
-/* Any bytes from a client to an HTTP server that has agreed upon HTTP/2, on a connection in memory. The
- * first byte says whether the greeting stands before them, whether they come at once, in two parts or
- * in small pieces, what happens between the parts (time passes, the server stops), how much of the
- * answers the client takes, and whether it leaves at the end or stays and says nothing more. Whatever
- * it is, the server gets to the end of it, every request that was handed on is answered or told as
- * gone, what it was handed is a request as HTTP/1.1 would have it, what it says are whole frames, and
- * nothing is held afterwards. */
+/* Any bytes from a client to an HTTP server that has agreed upon HTTP/2, said as tests/fuzz/h2_peer.h has
+ * it; the target's own bit of the first byte is whether the server stops between the parts. Whatever it
+ * is, the server gets to the end of it, every request that was handed on is answered or told as gone,
+ * what it was handed is a request as HTTP/1.1 would have it, what it says are whole frames, and nothing
+ * is held afterwards. */
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "memory_connection.h"
+#include "h2_peer.h"
 #include "net/http_server_inner.h"
 
 enum {
     BODY_MAX = 3000,
-    GREET = 1,
-    SPLIT = 2,
-    STOP = 4,
-    SLOW = 8,  /* it takes little, until the second part has come */
-    STAY = 16, /* the server has to end the connection */
-    PAUSE_SHIFT = 5,
-    PAUSE_MASK = 3,
-    PIECES = 128,
-    ROOM = 60000,
-    LITTLE_ROOM = 300,
-    SMALL_PIECE = 11,
     POURED_MAX = 90000,
-    FOREVER_MS = 3600 * 1000,
     HELD_MAX = 128,
     FRAME_HEAD = 9,
     FRAME_MAX = 16384,
     FRAME_TYPES = 10,
 };
-
-/* Past what the server waits for bytes behind an answer, for a request, and for a new one. */
-static const int64_t pauses_ms[PAUSE_MASK + 1] = { 0, 2500, 31000, 61000 };
 
 typedef struct World {
     Loop *loop;
@@ -214,20 +197,17 @@ static void taken(void *context, Str bytes)
 
 /* --- One connection -------------------------------------------------------------------------- */
 
-static void received(void *context, Str bytes)
+static bool is_there(void *context)
 {
+    const World *world = context;
+    return world->server->clients != NULL;
 }
 
-static void closed(void *context, const Error *why)
+static void stop(void *context)
 {
-}
-
-static const ConnectionEvents no_events = { nothing, received, nothing, closed };
-
-/* All that there is to do, and what becomes due meanwhile. */
-static void pass(const World *world, int64_t ms)
-{
-    loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + ms);
+    World *world = context;
+    world->is_stopping = true;
+    http_server_stop(world->server, 1000, nothing, NULL);
 }
 
 static void world_init(World *world)
@@ -240,29 +220,10 @@ static void world_init(World *world)
     options.gone = gone;
     options.context = world;
     world->server = http_server_new(&options);
-    world->connection = memory_connection_new(
-        &(ConnectionOptions){ .loop = world->loop, .open_timeout_ms = 1000, .events = &no_events },
-        taken, world);
+    world->connection = h2_peer_connect(world->loop, taken, world);
     /* The server takes it over once it is ready. */
-    pass(world, 0);
+    h2_peer_pass(world->loop, 0);
     http_h2_adopt(world->server, world->connection);
-}
-
-static void say(const World *world, Str bytes, size_t piece)
-{
-    if (bytes.len > 0 && world->server->clients != NULL) {
-        memory_connection_say(world->connection, bytes, piece);
-        pass(world, 0);
-    }
-}
-
-static void between(World *world, uint8_t options)
-{
-    if ((options & STOP) != 0) {
-        world->is_stopping = true;
-        http_server_stop(world->server, 1000, nothing, NULL);
-    }
-    pass(world, pauses_ms[options >> PAUSE_SHIFT & PAUSE_MASK]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -270,31 +231,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) {
         return 0;
     }
-    uint8_t options = data[0];
-    size_t piece = (options & PIECES) != 0 ? SMALL_PIECE : SIZE_MAX;
-    Str bytes = str_from((const char *)data + 1, size - 1);
-    size_t first = (options & SPLIT) != 0 ? bytes.len / 2 : bytes.len;
     World world = { 0 };
     world_init(&world);
-    memory_connection_give_room(world.connection, (options & SLOW) != 0 ? LITTLE_ROOM : ROOM);
-    if ((options & GREET) != 0) {
-        say(&world, STR("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"), SIZE_MAX);
-    }
-    say(&world, str_slice(bytes, 0, first), piece);
-    if (first < bytes.len) {
-        between(&world, options);
-        say(&world, str_from_offset(bytes, first), piece);
-    }
-    if ((options & SLOW) != 0 && world.server->clients != NULL) {
-        memory_connection_give_room(world.connection, ROOM);
-        pass(&world, 0);
-    }
-    if ((options & STAY) == 0 && world.server->clients != NULL) {
-        memory_connection_hang_up(world.connection);
-        pass(&world, 0);
-    } else {
-        pass(&world, FOREVER_MS);
-    }
+    h2_peer_run(&(H2Peer){ .loop = world.loop,
+                           .connection = world.connection,
+                           .is_there = is_there,
+                           .between = (data[0] & H2_PEER_OWN) != 0 ? stop : NULL,
+                           .context = &world },
+                data, size);
     BUG_IF(world.server->clients != NULL || world.server->held != 0 || world.server->unsent != 0);
     BUG_IF(world.handed_on != world.answered + world.gone);
     http_server_free(world.server);
