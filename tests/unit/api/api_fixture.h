@@ -1,7 +1,7 @@
 /* An API behind a Unix socket, with a store in memory, and who asks it. */
 #pragma once
 
-#include "api/api.h"
+#include "api/serving.h"
 #include "cluster/cluster_keys.h"
 #include "lang/json.h"
 #include "net/http_client.h"
@@ -82,7 +82,6 @@ static inline int set_up(void **state)
 {
     scratch_set_up(state);
     Fixture *f = calloc(1, sizeof *f);
-    const Listener *listener;
     Error err;
     f->scratch = *state;
     *state = f;
@@ -116,16 +115,7 @@ static inline int set_up(void **state)
                                      .calls_max = CALLS_MAX,
                                      .describe = describe,
                                      .context = f });
-    HttpServerOptions options = http_server_defaults();
-    options.loop = f->world.loop;
-    options.body_max = API_LOCAL_BODY_MAX;
-    api_serve(f->api, &options);
-    f->server = http_server_new(&options);
-    ListenerOptions listening = listener_defaults();
-    listening.loop = f->world.loop;
-    assert_true(
-        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
-    assert_true(http_server_listen(f->server, &listening, &f->address, &listener, &err));
+    f->server = serve_by_socket(&f->world, f->scratch, f->api, &f->address);
     return 0;
 }
 

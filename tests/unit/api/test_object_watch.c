@@ -46,15 +46,11 @@ static void remove_object(Fixture *f, const char *name)
 /* The next event, as "added x title". */
 static Value expect(Watcher *w, const char *type, const char *name, const char *title)
 {
-    Value line = next(w);
-    assert_string_equal(text_of(w->f, line, "type"), type);
-    const Value *object = value_get(line, STR("object"));
-    if (name == NULL) {
-        assert_null(object);
+    Value line;
+    const Value *object = expect_event(w, type, name, &line);
+    if (object == NULL) {
         return line;
     }
-    assert_non_null(object);
-    assert_string_equal(text_of(w->f, *value_get(*object, STR("metadata")), "name"), name);
     const Value *spec = value_get(*object, STR("spec"));
     if (title == NULL) {
         assert_null(spec);

@@ -1,6 +1,6 @@
 /* GET /v1/watch, as its users see it. */
-#include "api/api.h"
 #include "api/routes.h"
+#include "api/serving.h"
 #include "lang/json.h"
 #include "net/http_client.h"
 #include "net/world.h"
@@ -37,8 +37,6 @@ static int set_up(void **state)
 {
     scratch_set_up(state);
     Fixture *f = calloc(1, sizeof *f);
-    const Listener *listener;
-    Error err;
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
@@ -50,15 +48,7 @@ static int set_up(void **state)
                                      .streams_max = STREAMS_MAX,
                                      .describe = describe,
                                      .context = f });
-    HttpServerOptions options = http_server_defaults();
-    options.loop = f->world.loop;
-    api_serve(f->api, &options);
-    f->server = http_server_new(&options);
-    ListenerOptions listening = listener_defaults();
-    listening.loop = f->world.loop;
-    assert_true(
-        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
-    assert_true(http_server_listen(f->server, &listening, &f->address, &listener, &err));
+    f->server = serve_by_socket(&f->world, f->scratch, f->api, &f->address);
     return 0;
 }
 

@@ -33,15 +33,8 @@ static int set_up_nodes(void **state)
 static Value expect(Watcher *w, const char *type, const char *name, const char *field,
                     const char *text)
 {
-    Value line = next(w);
-    assert_string_equal(text_of(w->f, line, "type"), type);
-    const Value *object = value_get(line, STR("object"));
-    if (name == NULL) {
-        assert_null(object);
-        return line;
-    }
-    assert_non_null(object);
-    assert_string_equal(text_of(w->f, *value_get(*object, STR("metadata")), "name"), name);
+    Value line;
+    const Value *object = expect_event(w, type, name, &line);
     if (field != NULL) {
         assert_string_equal(text_of(w->f, *value_get(*object, STR("status")), field), text);
     }

@@ -1,7 +1,7 @@
 /* An API with those who watch its objects. */
 #pragma once
 
-#include "api/api.h"
+#include "api/serving.h"
 #include "lang/json.h"
 #include "net/http_client.h"
 #include "net/world.h"
@@ -46,8 +46,6 @@ static inline int set_up(void **state)
 {
     scratch_set_up(state);
     Fixture *f = calloc(1, sizeof *f);
-    const Listener *listener;
-    Error err;
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
@@ -58,15 +56,7 @@ static inline int set_up(void **state)
                                      .roster = &f->roster,
                                      .describe = describe,
                                      .context = f });
-    HttpServerOptions options = http_server_defaults();
-    options.loop = f->world.loop;
-    api_serve(f->api, &options);
-    f->server = http_server_new(&options);
-    ListenerOptions listening = listener_defaults();
-    listening.loop = f->world.loop;
-    assert_true(
-        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
-    assert_true(http_server_listen(f->server, &listening, &f->address, &listener, &err));
+    f->server = serve_by_socket(&f->world, f->scratch, f->api, &f->address);
     for (uint32_t i = 0; i < CALLS; i++) {
         f->watchers[i] =
             (Watcher){ .f = f, .text = buf_make(BUF_UNLIMITED), .all = buf_make(BUF_UNLIMITED) };
@@ -181,4 +171,19 @@ static inline Value next(Watcher *w)
         world_pass(&w->f->world, 1);
     }
     return w->lines[w->at++];
+}
+
+/* The next event, as "added x"; its object, or with no name that it has none. */
+static inline const Value *expect_event(Watcher *w, const char *type, const char *name, Value *line)
+{
+    *line = next(w);
+    assert_string_equal(text_of(w->f, *line, "type"), type);
+    const Value *object = value_get(*line, STR("object"));
+    if (name == NULL) {
+        assert_null(object);
+    } else {
+        assert_non_null(object);
+        assert_string_equal(text_of(w->f, *value_get(*object, STR("metadata")), "name"), name);
+    }
+    return object;
 }

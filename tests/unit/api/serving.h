@@ -1,0 +1,21 @@
+/* An API behind a Unix socket of its own. */
+#pragma once
+
+#include "api/api.h"
+#include "net/world.h"
+
+static inline HttpServer *serve_by_socket(const World *world, Scratch *scratch, Api *api,
+                                          Address *address)
+{
+    HttpServerOptions options = http_server_defaults();
+    ListenerOptions listening = listener_defaults();
+    const Listener *listener;
+    Error err;
+    options.loop = listening.loop = world->loop;
+    options.body_max = API_LOCAL_BODY_MAX;
+    api_serve(api, &options);
+    HttpServer *server = http_server_new(&options);
+    assert_true(address_parse(str_from_c(scratch_place(scratch, "socket")), 0, address, &err));
+    assert_true(http_server_listen(server, &listening, address, &listener, &err));
+    return server;
+}
