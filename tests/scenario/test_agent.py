@@ -53,8 +53,8 @@ def shown(cluster, name, fits=lambda node: True):
 def test_the_agent_of_a_founded_machine_runs_its_server(cluster, first):
     agent = first.start()
     first.wait_live()
-    node = shown(cluster, "s1", lambda node: node["status"]["facts"])
-    assert node["status"]["state"] == "alive"
+    # The two are written one after the other.
+    shown(cluster, "s1", lambda node: node["status"]["facts"] and node["status"]["state"] == "alive")
     assert f" {os.uname().release}\n" in cluster.call("facts", "--node", "s1", "kernel").stdout
     status = first.status()
     assert status["server"]["state"] == "running"

@@ -59,7 +59,7 @@ def check_well(machine):
     wait_until(lambda: not any(check["state"] == "failed" for check in doctor(machine)),
                "doctor finds nothing")
     assert get(machine.cluster, "/t/kept") == "yes"
-    assert agents.node(machine.cluster, "s1")["status"]["state"] == "alive"
+    wait_until(lambda: agents.node(machine.cluster, "s1")["status"]["state"] == "alive", "it is alive")
 
 
 def test_every_file_has_a_row(machine):
