@@ -4,6 +4,7 @@
 
 #include "api/json_out.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 #include "base/visible.h"
 #include "model/duration.h"
 
@@ -73,16 +74,6 @@ static Str nearest_choice(Arena *arena, const char *choices, Str text)
                : STR_EMPTY;
 }
 
-static bool is_plain(Str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void check_span(Arena *arena, const KindField *field, Str text, Str pointer,
                        FieldProblems *problems)
 {
@@ -113,7 +104,7 @@ static void check_text(Arena *arena, const KindField *field, Str text, Str point
         Str near = nearest_choice(arena, field->choices, text);
         field_problem(arena, problems, pointer, "must be one of %s%" STR_FMT, field->choices,
                       STR_ARG(near));
-    } else if (field->is_plain && !is_plain(text)) {
+    } else if (field->is_plain && !utf8_is_plain(text)) {
         field_problem(arena, problems, pointer, "must have no control characters");
     }
 }
