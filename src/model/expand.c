@@ -42,7 +42,10 @@ typedef struct Walk {
 
 /* --- Instances of a step -------------------------------------------------------------------- */
 
-static DynamicOutcome evaluate(Walk *w, const Dynamic *dynamic, Value item, Value *out)
+typedef DynamicOutcome (*Evaluate)(void *context, const Dynamic *dynamic, Value item, Arena *arena,
+                                   Value *out, Problems *problems);
+
+static DynamicOutcome evaluate(Walk *w, Evaluate by, const Dynamic *dynamic, Value item, Value *out)
 {
     if (dynamic_is_constant(dynamic)) {
         *out = dynamic->value;
@@ -51,11 +54,11 @@ static DynamicOutcome evaluate(Walk *w, const Dynamic *dynamic, Value item, Valu
     if (dynamic->kind == DYNAMIC_EXPRESSION && template_literal(dynamic->template, out)) {
         return DYNAMIC_OK;
     }
-    if (w->expansion->evaluate == NULL || dynamic_uses_steps(dynamic)) {
+    if (by == NULL || dynamic_uses_steps(dynamic)) {
         return DYNAMIC_UNKNOWN;
     }
-    DynamicOutcome outcome = w->expansion->evaluate(w->expansion->context, dynamic, item, w->arena,
-                                                    out, w->load->problems);
+    DynamicOutcome outcome =
+        by(w->expansion->context, dynamic, item, w->arena, out, w->load->problems);
     w->ok = w->ok && outcome != DYNAMIC_FAILED;
     return outcome;
 }
@@ -72,6 +75,8 @@ static void evaluate_early(Walk *w, Step *step)
 {
     const StepSpec *spec = step->spec;
     const char *id_params = action_id_params(spec->module, spec->action);
+    Evaluate by = w->expansion->evaluate_early != NULL ? w->expansion->evaluate_early
+                                                       : w->expansion->evaluate;
     uint32_t count = action_param_count(spec->action);
     Value *values = NULL;
     for (uint32_t i = 0; i < count; i++) {
@@ -82,7 +87,7 @@ static void evaluate_early(Walk *w, Step *step)
             continue;
         }
         Value value;
-        if (evaluate(w, spec->params[i], step->item, &value) != DYNAMIC_OK ||
+        if (evaluate(w, by, spec->params[i], step->item, &value) != DYNAMIC_OK ||
             value.kind == VALUE_NULL) {
             continue;
         }
@@ -215,7 +220,8 @@ static void add_instances(Walk *w, const StepSpec *spec)
     Value items;
     bool told = value_is_missing(spec->for_each.value);
     DynamicOutcome outcome =
-        told ? DYNAMIC_UNKNOWN : evaluate(w, &spec->for_each, value_missing(), &items);
+        told ? DYNAMIC_UNKNOWN
+             : evaluate(w, w->expansion->evaluate, &spec->for_each, value_missing(), &items);
     if (outcome == DYNAMIC_UNKNOWN && w->expansion->evaluate == NULL) {
         add_instance(w, spec, value_missing(), STR_EMPTY);
         return;

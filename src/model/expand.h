@@ -1,6 +1,6 @@
 /* From a site to the steps of a run on one node: jobs chosen by selectors, nested and included
  * ones, each once; forEach into instances; ids and claims as far as they are known before the run.
- */
+ * An id that needs a macro or a result is not: only the step's name refers to such a step. */
 #pragma once
 
 #include "model/site.h"
@@ -11,6 +11,10 @@ typedef struct Expansion {
      * tell. NULL: nothing but constants is known. */
     DynamicOutcome (*evaluate)(void *context, const Dynamic *dynamic, Value item, Arena *arena,
                                Value *out, Problems *problems);
+    /* The same for what a step can do without until it runs: ids, paths, owners. It asks the machine
+     * nothing, because steps may change the answer. NULL: as `evaluate`. */
+    DynamicOutcome (*evaluate_early)(void *context, const Dynamic *dynamic, Value item,
+                                     Arena *arena, Value *out, Problems *problems);
     void *context;
     bool alone; /* leave out what jobs include: for a file without its site */
     /* Only these jobs (--job), with what they hold and include, whatever base files say; 0: those

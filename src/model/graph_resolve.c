@@ -36,21 +36,19 @@ static Str reference_text(const Reference *reference, Arena *arena)
     return arena_format(arena, "step named '%" STR_FMT "'", STR_ARG(reference->pattern));
 }
 
-/* Without a node nobody knows what '/etc/{{ item }}.conf' comes to: it may be what was meant. */
-static bool may_be_unknown_id(const GraphBuilder *builder, const Reference *reference)
+/* A step of that module whose id is not known: without a node that of '/etc/{{ item }}.conf', at load
+ * that of "{{ macros['path'] }}". It may be what was meant. */
+static const Step *step_without_id(const GraphBuilder *builder, const Reference *reference)
 {
     const Steps *steps = &builder->graph->steps;
-    if (!steps->without_node || reference->kind != REFERENCE_MODULE) {
-        return false;
-    }
-    for (uint32_t i = 0; i < steps->count; i++) {
+    for (uint32_t i = 0; reference->kind == REFERENCE_MODULE && i < steps->count; i++) {
         const StepSpec *spec = steps->items[i].spec;
         if (spec->module != NULL && str_eq_c(reference->module, spec->module->name) &&
             steps->items[i].id_count == 0) {
-            return true;
+            return &steps->items[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 /* Whether it means a step whose forEach gives nothing on this node. */
@@ -86,10 +84,17 @@ static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *
                                     STR_ARG(reference_text(reference, builder->scratch)));
     Str nearest;
     uint32_t near;
+    Arena *arena = builder->problems->arena;
     if (!step_index_suggest(builder->index, step, reference, &nearest, &near)) {
+        const Step *late = step_without_id(builder, reference);
+        problem->hint =
+            late == NULL ? STR_EMPTY
+                         : arena_format(arena,
+                                        "if it is step '%" STR_FMT
+                                        "', refer to it by name: its id is known only when it runs",
+                                        STR_ARG(late->name));
         return;
     }
-    Arena *arena = builder->problems->arena;
     const StepSpec *spec = near == UINT32_MAX ? NULL : graph_step(builder->graph, near)->spec;
     const Source *source = spec == NULL ? NULL : source_of(builder, &spec->place);
     Str where = STR_EMPTY;
@@ -150,7 +155,7 @@ bool graph_resolve(GraphBuilder *builder, uint32_t step, const Reference *refere
         if (means_idle_step(builder, step, reference)) {
             return true;
         }
-        if (!may_be_unknown_id(builder, reference)) {
+        if (!builder->graph->steps.without_node || step_without_id(builder, reference) == NULL) {
             tell_missing(builder, step, reference, place);
         }
         break;

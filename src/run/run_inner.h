@@ -38,9 +38,11 @@ struct Run {
     Str *claimed;     /* paths that steps manage, sorted */
     uint32_t claimed_count;
     VEC(Str) filled; /* directories of which steps manage all that is below */
+    VEC(Str) late;   /* how paths begin that are known only when their step runs */
 
     /* While it goes on. */
     Executor *executor;
+    uint32_t asking; /* the step whose parameters or conditions are evaluated */
     LastApplied last;
     SecretSet secrets;
     Scrubber *scrubber;

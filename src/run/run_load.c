@@ -67,6 +67,46 @@ static bool load_node(Run *run)
     return node_load(run->arena, run->sources, &options, &run->node, run->problems);
 }
 
+static bool would_change(const Run *run, uint32_t step)
+{
+    const StepReport *report = run_result_of(run, step);
+    return report != NULL && (report->status.changed || report->status.result == RESULT_CHANGED ||
+                              report->status.result == RESULT_UNKNOWN);
+}
+
+/* Whether the step that asks comes after one that would change something: in mode `ansible` all that
+ * have ended are before it, in the others those that it depends on. */
+static bool follows_change(const Run *run)
+{
+    const Graph *graph = run->graph;
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    bool *seen = ARENA_ARRAY(&scratch, bool, graph->steps.count);
+    VEC(uint32_t) queue = { 0 };
+    memset(seen, 0, graph->steps.count * sizeof *seen);
+    seen[run->asking] = true;
+    VEC_PUSH(&scratch, &queue, run->asking);
+    for (uint32_t i = 0; i < queue.len; i++) {
+        Edges edges = graph_edges(graph, queue.items[i]);
+        for (uint32_t k = 0; k < edges.count; k++) {
+            uint32_t to = edges.items[k].to;
+            if (!seen[to] && would_change(run, to)) {
+                return true;
+            }
+            if (!seen[to]) {
+                seen[to] = true;
+                VEC_PUSH(&scratch, &queue, to);
+            }
+        }
+    }
+    for (uint32_t i = 0; run->config.order == MODE_ANSIBLE && i < graph->steps.count; i++) {
+        if (would_change(run, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool ask(void *context, const Action *action, const Value *params, Arena *arena, Value *out,
                 Error *err)
 {
@@ -74,7 +114,14 @@ static bool ask(void *context, const Action *action, const Value *params, Arena 
     if (run->checking) {
         return error_set(err, ERROR_UNAVAILABLE, "what the machine answers is known in the run");
     }
-    return macro_ask_host(run->host, action, params, arena, out, err);
+    if (macro_ask_host(run->host, action, params, arena, out, err)) {
+        return true;
+    }
+    /* What it looks for may be what a step before it would make. */
+    if (run->config.planning && run->executor != NULL && follows_change(run)) {
+        err->kind = ERROR_UNAVAILABLE;
+    }
+    return false;
 }
 
 static bool load_scope(Run *run)
@@ -105,11 +152,29 @@ static int compare_paths(const void *a, const void *b)
     return str_compare(*(const Str *)a, *(const Str *)b);
 }
 
+/* Of a path that is known only when its step runs, what is known: the text before its template. */
+static void collect_late(Run *run, const Step *step)
+{
+    const StepSpec *spec = step->spec;
+    const char *ids = spec->action == NULL ? NULL : action_id_params(spec->module, spec->action);
+    for (uint32_t i = 0; ids != NULL && spec->action->params[i].name != NULL; i++) {
+        const ParamSpec *param = &spec->action->params[i];
+        if (param->kind == PARAM_PATH && (spec->params_set >> i & 1) != 0 &&
+            value_is_missing(step->values[i]) && id_params_hold(ids, str_from_c(param->name)) &&
+            value_is_string(spec->params[i]->value)) {
+            Str text = value_str(spec->params[i]->value);
+            size_t brace = str_find(text, STR("{"), 0);
+            VEC_PUSH(run->arena, &run->late, str_slice(text, 0, brace));
+        }
+    }
+}
+
 /* The paths that steps claim, sorted. */
 static void collect_claims(Run *run)
 {
     VEC(Str) paths = { 0 };
     for (uint32_t i = 0; i < run->graph->steps.count; i++) {
+        collect_late(run, &run->graph->steps.items[i]);
         const List *claims = run->graph->steps.items[i].claims;
         for (uint32_t j = 0; claims != NULL && j < claims->len; j++) {
             Str claim = value_str(claims->items[j]);
@@ -139,6 +204,13 @@ bool run_is_claimed(const Run *run, Str path)
             return true;
         }
     }
+    for (uint32_t i = 0; i < run->late.len; i++) {
+        Str start = run->late.items[i];
+        bool above = str_starts(start, path) && start.len > path.len && start.data[path.len] == '/';
+        if (above || str_starts(path, start)) {
+            return true;
+        }
+    }
     uint32_t low = 0, high = run->claimed_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -158,11 +230,39 @@ bool run_is_claimed(const Run *run, Str path)
     return false;
 }
 
+static DynamicOutcome evaluate_at_load(void *context, const Dynamic *dynamic, Value item,
+                                       Arena *arena, Value *out, Problems *problems)
+{
+    return scope_evaluate_at_load(((Run *)context)->scope, dynamic, item, arena, out, problems);
+}
+
+static DynamicOutcome evaluate_early(void *context, const Dynamic *dynamic, Value item,
+                                     Arena *arena, Value *out, Problems *problems)
+{
+    Run *run = context;
+    run->checking = true;
+    DynamicOutcome outcome =
+        scope_evaluate_at_load(run->scope, dynamic, item, arena, out, problems);
+    run->checking = false;
+    return outcome;
+}
+
+/* A variable that does not render is told before anything is touched, used or not. One that asks the
+ * machine is asked when a step uses it. */
+static bool check_variables(Run *run)
+{
+    run->checking = true;
+    bool ok = variables_check(scope_variables(run->scope));
+    run->checking = false;
+    return ok;
+}
+
 static bool load_steps(Run *run)
 {
     Expansion expansion = { .subject = scope_subject(run->scope),
-                            .evaluate = scope_evaluate_at_load,
-                            .context = run->scope,
+                            .evaluate = evaluate_at_load,
+                            .evaluate_early = evaluate_early,
+                            .context = run,
                             .only = run->config.jobs,
                             .only_count = run->config.job_count };
     if (!site_expand(run->site, &expansion, &run->steps) ||
@@ -265,9 +365,7 @@ bool run_load(Arena *arena, const RunConfig *config, Sources *sources, Problems 
     if (!load_host(run) || !load_facts(run) || !load_site(run) || !load_node(run)) {
         return false;
     }
-    /* A variable that does not render is told before anything is touched, used or not, and together
-     * with what is wrong with the steps. */
-    bool ok = load_scope(run) && variables_check(scope_variables(run->scope));
+    bool ok = load_scope(run) && check_variables(run);
     ok = load_steps(run) && ok && check_templates(run);
     extensions_warn(&run->extensions, run->problems);
     return ok;

@@ -94,6 +94,7 @@ static DynamicOutcome world_evaluate(void *context, uint32_t step, const Dynamic
                                      Arena *arena, Value *out, Problems *problems)
 {
     Run *run = ((World *)context)->run;
+    run->asking = step;
     return scope_evaluate(run->scope, step, dynamic, own, arena, out, problems);
 }
 
@@ -106,6 +107,7 @@ static DynamicOutcome world_params(void *context, uint32_t step, Arena *arena, V
                                    Problems *problems)
 {
     Run *run = ((World *)context)->run;
+    run->asking = step;
     return run_params(run, graph_step(run->graph, step), arena, out, problems);
 }
 

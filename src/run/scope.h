@@ -7,7 +7,8 @@
  *     macros      macros.h
  *     event, events   what the run was started by, when it was
  *     steps['x']  the results of steps: State StdOut StdErr ExitCode Changed Result Files, and
- *                 value, reason, error, items; every spelling of these (stdout, exit_code)
+ *                 value, reason, error, items; every spelling of these (stdout, exit_code);
+ *                 RawStdOut and RawStdErr with the line ends at their end
  *     item        of forEach
  *     step        the own result, in conditions that are asked after the action
  *

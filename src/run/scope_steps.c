@@ -13,6 +13,8 @@ typedef enum Field {
     FIELD_CHANGED,
     FIELD_RESULT,
     FIELD_FILES,
+    FIELD_RAW_STDOUT,
+    FIELD_RAW_STDERR,
     FIELD_VALUE,
     FIELD_REASON,
     FIELD_ERROR,
@@ -25,12 +27,12 @@ typedef enum Field {
 
 /* In lower case, without underscores: how every spelling is compared. */
 static const char *const field_names[FIELD_COUNT] = {
-    "state", "stdout", "stderr", "exitcode", "changed", "result", "files",
-    "value", "reason", "error",  "name",     "key",     "item",   "items",
+    "state",     "stdout", "stderr", "exitcode", "changed", "result", "files", "rawstdout",
+    "rawstderr", "value",  "reason", "error",    "name",    "key",    "item",  "items",
 };
 static const char *const field_shown[FIELD_COUNT] = {
-    "State", "StdOut", "StdErr", "ExitCode", "Changed", "Result", "Files",
-    "Value", "Reason", "Error",  "Name",     "Key",     "Item",   "Items",
+    "State",     "StdOut", "StdErr", "ExitCode", "Changed", "Result", "Files", "RawStdOut",
+    "RawStdErr", "Value",  "Reason", "Error",    "Name",    "Key",    "Item",  "Items",
 };
 
 static bool same_field(Str name, const char *field)
@@ -195,25 +197,37 @@ static bool check_output(Render *r, const StepObject *object)
     return true;
 }
 
-static bool put_output(Render *r, const StepObject *object, bool errors, Value *out)
+/* `$(...)` of a shell drops line ends at the end too: what follows in a command line stays in it. */
+static Str without_line_ends(Str text)
 {
-    if (object->count == 1) {
-        const StepReport *report = report_of(object, 0);
-        *out = value_string(errors ? report->error_out : report->out);
-        out->flags |= report->secret_out ? VALUE_SECRET : 0;
-        render_note_given(r, *out);
-        return true;
+    while (str_ends(text, STR("\n"))) {
+        text.len -= str_ends(text, STR("\r\n")) ? 2 : 1;
     }
-    Buf all = render_buf(r);
+    return text;
+}
+
+static bool put_output(Render *r, const StepObject *object, Field field, Value *out)
+{
+    bool errors = field == FIELD_STDERR || field == FIELD_RAW_STDERR;
+    bool raw = field == FIELD_RAW_STDOUT || field == FIELD_RAW_STDERR;
     bool secret = false;
+    Str text = STR_EMPTY;
+    Buf all = render_buf(r);
     for (uint32_t i = 0; i < object->count; i++) {
         const StepReport *report = report_of(object, i);
-        buf_put(&all, errors ? report->error_out : report->out);
         secret = secret || report->secret_out;
+        text = errors ? report->error_out : report->out;
+        if (object->count > 1) {
+            buf_put(&all, text);
+        }
     }
-    if (!render_take(r, &all, out)) {
-        return false;
+    if (object->count > 1) {
+        if (!render_take(r, &all, out)) {
+            return false;
+        }
+        text = value_str(*out);
     }
+    *out = value_string(raw ? text : without_line_ends(text));
     out->flags |= secret ? VALUE_SECRET : 0;
     render_note_given(r, *out);
     return true;
@@ -304,8 +318,10 @@ static bool get_field(Render *r, StepObject *object, Field field, Value *out)
     bool one = object->count == 1;
     switch (field) {
     case FIELD_STATE: return check_all(r, object, check_ended) && state_of(r, object, out);
-    case FIELD_STDOUT: return check_output(r, object) && put_output(r, object, false, out);
-    case FIELD_STDERR: return check_output(r, object) && put_output(r, object, true, out);
+    case FIELD_STDOUT:
+    case FIELD_STDERR:
+    case FIELD_RAW_STDOUT:
+    case FIELD_RAW_STDERR: return check_output(r, object) && put_output(r, object, field, out);
     case FIELD_EXIT_CODE: *out = exit_code(object); return check_output(r, object);
     case FIELD_CHANGED: *out = value_bool(any_changed(object)); break;
     case FIELD_RESULT:

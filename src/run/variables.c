@@ -442,12 +442,13 @@ static bool evaluate_map(Variables *v, LazyMap *map, Value *out)
     for (uint32_t i = 0; i < map->written->len; i++) {
         Value value;
         Var *var = &map->vars[i];
-        if (var->state == VAR_MAP ? evaluate_map(v, var->map, &value)
-                                  : var_evaluate(v, var, &value) == DYNAMIC_OK) {
+        DynamicOutcome outcome = var->state != VAR_MAP               ? var_evaluate(v, var, &value)
+                                 : evaluate_map(v, var->map, &value) ? DYNAMIC_OK
+                                                                     : DYNAMIC_FAILED;
+        if (outcome == DYNAMIC_OK) {
             map_append(v->load.arena, all, map->written->entries[i].key, value);
-        } else {
-            ok = false;
         }
+        ok = ok && outcome != DYNAMIC_FAILED;
     }
     *out = value_map(all);
     return ok;

@@ -50,7 +50,7 @@ MUST_CHECK bool variables_check(Variables *variables);
 /* The value at a path of keys, "network.interfaces.0" or "sysctl['net.ipv4.ip_forward']". False
  * with a problem when there is none, or it cannot be rendered. */
 MUST_CHECK bool variables_get(Variables *variables, Str path, Value *out);
-/* All of them, as one map. */
+/* All of them, as one map; without those that only the run can tell. */
 MUST_CHECK bool variables_all(Variables *variables, Value *out);
 
 typedef enum LayerKind {

@@ -13,10 +13,10 @@ def test_later_steps_get_the_secret_and_nobody_else_does(eden, tmp_path):
     (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [
         {"name": "token", "cmd.run": [{"cmd": ["echo", "token-{{ vars.password }}"]}]},
         {"name": "use", "file.managed": [
-            {"name": str(target)}, {"content": "{{ steps['token'].StdOut }}"}]},
+            {"name": str(target)}, {"content": "{{ steps['token'].RawStdOut }}"}]},
         {"name": "look", "file.contents": [{"name": str(target)}]},
         {"name": "fail", "cmd.run": [
-            {"cmd": "echo {{ steps['token'].stdout | trim }} >&2; false"}]},
+            {"cmd": "echo {{ steps['token'].stdout }} >&2; false"}]},
     ]}))
     for output in ("json", "text"):
         target.unlink(missing_ok=True)

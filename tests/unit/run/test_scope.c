@@ -72,11 +72,11 @@ static Run *load_run(SiteWorld *world, bool planning)
     run->reports[STEP_FETCH].status.changed = true;
     run->reports[STEP_SERVICE].state = STR("running");
     run->reports[STEP_SKIPPED].reason = STR("its target does not include this node");
-    run->reports[STEP_EACH_A].out = STR("A");
-    run->reports[STEP_EACH_B].out = STR("B");
+    run->reports[STEP_EACH_A].out = STR("A\n");
+    run->reports[STEP_EACH_B].out = STR("B\n");
     run->reports[STEP_SAME_TWO].out = STR("two");
     run->reports[STEP_SAME_3].out = STR("three");
-    run->reports[STEP_FAILED].error_out = STR("oops");
+    run->reports[STEP_FAILED].error_out = STR("oops\n at once\r\n\n");
     run->reports[STEP_FAILED].has_exit_code = true;
     run->reports[STEP_FAILED].exit_code = 7;
     run->steps = (Steps){ .items = run->items, .count = STEP_COUNT };
@@ -133,8 +133,11 @@ static void results_have_their_fields_in_every_spelling(void **state)
     static const struct {
         const char *expression, *shows;
     } rows[] = {
-        { "steps['fetch'].StdOut", "\"token\\n\"" },
-        { "steps.fetch.stdout | trim", "\"token\"" },
+        { "steps['fetch'].StdOut", "\"token\"" },
+        { "[steps.fetch.stdout, steps.fetch.std_out, steps.fetch.RawStdOut]",
+          "[\"token\",\"token\",\"token\\n\"]" },
+        { "[steps.broken.StdErr, steps.broken.raw_stderr, steps.broken.rawstderr]",
+          "[\"oops\\n at once\",\"oops\\n at once\\r\\n\\n\",\"oops\\n at once\\r\\n\\n\"]" },
         { "steps['fetch']['StdErr']", "\"\"" },
         { "[steps.fetch.ExitCode, steps.fetch.exitcode, steps.fetch.exit_code]", "[0,0,0]" },
         { "[steps.fetch.Changed, steps.fetch.changed, steps.fetch.Result]",
@@ -143,7 +146,7 @@ static void results_have_their_fields_in_every_spelling(void **state)
         { "[steps.fetch.State, steps['start vnstat'].changed]", "[\"changed\",false]" },
         { "steps['start vnstat'].ExitCode", "null" },
         { "steps['fetch'].Files", "[]" },
-        { "steps['broken'].StdErr ~ steps['broken'].ExitCode", "\"oops7\"" },
+        { "steps['broken'].StdErr ~ steps['broken'].ExitCode", "\"oops\\n at once7\"" },
         { "'fetch' in steps and 'zork' not in steps", "true" },
         { "steps['fetch'] is defined and steps['zork'] is not defined", "true" },
         { "steps['fetsh'].StdOut", "!there is no step 'fetsh' in this run" },
@@ -197,7 +200,8 @@ static void instances_of_for_each_are_told_together_and_one_by_one(void **state)
         { "steps.each.items | map(attribute='StdOut') | list", "[\"A\",\"B\"]" },
         { "steps.each.items | selectattr('Changed') | map(attribute='Key') | list", "[\"b\"]" },
         { "[steps.each.Changed, steps.each.Result, steps.each.StdOut]",
-          "[true,\"changed\",\"AB\"]" },
+          "[true,\"changed\",\"A\\nB\"]" },
+        { "[steps.each.RawStdOut, steps.each.items.a.raw_std_out]", "[\"A\\nB\\n\",\"A\\n\"]" },
         { "steps.each.items[1].item", "\"beta\"" },
         { "steps.fetch.items", "!step 'fetch' has no items, because it has no forEach" },
     };
