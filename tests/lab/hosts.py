@@ -208,10 +208,9 @@ def _run(prefix, command, check, input, timeout, env=None):
 
 class Host:
     """What light and systemd hosts have alike. `root` is the name of a root (roots.ROOTS), or
-    "machine": what is installed on this machine."""
+    "machine": what is installed on this machine, without what people and programs left there."""
 
     kind = ""
-    limit = "-" + ",-".join(kernel.FORBIDDEN_CAPABILITIES)
 
     def __init__(self, lab, root="bookworm", name=None, disk="1G", loop=False, repos=False, layers=()):
         """`disk`: how much it can write before its disk is full. `loop`: it may use loop devices.
@@ -231,6 +230,8 @@ class Host:
             below.insert(0, repositories.layer())
         lowers = [*map(pathlib.Path, layers), *below]
         self.lowers = [f"{RUN}/layer", *(f"{RUN}/machine{path.resolve()}" for path in lowers)]
+        if root == "machine":
+            self.lowers.insert(-1, f"{RUN}/blank")
         lab._addresses[self.name] = self.address
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         given = {
@@ -367,8 +368,8 @@ class Host:
         pid = self.pid
         if pid is None:
             raise LabError(f"{self.name} is down")
-        return ["setpriv", "--bounding-set", self.limit, "nsenter", "-t", str(pid),
-                "-m", "-u", "-i", "-n", "-p", "-C", "-r", "-w"]  # fmt: skip
+        return [*kernel.DROP_CAPABILITIES, "nsenter", "-t", str(pid), "-m",
+                "-u", "-i", "-n", "-p", "-C", "-r", "-w"]  # fmt: skip
 
     def run(self, command, check=True, input=None, timeout=60, env=None):
         """Runs a command (a list, or text for the shell) as root and waits for it."""

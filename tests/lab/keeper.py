@@ -23,6 +23,7 @@ SOCK_SEQPACKET and carry JSON. A host's socket takes {"op": "start" | "kill" | "
 import json
 import os
 import pathlib
+import re
 import selectors
 import shutil
 import signal
@@ -45,6 +46,11 @@ OWN_SETTINGS = ["net", "fs/mqueue", "kernel/hostname", "kernel/domainname", "ker
                 "kernel/shmmax", "kernel/shmmni", "kernel/shm_rmid_forced"]  # fmt: skip
 DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9),
            "tty": (5, 0)}  # fmt: skip
+# Where people and programs leave things on a machine. Hosts of the machine see them as its packages
+# brought them; what eden itself left is gone.
+LITTERED = ["/root", "/home", "/srv", "/opt", "/mnt", "/media", "/tmp", "/var/tmp", "/var/cache",
+            "/usr/local"]  # fmt: skip
+OWN_TRACES = ["/etc/eden", "/var/lib/eden"]
 LOOP_DEVICES = 4
 LOOP_FIRST = 1000  # beyond what the machine uses
 NSPAWN_RESTART = 133
@@ -113,6 +119,36 @@ def sweep_cgroups(prefix):
         for left in group.glob(f"{prefix}*"):
             if not os.path.exists(f"/proc/{left.name.removeprefix(prefix)}"):
                 remove_cgroup(left)
+
+
+# --- The machine without what was left there ------------------------------------------------------
+
+
+def packaged_directories():
+    """Directories of packages below the littered ones."""
+    wanted = re.compile(rf"^(?:{'|'.join(LITTERED)})/.*$", re.M)
+    found = set()
+    for listing in pathlib.Path("/var/lib/dpkg/info").glob("*.list"):
+        found.update(filter(os.path.isdir, wanted.findall(listing.read_text())))
+    return found
+
+
+def make_blank_layer(blank):
+    """A layer of an overlay that hides what was left on the machine. Called while the machine's
+    directories are still in place."""
+    for path in sorted({*LITTERED, *packaged_directories()}):
+        if os.path.isdir(path) and not os.path.islink(path):
+            (blank / path[1:]).mkdir(parents=True, exist_ok=True)
+    for folder, _, _ in os.walk(blank):
+        status = os.stat(f"/{os.path.relpath(folder, blank)}")
+        os.chown(folder, status.st_uid, status.st_gid)
+        os.chmod(folder, status.st_mode & 0o7777)
+    for path in LITTERED:
+        if (blank / path[1:]).is_dir():
+            os.setxattr(blank / path[1:], "trusted.overlay.opaque", b"y")
+    for path in filter(os.path.exists, OWN_TRACES):
+        (blank / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        os.mknod(blank / path[1:], 0o020000, os.makedev(0, 0))
 
 
 # --- A host --------------------------------------------------------------------------------------
@@ -492,9 +528,11 @@ class Keeper:
         kernel.mount(None, "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
         kernel.protect_tree("/")
         machine = kernel.clone_tree("/")
-        for folder in ("/run", "/tmp"):
-            kernel.mount("tmpfs", folder, "tmpfs", data="mode=755")
-        MACHINE.mkdir(parents=True)
+        kernel.mount("tmpfs", "/run", "tmpfs", data="mode=755")
+        (RUN / "blank").mkdir(parents=True)
+        make_blank_layer(RUN / "blank")
+        kernel.mount("tmpfs", "/tmp", "tmpfs", data="mode=755")
+        MACHINE.mkdir()
         (RUN / "sys").mkdir()
         kernel.attach_tree(machine, str(MACHINE))
         os.close(machine)

@@ -40,6 +40,9 @@ MOUNT_ATTR_RDONLY = 1
 
 PR_SET_NAME = 15
 PR_CAPBSET_DROP = 24
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
 # What a host must not be able to do, as it would reach the machine: set the clock, load modules,
 # drive hardware, read the kernel's log, wake it, change its security policy. Numbers from
@@ -159,7 +162,44 @@ def name_process(name):
     libc.prctl(PR_SET_NAME, os.fsencode(name), 0, 0, 0)
 
 
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+class _CapabilitySets(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable")]
+
+
 def drop_capabilities():
-    """Takes effect with the next program that is executed."""
+    """This process and all that it executes are without the forbidden capabilities. The bounding
+    set alone is not enough: at exec, root gets what is in the inheritable set as well."""
+    header = _CapabilityHeader(LINUX_CAPABILITY_VERSION_3, 0)
+    halves = (_CapabilitySets * 2)()
     for number in FORBIDDEN_CAPABILITIES.values():
         _check(libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0), "drop capability")
+    _check(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "clear ambient set")
+    _check(libc.capget(ctypes.byref(header), halves), "capget")
+    for number in FORBIDDEN_CAPABILITIES.values():
+        halves[number // 32].effective &= ~(1 << number % 32)
+        halves[number // 32].permitted &= ~(1 << number % 32)
+    for half in halves:
+        half.inheritable = 0
+    _check(libc.capset(ctypes.byref(header), halves), "capset")
+
+
+# For setpriv(1): what drop_capabilities() does, for one command.
+DROP_CAPABILITIES = [
+    "setpriv", "--bounding-set", "-" + ",-".join(FORBIDDEN_CAPABILITIES),
+    "--inh-caps=-all", "--ambient-caps=-all",
+]  # fmt: skip
+
+
+def read_capabilities(status):
+    """The sets in the text of /proc/PID/status: from "Inh", "Prm", "Eff", "Bnd" and "Amb" to the
+    set of numbers."""
+    sets = {}
+    for line in status.splitlines():
+        if line.startswith("Cap"):
+            name, bits = line.removeprefix("Cap").split(":")
+            sets[name] = {number for number in range(64) if int(bits, 16) >> number & 1}
+    return sets

@@ -63,12 +63,22 @@ def _entry(path, status, times):
     )  # fmt: skip
 
 
+def _hides(lower, path):
+    """Whether a layer shows nothing of those beneath it at `path`."""
+    while path := path.rpartition("/")[0]:
+        if os.path.isdir(lower + path) and _is_opaque(lower + path):
+            return True
+    return False
+
+
 def _same_directory(status, entry, lowers, path):
     """Whether the directory is only there because of what is in it."""
     for lower in lowers:
         try:
             below = os.lstat(lower + path)
         except OSError:
+            if _hides(lower, path):
+                return False
             continue
         return (
             stat.S_ISDIR(below.st_mode) and entry.content == ""

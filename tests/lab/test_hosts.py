@@ -1,10 +1,13 @@
 """Hosts are what tests take them for."""
 
+import json
 import os
+import pathlib
+import subprocess
 
 import pytest
 
-from lab import hosts, snapshot
+from lab import hosts, kernel, snapshot
 
 MOTD = """
 - name: greet
@@ -98,12 +101,59 @@ def test_light_host_reboots(light):
     assert host.read("/etc/kept") == "x"
 
 
-def test_host_cannot_touch_the_settings_of_the_machine(light, systemd):
+# In a process of its own, so that it can start with sets that a shell inside a container may have.
+SHOW_CAPABILITIES = """
+import json, sys
+from lab import hosts
+with hosts.Lab() as lab:
+    for host in (lab.light(), lab.systemd()):
+        print(json.dumps([host.run(f"cat /proc/{pid}/status").out for pid in ("1", "self")]))
+"""
+
+
+def test_host_has_no_capability_that_reaches_the_machine():
+    """Only looked at, never tried: where it would be possible, trying would do it."""
+    forbidden = set(kernel.FORBIDDEN_CAPABILITIES.values())
+    own = kernel.read_capabilities(pathlib.Path("/proc/self/status").read_text())
+    given = [name for name, number in kernel.FORBIDDEN_CAPABILITIES.items() if number in own["Prm"]]
+    assert given, "this process has none to pass on"
+    names = "+" + ",+".join(given)
+    done = subprocess.run(
+        ["setpriv", f"--inh-caps={names}", f"--ambient-caps={names}", "/usr/bin/python3", "-B", "-c",
+         SHOW_CAPABILITIES],
+        cwd=pathlib.Path(__file__).resolve().parents[1], capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2
+    for status in (status for line in lines for status in json.loads(line)):
+        sets = kernel.read_capabilities(status)
+        assert sets.keys() == {"Inh", "Prm", "Eff", "Bnd", "Amb"}
+        assert not forbidden & set.union(*sets.values()), status
+
+
+def test_host_sees_settings_of_the_machine_and_cannot_write_them(light, systemd):
     for host in (light(), systemd()):
         host.run("sysctl -qw net.ipv4.ip_forward=1")
-        assert host.run("sysctl -qw vm.swappiness=7", check=False).returncode != 0
-        assert host.run("date -s 2001-01-01", check=False).returncode != 0
+        for path in ("/proc/sys/vm/swappiness", "/proc/sys/kernel/core_pattern", "/sys/kernel"):
+            options = host.run(["findmnt", "-n", "-o", "OPTIONS", "-T", path]).out.split("\n")[-1]
+            assert "ro" in options.split(","), path
         assert host.run("ls /dev/vda /dev/sda /dev/nvme0n1", check=False).stdout == ""
+
+
+def test_host_of_the_machine_has_nothing_that_was_left_there(light):
+    """What was left is looked for where people and programs leave it, file by file."""
+    host = light("machine")
+    folders = "/root /home /srv /opt /mnt /media /tmp /var/tmp /var/cache /usr/local"
+    left = host.run(f"find {folders} -xdev ! -type d -printf '%p\\n'").out.split("\n")
+    assert sorted(left) == ["/usr/local/bin/eden", "/usr/local/lib/lab/httpd.py"]
+    assert host.run("find /root /home -mindepth 1").out == ""
+    assert host.run("stat -c '%a %U' /root /home /var/tmp").out.split("\n") == [
+        "700 root", "755 root", "1777 root",
+    ]  # fmt: skip
+    before = host.snapshot()
+    host.run("mkdir -m 700 /root/.ansible")
+    assert snapshot.differences(before, host.snapshot()) == ["added /root/.ansible"]
 
 
 @pytest.mark.parametrize("make", ["light", "systemd"])

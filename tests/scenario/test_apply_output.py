@@ -47,7 +47,7 @@ def test_a_report_that_cannot_be_saved_does_not_spoil_the_one_that_is_printed(ac
 
 def test_a_try_that_is_not_possible_is_a_problem(act):
     done = act("apply", "steps.yaml", "--try", "-o", "json",
-               prefix=["setpriv", "--bounding-set=-sys_admin"])  # fmt: skip
+               prefix=["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"])  # fmt: skip
     report = json.loads(done.stdout)
     assert done.returncode == 4
     assert "cannot try" in report["problems"][0]["message"]
