@@ -1,5 +1,7 @@
 """Manifests of Puppet and playbooks of Ansible as steps, with the real programs."""
 
+from lab import snapshot
+
 MANIFEST = """
 file { '/srv/made': ensure => file }
 exec { '/bin/false': }
@@ -68,6 +70,34 @@ def test_task_that_is_rescued_fails_nothing(light):
     step = host.apply([{"name": "old", "ansible.playbook": {"content": RESCUED}}]).steps["old"]
     assert step.result == "changed" and "makes it good" in step.changes
     assert host.read("/srv/made") == "x"
+
+
+SETTINGS = """
+[defaults]
+log_path = /srv/log
+fact_caching = jsonfile
+fact_caching_connection = /srv/facts
+"""
+INSTALLED = "- hosts: all\n  tasks:\n    - include_role: {name: greeter}\n"
+
+
+def test_plan_of_a_playbook_writes_nothing_and_finds_installed_roles(light):
+    host = light("machine")
+    host.write("/root/.ansible/roles/greeter/tasks/main.yaml",
+               "- name: greet\n  copy: {dest: /srv/made, content: hello}\n")  # fmt: skip
+    host.write("/srv/play/ansible.cfg", SETTINGS)
+    host.write("/srv/play/site.yaml", INSTALLED)
+    steps = [{"name": "old", "ansible.playbook": {"playbook": "/srv/play/site.yaml"}}]
+    # Gathering facts asks rpm, which makes its database where there is none.
+    others = ["/root/.rpmdb"]
+    before = host.snapshot(without=others)
+    planned = host.plan(steps).steps["old"]
+    assert planned.result == "changed" and "greet" in repr(planned.changes), vars(planned)
+    assert snapshot.differences(before, host.snapshot(without=others)) == []
+    assert host.apply(steps).result == "changed"
+    assert host.read("/srv/made") == "hello"
+    assert host.exists("/srv/log") and host.exists("/srv/facts/localhost")
+    assert host.run("ls -A /root/.ansible").out == "roles"
 
 
 def test_failed_task_is_told_and_secrets_are_in_no_argument(light):

@@ -141,15 +141,58 @@ static Str find_settings(Call *call)
     return host_stat(call->host, path, &info, &err) && info.kind == FILE_REGULAR ? path : STR_EMPTY;
 }
 
-static const char *const *make_environment(Call *call, Scratch *scratch)
+/* Where Ansible looks for what people installed: the home that it would take by itself. */
+static Str find_home(Call *call)
+{
+    Account root;
+    Error err;
+    for (const char *const *entry = process_environment(call->arena, NULL); *entry != NULL;
+         entry++) {
+        Str text = str_from_c(*entry);
+        if (str_starts(text, STR("HOME="))) {
+            return str_from_offset(text, STR("HOME=").len);
+        }
+    }
+    return host_find_account(call->host, call->arena, STR("root"), &root, &err) ? root.home
+                                                                                : STR("/root");
+}
+
+/* Ansible creates its home and leaves things there, even with --check, so it gets a private one.
+ * Roles, collections and plugins that were installed in the real one are linked from there. */
+static bool make_home(Call *call, Scratch *scratch, Error *err)
+{
+    static const char *const linked[] = { "collections", "plugins", "roles" };
+    Str from = find_home(call), home = scratch_path(scratch, "home");
+    if (!host_make_directory(call->host, home, 0700, false, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < COUNT_OF(linked); i++) {
+        FileInfo info;
+        Str target =
+            arena_format(call->arena, "%" STR_FMT "/.ansible/%s", STR_ARG(from), linked[i]);
+        Str path = arena_format(call->arena, "%" STR_FMT "/%s", STR_ARG(home), linked[i]);
+        if (!host_stat(call->host, target, &info, err) ||
+            (info.kind != FILE_ABSENT && !host_make_link(call->host, path, target, err))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *const *make_environment(Call *call, Scratch *scratch, bool asks)
 {
     Environment env = { 0 };
     set(call, &env, "EDEN_REPORT", scratch_path(scratch, "report"));
     set(call, &env, "ANSIBLE_CALLBACK_PLUGINS", scratch->path);
     set(call, &env, "ANSIBLE_STDOUT_CALLBACK", STR("default"));
+    set(call, &env, "ANSIBLE_HOME", scratch_path(scratch, "home"));
     set(call, &env, "ANSIBLE_LOCAL_TEMP", scratch_path(scratch, "local"));
     if (!call_has(call, "inventory")) { /* on this machine nothing is left elsewhere */
         set(call, &env, "ANSIBLE_REMOTE_TEMP", scratch_path(scratch, "remote"));
+    }
+    if (asks) { /* ansible.cfg may name files for both, and a check leaves nothing behind */
+        set(call, &env, "ANSIBLE_CACHE_PLUGIN", STR("memory"));
+        set(call, &env, "ANSIBLE_LOG_PATH", STR("/dev/null"));
     }
     set(call, &env, "ANSIBLE_ROLES_PATH", tool_join(call, call_param(call, "roles"), ':'));
     set(call, &env, "ANSIBLE_CONFIG", find_settings(call));
@@ -192,11 +235,11 @@ static bool run_playbook(Call *call, bool asks, Outcome *outcome, AnsibleReport 
     Str plugin;
     if (!scratch_make(call, &scratch, err) ||
         !scratch_put(&scratch, "eden_report.py", str_from_c(ansible_callback), &plugin, err) ||
-        !make_arguments(call, &scratch, asks, &args, err)) {
+        !make_home(call, &scratch, err) || !make_arguments(call, &scratch, asks, &args, err)) {
         return false;
     }
     Tool tool = { .argv = tool_args_end(call, &args),
-                  .env = make_environment(call, &scratch),
+                  .env = make_environment(call, &scratch, asks),
                   .timeout_ms = call_int(call, "timeout", 0) };
     if (!tool_run(call, &tool, &result, err)) {
         return false;
@@ -303,8 +346,10 @@ static const Action actions[] = {
           "\n"
           "Without 'inventory' the playbook runs on this machine, as 'localhost', without ssh.\n"
           "Variables and the password of a vault reach it by files for the owner alone. An\n"
-          "ansible.cfg beside the playbook is used. Ansible must be installed (package\n"
-          "ansible-core); below another root (--root) this is refused.\n",
+          "ansible.cfg beside the playbook is used. Ansible gets a private home that is removed\n"
+          "afterwards; collections, roles and plugins below ~/.ansible are found. With --check it\n"
+          "writes no log and no cached facts. Ansible must be installed (package ansible-core);\n"
+          "below another root (--root) this is refused.\n",
       .example = "- name: what is still in Ansible\n"
                  "  ansible.playbook:\n"
                  "    - playbook: /srv/ansible/site.yaml\n"
